@@ -62,7 +62,7 @@ const startCoordinator = async (store: Store) => {
   const fleet = new Fleet({
     limits: { suspectAfterMs: 60_000, deadAfterMs: 90_000 },
     nowMs: () => performance.now(),
-    changed: () => {},
+    onPresenceChange: () => {},
   })
   for (const { id } of await cells.list()) fleet.admit(id, 0)
   const control = await createControl({
@@ -84,7 +84,10 @@ const startCoordinator = async (store: Store) => {
     ended.get(command_id)?.(performance.now() - (sentAtMs.get(command_id) ?? Number.NaN))
     sentAtMs.delete(command_id)
   }
-  const hears = { ...control.hears, ack: (cellId: string, body: unknown) => void ack(cellId, body) }
+  const hears = {
+    ...control.hears,
+    onAck: (cellId: string, body: unknown) => void ack(cellId, body),
+  }
   const authenticate = async (cellId: string, credential: string): Promise<boolean> =>
     (await cells.authenticate(cellId, credential)) !== undefined
   const bus = await createEmbeddedBus({
@@ -92,15 +95,15 @@ const startCoordinator = async (store: Store) => {
     nowMs: () => performance.now(),
     epoch: 1,
     authenticate,
-    seen: cellId => fleet.seen(cellId),
-    receive: createInbox({ fleet, logger, born: () => {}, control: hears }),
-    takeover: () => {},
+    onActivity: cellId => fleet.touch(cellId),
+    receive: createInbox({ fleet, logger, onBirth: () => {}, control: hears }),
+    onTakeover: () => {},
   })
   const server = createServer().listen(0, '127.0.0.1')
   acceptUpgrades(server, {
     logger,
     authenticate,
-    draining: () => false,
+    isDraining: () => false,
     openMqtt: (socket, cellId) => bus.handle(socket, cellId),
     openLink: socket => socket.destroy(),
   })

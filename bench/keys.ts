@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type KeySpec, rowOf } from '../coordinator/keys/key.ts'
+import { createKeyRow, type KeySpec } from '../coordinator/keys/key.ts'
 import { Keys } from '../coordinator/keys/keys.ts'
 import { KEY_PREFIX, newSecret } from '../coordinator/keys/secret.ts'
 import { createPerson } from '../coordinator/people/people.ts'
@@ -80,7 +80,7 @@ const fillStore = async (folder: string, count: number): Promise<string[]> => {
     await store.ledger.sealed.write(async trx => {
       for (let n = done; n < Math.min(count, done + BATCH * 40); n += BATCH) {
         const made = Array.from({ length: Math.min(BATCH, count - n) }, () => newSecret(KEY_PREFIX))
-        const rows = made.map(({ id, digest }) => rowOf(id, digest, SPEC, Date.now()))
+        const rows = made.map(({ id, digest }) => createKeyRow(id, digest, SPEC, Date.now()))
         await trx.insertInto('keys').values(rows).execute()
         for (const [at, { text }] of made.entries()) if ((n + at) % every === 0) secrets.push(text)
       }

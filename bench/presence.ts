@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { stringify } from 'yaml'
-import { freePort } from '../test/support/mosquitto.ts'
+import { findFreePort } from '../test/support/mosquitto.ts'
 import { type ReportRow, report } from './measure.ts'
 
 const bin = join(import.meta.dirname, '..', 'bin')
@@ -114,7 +114,7 @@ export const main = async (argv: string[]): Promise<void> => {
 
 /** Starts a coordinator on this end of the cable; daemons run on the other end. */
 const startFleet = async (cable: Cable, folder: string) => {
-  const port = await freePort()
+  const port = await findFreePort()
   const config = join(folder, 'coordinator.yaml')
   writeFileSync(
     config,

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { CellLink } from '../coordinator/fleet/cell-link.ts'
-import { claim, type Engine, release } from '../coordinator/fleet/engine.ts'
+import { type CellEngine, claim, release } from '../coordinator/fleet/engine.ts'
 import { hash32 } from '../coordinator/fleet/ring.ts'
 import { Router } from '../coordinator/fleet/router.ts'
 import { type ReportRow, report } from './measure.ts'
@@ -22,7 +22,7 @@ const MODEL = 'm'
 
 const fleetOf = (cells: number) => {
   const router = new Router()
-  const engines = Array.from({ length: cells }, (_, i): Engine => {
+  const engines = Array.from({ length: cells }, (_, i): CellEngine => {
     const trail = { level: Math.random(), atMs: performance.now() }
     const counts = { slots: 8, queue: 16, inFlight: 0, others: i % 5, fullUntilMs: 0 }
     return { cellId: `cell_${i}`, link: {} as CellLink, ready: true, ...counts, trail }
@@ -36,7 +36,7 @@ const row = (cells: number, picks: number): ReportRow => {
   const places = Array.from({ length: 4096 }, (_, i) => hash32(`conversation ${i}`))
   const tried = new Set([engines[0]?.cellId ?? ''])
   // as many requests under way as half of the slots
-  const busy = Array.from({ length: cells * 4 }, () => router.pick(MODEL) as Engine)
+  const busy = Array.from({ length: cells * 4 }, () => router.pick(MODEL) as CellEngine)
   for (const engine of busy) claim(engine)
   return {
     cells,
@@ -44,12 +44,12 @@ const row = (cells: number, picks: number): ReportRow => {
     affinity_ns: nanoseconds(picks, i => pickEngine(router, places[i % 4096])),
     second_try_ns: nanoseconds(picks, () => router.pick(MODEL, tried)),
     claim_release_ns: nanoseconds(picks, i => {
-      const engine = engines[i % cells] as Engine
+      const engine = engines[i % cells] as CellEngine
       claim(engine)
       release(engine)
     }),
     join_and_leave_ns: nanoseconds(10_000, i => {
-      const engine = engines[i % cells] as Engine
+      const engine = engines[i % cells] as CellEngine
       router.update(engine.cellId, new Map())
       router.update(engine.cellId, new Map([[MODEL, engine]]))
       router.pick(MODEL, undefined, { affinity: places[i % 4096] })
@@ -57,7 +57,7 @@ const row = (cells: number, picks: number): ReportRow => {
   }
 }
 
-const pickEngine = (router: Router, affinity?: number): Engine | undefined =>
+const pickEngine = (router: Router, affinity?: number): CellEngine | undefined =>
   router.pick(MODEL, undefined, { affinity })
 
 /** CPU time of one call after a warm-up; wall time means little on a busy machine. */

@@ -89,7 +89,8 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
 }
 
 /** `error: option '--tier <tier>' …`, with a line end. */
-const inWords = (text: string): string => rewordWrongValue(text.trimEnd().replace(/^error: /, ''))
+const formatUsageError = (text: string): string =>
+  rewordWrongValue(text.trimEnd().replace(/^error: /, ''))
 
 /** Runs work while no other process uses the state folder; throws `conflict` when one does. */
 const runLocked = async <T>(stateDir: string, run: () => Promise<T>): Promise<T> => {
@@ -111,9 +112,11 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     .option('--config <file>', 'configuration file')
     .option('--state-dir <folder>', 'folder of the store')
     .showHelpAfterError(MORE)
-    .configureOutput({ outputError: (text, write) => write(`${PROGRAM}: ${inWords(text)}\n`) })
+    .configureOutput({
+      outputError: (text, write) => write(`${PROGRAM}: ${formatUsageError(text)}\n`),
+    })
     .exitOverride()
-  const configured = (): CoordinatorConfig => {
+  const readConfig = (): CoordinatorConfig => {
     const { config, stateDir } = program.opts<{ config?: string; stateDir?: string }>()
     const flags = [
       ...(config === undefined ? [] : ['--config', config]),
@@ -123,22 +126,22 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'invalid configuration')
     return loaded.config
   }
-  const stored = (): CoordinatorConfig => {
-    const config = configured()
+  const readStoreConfig = (): CoordinatorConfig => {
+    const config = readConfig()
     requireStore(config.state_dir)
     return config
   }
-  addBrokerCommands(program, stored)
-  addPolicyCommands(program, stored, localActor)
+  addBrokerCommands(program, readStoreConfig)
+  addPolicyCommands(program, readStoreConfig, localActor)
   // there `--format` says how to print, for every command; of `broker files` it is the broker's
   if (commandOf(argv) !== 'broker')
     addAdminCommands(
       program,
-      async ({ make }) => openStore((make ? configured() : stored()).state_dir),
+      async ({ make }) => openStore((make ? readConfig() : readStoreConfig()).state_dir),
       text => void process.stdout.write(text),
-      () => loadServerIdentity(configured()),
-      () => openSigning(stored().state_dir),
-      run => runLocked(stored().state_dir, run),
+      () => loadServerIdentity(readConfig()),
+      () => openSigning(readStoreConfig().state_dir),
+      run => runLocked(readStoreConfig().state_dir, run),
     )
   await program.parseAsync(argv, { from: 'user' })
 }

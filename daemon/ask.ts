@@ -6,10 +6,10 @@ import { HEADER_BOOT_ID, HEADER_PROBE, pathOfCell } from '../shared/wire/link.ts
 import { coordinatorPath } from './coordinator-url.ts'
 import type { Identity } from './identity.ts'
 import type { OwnIdentity } from './own-identity.ts'
-import { readStart, refusal, unreachable } from './refusal.ts'
+import { createUnreachableError, readRefusalError, readStart } from './refusal.ts'
 
 /** Identity of the requester, and the address and authority of the coordinator that must answer. */
-export interface Asker {
+export interface CoordinatorAccess {
   /** Address of the coordinator. */
   url: string
   /** Certificate of the one authority that may vouch for it, PEM; the system's ones without. */
@@ -23,7 +23,7 @@ export interface Asker {
   signal: AbortSignal
 }
 
-export interface Question<T extends z.ZodType> {
+export interface CoordinatorQuestion<T extends z.ZodType> {
   method: 'GET' | 'POST'
   path: string
   body?: unknown
@@ -34,20 +34,21 @@ export interface Question<T extends z.ZodType> {
  * One question to the coordinator. A refusal is a ShoalError with its code and words; no answer is
  * `coordinator_unavailable`; an answer that makes no sense is `upgrade_required`.
  */
-export const ask = async <T extends z.ZodType>(
-  asker: Asker,
-  question: Question<T>,
+export const askCoordinator = async <T extends z.ZodType>(
+  asker: CoordinatorAccess,
+  question: CoordinatorQuestion<T>,
 ): Promise<z.output<T>> => {
   const target = coordinatorPath(asker.url, question.path)
   const deadline = AbortSignal.timeout(asker.timeoutSeconds * 1000)
   try {
     const signal = AbortSignal.any([asker.signal, deadline])
     const response = await send(target, asker, question, signal)
-    if (response.statusCode !== 200 && response.statusCode !== 201) throw await refusal(response)
+    if (response.statusCode !== 200 && response.statusCode !== 201)
+      throw await readRefusalError(response)
     return understand(await readStart(response), question)
   } catch (cause) {
     const tooLate = new Error(`no answer within ${asker.timeoutSeconds} s`)
-    throw unreachable(target, deadline.aborted ? tooLate : cause)
+    throw createUnreachableError(target, deadline.aborted ? tooLate : cause)
   }
 }
 
@@ -59,10 +60,10 @@ export const basic = (cellId: string, credential: string): string =>
 export const askAsCell = <T extends z.ZodType>(
   identity: Pick<Identity, 'cell_id' | 'credential' | 'coordinator_ca'> &
     Partial<Pick<OwnIdentity, 'boot_id'>>,
-  asker: Pick<Asker, 'url' | 'timeoutSeconds' | 'signal' | 'probe'>,
-  question: Question<T>,
+  asker: Pick<CoordinatorAccess, 'url' | 'timeoutSeconds' | 'signal' | 'probe'>,
+  question: CoordinatorQuestion<T>,
 ): Promise<z.output<T>> =>
-  ask(
+  askCoordinator(
     {
       ...asker,
       ca: identity.coordinator_ca,
@@ -72,7 +73,10 @@ export const askAsCell = <T extends z.ZodType>(
     { ...question, path: pathOfCell(question.path, identity.cell_id) },
   )
 
-const understand = <T extends z.ZodType>(text: string, { path, answer }: Question<T>) => {
+const understand = <T extends z.ZodType>(
+  text: string,
+  { path, answer }: CoordinatorQuestion<T>,
+) => {
   try {
     return answer.parse(JSON.parse(text))
   } catch (cause) {
@@ -82,8 +86,8 @@ const understand = <T extends z.ZodType>(text: string, { path, answer }: Questio
 
 const send = (
   target: URL,
-  { ca, authorization, bootId, probe }: Asker,
-  { method, body }: Question<z.ZodType>,
+  { ca, authorization, bootId, probe }: CoordinatorAccess,
+  { method, body }: CoordinatorQuestion<z.ZodType>,
   signal: AbortSignal,
 ): Promise<http.IncomingMessage> =>
   new Promise((resolve, reject) => {

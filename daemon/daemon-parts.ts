@@ -11,7 +11,7 @@ import type { Service } from './service.ts'
 import type { Handle } from './services/link.ts'
 
 /** Inference as the daemon uses it. */
-export interface Inference extends Service {
+export interface InferenceBackend extends Service {
   reports(): EngineReport[]
   onChange(listener: () => void): () => void
   /** Ends the engines and starts them again, where there are some. */
@@ -33,7 +33,7 @@ export interface DaemonParts {
   /** Registers a listener for the settings of the cell's own file after each reload. */
   onReload?: (listener: (local: CellSettings) => void) => void
   env: Record<string, string | undefined>
-  inference: Inference
+  inference: InferenceBackend
   /** Verbs of this cell besides those that every cell has. */
   verbs?: readonly Verb[]
   logger: Logger

@@ -5,7 +5,7 @@ import { openSigner } from '../shared/signing.ts'
 import { lockState } from '../shared/state-lock.ts'
 import { type DaemonConfig, DEFAULT_COORDINATOR_URL } from './config.ts'
 import type { DaemonParts } from './daemon-parts.ts'
-import { afterAnswers, countAnswers } from './draining.ts'
+import { countAnswers, createStopSignal } from './draining.ts'
 import { enrol } from './enrol.ts'
 import { fleetServices } from './fleet-services.ts'
 import { chooseSampler, thisMachine } from './gpu/choose.ts'
@@ -23,7 +23,7 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   const answers = countAnswers(given.inference.handle)
   const leave = given.leave ?? new AbortController().signal
   const drainSeconds = given.config.drain_seconds
-  const signal = afterAnswers({ leave, signal: given.signal, answers, drainSeconds })
+  const signal = createStopSignal({ leave, signal: given.signal, answers, drainSeconds })
   const watched: { gpus: GpuSampler } = { gpus: noGpus }
   const metrics = () => cellMetrics(given.inference, watched.gpus)
   const inference = { ...given.inference, handle: withMetrics(metrics, answers.handle) }

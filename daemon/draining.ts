@@ -6,13 +6,13 @@ export interface Answers {
   /** Hands the request on. */
   handle: Handle
   /** Resolves when none runs. */
-  idle(): Promise<void>
+  waitUntilIdle(): Promise<void>
 }
 
 export const countAnswers = (handle: Handle): Answers => {
   let running = 0
   const waiting = new Set<() => void>()
-  const ended = (): void => {
+  const onClose = (): void => {
     running--
     if (running > 0) return
     for (const resolve of waiting) resolve()
@@ -21,10 +21,10 @@ export const countAnswers = (handle: Handle): Answers => {
   return {
     handle: (request, response) => {
       running++
-      response.once('close', ended)
+      response.once('close', onClose)
       handle(request, response)
     },
-    idle: () =>
+    waitUntilIdle: () =>
       running === 0 ? Promise.resolve() : new Promise(resolve => void waiting.add(resolve)),
   }
 }
@@ -34,21 +34,21 @@ export interface DrainOptions {
   leave: AbortSignal
   /** Aborts when it is to stop at once. */
   signal: AbortSignal
-  answers: Pick<Answers, 'idle'>
+  answers: Pick<Answers, 'waitUntilIdle'>
   /** Time limit for running answers to end. */
   drainSeconds: number
   wait?: Wait
 }
 
 /** A signal that aborts when the daemon has to let go: at once, or after its running answers. */
-export const afterAnswers = (options: DrainOptions): AbortSignal => {
+export const createStopSignal = (options: DrainOptions): AbortSignal => {
   const { leave, signal, answers, drainSeconds, wait = realWait } = options
   const stop = new AbortController()
   const end = (): void => stop.abort()
   if (signal.aborted) end()
   signal.addEventListener('abort', end, { once: true })
   const drain = (): void =>
-    void Promise.race([answers.idle(), wait(drainSeconds * 1000, stop.signal)]).then(end)
+    void Promise.race([answers.waitUntilIdle(), wait(drainSeconds * 1000, stop.signal)]).then(end)
   if (leave.aborted) drain()
   leave.addEventListener('abort', drain, { once: true })
   return stop.signal

@@ -5,7 +5,7 @@ import type { Signer } from '../shared/signing.ts'
 import { wait as realWait, type Wait } from '../shared/wait.ts'
 import { ENROL_PURPOSE, EnrolAnswer, type EnrolRequest } from '../shared/wire/announce.ts'
 import { ENROL_PATH } from '../shared/wire/link.ts'
-import { ask } from './ask.ts'
+import { askCoordinator } from './ask.ts'
 import { reconnectMs } from './backoff.ts'
 import type { Identity } from './identity.ts'
 import { fetchAuthority } from './pin.ts'
@@ -67,8 +67,8 @@ export const enrolOnce = async (options: EnrolOptions): Promise<Identity> => {
   const { url, now = Date.now } = options
   const token = parseJoinToken(options.token)
   if (token === undefined) throw new ShoalError('auth_required', 'that is not a join token')
-  const ca = await pinned(options, token.fingerprint)
-  const answer = await ask(
+  const ca = await fetchPinnedAuthority(options, token.fingerprint)
+  const answer = await askCoordinator(
     { ...options, ca },
     {
       method: 'POST',
@@ -89,7 +89,7 @@ export const enrolOnce = async (options: EnrolOptions): Promise<Identity> => {
 }
 
 /** A token that names its coordinator's authority goes nowhere else. */
-const pinned = (options: EnrolOptions, fingerprint: string | undefined) => {
+const fetchPinnedAuthority = (options: EnrolOptions, fingerprint: string | undefined) => {
   if (fingerprint === undefined) return undefined
   if (new URL(options.url).protocol === 'https:') return fetchAuthority(options, fingerprint)
   throw new ShoalError('forbidden', 'this token is for a coordinator whose address is https://')

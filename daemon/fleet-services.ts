@@ -14,7 +14,7 @@ import { genuineDesired } from './desired/believable.ts'
 import { OpenBirths } from './desired/freshness.ts'
 import { settingsOf } from './desired/settings.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
-import type { Health } from './health.ts'
+import type { HealthRegistry } from './health.ts'
 import { createSpawner } from './helper/helper-child.ts'
 import { Helpers } from './helper/helpers.ts'
 import { readHostFacts } from './host/facts.ts'
@@ -49,15 +49,15 @@ interface FleetCell {
   witness: Witness
   births: OpenBirths
   /** Public keys of the coordinator that this cell has pinned. */
-  trusted: () => readonly string[]
-  health: Health
+  listTrustedKeys: () => readonly string[]
+  health: HealthRegistry
   gpus: GpuSampler
 }
 
 /** Services of a cell that belongs to a fleet. The epoch grows before any peer learns of this start. */
 export const fleetServices = async (
   stored: Identity,
-  health: Health,
+  health: HealthRegistry,
   gpus: GpuSampler,
   parts: DaemonParts,
 ): Promise<Service[]> => {
@@ -101,7 +101,7 @@ export const fleetServices = async (
 
 const openCell = async (
   stored: Identity,
-  health: Health,
+  health: HealthRegistry,
   gpus: GpuSampler,
   parts: DaemonParts,
 ): Promise<FleetCell> => {
@@ -112,16 +112,17 @@ const openCell = async (
   logger.info({ cell_id: identity.cell_id, epoch: identity.epoch, coordinator: url }, 'this cell')
   const connectTimeoutSeconds = config.coordinator.connect_timeout_seconds
   await settleAtStart({ identity, url, connectTimeoutSeconds, logger }, signal)
-  const trusted = () => (identity.coordinator_key === undefined ? [] : [identity.coordinator_key])
+  const listTrustedKeys = () =>
+    identity.coordinator_key === undefined ? [] : [identity.coordinator_key]
   return {
     parts,
     identity,
     url,
     clock: new CoordinatorClock(() => performance.now()),
     live: new LiveSettings(config),
-    witness: await openWitness({ stateDir: config.state_dir, trusted, logger }),
+    witness: await openWitness({ stateDir: config.state_dir, listTrustedKeys, logger }),
     births: new OpenBirths(),
-    trusted,
+    listTrustedKeys,
     health,
     gpus,
   }
@@ -138,7 +139,7 @@ const reachOf = ({ parts, identity, url, health }: FleetCell) => ({
 })
 
 const openUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink => {
-  const { parts, identity, clock, births, trusted } = cell
+  const { parts, identity, clock, births, listTrustedKeys } = cell
   const { config, leave, logger } = parts
   const { outboxBytes, ...telemetryLimits } = spoolLimits(config)
   const onSend = ({ type, id }: Envelope): void => {
@@ -155,7 +156,7 @@ const openUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink 
   })
   leave?.addEventListener('abort', () => uplink.sayDraining(), { once: true })
   uplink.on('desired', ({ body, at }) => {
-    const keys = { cellId: identity.cell_id, trusted: trusted() }
+    const keys = { cellId: identity.cell_id, trusted: listTrustedKeys() }
     const { answers, issued_at = at } = genuineDesired(body, keys) ?? {}
     if (answers !== undefined) clock.markAnswer(answers, issued_at)
   })
@@ -218,7 +219,7 @@ const openDesired = (
     askAgain: () => void
   },
 ): DesiredService => {
-  const { parts, identity, live, births, trusted, health } = cell
+  const { parts, identity, live, births, listTrustedKeys, health } = cell
   const { config, local, onReload, inference, logger } = parts
   const restartEngines = async (limits: EngineLimits) => inference.restart?.(limits)
   const desired = new DesiredService({
@@ -228,7 +229,7 @@ const openDesired = (
     apply: settings => live.apply(settings, { telemetry, uplink, restartEngines, logger }),
     health,
     engines: () => inference.reports(),
-    trustedKeys: () => ({ cellId: identity.cell_id, trusted: trusted() }),
+    trustedKeys: () => ({ cellId: identity.cell_id, trusted: listTrustedKeys() }),
     births,
     askAgain,
     logger,
@@ -238,7 +239,7 @@ const openDesired = (
 }
 
 const openCommands = async (
-  { parts, identity, clock, trusted }: FleetCell,
+  { parts, identity, clock, listTrustedKeys }: FleetCell,
   uplink: Uplink,
   verbs: readonly Verb[],
 ): Promise<Service> =>
@@ -247,7 +248,7 @@ const openCommands = async (
     uplink,
     file: openJournalFile(join(parts.config.state_dir, 'commands.journal')),
     signer: await openSigner(signingKeyFile(parts.config.state_dir)),
-    listTrustedKeys: trusted,
+    listTrustedKeys,
     verbs,
     clock,
     now: Date.now,

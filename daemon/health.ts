@@ -12,12 +12,12 @@ export interface ServiceHealth {
 }
 
 /** Registry of every service's state. */
-export interface Health {
+export interface HealthRegistry {
   report(service: string, state: ServiceState, reason?: string): void
   view(): Record<string, ServiceHealth>
 }
 
-export const createHealth = (logger: Logger, now: () => number = Date.now): Health => {
+export const createHealth = (logger: Logger, now: () => number = Date.now): HealthRegistry => {
   const services = new Map<string, ServiceHealth>()
   return {
     report: (service, state, reason) => {

@@ -6,7 +6,7 @@ import type { EngineLimits } from './inference/engines.ts'
 import type { TelemetryService } from './services/telemetry.ts'
 import type { SpoolLimits, Uplink } from './uplink/uplink.ts'
 
-export interface LiveParts {
+export interface LiveSettingsParts {
   telemetry: Pick<TelemetryService, 'setIntervalSeconds'>
   uplink: Pick<Uplink, 'limitSpool'>
   restartEngines: (limits: EngineLimits) => Promise<void>
@@ -36,7 +36,7 @@ export class LiveSettings {
   }
 
   /** Brings settings into force; engines are restarted only when theirs have changed. */
-  async apply(settings: CellSettings, parts: LiveParts): Promise<void> {
+  async apply(settings: CellSettings, parts: LiveSettingsParts): Promise<void> {
     const before = settingsOf(this.#config).inference
     this.#config = withSettings(this.#config, settings)
     const { telemetry, log, inference } = this.#config

@@ -36,7 +36,7 @@ export const main = async (
       process.exitCode = await runCommand(command, rest, env)
       return
     }
-    if (!word.startsWith('-') && word !== 'help') throw unknownCommand(word)
+    if (!word.startsWith('-') && word !== 'help') throw createUnknownCommandError(word)
     const more = [COMMANDS_HELP, RETUNE_HELP].join('\n')
     const flags = argv.filter(flag => flag !== RETUNE)
     const own = word === 'help' ? ['--help'] : flags
@@ -51,7 +51,7 @@ export const main = async (
   }
 }
 
-const unknownCommand = (word: string): ShoalError => {
+const createUnknownCommandError = (word: string): ShoalError => {
   const names = [...commands.keys()].join(', ')
   return new ShoalError(
     'wrong_usage',

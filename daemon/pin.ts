@@ -1,7 +1,7 @@
 import { ShoalError } from '../shared/errors.ts'
 import { fetchCertificates, findCertificate } from '../shared/server-certificates.ts'
-import type { Asker } from './ask.ts'
-import { unreachable } from './refusal.ts'
+import type { CoordinatorAccess } from './ask.ts'
+import { createUnreachableError } from './refusal.ts'
 
 /**
  * The certificate authority with this fingerprint, as the coordinator shows it, PEM. Nothing is
@@ -9,13 +9,13 @@ import { unreachable } from './refusal.ts'
  * authority. Throws `forbidden` when the coordinator shows another one.
  */
 export const fetchAuthority = async (
-  { url, timeoutSeconds, signal }: Pick<Asker, 'url' | 'timeoutSeconds' | 'signal'>,
+  { url, timeoutSeconds, signal }: Pick<CoordinatorAccess, 'url' | 'timeoutSeconds' | 'signal'>,
   fingerprint: string,
 ): Promise<string> => {
   const target = new URL(url)
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)])
   const shown = await fetchCertificates(target, inTime).catch(cause => {
-    throw unreachable(target, cause)
+    throw createUnreachableError(target, cause)
   })
   const found = findCertificate(shown, fingerprint)
   if (found !== undefined) return found

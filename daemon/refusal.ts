@@ -20,15 +20,15 @@ const codeOfStatus: Record<number, ErrorCode> = {
 }
 
 /** The coordinator's answer that was not the one hoped for, as an error with its own words. */
-export const refusal = async (response: IncomingMessage): Promise<ShoalError> => {
+export const readRefusalError = async (response: IncomingMessage): Promise<ShoalError> => {
   const status = response.statusCode ?? 0
-  const body = Body.safeParse(parsed(await readStart(response)))
+  const body = Body.safeParse(tryParseJson(await readStart(response)))
   const told = body.success ? body.data.error : undefined
   const code = isErrorCode(told?.code)
     ? told.code
     : (codeOfStatus[status] ?? 'coordinator_unavailable')
   const seconds = Number.parseInt(response.headers['retry-after'] ?? '', 10)
-  return new ShoalError(code, printable(told?.message) ?? `the coordinator answered ${status}`, {
+  return new ShoalError(code, toPrintable(told?.message) ?? `the coordinator answered ${status}`, {
     ...(seconds > 0 && { retryAfterSeconds: seconds }),
   })
 }
@@ -40,10 +40,10 @@ export const isPoorAnswer = (error: unknown): boolean =>
   error instanceof ShoalError && error.code === 'upgrade_required' && error.cause !== undefined
 
 /** Foreign words as they may stand on a terminal. */
-const printable = (text: string | undefined): string | undefined =>
+const toPrintable = (text: string | undefined): string | undefined =>
   text?.replace(/\p{C}+/gu, ' ').slice(0, 500)
 
-const parsed = (text: string): unknown => {
+const tryParseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -64,12 +64,16 @@ export const readStart = async (response: IncomingMessage): Promise<string> => {
 }
 
 /** A failed connection in plain words; a name with several addresses fails with several errors. */
-export const unreachable = (url: URL, cause: unknown): ShoalError => {
+export const createUnreachableError = (url: URL, cause: unknown): ShoalError => {
   if (cause instanceof ShoalError) return cause
   const first = (cause instanceof AggregateError ? cause.errors[0] : cause) as NodeJS.ErrnoException
-  return new ShoalError('coordinator_unavailable', `cannot reach ${url.origin}: ${why(first)}`, {
-    cause,
-  })
+  return new ShoalError(
+    'coordinator_unavailable',
+    `cannot reach ${url.origin}: ${describeCause(first)}`,
+    {
+      cause,
+    },
+  )
 }
 
 /**
@@ -91,5 +95,5 @@ const certificateFaults: Record<string, string> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
 }
 
-const why = ({ code = '', message }: NodeJS.ErrnoException): string =>
+const describeCause = ({ code = '', message }: NodeJS.ErrnoException): string =>
   code in certificateFaults ? `${certificateFaults[code]} (${code})` : message

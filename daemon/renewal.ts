@@ -22,11 +22,11 @@ export const renewCredential = async (
 ): Promise<void> => {
   const next = await questions.renew(identity.credential)
   await identity.update({ next_credential: next })
-  await settleCredential(identity, questions, now)
+  await finishRenewal(identity, questions, now)
 }
 
 /** Ends a renewal that was begun, also one from before a crash. */
-export const settleCredential = async (
+export const finishRenewal = async (
   identity: OwnIdentity,
   questions: Pick<RenewalQuestions, 'confirm'>,
   now: () => number = Date.now,

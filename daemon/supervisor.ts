@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from '../shared/wait.ts'
 import { backoffMs } from './backoff.ts'
-import type { Health } from './health.ts'
+import type { HealthRegistry } from './health.ts'
 import type { Service, ServiceContext } from './service.ts'
 
 export interface SupervisorOptions {
@@ -9,7 +9,7 @@ export interface SupervisorOptions {
   services: Service[]
   /** Stops everything. */
   signal: AbortSignal
-  health: Health
+  health: HealthRegistry
   logger: Logger
   wait?: Wait
   /** Milliseconds of a clock that never goes back. */

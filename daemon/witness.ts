@@ -14,7 +14,7 @@ export interface Witness {
 export interface WitnessOptions {
   stateDir: string
   /** Keys of the coordinator that this cell believes in. */
-  trusted: () => readonly string[]
+  listTrustedKeys: () => readonly string[]
   logger: Pick<Logger, 'warn'>
 }
 
@@ -23,14 +23,14 @@ const FILE = 'audit-head.json'
 /** A file that cannot be understood is the same as none. */
 export const openWitness = async ({
   stateDir,
-  trusted,
+  listTrustedKeys,
   logger,
 }: WitnessOptions): Promise<Witness> => {
   const path = join(stateDir, FILE)
-  let kept = understood(await readPrivate(path))
+  let kept = parseHead(await readPrivate(path))
 
   const keep = async (head: AuditHead): Promise<void> => {
-    if (!trusted().some(key => isGenuineHead(head, key))) return
+    if (!listTrustedKeys().some(key => isGenuineHead(head, key))) return
     const isSameKey = kept?.key_id === head.key_id
     if (isSameKey && kept !== undefined && head.seq <= kept.seq) {
       if (head.seq < kept.seq || head.hash !== kept.hash)
@@ -43,7 +43,7 @@ export const openWitness = async ({
   return { head: () => kept, keep }
 }
 
-const understood = (text: string | undefined): AuditHead | undefined => {
+const parseHead = (text: string | undefined): AuditHead | undefined => {
   try {
     return text === undefined ? undefined : AuditHead.parse(JSON.parse(text))
   } catch {

@@ -87,7 +87,7 @@ export const exitCode = (code: ErrorCode): number => table[code].exit
  * Whole seconds for Retry-After: every 429 and 503 has it (interface specification, section 7).
  * Undefined for errors that a retry does not resolve.
  */
-export const retryAfterSeconds = (error: ShoalError): number | undefined => {
+export const retryAfterOf = (error: ShoalError): number | undefined => {
   if (error.retryAfterSeconds !== undefined) return error.retryAfterSeconds
   if (error.code === 'cell_unavailable') return 30
   return [429, 503].includes(httpStatus(error.code)) ? 5 : undefined

@@ -7,7 +7,7 @@ export type Format = 'text' | 'json'
 type Row = Record<string, unknown>
 
 /** One or several rows, with wire names. */
-export type Printable = Row | Row[]
+export type PrintableRows = Row | Row[]
 
 /**
  * Formats a value as JSON for programs. For people, formats one line per member, with dotted names
@@ -15,7 +15,7 @@ export type Printable = Row | Row[]
  * default.
  */
 export const formatOutput = (
-  value: Printable,
+  value: PrintableRows,
   format: Format,
   columns = Number.POSITIVE_INFINITY,
 ): string => {

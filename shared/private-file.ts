@@ -11,7 +11,7 @@ export const readPrivate = async (path: string): Promise<string | undefined> => 
     return await readFile(path, 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw unusable('read', path, cause)
+    throw createFileError('read', path, cause)
   }
 }
 
@@ -43,7 +43,7 @@ const write = async (
     await place(temporary)
     await syncFolder(dirname(path))
   } catch (cause) {
-    throw unusable('write', path, cause)
+    throw createFileError('write', path, cause)
   } finally {
     await rm(temporary, { force: true }).catch(() => {})
   }
@@ -69,7 +69,7 @@ const syncFolder = async (path: string): Promise<void> => {
   }
 }
 
-const unusable = (verb: string, path: string, cause: unknown): ShoalError =>
+const createFileError = (verb: string, path: string, cause: unknown): ShoalError =>
   new ShoalError('store_unavailable', `cannot ${verb} ${path}: ${(cause as Error).message}`, {
     cause,
   })

@@ -12,7 +12,7 @@ export interface EngineServer {
 }
 
 /** A port that is free now; programs that cannot take port 0 need one. */
-export const freePort = async (): Promise<number> => {
+export const findFreePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }

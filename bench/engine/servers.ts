@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type EngineServer, freePort, startServer } from './server.ts'
+import { type EngineServer, findFreePort, startServer } from './server.ts'
 
 interface EngineSettings {
   weights: string
@@ -16,7 +16,7 @@ const root = resolve(import.meta.dirname, '..', '..')
 
 /** Starts our daemon as a separate cell with a loopback port. */
 export const startCell = async (settings: EngineSettings): Promise<EngineServer> => {
-  const port = await freePort()
+  const port = await findFreePort()
   const config = join(settings.folder, 'cell.yaml')
   const { weights, contextLength: context_length, slots, threads, folder } = settings
   const model = { id: 'm', kind: 'chat', minimum_tier: 'free', weights, context_length }
@@ -36,7 +36,7 @@ export const startLlamaServer = async (
   binary: string,
   { weights, contextLength, slots, threads }: EngineSettings,
 ): Promise<EngineServer> => {
-  const port = await freePort()
+  const port = await findFreePort()
   const command = [
     ...[binary, '--model', weights, '--host', '127.0.0.1', '--port', String(port)],
     ...['--ctx-size', String(contextLength * slots), '--parallel', String(slots)],

@@ -10,7 +10,7 @@ import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { digestOf, randomSecret } from '../../coordinator/keys/secret.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { parseTopic, wildcardFor } from '../../shared/wire/topics.ts'
-import { freePort, startMosquitto } from '../../test/support/mosquitto.ts'
+import { findFreePort, startMosquitto } from '../../test/support/mosquitto.ts'
 import type { BrokerTarget, CellLogin } from './simulated-cell.ts'
 
 /** Something that the same simulated cells can be pointed at. */
@@ -66,7 +66,7 @@ export const coordinatorSide = async (
   flags: string[] = [],
   profileFolder?: string,
 ): Promise<Side> => {
-  const port = await freePort()
+  const port = await findFreePort()
   const arrived = new Map<string, number>()
   let lost = 0
   const loopDelayMs: number[] = []
@@ -132,7 +132,7 @@ export const coordinatorSide = async (
 
 /** The coordinator with a mosquitto behind it. */
 export const externalSide = async (stateDir: string): Promise<Side> => {
-  const port = await freePort()
+  const port = await findFreePort()
   const logins = brokerLogins({ stateDir, username: 'coordinator' })
   const mosquitto = await startMosquitto(folder =>
     mosquittoFiles({ folder, host: HOST, port, ...logins }),
@@ -154,7 +154,7 @@ const cells = { username: 'cells', password: 'bench' }
 
 /** Mosquitto with the files that shoal writes for it, and one subscriber, this process. */
 export const mosquittoSide = async (): Promise<Side> => {
-  const port = await freePort()
+  const port = await findFreePort()
   const mosquitto = await startMosquitto(folder =>
     mosquittoFiles({ folder, host: HOST, port, coordinator, cells }),
   )

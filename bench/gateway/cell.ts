@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { DaemonConfig } from '../../daemon/config.ts'
 import { daemon } from '../../daemon/daemon.ts'
-import type { Inference } from '../../daemon/daemon-parts.ts'
+import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { answerAtOnce } from './answer.ts'
 
@@ -34,7 +34,7 @@ const collect = (request: NodeJS.ReadableStream, use: (body: string) => void): v
   request.on('end', () => use(body))
 }
 
-const inference: Inference = {
+const inference: InferenceBackend = {
   name: 'inference',
   start: async () => {},
   reports: () => [report],

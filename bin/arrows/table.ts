@@ -1,14 +1,14 @@
 /** Imports that a folder must not have, with the reason that the linter shows. */
-export interface Forbidden {
+export interface ForbiddenImport {
   /** Patterns of import paths, as gitignore has them. */
   group: readonly string[]
   message: string
 }
 
 /** Files, and what none of them imports. */
-export interface Scope {
+export interface ImportScope {
   includes: readonly string[]
-  forbidden: readonly Forbidden[]
+  forbidden: readonly ForbiddenImport[]
 }
 
 const DAEMON = {
@@ -91,7 +91,7 @@ const folders = (names: readonly string[]): string[] => [
   '!**/discovery/**',
 ]
 
-const inCoordinator = (name: string, more: readonly Forbidden[]): Scope => ({
+const createCoordinatorScope = (name: string, more: readonly ForbiddenImport[]): ImportScope => ({
   includes: [`coordinator/${name}/**`],
   forbidden: [...OUTSIDE_COORDINATOR, ...more],
 })
@@ -101,7 +101,7 @@ const PROGRAM = {
   message: 'no part imports the program that opens it',
 }
 
-const laterDomains = (name: string, at: number): Forbidden[] => {
+const laterDomains = (name: string, at: number): ForbiddenImport[] => {
   const later = DOMAINS.slice(at + 1)
   if (later.length === 0) return []
   const earlier = DOMAINS.slice(0, at)
@@ -109,13 +109,13 @@ const laterDomains = (name: string, at: number): Forbidden[] => {
   return [{ group: folders(later), message }]
 }
 
-const aroundDomains: Forbidden = {
+const aroundDomains: ForbiddenImport = {
   group: folders(AROUND),
   message: 'a domain never imports operations or surfaces',
 }
 
 const domainScopes = DOMAINS.map((name, at) =>
-  inCoordinator(name, [aroundDomains, PROGRAM, ...laterDomains(name, at)]),
+  createCoordinatorScope(name, [aroundDomains, PROGRAM, ...laterDomains(name, at)]),
 )
 
 const aroundScopes = AROUND.map((name, at) => {
@@ -125,19 +125,19 @@ const aroundScopes = AROUND.map((name, at) => {
   const message = isOperation
     ? 'skills and operations never import a surface'
     : `${name} stands further in`
-  return inCoordinator(name, [
+  return createCoordinatorScope(name, [
     ...(name === 'assembly' ? [] : [PROGRAM]),
     ...(later.length === 0 ? [] : [{ group, message }]),
   ])
 })
 
 /** A domain that the table does not name stands last: it may import every other one. */
-const newDomains: Scope = {
+const newDomains: ImportScope = {
   includes: ['coordinator/*/**', ...[...DOMAINS, ...AROUND].map(name => `!coordinator/${name}/**`)],
   forbidden: [...OUTSIDE_COORDINATOR, aroundDomains, PROGRAM],
 }
 
-export const ARROWS: readonly Scope[] = [
+export const ARROWS: readonly ImportScope[] = [
   {
     includes: ['shared/**'],
     forbidden: [DAEMON, COORDINATOR, CLIENTS, DEVICES, DISCOVERY, MODELS, TESTS, ENGINE],

@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Printable } from '../../shared/print.ts'
-import type { CliSession, WithSession } from './session.ts'
+import type { PrintableRows } from '../../shared/print.ts'
+import type { CliSession, RunWithSession } from './session.ts'
 
 /** A session of an agent, as `GET /v1/sessions` has it. */
 interface AgentSession {
@@ -30,7 +30,7 @@ interface Closeout {
  */
 export const addAgentSession = (
   program: Command,
-  withSession: WithSession,
+  withSession: RunWithSession,
   person = loginName(),
 ): void => {
   const group = program.command('sessions')
@@ -65,7 +65,7 @@ export const startSession = async (
   try {
     await step('brief')
     const body = { scope, ...(task === undefined ? {} : { task_id: task }) }
-    print((await step('claim', body)) as Printable)
+    print((await step('claim', body)) as PrintableRows)
   } catch (error) {
     await step('undock', { outcome: 'abandoned' }).catch(() => {})
     throw error
@@ -84,7 +84,7 @@ export const closeSession = async (
   const step = stepOf(api, live.session_id)
   if (live.step === 'claim') await requirePassed(await step('check', REPORT))
   await step('evidence', { summary: evidence })
-  print((await step('undock', { outcome: 'done' })) as Printable)
+  print((await step('undock', { outcome: 'done' })) as PrintableRows)
 }
 
 const stepOf =

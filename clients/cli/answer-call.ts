@@ -1,9 +1,9 @@
-import type { Printable } from '../../shared/print.ts'
+import type { PrintableRows } from '../../shared/print.ts'
 import { formatUnits } from '../../shared/print-units.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
 import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
 import { type ApiCall, TextAnswer } from './api.ts'
-import { Guided } from './describe-failure.ts'
+import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
 import { followWork } from './follow.ts'
 import { showWhile } from './progress.ts'
@@ -19,11 +19,11 @@ export const answerCall = async (
   const { api, format, print, progress, settings } = session
   const answer = await showWhile(progress, `waiting for ${settings.url}`, api.call(call))
   if (answer instanceof TextAnswer) return writeText(session, answer)
-  const end = wait ? await followAnswer(session, answer as Printable) : undefined
-  const shown = end?.answer ?? (answer as Printable)
-  print(format === 'text' ? (formatUnits(shown, units) as Printable) : shown)
+  const end = wait ? await followAnswer(session, answer as PrintableRows) : undefined
+  const shown = end?.answer ?? (answer as PrintableRows)
+  print(format === 'text' ? (formatUnits(shown, units) as PrintableRows) : shown)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
-  process.exitCode = end?.exit ?? exitOf(answer as Printable, exit)
+  process.exitCode = end?.exit ?? exitOf(answer as PrintableRows, exit)
 }
 
 interface PendingAnswer {
@@ -40,9 +40,9 @@ const isPending = (answer: unknown): answer is PendingAnswer => {
 /**
  * Error for an approval that takes longer than the wait: a script must not continue as if approved.
  */
-const waitsForPeople = ({ request_id, id }: PendingAnswer): Guided => {
+const waitsForPeople = ({ request_id, id }: PendingAnswer): GuidedError => {
   const request = request_id ?? id
-  return new Guided(
+  return new GuidedError(
     'client_closed',
     'the request waits for approval, and --wait does not wait for approvals',
     request === undefined
@@ -51,7 +51,7 @@ const waitsForPeople = ({ request_id, id }: PendingAnswer): Guided => {
   )
 }
 
-const followAnswer = (session: OpenSession, answer: Printable) => {
+const followAnswer = (session: OpenSession, answer: PrintableRows) => {
   const left = new AbortController()
   onStopSignals({ names: ['SIGINT', 'SIGTERM'], onFirst: () => left.abort() })
   return followWork(session, answer, { signal: left.signal })
@@ -82,7 +82,7 @@ const writeText = async (
 const onScreen = (text: string): string => escapeHiddenInText(text.replaceAll('\r\n', '\n'))
 
 /** Exit code for an answer; `pending` is not a success. */
-const exitOf = (answer: Printable, exit: ExitCodes | undefined): number => {
+const exitOf = (answer: PrintableRows, exit: ExitCodes | undefined): number => {
   const value = exit && (answer as Record<string, unknown>)[exit.field]
   return exit?.codes[String(value)] ?? 0
 }

@@ -1,5 +1,5 @@
 import { type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
-import { coordinatorUnreachable, NotCoordinator } from './unreachable.ts'
+import { createCoordinatorUnreachableError, NotCoordinator } from './unreachable.ts'
 
 /** One request. `query` and `body` in wire names. */
 export interface ApiCall {
@@ -66,7 +66,7 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     const target = addressOf(url, path)
     const rules = { redirect: 'error' as const, ...(signal === undefined ? {} : { signal }) }
     const response = await fetch(target, { ...rules, ...init }).catch((cause: unknown) => {
-      throw coordinatorUnreachable(url, cause)
+      throw createCoordinatorUnreachableError(url, cause)
     })
     if (!response.ok && response.status !== 304) throw await errorOf(response, key)
     return response
@@ -165,14 +165,15 @@ const contentOf = async (response: Response): Promise<unknown> => {
   if (!ours && !TEXT.test(type)) return jsonOf(response)
   const next = NEXT.exec(response.headers.get('link') ?? '')?.[1]
   const text = await response.text().catch((cause: unknown) => {
-    throw coordinatorUnreachable(response.url, cause)
+    throw createCoordinatorUnreachableError(response.url, cause)
   })
   return new TextAnswer(text, type, next)
 }
 
 const jsonOf = (response: Response): Promise<unknown> =>
   response.json().catch((cause: unknown) => {
-    if (!(cause instanceof SyntaxError)) throw coordinatorUnreachable(response.url, cause)
+    if (!(cause instanceof SyntaxError))
+      throw createCoordinatorUnreachableError(response.url, cause)
     throw new NotCoordinator(response.url, cause)
   })
 
@@ -209,7 +210,7 @@ async function* rethrowUnreachable(
   try {
     yield* body
   } catch (cause) {
-    throw coordinatorUnreachable(url, cause)
+    throw createCoordinatorUnreachableError(url, cause)
   }
 }
 

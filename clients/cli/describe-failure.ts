@@ -5,17 +5,17 @@ import { rewordWrongValue } from '../../shared/wrong-value.ts'
 import { argumentTerm, pathOf, quoteWord } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { listOf } from './known-ids.ts'
-import { type About, nextStep } from './next-step.ts'
+import { nextStep, type SettingsInUse } from './next-step.ts'
 
 /** Context of a failed command. */
-export interface Scene extends About {
+export interface Scene extends SettingsInUse {
   format: 'text' | 'json'
   /** Deepest command that the arguments lead to. */
   command: Command
 }
 
 /** An error of this program with a remedy that does not follow from its code. */
-export class Guided extends ShoalError {
+export class GuidedError extends ShoalError {
   readonly step: string
 
   constructor(code: ConstructorParameters<typeof ShoalError>[0], message: string, step: string) {
@@ -44,14 +44,14 @@ export const describeFailure = (error: unknown, scene: Scene): { text: string; c
 const toShoalError = (error: unknown): ShoalError =>
   error instanceof ShoalError
     ? error
-    : new Guided(
+    : new GuidedError(
         'internal',
         `this program has failed: ${error instanceof Error ? error.message : String(error)}`,
         'run it with SHOAL_DEBUG=1 for details, or run shoal doctor',
       )
 
 const stepsOf = (error: ShoalError, scene: Scene): string[] => {
-  if (error instanceof Guided) return [error.step]
+  if (error instanceof GuidedError) return [error.step]
   const step =
     listStep(error, scene.command) ?? showStep(error, scene.command) ?? nextStep(error, scene)
   return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
@@ -96,13 +96,17 @@ const usageOf = (error: CommanderError, command: Command): ShoalError => {
   const all = `${path} --help lists the choices`
   if (error.code.startsWith('commander.help')) {
     const names = command.commands.filter(isShown).map(each => each.name())
-    return new Guided('wrong_usage', `${path} needs one more word`, `one of: ${names.join(', ')}`)
+    return new GuidedError(
+      'wrong_usage',
+      `${path} needs one more word`,
+      `one of: ${names.join(', ')}`,
+    )
   }
   const [line = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const first = error.code === 'commander.invalidArgument' ? rewordWrongValue(line) : line
   const similar = rest.map(line => line.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean $1?'))
   const more = error.code === 'commander.missingArgument' ? [usageLine(command)] : []
-  return new Guided('wrong_usage', first, [...similar, ...more, all].join('\n'))
+  return new GuidedError('wrong_usage', first, [...similar, ...more, all].join('\n'))
 }
 
 const isShown = (command: Command): boolean => !command.name().startsWith('_')

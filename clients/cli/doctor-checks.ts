@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../shared/errors.ts'
 import { VERSION } from '../../shared/version.ts'
 import { nextStep } from './next-step.ts'
 import type { CliSettings } from './settings.ts'
-import { coordinatorUnreachable } from './unreachable.ts'
+import { createCoordinatorUnreachableError } from './unreachable.ts'
 
 /** Result of one check. */
 export interface DoctorResult {
@@ -16,7 +16,7 @@ export interface DoctorResult {
 }
 
 /** An answer of the coordinator, whatever its status. */
-export interface Look {
+export interface CoordinatorReply {
   status: number
   headers: Headers
   /** Parsed body; undefined when it is not JSON. */
@@ -28,7 +28,7 @@ export interface Look {
 export interface DoctorSubject {
   settings: CliSettings
   /** Sends a request; rejects as `fetch` does when there is no answer. */
-  look: (path: string, key?: string) => Promise<Look>
+  look: (path: string, key?: string) => Promise<CoordinatorReply>
   /** Days until the certificate at the address ends. */
   daysLeft: (url: string) => Promise<number | undefined>
   /** Number of commands in the API document. Throws what rejects the document. */
@@ -39,11 +39,11 @@ export interface DoctorSubject {
 export async function* examineConnection(patient: DoctorSubject): AsyncGenerator<DoctorResult> {
   const { settings, look } = patient
   yield describeSources(settings)
-  let first: Look
+  let first: CoordinatorReply
   try {
     first = await look('/v1/health')
   } catch (cause) {
-    const error = coordinatorUnreachable(settings.url, cause)
+    const error = createCoordinatorUnreachableError(settings.url, cause)
     const next = nextStep(error, settings) ?? ''
     yield { name: 'reach', state: 'fail', says: error.message, next, code: error.code }
     return
@@ -134,7 +134,7 @@ const CLOCK_WARN_SECONDS = 5
 const CLOCK_FAIL_SECONDS = 120
 
 /** `Date` has whole seconds (RFC 9110, 6.6.1), cut off. */
-const clocks = ({ headers, at }: Look): DoctorResult => {
+const clocks = ({ headers, at }: CoordinatorReply): DoctorResult => {
   const name = 'clock'
   const theirs = Date.parse(headers.get('date') ?? '')
   if (!Number.isFinite(theirs)) return { name, state: 'warn', says: 'the answer had no date' }
@@ -209,7 +209,7 @@ const allowance = (headers: Headers): DoctorResult => {
   }
 }
 
-const service = ({ body }: Look): DoctorResult => {
+const service = ({ body }: CoordinatorReply): DoctorResult => {
   const { status, cells, models } = body as { status: string; cells: number; models: number }
   const says = `${status}: ${countOf(cells, 'cell')}, ${countOf(models, 'model')}`
   if (status === 'ok') return { name: 'service', state: 'ok', says }
@@ -228,7 +228,7 @@ const NEXT = {
 }
 const CODES = { broker: 'broker_unavailable', store: 'store_unavailable' } as const
 
-const parts = ({ body }: Look): DoctorResult[] =>
+const parts = ({ body }: CoordinatorReply): DoctorResult[] =>
   (['broker', 'store'] as const).map(name => {
     const state = (body as Record<string, unknown> | undefined)?.[name]
     if (state === 'ok') return { name, state: 'ok', says: 'ok' }

@@ -3,10 +3,10 @@ import { exitCode, ShoalError } from '../../shared/errors.ts'
 import { formatOutput, terminalWidth } from '../../shared/print.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import {
+  type CoordinatorReply,
   type DoctorResult,
   type DoctorSubject,
   examineConnection,
-  type Look,
 } from './doctor-checks.ts'
 import { nextStep } from './next-step.ts'
 import type { Environment, GlobalOptions } from './options.ts'
@@ -103,7 +103,7 @@ const look = async (
   url: URL,
   key: string | undefined,
   tenant: string | undefined,
-): Promise<Look> => {
+): Promise<CoordinatorReply> => {
   const before = Date.now()
   const response = await fetch(url, {
     redirect: 'error',

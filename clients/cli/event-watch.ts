@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import type { CliSession, WithSession } from './session.ts'
+import type { CliSession, RunWithSession } from './session.ts'
 
 /** Fields of an event that are shown; a gap has them too. */
 interface Event {
@@ -22,7 +22,7 @@ interface WatchOptions {
 const AGAIN_MS = 2000
 
 /** Adds `shoal events watch`: prints every event until Ctrl-C and resumes a stream that is cut. */
-export const addEventWatch = (program: Command, withSession: WithSession): void => {
+export const addEventWatch = (program: Command, withSession: RunWithSession): void => {
   program
     .command('events')
     .description('what happens')

@@ -1,8 +1,8 @@
 import { type ErrorCode, exitCode, isErrorCode, type ShoalError } from '../../shared/errors.ts'
-import type { Printable } from '../../shared/print.ts'
+import type { PrintableRows } from '../../shared/print.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import { Guided } from './describe-failure.ts'
+import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
 import type { OpenSession } from './session.ts'
 
@@ -20,12 +20,12 @@ interface State {
   exit: number | undefined
   text: string
   percent: number | null
-  answer: Printable
+  answer: PrintableRows
 }
 
 /** Outcome of the work and the exit code for it. */
 interface Followed {
-  answer: Printable
+  answer: PrintableRows
   exit: number
 }
 
@@ -45,7 +45,7 @@ type Follower = Pick<OpenSession, 'api' | 'progress'>
  */
 export const followWork = async (
   session: Follower,
-  answer: Printable,
+  answer: PrintableRows,
   { signal, wait = realWait }: { signal: AbortSignal; wait?: Wait },
 ): Promise<Followed | undefined> => {
   const pursuit = pursuitOf(session, answer as Record<string, unknown>)
@@ -64,7 +64,7 @@ export const followWork = async (
 }
 
 const describeRunning = ({ name, later }: Pursuit): ShoalError =>
-  new Guided('client_closed', `${name} goes on`, `check later with: ${later}`)
+  new GuidedError('client_closed', `${name} goes on`, `check later with: ${later}`)
 
 const pursuitOf = (session: Follower, answer: Record<string, unknown>): Pursuit | undefined => {
   const { task_id, id, state, cell_id, model } = answer
@@ -102,7 +102,7 @@ const taskPursuit = ({ api }: Follower, id: string): Pursuit => ({
   name: `task ${escapeHidden(id)}`,
   later: `shoal tasks show ${escapeHidden(id)} --wait`,
   look: async () => {
-    const task = (await api.get(`/v1/tasks/${encodeURIComponent(id)}`)) as TaskView & Printable
+    const task = (await api.get(`/v1/tasks/${encodeURIComponent(id)}`)) as TaskView & PrintableRows
     const percent = task.details?.progress_percent
     return {
       exit: taskExit(task),

@@ -4,7 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { indentedJson } from './indented-json.ts'
-import type { CliSession, WithSession } from './session.ts'
+import type { CliSession, RunWithSession } from './session.ts'
 
 /** A request at a gate, as `GET /v1/gates/requests` has it. */
 interface GateRequest {
@@ -34,7 +34,7 @@ const LOOK_MS = 2000
 /** Adds `shoal gate watch`: shows every pending request in full and asks for a decision. */
 export const addGateWatch = (
   program: Command,
-  withSession: WithSession,
+  withSession: RunWithSession,
   openJudge: () => DecisionPrompt,
 ): void => {
   program

@@ -10,7 +10,7 @@ import { addGateWatch, promptHere } from './gate-watch.ts'
 import { helpLayout } from './help-layout.ts'
 import type { Environment } from './options.ts'
 import { addProfileCommands } from './profile-commands.ts'
-import type { OpenSession, WithSession } from './session.ts'
+import type { OpenSession, RunWithSession } from './session.ts'
 import { DEFAULT_URL } from './settings.ts'
 import { addTop, thisTerminal } from './top.ts'
 
@@ -23,10 +23,10 @@ interface ListedModel {
   weights: string | null
 }
 
-type Run = Parameters<WithSession>[0]
+type Run = Parameters<RunWithSession>[0]
 
 /** The program with the commands that do not follow from the API document. */
-export const handMade = (env: Environment, run: WithSession): Command => {
+export const handMade = (env: Environment, run: RunWithSession): Command => {
   const program = new Command('shoal')
     .description('Manage a shoal coordinator. Most commands are generated from its API.')
     .exitOverride()

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { createApi } from './api.ts'
-import { Guided } from './describe-failure.ts'
+import { GuidedError } from './describe-failure.ts'
 import type { Environment, GlobalOptions } from './options.ts'
 import {
   type ConnectionProfile,
@@ -71,13 +71,15 @@ const check = async ({ url, key, tenant, ca }: ConnectionProfile): Promise<true>
   try {
     await createApi({ url, key, tenant }).get('/v1/skills')
   } catch (error) {
-    throw error instanceof ShoalError && error.code === 'auth_required' ? keyRefused(url) : error
+    throw error instanceof ShoalError && error.code === 'auth_required'
+      ? createKeyRefusedError(url)
+      : error
   }
   return true
 }
 
-const keyRefused = (url: string): ShoalError =>
-  new Guided(
+const createKeyRefusedError = (url: string): ShoalError =>
+  new GuidedError(
     'auth_required',
     `${url} rejected this key; it was not stored`,
     'it may be mistyped, revoked, expired or of another coordinator: log in with another one',

@@ -4,7 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { onReaderGone } from '../../shared/reader-gone.ts'
 import { answerCall } from './answer-call.ts'
 import { pathOf } from './command-example.ts'
-import { commandOf, describeFailure, Guided, type Scene } from './describe-failure.ts'
+import { commandOf, describeFailure, GuidedError, type Scene } from './describe-failure.ts'
 import { handMade } from './hand-made.ts'
 import { addOperationCommands } from './operation-commands.ts'
 import type { Environment, GlobalOptions } from './options.ts'
@@ -53,7 +53,7 @@ const requireCommand = (program: Command, argv: readonly string[]): void => {
   const depth = pathOf(found).split(' ').length - 1
   const word = words[depth]
   if (word !== undefined && found.commands.length > 0)
-    throw new Guided(
+    throw new GuidedError(
       'wrong_usage',
       `unknown command '${word}'`,
       `${pathOf(found)} --help lists the choices`,

@@ -3,11 +3,11 @@ import type { CliSettings } from './settings.ts'
 import { isUnbelieved, NotCoordinator, reasonCode } from './unreachable.ts'
 
 /** Settings in use and where each came from, as far as known. */
-export type About = Partial<
+export type SettingsInUse = Partial<
   Pick<CliSettings, 'url' | 'urlFrom' | 'key' | 'keyFrom' | 'keyHeldBack' | 'profile'>
 >
 
-type Step = string | ((error: ShoalError, about: About) => string | undefined)
+type Step = string | ((error: ShoalError, about: SettingsInUse) => string | undefined)
 
 const NO_KEY = 'set SHOAL_KEY to your key, or store it in a profile: shoal login --url URL --key -'
 
@@ -55,7 +55,7 @@ const steps: Partial<Record<ErrorCode, Step>> = {
 }
 
 /** Suggestion for the user; undefined where the message is sufficient. */
-export const nextStep = (error: ShoalError, about: About = {}): string | undefined => {
+export const nextStep = (error: ShoalError, about: SettingsInUse = {}): string | undefined => {
   const { code, retryAfterSeconds } = error
   if (code === 'rate_limited' || code === 'draining')
     return `try again in ${retryAfterSeconds ?? 1} s`
@@ -63,7 +63,7 @@ export const nextStep = (error: ShoalError, about: About = {}): string | undefin
   return typeof step === 'function' ? step(error, about) : step
 }
 
-const reach = (error: ShoalError, { url, urlFrom }: About): string => {
+const reach = (error: ShoalError, { url, urlFrom }: SettingsInUse): string => {
   const own = isMeantForField(url, urlFrom) ? 'for a field called url write --input-url; ' : ''
   const from = urlFrom === undefined ? '' : `the address is from ${urlFrom}; ${own}`
   if (error instanceof NotCoordinator) return `${from}a proxy may be answering in its place`

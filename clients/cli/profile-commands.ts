@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { type Format, formatOutput, type Printable, terminalWidth } from '../../shared/print.ts'
+import { type Format, formatOutput, type PrintableRows, terminalWidth } from '../../shared/print.ts'
 import { login } from './login.ts'
 import type { Environment, GlobalOptions } from './options.ts'
 import {
@@ -15,7 +15,7 @@ import {
 export const addProfileCommands = (program: Command, env: Environment): void => {
   const file = profilesFile(env)
   const options = (): GlobalOptions => program.opts<GlobalOptions>()
-  const print = (value: Printable): void => printIn(options().format, value)
+  const print = (value: PrintableRows): void => printIn(options().format, value)
   program
     .command('login')
     .description('store an address and a key in a profile and make it current')
@@ -69,10 +69,10 @@ const pin = (text: string): string => {
   throw new InvalidArgumentError('43 characters are needed, SHA-256 as base64url')
 }
 
-const printIn = (format: Format, value: Printable): void =>
+const printIn = (format: Format, value: PrintableRows): void =>
   void process.stdout.write(formatOutput(value, format, terminalWidth(process.stdout)))
 
-const listProfiles = ({ profiles, current }: Profiles): Printable => ({
+const listProfiles = ({ profiles, current }: Profiles): PrintableRows => ({
   profiles: Object.entries(profiles).map(([name, { url, key, tenant }]) => ({
     in_use: name === current ? '*' : '',
     name,
@@ -103,7 +103,7 @@ const change = async (
   file: string,
   name: string,
   update: (kept: Profiles) => Profiles,
-): Promise<Printable> => {
+): Promise<PrintableRows> => {
   const kept = readProfiles(file)
   const profile = profileOf(kept, name)
   const after = update(kept)

@@ -1,4 +1,4 @@
-import { type Format, formatOutput, type Printable, terminalWidth } from '../../shared/print.ts'
+import { type Format, formatOutput, type PrintableRows, terminalWidth } from '../../shared/print.ts'
 import { type Api, createApi } from './api.ts'
 import { type DescribedOperation, operationsOf } from './document.ts'
 import { cacheFolder, loadDocument } from './document-cache.ts'
@@ -15,7 +15,7 @@ export interface CliSession {
   format: Format
   write: (text: string) => void
   /** Prints an answer in the chosen format, no wider than the terminal. */
-  print: (value: Printable) => void
+  print: (value: PrintableRows) => void
 }
 
 /** The session of this process. */
@@ -29,7 +29,7 @@ export interface OpenSession extends CliSession {
 }
 
 /** Gives a command its session once the flags are read. */
-export type WithSession = (run: (session: OpenSession) => Promise<void>) => Promise<void>
+export type RunWithSession = (run: (session: OpenSession) => Promise<void>) => Promise<void>
 
 /** Throws `config_invalid` for invalid settings, before any request is sent. */
 export const openSession = async (
@@ -44,7 +44,7 @@ export const openSession = async (
   )
   trustAuthorities(settings)
   const write = (text: string): void => void process.stdout.write(text)
-  const print = (value: Printable): void =>
+  const print = (value: PrintableRows): void =>
     write(formatOutput(value, format, terminalWidth(process.stdout)))
   const api = createApi(settings)
   const progress = createProgress({ output: process.stderr, env })

@@ -4,7 +4,7 @@ import { onStopSignals } from '../../shared/stop-signals.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Api } from './api.ts'
-import type { CliSession, WithSession } from './session.ts'
+import type { CliSession, RunWithSession } from './session.ts'
 import { type AlertList, type ScreenSize, type TopCell, type TopData, topView } from './top-view.ts'
 
 /** The terminal that is drawn on; a pipe gets one screen and no control characters. */
@@ -25,7 +25,7 @@ const FROM_TOP = '\u001b[H\u001b[J'
 /** `shoal top`: the fleet, drawn again each 2 s until the user leaves. */
 export const addTop = (
   program: Command,
-  withSession: WithSession,
+  withSession: RunWithSession,
   openTerminal: () => TopTerminal,
 ): void => {
   program

@@ -28,7 +28,7 @@ const REASONS: Record<string, string> = {
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_/
 
 /** The error of a request that got no answer. */
-export const coordinatorUnreachable = (url: string, cause: unknown): ShoalError => {
+export const createCoordinatorUnreachableError = (url: string, cause: unknown): ShoalError => {
   const code = reasonCode(cause)
   const reason = code === undefined ? '' : `: ${REASONS[code] ?? 'it failed'} (${code})`
   return new ShoalError('coordinator_unavailable', `no coordinator answers at ${url}${reason}`, {

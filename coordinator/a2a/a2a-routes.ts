@@ -15,9 +15,9 @@ import type { Admission } from '../quota/quota.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { pureCard } from './agent-card.ts'
 import { cardParts, portOf } from './agent-routes.ts'
-import { type BindingParts, knownError } from './binding.ts'
-import type { Call } from './call.ts'
-import type { Registered } from './card-features.ts'
+import { type BindingParts, toKnownError } from './binding.ts'
+import type { A2aCall } from './call.ts'
+import type { CardFacts } from './card-features.ts'
 import type { Executor } from './executor.ts'
 import { jsonRpcRoutes } from './json-rpc-routes.ts'
 import type { PushConfigs } from './push/push-configs.ts'
@@ -35,15 +35,15 @@ export interface A2aParts {
   fixture?: {
     executor: Executor
     key: Key
-    around?: (handler: A2ARequestHandler, call: Call) => A2ARequestHandler
+    wrapHandler?: (handler: A2ARequestHandler, call: A2aCall) => A2ARequestHandler
   }
 }
 
 export interface A2aRouteParts extends A2aParts {
   config: CoordinatorConfig
-  registered: Registered
+  registered: CardFacts
   count: Count
-  failed: (code: ErrorCode) => void
+  onError: (code: ErrorCode) => void
   hold?: Keys['hold'] | undefined
   logger: Pick<Logger, 'error'>
 }
@@ -53,9 +53,9 @@ export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) =
   const { config, registered, tasks, operationTasks, readerOf, push, count, fixture } = parts
   const { skills } = registered
   const executor = fixture?.executor ?? skillExecutor({ skills, tasks: operationTasks })
-  const cardOf = (listed: Registered['skills']): AgentCard =>
+  const cardOf = (listed: CardFacts['skills']): AgentCard =>
     AgentCard.fromJSON(pureCard(cardParts(config, registered, portOf(app, config)), listed))
-  const handler = (call: Call): A2ARequestHandler => {
+  const handler = (call: A2aCall): A2ARequestHandler => {
     const made = requestHandler(
       {
         tasks,
@@ -68,19 +68,19 @@ export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) =
       },
       call,
     )
-    return fixture?.around?.(made, call) ?? made
+    return fixture?.wrapHandler?.(made, call) ?? made
   }
   const binding: BindingParts = {
     handler,
     admit: call => (fixture === undefined ? count(call) : UNCOUNTED),
-    refunding,
-    failed: ({ http }, thrown, request) => {
-      parts.failed(
+    runWithRefund: refunding,
+    onError: ({ http }, thrown, request) => {
+      parts.onError(
         thrown instanceof ShoalError ? thrown.code : http < 500 ? 'invalid_request' : 'internal',
       )
       if (http === 500) parts.logger.error({ err: thrown, request: request.id }, 'request failed')
     },
-    known: knownError,
+    toKnownError,
     hold: parts.hold,
     places: createStreamPlaces(MAX_STREAMS),
     ...(fixture === undefined ? {} : { fallbackKey: fixture.key }),

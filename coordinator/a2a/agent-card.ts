@@ -1,7 +1,7 @@
 import { VERSION } from '../../shared/version.ts'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
 import type { Skill } from '../skills/skill.ts'
-import { capabilities, discoveryUniverse, type Registered, swarm } from './card-features.ts'
+import { type CardFacts, capabilities, discoveryUniverse, swarm } from './card-features.ts'
 import { EXTENSIONS } from './extensions.ts'
 
 /** Addresses on the card. Only that of MCP ends with a slash. */
@@ -13,7 +13,7 @@ export interface CardAddresses {
   portal: string | undefined
 }
 
-export interface CardParts extends Registered {
+export interface CardParts extends CardFacts {
   addresses: CardAddresses
   provider: { organization: string; url: string }
 }

@@ -6,12 +6,12 @@ import type { CoordinatorConfig } from '../config.ts'
 import { publicUrls } from '../http/public-urls.ts'
 import type { Vitals } from '../metrics/vitals.ts'
 import { agentCard, type CardParts, pureCard } from './agent-card.ts'
-import type { Registered } from './card-features.ts'
+import type { CardFacts } from './card-features.ts'
 import { cardRoutes } from './card-routes.ts'
 
-export interface AgentParts {
+export interface AgentRouteParts {
   config: CoordinatorConfig
-  registered: Registered
+  registered: CardFacts
   /** Unix time, milliseconds. */
   now: () => number
   vitals: Pick<Vitals, 'uptimeSeconds' | 'brokerConnected' | 'storeProblem'>
@@ -31,7 +31,7 @@ export const AgentHealth = z.object({
 export type AgentHealth = z.infer<typeof AgentHealth>
 
 /** The agent card and the health of the agent host. Neither needs a key. */
-export const agentRoutes: FastifyPluginAsync<AgentParts> = async (
+export const agentRoutes: FastifyPluginAsync<AgentRouteParts> = async (
   app,
   { config, registered, vitals, now },
 ) => {
@@ -70,7 +70,7 @@ export const portOf = (app: FastifyInstance, { http }: CoordinatorConfig): numbe
 /** Parts of the card, with all skills or with those of one caller. */
 export const cardParts = (
   config: CoordinatorConfig,
-  registered: Registered,
+  registered: CardFacts,
   port: number,
 ): CardParts => {
   const addresses = publicUrls(config, port)

@@ -9,20 +9,20 @@ import type { StreamPlaces } from '../http/stream-places.ts'
 import type { Key } from '../keys/key.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { Admission } from '../quota/quota.ts'
-import type { Call } from './call.ts'
+import type { A2aCall } from './call.ts'
 import { type Failure, MalformedBody } from './errors.ts'
 
 /** Parts that both bindings need. */
 export interface BindingParts {
-  handler(call: Call): A2ARequestHandler
+  handler(call: A2aCall): A2ARequestHandler
   /** Counts the call; throws `rate_limited`. */
-  admit(call: Call): Admission | Promise<Admission>
+  admit(call: A2aCall): Admission | Promise<Admission>
   /** Refunds the admission of a refused call. */
-  refunding<T>(admission: Admission, work: () => Promise<T>): Promise<T>
+  runWithRefund<T>(admission: Admission, work: () => Promise<T>): Promise<T>
   /** Called with every error that is answered. */
-  failed(failure: Failure, thrown: unknown, request: FastifyRequest): void
+  onError(failure: Failure, thrown: unknown, request: FastifyRequest): void
   /** Converts an error of Fastify or of the steps before the method. */
-  known(error: unknown): unknown
+  toKnownError(error: unknown): unknown
   /** Ends calls whose key has ended. */
   hold?: Keys['hold'] | undefined
   /** Limits on streams, which stay open. */
@@ -52,13 +52,13 @@ const asMalformed = (error: Error): Error =>
     ? new MalformedBody(-32700, error.message)
     : new MalformedBody(-32600, error.message)
 
-export const knownError = (error: unknown): unknown => {
+export const toKnownError = (error: unknown): unknown => {
   if (error instanceof MalformedBody) return error
   return isFastifys(error) ? toShoalError(error) : error
 }
 
 /** Reports a key that was presented but is invalid as such, not as a missing key. */
-export const keyTold = (error: unknown, { key, headers }: FastifyRequest): unknown =>
+export const toKeyError = (error: unknown, { key, headers }: FastifyRequest): unknown =>
   error instanceof ShoalError &&
   error.code === 'auth_required' &&
   key === undefined &&

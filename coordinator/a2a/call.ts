@@ -1,17 +1,17 @@
 import { VersionNotSupportedError } from '@a2a-js/sdk/errors'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ShoalError } from '../../shared/errors.ts'
-import { callerOf, subjectOf } from '../http/answer-headers.ts'
+import { subjectOf, taskCallerOf } from '../http/answer-headers.ts'
 import type { StreamPlaces } from '../http/stream-places.ts'
 import { actsFor, type Key } from '../keys/key.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { TaskCaller } from '../operations/context.ts'
-import { activated } from './extensions.ts'
+import { parseExtensions } from './extensions.ts'
 
 export type Version = '1.0' | '0.3'
 
 /** One A2A request: its caller, protocol version and requested extensions. */
-export interface Call extends TaskCaller {
+export interface A2aCall extends TaskCaller {
   version: Version
   extensions: readonly string[]
   /** Aborts when the client has left, and with a `ShoalError` when its key has ended. */
@@ -44,7 +44,7 @@ export const callOf = (
     hold?: Keys['hold'] | undefined
     places?: Pick<StreamPlaces, 'take'> | undefined
   },
-): Call => {
+): A2aCall => {
   const over = new AbortController()
   const { key: own, tenantId: chosen } = request
   const cut = (error: ShoalError): void => over.abort(error)
@@ -60,7 +60,7 @@ export const callOf = (
   // the client disconnected earlier, and `close` is not emitted again
   if (reply.raw.destroyed) close()
   const key = own ?? fallback
-  const extensions = activated(
+  const extensions = parseExtensions(
     request.headers['a2a-extensions'] ?? request.headers['x-a2a-extensions'],
   )
   if (extensions.length > 0)
@@ -68,12 +68,12 @@ export const callOf = (
   const tenantId = request.tenantId ?? fallback?.tenantId
   const { signal } = over
   const takePlace = places && (() => places.take(key?.id ?? subjectOf(request).id))
-  const caller = { ...callerOf(request), key, tenantId }
+  const caller = { ...taskCallerOf(request), key, tenantId }
   return { ...caller, version, extensions, signal, holdFor, takePlace }
 }
 
 /** The answer, unless the key ends before it: then the reason is thrown. */
-export const whileCallLasts = <T>({ signal }: Call, answer: Promise<T>): Promise<T> =>
+export const rejectOnCallEnd = <T>({ signal }: A2aCall, answer: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const end = (): void => {
       if (signal.reason instanceof ShoalError) reject(signal.reason)
@@ -84,7 +84,10 @@ export const whileCallLasts = <T>({ signal }: Call, answer: Promise<T>): Promise
   })
 
 /** The tenant that a call is for: the one it names, if its key may act for it, else its own. */
-export const tenantFor = ({ key, tenantId, holdFor }: Call, asked: string | undefined): string => {
+export const tenantFor = (
+  { key, tenantId, holdFor }: A2aCall,
+  asked: string | undefined,
+): string => {
   if (key === undefined || tenantId === undefined)
     throw new ShoalError('auth_required', 'this call needs a key')
   if (!asked || asked === tenantId) return tenantId

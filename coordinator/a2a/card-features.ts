@@ -3,7 +3,7 @@ import type { Operation } from '../operations/operation.ts'
 import type { Skill } from '../skills/skill.ts'
 
 /** Facts that the card is derived from. */
-export interface Registered {
+export interface CardFacts {
   skills: readonly Skill[]
   operations: readonly Operation[]
   /** Discovery modules: the leaf discovery skills. */
@@ -36,7 +36,7 @@ const DISCOVERY_PATHS = {
 const RADIO_SCANS = ['mdns-scan', 'wifi-scan', 'ble-scan']
 
 /** A capability is true if it is implemented, not if it is planned. */
-export const capabilities = ({ skills, built }: Registered) => ({
+export const capabilities = ({ skills, built }: CardFacts) => ({
   streaming: built.has('a2a-streaming'),
   pushNotifications: built.has('a2a-push'),
   stateTransitionHistory: built.has('a2a-history'),
@@ -46,7 +46,7 @@ export const capabilities = ({ skills, built }: Registered) => ({
   hebbian_learning: built.has('hebbian-learning'),
 })
 
-export const swarm = (registered: Registered, mcpUrl: string) => ({
+export const swarm = (registered: CardFacts, mcpUrl: string) => ({
   protocol: 'shoal-swarm/v1',
   mcp_endpoint: mcpUrl,
   mcp_tools: [...registered.skills, ...registered.operations].filter(isTool).length,
@@ -56,7 +56,7 @@ export const swarm = (registered: Registered, mcpUrl: string) => ({
   discovery_universe: registered.modules.length > 0,
 })
 
-export const discoveryUniverse = ({ modules, operations }: Registered) => ({
+export const discoveryUniverse = ({ modules, operations }: CardFacts) => ({
   version: '1.0.0',
   modules: modules.length,
   skills: modules.filter(({ id }) => !RADIO_SCANS.includes(id)).length,

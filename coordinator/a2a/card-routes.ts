@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { matches, withTag } from '../http/published.ts'
+import { hasMatchingTag, withTag } from '../http/published.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 
 export interface CardRouteParts {
@@ -25,7 +25,7 @@ export const cardRoutes = (
   { cards, standard, now }: CardRouteParts,
 ): void => {
   let made: { hybrid: Tagged; pure: Tagged; at: number } | undefined
-  const all = () => {
+  const getCards = () => {
     if (made === undefined) {
       const { hybrid, pure } = cards()
       const at = Math.floor(now() / 1000) * 1000
@@ -35,12 +35,12 @@ export const cardRoutes = (
   }
   const config = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
   app.get('/.well-known/agent.json', config(DOCS.hybrid), async (request, reply) =>
-    send(request, reply, all().hybrid, all().at),
+    send(request, reply, getCards().hybrid, getCards().at),
   )
   if (standard === undefined) return
   app.get('/.well-known/agent-card.json', config(DOCS.standard), async (request, reply) => {
     const pure = isPure(request.headers['a2a-version'], standard)
-    return send(request, reply, pure ? all().pure : all().hybrid, all().at)
+    return send(request, reply, pure ? getCards().pure : getCards().hybrid, getCards().at)
   })
 }
 
@@ -65,7 +65,7 @@ const send = (
   reply.header('vary', 'A2A-Version, Authorization')
   const since = Date.parse(headers['if-modified-since'] ?? '')
   const tags = headers['if-none-match']
-  if (tags === undefined ? since >= at : matches(tags, etag)) return reply.code(304).send()
+  if (tags === undefined ? since >= at : hasMatchingTag(tags, etag)) return reply.code(304).send()
   return reply.type('application/json; charset=utf-8').send(body)
 }
 

@@ -2,7 +2,7 @@ import { A2AError } from '@a2a-js/sdk/errors'
 import {
   type ErrorCode,
   httpStatus,
-  retryAfterSeconds,
+  retryAfterOf,
   rpcCode,
   ShoalError,
 } from '../../shared/errors.ts'
@@ -59,7 +59,7 @@ export class MalformedBody extends Error {
 }
 
 /** A skill that there is not, or that is not named. */
-export class SkillNotFound extends ShoalError {
+export class SkillNotFoundError extends ShoalError {
   constructor(id: string) {
     super('invalid_request', `no skill ${id}; the agent card lists them`, { param: 'skill' })
   }
@@ -78,7 +78,7 @@ const TRANSPORT: readonly ErrorCode[] = [
  * their message.
  */
 export const failureOf = (thrown: unknown): Failure => {
-  if (thrown instanceof MalformedBody) return malformed(thrown)
+  if (thrown instanceof MalformedBody) return toMalformedFailure(thrown)
   if (thrown instanceof A2AError) {
     const [code, http, status] = A2A[thrown.name] ?? [-32603, 500, 'INTERNAL']
     const details = [thrown.toErrorInfo()]
@@ -89,7 +89,7 @@ export const failureOf = (thrown: unknown): Failure => {
 
 const UNKNOWN = new ShoalError('internal', 'the coordinator failed to handle this request')
 
-const malformed = ({ code, message }: MalformedBody): Failure => ({
+const toMalformedFailure = ({ code, message }: MalformedBody): Failure => ({
   code,
   message,
   http: 400,
@@ -102,7 +102,7 @@ const ownFailure = (error: ShoalError): Failure => {
   const { code, message, param } = error
   if (code === 'unsupported_media_type') return { ...badType(message) }
   const http = httpStatus(code) === 422 ? 400 : httpStatus(code)
-  const reason = error instanceof SkillNotFound ? 'SKILL_NOT_FOUND' : reasonOf(code)
+  const reason = error instanceof SkillNotFoundError ? 'SKILL_NOT_FOUND' : reasonOf(code)
   const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: DOMAIN }
   return {
     code: rpcCode(code),
@@ -110,7 +110,7 @@ const ownFailure = (error: ShoalError): Failure => {
     http,
     status: STATUS[http] ?? 'INTERNAL',
     details: [info, ...violations(param, message)],
-    retryAfterSeconds: retryAfterSeconds(error),
+    retryAfterSeconds: retryAfterOf(error),
     isTransport: TRANSPORT.includes(code),
   }
 }

@@ -1,10 +1,10 @@
 import type { Message, Task } from '@a2a-js/sdk'
 import type { TaskRun } from '../tasks/task-run.ts'
 import type { Opening } from '../tasks/turn.ts'
-import type { Call } from './call.ts'
+import type { A2aCall } from './call.ts'
 
 /** Outcome of a message: an immediate answer, or a turn of a task. */
-export type Answer =
+export type ExecutorAnswer =
   | { kind: 'message'; message: Message }
   | {
       kind: 'task'
@@ -13,14 +13,14 @@ export type Answer =
       opening: Opening
     }
 
-export interface Incoming {
+export interface ExecutorRequest {
   message: Message
   /** Metadata of the request, besides that of the message. */
   metadata: Record<string, unknown>
-  call: Call
+  call: A2aCall
   /** The task that the message continues; it waits for input. */
   previous?: { task: Task; run: TaskRun } | undefined
 }
 
 /** Throws for messages that cannot be executed; no task is created then. */
-export type Executor = (incoming: Incoming) => Answer | Promise<Answer>
+export type Executor = (incoming: ExecutorRequest) => ExecutorAnswer | Promise<ExecutorAnswer>

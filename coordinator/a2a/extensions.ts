@@ -10,7 +10,7 @@ export const EXTENSIONS = {
 const KNOWN: readonly string[] = Object.values(EXTENSIONS)
 
 /** The extensions of a header that are ours: `A2A-Extensions`, `X-A2A-Extensions` before 1.0. */
-export const activated = (header: string | string[] | undefined): string[] => {
+export const parseExtensions = (header: string | string[] | undefined): string[] => {
   const asked = [header ?? []].flat().flatMap(value => value.split(','))
   return [...new Set(asked.map(uri => uri.trim()))].filter(uri => KNOWN.includes(uri))
 }

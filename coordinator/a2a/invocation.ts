@@ -3,7 +3,7 @@ import { ContentTypeNotSupportedError, RequestMalformedError } from '@a2a-js/sdk
 import { parseJsonBody } from '../http/json-body.ts'
 
 /** Content of a message; `skill` is undefined unless the message names it explicitly. */
-export interface Invocation {
+export interface MessageInvocation {
   skill: string | undefined
   /** Undefined if the message has no input. */
   input: Record<string, unknown> | undefined
@@ -23,7 +23,7 @@ const isObject = (value: unknown): value is Fields =>
  * with a data part, or text that is JSON, as the input; `skill-id {json}`; any other text.
  * Throws for parts that no skill takes and for text that should be JSON and is not.
  */
-export const invocationOf = (message: Message, metadata: Fields = {}): Invocation => {
+export const invocationOf = (message: Message, metadata: Fields = {}): MessageInvocation => {
   const { text, data } = contentOf(message)
   const meta: Fields = { ...metadata, ...message.metadata }
   const cell = textField(meta, ['cell'])

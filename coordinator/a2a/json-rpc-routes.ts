@@ -4,8 +4,8 @@ import * as z from 'zod'
 import { SSE_HEADERS, sseData } from '../../shared/wire/sse.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 import { methodFault } from '../http/rpc-method.ts'
-import { type BindingParts, BODY_LIMIT_BYTES, keyTold, parseBodies } from './binding.ts'
-import { type Call, callOf, versionOf, whileCallLasts } from './call.ts'
+import { type BindingParts, BODY_LIMIT_BYTES, parseBodies, toKeyError } from './binding.ts'
+import { type A2aCall, callOf, rejectOnCallEnd, versionOf } from './call.ts'
 import { type Failure, failureOf, MalformedBody, rpcError } from './errors.ts'
 import { callLegacy, LEGACY_METHODS, LEGACY_STREAMS } from './legacy-methods.ts'
 import { sendStream } from './stream.ts'
@@ -61,11 +61,13 @@ const paramsOf = (params: unknown, needed: boolean): Record<string, unknown> => 
 export const jsonRpcRoutes: FastifyPluginAsync<BindingParts> = async (app, parts) => {
   parseBodies(app)
   const answerError = (request: FastifyRequest, reply: FastifyReply, thrown: unknown): unknown => {
-    const failure = failureOf(keyTold(thrown, request))
-    parts.failed(failure, thrown, request)
+    const failure = failureOf(toKeyError(thrown, request))
+    parts.onError(failure, thrown, request)
     return sendFailure(request, reply, failure)
   }
-  app.setErrorHandler((error, request, reply) => answerError(request, reply, parts.known(error)))
+  app.setErrorHandler((error, request, reply) =>
+    answerError(request, reply, parts.toKnownError(error)),
+  )
   for (const [path, docs] of Object.entries(DOCS)) rpcRoute(app, path, docs, parts)
 }
 
@@ -85,13 +87,13 @@ const rpcRoute = (
     const call = callOf(request, reply, known === undefined ? '0.3' : '1.0', parts)
     const admission = await parts.admit(call)
     const ask = (): ReturnType<typeof perform> => perform(parts, call, method, params)
-    const answer = await parts.refunding(admission, () => whileCallLasts(call, ask()))
+    const answer = await parts.runWithRefund(admission, () => rejectOnCallEnd(call, ask()))
     if ('result' in answer) return envelope(id, answer)
     const wrapped = wrap(answer.stream, id)
-    return parts.refunding(admission, () =>
+    return parts.runWithRefund(admission, () =>
       sendStream(reply, wrapped, call, error => {
-        const failure = failureOf(keyTold(error, request))
-        parts.failed(failure, error, request)
+        const failure = failureOf(toKeyError(error, request))
+        parts.onError(failure, error, request)
         return { value: envelope(id, { error: rpcError(failure) }) }
       }),
     )
@@ -102,7 +104,7 @@ type Answer = { result: unknown } | { stream: AsyncGenerator<unknown, void, unde
 
 const perform = async (
   parts: BindingParts,
-  call: Call,
+  call: A2aCall,
   method: string,
   params: unknown,
 ): Promise<Answer> => {

@@ -37,29 +37,29 @@ export const callLegacy = async (
   method: string,
   params: unknown,
 ): Promise<{ result: unknown } | { stream: Stream }> => {
-  const { watched, thrown } = watching(handler)
+  const { watched, lastError } = captureErrors(handler)
   const transport = new LegacyJsonRpcTransportHandler(watched)
   const request = { jsonrpc: '2.0', id: 0, method, params }
   const context = new ServerCallContext({ requestedVersion: '0.3' })
   const answer = await transport.handle(request, context)
-  if (isStream(answer)) return { stream: results(answer, thrown) }
+  if (isStream(answer)) return { stream: results(answer, lastError) }
   const { error, result } = answer as Envelope
   if (error === undefined) return { result }
-  throw thrown() ?? worded(error)
+  throw lastError() ?? toRequestError(error)
 }
 
 /** Wraps a handler and keeps its last error. */
-const watching = (handler: A2ARequestHandler) => {
+const captureErrors = (handler: A2ARequestHandler) => {
   let kept: unknown
-  const keep = (error: unknown): never => {
+  const captureError = (error: unknown): never => {
     kept = error
     throw error
   }
-  async function* keeping(events: AsyncGenerator<never, void, undefined>) {
+  async function* captureStreamErrors(events: AsyncGenerator<never, void, undefined>) {
     try {
       yield* events
     } catch (error) {
-      keep(error)
+      captureError(error)
     }
   }
   const watched = new Proxy(handler, {
@@ -68,33 +68,35 @@ const watching = (handler: A2ARequestHandler) => {
       if (typeof method !== 'function') return method
       return (...args: unknown[]) => {
         const answer = method.apply(target, args)
-        return isStream(answer) ? keeping(answer as never) : Promise.resolve(answer).catch(keep)
+        return isStream(answer)
+          ? captureStreamErrors(answer as never)
+          : Promise.resolve(answer).catch(captureError)
       }
     },
   })
-  return { watched, thrown: () => kept }
+  return { watched, lastError: () => kept }
 }
 
 const isStream = (value: unknown): value is Stream =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 
-async function* results(envelopes: Stream, thrown: () => unknown): Stream {
+async function* results(envelopes: Stream, lastError: () => unknown): Stream {
   try {
     for await (const envelope of envelopes) yield (envelope as Envelope).result
   } catch (error) {
-    throw thrown() ?? malformed(error)
+    throw lastError() ?? toMalformedError(error)
   } finally {
     await envelopes.return()
   }
 }
 
 /** Error for params that the library could not translate: a client error, not an internal one. */
-const malformed = (error: unknown): Error =>
+const toMalformedError = (error: unknown): Error =>
   error instanceof Error && error.name === 'RequestMalformedError'
     ? error
     : new RequestMalformedError('the params do not match the method')
 
-const worded = ({ code, message }: { code: number; message: string }): Error => {
+const toRequestError = ({ code, message }: { code: number; message: string }): Error => {
   if (code === -32600 || code === -32601) return new MalformedBody(code, message)
   return new RequestMalformedError(code === -32602 ? message : 'the params do not match the method')
 }

@@ -16,7 +16,7 @@ const requireObject = (value: unknown, name: string): Fields => {
   throw new RequestMalformedError(`${name} must be an object`)
 }
 
-const without = (fields: Fields, ...names: string[]): Fields =>
+const omitFields = (fields: Fields, ...names: string[]): Fields =>
   Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => !names.includes(name) && value !== undefined),
   )
@@ -47,7 +47,7 @@ const messageIn = (value: unknown): Fields => {
   const id = (name: string) => ({ [name]: field(message, name) ?? undefined })
   return {
     kind: 'message',
-    ...without({ ...id('messageId'), ...id('contextId'), ...id('taskId') }),
+    ...omitFields({ ...id('messageId'), ...id('contextId'), ...id('taskId') }),
     role: ROLES[String(message.role)] ?? message.role,
     parts: parts.map(partIn),
     ...(isObject(message.metadata) ? { metadata: message.metadata } : {}),
@@ -63,21 +63,21 @@ export const sendParamsIn = (body: Fields): Fields => {
     configuration &&
     (field(configuration, 'pushNotification') ?? configuration.pushNotificationConfig)
   const length = configuration && field(configuration, 'historyLength')
-  return without({
+  return omitFields({
     message: messageIn(body.message ?? body.request),
     metadata: isObject(body.metadata) ? body.metadata : undefined,
     configuration: configuration && {
-      ...without(
+      ...omitFields(
         { ...configuration, pushNotification: undefined },
         'history_length',
         'push_notification',
       ),
       // the .proto form cannot tell 0 from absent
-      ...without({ historyLength: length === 0 ? undefined : length }),
+      ...omitFields({ historyLength: length === 0 ? undefined : length }),
       // an omitted field means non-blocking in the .proto form; the JSON Schema form is read the
       // same way
       blocking: configuration.blocking ?? false,
-      ...without({ pushNotificationConfig: hook }),
+      ...omitFields({ pushNotificationConfig: hook }),
     },
   })
 }
@@ -102,17 +102,17 @@ const partOut = (part: Fields): Fields => {
   if (part.kind === 'data') return { data: { data: part.data } }
   const { uri, bytes, mimeType } = part.file as Fields
   const at = uri === undefined ? { fileWithBytes: bytes } : { fileWithUri: uri }
-  return { file: without({ ...at, mimeType }) }
+  return { file: omitFields({ ...at, mimeType }) }
 }
 
 const messageOut = ({ parts, role, ...message }: Fields): Fields => ({
-  ...without(message, 'kind', 'referenceTaskIds'),
+  ...omitFields(message, 'kind', 'referenceTaskIds'),
   role: role === 'agent' ? 'ROLE_AGENT' : 'ROLE_USER',
   content: (parts as Fields[]).map(partOut),
 })
 
 const statusOut = ({ state, message, timestamp }: Fields): Fields =>
-  without({
+  omitFields({
     state: stateOut(state),
     message: message === undefined ? undefined : messageOut(message as Fields),
     timestamp,
@@ -124,7 +124,7 @@ const artifactOut = ({ parts, ...artifact }: Fields): Fields => ({
 })
 
 export const taskOut = ({ status, artifacts, history, ...task }: Fields): Fields =>
-  without(
+  omitFields(
     {
       ...task,
       status: statusOut(status as Fields),
@@ -136,7 +136,7 @@ export const taskOut = ({ status, artifacts, history, ...task }: Fields): Fields
 
 /** A result or an event: under its own name, as a oneof is written. */
 export const eventOut = (event: Fields): Fields => {
-  const rest = without(event, 'kind', 'status', 'artifact')
+  const rest = omitFields(event, 'kind', 'status', 'artifact')
   if (event.kind === 'message') return { message: messageOut(event) }
   if (event.kind === 'task') return { task: taskOut(event) }
   if (event.kind === 'status-update')

@@ -1,7 +1,7 @@
 import type { AgentCard } from '@a2a-js/sdk'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import type { OperationTasks } from '../operations/operation-tasks.ts'
-import { type Call, tenantFor } from './call.ts'
+import { type A2aCall, tenantFor } from './call.ts'
 import type { Executor } from './executor.ts'
 import { followMethods } from './methods/follow.ts'
 import { manageMethods } from './methods/manage.ts'
@@ -16,14 +16,14 @@ export interface RequestHandlerParts extends TaskScopeParts {
   push: PushConfigs
   card: () => AgentCard
   /** The card with the skills that the key of the call may call. */
-  extendedCard: (call: Call) => AgentCard
+  extendedCard: (call: A2aCall) => AgentCard
 }
 
 /**
  * The methods of A2A for one call; both versions and both bindings end here. The tenant is the
  * key's: a request that names another one is refused, and a task of another one is not found.
  */
-export const requestHandler = (parts: RequestHandlerParts, call: Call): A2ARequestHandler => {
+export const requestHandler = (parts: RequestHandlerParts, call: A2aCall): A2ARequestHandler => {
   const scope = new TaskScope(parts, call)
   const tenantOf = scope.tenantOf.bind(scope)
   return {

@@ -2,8 +2,8 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
-import { type BindingParts, BODY_LIMIT_BYTES, keyTold, parseBodies } from './binding.ts'
-import { type Call, callOf, type Version, versionOf, whileCallLasts } from './call.ts'
+import { type BindingParts, BODY_LIMIT_BYTES, parseBodies, toKeyError } from './binding.ts'
+import { type A2aCall, callOf, rejectOnCallEnd, type Version, versionOf } from './call.ts'
 import { failureOf, legacyRestError, restError } from './errors.ts'
 import { callLegacy } from './legacy-methods.ts'
 import { eventOut, hookOut, hookParamsIn, sendParamsIn, taskOut } from './legacy-shapes.ts'
@@ -58,9 +58,9 @@ export const restRoutes: FastifyPluginAsync<BindingParts> = async (app, parts) =
     isBefore1(request.headers['a2a-version']) && pathOf(request).startsWith('v1/')
 
   app.setErrorHandler((thrown, request, reply) => {
-    const error = parts.known(thrown)
-    const failure = failureOf(keyTold(error, request))
-    parts.failed(failure, error, request)
+    const error = parts.toKnownError(thrown)
+    const failure = failureOf(toKeyError(error, request))
+    parts.onError(failure, error, request)
     if (failure.retryAfterSeconds !== undefined)
       reply.header('retry-after', failure.retryAfterSeconds)
     if (failure.http === 401) reply.header('www-authenticate', 'Bearer realm="shoal"')
@@ -81,7 +81,7 @@ export const restRoutes: FastifyPluginAsync<BindingParts> = async (app, parts) =
       query: request.query as Fields,
       body: bodyOf(request),
     }
-    return parts.refunding(admission, () =>
+    return parts.runWithRefund(admission, () =>
       target.version === '1.0'
         ? answerV1(parts, target, rest, call, request, reply)
         : answerLegacy(parts, target.match, rest, call, request, reply),
@@ -102,7 +102,7 @@ const answerV1 = async (
   parts: BindingParts,
   { match, tenant }: Target & { version: '1.0' },
   rest: RestRequest,
-  call: Call,
+  call: A2aCall,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
@@ -113,11 +113,11 @@ const answerV1 = async (
   const context = { handler: parts.handler(call), call }
   if ('stream' in method)
     return sendStream(reply, method.stream(params, context), call, error => {
-      const failure = failureOf(keyTold(error, request))
-      parts.failed(failure, error, request)
+      const failure = failureOf(toKeyError(error, request))
+      parts.onError(failure, error, request)
       return { event: 'error', value: restError(failure) }
     })
-  const body = await whileCallLasts(call, method.call(params, context))
+  const body = await rejectOnCallEnd(call, method.call(params, context))
   if (row.status === 204) return reply.code(204).send()
   return reply
     .code(row.status ?? 200)
@@ -129,16 +129,16 @@ const answerLegacy = async (
   parts: BindingParts,
   { row, path }: Match<LegacyName>,
   rest: RestRequest,
-  call: Call,
+  call: A2aCall,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
   const params = legacyParams(row.call, path, row.params(rest))
-  const answer = await whileCallLasts(call, callLegacy(parts.handler(call), row.call, params))
+  const answer = await rejectOnCallEnd(call, callLegacy(parts.handler(call), row.call, params))
   if ('stream' in answer)
     return sendStream(reply, shapes(answer.stream), call, error => {
-      const failure = failureOf(keyTold(error, request))
-      parts.failed(failure, error, request)
+      const failure = failureOf(toKeyError(error, request))
+      parts.onError(failure, error, request)
       return { event: 'error', value: legacyRestError(failure) }
     })
   if (row.status === 204) return reply.code(204).send()

@@ -20,7 +20,7 @@ const ID = '(?<task>[^/:]+)'
 const HOOKS = `tasks/${ID}/pushNotificationConfigs`
 const HOOK = `${HOOKS}/(?<config>[^/]+)`
 
-const whole = (pattern: string): RegExp => new RegExp(`^${pattern}$`)
+const anchorPattern = (pattern: string): RegExp => new RegExp(`^${pattern}$`)
 
 /** A query is text: whole numbers and yes or no are read as such. Anything else stays as it is. */
 const number = (value: unknown): unknown =>
@@ -42,7 +42,7 @@ const row = <Method>(
   call: Method,
   params: Row<Method>['params'],
   status?: number,
-): Row<Method> => ({ method, path: whole(path), call, params, ...(status && { status }) })
+): Row<Method> => ({ method, path: anchorPattern(path), call, params, ...(status && { status }) })
 
 const task = ({ path }: RestRequest) => ({ id: path.task })
 const hook = ({ path }: RestRequest) => ({ taskId: path.task, id: path.config })

@@ -13,10 +13,10 @@ export const withHistory = (task: Task, historyLength: number | undefined): Task
 /** The task with its state transitions, in the form of the extension. */
 export const withTransitions = (task: Task, rows: readonly TaskTransitionRow[]): Task => ({
   ...task,
-  metadata: { ...task.metadata, [EXTENSIONS.transitions]: { transitions: rows.map(shown) } },
+  metadata: { ...task.metadata, [EXTENSIONS.transitions]: { transitions: rows.map(toTransition) } },
 })
 
-const shown = ({
+const toTransition = ({
   from_state,
   to_state,
   at,

@@ -7,10 +7,10 @@ import type { Skill } from '../skills/skill.ts'
 import { dataPart, textPart } from '../tasks/parts.ts'
 import { TaskState } from '../tasks/task-state.ts'
 import type { Opening } from '../tasks/turn.ts'
-import { SkillNotFound } from './errors.ts'
-import type { Answer, Executor, Incoming } from './executor.ts'
-import { type Invocation, invocationOf } from './invocation.ts'
-import { type Candidate, routeText } from './skill-router.ts'
+import { SkillNotFoundError } from './errors.ts'
+import type { Executor, ExecutorAnswer, ExecutorRequest } from './executor.ts'
+import { invocationOf, type MessageInvocation } from './invocation.ts'
+import { routeText, type SkillCandidate } from './skill-router.ts'
 
 export interface SkillExecutorParts {
   skills: readonly Skill[]
@@ -23,7 +23,7 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
 
   const find = (id: string): Skill => {
     const skill = byId.get(id)
-    if (skill === undefined) throw new SkillNotFound(id)
+    if (skill === undefined) throw new SkillNotFoundError(id)
     return skill
   }
 
@@ -31,8 +31,8 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
     skill: Skill,
     input: object,
     cell: string | undefined,
-    { call }: Incoming,
-  ): Answer => {
+    { call }: ExecutorRequest,
+  ): ExecutorAnswer => {
     if (cell !== undefined && !skill.onCell)
       throw new ShoalError('invalid_request', `${skill.id} does not run on a cell`, {
         param: 'metadata.cell',
@@ -43,7 +43,7 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
     return { kind: 'task', ...turn, metadata: { skill: skill.id } }
   }
 
-  const begin = (invocation: Invocation, incoming: Incoming): Answer => {
+  const begin = (invocation: MessageInvocation, incoming: ExecutorRequest): ExecutorAnswer => {
     const { skill: id, input = {}, text, cell } = invocation
     if (id !== undefined) return ask(find(id), input, cell, incoming)
     const mine = skills.filter(skill => mayCall(skill, incoming.call.key))
@@ -57,8 +57,8 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
   }
 
   /** Continues a task; the input of the message overrides the previous input. */
-  const goOn = (invocation: Invocation, incoming: Incoming): Answer => {
-    const { run } = incoming.previous as NonNullable<Incoming['previous']>
+  const goOn = (invocation: MessageInvocation, incoming: ExecutorRequest): ExecutorAnswer => {
+    const { run } = incoming.previous as NonNullable<ExecutorRequest['previous']>
     const { skill: id, text, cell = run.cellId } = invocation
     const known = run.operationId === undefined ? undefined : byId.get(run.operationId)
     const had = run.input as Record<string, unknown>
@@ -84,7 +84,7 @@ const wordFor = (skill: Skill, had: object, text: string): object => {
   return skill.input.shape[name]?.safeParse(text).success ? { [name]: text } : {}
 }
 
-const chooseOne = (candidates: readonly Candidate[]): Opening => ({
+const chooseOne = (candidates: readonly SkillCandidate[]): Opening => ({
   state: TaskState.TASK_STATE_INPUT_REQUIRED,
   more: {
     reason: 'the text does not clearly name one skill',
@@ -104,7 +104,7 @@ const chooseOne = (candidates: readonly Candidate[]): Opening => ({
   },
 })
 
-const question = (candidates: readonly Candidate[]): string =>
+const question = (candidates: readonly SkillCandidate[]): string =>
   candidates.length === 0
     ? 'no skill matches; name one as {"skill": "…", "input": {…}}; the agent card lists them'
     : `several skills match; name one of them: ${candidates.map(({ skill }) => skill.id).join(', ')}`

@@ -1,15 +1,15 @@
 import type { Skill } from '../skills/skill.ts'
 
-export interface Candidate {
+export interface SkillCandidate {
   skill: Skill
   score: number
 }
 
-export interface Routed {
+export interface SkillRoute {
   /** Undefined when it is not certain. */
   skill: Skill | undefined
   /** Best first, at most five. */
-  candidates: Candidate[]
+  candidates: SkillCandidate[]
 }
 
 /**
@@ -38,7 +38,7 @@ const stem = (word: string): string =>
  * least 5 that is twice the second best. Only read-only skills are selected by a guess; skills that
  * act must be named.
  */
-export const routeText = (whole: string, skills: readonly Skill[]): Routed => {
+export const routeText = (whole: string, skills: readonly Skill[]): SkillRoute => {
   const text = whole.slice(0, MAX_CHARS)
   const words = ` ${text.toLowerCase().replaceAll(/[^a-z0-9_-]+/g, ' ')} `
   const asked = new Set(wordsOf(text))

@@ -8,7 +8,7 @@ import {
   sseData,
   sseEvent,
 } from '../../shared/wire/sse.ts'
-import { type Call, whileCallLasts } from './call.ts'
+import { type A2aCall, rejectOnCallEnd } from './call.ts'
 
 /**
  * Time for the last event to be flushed; a client that does not read must not keep the connection.
@@ -18,15 +18,15 @@ const FLUSH_MS = 250
 /**
  * Sends the source as server-sent events. The first event is awaited before anything is sent, so
  * that a refusal is an ordinary response; a later failure, and the end of the caller's key, is the
- * last event, built by `failed`.
+ * last event, built by `toErrorEvent`.
  */
 export const sendStream = async (
   reply: FastifyReply,
   source: AsyncGenerator<unknown, void, undefined>,
-  call: Call,
-  failed: (error: unknown) => { event?: string; value: unknown },
+  call: A2aCall,
+  toErrorEvent: (error: unknown) => { event?: string; value: unknown },
 ): Promise<FastifyReply> => {
-  const next = () => whileCallLasts(call, source.next())
+  const next = () => rejectOnCallEnd(call, source.next())
   const leave = call.takePlace?.()
   const first = await next().catch(error => {
     leave?.()
@@ -54,10 +54,10 @@ export const sendStream = async (
         const read = new Promise<void>(resolve => {
           waiting = resolve
         })
-        await whileCallLasts(call, read)
+        await rejectOnCallEnd(call, read)
       }
     } catch (error) {
-      const { event, value } = failed(error)
+      const { event, value } = toErrorEvent(error)
       if (!lines.destroyed)
         lines.push(event === undefined ? sseData(value) : sseEvent(event, value))
     } finally {

@@ -19,13 +19,13 @@ import {
 } from '@a2a-js/sdk'
 import { RequestMalformedError } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
-import type { Call } from './call.ts'
+import type { A2aCall } from './call.ts'
 
 type Params = Record<string, unknown>
 
 interface Context {
   handler: A2ARequestHandler
-  call: Call
+  call: A2aCall
 }
 
 interface Plain {
@@ -48,7 +48,7 @@ const read = <T>(codec: { fromJSON(value: unknown): T }, params: Params): T => {
 }
 
 /** Tasks without artifacts have an empty list if the request includes artifacts. */
-const listed = (page: ListTasksResponse, { includeArtifacts }: ListTasksRequest): object => ({
+const encodePage = (page: ListTasksResponse, { includeArtifacts }: ListTasksRequest): object => ({
   ...(ListTasksResponseCodec.toJSON(page) as object),
   tasks: page.tasks.map(task => ({
     ...(includeArtifacts === true ? { artifacts: [] } : {}),
@@ -59,7 +59,7 @@ const listed = (page: ListTasksResponse, { includeArtifacts }: ListTasksRequest)
   totalSize: page.totalSize,
 })
 
-async function* encoded(events: AsyncGenerator<StreamResponse, void, undefined>) {
+async function* encodeEvents(events: AsyncGenerator<StreamResponse, void, undefined>) {
   try {
     for await (const event of events) yield StreamResponse.toJSON(event)
   } finally {
@@ -82,11 +82,11 @@ export const V1_METHODS = {
   },
   SendStreamingMessage: {
     stream: (params, { handler }) =>
-      encoded(handler.sendMessageStream(read(SendMessageRequest, params), NONE)),
+      encodeEvents(handler.sendMessageStream(read(SendMessageRequest, params), NONE)),
   },
   SubscribeToTask: {
     stream: (params, { handler }) =>
-      encoded(handler.resubscribe(read(SubscribeToTaskRequest, params), NONE)),
+      encodeEvents(handler.resubscribe(read(SubscribeToTaskRequest, params), NONE)),
   },
   GetTask: {
     call: async (params, { handler }) =>
@@ -95,7 +95,7 @@ export const V1_METHODS = {
   ListTasks: {
     call: async (params, { handler }) => {
       const request = read(ListTasksRequest, params)
-      return listed(await handler.listTasks(request, NONE), request)
+      return encodePage(await handler.listTasks(request, NONE), request)
     },
   },
   CancelTask: {

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Format, formatOutput, terminalWidth } from '../../shared/print.ts'
 import type { Store } from '../store/store.ts'
-import { addAuditCommands, type OpenSigning, type RunAlone } from './audit.ts'
+import { addAuditCommands, type OpenSigningKey, type RunAlone } from './audit.ts'
 import { addCellCommands, addTokenCommands } from './cells.ts'
 import { addInit, type Identify } from './init.ts'
 import { addKeyCommands } from './keys.ts'
@@ -21,7 +21,7 @@ export const addAdminCommands = (
   open: OpenStore,
   write: (text: string) => void = text => void process.stdout.write(text),
   identify: Identify = async () => undefined,
-  sign: OpenSigning = withoutSigning,
+  sign: OpenSigningKey = withoutSigning,
   runAlone: RunAlone = run => run(),
 ): void => {
   const format = new Option('--format <format>', 'output format').choices(['text', 'json'])
@@ -56,5 +56,5 @@ export const addAdminCommands = (
   )
 }
 
-const withoutSigning: OpenSigning = () =>
+const withoutSigning: OpenSigningKey = () =>
   Promise.reject(new ShoalError('config_invalid', 'no signing key is available'))

@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { acceptAudit } from '../audit/accept.ts'
 import { readCheckpoint } from '../audit/checkpoint.ts'
-import { againstMark, verifyAudit } from '../audit/verify.ts'
-import type { Signing } from '../signing/signing.ts'
+import { checkAgainstMark, verifyAudit } from '../audit/verify.ts'
+import type { SigningKey } from '../signing/signing.ts'
 import type { OnStore } from './on-store.ts'
 import { purgedView } from './views.ts'
 
 /** The signing key of the coordinator whose store it is. */
-export type OpenSigning = () => Promise<Pick<Signing, 'publicKey' | 'rotate' | 'endorses'>>
+export type OpenSigningKey = () => Promise<Pick<SigningKey, 'publicKey' | 'rotate' | 'endorses'>>
 
 /** Runs work while no coordinator uses the state folder; throws `conflict` when one does. */
 export type RunAlone = <T>(run: () => Promise<T>) => Promise<T>
@@ -16,7 +16,7 @@ export type RunAlone = <T>(run: () => Promise<T>) => Promise<T>
 export const addAuditCommands = (
   audit: Command,
   onStore: OnStore,
-  sign: OpenSigning,
+  sign: OpenSigningKey,
   runAlone: RunAlone,
 ): void => {
   audit
@@ -28,7 +28,7 @@ export const addAuditCommands = (
         const purged = await readCheckpoint(store.ledger.read)
         const endorses = purged && (await sign()).endorses
         const chain = await verifyAudit(store.ledger, { endorses })
-        const verdict = await againstMark(store.ledger, chain)
+        const verdict = await checkAgainstMark(store.ledger, chain)
         if (verdict.ok)
           return {
             ok: true,

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { joinTokenText } from '../../shared/join-token.ts'
 import { Cells } from '../enrolment/cells.ts'
 import { createToken, listTokens, requireSingleUse, revokeToken } from '../enrolment/join-tokens.ts'
-import { count } from './flags.ts'
+import { parseCount } from './flags.ts'
 import type { Identify } from './init.ts'
 import type { OnStore } from './on-store.ts'
 import { cellView, tokenView } from './views.ts'
@@ -16,10 +16,10 @@ export const addTokenCommands = (token: Command, onStore: OnStore, identify: Ide
     .option(
       '--uses <n>',
       'number of machines that may join; more than one needs an approval',
-      count,
+      parseCount,
       1,
     )
-    .option('--ttl-minutes <n>', 'lifetime of the token', count, TTL_MINUTES)
+    .option('--ttl-minutes <n>', 'lifetime of the token', parseCount, TTL_MINUTES)
     .option('--tag <tag...>', 'tags for the new cells', [])
     .action(({ uses, ttlMinutes, tag }: { uses: number; ttlMinutes: number; tag: string[] }) =>
       onStore(async ({ ledger }, by) => {

@@ -3,8 +3,8 @@ import { TIER_NAMES, type TierName } from '../../shared/catalogue.ts'
 import { DAY_MS } from '../../shared/time.ts'
 import { KEY_KINDS, type KeyKind, ROLES, type Role } from '../keys/key.ts'
 import { Keys } from '../keys/keys.ts'
-import { choice, count } from './flags.ts'
-import { logger, type OnStore } from './on-store.ts'
+import { choice, parseCount } from './flags.ts'
+import { type OnStore, silentLogger } from './on-store.ts'
 import { keyView } from './views.ts'
 
 interface KeyOptions {
@@ -29,10 +29,13 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .addOption(choice('--kind <kind>', KEY_KINDS).default('person'))
     .addOption(choice('--role <role...>', ROLES).default(['client']))
     .option('--label <text>', 'purpose of the key', '')
-    .option('--expires-days <days>', 'lifetime of the key in days', count)
+    .option('--expires-days <days>', 'lifetime of the key in days', parseCount)
     .action((options: KeyOptions) =>
       onStore(async (store, by) => {
-        const { key, secret } = await new Keys({ store, logger }).create(specOf(options), by)
+        const { key, secret } = await new Keys({ store, logger: silentLogger }).create(
+          specOf(options),
+          by,
+        )
         return { ...keyView(key), secret }
       }),
     )
@@ -40,7 +43,9 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .command('list')
     .description('list keys, oldest first')
     .action(() =>
-      onStore(async store => (await new Keys({ store, logger }).list('all')).map(keyView)),
+      onStore(async store =>
+        (await new Keys({ store, logger: silentLogger }).list('all')).map(keyView),
+      ),
     )
   key
     .command('tier <id>')
@@ -48,7 +53,7 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .addOption(choice('--tier <tier>', TIER_NAMES).makeOptionMandatory())
     .action((id: string, { tier }: { tier: TierName }) =>
       onStore(async (store, by) =>
-        keyView(await new Keys({ store, logger }).setTier(id, tier, 'all', by)),
+        keyView(await new Keys({ store, logger: silentLogger }).setTier(id, tier, 'all', by)),
       ),
     )
   key
@@ -56,7 +61,7 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .description('revoke a key permanently')
     .action((id: string) =>
       onStore(async (store, by) =>
-        keyView(await new Keys({ store, logger }).revoke(id, 'all', by)),
+        keyView(await new Keys({ store, logger: silentLogger }).revoke(id, 'all', by)),
       ),
     )
 }

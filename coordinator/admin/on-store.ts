@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import type { Printable } from '../../shared/print.ts'
+import type { PrintableRows } from '../../shared/print.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Store } from '../store/store.ts'
 
@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts'
  * Runs a command on the store and prints its answer; a missing store is created only with `make`.
  */
 export type OnStore = (
-  run: (store: Store, by: Actor) => Promise<Printable>,
+  run: (store: Store, by: Actor) => Promise<PrintableRows>,
   make?: boolean,
 ) => Promise<void>
 
@@ -15,4 +15,4 @@ export type OnStore = (
 export const localActor = (): Actor => ({ actor: `local:${userInfo().username}` })
 
 /** A silent logger: only `authenticate` and enrolment log anything, and no command calls them. */
-export const logger = { warn: () => {} }
+export const silentLogger = { warn: () => {} }

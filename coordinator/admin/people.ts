@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import type { Printable } from '../../shared/print.ts'
+import type { PrintableRows } from '../../shared/print.ts'
 import type { Actor } from '../audit/audit.ts'
 import { Keys } from '../keys/keys.ts'
 import { createPerson, listPeople } from '../people/people.ts'
 import { createTenant, listTenants } from '../people/tenants.ts'
-import { logger, type OnStore } from './on-store.ts'
+import { type OnStore, silentLogger } from './on-store.ts'
 import { personView, tenantView } from './views.ts'
 
 export const addTenantCommands = (tenant: Command, onStore: OnStore): void => {
@@ -52,13 +52,15 @@ const ENABLING = {
 const addEnabling = (
   group: Command,
   onStore: OnStore,
-  enable: (keys: Keys, id: string, enabled: boolean, by: Actor) => Promise<Printable>,
+  enable: (keys: Keys, id: string, enabled: boolean, by: Actor) => Promise<PrintableRows>,
 ): void => {
   for (const verb of ['disable', 'enable'] as const)
     group
       .command(`${verb} <id>`)
       .description(ENABLING[verb])
       .action((id: string) =>
-        onStore((store, by) => enable(new Keys({ store, logger }), id, verb === 'enable', by)),
+        onStore((store, by) =>
+          enable(new Keys({ store, logger: silentLogger }), id, verb === 'enable', by),
+        ),
       )
 }

@@ -10,7 +10,7 @@ import { openStore } from '../store/store.ts'
 export const addPolicyCommands = (
   program: Command,
   config: () => CoordinatorConfig,
-  by: () => Actor,
+  actor: () => Actor,
   write: (text: string) => void = text => void process.stdout.write(text),
 ): void => {
   program
@@ -24,7 +24,12 @@ export const addPolicyCommands = (
       const configured = configuredPolicy(policy_file, gates)
       const store = await openStore(state_dir)
       try {
-        const { number, version, hash } = await acceptPolicy(store.ledger, configured, reason, by())
+        const { number, version, hash } = await acceptPolicy(
+          store.ledger,
+          configured,
+          reason,
+          actor(),
+        )
         write(formatOutput({ number, version, hash }, 'text'))
       } finally {
         await store.close()

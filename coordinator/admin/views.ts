@@ -1,6 +1,6 @@
 import { isoOrNull } from '../../shared/time.ts'
 import type { Checkpoint } from '../audit/checkpoint.ts'
-import type { Cell } from '../enrolment/cells.ts'
+import type { EnrolledCell } from '../enrolment/cells.ts'
 import type { JoinToken } from '../enrolment/join-tokens.ts'
 import type { Key } from '../keys/key.ts'
 import type { Person } from '../people/people.ts'
@@ -42,7 +42,7 @@ export const tokenView = (token: JoinToken) => ({
   revoked_at: isoOrNull(token.revokedAt),
 })
 
-export const cellView = (cell: Cell) => ({
+export const cellView = (cell: EnrolledCell) => ({
   id: cell.id,
   name: cell.name,
   tags: cell.tags,

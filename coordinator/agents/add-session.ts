@@ -5,7 +5,7 @@ import type { Caller, Trx } from '../gates/asking.ts'
 import type { AgentSessionRow } from '../store/agent-tables.ts'
 import type { AgentsConfig } from './config.ts'
 import { type DockRequest, requireAlone, requireSupervisor } from './docking.ts'
-import { type Ended, endDue } from './ending.ts'
+import { type EndedSession, endDue } from './ending.ts'
 import type { AgentSession } from './session.ts'
 import { countLive, readSession, readSessions } from './session-rows.ts'
 
@@ -25,7 +25,7 @@ export const addSession = async (
   trx: Trx,
   session: NewSession,
   config: AgentsConfig,
-): Promise<{ made: AgentSession; ended: Ended[] }> => {
+): Promise<{ made: AgentSession; ended: EndedSession[] }> => {
   const { request, roles, caller, at } = session
   const { tenantId, person } = caller
   const { agentId } = request

@@ -2,7 +2,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { requireLive } from './docking.ts'
 import type { WaitingCheck } from './session.ts'
 import { readSession } from './session-rows.ts'
-import type { Commit, Decide } from './step.ts'
+import type { Commit, DecideStep } from './step.ts'
 
 /** Check that the policy allows, with the transaction that uses its approval. */
 export interface PassedCheck extends WaitingCheck {
@@ -18,7 +18,7 @@ export interface HeldCheck {
 
 /** Lets a check pass, or has it wait for the supervisor of a supervised session. */
 export const passCheck =
-  (check: WaitingCheck): Decide =>
+  (check: WaitingCheck): DecideStep =>
   (_trx, { supervisorId }) => {
     const details = { action: check.actionType, gate_request: check.requestId ?? null }
     if (supervisorId === undefined)
@@ -33,7 +33,7 @@ export const passCheck =
 
 /** Records a check that did not pass; the session stays at its claim. */
 export const holdCheck =
-  ({ actionType, gateId, pending }: HeldCheck): Decide =>
+  ({ actionType, gateId, pending }: HeldCheck): DecideStep =>
   () => ({
     event: pending ? 'waits' : 'denied',
     step: 'claim',
@@ -44,7 +44,7 @@ export const holdCheck =
 
 /** Throws `conflict` unless exactly this check of the session waits for its supervisor. */
 export const confirmCheck =
-  ({ actionType, context }: Pick<WaitingCheck, 'actionType' | 'context'>): Decide =>
+  ({ actionType, context }: Pick<WaitingCheck, 'actionType' | 'context'>): DecideStep =>
   async (trx, { id, tenantId, waiting, supervisorId = '' }, at) => {
     requireLive(await readSession(trx, supervisorId, tenantId), at)
     if (waiting === undefined)

@@ -2,7 +2,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { Trx } from '../gates/asking.ts'
 import { breaksConstraint } from '../store/faults.ts'
 import { freeClaims } from './ending.ts'
-import { type AgentSession, overBecause } from './session.ts'
+import { type AgentSession, endReasonOf } from './session.ts'
 import { holderOf } from './session-rows.ts'
 
 /**
@@ -19,7 +19,7 @@ export const claimScope = async (
   const holder = await holderOf(trx, tenantId, scope)
   if (holder?.id === id) return retask(trx, session, scope, taskId)
   if (holder !== undefined) {
-    if (overBecause(holder, at) === undefined) throw heldBy(holder, scope)
+    if (endReasonOf(holder, at) === undefined) throw createScopeHeldError(holder, scope)
     await freeClaims(trx, holder.id)
   }
   if (session.claims.length >= most)
@@ -59,7 +59,10 @@ const retask = async (
     .execute()
 }
 
-const heldBy = ({ agentId, personId, idleAt }: AgentSession, scope: string): ShoalError => {
+const createScopeHeldError = (
+  { agentId, personId, idleAt }: AgentSession,
+  scope: string,
+): ShoalError => {
   const until = new Date(idleAt).toISOString()
   return new ShoalError(
     'conflict',

@@ -2,7 +2,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { Caller } from '../gates/asking.ts'
 import type { AgentsConfig } from './config.ts'
 import { DEFAULT_ROLE, rolesIn } from './roles.ts'
-import { type AgentSession, type AgentType, overBecause, type Variant } from './session.ts'
+import { type AgentSession, type AgentType, endReasonOf, type Variant } from './session.ts'
 import { findSession, noSession, type Reader } from './session-rows.ts'
 
 /** Properties that an agent requests for its session. */
@@ -54,16 +54,19 @@ export const withProfile = (
 export const fittingRoles = ({ role, variant, supervisorId }: DockRequest): string[] => {
   const ids = rolesIn(role).map(({ id }) => id)
   if (ids.length > 1 && variant !== 'v1_multi_role')
-    throw invalid('role', `several roles need variant v1_multi_role, not ${variant}`)
+    throw createRequestError('role', `several roles need variant v1_multi_role, not ${variant}`)
   const supervised = variant === 'v3_supervised'
   if (supervised && supervisorId === undefined)
-    throw invalid('supervisor', 'supervisor is missing: variant v3_supervised needs one')
+    throw createRequestError('supervisor', 'supervisor is missing: variant v3_supervised needs one')
   if (!supervised && supervisorId !== undefined)
-    throw invalid('supervisor', `only variant v3_supervised has a supervisor, not ${variant}`)
+    throw createRequestError(
+      'supervisor',
+      `only variant v3_supervised has a supervisor, not ${variant}`,
+    )
   return ids
 }
 
-const invalid = (param: string, message: string): ShoalError =>
+const createRequestError = (param: string, message: string): ShoalError =>
   new ShoalError('invalid_request', message, { param })
 
 /**
@@ -92,7 +95,7 @@ export const requireSupervisor = async (
 
 /** Throws `conflict` when the session is over. */
 export const requireLive = (session: AgentSession, now: number): void => {
-  const over = overBecause(session, now)
+  const over = endReasonOf(session, now)
   if (over !== undefined) throw new ShoalError('conflict', `session ${session.id} is over: ${over}`)
 }
 

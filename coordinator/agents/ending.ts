@@ -1,9 +1,9 @@
 import { appendAudit } from '../audit/audit.ts'
 import type { Trx } from '../gates/asking.ts'
-import type { AgentSession, Outcome } from './session.ts'
+import type { AgentSession, SessionOutcome } from './session.ts'
 import { dueSessions } from './session-rows.ts'
 
-export type Ended = AgentSession
+export type EndedSession = AgentSession
 
 /** Releases the scopes of a session. */
 export const freeClaims = async (trx: Trx, sessionId: string): Promise<void> => {
@@ -14,7 +14,7 @@ export const freeClaims = async (trx: Trx, sessionId: string): Promise<void> => 
 export const endSession = async (
   trx: Trx,
   id: string,
-  outcome: Outcome,
+  outcome: SessionOutcome,
   at: number,
 ): Promise<void> => {
   await freeClaims(trx, id)
@@ -26,7 +26,7 @@ export const endSession = async (
 }
 
 /** Marks sessions as expired, each with its audit row; returns them. */
-export const endDue = async (trx: Trx, at: number, tenantId?: string): Promise<Ended[]> => {
+export const endDue = async (trx: Trx, at: number, tenantId?: string): Promise<EndedSession[]> => {
   const due = await dueSessions(trx, at, tenantId)
   for (const { id, tenantId, agentId, step, idleAt, expiresAt, claims } of due) {
     await endSession(trx, id, 'expired', Math.min(idleAt, expiresAt))

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import type { Trx } from '../gates/asking.ts'
-import { count } from '../store/count.ts'
+import { countMatchingRows } from '../store/count.ts'
 import type { AgentSession } from './session.ts'
 import type { Reader } from './session-rows.ts'
 
@@ -76,7 +76,9 @@ export const readEvidence = async (db: Reader, sessionId: string): Promise<KeptE
 }
 
 const requireRoom = async (trx: Trx, sessionId: string): Promise<void> => {
-  const kept = await count(trx.selectFrom('agent_evidence').where('session_id', '=', sessionId))
+  const kept = await countMatchingRows(
+    trx.selectFrom('agent_evidence').where('session_id', '=', sessionId),
+  )
   if (kept >= MAX_ROUNDS)
     throw new ShoalError('conflict', `session ${sessionId} has evidence of ${kept} rounds; undock`)
 }

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { appendAudit } from '../audit/audit.ts'
 import type { Caller, Trx } from '../gates/asking.ts'
-import { type AgentSession, overBecause, type TaskState } from './session.ts'
+import { type AgentSession, type AgentTaskState, endReasonOf } from './session.ts'
 import { holderOf, readSession } from './session-rows.ts'
 import { isOwn } from './step.ts'
 
@@ -9,7 +9,7 @@ export interface TaskNote {
   /** Name of the task given by the caller, such as `API-12`. */
   taskId: string
   scope: string
-  state: TaskState
+  state: AgentTaskState
 }
 
 /**
@@ -25,7 +25,7 @@ export const noteTask = async (
 ): Promise<AgentSession> => {
   const { tenantId } = caller
   const session = await holderOf(trx, tenantId, scope)
-  if (session === undefined || !isOwn(session, caller) || overBecause(session, at) !== undefined)
+  if (session === undefined || !isOwn(session, caller) || endReasonOf(session, at) !== undefined)
     throw new ShoalError(
       'not_found',
       'no live session of yours holds this scope; begin with shoal session start --scope',

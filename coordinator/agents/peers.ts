@@ -151,7 +151,8 @@ const addPeer = async (
 const renewPeer = async (trx: Trx, holder: Peer, claim: RoleClaim): Promise<Peer> => {
   const { asker, terminalLabel, at, expiresAt } = claim
   const { caller, agentId } = asker
-  if (holder.keyId !== caller.person.keyId || holder.agentId !== agentId) throw heldBy(holder)
+  if (holder.keyId !== caller.person.keyId || holder.agentId !== agentId)
+    throw createRoleHeldError(holder)
   const label = terminalLabel === undefined ? {} : { terminal_label: terminalLabel }
   await change(trx, holder.id, { expires_at: expiresAt, ...label })
   await note(trx, asker, holder, { action: 'peer.renew', at })
@@ -174,7 +175,13 @@ const ownPeer = async (trx: Trx, asker: PeerAsker, id: string): Promise<Peer> =>
   throw new ShoalError('conflict', `peer session ${id} is ${peer.role} as ${peer.agentId}`)
 }
 
-const heldBy = ({ role, agentId, personId, terminalLabel, expiresAt }: Peer): ShoalError => {
+const createRoleHeldError = ({
+  role,
+  agentId,
+  personId,
+  terminalLabel,
+  expiresAt,
+}: Peer): ShoalError => {
   const at = terminalLabel === undefined ? '' : ` at ${terminalLabel}`
   const until = new Date(expiresAt).toISOString()
   return new ShoalError(

@@ -1,4 +1,4 @@
-import { type AgentRole, mayCall } from './roles.ts'
+import { type AgentRole, hasSkillAccess } from './roles.ts'
 
 /** Facts that determine a recommendation; equal facts give the same answer. */
 export interface Situation {
@@ -29,34 +29,34 @@ const MOST = 5
  */
 export const recommend = (situation: Situation): Recommendation[] => {
   const { roles, callable } = situation
-  const may = (skill: string): boolean => callable.has(skill) && mayCall(roles, skill)
+  const canCall = (skill: string): boolean => callable.has(skill) && hasSkillAccess(roles, skill)
   const seen = new Set<string>()
   return [
-    ...ofAlerts(situation),
-    ...ofGates(situation),
-    ...ofModels(situation),
-    ...ofRoles(situation),
+    ...recommendForAlerts(situation),
+    ...recommendForGates(situation),
+    ...recommendForModels(situation),
+    ...recommendForRoles(situation),
   ]
-    .filter(({ skill }) => may(skill) && !seen.has(skill) && seen.add(skill))
+    .filter(({ skill }) => canCall(skill) && !seen.has(skill) && seen.add(skill))
     .slice(0, MOST)
 }
 
 /** Skills that examine an alert; the first one that may be called is used. */
-const lookAt = (rule: string): string[] =>
+const skillsForRule = (rule: string): string[] =>
   rule.startsWith('vram') ? ['vram-guard', 'self-diagnose'] : ['self-diagnose']
 
-const ofAlerts = ({ alerts }: Situation): Recommendation[] =>
+const recommendForAlerts = ({ alerts }: Situation): Recommendation[] =>
   alerts
     .toSorted((a, b) => Number(b.level === 'critical') - Number(a.level === 'critical'))
     .flatMap(({ rule, level, message }) =>
-      lookAt(rule).map(skill => ({
+      skillsForRule(rule).map(skill => ({
         skill,
         because: 'alert' as const,
         reason: `an alert (${level}) is raised: ${message}`,
       })),
     )
 
-const ofGates = ({ decidable }: Situation): Recommendation[] =>
+const recommendForGates = ({ decidable }: Situation): Recommendation[] =>
   decidable === 0
     ? []
     : [
@@ -67,7 +67,7 @@ const ofGates = ({ decidable }: Situation): Recommendation[] =>
         },
       ]
 
-const ofModels = ({ modelsMissing }: Situation): Recommendation[] =>
+const recommendForModels = ({ modelsMissing }: Situation): Recommendation[] =>
   modelsMissing.length === 0
     ? []
     : ['self-diagnose', 'fleet-utilization'].map(skill => ({
@@ -76,7 +76,7 @@ const ofModels = ({ modelsMissing }: Situation): Recommendation[] =>
         reason: `no cell serves ${modelsMissing.slice(0, 5).join(', ')}`,
       }))
 
-const ofRoles = ({ roles, lastSkill }: Situation): Recommendation[] =>
+const recommendForRoles = ({ roles, lastSkill }: Situation): Recommendation[] =>
   roles.flatMap(({ id, skills }) => {
     const order = skills.filter(skill => skill !== '*')
     const at = lastSkill === undefined ? -1 : order.indexOf(lastSkill)

@@ -56,5 +56,5 @@ export const knownRoles = (ids: readonly string[]): AgentRole[] =>
   AGENT_ROLES.filter(({ id }) => ids.includes(id))
 
 /** Whether an agent in one of these roles may call a skill, as far as the role is concerned. */
-export const mayCall = (roles: readonly AgentRole[], skillId: string): boolean =>
+export const hasSkillAccess = (roles: readonly AgentRole[], skillId: string): boolean =>
   roles.some(({ skills }) => skills.includes('*') || skills.includes(skillId))

@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import type { AgentClaimRow, AgentSessionRow } from '../store/agent-tables.ts'
-import { count } from '../store/count.ts'
+import { countMatchingRows } from '../store/count.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import type { AgentSession, Claim } from './session.ts'
+import type { AgentSession, ScopeClaim } from './session.ts'
 
 /** A transaction or the reading connection. */
 export type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
@@ -85,7 +85,7 @@ export const dueSessions = async (
 }
 
 export const countLive = (db: Reader, tenantId: string, now: number): Promise<number> =>
-  count(
+  countMatchingRows(
     db
       .selectFrom('agent_sessions')
       .where('tenant_id', '=', tenantId)
@@ -96,7 +96,7 @@ export const countLive = (db: Reader, tenantId: string, now: number): Promise<nu
 
 /** Scopes that live sessions hold. */
 export const countClaims = (db: Reader, tenantId: string, now: number): Promise<number> =>
-  count(
+  countMatchingRows(
     db
       .selectFrom('agent_claims')
       .innerJoin('agent_sessions', 'agent_sessions.id', 'agent_claims.session_id')
@@ -165,10 +165,10 @@ const sessionOf = (row: AgentSessionRow, claims: readonly AgentClaimRow[]): Agen
   claims: claims.map(claimOf),
 })
 
-const claimOf = ({ scope, task_id, task_state, claimed_at }: AgentClaimRow): Claim => ({
+const claimOf = ({ scope, task_id, task_state, claimed_at }: AgentClaimRow): ScopeClaim => ({
   scope,
   taskId: task_id ?? undefined,
-  taskState: (task_state ?? undefined) as Claim['taskState'],
+  taskState: (task_state ?? undefined) as ScopeClaim['taskState'],
   claimedAt: claimed_at,
 })
 

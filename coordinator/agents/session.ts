@@ -4,7 +4,7 @@ import type { KeyKind } from '../keys/key.ts'
 
 /** The seven steps of the protocol, in order. A session is at the last step it has made. */
 export const STEPS = ['dock', 'brief', 'claim', 'check', 'execute', 'evidence', 'undock'] as const
-export type Step = (typeof STEPS)[number]
+export type SessionStep = (typeof STEPS)[number]
 
 export const AGENT_TYPES = ['human', 'ai_agent', 'autonomous', 'ci_pipeline'] as const
 export type AgentType = (typeof AGENT_TYPES)[number]
@@ -14,17 +14,17 @@ export type Variant = (typeof VARIANTS)[number]
 
 /** Outcomes of a session. */
 export const OUTCOMES = ['done', 'abandoned', 'expired'] as const
-export type Outcome = (typeof OUTCOMES)[number]
+export type SessionOutcome = (typeof OUTCOMES)[number]
 
 /** Progress of a task, as its agent reports it. */
 export const TASK_STATES = ['todo', 'in_progress', 'blocked', 'in_review', 'done'] as const
-export type TaskState = (typeof TASK_STATES)[number]
+export type AgentTaskState = (typeof TASK_STATES)[number]
 
-export interface Claim {
+export interface ScopeClaim {
   scope: string
   taskId: string | undefined
   /** Undefined until progress of this task was reported. */
-  taskState: TaskState | undefined
+  taskState: AgentTaskState | undefined
   claimedAt: number
 }
 
@@ -52,7 +52,7 @@ export interface AgentSession {
   variant: Variant
   profileId: string | undefined
   supervisorId: string | undefined
-  step: Step
+  step: SessionStep
   waiting: WaitingCheck | undefined
   lastSkill: string | undefined
   dockedAt: number
@@ -60,12 +60,12 @@ export interface AgentSession {
   idleAt: number
   expiresAt: number
   endedAt: number | undefined
-  outcome: Outcome | undefined
-  claims: readonly Claim[]
+  outcome: SessionOutcome | undefined
+  claims: readonly ScopeClaim[]
 }
 
 /** Allowed next steps; undocking is allowed after any of them. */
-const FOLLOWING: Record<Step, readonly Step[]> = {
+const FOLLOWING: Record<SessionStep, readonly SessionStep[]> = {
   dock: ['brief'],
   brief: ['claim'],
   claim: ['claim', 'check'],
@@ -78,7 +78,7 @@ const FOLLOWING: Record<Step, readonly Step[]> = {
 type Times = Pick<AgentSession, 'idleAt' | 'expiresAt' | 'endedAt' | 'outcome'>
 
 /** Reason why a session is over; undefined for a live one. */
-export const overBecause = (session: Times, now: number): string | undefined => {
+export const endReasonOf = (session: Times, now: number): string | undefined => {
   const { idleAt, expiresAt, endedAt, outcome } = session
   const ran = expiresAt <= now ? 'its time was over' : 'nothing was done in it for too long'
   const end = Math.min(idleAt, expiresAt)
@@ -88,12 +88,15 @@ export const overBecause = (session: Times, now: number): string | undefined => 
 }
 
 /** Returns the steps that may follow; none for a session that is over. */
-export const nextSteps = (session: Pick<AgentSession, 'step'> & Times, now: number): Step[] =>
-  overBecause(session, now) === undefined ? [...FOLLOWING[session.step], 'undock'] : []
+export const nextSteps = (
+  session: Pick<AgentSession, 'step'> & Times,
+  now: number,
+): SessionStep[] =>
+  endReasonOf(session, now) === undefined ? [...FOLLOWING[session.step], 'undock'] : []
 
 /** Throws `conflict` when the session is over or another step has to come first. */
-export const requireStep = (session: AgentSession, wanted: Step, now: number): void => {
-  const over = overBecause(session, now)
+export const requireStep = (session: AgentSession, wanted: SessionStep, now: number): void => {
+  const over = endReasonOf(session, now)
   if (over !== undefined)
     throw new ShoalError('conflict', `session ${session.id} is over: ${over}; dock again`)
   const next = nextSteps(session, now)
@@ -106,7 +109,7 @@ export const requireStep = (session: AgentSession, wanted: Step, now: number): v
 }
 
 /** Throws `conflict`: a session is done only after it has provided evidence of its work. */
-export const requireOutcome = ({ id, step }: AgentSession, outcome: Outcome): void => {
+export const requireOutcome = ({ id, step }: AgentSession, outcome: SessionOutcome): void => {
   if (outcome !== 'done' || step === 'evidence') return
   throw new ShoalError(
     'conflict',

@@ -13,15 +13,15 @@ import {
 import { claimScope } from './claim-scope.ts'
 import type { AgentsConfig } from './config.ts'
 import { type DockRequest, fittingRoles, withProfile } from './docking.ts'
-import { type Ended, endDue, endSession, freeClaims } from './ending.ts'
+import { type EndedSession, endDue, endSession, freeClaims } from './ending.ts'
 import { type Evidence, type KeptEvidence, keepEvidence, readEvidence } from './evidence.ts'
 import { noteTask, type TaskNote } from './note-task.ts'
 import {
   type AgentSession,
-  type Outcome,
   requireOutcome,
   requireStep,
-  type Step,
+  type SessionOutcome,
+  type SessionStep,
   type WaitingCheck,
 } from './session.ts'
 import {
@@ -104,7 +104,7 @@ export class Sessions {
   }
 
   /** Throws `conflict` when this step is not the next. Call it before irreversible work. */
-  async require(id: string, caller: Caller, wanted: Step): Promise<AgentSession> {
+  async require(id: string, caller: Caller, wanted: SessionStep): Promise<AgentSession> {
     const found = await readSession(this.#parts.store.ledger.read, id, caller.tenantId)
     if (!isOwn(found, caller)) noSession(id)
     requireStep(found, wanted, this.#parts.now())
@@ -121,7 +121,7 @@ export class Sessions {
     { scope, taskId }: { scope: string; taskId: string | undefined },
   ): Promise<AgentSession> {
     const most = this.#parts.config.claims_per_session
-    let ended: Ended[] = []
+    let ended: EndedSession[] = []
     const after = await this.#steps.make(id, caller, 'claim', async (trx, session, at) => {
       ended = await endDue(trx, at, session.tenantId)
       await claimScope(trx, session, { scope, taskId }, { at, most })
@@ -181,7 +181,11 @@ export class Sessions {
     return after
   }
 
-  undock(id: string, caller: Caller, outcome: Exclude<Outcome, 'expired'>): Promise<AgentSession> {
+  undock(
+    id: string,
+    caller: Caller,
+    outcome: Exclude<SessionOutcome, 'expired'>,
+  ): Promise<AgentSession> {
     return this.#steps.make(id, caller, 'undock', async (trx, session, at) => {
       requireOutcome(session, outcome)
       await endSession(trx, id, outcome, at)
@@ -199,7 +203,7 @@ export class Sessions {
     await deleteEnded(store.ledger, at - config.kept_days * DAY_MS)
   }
 
-  #publishExpired(ended: readonly Ended[]): void {
+  #publishExpired(ended: readonly EndedSession[]): void {
     for (const session of ended) this.#steps.publish('expired', session)
   }
 }

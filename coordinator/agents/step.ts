@@ -3,25 +3,29 @@ import type { Events } from '../events/bus.ts'
 import type { Caller, Trx } from '../gates/asking.ts'
 import type { AgentSessionRow } from '../store/agent-tables.ts'
 import type { Ledger } from '../store/store.ts'
-import { type AgentSession, requireStep, type Step } from './session.ts'
+import { type AgentSession, requireStep, type SessionStep } from './session.ts'
 import { noSession, readSession } from './session-rows.ts'
 
 /** Runs a piece of work inside a transaction of the ledger. */
 export type Commit = <R>(work: (trx: Trx) => Promise<R>) => Promise<R>
 
 /** The change that a step makes, beside the step itself and its time. */
-export interface Change {
+export interface SessionChange {
   /** Last part of the event's type, such as `claimed`. */
   event: string
   /** Step of the session afterwards; the step just made by default. */
-  step?: Step
+  step?: SessionStep
   set?: Partial<AgentSessionRow>
   details?: Record<string, unknown>
   refused?: boolean
 }
 
 /** Judges a session inside the transaction of the step, at a Unix time in milliseconds. */
-export type Decide = (trx: Trx, session: AgentSession, at: number) => Promise<Change> | Change
+export type DecideStep = (
+  trx: Trx,
+  session: AgentSession,
+  at: number,
+) => Promise<SessionChange> | SessionChange
 
 export interface StepOptions {
   commit?: Commit
@@ -60,8 +64,8 @@ export class Steps {
   async make(
     id: string,
     caller: Caller,
-    wanted: Step,
-    decide: Decide,
+    wanted: SessionStep,
+    decide: DecideStep,
     { commit = this.#parts.ledger.sealed.write as Commit, isMine = isOwn }: StepOptions = {},
   ): Promise<AgentSession> {
     let event = ''
@@ -82,8 +86,8 @@ export class Steps {
   async #write(
     trx: Trx,
     session: AgentSession,
-    wanted: Step,
-    { change, caller, at }: { change: Change; caller: Caller; at: number },
+    wanted: SessionStep,
+    { change, caller, at }: { change: SessionChange; caller: Caller; at: number },
   ): Promise<void> {
     await trx
       .updateTable('agent_sessions')

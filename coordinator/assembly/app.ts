@@ -5,7 +5,7 @@ import { closeWithLinger } from '../../shared/lingering-close.ts'
 import { type A2aParts, a2aRoutes } from '../a2a/a2a-routes.ts'
 import { agentCard } from '../a2a/agent-card.ts'
 import { agentRoutes, cardParts, portOf } from '../a2a/agent-routes.ts'
-import type { Part, Registered } from '../a2a/card-features.ts'
+import type { CardFacts, Part } from '../a2a/card-features.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { cascadeSteps } from '../fleet/cascade-steps.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -26,7 +26,7 @@ import { openApiRoute } from '../http/openapi-route.ts'
 import { operationRoutes } from '../http/operation-routes.ts'
 import { collectRoutes } from '../http/route-docs.ts'
 import { allowedHosts, safety } from '../http/safety.ts'
-import { Straight } from '../http/straight.ts'
+import { DirectRouter } from '../http/straight.ts'
 import type { Keys } from '../keys/keys.ts'
 import { mcpRoutes } from '../mcp/mcp-routes.ts'
 import { coordinatorMetrics, type Figures } from '../metrics/figures.ts'
@@ -66,15 +66,15 @@ export interface AppParts {
   a2a?: A2aParts
   /** Additional skills, for tests. */
   moreSkills?: readonly Skill[]
-  notReady: HealthParts['notReady']
+  findReadinessFault: HealthParts['findReadinessFault']
   /** Whether over half of the fleet was lost at once. */
-  degraded?: () => boolean
+  isDegraded?: () => boolean
 }
 
 const A2A_PARTS = ['a2a-bindings', 'a2a-streaming', 'a2a-push', 'a2a-history'] as const
 
 /** Parts from which the card is derived. There are no discovery modules yet. */
-const registeredBy = ({ a2a, lanes, config, moreSkills = [] }: AppParts): Registered => ({
+const collectRegistered = ({ a2a, lanes, config, moreSkills = [] }: AppParts): CardFacts => ({
   skills: [...skills, ...moreSkills],
   operations,
   modules: [],
@@ -99,9 +99,9 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   const { figures } = parts
   const { catalogue, tiers, cascade } = config
   const routes = collectRoutes(app)
-  const straight = new Straight(app, { config, keys, figures: figures.http, logger })
+  const straight = new DirectRouter(app, { config, keys, figures: figures.http, logger })
   await app.register(measure, { figures: figures.http })
-  await app.register(errors, { failed: figures.http.failed })
+  await app.register(errors, { onError: figures.http.countError })
   await app.register(answerHeaders, { quota, now, logger })
   await app.register(safety, { config })
   await app.register(auth, { keys })
@@ -120,19 +120,19 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     now,
     running,
     figures: figures.inference,
-    failed: figures.http.failed,
+    onError: figures.http.countError,
     hold: keys.hold?.bind(keys),
   })
   await app.register(modelRoutes, { catalogue, createdAt: Math.floor(now() / 1000) })
   await app.register(healthRoutes, {
     catalogue,
     fleet,
-    notReady: parts.notReady,
-    degraded: parts.degraded,
+    findReadinessFault: parts.findReadinessFault,
+    isDegraded: parts.isDegraded,
   })
   await app.register(enrolRoute, { enrol })
   await app.register(cellSelfRoutes, parts.cellSelf)
-  const registered = registeredBy(parts)
+  const registered = collectRegistered(parts)
   await app.register(operationRoutes, {
     operations: [...operations, ...registered.skills],
     invoke: pipeline.invoke,
@@ -145,7 +145,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     count: pipeline.count,
     readerOf: parts.a2a?.readerOf ?? taskReaders([...operations, ...registered.skills]),
     figures: figures.events,
-    draining: running.draining,
+    isDraining: running.isDraining,
     now,
   })
   const registry =
@@ -167,7 +167,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     await app.register(a2aRoutes, {
       ...{ ...parts.a2a, config, registered, logger },
       count: pipeline.count,
-      failed: figures.http.failed,
+      onError: figures.http.countError,
       hold: keys.hold?.bind(keys),
     })
   await app.register(openApiRoute, { config, routes })

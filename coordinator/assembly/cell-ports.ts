@@ -3,10 +3,10 @@ import type { Base } from '../base/base.ts'
 import type { Bus } from '../broker/bus.ts'
 import { openPlainPort } from '../broker/plain-port.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import type { Admission } from '../enrolment/admission.ts'
+import type { CellAdmission } from '../enrolment/admission.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { NO_BOOT_ID } from '../http/cell-caller.ts'
-import type { Running } from '../http/running.ts'
+import type { InFlightAnswers } from '../http/running.ts'
 import { headerCheck, newRequestId } from '../http/safety.ts'
 import { acceptUpgrades } from '../http/upgrades.ts'
 import { openLink } from '../link/link.ts'
@@ -14,10 +14,10 @@ import { openLink } from '../link/link.ts'
 export interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   config: CoordinatorConfig
   app: FastifyInstance
-  admission: Pick<Admission, 'authenticate' | 'arrived'>
+  admission: Pick<CellAdmission, 'authenticate' | 'noteArrival'>
   bus: Pick<Bus, 'handle'>
   fleet: Pick<Fleet, 'linkUp' | 'linkDown'>
-  running: Pick<Running, 'draining'>
+  running: Pick<InFlightAnswers, 'isDraining'>
 }
 
 /** Links of one cell at a time: the old one may not have ended when the new one comes. */
@@ -33,8 +33,8 @@ export const openUpgrades = (parts: CellPortParts): object => {
     logger,
     authenticate: async (...presented) =>
       (await admission.authenticate(...presented)) !== undefined,
-    arrived: (cellId, bootId) => admission.arrived(cellId, bootId),
-    draining: running.draining,
+    noteArrival: (cellId, bootId) => admission.noteArrival(cellId, bootId),
+    isDraining: running.isDraining,
     answerHeaders: ({ socket }) =>
       app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),
     openMqtt: (socket, cellId) => {
@@ -58,8 +58,8 @@ export const openUpgrades = (parts: CellPortParts): object => {
         socket,
         logger,
         pingEveryMs,
-        up: link => fleet.linkUp(link),
-        down: link => fleet.linkDown(link),
+        onUp: link => fleet.linkUp(link),
+        onDown: link => fleet.linkDown(link),
       })
     },
   })
@@ -75,14 +75,14 @@ export const openMqttPort = async (
   const port = await openPlainPort({
     bus: {
       handle: (socket, cellId) => {
-        admission.arrived(cellId, NO_BOOT_ID)
+        admission.noteArrival(cellId, NO_BOOT_ID)
         bus.handle(socket, cellId)
       },
     },
     authenticate: async (cellId, credential, address) =>
       (await admission.authenticate(cellId, credential, { bootId: NO_BOOT_ID, address })) !==
       undefined,
-    draining: running.draining,
+    isDraining: running.isDraining,
     logger,
     port: config.mqtt.port,
   })

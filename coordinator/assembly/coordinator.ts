@@ -3,7 +3,7 @@ import type { A2aParts } from '../a2a/a2a-routes.ts'
 import { openReaders, openTasks, recoverTasks } from '../a2a/open.ts'
 import { openPush } from '../a2a/push/open.ts'
 import type { Base } from '../base/base.ts'
-import { type Open, type Opened, openAll } from '../base/open-all.ts'
+import { type OpenedParts, type OpenPart, openAll } from '../base/open-all.ts'
 import { Timers } from '../base/timers.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { domains } from '../domains.ts'
@@ -78,12 +78,14 @@ export const parts = [
  * Opens the parts of a list, in production as in tests. `close` closes them in reverse order; when
  * one cannot be opened, those before it are closed and its failure is thrown.
  */
-export const openCoordinator = async <const List extends readonly Open[]>(
+export const openCoordinator = async <const List extends readonly OpenPart[]>(
   list: List,
   config: CoordinatorConfig,
   logger: Logger,
   options: CoordinatorOptions = {},
-): Promise<Opened<ReturnType<typeof createBeginning>, List> & { close: () => Promise<void> }> => {
+): Promise<
+  OpenedParts<ReturnType<typeof createBeginning>, List> & { close: () => Promise<void> }
+> => {
   const stack = new AsyncDisposableStack()
   try {
     const opened = await openAll(createBeginning(config, logger, stack, options), list)

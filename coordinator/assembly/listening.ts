@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import type { Base } from '../base/base.ts'
 import { listenError } from '../base/listen-error.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import type { Running } from '../http/running.ts'
+import type { InFlightAnswers } from '../http/running.ts'
 import { openMetricsPort } from '../metrics/metrics-port.ts'
 import { keepServerIdentity } from '../tls/keep.ts'
 import type { ServerIdentity } from '../tls/own-certificate.ts'
@@ -58,7 +58,7 @@ export const drainFirst = ({
   config,
   running,
   stack,
-}: Pick<ListeningParts, 'config'> & Pick<Base, 'stack'> & { running: Running }): object => {
+}: Pick<ListeningParts, 'config'> & Pick<Base, 'stack'> & { running: InFlightAnswers }): object => {
   stack.defer(() => Promise.race([running.drain(), delay(config.http.drain_seconds * 1000)]))
   return {}
 }

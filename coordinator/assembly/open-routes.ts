@@ -5,10 +5,10 @@ import type { Base } from '../base/base.ts'
 import type { OpenEnrolment } from '../enrolment/open.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { RunningMonitor } from '../fleet/monitor.ts'
-import { notReady } from '../http/readiness.ts'
-import type { Running } from '../http/running.ts'
+import { findReadinessFault } from '../http/readiness.ts'
+import type { InFlightAnswers } from '../http/running.ts'
 import type { Views } from '../operations/context.ts'
-import type { Signing } from '../signing/signing.ts'
+import type { SigningKey } from '../signing/signing.ts'
 import type { StoreProbe } from '../store/probe.ts'
 import { type AppParts, addRoutes } from './app.ts'
 
@@ -19,14 +19,14 @@ export interface RouteParts
     Omit<A2aParts, 'fixture'> {
   fixture: A2aParts['fixture'] | undefined
   app: Parameters<typeof addRoutes>[0]
-  running: Running
+  running: InFlightAnswers
   fleet: Fleet
   registry: Registry
-  signing: Pick<Signing, 'trust'>
+  signing: Pick<SigningKey, 'trust'>
   cells: Pick<OpenEnrolment['cells'], 'renew'>
   admission: OpenEnrolment['admission']
-  monitor: Pick<RunningMonitor, 'degraded'>
-  bus: { connected(): boolean }
+  monitor: Pick<RunningMonitor, 'isDegraded'>
+  bus: { isConnected(): boolean }
   audit: Pick<GuardedAudit, 'trouble'>
   probe: StoreProbe
   views: Views
@@ -46,16 +46,20 @@ export const openRoutes = async (
     cellSelf: {
       authenticate: (cellId, credential, caller) =>
         admission.authenticate(cellId, credential, caller),
-      arrived: (cellId, bootId) => admission.arrived(cellId, bootId),
+      noteArrival: (cellId, bootId) => admission.noteArrival(cellId, bootId),
       renew: cellId => cells.renew(cellId),
       leave: cellId => admission.leave(cellId),
       trust: signing.trust,
       now,
     },
     a2a: { tasks, operationTasks, readerOf, push, ...(fixture && { fixture }) },
-    degraded: monitor.degraded,
-    notReady: () =>
-      notReady({ draining: running.draining, brokerConnected: bus.connected, storeProblem }),
+    isDegraded: monitor.isDegraded,
+    findReadinessFault: () =>
+      findReadinessFault({
+        isDraining: running.isDraining,
+        brokerConnected: bus.isConnected,
+        storeProblem,
+      }),
   })
   return { storeProblem }
 }

@@ -10,7 +10,7 @@ export interface Coordinator {
   /** False when the store cannot be written. */
   healthy(): boolean
   /** Requests that wait for room on a cell, by model. */
-  waiting(): ReadonlyMap<string, number>
+  queueLengths(): ReadonlyMap<string, number>
   /** Refuses new work, lets running answers end (bounded), then closes every part. */
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export const serve = async (
   return {
     url,
     healthy: () => storeProblem() === undefined,
-    waiting: () => waiting.lengths(),
+    queueLengths: () => waiting.lengths(),
     close: async () => {
       await opened.close()
       logger.info('coordinator is down')

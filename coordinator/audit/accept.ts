@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import type { Signing } from '../signing/signing.ts'
+import type { SigningKey } from '../signing/signing.ts'
 import { restartSequence } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import { clearTrouble } from '../store/trouble.ts'
@@ -7,7 +7,7 @@ import { type Actor, appendAudit, newestRow } from './audit.ts'
 import { readCheckpoint } from './checkpoint.ts'
 import { verifyChain } from './verify.ts'
 
-export interface Accepted {
+export interface AuditAcceptance {
   rows: number
   /** Hash of the newest row that was accepted. */
   head: string
@@ -27,11 +27,11 @@ export interface Accepted {
  */
 export const acceptAudit = async (
   ledger: Ledger,
-  signing: Pick<Signing, 'publicKey' | 'rotate' | 'endorses'>,
+  signing: Pick<SigningKey, 'publicKey' | 'rotate' | 'endorses'>,
   reason: string,
   by: Actor,
   lostKey?: string,
-): Promise<Accepted> => {
+): Promise<AuditAcceptance> => {
   if (reason.trim() === '' || reason.length > 500)
     throw new ShoalError('invalid_request', 'say why, in 1 to 500 characters', { param: 'reason' })
   if (lostKey !== undefined) await requireLost(ledger, signing, lostKey)
@@ -46,7 +46,7 @@ export const acceptAudit = async (
   const { signing_key } = await signing.rotate({
     voidsHeads: true,
     ...(lostKey === undefined ? {} : { adopts: lostKey }),
-    endorsed: ({ previous, ...step }) =>
+    recordStep: ({ previous, ...step }) =>
       ledger.sealed.write(
         async trx => {
           await clearTrouble(trx)
@@ -65,7 +65,7 @@ export const acceptAudit = async (
 
 const requireLost = async (
   { read }: Ledger,
-  { endorses }: Pick<Signing, 'endorses'>,
+  { endorses }: Pick<SigningKey, 'endorses'>,
   lostKey: string,
 ): Promise<void> => {
   const purged = await readCheckpoint(read)

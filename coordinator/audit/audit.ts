@@ -6,7 +6,7 @@ import { nextSequence } from '../store/sequences.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { GENESIS, rowHash } from './chain.ts'
-import { redacted } from './redact.ts'
+import { redact } from './redact.ts'
 
 /** Author of an action, as recorded in the audit. */
 export interface Actor {
@@ -79,7 +79,7 @@ const rowOf = (entry: AuditEntry, last: Head): Omit<AuditRow, 'hash'> => ({
   action: entry.action,
   subject: entry.subject.toWellFormed(),
   outcome: entry.outcome,
-  details_json: canonicalJson(redacted(entry.details ?? {})),
+  details_json: canonicalJson(redact(entry.details ?? {})),
   request_id: entry.requestId?.toWellFormed() ?? null,
   prev: last.hash,
 })

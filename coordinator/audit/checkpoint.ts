@@ -8,7 +8,7 @@ import type { LedgerTables } from '../store/tables.ts'
 export type Checkpoint = Omit<AuditCheckpointRow, 'id'>
 
 /** True for keys whose signature under a checkpoint counts. */
-export type Endorses = (keyId: string) => boolean
+export type EndorsementCheck = (keyId: string) => boolean
 
 /** The row of the chain that a purge leaves. */
 export const PURGE_ACTION = 'audit.purge'
@@ -33,7 +33,10 @@ export const readCheckpoint = async (db: Reader): Promise<Checkpoint | undefined
  * Returns the reason why the rows before a checkpoint do not count as purged; undefined when they
  * do.
  */
-export const checkpointFault = (checkpoint: Checkpoint, endorses: Endorses): string | undefined =>
+export const checkpointFault = (
+  checkpoint: Checkpoint,
+  endorses: EndorsementCheck,
+): string | undefined =>
   endorses(checkpoint.key_id) && isGenuine(PURPOSE, checkpoint, checkpoint.key_id)
     ? undefined
     : `rows up to ${checkpoint.seq} are gone, and no purge of ours has signed for them`

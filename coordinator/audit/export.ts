@@ -25,7 +25,7 @@ const COLUMNS = [
  * Rows as text, one a line, all columns: with `prev` and `hash` anybody can check the chain. CSV as
  * RFC 4180 has it, with a header line on the first page.
  */
-export const exported = (
+export const formatRows = (
   rows: readonly AuditRow[],
   format: ExportFormat,
   { isFirst }: { isFirst: boolean },

@@ -4,8 +4,8 @@ import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { AuditHead, isGenuineHead, signHead } from '../../shared/wire/audit-head.ts'
 import type { Events } from '../events/bus.ts'
-import type { Signing } from '../signing/signing.ts'
-import { lastOfSequence } from '../store/sequences.ts'
+import type { SigningKey } from '../signing/signing.ts'
+import { readLastNumber } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import { markTrouble, readTrouble, refusalFor } from '../store/trouble.ts'
 import { counterFault, newestRow } from './audit.ts'
@@ -14,7 +14,7 @@ import { witnessProblem } from './witness.ts'
 
 export interface AuditGuardParts {
   ledger: Ledger
-  signer: Pick<Signing, 'publicKey' | 'sign' | 'endorses' | 'witnesses'>
+  signer: Pick<SigningKey, 'publicKey' | 'sign' | 'endorses' | 'witnesses'>
   stateDir: string
   /** Sends a new head to the cells, which keep the highest one they have seen. */
   broadcast: (head: AuditHead) => void
@@ -63,7 +63,7 @@ export class AuditGuard {
   }
 
   /** Compares a head that a cell has kept with the chain; resolves when it was compared. */
-  async witnessed(head: AuditHead, from: string): Promise<void> {
+  async compareHead(head: AuditHead, from: string): Promise<void> {
     if (!this.#isWitness(head)) return
     const { ledger, signer } = this.#parts
     const problem = await witnessProblem(ledger, head, signer.endorses)
@@ -148,8 +148,8 @@ export class AuditGuard {
     if (!this.#isChecked) await this.#checkAll()
     await this.#mark()
     await this.#readMark()
-    if (this.#newest !== undefined) await this.witnessed(this.#newest, 'this process')
-    const least = await lastOfSequence(ledger.read, 'audit')
+    if (this.#newest !== undefined) await this.compareHead(this.#newest, 'this process')
+    const least = await readLastNumber(ledger.read, 'audit')
     const row = await newestRow(ledger.read)
     const fault = counterFault(row?.seq ?? 0, { least, most: Infinity })
     if (fault !== undefined) this.suspect(fault)

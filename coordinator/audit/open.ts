@@ -3,7 +3,7 @@ import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
 import type { Events } from '../events/bus.ts'
 import type { OpenLeader } from '../leader/open.ts'
-import type { Signing } from '../signing/signing.ts'
+import type { SigningKey } from '../signing/signing.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
 import type { Scope } from '../store/scope.ts'
 import type { Store } from '../store/store.ts'
@@ -11,14 +11,14 @@ import type { Head } from './audit.ts'
 import { AuditGuard } from './guard.ts'
 import { type AuditFilter, queryAudit, readAuditRow } from './query.ts'
 import { keepRetention } from './retention.ts'
-import { againstWitness, type Verdict, verifyOnce } from './verify.ts'
+import { type AuditVerdict, checkAgainstWitness, verifyOnce } from './verify.ts'
 
 export interface AuditViews {
   audit: {
     query(filter: AuditFilter, scope: Scope): Promise<AuditRow[]>
     row(seq: number, scope: Scope): Promise<AuditRow | undefined>
     /** Checks the whole chain, and that a head seen before is part of it. */
-    verify(witness?: Head): Promise<Verdict>
+    verify(witness?: Head): Promise<AuditVerdict>
     /** Returns whether the store refuses to change or delete rows. */
     isAppendOnly(): Promise<boolean>
     /** The newest row that was signed; undefined before the first. */
@@ -31,7 +31,7 @@ export interface AuditViews {
 /** The chain under guard, for the other parts. */
 export interface GuardedAudit {
   /** Compares a head that a cell has kept with the chain. */
-  witnessed(head: AuditHead, cellId: string): void
+  compareHead(head: AuditHead, cellId: string): void
   /** Reports every head that is signed. Returns how to stop that. */
   onHead(listener: (head: AuditHead) => void): () => void
   /** Returns the fault of the audit; undefined while it is intact. */
@@ -43,7 +43,7 @@ export interface AuditParts
     Pick<OpenLeader, 'leader'> {
   config: { state_dir: string; audit: { retention_days: number } }
   store: Pick<Store, 'ledger'>
-  signing: Signing
+  signing: SigningKey
   events: Pick<Events, 'publish'>
 }
 
@@ -85,18 +85,18 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
     return retaining
   })
 
-  const witnessed: GuardedAudit['witnessed'] = (head, cellId) => {
+  const compareHead: GuardedAudit['compareHead'] = (head, cellId) => {
     guard
-      .witnessed(head, cellId)
+      .compareHead(head, cellId)
       .catch(error => logger.warn({ err: error }, 'a witness was not heard'))
   }
   const { endorses } = signing
   const verify: AuditViews['audit']['verify'] = async witness => {
     const whole = await verifyOnce(ledger, endorses)
-    return witness === undefined ? whole : againstWitness(ledger, whole, { witness, endorses })
+    return witness === undefined ? whole : checkAgainstWitness(ledger, whole, { witness, endorses })
   }
   return {
-    audit: { witnessed, onHead: heads.add, trouble: () => guard.trouble() },
+    audit: { compareHead, onHead: heads.add, trouble: () => guard.trouble() },
     views: {
       audit: {
         query: (filter, scope) => queryAudit(ledger, filter, scope),

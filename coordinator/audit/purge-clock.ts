@@ -32,12 +32,12 @@ export const openPurgeClock = async (parts: PurgeClockParts): Promise<PurgeClock
   const { ledger, now, nowMs } = parts
   const startedMs = nowMs()
   const wall = now()
-  const known = (await seen(ledger.read)).own ?? (await newestRowAt(ledger.read)) ?? wall
+  const known = (await readClocks(ledger.read)).own ?? (await newestRowAt(ledger.read)) ?? wall
   const startedAt = wall - known > BELIEVED_DAYS * DAY_MS ? known : wall
 
   const tick = (): Promise<number | undefined> =>
     ledger.sealed.write(async trx => {
-      const { own = 0, highest } = await seen(trx)
+      const { own = 0, highest } = await readClocks(trx)
       if (now() < highest - TOLERANCE_MS) return undefined
       const at = Math.max(own, Math.floor(Math.min(startedAt + nowMs() - startedMs, now())))
       await trx
@@ -53,7 +53,7 @@ export const openPurgeClock = async (parts: PurgeClockParts): Promise<PurgeClock
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
 /** The time of the last tick, and the latest time that anybody else has put on record. */
-const seen = async (db: Reader): Promise<{ own: number | undefined; highest: number }> => {
+const readClocks = async (db: Reader): Promise<{ own: number | undefined; highest: number }> => {
   const rows = await db.selectFrom('clocks').selectAll().execute()
   const others = rows.filter(({ name }) => name !== NAME).map(({ at }) => at)
   return { own: rows.find(({ name }) => name === NAME)?.at, highest: Math.max(0, ...others) }

@@ -36,7 +36,7 @@ export const purgeAudit = async (
   step: number = STEP,
 ): Promise<number> => {
   const { ledger, signal, suspect } = parts
-  const last = await lastOld(ledger, before)
+  const last = await findLastOld(ledger, before)
   let gone = 0
   while (last !== undefined && !signal.aborted) {
     const removed = await ledger.sealed
@@ -125,7 +125,7 @@ const faultIn = (
  * gives rows an age that they do not have: they stay until a row behind them is old that is not
  * older than those before them.
  */
-const lastOld = async (ledger: Ledger, before: number): Promise<number | undefined> => {
+const findLastOld = async (ledger: Ledger, before: number): Promise<number | undefined> => {
   let highest = (await readCheckpoint(ledger.read))?.last_at ?? 0
   let last: number | undefined
   for (let after = 0; ; ) {

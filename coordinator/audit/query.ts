@@ -41,7 +41,7 @@ export const queryAudit = async (
     if (isNewest) low = high - step + 1
     else high = low + step - 1
     const wanted = { ...filter, limit: limit - rows.length }
-    rows.push(...(await between(ledger, wanted, scope, low, high)))
+    rows.push(...(await readRange(ledger, wanted, scope, low, high)))
     if (isNewest) high = low - 1
     else low = high + 1
     await setImmediate()
@@ -55,7 +55,7 @@ export const readAuditRow = async (
   seq: number,
   scope: Scope,
 ): Promise<AuditRow | undefined> =>
-  (await between(ledger, { order: 'oldest', limit: 1 }, scope, seq, seq))[0]
+  (await readRange(ledger, { order: 'oldest', limit: 1 }, scope, seq, seq))[0]
 
 const ends = async ({ read }: Ledger): Promise<{ first: number; last: number }> => {
   const end = (order: 'asc' | 'desc') =>
@@ -65,7 +65,7 @@ const ends = async ({ read }: Ledger): Promise<{ first: number; last: number }> 
 }
 
 /** Rows with numbers from `low` to `high`, both with them. */
-const between = (
+const readRange = (
   { read }: Ledger,
   { from, to, action, actor, subject, outcome, order, limit }: AuditFilter,
   scope: Scope,
@@ -89,10 +89,12 @@ const between = (
   if (subject !== undefined) query = query.where('subject', '=', subject)
   if (outcome !== undefined) query = query.where('outcome', '=', outcome)
   if (action?.endsWith('*'))
-    query = query.where('action', '>=', action.slice(0, -1)).where('action', '<', behind(action))
+    query = query
+      .where('action', '>=', action.slice(0, -1))
+      .where('action', '<', upperBoundOf(action))
   else if (action !== undefined) query = query.where('action', '=', action)
   return query.execute()
 }
 
 /** The first text behind all that begin as the pattern does. */
-const behind = (pattern: string): string => `${pattern.slice(0, -1)}\uffff`
+const upperBoundOf = (pattern: string): string => `${pattern.slice(0, -1)}\uffff`

@@ -15,23 +15,23 @@ const MAX_DEPTH = 16
  * but not read. A lone surrogate becomes U+FFFD, because it has no canonical JSON and the entry
  * must be recorded nevertheless.
  */
-export const redacted = (value: unknown, depth = 0): unknown => {
-  if (typeof value === 'string') return cleaned(value)
+export const redact = (value: unknown, depth = 0): unknown => {
+  if (typeof value === 'string') return redactText(value)
   if (typeof value !== 'object' || value === null) return value
   if (depth > MAX_DEPTH) return HIDDEN
-  if (Array.isArray(value)) return value.map(item => redacted(item, depth + 1))
+  if (Array.isArray(value)) return value.map(item => redact(item, depth + 1))
   const members = Object.entries(value).map(([name, member]) => [
-    cleaned(name),
-    redactedMember(name, member, depth),
+    redactText(name),
+    redactMember(name, member, depth),
   ])
   return Object.fromEntries(members)
 }
 
-const cleaned = (text: string): string => text.toWellFormed().replaceAll(SECRETS, HIDDEN)
+const redactText = (text: string): string => text.toWellFormed().replaceAll(SECRETS, HIDDEN)
 
-const redactedMember = (name: string, member: unknown, depth: number): unknown => {
+const redactMember = (name: string, member: unknown, depth: number): unknown => {
   if (SECRET_NAMES.test(name) && member !== null && typeof member !== 'boolean') return HIDDEN
-  return PROMPTS.has(name) ? fingerprint(member) : redacted(member, depth + 1)
+  return PROMPTS.has(name) ? fingerprint(member) : redact(member, depth + 1)
 }
 
 const fingerprint = (value: unknown): unknown => {

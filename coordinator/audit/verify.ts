@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { AuditRow } from '../store/audit-tables.ts'
-import { lastOfSequence } from '../store/sequences.ts'
+import { readLastNumber } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import { readTrouble } from '../store/trouble.ts'
 import { counterFault, type Head } from './audit.ts'
@@ -8,13 +8,13 @@ import { GENESIS, linkFault } from './chain.ts'
 import {
   type Checkpoint,
   checkpointFault,
-  type Endorses,
+  type EndorsementCheck,
   readCheckpoint,
   tellsOf,
 } from './checkpoint.ts'
 import { witnessProblem } from './witness.ts'
 
-export type Verdict =
+export type AuditVerdict =
   | { ok: true; rows: number; head: Head; purged: Checkpoint | undefined }
   | { ok: false; brokenAt: number; reason: string }
 
@@ -23,21 +23,21 @@ export interface Proof {
   /** A head that was seen before. A chain alone cannot tell that its end was cut off. */
   witness?: Head | undefined
   /** Keys whose checkpoints count; none by default. */
-  endorses?: Endorses | undefined
+  endorses?: EndorsementCheck | undefined
 }
 
 const PAGE = 500
-const nobody: Endorses = () => false
+const nobody: EndorsementCheck = () => false
 
 /**
  * Checks every link of the chain, the counter of its rows, and what is held against it beside.
  * Reads the counter before and after, because rows may be added meanwhile.
  */
-export const verifyAudit = async (ledger: Ledger, proof: Proof = {}): Promise<Verdict> => {
-  const least = await lastOfSequence(ledger.read, 'audit')
+export const verifyAudit = async (ledger: Ledger, proof: Proof = {}): Promise<AuditVerdict> => {
+  const least = await readLastNumber(ledger.read, 'audit')
   const verdict = await verifyChain(ledger, proof)
   if (!verdict.ok) return verdict
-  const most = await lastOfSequence(ledger.read, 'audit')
+  const most = await readLastNumber(ledger.read, 'audit')
   const reason = counterFault(verdict.head.seq, { least, most })
   return reason === undefined ? verdict : { ok: false, brokenAt: verdict.head.seq + 1, reason }
 }
@@ -49,11 +49,11 @@ export const verifyAudit = async (ledger: Ledger, proof: Proof = {}): Promise<Ve
 export const verifyChain = async (
   ledger: Ledger,
   { witness, endorses = nobody }: Proof = {},
-): Promise<Verdict> => {
+): Promise<AuditVerdict> => {
   for (;;) {
     const purged = await readCheckpoint(ledger.read)
     const verdict = await verifyFrom(ledger, purged, endorses)
-    if (verdict.ok) return againstWitness(ledger, verdict, { witness, endorses })
+    if (verdict.ok) return checkAgainstWitness(ledger, verdict, { witness, endorses })
     // a purge meanwhile has taken rows away that were still to be read
     const after = await readCheckpoint(ledger.read)
     if (after?.seq === purged?.seq) return verdict
@@ -63,8 +63,8 @@ export const verifyChain = async (
 const verifyFrom = async (
   ledger: Ledger,
   purged: Checkpoint | undefined,
-  endorses: Endorses,
-): Promise<Verdict> => {
+  endorses: EndorsementCheck,
+): Promise<AuditVerdict> => {
   const fault = purged && checkpointFault(purged, endorses)
   if (fault !== undefined) return { ok: false, brokenAt: 1, reason: fault }
   const start: Head = purged ?? { seq: 0, hash: GENESIS }
@@ -87,11 +87,11 @@ const verifyFrom = async (
 }
 
 /** A chain that is whole by itself, held against a head that was seen before. */
-export const againstWitness = async (
+export const checkAgainstWitness = async (
   ledger: Ledger,
-  verdict: Verdict,
+  verdict: AuditVerdict,
   { witness, endorses = nobody }: Proof,
-): Promise<Verdict> => {
+): Promise<AuditVerdict> => {
   if (!verdict.ok || witness === undefined) return verdict
   const reason = await witnessProblem(ledger, witness, endorses)
   const brokenAt = Math.min(witness.seq, verdict.head.seq + 1)
@@ -108,20 +108,23 @@ const page = (ledger: Ledger, after: number | undefined): Promise<AuditRow[]> =>
  * A chain that is whole by itself while some process has found that it is not what was seen: the
  * mark that stops all writing.
  */
-export const againstMark = async (ledger: Ledger, verdict: Verdict): Promise<Verdict> => {
+export const checkAgainstMark = async (
+  ledger: Ledger,
+  verdict: AuditVerdict,
+): Promise<AuditVerdict> => {
   const reason = verdict.ok ? await readTrouble(ledger.read) : undefined
   if (!verdict.ok || reason === undefined) return verdict
   return { ok: false, brokenAt: verdict.head.seq + 1, reason }
 }
 
-const running = new WeakMap<Ledger, Promise<Verdict>>()
+const running = new WeakMap<Ledger, Promise<AuditVerdict>>()
 
 /** The chain, its counter and the mark, for many callers at once: one of them reads the chain. */
-export const verifyOnce = (ledger: Ledger, endorses: Endorses): Promise<Verdict> => {
+export const verifyOnce = (ledger: Ledger, endorses: EndorsementCheck): Promise<AuditVerdict> => {
   const shared =
     running.get(ledger) ??
     verifyAudit(ledger, { endorses })
-      .then(verdict => againstMark(ledger, verdict))
+      .then(verdict => checkAgainstMark(ledger, verdict))
       .finally(() => running.delete(ledger))
   running.set(ledger, shared)
   return shared

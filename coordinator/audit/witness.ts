@@ -1,6 +1,6 @@
 import type { Ledger } from '../store/store.ts'
 import type { Head } from './audit.ts'
-import { checkpointFault, type Endorses, readCheckpoint } from './checkpoint.ts'
+import { checkpointFault, type EndorsementCheck, readCheckpoint } from './checkpoint.ts'
 
 /**
  * Returns the reason why a head seen earlier does not match the chain; undefined when its row is
@@ -9,7 +9,7 @@ import { checkpointFault, type Endorses, readCheckpoint } from './checkpoint.ts'
 export const witnessProblem = async (
   { read }: Ledger,
   { seq, hash }: Head,
-  endorses: Endorses,
+  endorses: EndorsementCheck,
 ): Promise<string | undefined> => {
   const row = await read
     .selectFrom('audit')

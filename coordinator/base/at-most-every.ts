@@ -1,5 +1,5 @@
 /** Runs something for one id at most once in a time; calls in between are dropped. */
-export const atMostEvery = <About extends { id: string }>(
+export const throttleById = <About extends { id: string }>(
   everyMs: number,
   nowMs: () => number,
   run: (about: About) => void,

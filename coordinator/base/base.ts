@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 
 /** Work that a part repeats. */
-export interface Schedules {
+export interface PeriodicWork {
   /**
    * Runs `run` every so many seconds until the stack closes; closing waits for a run under way. A
    * failed run is logged and the next one happens; a run is skipped while the one before it, a
@@ -19,5 +19,5 @@ export interface Base {
   nowMs: () => number
   /** Closings of the parts; they run in reverse order. */
   stack: AsyncDisposableStack
-  schedules: Schedules
+  schedules: PeriodicWork
 }

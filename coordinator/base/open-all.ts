@@ -1,16 +1,16 @@
 /** Opens one part with those before it; the parts it returns are available to those after it. */
-export type Open = (parts: never) => object | Promise<object>
+export type OpenPart = (parts: never) => object | Promise<object>
 
 /**
  * Parts available after all of a list were opened in order. If an entry needs a part that none
  * before it provides, the type is `{ unmet: … }`, which nothing accepts.
  */
-export type Opened<Parts, List extends readonly Open[]> = List extends readonly [
+export type OpenedParts<Parts, List extends readonly OpenPart[]> = List extends readonly [
   infer First,
-  ...infer Rest extends readonly Open[],
+  ...infer Rest extends readonly OpenPart[],
 ]
   ? First extends (parts: Parts) => infer Given
-    ? Opened<Parts & Awaited<Given>, Rest>
+    ? OpenedParts<Parts & Awaited<Given>, Rest>
     : { unmet: First extends (parts: infer Needs) => unknown ? Unmet<Needs, Parts> : never }
   : Parts
 
@@ -20,9 +20,9 @@ type Unmet<Needs, Parts> = {
 }
 
 /** The views that the parts of a list give to operations. */
-export type ViewsOf<List extends readonly Open[]> = Intersection<GivenViews<List[number]>>
+export type ViewsOf<List extends readonly OpenPart[]> = Intersection<GivenViews<List[number]>>
 
-type GivenViews<One extends Open> = One extends Open
+type GivenViews<One extends OpenPart> = One extends OpenPart
   ? Awaited<ReturnType<One>> extends { views: infer Views }
     ? Views
     : never
@@ -38,15 +38,18 @@ type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never
  * Opens parts one after another. `views` is one object that every part adds its own to, so that a
  * part may hold it and look into it once all parts are open.
  */
-export const openAll = async <Parts extends { views: object }, const List extends readonly Open[]>(
+export const openAll = async <
+  Parts extends { views: object },
+  const List extends readonly OpenPart[],
+>(
   parts: Parts,
   list: List,
-): Promise<Opened<Parts, List>> => {
+): Promise<OpenedParts<Parts, List>> => {
   let opened: Parts = parts
   for (const open of list) {
     const { views, ...given } = (await open(opened as never)) as { views?: object }
     Object.assign(parts.views, views)
     opened = { ...opened, ...given }
   }
-  return opened as Opened<Parts, List>
+  return opened as OpenedParts<Parts, List>
 }

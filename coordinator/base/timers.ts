@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Schedules } from './base.ts'
+import type { PeriodicWork } from './base.ts'
 
 /** Calls back again and again; the answer stops that. */
 export type Repeat = (call: () => void, milliseconds: number) => () => void
@@ -11,7 +11,7 @@ export interface TimerParts {
 }
 
 /** Schedules in this process alone, without jitter. */
-export class Timers implements Schedules {
+export class Timers implements PeriodicWork {
   readonly #parts: TimerParts
   readonly #running = new Map<string, Promise<unknown> | undefined>()
 
@@ -19,7 +19,7 @@ export class Timers implements Schedules {
     this.#parts = parts
   }
 
-  every: Schedules['every'] = (name, seconds, run) => {
+  every: PeriodicWork['every'] = (name, seconds, run) => {
     if (this.#running.has(name)) throw new TypeError(`two schedules are named ${name}`)
     this.#running.set(name, undefined)
     const { stack, repeat = onInterval } = this.#parts

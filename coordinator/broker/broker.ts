@@ -177,7 +177,7 @@ export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
     handle,
     publish,
     disconnect: connections.disconnect,
-    connected: () => true,
+    isConnected: () => true,
     close: () => new Promise(resolve => broker.close(resolve)),
   }
 }

@@ -14,7 +14,7 @@ export interface Bus {
   /** Closes every connection of one cell. */
   disconnect(cellId: string): void
   /** False while the broker cannot be reached. */
-  connected(): boolean
+  isConnected(): boolean
   close(): Promise<void>
 }
 
@@ -37,11 +37,11 @@ export interface BusParts {
   /** Boot epoch of the coordinator, in every envelope it sends. */
   epoch: number
   /** Any sign of life of a cell. */
-  seen: (cellId: string) => void
+  onActivity: (cellId: string) => void
   /** A message that passed the access rules; the payload is not checked yet. */
   receive: (name: TopicName, cellId: string, payload: Buffer) => void
   /** The cell connected while it was still connected: where from, and where from before. */
-  takeover: (cellId: string, from: { address: string; before: string }) => void
+  onTakeover: (cellId: string, from: { address: string; before: string }) => void
   /** Checks a cell's credential in CONNECT; the upgrade has checked one already. */
   authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
   /** Instead of `CONNECT_TIMEOUT_MS`. */

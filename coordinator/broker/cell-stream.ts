@@ -18,7 +18,7 @@ export interface CellStreamParts {
   /** Credentials that open the connection at the broker, instead of the cell's own. */
   login: { username: string; password: string }
   /** CONNECT was found good; it goes to the broker when this resolves. */
-  admitted: () => Promise<void>
+  onAdmitted: () => Promise<void>
 }
 
 /**
@@ -33,13 +33,13 @@ export const cellStream = (parts: CellStreamParts): Transform => {
   const judge = async (packet: Buffer): Promise<Buffer> => {
     const type = (packet[0] as number) >> 4
     if (!begun) {
-      const connect = await openedBy(packet, parts)
-      await parts.admitted()
+      const connect = await admitConnect(packet, parts)
+      await parts.onAdmitted()
       begun = true
       return connect
     }
     if (type === CONNECT) throw new Error('a second CONNECT')
-    if (type === PUBLISH) return published(packet, parts.cellId)
+    if (type === PUBLISH) return admitPublish(packet, parts.cellId)
     if (type === SUBSCRIBE) checkSubscribe(packet, parts.cellId)
     return packet
   }
@@ -84,7 +84,7 @@ const packetLength = (bytes: Buffer): number | undefined => {
   return undefined
 }
 
-const openedBy = async (packet: Buffer, parts: CellStreamParts): Promise<Buffer> => {
+const admitConnect = async (packet: Buffer, parts: CellStreamParts): Promise<Buffer> => {
   const { cellId, login } = parts
   const connect = decode(packet)
   if (connect.cmd !== 'connect') throw new Error(`${connect.cmd} before CONNECT`)
@@ -108,7 +108,7 @@ const checkConnect = (connect: IConnectPacket, cellId: string): void => {
 }
 
 /** Nothing of a cell is retained: the registry is the truth. */
-const published = (packet: Buffer, cellId: string): Buffer => {
+const admitPublish = (packet: Buffer, cellId: string): Buffer => {
   const publish = decode(packet)
   if (publish.cmd !== 'publish' || !mayPublish(cellId, publish))
     throw new Error('publish not allowed')

@@ -18,7 +18,7 @@ const GUARD: GuardLimits = {
 /** A daemon has one; the old one may not be gone yet when it comes back. */
 const MAX_PER_CELL = 4
 
-export type ConnectionParts = Pick<BusParts, 'seen' | 'takeover' | 'logger' | 'nowMs'>
+export type ConnectionParts = Pick<BusParts, 'onActivity' | 'onTakeover' | 'logger' | 'nowMs'>
 
 /** The open control planes, by cell. */
 export interface Connections {
@@ -32,15 +32,15 @@ export interface Connections {
 }
 
 export const createConnections = (parts: ConnectionParts): Connections => {
-  const { logger, nowMs, seen, takeover } = parts
+  const { logger, nowMs, onActivity, onTakeover } = parts
   const cells = new Map<string, Map<Duplex, string>>()
 
   const admit = (socket: Socket, cellId: string): Duplex => {
     const guarded = guardSocket(socket, {
       ...GUARD,
       nowMs,
-      seen: () => seen(cellId),
-      violated: violation => logger.warn({ cell: cellId, violation }, 'mqtt cut off'),
+      onActivity: () => onActivity(cellId),
+      onViolation: violation => logger.warn({ cell: cellId, violation }, 'mqtt cut off'),
     })
     const own = cells.get(cellId) ?? new Map<Duplex, string>()
     const address = socket.remoteAddress ?? ''
@@ -50,7 +50,7 @@ export const createConnections = (parts: ConnectionParts): Connections => {
       own.delete(guarded)
       if (own.size === 0 && cells.get(cellId) === own) cells.delete(cellId)
     })
-    if (before !== undefined) takeover(cellId, { address, before })
+    if (before !== undefined) onTakeover(cellId, { address, before })
     const [oldest] = own.keys()
     if (own.size > MAX_PER_CELL) oldest?.destroy()
     return guarded

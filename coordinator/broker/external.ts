@@ -39,7 +39,7 @@ export interface Login {
 export interface ExternalParts extends BusParts {
   broker: ExternalBroker
   /** Called when the connection to the broker is established or lost. */
-  changed: (connected: boolean) => void
+  onConnectionChange: (connected: boolean) => void
 }
 
 /**
@@ -81,7 +81,7 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
       cellId,
       authenticate: parts.authenticate,
       login: broker.cells,
-      admitted: async () => {
+      onAdmitted: async () => {
         await takeOver(cellId, upstream)
         clearTimeout(deadline)
       },
@@ -113,7 +113,7 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
     handle,
     publish,
     disconnect: connections.disconnect,
-    connected: () => client.connected,
+    isConnected: () => client.connected,
     close,
   }
 }
@@ -121,18 +121,18 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
 /** Subscribes on every connect and passes on what cells publish. */
 const listenTo = (
   client: MqttClient,
-  { logger, changed, receive }: ExternalParts,
+  { logger, onConnectionChange, receive }: ExternalParts,
   online: string,
 ): void => {
   const greet = async (): Promise<void> => {
-    await client.subscribeAsync(upTopics(), { qos: 1 })
+    await client.subscribeAsync(listUpTopics(), { qos: 1 })
     await client.publishAsync(topicFor('coordinator', ''), online, COORDINATOR)
-    changed(true)
+    onConnectionChange(true)
   }
   client.on('connect', () => {
     greet().catch(error => logger.warn({ reason: error.message }, 'broker refused'))
   })
-  client.on('offline', () => changed(false))
+  client.on('offline', () => onConnectionChange(false))
   client.on('error', error => logger.warn({ reason: error.message }, 'broker failed'))
   client.on('message', (topic, payload, { retain }) => {
     // retained messages are outdated, and any client with the broker's password can plant one
@@ -145,7 +145,7 @@ const listenTo = (
 
 const COORDINATOR = { qos: TOPICS.coordinator.qos, retain: TOPICS.coordinator.retain }
 
-const upTopics = (): string[] =>
+const listUpTopics = (): string[] =>
   (Object.keys(TOPICS) as TopicName[])
     .filter(name => TOPICS[name].direction === 'up')
     .map(wildcardFor)

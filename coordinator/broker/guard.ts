@@ -68,7 +68,7 @@ export class PacketMeter {
 }
 
 /** A token bucket: over bytes, or over packets. */
-export class Bucket {
+export class RateBucket {
   #tokens: number
   #at: number
   readonly #rate: Rate
@@ -92,8 +92,8 @@ export class Bucket {
 export interface GuardOptions extends GuardLimits {
   nowMs: () => number
   /** Any bytes came: the peer is alive. */
-  seen: () => void
-  violated: (violation: Violation) => void
+  onActivity: () => void
+  onViolation: (violation: Violation) => void
 }
 
 /**
@@ -102,8 +102,8 @@ export interface GuardOptions extends GuardLimits {
  */
 export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
   const meter = new PacketMeter()
-  const bytes = new Bucket(options.bytes, options.nowMs())
-  const packets = new Bucket(options.packets, options.nowMs())
+  const bytes = new RateBucket(options.bytes, options.nowMs())
+  const packets = new RateBucket(options.packets, options.nowMs())
   let resumeTimer: NodeJS.Timeout | undefined
 
   const guarded = new Duplex({
@@ -139,7 +139,7 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
   }
 
   const cut = (violation: Violation): void => {
-    options.violated(violation)
+    options.onViolation(violation)
     guarded.destroy()
   }
 
@@ -151,7 +151,7 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
   }
 
   socket.on('data', (chunk: Buffer) => {
-    options.seen()
+    options.onActivity()
     const before = meter.packets
     const violation = meter.feed(chunk, options.maxPacketBytes)
     if (violation !== undefined) return cut(violation)

@@ -9,14 +9,14 @@ import type { Fleet } from '../fleet/fleet.ts'
 import { SharedValues } from '../fleet/shared-values.ts'
 
 export interface InboxParts {
-  fleet: Pick<Fleet, 'birth' | 'state' | 'sample'> & Partial<Pick<Fleet, 'late'>>
+  fleet: Pick<Fleet, 'birth' | 'state' | 'sample'> & Partial<Pick<Fleet, 'recordLateSamples'>>
   logger: Logger
   /** Called with every accepted birth, so that the epoch survives a restart. */
-  born: (cellId: string, epoch: number, announce: Announce) => void
+  onBirth: (cellId: string, epoch: number, announce: Announce) => void
   /** Receivers of command and configuration messages; without them these messages are dropped. */
   control?: ControlEars
   /** Called for every invalid message. */
-  dropped?: (name: TopicName) => void
+  onDropped?: (name: TopicName) => void
   /** Unix time, milliseconds. */
   now?: () => number
 }
@@ -28,7 +28,7 @@ type Handler = (cellId: string, message: Envelope) => void
  * logged and dropped, and never reaches the registry.
  */
 export const createInbox = (parts: InboxParts) => {
-  const { fleet, logger, born, control, dropped, now = Date.now } = parts
+  const { fleet, logger, onBirth, control, onDropped, now = Date.now } = parts
   const handle =
     <T extends z.ZodType>(
       schema: T,
@@ -43,20 +43,20 @@ export const createInbox = (parts: InboxParts) => {
     birth: (cellId, { id, epoch, body }) => {
       const announce = shared.announce(Announce.parse(body))
       fleet.birth(cellId, epoch, announce)
-      born(cellId, epoch, announce)
-      control?.birth(cellId, id)
+      onBirth(cellId, epoch, announce)
+      control?.onBirth(cellId, id)
     },
     state: handle(StateBody, (cellId, epoch, { state }) => {
       fleet.state(cellId, epoch, state)
-      if (state === 'ready') control?.connected(cellId)
+      if (state === 'ready') control?.onConnected(cellId)
     }),
-    ack: (cellId, { body }) => control?.ack(cellId, body),
-    reported: (cellId, { body }) => control?.reported(cellId, body),
+    ack: (cellId, { body }) => control?.onAck(cellId, body),
+    reported: (cellId, { body }) => control?.onReport(cellId, body),
     telemetry: handle(Sample, (cellId, epoch, sample, clockAheadMs) =>
       fleet.sample(cellId, epoch, shared.sample(sample), clockAheadMs),
     ),
     history: handle(HistoryBody, (cellId, epoch, { samples }, clockAheadMs) =>
-      fleet.late?.(cellId, epoch, samples, clockAheadMs),
+      fleet.recordLateSamples?.(cellId, epoch, samples, clockAheadMs),
     ),
   }
 
@@ -67,7 +67,7 @@ export const createInbox = (parts: InboxParts) => {
       handlers[name]?.(cellId, message)
     } catch (error) {
       const reason = (error as Error).message.slice(0, 300)
-      dropped?.(name)
+      onDropped?.(name)
       logger.warn({ cell: cellId, topic: name, reason }, 'message dropped')
     }
   }

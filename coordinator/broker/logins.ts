@@ -20,15 +20,15 @@ export interface LoginOptions {
  */
 export const brokerLogins = ({ stateDir, username, passwordFile }: LoginOptions) => {
   const key = brokerKey(stateDir)
-  const derived = (name: string): Login => ({
+  const deriveLogin = (name: string): Login => ({
     username: name,
     password: createHmac('sha256', key).update(`mqtt:${name}`).digest('base64url'),
   })
   const coordinator =
     passwordFile === undefined
-      ? derived(username)
+      ? deriveLogin(username)
       : { username, password: readFileSync(passwordFile, 'utf8').trim() }
-  return { coordinator, cells: derived('cells') }
+  return { coordinator, cells: deriveLogin('cells') }
 }
 
 const brokerKey = (stateDir: string): Buffer => {

@@ -17,7 +17,7 @@ export const openBus = async (config: CoordinatorConfig, parts: BusParts): Promi
       ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file) }),
       ...configuredLogins(config),
     },
-    changed: connected => {
+    onConnectionChange: connected => {
       if (connected) parts.logger.info({ url }, 'broker is reached')
       else parts.logger.warn({ url }, 'broker is lost')
     },

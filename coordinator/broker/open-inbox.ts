@@ -14,14 +14,14 @@ export interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   busEnd: OpenBroker['busEnd']
   bus: Pick<Bus, 'publish'>
   fleet: Fleet
-  identity: Pick<FleetIdentity, 'greeted'>
-  audit: Pick<GuardedAudit, 'witnessed' | 'onHead'>
+  identity: Pick<FleetIdentity, 'checkPinnedKey'>
+  audit: Pick<GuardedAudit, 'compareHead' | 'onHead'>
   epochs: Pick<Epochs, 'note'>
   ears: ControlEars
   figures: {
     broker: {
-      heard(receive: BusParts['receive']): BusParts['receive']
-      dropped: NonNullable<InboxParts['dropped']>
+      countReceived(receive: BusParts['receive']): BusParts['receive']
+      countDropped: NonNullable<InboxParts['onDropped']>
     }
   }
 }
@@ -29,14 +29,16 @@ export interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
 /** Receives the messages of cells, and sends them each new head of the audit log. */
 export const openInbox = (parts: InboxDomainParts): object => {
   const { arrivals, bus, fleet, identity, audit, epochs, ears, figures, stack, logger } = parts
-  const { heard, dropped } = figures.broker
+  const { countReceived, countDropped } = figures.broker
   stack.use(parts.busEnd.move())
-  const born: InboxParts['born'] = (cellId, epoch, announce) => {
-    identity.greeted(cellId, announce.coordinator_key)
-    if (announce.audit_head !== undefined) audit.witnessed(announce.audit_head, cellId)
+  const onBirth: InboxParts['onBirth'] = (cellId, epoch, announce) => {
+    identity.checkPinnedKey(cellId, announce.coordinator_key)
+    if (announce.audit_head !== undefined) audit.compareHead(announce.audit_head, cellId)
     epochs.note(cellId, epoch)
   }
-  arrivals.listen(heard(createInbox({ fleet, logger, born, control: ears, dropped })))
+  arrivals.listen(
+    countReceived(createInbox({ fleet, logger, onBirth, control: ears, onDropped: countDropped })),
+  )
   stack.defer(audit.onHead(createWitnesses({ bus, fleet, logger })))
   return {}
 }

@@ -1,8 +1,8 @@
 import type { TopicName } from '../../shared/wire/topics.ts'
-import { atMostEvery } from '../base/at-most-every.ts'
+import { throttleById } from '../base/at-most-every.ts'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import type { Admission } from '../enrolment/admission.ts'
+import type { CellAdmission } from '../enrolment/admission.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { FleetListeners } from '../fleet/open.ts'
@@ -28,9 +28,9 @@ export class Arrivals {
 
 export interface BrokerParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
   config: CoordinatorConfig
-  fleet: Pick<Fleet, 'seen'>
-  fleetListeners: Pick<FleetListeners, 'unannounced'>
-  admission: Pick<Admission, 'authenticate'>
+  fleet: Pick<Fleet, 'touch'>
+  fleetListeners: Pick<FleetListeners, 'unannouncedReports'>
+  admission: Pick<CellAdmission, 'authenticate'>
   onDropped(listener: (cellId: string) => void): () => void
   events: Pick<Events, 'publish'>
   figures: { broker: { watch(bus: Bus): Bus } }
@@ -56,9 +56,9 @@ export const openBroker = async (parts: BrokerParts): Promise<OpenBroker> => {
     authenticate: async (cellId, credential) =>
       (await admission.authenticate(cellId, credential)) !== undefined,
     epoch: Math.floor(now() / 1000),
-    seen: cellId => fleet.seen(cellId),
+    onActivity: cellId => fleet.touch(cellId),
     receive: arrivals.receive,
-    takeover: (cellId, from) => {
+    onTakeover: (cellId, from) => {
       logger.warn({ cell: cellId, ...from }, 'cell connected twice')
       events.publish('shoal.cell.takeover', from, cellId)
     },
@@ -68,11 +68,11 @@ export const openBroker = async (parts: BrokerParts): Promise<OpenBroker> => {
   const bus = figures.broker.watch(opened)
 
   parts.onDropped(bus.disconnect)
-  const askForBirth = atMostEvery(BIRTH_QUESTION_MS, nowMs, ({ id }) => {
+  const askForBirth = throttleById(BIRTH_QUESTION_MS, nowMs, ({ id }) => {
     bus
       .publish('rebirth', id, 'rebirth', {})
       .catch(error => logger.warn({ err: error, cell: id }, 'birth not asked for'))
   })
-  parts.fleetListeners.unannounced.add(id => askForBirth({ id }))
+  parts.fleetListeners.unannouncedReports.add(id => askForBirth({ id }))
   return { bus, arrivals, busEnd }
 }

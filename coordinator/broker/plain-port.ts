@@ -9,7 +9,7 @@ export interface PlainPortParts {
   bus: Pick<Bus, 'handle'>
   /** Checks the credential of a cell that comes from this address. */
   authenticate: (cellId: string, credential: string, address: string) => Promise<boolean> | boolean
-  draining: () => boolean
+  isDraining: () => boolean
   logger: Logger
   /** 0 takes a free one. */
   port: number
@@ -39,7 +39,7 @@ export const openPlainPort = async (parts: PlainPortParts): Promise<PlainPort> =
   const strangers = new Set<Socket>()
   const server = createServer({ noDelay: true }, socket => {
     socket.on('error', error => parts.logger.debug({ reason: error.message }, 'socket failed'))
-    if (strangers.size >= MAX_STRANGERS || parts.draining()) return void socket.destroy()
+    if (strangers.size >= MAX_STRANGERS || parts.isDraining()) return void socket.destroy()
     strangers.add(socket)
     admit(socket, parts)
       .catch(error => {
@@ -83,10 +83,10 @@ const firstPacket = (
     let size = 0
     const parser = mqtt.parser()
     const tooLate = setTimeout(() => reject(new Error('no CONNECT in time')), timeoutMs)
-    const settle = (then: () => void): void => {
+    const settle = (callback: () => void): void => {
       clearTimeout(tooLate)
       socket.off('data', onData).off('close', onClose).pause()
-      then()
+      callback()
     }
     const onClose = (): void => settle(() => reject(new Error('closed before CONNECT')))
     let first = true

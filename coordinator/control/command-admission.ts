@@ -8,7 +8,7 @@ import { isUrgent } from './urgent.ts'
 /** Commands of one cell that have not ended; each of its lanes has its own bound below that. */
 const MAX_OPEN = 1000
 
-export interface AdmissionParts {
+export interface CommandAdmissionParts {
   /**
    * Verbs that a cell has announced; undefined if it has not announced itself since the coordinator
    * started.
@@ -19,7 +19,7 @@ export interface AdmissionParts {
 }
 
 /** Facts about a command that are settled before it is created. */
-export interface Prepared {
+export interface PreparedCommand {
   facts: VerbFacts
   hazard: Hazard
   level: number
@@ -27,16 +27,16 @@ export interface Prepared {
 
 /** Decides whether a command can be made for its cell. */
 export class CommandAdmission {
-  readonly #parts: AdmissionParts
-  readonly #open: Pick<OpenCommands, 'ofCell'>
+  readonly #parts: CommandAdmissionParts
+  readonly #open: Pick<OpenCommands, 'listByCell'>
 
-  constructor(parts: AdmissionParts, open: Pick<OpenCommands, 'ofCell'>) {
+  constructor(parts: CommandAdmissionParts, open: Pick<OpenCommands, 'listByCell'>) {
     this.#parts = parts
     this.#open = open
   }
 
   /** Throws the reason why the command cannot be created for its cell. */
-  prepare(request: CommandRequest): Prepared {
+  prepare(request: CommandRequest): PreparedCommand {
     const { cellId, deviceId, mode } = request
     const facts = this.#factsOf(request)
     requireSignable(request)
@@ -66,7 +66,9 @@ export class CommandAdmission {
    */
   #requireRoom(request: CommandRequest, { urgent = false }: VerbFacts): void {
     const { verbs } = this.#parts
-    const open = this.#open.ofCell(request.cellId).filter(one => isUrgent(one, verbs) === urgent)
+    const open = this.#open
+      .listByCell(request.cellId)
+      .filter(one => isUrgent(one, verbs) === urgent)
     const lane = laneOf(request)
     const inLane = open.filter(one => laneOf(one) === lane).length
     if (inLane < MAX_WAITING_PER_LANE && open.length < MAX_OPEN) return

@@ -1,5 +1,5 @@
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import { type CommandRecord, isFinal } from './command.ts'
+import { type CommandRecord, isFinalCommandState } from './command.ts'
 import type { Commands } from './commands.ts'
 
 export interface CommandEndOptions {
@@ -19,7 +19,11 @@ export const commandEnd = async (
   { timeoutMs, signal, wait = realWait }: CommandEndOptions,
 ): Promise<CommandRecord> => {
   let record = made
-  for (let waitedMs = 0; !isFinal(record.state) && waitedMs < timeoutMs; waitedMs += LOOK_MS) {
+  for (
+    let waitedMs = 0;
+    !isFinalCommandState(record.state) && waitedMs < timeoutMs;
+    waitedMs += LOOK_MS
+  ) {
     await wait(LOOK_MS, signal)
     if (signal.aborted) break
     record = (await commands.get(made.id)) ?? record

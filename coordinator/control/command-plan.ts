@@ -22,7 +22,7 @@ export interface CommandPlan {
   checks: Precondition[]
 }
 
-const planned = (part: PlanPart, checks: Precondition[]): CommandPlan => ({
+const toCommandPlan = (part: PlanPart, checks: Precondition[]): CommandPlan => ({
   plan: planOf(part),
   hazard: part.hazard,
   ...(part.gate === undefined ? {} : { gate: part.gate }),
@@ -35,16 +35,16 @@ export const unresolvedPlan = (
   hazard: Hazard,
 ): CommandPlan => {
   const device = deviceId === undefined ? {} : { device_id: deviceId }
-  return planned({ cell_id: cellId, ...device, verb, hazard, operations: [], bounds: {} }, [])
+  return toCommandPlan({ cell_id: cellId, ...device, verb, hazard, operations: [], bounds: {} }, [])
 }
 
 /** Returns the plan of a completed dry run; throws the reason if there is none. */
-export const planFrom = (dry: CommandRecord): CommandPlan => {
+export const requireDryRunPlan = (dry: CommandRecord): CommandPlan => {
   if (dry.state !== 'succeeded') throw refusalOf(dry)
   const { data } = DryRun.safeParse(dry.result)
   if (data === undefined || !isOf(data.part, dry) || hashPart(data.part) !== data.part_hash)
     throw new ShoalError('conflict', `${dry.cellId} answered without a plan of ${dry.verb}`)
-  return planned(data.part, data.checks)
+  return toCommandPlan(data.part, data.checks)
 }
 
 const isOf = (part: PlanPart, { cellId, verb, deviceId }: CommandRecord): boolean =>

@@ -31,7 +31,7 @@ export interface CommandRequest {
 }
 
 /** Inputs of a command other than the request itself. */
-export interface Making {
+export interface CommandInputs {
   hazard: Hazard
   fence: number
   approval?: ApprovedPlan | undefined
@@ -44,7 +44,7 @@ export interface Making {
 type Unsigned = Omit<Command, 'key_id' | 'signature'>
 
 /** Throws `conflict` when the approval has expired: a command never outlives its approval. */
-export const makeCommand = (request: CommandRequest, making: Making): Command => {
+export const makeCommand = (request: CommandRequest, making: CommandInputs): Command => {
   const { cellId, deviceId, verb, params, mode, ttlSeconds } = request
   const { hazard, fence, approval, level, signer, now } = making
   const approvedUntil = approval?.approval.expires_at ?? Number.POSITIVE_INFINITY
@@ -72,16 +72,16 @@ export const makeCommand = (request: CommandRequest, making: Making): Command =>
  * The command as a cell of this level takes it now. After a change of the coordinator's key cells
  * believe only the new one, also in what was approved before.
  */
-export const signedNow = (command: Command, level: number, signer: Signer): Command => {
+export const signForLevel = (command: Command, level: number, signer: Signer): Command => {
   const { signature, key_id, ...body } = command
   const known = withholdKeys(body, COMMAND_KEYS, level)
   const isWhole = Object.keys(known).length === Object.keys(body).length
   if (key_id === signer.publicKey && isWhole) return command
-  const approval = known.approval && reapproved(known.approval, signer)
+  const approval = known.approval && signApprovedPlan(known.approval, signer)
   return signCommand(approval === undefined ? known : { ...known, approval }, signer)
 }
 
-const reapproved = ({ plan, approval }: ApprovedPlan, signer: Signer): ApprovedPlan => {
+const signApprovedPlan = ({ plan, approval }: ApprovedPlan, signer: Signer): ApprovedPlan => {
   const { signature, key_id, ...body } = approval
   return { plan, approval: signApproval(body, signer) }
 }

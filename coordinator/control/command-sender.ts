@@ -3,15 +3,15 @@ import type { Signer } from '../../shared/signing.ts'
 import type { Command } from '../../shared/wire/command.ts'
 import type { Ledger } from '../store/store.ts'
 import { type CommandRecord, laneOf, maySend } from './command.ts'
-import type { AdmissionParts } from './command-admission.ts'
-import { requireCapable, signedNow } from './command-request.ts'
+import type { CommandAdmissionParts } from './command-admission.ts'
+import { requireCapable, signForLevel } from './command-request.ts'
 import { updateCommands } from './command-store.ts'
 import { LaneOrder } from './lane-order.ts'
 import { isUrgent } from './urgent.ts'
 
 const isActing = ({ hazard }: CommandRecord): boolean => hazard === 'caution' || hazard === 'unsafe'
 
-export interface SenderParts extends AdmissionParts {
+export interface CommandSenderParts extends CommandAdmissionParts {
   ledger: Ledger
   signer: Signer
   /** Whether the cell is connected; commands for a disconnected cell are sent after it connects. */
@@ -29,10 +29,10 @@ export interface SenderParts extends AdmissionParts {
  * one that comes after a later one. What is urgent waits for none of them.
  */
 export class CommandSender {
-  readonly #parts: SenderParts
+  readonly #parts: CommandSenderParts
   readonly #order = new LaneOrder()
 
-  constructor(parts: SenderParts) {
+  constructor(parts: CommandSenderParts) {
     this.#parts = parts
   }
 
@@ -49,8 +49,8 @@ export class CommandSender {
   }
 
   /** Resolves when nothing is on its way any more. */
-  settled(): Promise<void> {
-    return this.#order.settled()
+  waitForIdle(): Promise<void> {
+    return this.#order.waitForIdle()
   }
 
   /** Sends a command now, or when those before it in its lane are out. */
@@ -94,7 +94,7 @@ export class CommandSender {
     const { ledger, signer, capability, publish, logger } = this.#parts
     try {
       if (isActing(sent)) await updateCommands(ledger, [sent])
-      await publish(signedNow(sent.signed, capability(sent.cellId), signer))
+      await publish(signForLevel(sent.signed, capability(sent.cellId), signer))
     } catch (error) {
       logger.warn({ command: sent.id, reason: (error as Error).message }, 'command not sent')
     }

@@ -2,7 +2,12 @@ import { sql } from 'kysely'
 import { type AuditEntry, appendAudit } from '../audit/audit.ts'
 import { nextSequence } from '../store/sequences.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
-import { type CommandRecord, isFinal, recordOf, rowOf } from './command.ts'
+import {
+  type CommandRecord,
+  isFinalCommandState,
+  toCommandRecord,
+  toCommandRow,
+} from './command.ts'
 
 /** Ended commands are kept this long; the audit keeps its rows. */
 const KEPT_MS = 30 * 24 * 3600 * 1000
@@ -20,7 +25,7 @@ export const insertCommand = async (
   record: CommandRecord,
   entry: AuditEntry,
 ): Promise<void> => {
-  await trx.insertInto('commands').values(rowOf(record)).execute()
+  await trx.insertInto('commands').values(toCommandRow(record)).execute()
   await appendAudit(trx, entry)
 }
 
@@ -28,9 +33,9 @@ export const insertCommand = async (
 export const updateCommands = (ledger: Ledger, records: readonly CommandRecord[]): Promise<void> =>
   ledger.sealed.write(async trx => {
     for (const record of records) {
-      const { id, cell_id, signed_json, ...values } = rowOf(record)
+      const { id, cell_id, signed_json, ...values } = toCommandRow(record)
       await trx.updateTable('commands').set(values).where('id', '=', id).execute()
-      if (isFinal(record.state)) await appendAudit(trx, endOf(record))
+      if (isFinalCommandState(record.state)) await appendAudit(trx, endOf(record))
     }
   })
 
@@ -49,7 +54,7 @@ export const readCommand = async (
 ): Promise<CommandRecord | undefined> => {
   const query = read.selectFrom('commands').selectAll().where('id', '=', id)
   const row = await query.executeTakeFirst()
-  return row && recordOf(row)
+  return row && toCommandRecord(row)
 }
 
 /** Results that are longer are shown with their command alone, not in a list. */
@@ -71,7 +76,7 @@ export const readCommands = async (
     .limit(limit)
   if (cellId !== undefined) query = query.where('cell_id', '=', cellId)
   if (before !== undefined) query = query.where('id', '<', before)
-  return (await query.execute()).map(recordOf)
+  return (await query.execute()).map(toCommandRecord)
 }
 
 /** True for a command that is in the store. */
@@ -89,7 +94,7 @@ export const readOpen = async ({ read }: Ledger): Promise<CommandRecord[]> => {
   const rows = await query
     .where('state', 'in', ['queued', 'sent', 'accepted', 'executing'])
     .execute()
-  return rows.map(recordOf).sort((a, b) => a.fence - b.fence)
+  return rows.map(toCommandRecord).sort((a, b) => a.fence - b.fence)
 }
 
 export const forgetOld = (ledger: Ledger, now: number): Promise<void> =>

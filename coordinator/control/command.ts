@@ -47,7 +47,7 @@ export interface CommandRecord {
 /** Time that an overdue ack is still waited for; a later one is not expected. */
 const GRACE_MS = 5000
 
-export const isFinal = (state: CommandState): boolean => FINAL_STATES.includes(state)
+export const isFinalCommandState = (state: CommandState): boolean => FINAL_STATES.includes(state)
 
 /** Time at which a command that has not ended is given up. */
 export const deadlineOf = ({
@@ -66,7 +66,7 @@ const NOT_SENT = 'not_sent'
  * The outcome of one that was `queued` before a restart is unknown: the record that it was sent may
  * have been lost with the process.
  */
-export const givenUp = ({ state }: Pick<CommandRecord, 'state'>, isFromBefore = false) =>
+export const abandonedStateOf = ({ state }: Pick<CommandRecord, 'state'>, isFromBefore = false) =>
   state === 'queued' && !isFromBefore
     ? { state: 'expired' as const, reason: NOT_SENT, message: 'the cell did not come in time' }
     : { state: 'unknown' as const, reason: 'no_answer', message: 'the cell has not told its end' }
@@ -79,9 +79,9 @@ const ORDER: readonly CommandState[] = ['queued', 'sent', 'accepted', 'executing
  */
 export const follows = (from: CommandState, to: AckState, reason?: string): boolean => {
   if (from === 'expired' && reason === NOT_SENT) return true
-  if (from === 'unknown') return isFinal(to) && to !== 'unknown'
-  if (isFinal(from)) return false
-  return isFinal(to) || ORDER.indexOf(to) > ORDER.indexOf(from)
+  if (from === 'unknown') return isFinalCommandState(to) && to !== 'unknown'
+  if (isFinalCommandState(from)) return false
+  return isFinalCommandState(to) || ORDER.indexOf(to) > ORDER.indexOf(from)
 }
 
 /** Commands of one lane are sent and carried out in order: those of a device, or of the cell. */
@@ -94,7 +94,7 @@ export const maySend = (
   now: number,
 ): boolean => now < expiresAt && (state === 'queued' || (state === 'sent' && sends < 2))
 
-export const rowOf = (record: CommandRecord): CommandRow => ({
+export const toCommandRow = (record: CommandRecord): CommandRow => ({
   id: record.id,
   cell_id: record.cellId,
   state: record.state,
@@ -109,7 +109,7 @@ export const rowOf = (record: CommandRecord): CommandRow => ({
   signed_json: JSON.stringify(record.signed),
 })
 
-export const recordOf = (row: CommandRow): CommandRecord => {
+export const toCommandRecord = (row: CommandRow): CommandRecord => {
   const signed = Command.parse(JSON.parse(row.signed_json))
   return {
     ...newRecord(signed, row.timeout_ms / 1000, row.requested_by),

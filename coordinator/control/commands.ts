@@ -7,12 +7,23 @@ import { Ack, isGenuineAck } from '../../shared/wire/command.ts'
 import { LIVE_GATE } from '../../shared/wire/plan-part.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { SealedTrx } from '../store/store.ts'
-import { type CommandRecord, deadlineOf, follows, givenUp, isFinal, newRecord } from './command.ts'
-import { type AdmissionParts, CommandAdmission, type Prepared } from './command-admission.ts'
+import {
+  abandonedStateOf,
+  type CommandRecord,
+  deadlineOf,
+  follows,
+  isFinalCommandState,
+  newRecord,
+} from './command.ts'
+import {
+  CommandAdmission,
+  type CommandAdmissionParts,
+  type PreparedCommand,
+} from './command-admission.ts'
 import { commandEnd } from './command-end.ts'
-import { type CommandPlan, planFrom, unresolvedPlan } from './command-plan.ts'
+import { type CommandPlan, requireDryRunPlan, unresolvedPlan } from './command-plan.ts'
 import { type CommandRequest, creationOf, makeCommand } from './command-request.ts'
-import { CommandSender, type SenderParts } from './command-sender.ts'
+import { CommandSender, type CommandSenderParts } from './command-sender.ts'
 import {
   forgetOld,
   insertCommand,
@@ -32,7 +43,7 @@ const PRUNE_EVERY_MS = 3600 * 1000
 /** Time limit of a dry run; a cell plans immediately, without queueing. */
 const PLAN_SECONDS = 15
 
-export interface CommandsParts extends AdmissionParts, Omit<SenderParts, 'change'> {
+export interface CommandsParts extends CommandAdmissionParts, Omit<CommandSenderParts, 'change'> {
   /** The public key with which the cell signs. */
   cellKey: (cellId: string) => Promise<string | undefined>
   wait?: Wait
@@ -108,7 +119,7 @@ export class Commands {
     const { wait } = this.#parts
     const made = await this.create({ ...live, mode: 'dry' }, by)
     const limit = { timeoutMs: PLAN_SECONDS * 1000, signal, ...(wait && { wait }) }
-    return planFrom(await commandEnd(this, made, limit))
+    return requireDryRunPlan(await commandEnd(this, made, limit))
   }
 
   /** True for a command that cannot be created without an approval. */
@@ -184,30 +195,33 @@ export class Commands {
     if (record?.cellId !== cellId) return
     const { state, reason, message, result, progress } = ack
     if (follows(record.state, state, record.reason))
-      this.#change(withoutWhy(record), { state, ...given({ reason, message, result, progress }) })
+      this.#change(withoutWhy(record), {
+        state,
+        ...omitUndefined({ reason, message, result, progress }),
+      })
     else if (record.state === 'executing' && progress !== undefined)
       this.#open.set({ ...record, progress, updatedAt: this.#parts.now() })
   }
 
   /** Sends the queued commands of a cell that has connected, and resends unacknowledged ones. */
-  connected(cellId: string): void {
-    this.#sender.sendAll(this.#open.ofCell(cellId))
+  sendOpen(cellId: string): void {
+    this.#sender.sendAll(this.#open.listByCell(cellId))
   }
 
   /** Gives up commands whose deadline has passed; call it about once a second. */
   sweep(): void {
     const now = this.#parts.now()
-    for (const record of this.#open.all())
+    for (const record of this.#open.list())
       if (now >= deadlineOf(record))
-        this.#change(record, givenUp(record, this.#fromBefore.has(record.id)))
+        this.#change(record, abandonedStateOf(record, this.#fromBefore.has(record.id)))
     this.#changed.flush()
     if (now - this.#prunedAt >= PRUNE_EVERY_MS) this.#prune()
   }
 
   /** Resolves when all changes are on the disk. */
   async close(): Promise<void> {
-    await this.#sender.settled()
-    await this.#changed.settled()
+    await this.#sender.waitForIdle()
+    await this.#changed.flushAll()
   }
 
   async #refuse(request: CommandRequest, by: Actor, reason: string): Promise<never> {
@@ -220,7 +234,7 @@ export class Commands {
     trx: SealedTrx,
     request: CommandRequest,
     by: Actor,
-    { facts, hazard, level }: Prepared,
+    { facts, hazard, level }: PreparedCommand,
     approval?: ApprovedPlan,
   ): Promise<CommandRecord> {
     const { signer } = this.#parts
@@ -235,7 +249,7 @@ export class Commands {
 
   #change(record: CommandRecord, values: Partial<CommandRecord>): CommandRecord {
     const next = { ...record, ...values, updatedAt: this.#parts.now() }
-    if (isFinal(next.state)) this.#open.delete(next)
+    if (isFinalCommandState(next.state)) this.#open.delete(next)
     else this.#open.set(next)
     this.#fromBefore.delete(next.id)
     this.#changed.add(next)
@@ -263,5 +277,7 @@ const approvalNote = (approved: ApprovedPlan | undefined): Record<string, string
     ? {}
     : { request: approved.approval.request_id, plan_hash: approved.approval.plan_hash }
 
-const given = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+const omitUndefined = <T extends object>(
+  values: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never

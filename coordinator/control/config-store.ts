@@ -74,10 +74,10 @@ const rowAt = (trx: Transaction<LedgerTables>, scope: ConfigRow['scope'], name: 
 /** Every document, by scope and name. */
 export const readConfigs = async ({ read }: Ledger): Promise<Map<string, ConfigDocument>> => {
   const rows = await read.selectFrom('configs').selectAll().execute()
-  return new Map(rows.map(row => [keyOf(row.scope, row.name), documentOf(row)]))
+  return new Map(rows.map(row => [configKeyOf(row.scope, row.name), documentOf(row)]))
 }
 
-export const keyOf = (scope: ConfigRow['scope'], name: string): string => `${scope} ${name}`
+export const configKeyOf = (scope: ConfigRow['scope'], name: string): string => `${scope} ${name}`
 
 const documentOf = (row: ConfigRow): ConfigDocument => ({
   scope: row.scope,

@@ -3,13 +3,18 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signer } from '../../shared/signing.ts'
 import { SETTING_KEYS, withholdKeys } from '../../shared/wire/capability.ts'
-import { Desired, mergeDocuments, Reported, signDesired } from '../../shared/wire/desired.ts'
+import {
+  DesiredBody,
+  mergeDocuments,
+  ReportedBody,
+  signDesired,
+} from '../../shared/wire/desired.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Store } from '../store/store.ts'
 import {
   type ConfigChange,
   type ConfigDocument,
-  keyOf,
+  configKeyOf,
   readConfigs,
   writeConfig,
 } from './config-store.ts'
@@ -22,7 +27,7 @@ export interface CellConfig {
   version: number
   document: Record<string, unknown>
   /** Cell's latest report; undefined if there was none since the coordinator started. */
-  reported: (Reported & { at: number }) | undefined
+  reported: (ReportedBody & { at: number }) | undefined
 }
 
 export interface ConfigsParts {
@@ -34,7 +39,7 @@ export interface ConfigsParts {
   capability: (cellId: string) => number
   /** Cells that are connected. */
   here: () => Iterable<string>
-  publish: (cellId: string, desired: Desired) => Promise<void>
+  publish: (cellId: string, desired: DesiredBody) => Promise<void>
   /** Unix milliseconds. */
   now: () => number
   logger: Logger
@@ -46,21 +51,21 @@ export interface Configs {
   /** Throws `not_found`. */
   show(cellId: string): Promise<CellConfig>
   /** Answers a cell's announcement, the message with this id, with its desired configuration. */
-  born(cellId: string, messageId: string): Promise<void>
+  answerBirth(cellId: string, messageId: string): Promise<void>
   /** One body of the `reported` topic. */
-  reported(cellId: string, body: unknown): void
+  recordReport(cellId: string, body: unknown): void
 }
 
 export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const { now, logger } = parts
   const { ledger, revisions } = parts.store
   let documents = await readConfigs(ledger)
-  const reports = new Map<string, Reported & { at: number }>()
+  const reports = new Map<string, ReportedBody & { at: number }>()
 
   const show: Configs['show'] = async cellId => {
     const tags = await parts.tagsOf(cellId)
     if (tags === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
-    const keys = [...tags.map(tag => keyOf('tag', tag)), keyOf('cell', cellId)]
+    const keys = [...tags.map(tag => configKeyOf('tag', tag)), configKeyOf('cell', cellId)]
     const sources = keys.flatMap(key => documents.get(key) ?? [])
     return {
       tags,
@@ -73,7 +78,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
 
   const tell = async (cellId: string, answers?: string): Promise<void> => {
     const { version, document } = await show(cellId)
-    const { document: checked } = Desired.parse({ version, document })
+    const { document: checked } = DesiredBody.parse({ version, document })
     const known = withholdKeys(checked, SETTING_KEYS, parts.capability(cellId))
     const wanted = { version, document: known, cell_id: cellId, issued_at: now() }
     const named = answers === undefined ? wanted : { ...wanted, answers }
@@ -105,16 +110,16 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       if (scope === 'cell' && (await parts.tagsOf(name)) === undefined)
         throw new ShoalError('not_found', `no cell ${name}`)
       const kept = await writeConfig(ledger, change, by, now())
-      documents.set(keyOf(scope, name), kept)
+      documents.set(configKeyOf(scope, name), kept)
       tellAll(scope, name).catch(error =>
         logger.warn({ [scope]: name, reason: error.message }, 'cells were not told'),
       )
       return kept
     },
     show,
-    born: tell,
-    reported: (cellId, body) => {
-      const report = Reported.parse(body)
+    answerBirth: tell,
+    recordReport: (cellId, body) => {
+      const report = ReportedBody.parse(body)
       const { state, desired_version, applied_version, errors } = report
       reports.set(cellId, { ...report, at: now() })
       if (state === 'refused' || state === 'rolled_back')

@@ -9,7 +9,7 @@ import { type Commands, createCommands } from './commands.ts'
 import { type Configs, createConfigs } from './configs.ts'
 
 /** Control of cells: commands and configuration. */
-export interface Control {
+export interface ControlPlane {
   commands: Commands
   configs: Configs
   /** Receives the messages of cells about commands and configuration. */
@@ -18,11 +18,11 @@ export interface Control {
 
 export interface ControlEars {
   /** A cell has announced itself in the message with this id. */
-  birth(cellId: string, messageId: string): void
+  onBirth(cellId: string, messageId: string): void
   /** A cell has connected and is ready to listen. */
-  connected(cellId: string): void
-  ack(cellId: string, body: unknown): void
-  reported(cellId: string, body: unknown): void
+  onConnected(cellId: string): void
+  onAck(cellId: string, body: unknown): void
+  onReport(cellId: string, body: unknown): void
 }
 
 export interface ControlParts {
@@ -36,7 +36,7 @@ export interface ControlParts {
   logger: Logger
 }
 
-export const createControl = async (parts: ControlParts): Promise<Control> => {
+export const createControl = async (parts: ControlParts): Promise<ControlPlane> => {
   const { store, signer, cells, fleet, publish, now, logger } = parts
   const cellKeys = new Map<string, string>()
 
@@ -93,21 +93,21 @@ export const createControl = async (parts: ControlParts): Promise<Control> => {
     logger,
   })
 
-  const dropped = (cellId: string, about: string) => (error: Error) =>
+  const logDropped = (cellId: string, about: string) => (error: Error) =>
     logger.warn({ cell: cellId, about, reason: error.message.slice(0, 300) }, 'message dropped')
 
   return {
     commands,
     configs,
     hears: {
-      birth: (cellId, messageId) => {
-        configs.born(cellId, messageId).catch(dropped(cellId, 'desired'))
+      onBirth: (cellId, messageId) => {
+        configs.answerBirth(cellId, messageId).catch(logDropped(cellId, 'desired'))
       },
-      connected: cellId => commands.connected(cellId),
-      ack: (cellId, body) => {
-        commands.acknowledge(cellId, body).catch(dropped(cellId, 'ack'))
+      onConnected: cellId => commands.sendOpen(cellId),
+      onAck: (cellId, body) => {
+        commands.acknowledge(cellId, body).catch(logDropped(cellId, 'ack'))
       },
-      reported: configs.reported,
+      onReport: configs.recordReport,
     },
   }
 }

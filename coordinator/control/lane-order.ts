@@ -17,7 +17,7 @@ export class LaneOrder {
   }
 
   /** Resolves when no step is under way. */
-  async settled(): Promise<void> {
+  async waitForIdle(): Promise<void> {
     while (this.#tails.size > 0) await Promise.all(this.#tails.values())
   }
 }

@@ -23,11 +23,11 @@ export class OpenCommands {
   }
 
   /** Oldest first. */
-  ofCell(cellId: string): CommandRecord[] {
+  listByCell(cellId: string): CommandRecord[] {
     return [...(this.#byCell.get(cellId) ?? [])].flatMap(id => this.#byId.get(id) ?? [])
   }
 
-  all(): CommandRecord[] {
+  list(): CommandRecord[] {
     return [...this.#byId.values()]
   }
 }

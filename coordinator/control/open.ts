@@ -2,7 +2,7 @@ import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Base } from '../base/base.ts'
 import type { Cells } from '../enrolment/cells.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Signing } from '../signing/signing.ts'
+import type { SigningKey } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
 import type { Commands } from './commands.ts'
 import type { Configs } from './configs.ts'
@@ -16,7 +16,7 @@ export interface ControlViews {
 
 export interface ControlDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'> {
   store: Pick<Store, 'ledger' | 'revisions'>
-  signing: Signing
+  signing: SigningKey
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   bus: {

@@ -1,4 +1,4 @@
-import { type CommandRecord, isFinal } from './command.ts'
+import { type CommandRecord, isFinalCommandState } from './command.ts'
 
 /** Time during which final states are gathered into one write. */
 const GATHER_MS = 10
@@ -10,17 +10,17 @@ const GATHER_MS = 10
  */
 export class WriteBehind {
   readonly #write: (records: readonly CommandRecord[]) => Promise<void>
-  readonly #failed: (error: Error, records: number) => void
+  readonly #onError: (error: Error, records: number) => void
   readonly #waiting = new Map<string, CommandRecord>()
   #running: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(
     write: (records: readonly CommandRecord[]) => Promise<void>,
-    failed: (error: Error, records: number) => void,
+    onError: (error: Error, records: number) => void,
   ) {
     this.#write = write
-    this.#failed = failed
+    this.#onError = onError
   }
 
   /** The newest state of a command that is not on the disk yet. */
@@ -30,7 +30,7 @@ export class WriteBehind {
 
   add(record: CommandRecord): void {
     this.#waiting.set(record.id, record)
-    if (isFinal(record.state)) this.#timer ??= setTimeout(() => this.flush(), GATHER_MS)
+    if (isFinalCommandState(record.state)) this.#timer ??= setTimeout(() => this.flush(), GATHER_MS)
   }
 
   flush(): void {
@@ -40,7 +40,7 @@ export class WriteBehind {
   }
 
   /** Flushes the remaining changes; resolves when no write is in progress. */
-  async settled(): Promise<void> {
+  async flushAll(): Promise<void> {
     this.flush()
     while (this.#running !== undefined) await this.#running
   }
@@ -55,7 +55,7 @@ export class WriteBehind {
           if (this.#waiting.get(record.id) === record) this.#waiting.delete(record.id)
       }
     } catch (error) {
-      this.#failed(error as Error, this.#waiting.size)
+      this.#onError(error as Error, this.#waiting.size)
     } finally {
       this.#running = undefined
     }

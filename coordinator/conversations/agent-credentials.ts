@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import { type Allowed, allowsTarget, parseAllowed } from '../outbound/allowed.ts'
+import { type AllowedTarget, allowsTarget, parseAllowed } from '../outbound/allowed.ts'
 import type { Target } from '../outbound/judge.ts'
 
 /**
@@ -98,7 +98,7 @@ export const openAgentCredentials = async (
   }
 }
 
-const placeOf = ({ agent }: AgentCredential): Allowed[] => {
+const placeOf = ({ agent }: AgentCredential): AllowedTarget[] => {
   const place = parseAllowed(agent)
   return place === undefined ? [] : [place]
 }

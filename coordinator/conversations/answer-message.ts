@@ -1,13 +1,13 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { type Addressed, chooseSpeakers } from './choose.ts'
+import { type Addressee, chooseSpeakers } from './choose.ts'
 import { type Conversation, type Message, SYSTEM } from './conversation.ts'
 import type { NewMessage } from './conversation-store.ts'
-import type { Caller, Speakers } from './speaker.ts'
+import type { ConversationCaller, Speakers } from './speaker.ts'
 
-export interface Answering<C extends Caller> {
+export interface AnswerContext<C extends ConversationCaller> {
   conversation: Conversation
   message: Message
-  first: readonly Addressed[]
+  first: readonly Addressee[]
   autoRoute: boolean
   caller: C
   /** Aborts when the caller disconnects, the time is up, or the coordinator stops. */
@@ -15,16 +15,16 @@ export interface Answering<C extends Caller> {
   speakers: Pick<Speakers<C>, 'speak' | 'skill'>
   limits: { turns: number; tokens: number; messages: number; contentChars: number }
   /** The newest messages, oldest first. */
-  recent: () => Promise<Message[]>
+  readRecent: () => Promise<Message[]>
   /** Stores a message and reports it. */
   add: (message: NewMessage) => Promise<Message>
   /** Called with each piece of an answer. */
   delta: (from: string, text: string) => void
   /** Called with failures that the participants did not cause. */
-  failed: (error: unknown) => void
+  onError: (error: unknown) => void
 }
 
-export interface Answered {
+export interface AnswerOutcome {
   replies: Message[]
   /** Reason for the failure of the last turn; undefined when a participant has answered. */
   reason: string | undefined
@@ -35,7 +35,9 @@ export interface Answered {
  * until none is left or a limit is reached, which is noted in the conversation. Rejects when
  * aborted or when a reply cannot be stored.
  */
-export const answerMessage = async <C extends Caller>(asked: Answering<C>): Promise<Answered> => {
+export const answerMessage = async <C extends ConversationCaller>(
+  asked: AnswerContext<C>,
+): Promise<AnswerOutcome> => {
   const { conversation, message, signal, limits, speakers, caller } = asked
   const waiting = asked.first.map(addressed => ({ ...addressed, because: message }))
   const replies: Message[] = []
@@ -77,14 +79,14 @@ export const answerMessage = async <C extends Caller>(asked: Answering<C>): Prom
         {
           conversation,
           participant,
-          messages: await asked.recent(),
+          messages: await asked.readRecent(),
           argument,
           signal,
           delta: text => asked.delta(participant.id, text),
         },
         caller,
       )
-      const said = await untilAborted(speaking, signal)
+      const said = await rejectOnAbort(speaking, signal)
       tokens += said.tokens
       const content = said.content.slice(0, limits.contentChars)
       const reply = await add({
@@ -93,14 +95,14 @@ export const answerMessage = async <C extends Caller>(asked: Answering<C>): Prom
       answers++
       reason = undefined
       if (!asked.autoRoute || participant.type === 'skill') continue
-      for (const handed of handedOn(asked, reply)) {
+      for (const handed of findHandOns(asked, reply)) {
         const refused = refusedHandOn(asked, handed)
         if (refused === undefined) waiting.push({ ...handed, because: reply })
         else await note(refused, reply.id)
       }
     } catch (error) {
       signal.throwIfAborted()
-      if (!(error instanceof ShoalError)) asked.failed(error)
+      if (!(error instanceof ShoalError)) asked.onError(error)
       else if (error.code === 'store_unavailable') throw error
       const why = error instanceof ShoalError ? `${error.code}: ${error.message}` : 'internal'
       if (answers === 0) reason = why
@@ -111,7 +113,7 @@ export const answerMessage = async <C extends Caller>(asked: Answering<C>): Prom
 }
 
 /** Rejects on abort even if the participant ignores the signal. */
-const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+const rejectOnAbort = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
@@ -120,10 +122,10 @@ const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   })
 
 /** Returns the participants that a reply names, except its author. */
-const handedOn = <C extends Caller>(
-  { conversation, speakers }: Answering<C>,
+const findHandOns = <C extends ConversationCaller>(
+  { conversation, speakers }: AnswerContext<C>,
   reply: Message,
-): Addressed[] =>
+): Addressee[] =>
   chooseSpeakers(reply.content, conversation.participants, {
     autoRoute: false,
     skills: speakers.skill,
@@ -133,9 +135,9 @@ const handedOn = <C extends Caller>(
  * Returns why a hand-on is refused. Text of a model is not an instruction: it may run a skill that
  * only reads, and any change remains a proposal until a person sends it.
  */
-const refusedHandOn = <C extends Caller>(
-  { speakers }: Answering<C>,
-  { participant: { id, type } }: Addressed,
+const refusedHandOn = <C extends ConversationCaller>(
+  { speakers }: AnswerContext<C>,
+  { participant: { id, type } }: Addressee,
 ): string | undefined =>
   type === 'skill' && speakers.skill(id)?.reads !== true
     ? `@${id} was not run: what changes something is run only for a message of a person`

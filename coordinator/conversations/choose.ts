@@ -2,7 +2,7 @@ import type { Participant } from './conversation.ts'
 import { leadingObject, type Mention, mentions } from './mention.ts'
 
 /** Facts about a skill that participates. */
-export interface SkillFacts {
+export interface SpeakingSkill {
   id: string
   name: string
   description: string
@@ -13,7 +13,7 @@ export interface SkillFacts {
 }
 
 /** Participant that is to answer, and its input. */
-export interface Addressed {
+export interface Addressee {
   participant: Participant
   /** Text after the mention; undefined when the message names no participant. */
   argument: string | undefined
@@ -27,9 +27,9 @@ export interface Addressed {
 export const chooseSpeakers = (
   text: string,
   participants: readonly Participant[],
-  { autoRoute, skills }: { autoRoute: boolean; skills: (id: string) => SkillFacts | undefined },
-): Addressed[] => {
-  const named = outsideJson(text, mentions(text, participants))
+  { autoRoute, skills }: { autoRoute: boolean; skills: (id: string) => SpeakingSkill | undefined },
+): Addressee[] => {
+  const named = dropJsonMentions(text, mentions(text, participants))
   if (named.length > 0)
     return named
       .filter(({ participant }) => participant.type !== 'person')
@@ -46,7 +46,7 @@ export const chooseSpeakers = (
 }
 
 /** Drops mentions inside the JSON that follows another mention; those are data. */
-const outsideJson = <P>(text: string, named: readonly Mention<P>[]): Mention<P>[] => {
+const dropJsonMentions = <P>(text: string, named: readonly Mention<P>[]): Mention<P>[] => {
   let dataEnds = 0
   return named.filter(({ start, end }) => {
     if (start < dataEnds) return false
@@ -69,7 +69,7 @@ const CLEAR_LEAD = 2
 const clearSkill = (
   text: string,
   participants: readonly Participant[],
-  skills: (id: string) => SkillFacts | undefined,
+  skills: (id: string) => SpeakingSkill | undefined,
 ): Participant | undefined => {
   const words = wordsOf(text)
   const ranked = participants
@@ -85,7 +85,7 @@ const clearSkill = (
   return best.points - (second?.points ?? 0) >= CLEAR_LEAD ? best.participant : undefined
 }
 
-const pointsOf = ({ id, name, description }: SkillFacts, words: ReadonlySet<string>): number => {
+const pointsOf = ({ id, name, description }: SpeakingSkill, words: ReadonlySet<string>): number => {
   const named = wordsOf(`${id} ${name}`)
   const described = [...wordsOf(description)].filter(word => !named.has(word))
   const inName = [...named].filter(word => words.has(word)).length

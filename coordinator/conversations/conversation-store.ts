@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import type { ConversationMessageRow, ConversationRow } from '../store/conversation-tables.ts'
-import { count } from '../store/count.ts'
+import { countMatchingRows } from '../store/count.ts'
 import { nextSequence } from '../store/sequences.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -52,7 +52,7 @@ export const addConversation = async (
   { tenantId, by, at, most }: { tenantId: string; by: string; at: number; most: number },
 ): Promise<Conversation> => {
   const own = trx.selectFrom('conversations').where('tenant_id', '=', tenantId)
-  if ((await count(own)) >= most)
+  if ((await countMatchingRows(own)) >= most)
     throw new ShoalError('conflict', `a tenant may have ${most} conversations`)
   const row: ConversationRow = {
     seq: await nextSequence(trx, 'conversations'),
@@ -191,7 +191,7 @@ export const settleMessage = async (
     .execute()
 }
 
-export interface LeftOver {
+export interface LeftOverQuery {
   /** Id of this process; `underWay` holds the messages that it is answering. */
   worker: string
   underWay: ReadonlySet<string>
@@ -205,7 +205,7 @@ export interface LeftOver {
  */
 export const failLeftOver = async (
   trx: Trx,
-  { worker, underWay, now, reason }: LeftOver,
+  { worker, underWay, now, reason }: LeftOverQuery,
 ): Promise<void> => {
   let query = trx
     .updateTable('conversation_messages')

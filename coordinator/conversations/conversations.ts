@@ -16,22 +16,23 @@ import {
 import type { ConversationsConfig } from './conversations-config.ts'
 import { type Exchange, Exchanges, type NewContent } from './exchange.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import type { Caller, Speakers } from './speaker.ts'
+import type { ConversationCaller, Speakers } from './speaker.ts'
 import { startUpkeep, type Upkeep } from './upkeep.ts'
 
-export interface ConversationParts<C extends Caller> extends Pick<OpenLeader, 'leaderWork'> {
+export interface ConversationParts<C extends ConversationCaller>
+  extends Pick<OpenLeader, 'leaderWork'> {
   config: ConversationsConfig
   store: Pick<Store, 'ledger'>
   speakers: Speakers<C>
   events: Pick<Events, 'publish'>
-  running: { add(): void; remove(): void; draining(): boolean }
+  running: { add(): void; remove(): void; isDraining(): boolean }
   logger: Pick<Logger, 'error' | 'warn' | 'info'>
   /** Unix time, milliseconds. */
   now: () => number
 }
 
 /** Conversations of a tenant, answered one message at a time each. */
-export class Conversations<C extends Caller = Caller> {
+export class Conversations<C extends ConversationCaller = ConversationCaller> {
   readonly #parts: ConversationParts<C>
   readonly #upkeep: Upkeep
   readonly #exchanges: Exchanges<C>
@@ -48,7 +49,9 @@ export class Conversations<C extends Caller = Caller> {
     this.#exchanges = new Exchanges({ ...parts, ledger, upkeep, closing: this.#closing.signal })
   }
 
-  static async open<C extends Caller>(parts: ConversationParts<C>): Promise<Conversations<C>> {
+  static async open<C extends ConversationCaller>(
+    parts: ConversationParts<C>,
+  ): Promise<Conversations<C>> {
     const { config, store, leaderWork, logger, now } = parts
     const { ledger } = store
     const retentionDays = config.retention_days
@@ -61,7 +64,7 @@ export class Conversations<C extends Caller = Caller> {
     const { config, store, speakers, now } = this.#parts
     requireDistinct(conversation, config.max_participants)
     for (const [at, participant] of conversation.participants.entries())
-      pointingAt(at, () => speakers.admit(participant, caller))
+      rethrowWithIndex(at, () => speakers.admit(participant, caller))
     const tenantId = tenantOf(caller)
     const by = caller.actor.actor
     return store.ledger.sealed.write(async trx => {
@@ -159,13 +162,13 @@ export class Conversations<C extends Caller = Caller> {
   }
 }
 
-const tenantOf = ({ tenantId }: Caller): string => {
+const tenantOf = ({ tenantId }: ConversationCaller): string => {
   if (tenantId === undefined) throw new ShoalError('auth_required', 'this needs a key')
   return tenantId
 }
 
 /** Adds the index of the participant to the `param` of an error. */
-const pointingAt = (at: number, admit: () => void): void => {
+const rethrowWithIndex = (at: number, admit: () => void): void => {
   try {
     admit()
   } catch (error) {

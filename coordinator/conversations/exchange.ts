@@ -3,7 +3,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { Events } from '../events/bus.ts'
 import type { Ledger } from '../store/store.ts'
 import { answerMessage } from './answer-message.ts'
-import { type Addressed, chooseSpeakers } from './choose.ts'
+import { type Addressee, chooseSpeakers } from './choose.ts'
 import { type Conversation, type Message, type MessageState, SYSTEM } from './conversation.ts'
 import {
   addMessage,
@@ -13,11 +13,11 @@ import {
   type TakenMessage,
 } from './conversation-store.ts'
 import { type ConversationsConfig, tokenLimit } from './conversations-config.ts'
-import { type Caller, callerKey, type Speakers } from './speaker.ts'
+import { type ConversationCaller, callerKey, type Speakers } from './speaker.ts'
 import { LEFT_OVER, type Upkeep } from './upkeep.ts'
 
 /** Progress that is reported while a message is answered. */
-export type Told =
+export type ExchangeEvent =
   | { event: 'message'; message: Message }
   | { event: 'delta'; from: string; text: string }
 
@@ -25,7 +25,7 @@ export interface NewContent {
   content: string
   /** Overrides `autoRoute` of the conversation for this message. */
   autoRoute: boolean
-  tell: (told: Told) => void
+  tell: (told: ExchangeEvent) => void
 }
 
 export interface Exchange {
@@ -33,13 +33,13 @@ export interface Exchange {
   replies: Message[]
 }
 
-export interface ExchangeParts<C extends Caller> {
+export interface ExchangeParts<C extends ConversationCaller> {
   config: ConversationsConfig
   ledger: Ledger
   speakers: Speakers<C>
   events: Pick<Events, 'publish'>
-  running: { draining(): boolean }
-  upkeep: Pick<Upkeep, 'take' | 'over'>
+  running: { isDraining(): boolean }
+  upkeep: Pick<Upkeep, 'take' | 'release'>
   /** Aborts when the coordinator stops. */
   closing: AbortSignal
   logger: Pick<Logger, 'error'>
@@ -51,7 +51,7 @@ export interface ExchangeParts<C extends Caller> {
 const RECENT = 100
 
 /** Stores messages and has participants answer them; the contract is that of `Conversations.send`. */
-export class Exchanges<C extends Caller> {
+export class Exchanges<C extends ConversationCaller> {
   readonly #parts: ExchangeParts<C>
 
   constructor(parts: ExchangeParts<C>) {
@@ -98,7 +98,7 @@ export class Exchanges<C extends Caller> {
       await add({ ...note, state: 'failed' })
       return await settle(replies.length > 1 ? 'done' : 'failed', late)
     } finally {
-      upkeep.over(message.id)
+      upkeep.release(message.id)
     }
   }
 
@@ -116,9 +116,9 @@ export class Exchanges<C extends Caller> {
         messages: config.max_messages,
         contentChars: config.max_content_chars,
       },
-      recent: () => readMessages(ledger.read, conversation.id, { limit: RECENT }),
+      readRecent: () => readMessages(ledger.read, conversation.id, { limit: RECENT }),
       delta: (from, text) => tell({ event: 'delta', from, text }),
-      failed: error => logger.error({ err: error, request: caller.requestId }, 'a turn failed'),
+      onError: error => logger.error({ err: error, request: caller.requestId }, 'a turn failed'),
     })
   }
 
@@ -127,7 +127,7 @@ export class Exchanges<C extends Caller> {
     conversation: Conversation,
     { content, autoRoute }: NewContent,
     caller: C,
-  ): Promise<Addressed[]> {
+  ): Promise<Addressee[]> {
     const { config, speakers } = this.#parts
     this.#requireRoom(conversation, content)
     const first = chooseSpeakers(content, conversation.participants, {
@@ -146,7 +146,7 @@ export class Exchanges<C extends Caller> {
 
   #requireRoom({ messages }: Conversation, content: string): void {
     const { config, running } = this.#parts
-    if (running.draining())
+    if (running.isDraining())
       throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
     if (content.length > config.max_content_chars)
       throw new ShoalError(
@@ -205,10 +205,10 @@ export class Exchanges<C extends Caller> {
 }
 
 /** Turns that answer one message. */
-interface Turns<C extends Caller> {
+interface Turns<C extends ConversationCaller> {
   conversation: Conversation
   message: Message
-  first: Addressed[]
+  first: Addressee[]
   autoRoute: boolean
   caller: C
 }
@@ -220,7 +220,7 @@ interface TurnEffects {
 }
 
 /** The time limit of a call also runs while it waits for other participants. */
-const reasonOfLeaving = ({ signal }: Caller): string =>
+const reasonOfLeaving = ({ signal }: ConversationCaller): string =>
   signal.reason instanceof ShoalError && signal.reason.code === 'request_timeout'
     ? 'the time of the call was up'
     : 'the caller left'

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 
 /** Queue per id: work on an id waits for earlier work on the same id. */
-export interface OneAtATime {
+export interface KeyedQueue {
   /**
    * Throws `rate_limited` when too many calls are waiting, and `client_closed` when the signal
    * aborts while waiting.
@@ -11,7 +11,7 @@ export interface OneAtATime {
 
 const RETRY_AFTER_SECONDS = 5
 
-export const oneAtATime = (maxWaiting: number): OneAtATime => {
+export const oneAtATime = (maxWaiting: number): KeyedQueue => {
   const lines = new Map<string, (() => void)[]>()
 
   const wait = (id: string, signal: AbortSignal): Promise<void> | undefined => {

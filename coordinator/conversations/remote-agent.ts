@@ -1,15 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ShoalError } from '../../shared/errors.ts'
-import { type Allowed, allowsTarget, parseAllowed } from '../outbound/allowed.ts'
+import { type AllowedTarget, allowsTarget, parseAllowed } from '../outbound/allowed.ts'
 import type { Target } from '../outbound/judge.ts'
 import type { Sender } from '../outbound/sender.ts'
 import { backOffMs } from '../queue/back-off.ts'
 import type { AgentCredentials } from './agent-credentials.ts'
 import type { ConversationsConfig } from './conversations-config.ts'
 import { readReply } from './remote-reply.ts'
-import { createRemoteRpc, type RpcAnswer, unavailable } from './remote-rpc.ts'
-import { type Dialect, dialectOf, requestOf, taskRequestOf, versionRefused } from './remote-wire.ts'
+import { createAgentUnavailableError, createRemoteRpc, type RpcAnswer } from './remote-rpc.ts'
+import {
+  type Dialect,
+  detectDialect,
+  requestOf,
+  taskRequestOf,
+  versionRefused,
+} from './remote-wire.ts'
 
 export interface RemoteAgentParts {
   sender: Sender
@@ -35,7 +41,7 @@ const CANCEL_MS = 5000
 /** External agents, called over A2A; only text is sent to them. */
 export class RemoteAgents {
   readonly #parts: RemoteAgentParts
-  readonly #allowed: readonly Allowed[]
+  readonly #allowed: readonly AllowedTarget[]
   readonly #rpc: ReturnType<typeof createRemoteRpc>
   /** Calls and cancellations in progress. */
   readonly #pending = new Set<Promise<unknown>>()
@@ -80,8 +86,9 @@ export class RemoteAgents {
   }
 
   async #ask(cardUrl: string, text: string, signal: AbortSignal): Promise<string> {
-    const dialect = dialectOf(await this.#rpc.card(cardUrl, signal))
-    if (dialect === undefined) throw unavailable('the card names no JSON-RPC address of A2A')
+    const dialect = detectDialect(await this.#rpc.card(cardUrl, signal))
+    if (dialect === undefined)
+      throw createAgentUnavailableError('the card names no JSON-RPC address of A2A')
     const { line, answer } = await this.#say({ ...dialect, cardUrl }, text, signal)
     const reply = readReply(resultOf(answer))
     return 'text' in reply ? reply.text : this.#follow(line, reply.taskId, signal)
@@ -140,5 +147,5 @@ const MAX_REASON_CHARS = 300
 const resultOf = ({ result, error }: RpcAnswer): unknown => {
   if (!error) return result
   const reason = error.message.slice(0, MAX_REASON_CHARS)
-  throw unavailable(`the agent answered error ${error.code}: ${reason}`)
+  throw createAgentUnavailableError(`the agent answered error ${error.code}: ${reason}`)
 }

@@ -21,7 +21,9 @@ export const readReply = (result: unknown): Reply => {
   const { task, message } = (result ?? {}) as { task?: unknown; message?: unknown }
   const asTask = Task.safeParse(task ?? result)
   if (asTask.success && isAtWork(asTask.data)) return { taskId: asTask.data.id }
-  const text = asTask.success ? ofTask(asTask.data) : ofParts(Parts.safeParse(message ?? result))
+  const text = asTask.success
+    ? readTaskText(asTask.data)
+    : readPartsText(Parts.safeParse(message ?? result))
   if (text === '') throw new ShoalError('cell_unavailable', 'the agent answered without text')
   return { text }
 }
@@ -35,7 +37,7 @@ const stateOf = ({ status }: z.output<typeof Task>): string =>
     .toLowerCase()
     .replaceAll('_', '-')
 
-const ofTask = (task: z.output<typeof Task>): string => {
+const readTaskText = (task: z.output<typeof Task>): string => {
   const { id, status, artifacts } = task
   const state = stateOf(task)
   const said = status.message ? textOf(status.message) : ''
@@ -48,7 +50,7 @@ const ofTask = (task: z.output<typeof Task>): string => {
   )
 }
 
-const ofParts = (parsed: z.ZodSafeParseResult<z.output<typeof Parts>>): string =>
+const readPartsText = (parsed: z.ZodSafeParseResult<z.output<typeof Parts>>): string =>
   parsed.success ? textOf(parsed.data) : ''
 
 const textOf = ({ parts }: z.output<typeof Parts>): string =>

@@ -44,13 +44,17 @@ export const createRemoteRpc = (parts: RpcParts): RemoteRpc => {
     const target = admit(url)
     const secrets = await credentials.headersFor(target, url, cardUrl)
     const headers = { accept: 'application/json', ...more.headers, ...secrets }
-    const answer = await sender.send({ url, maxAnswerBytes, ...more, headers }, signal).catch(told)
+    const answer = await sender
+      .send({ url, maxAnswerBytes, ...more, headers }, signal)
+      .catch(rethrowSendError)
     if (answer.status < 200 || answer.status >= 300)
-      throw unavailable(`the agent answered with status ${answer.status}${hintOf(answer.status)}`)
+      throw createAgentUnavailableError(
+        `the agent answered with status ${answer.status}${hintOf(answer.status)}`,
+      )
     try {
       return withoutSecrets(JSON.parse(answer.body.toString('utf8')), secretsIn(secrets))
     } catch (cause) {
-      throw unavailable('the agent answered something that is no JSON', cause)
+      throw createAgentUnavailableError('the agent answered something that is no JSON', cause)
     }
   }
 
@@ -68,7 +72,7 @@ export const createRemoteRpc = (parts: RpcParts): RemoteRpc => {
       })
       const parsed = RpcAnswer.safeParse(answer)
       if (parsed.success) return parsed.data
-      throw unavailable('the agent answered something that is no JSON-RPC')
+      throw createAgentUnavailableError('the agent answered something that is no JSON-RPC')
     },
   }
 }
@@ -101,10 +105,10 @@ const hintOf = (status: number): string =>
     ? '; what it knows this service by stands in conversations.agent_credentials'
     : ''
 
-export const unavailable = (message: string, cause?: unknown): ShoalError =>
+export const createAgentUnavailableError = (message: string, cause?: unknown): ShoalError =>
   new ShoalError('cell_unavailable', message, cause === undefined ? {} : { cause })
 
-const told = (error: unknown): never => {
+const rethrowSendError = (error: unknown): never => {
   if (!(error instanceof SendError)) throw error
   const options = { cause: error }
   if (error.reason === 'refused') throw new ShoalError('invalid_request', error.message, options)

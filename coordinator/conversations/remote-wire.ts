@@ -29,7 +29,7 @@ const JSON_RPC = /^jsonrpc$/i
  * (A2A 1.0, 4.4.6), else 0.3 at its `url` (A2A 0.3, 5.6.4). Undefined when the card names no
  * JSON-RPC address.
  */
-export const dialectOf = (card: unknown): Dialect | undefined => {
+export const detectDialect = (card: unknown): Dialect | undefined => {
   const parsed = Card.safeParse(card)
   if (!parsed.success) return undefined
   const { supportedInterfaces, url, preferredTransport, additionalInterfaces } = parsed.data

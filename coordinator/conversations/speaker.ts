@@ -1,11 +1,11 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Key } from '../keys/key.ts'
-import type { SkillFacts } from './choose.ts'
+import type { SpeakingSkill } from './choose.ts'
 import type { Conversation, Message, Participant } from './conversation.ts'
 
 /** Sender of a message; every request that results from the message uses this key. */
-export interface Caller {
+export interface ConversationCaller {
   key: Key | undefined
   tenantId: string | undefined
   actor: Actor
@@ -15,13 +15,13 @@ export interface Caller {
 }
 
 /** Returns the caller's key. Throws `auth_required` without one. */
-export const callerKey = ({ key }: Pick<Caller, 'key'>): Key => {
+export const callerKey = ({ key }: Pick<ConversationCaller, 'key'>): Key => {
   if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
   return key
 }
 
 /** One participant's turn. */
-export interface Turn {
+export interface SpeakerTurn {
   conversation: Conversation
   participant: Participant
   /** Newest messages, oldest first; the last one is to be answered. */
@@ -34,14 +34,14 @@ export interface Turn {
   delta: (text: string) => void
 }
 
-export interface Said {
+export interface SpeakerReply {
   content: string
   /** Tokens used; 0 for all participants but models. */
   tokens: number
 }
 
 /** Runs the turns of participants; `C` is the caller that skills require. */
-export interface Speakers<C extends Caller> {
+export interface Speakers<C extends ConversationCaller> {
   /**
    * Throws when a participant is not valid, such as an unknown model or skill or a refused address.
    * The `param` of the error is a member of the participant, or `model`.
@@ -50,8 +50,8 @@ export interface Speakers<C extends Caller> {
   /** Throws when the participant cannot answer now, as far as that is known in advance. */
   ready(participant: Participant, caller: C): void | Promise<void>
   /** Throws ShoalError when the participant does not answer. */
-  speak(turn: Turn, caller: C): Promise<Said>
+  speak(turn: SpeakerTurn, caller: C): Promise<SpeakerReply>
   /** Throws `forbidden` unless the caller may see the answers of this skill. */
   requireSkill(id: string, caller: C): void
-  skill(id: string): SkillFacts | undefined
+  skill(id: string): SpeakingSkill | undefined
 }

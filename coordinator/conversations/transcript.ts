@@ -14,14 +14,14 @@ const speakerOf = (id: string, participants: readonly Participant[]): string => 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
 /** Marks every line, so that no content can imitate another speaker. */
-const quoted = (content: string): string =>
+const quoteLines = (content: string): string =>
   content
     .split(/\r\n|[\n\r\u2028\u2029]/)
     .map(line => `> ${line}`)
     .join('\n')
 
-const told = (message: Message, participants: readonly Participant[]): string =>
-  `${message.from === SYSTEM ? SYSTEM : speakerOf(message.from, participants)} wrote:\n${quoted(message.content)}`
+const formatMessage = (message: Message, participants: readonly Participant[]): string =>
+  `${message.from === SYSTEM ? SYSTEM : speakerOf(message.from, participants)} wrote:\n${quoteLines(message.content)}`
 
 /** System prompt that describes the conversation to a model. */
 export const instructions = (
@@ -55,18 +55,18 @@ export const chatLines = (
   let left = budgetChars - system.length
   for (const message of messages.filter(isTold).toReversed()) {
     const own = message.from === self.id
-    const content = own ? message.content : told(message, participants)
+    const content = own ? message.content : formatMessage(message, participants)
     if (content.length > left && lines.length > 0) break
     lines.push({ role: own ? 'assistant' : 'user', content: content.slice(-Math.max(left, 200)) })
     left -= content.length
   }
-  return [{ role: 'system', content: system }, ...joined(lines.toReversed())]
+  return [{ role: 'system', content: system }, ...mergeLines(lines.toReversed())]
 }
 
 const isTold = ({ state, from }: Message): boolean => state !== 'failed' || from !== SYSTEM
 
 /** Merges neighbours of one role: the chat templates of models expect roles to alternate. */
-const joined = (lines: readonly ChatLine[]): ChatLine[] => {
+const mergeLines = (lines: readonly ChatLine[]): ChatLine[] => {
   const all: ChatLine[] = []
   for (const line of lines) {
     const last = all.at(-1)
@@ -86,7 +86,7 @@ export const transcript = (
   const pieces: string[] = []
   let left = budgetChars
   for (const message of messages.filter(isTold).toReversed()) {
-    const piece = told(message, participants)
+    const piece = formatMessage(message, participants)
     if (piece.length > left && pieces.length > 0) break
     pieces.push(piece.slice(-left))
     left -= piece.length

@@ -24,9 +24,9 @@ export interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'> {
  * Tracks the messages that this process answers, and fails those that no process answers any more.
  */
 export interface Upkeep {
-  /** Stores a message that this process answers; other processes leave it alone until `over`. */
+  /** Stores a message that this process answers; other processes leave it alone until `release`. */
   take(add: (trx: Trx, taken: TakenMessage) => Promise<Message>): Promise<Message>
-  over(messageId: string): void
+  release(messageId: string): void
   close(): Promise<void>
 }
 
@@ -78,7 +78,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
 
   return {
     take,
-    over: messageId => void underWay.delete(messageId),
+    release: messageId => void underWay.delete(messageId),
     close: async () => {
       clearInterval(beating)
       await ledger.free.write(lease.end).catch(warn)

@@ -4,9 +4,9 @@ import type { EnrolAnswer, EnrolRequest } from '../../shared/wire/announce.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Signing } from '../signing/signing.ts'
-import type { Cell } from './cell.ts'
-import { type Cells, quarantined } from './cells.ts'
+import type { SigningKey } from '../signing/signing.ts'
+import type { EnrolledCell } from './cell.ts'
+import { type Cells, createQuarantineError } from './cells.ts'
 import type { Clones } from './clones.ts'
 
 /** Connection that presents the credential of a cell. */
@@ -16,29 +16,29 @@ export interface CellCaller {
   address: string
 }
 
-export interface AdmissionParts {
+export interface CellAdmissionParts {
   cells: Cells
   /** All cells of the store. */
-  enrolled?: readonly Cell[]
+  enrolled?: readonly EnrolledCell[]
   fleet: Pick<Fleet, 'admit' | 'cell'>
   /** Closes every connection of a cell and forgets its reports. */
   drop: (cellId: string) => void
   clones: Clones
-  signing: Pick<Signing, 'publicKey'>
+  signing: Pick<SigningKey, 'publicKey'>
   events: Pick<Events, 'publish'>
   logger: Pick<Logger, 'warn' | 'error'>
 }
 
 /** Decides which cells may be connected: a cell that is ended in the store loses its connections. */
-export class Admission {
-  readonly #parts: AdmissionParts
+export class CellAdmission {
+  readonly #parts: CellAdmissionParts
   #quarantined: Set<string>
   /** Cells whose quarantine is not yet stored. */
   readonly #suspected = new Set<string>()
 
-  constructor(parts: AdmissionParts) {
+  constructor(parts: CellAdmissionParts) {
     this.#parts = parts
-    this.#quarantined = quarantinedOf(parts.enrolled ?? [])
+    this.#quarantined = quarantinedIdsOf(parts.enrolled ?? [])
   }
 
   async enrol(request: EnrolRequest): Promise<EnrolAnswer> {
@@ -58,11 +58,11 @@ export class Admission {
     cellId: string,
     credential: string,
     caller?: CellCaller,
-  ): Promise<Cell | undefined> {
+  ): Promise<EnrolledCell | undefined> {
     const { cells, fleet } = this.#parts
     const cell = await cells.authenticate(cellId, credential)
     if (cell === undefined) return caller && this.#refuseCopy(cellId, credential, caller)
-    if (this.#suspected.has(cellId)) throw quarantined(cellId)
+    if (this.#suspected.has(cellId)) throw createQuarantineError(cellId)
     fleet.admit(cell.id, cell.epoch)
     return cell
   }
@@ -70,20 +70,20 @@ export class Admission {
   /**
    * Records that a start of the cell's daemon connects. Throws `forbidden` for a cloned identity.
    */
-  arrived(cellId: string, bootId: string): void {
-    if (this.#parts.clones.arrived(cellId, bootId))
+  noteArrival(cellId: string, bootId: string): void {
+    if (this.#parts.clones.noteArrival(cellId, bootId))
       throw this.#suspect(cellId, 'two machines use its identity')
   }
 
-  async revoke(cellId: string, by: Actor): Promise<Cell> {
+  async revoke(cellId: string, by: Actor): Promise<EnrolledCell> {
     return this.#end('revoked', await this.#parts.cells.revoke(cellId, by))
   }
 
-  async leave(cellId: string): Promise<Cell> {
+  async leave(cellId: string): Promise<EnrolledCell> {
     return this.#end('left', await this.#parts.cells.leave(cellId))
   }
 
-  async release(cellId: string, by: Actor): Promise<Cell> {
+  async release(cellId: string, by: Actor): Promise<EnrolledCell> {
     const { cells, fleet, drop, clones, events } = this.#parts
     const isSetBack = fleet.cell(cellId)?.staleEpoch !== undefined
     const cell = await cells.release(cellId, by, isSetBack)
@@ -96,7 +96,7 @@ export class Admission {
   }
 
   /** Ids of the quarantined cells. */
-  quarantined(): Iterable<string> {
+  listQuarantined(): Iterable<string> {
     return this.#quarantined
   }
 
@@ -104,13 +104,13 @@ export class Admission {
   async dropEnded(): Promise<void> {
     const { cells, fleet, drop } = this.#parts
     const all = await cells.list()
-    this.#quarantined = quarantinedOf(all)
+    this.#quarantined = quarantinedIdsOf(all)
     for (const { id, revokedAt, quarantinedAt } of all)
       if ((revokedAt ?? quarantinedAt) !== undefined && fleet.cell(id) !== undefined) drop(id)
   }
 
   /** Closes the connections at once instead of at the next message. */
-  #end(type: string, cell: Cell, details: object = {}): Cell {
+  #end(type: string, cell: EnrolledCell, details: object = {}): EnrolledCell {
     const { drop, clones, events } = this.#parts
     drop(cell.id)
     clones.forget(cell.id)
@@ -138,7 +138,7 @@ export class Admission {
         )
         .finally(() => this.#suspected.delete(cellId))
     }
-    return quarantined(cellId)
+    return createQuarantineError(cellId)
   }
 
   /** The start that renewed may still have a request in flight with the previous credential. */
@@ -153,7 +153,7 @@ export class Admission {
   }
 }
 
-const quarantinedOf = (cells: readonly Cell[]): Set<string> =>
+const quarantinedIdsOf = (cells: readonly EnrolledCell[]): Set<string> =>
   new Set(
     cells
       .filter(({ quarantinedAt, revokedAt }) => quarantinedAt !== undefined && !revokedAt)

@@ -5,7 +5,7 @@ import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
 /** Settings of a cell made by operators. */
-export interface CellSettings {
+export interface OperatorSettings {
   /** Unix time in milliseconds since which the cell gets no new requests. */
   drainedAt?: number
   labels: Record<string, string>
@@ -21,20 +21,20 @@ export interface CellOwner {
 
 export interface CellSettingsStore {
   /** Each throws `not_found` for a cell that is not enrolled, or was revoked. */
-  setDrained(cellId: string, drained: boolean, by: Actor): Promise<CellSettings>
+  setDrained(cellId: string, drained: boolean, by: Actor): Promise<OperatorSettings>
   /** Replaces all labels. */
-  setLabels(cellId: string, labels: Record<string, string>, by: Actor): Promise<CellSettings>
+  setLabels(cellId: string, labels: Record<string, string>, by: Actor): Promise<OperatorSettings>
   /**
    * Dedicates the cell to a tenant, or shares it again. Throws `not_found` also for an unknown
    * tenant.
    */
-  setOwner(cellId: string, owner: CellOwner | undefined, by: Actor): Promise<CellSettings>
-  get(cellId: string): Promise<CellSettings>
+  setOwner(cellId: string, owner: CellOwner | undefined, by: Actor): Promise<OperatorSettings>
+  get(cellId: string): Promise<OperatorSettings>
   /** Settings by cell, for cells that have any. */
-  list(): Promise<Map<string, CellSettings>>
+  list(): Promise<Map<string, OperatorSettings>>
 }
 
-export const NO_SETTINGS: CellSettings = { labels: {} }
+export const NO_SETTINGS: OperatorSettings = { labels: {} }
 
 type Row = LedgerTables['cell_settings']
 
@@ -107,12 +107,15 @@ const requireTenant = async (ledger: Store['ledger'], tenantId: string): Promise
 const UNSET = { drained_at: null, labels_json: '{}', tenant_id: null, exclusive: 0 }
 
 /** Details of a change for the audit. */
-const detailsOf = (action: string, { labels, owner }: CellSettings): Record<string, unknown> => {
+const detailsOf = (
+  action: string,
+  { labels, owner }: OperatorSettings,
+): Record<string, unknown> => {
   if (action === 'cell.label') return { labels }
   return action === 'cell.dedicate' ? { ...owner } : {}
 }
 
-const settingsOf = (row: Row): CellSettings => ({
+const settingsOf = (row: Row): OperatorSettings => ({
   labels: JSON.parse(row.labels_json),
   ...(row.drained_at === null ? {} : { drainedAt: row.drained_at }),
   ...(row.tenant_id === null

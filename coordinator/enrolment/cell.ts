@@ -1,7 +1,7 @@
 import type { CellRow } from '../store/cell-tables.ts'
 
 /** Identity of an enrolled machine; says nothing about its presence. */
-export interface Cell {
+export interface EnrolledCell {
   id: string
   name: string
   /** Tags of its join token. */
@@ -19,7 +19,7 @@ export interface Cell {
   epoch: number
 }
 
-export const cellOf = (row: CellRow): Cell => ({
+export const cellOf = (row: CellRow): EnrolledCell => ({
   id: row.id,
   name: row.name,
   tags: JSON.parse(row.tags_json),

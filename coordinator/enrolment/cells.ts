@@ -8,13 +8,13 @@ import { Verifier } from '../keys/verifier.ts'
 import type { CellRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Store } from '../store/store.ts'
-import { type Cell, cellOf } from './cell.ts'
+import { cellOf, type EnrolledCell } from './cell.ts'
 import { raiseEpoch, readCellRow, readCredentials, requireCellRow } from './cell-rows.ts'
-import { giveCredential, isNext, isPast, settleCredential } from './credentials.ts'
+import { giveCredential, isNext, isPast, promoteCredential } from './credentials.ts'
 import { admit, keyFault, newCellRow } from './enrolment.ts'
 import { Refusals } from './refusals.ts'
 
-export type { Cell } from './cell.ts'
+export type { EnrolledCell } from './cell.ts'
 
 export interface CellsOptions {
   store: Store
@@ -86,7 +86,10 @@ export class Cells {
    * Returns the cell with this credential, unless it is revoked. Synchronous when in memory. The
    * first use of a new credential ends the previous one. Throws `forbidden` for a quarantined cell.
    */
-  authenticate(cellId: string, credential: string): Cell | undefined | Promise<Cell | undefined> {
+  authenticate(
+    cellId: string,
+    credential: string,
+  ): EnrolledCell | undefined | Promise<EnrolledCell | undefined> {
     if (!CELL_ID.test(cellId)) return undefined
     const found = this.#verifier.verify(cellId, credential)
     if (found instanceof Promise) return found.then(row => this.#accept(row, credential))
@@ -135,17 +138,17 @@ export class Cells {
   }
 
   /** Takes effect in this process when it resolves, and within a second in others. */
-  revoke(cellId: string, by: Actor): Promise<Cell> {
+  revoke(cellId: string, by: Actor): Promise<EnrolledCell> {
     return this.#end(cellId, { ...by, action: 'cell.revoke' })
   }
 
   /** Revokes a cell on its own request. */
-  leave(cellId: string): Promise<Cell> {
+  leave(cellId: string): Promise<EnrolledCell> {
     return this.#end(cellId, { actor: `cell:${cellId}`, action: 'cell.leave' })
   }
 
   /** Refuses every connection as this cell until it is released. The details are audited. */
-  quarantine(cellId: string, reason: string, more?: object): Promise<Cell> {
+  quarantine(cellId: string, reason: string, more?: object): Promise<EnrolledCell> {
     const details = { reason, ...more }
     const entry = { actor: 'coordinator', action: 'cell.quarantine', details }
     return this.#change(cellId, entry, row => ({
@@ -157,7 +160,7 @@ export class Cells {
    * Ends a quarantine and resets the epoch. Throws `conflict` for a cell that is not in quarantine,
    * unless it `isSetBack`: it has shown an older epoch than before.
    */
-  release(cellId: string, by: Actor, isSetBack = false): Promise<Cell> {
+  release(cellId: string, by: Actor, isSetBack = false): Promise<EnrolledCell> {
     return this.#change(cellId, { ...by, action: 'cell.release' }, row => {
       if (row.quarantined_at === null && !isSetBack)
         throw new ShoalError('conflict', `${cellId} is not in quarantine`)
@@ -165,13 +168,13 @@ export class Cells {
     })
   }
 
-  async get(cellId: string): Promise<Cell | undefined> {
+  async get(cellId: string): Promise<EnrolledCell | undefined> {
     const row = await readCellRow(this.#store.ledger.read, cellId)
     return row && cellOf(row)
   }
 
   /** Lists the cells, oldest first. */
-  async list(): Promise<Cell[]> {
+  async list(): Promise<EnrolledCell[]> {
     const { read } = this.#store.ledger
     const query = read.selectFrom('cells').selectAll().orderBy('enrolled_at').orderBy('id')
     return (await query.execute()).map(cellOf)
@@ -187,16 +190,17 @@ export class Cells {
   }
 
   /** Throws `forbidden` for a quarantined cell; undefined for a revoked one. */
-  #requireLive(row: CellRow | undefined): Cell | undefined {
+  #requireLive(row: CellRow | undefined): EnrolledCell | undefined {
     if (row === undefined || row.revoked_at !== null || this.#revoked.has(row.id)) return undefined
-    if (row.quarantined_at !== null || this.#quarantined.has(row.id)) throw quarantined(row.id)
+    if (row.quarantined_at !== null || this.#quarantined.has(row.id))
+      throw createQuarantineError(row.id)
     return cellOf(row)
   }
 
   #accept(
     row: CellRow | undefined,
     credential: string,
-  ): Cell | undefined | Promise<Cell | undefined> {
+  ): EnrolledCell | undefined | Promise<EnrolledCell | undefined> {
     const cell = this.#requireLive(row)
     if (row === undefined || cell === undefined) return cell
     if (row.epoch === 0) this.#used.add(row.id)
@@ -209,14 +213,14 @@ export class Cells {
     const digest = row.next_digest ?? ''
     try {
       const now = this.#now()
-      await this.#store.ledger.sealed.write(trx => settleCredential(trx, row.id, digest, now))
+      await this.#store.ledger.sealed.write(trx => promoteCredential(trx, row.id, digest, now))
       this.#verifier.forget(row.id)
     } catch (error) {
       this.#logger?.warn({ err: error, cell: row.id }, 'a new credential could not be settled')
     }
   }
 
-  #end(cellId: string, entry: Actor & { action: string }): Promise<Cell> {
+  #end(cellId: string, entry: Actor & { action: string }): Promise<EnrolledCell> {
     return this.#change(cellId, entry, row => ({ revoked_at: row.revoked_at ?? this.#now() }))
   }
 
@@ -225,7 +229,7 @@ export class Cells {
     cellId: string,
     entry: Actor & { action: string; details?: Record<string, unknown> },
     values: (row: CellRow) => Partial<CellRow>,
-  ): Promise<Cell> {
+  ): Promise<EnrolledCell> {
     const row = await this.#store.ledger.sealed.write(async trx => {
       const before = await requireCellRow(trx, cellId)
       const changed = values(before)
@@ -243,7 +247,7 @@ export class Cells {
 }
 
 /** Error for a cell whose identity another machine shares; operators read it too. */
-export const quarantined = (cellId: string): ShoalError =>
+export const createQuarantineError = (cellId: string): ShoalError =>
   new ShoalError(
     'forbidden',
     `${cellId} is in quarantine: two machines use its identity; stop the copy, then release it`,

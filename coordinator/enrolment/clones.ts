@@ -5,7 +5,7 @@
  */
 export interface Clones {
   /** Records a connection. Returns true when two machines certainly use the cell's identity. */
-  arrived(cellId: string, bootId: string): boolean
+  noteArrival(cellId: string, bootId: string): boolean
   /** Whether this start of the daemon connected last. */
   isNewest(cellId: string, bootId: string): boolean
   /** Forgets all starts of a cell. */
@@ -28,7 +28,7 @@ interface Seen {
 export const createClones = (nowMs: () => number): Clones => {
   const cells = new Map<string, Seen>()
 
-  const arrived = (cellId: string, bootId: string): boolean => {
+  const noteArrival = (cellId: string, bootId: string): boolean => {
     const seen = cells.get(cellId) ?? { bootIds: [], takeovers: [] }
     cells.set(cellId, seen)
     if (seen.bootIds.at(-1) === bootId) return false
@@ -44,5 +44,5 @@ export const createClones = (nowMs: () => number): Clones => {
   const isNewest: Clones['isNewest'] = (cellId, bootId) =>
     cells.get(cellId)?.bootIds.at(-1) === bootId
 
-  return { arrived, isNewest, forget: cellId => void cells.delete(cellId) }
+  return { noteArrival, isNewest, forget: cellId => void cells.delete(cellId) }
 }

@@ -30,7 +30,7 @@ export const giveCredential = async (
 }
 
 /** Makes the new credential the only one. */
-export const settleCredential = async (
+export const promoteCredential = async (
   trx: SealedTrx,
   cellId: string,
   digest: string,

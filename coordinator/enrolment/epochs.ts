@@ -21,7 +21,7 @@ export interface Epochs {
   flush(): Promise<void>
 }
 
-export const createEpochs = ({ noteEpoch, logger, later = inTime }: EpochsOptions): Epochs => {
+export const createEpochs = ({ noteEpoch, logger, later = runLater }: EpochsOptions): Epochs => {
   let waiting = new Map<string, number>()
 
   const keep = (cellId: string, epoch: number): Promise<unknown> =>
@@ -43,5 +43,5 @@ export const createEpochs = ({ noteEpoch, logger, later = inTime }: EpochsOption
   return { note, flush }
 }
 
-const inTime = (run: () => void, milliseconds: number): void =>
+const runLater = (run: () => void, milliseconds: number): void =>
   void setTimeout(run, milliseconds).unref()

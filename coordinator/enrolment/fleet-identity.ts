@@ -4,7 +4,7 @@ import { DAY_MS } from '../../shared/time.ts'
 import type { Endorsement, TrustBody } from '../../shared/wire/trust.ts'
 import { type Actor, createAudit } from '../audit/audit.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Signing } from '../signing/signing.ts'
+import type { SigningKey } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
 
 /** Identity of the coordinator towards cells, and the notification of cells about changes. */
@@ -18,14 +18,14 @@ export interface FleetIdentity {
    */
   rotateKey(by: Actor): Promise<TrustBody>
   /** Records the key that a cell has pinned. */
-  greeted(cellId: string, pinnedKey: string | undefined): void
+  checkPinnedKey(cellId: string, pinnedKey: string | undefined): void
   askToRenew(cellId: string, by: Actor): Promise<void>
   /** Fingerprint of our own certificate authority, for join tokens; undefined without one. */
   fingerprint(): string | undefined
 }
 
 export interface FleetIdentityParts {
-  signing: Signing
+  signing: SigningKey
   store: Pick<Store, 'ledger'>
   /** Bus that notifies cells. */
   bus: {
@@ -76,9 +76,9 @@ export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity =>
       const countedMs = countRotation()
       const entry = { ...by, action: 'signing_key.rotate', subject: 'coordinator' }
       // the row first, so that an audit in doubt refuses it; the old key has signed what it says
-      const endorsed = ({ previous, ...step }: Endorsement) =>
+      const recordStep = ({ previous, ...step }: Endorsement) =>
         audit.append({ ...entry, outcome: 'done', details: { replaces: previous, ...step } })
-      const trust = await signing.rotate({ endorsed }).catch(error => {
+      const trust = await signing.rotate({ recordStep }).catch(error => {
         rotatedMs = rotatedMs.toSpliced(rotatedMs.indexOf(countedMs), 1)
         throw error
       })
@@ -86,7 +86,7 @@ export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity =>
         if (announce !== undefined) tell(id, announce.coordinator_key)
       return trust
     },
-    greeted: (cellId, pinnedKey) => {
+    checkPinnedKey: (cellId, pinnedKey) => {
       if (pinnedKey !== signing.publicKey) tell(cellId, pinnedKey)
     },
     askToRenew: async (cellId, by) => {

@@ -1,6 +1,6 @@
 import type { Base } from '../base/base.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Signing } from '../signing/signing.ts'
+import type { SigningKey } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
 import {
   createFleetIdentity,
@@ -10,11 +10,11 @@ import {
 
 /** Keys with which the coordinator proves its identity to cells. */
 export interface IdentityViews {
-  identity: Omit<FleetIdentity, 'greeted'>
+  identity: Omit<FleetIdentity, 'checkPinnedKey'>
 }
 
 export interface IdentityParts extends Pick<Base, 'logger' | 'nowMs'> {
-  signing: Signing
+  signing: SigningKey
   store: Pick<Store, 'ledger'>
   bus: FleetIdentityParts['bus']
   fleet: Pick<Fleet, 'cells'>

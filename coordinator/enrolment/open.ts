@@ -4,9 +4,9 @@ import { Listeners } from '../base/listeners.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Owner, Router } from '../fleet/router.ts'
-import type { Signing } from '../signing/signing.ts'
+import type { SigningKey } from '../signing/signing.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
-import { Admission } from './admission.ts'
+import { CellAdmission } from './admission.ts'
 import { type CellSettingsStore, createCellSettings } from './cell-settings.ts'
 import { Cells } from './cells.ts'
 import { createClones } from './clones.ts'
@@ -38,7 +38,7 @@ export interface EnrolmentViews {
 
 export interface EnrolmentParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
   store: Store
-  signing: Pick<Signing, 'publicKey'>
+  signing: Pick<SigningKey, 'publicKey'>
   events: Pick<Events, 'publish'>
   fleet: Fleet
   router: Pick<Router, 'assign'>
@@ -46,7 +46,7 @@ export interface EnrolmentParts extends Pick<Base, 'stack' | 'logger' | 'now' | 
 
 export interface OpenEnrolment {
   cells: Cells
-  admission: Admission
+  admission: CellAdmission
   /** Reports every cell whose connections must end. */
   onDropped(listener: (cellId: string) => void): () => void
   epochs: Epochs
@@ -71,7 +71,7 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
   await apply()
 
   const dropped = new Listeners<[cellId: string]>()
-  const admission = new Admission({
+  const admission = new CellAdmission({
     cells,
     enrolled,
     fleet,

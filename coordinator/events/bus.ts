@@ -26,7 +26,7 @@ export interface Events {
    * The events after the one with this id, oldest first; undefined when it is no longer kept, so
    * that the reader knows that it missed some.
    */
-  since(id: string): CloudEvent[] | undefined
+  listSince(id: string): CloudEvent[] | undefined
   /** Number of events so far: the position from which a reader gets only new ones. */
   position(): number
   /** Position of the event with this id; undefined when it is no longer buffered. */
@@ -75,16 +75,16 @@ export const createEvents = ({
     ring.push(event)
     count++
     if (ring.length > kept) ring.shift()
-    for (const [listener, wants] of [...listeners]) if (wants(type)) deliver(listener, event)
+    for (const [listener, isMatch] of [...listeners]) if (isMatch(type)) deliver(listener, event)
     return event
   }
 
   const subscribe = (types: string | ReadonlySet<string>, listener: Listener) => {
-    const own: Listener = event => listener(event)
-    const wants = (type: string) =>
+    const handler: Listener = event => listener(event)
+    const isMatch = (type: string) =>
       typeof types === 'string' ? type.startsWith(types) : types.has(type)
-    listeners.set(own, wants)
-    return () => void listeners.delete(own)
+    listeners.set(handler, isMatch)
+    return () => void listeners.delete(handler)
   }
 
   const positionAfter = (id: string): number | undefined => {
@@ -97,10 +97,10 @@ export const createEvents = ({
     return { events: ring.slice(Math.max(0, from - first)), missed: from < first }
   }
 
-  const since = (id: string): CloudEvent[] | undefined => {
+  const listSince = (id: string): CloudEvent[] | undefined => {
     const from = positionAfter(id)
     return from === undefined ? undefined : read(from).events
   }
 
-  return { publish, subscribe, since, position: () => count, positionAfter, read }
+  return { publish, subscribe, listSince, position: () => count, positionAfter, read }
 }

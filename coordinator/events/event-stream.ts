@@ -5,10 +5,10 @@ import { type Hearer, isWanted, mayHear } from './topics.ts'
 
 /** Destination of a stream: a response, or a test's substitute. */
 export interface Outlet {
-  /** False when nothing more should be written before `drained`. */
+  /** False when nothing more should be written before `waitForDrain`. */
   write(text: string): boolean
   /** Resolves to false if the reader did not take the written data in time. */
-  drained(): Promise<boolean>
+  waitForDrain(): Promise<boolean>
   end(): void
 }
 
@@ -59,7 +59,7 @@ export const openEventStream = (parts: StreamParts): EventStream => {
     close()
   }
   const put = async (text: string): Promise<void> => {
-    if (!open || outlet.write(text) || (await outlet.drained())) return
+    if (!open || outlet.write(text) || (await outlet.waitForDrain())) return
     cut()
   }
 

@@ -12,7 +12,7 @@ export interface Topic {
 }
 
 /** Every family. An event whose type is in no family is not sent to clients. */
-export const TOPICS: readonly Topic[] = [
+export const EVENT_TOPICS: readonly Topic[] = [
   {
     prefix: 'shoal.cell.',
     audience: 'operator',
@@ -106,41 +106,41 @@ export const TOPICS: readonly Topic[] = [
 ]
 
 /** All families as a list for error messages. */
-export const FAMILIES: string = TOPICS.map(({ prefix }) => `${prefix}*`).join(', ')
+export const FAMILIES: string = EVENT_TOPICS.map(({ prefix }) => `${prefix}*`).join(', ')
 
 /** A client that receives events. */
 export interface Hearer {
   tenantId: string
   operator: boolean
   /** True when the client may see a task of this origin. */
-  sees: (asked: Asked) => boolean
+  sees: (asked: TaskOrigin) => boolean
 }
 
 /** Origin of a task, from the event's `key_id`, `person_id` and `operation`. */
-export interface Asked {
+export interface TaskOrigin {
   keyId: string | undefined
   personId: string | undefined
   operationId: string | undefined
 }
 
 export const topicOf = (type: string): Topic | undefined =>
-  TOPICS.find(({ prefix }) => type.startsWith(prefix))
+  EVENT_TOPICS.find(({ prefix }) => type.startsWith(prefix))
 
 /** True when the client may receive the event. */
 export const mayHear = (event: CloudEvent, { tenantId, operator, sees }: Hearer): boolean => {
   const topic = topicOf(event.type)
   if (topic === undefined || (topic.audience === 'operator' && !operator)) return false
-  if (topic.scope === 'tenant' && toldBy(event, 'tenant_id') !== tenantId) return false
-  return topic.audience !== 'requester' || sees(askedBy(event))
+  if (topic.scope === 'tenant' && fieldOf(event, 'tenant_id') !== tenantId) return false
+  return topic.audience !== 'requester' || sees(requesterOf(event))
 }
 
-const askedBy = (event: CloudEvent): Asked => ({
-  keyId: toldBy(event, 'key_id'),
-  personId: toldBy(event, 'person_id'),
-  operationId: toldBy(event, 'operation'),
+const requesterOf = (event: CloudEvent): TaskOrigin => ({
+  keyId: fieldOf(event, 'key_id'),
+  personId: fieldOf(event, 'person_id'),
+  operationId: fieldOf(event, 'operation'),
 })
 
-const toldBy = ({ data }: CloudEvent, field: string): string | undefined => {
+const fieldOf = ({ data }: CloudEvent, field: string): string | undefined => {
   const value = (data as Record<string, unknown> | null)?.[field]
   return typeof value === 'string' ? value : undefined
 }

@@ -99,18 +99,18 @@ const CLOCK_MS = 2000
 
 export interface Surroundings {
   /** The cell was lost together with half of the fleet. */
-  missing: (cellId: string) => boolean
+  isMissing: (cellId: string) => boolean
   /** Samples that the cell's spool dropped since the last look. */
   newlyDropped: (cell: Cell) => number
 }
 
-export const observeCell = (cell: Cell, around: Surroundings): Observation[] => {
+export const observeCell = (cell: Cell, surroundings: Surroundings): Observation[] => {
   const found: Observation[] = []
   // nearly always everything is good, of every cell each second: no words are made for that
   const put = (rule: AlertRule, state: Judgement, message: () => string, part?: string) => {
     if (state !== 'good') found.push({ rule, cellId: cell.id, part, state, message: message() })
   }
-  put('cell_lost', lostState(cell, around), () => 'the cell does not answer')
+  put('cell_lost', lostState(cell, surroundings), () => 'the cell does not answer')
   if (!isPresent(cell.presence)) {
     // nothing is known of a silent cell: what was raised stays raised
     for (const rule of HELD_WHILE_AWAY) put(rule, 'hold', () => '')
@@ -118,7 +118,7 @@ export const observeCell = (cell: Cell, around: Surroundings): Observation[] => 
   }
   for (const gpu of cell.sample?.gpus ?? []) {
     const percent = vramPercent(gpu)
-    const text = () => `GPU ${gpu.index} uses ${shown(percent)} percent of its memory`
+    const text = () => `GPU ${gpu.index} uses ${formatRounded(percent)} percent of its memory`
     put('vram_warn', judge(percent, VRAM_WARN_PERCENT, CLEAR_BELOW.vramWarn), text, gpu.id)
     const critical = judge(percent, VRAM_CRITICAL_PERCENT, CLEAR_BELOW.vramCritical)
     put('vram_critical', critical, text, gpu.id)
@@ -128,11 +128,15 @@ export const observeCell = (cell: Cell, around: Surroundings): Observation[] => 
   put(
     'disk_full',
     judge(disk, DISK_PERCENT, CLEAR_BELOW.disk),
-    () => `disk ${shown(disk)} percent full`,
+    () => `disk ${formatRounded(disk)} percent full`,
   )
   const offMs = cell.clockAheadMs === undefined ? null : Math.abs(cell.clockAheadMs)
   const clock = judge(offMs, CLOCK_MS, CLEAR_BELOW.clockMs)
-  put('clock_off', clock, () => `the cell's clock is off by ${shown((offMs ?? 0) / 1000)} s`)
+  put(
+    'clock_off',
+    clock,
+    () => `the cell's clock is off by ${formatRounded((offMs ?? 0) / 1000)} s`,
+  )
   for (const engine of engineReports(cell))
     if (engine.state === 'failed') {
       const reason = engine.reason ?? 'no reason given'
@@ -143,7 +147,7 @@ export const observeCell = (cell: Cell, around: Surroundings): Observation[] => 
         engine.weights,
       )
     }
-  const dropped = around.newlyDropped(cell)
+  const dropped = surroundings.newlyDropped(cell)
   put('spool_dropping', dropped > 0 ? 'bad' : 'good', () => `the spool dropped ${dropped} samples`)
   return found
 }
@@ -161,10 +165,10 @@ const HELD_WHILE_AWAY: AlertRule[] = [
 ]
 
 /** A cell that said that it ends is not lost, nor is one that the operator took out. */
-const lostState = (cell: Cell, { missing }: Surroundings): Judgement => {
+const lostState = (cell: Cell, { isMissing }: Surroundings): Judgement => {
   if (cell.presence === 'suspect') return 'hold'
   if (cell.presence !== 'dead' || cell.declared === 'draining' || cell.drained) return 'good'
-  return missing(cell.id) ? 'hold' : 'bad'
+  return isMissing(cell.id) ? 'hold' : 'bad'
 }
 
 const judge = (value: number | null, above: number, clearBelow: number): Judgement => {
@@ -173,4 +177,5 @@ const judge = (value: number | null, above: number, clearBelow: number): Judgeme
   return value < clearBelow ? 'good' : 'hold'
 }
 
-const shown = (value: number | null): string => (value === null ? '?' : String(Math.round(value)))
+const formatRounded = (value: number | null): string =>
+  value === null ? '?' : String(Math.round(value))

@@ -44,7 +44,7 @@ export interface AlertsParts {
   nowMs: () => number
   /** Unix time, milliseconds. */
   now: () => number
-  changed: (alert: Alert, what: 'raised' | 'cleared' | 'acknowledged' | 'reopened') => void
+  onChange: (alert: Alert, what: 'raised' | 'cleared' | 'acknowledged' | 'reopened') => void
 }
 
 /** One rule on one thing: how long it has been bad or good, and the alert while there is one. */
@@ -57,7 +57,7 @@ interface Watch {
 const CLEARED_KEPT = 200
 
 /** Raises an alert once, and clears it when its cause has been away for a while. */
-export const createAlerts = ({ nowMs, now, changed }: AlertsParts): Alerts => {
+export const createAlerts = ({ nowMs, now, onChange }: AlertsParts): Alerts => {
   const watches = new Map<string, Watch>()
   const cleared: Alert[] = []
 
@@ -66,7 +66,7 @@ export const createAlerts = ({ nowMs, now, changed }: AlertsParts): Alerts => {
     const id = newId('alert', now())
     const open = { clearedAt: undefined, acknowledged: undefined }
     watch.alert = { id, rule, level, cellId, part, message, raisedAt: now(), ...open }
-    changed(watch.alert, 'raised')
+    onChange(watch.alert, 'raised')
   }
 
   const clear = (key: string, { alert }: Watch): void => {
@@ -75,10 +75,10 @@ export const createAlerts = ({ nowMs, now, changed }: AlertsParts): Alerts => {
     alert.clearedAt = now()
     cleared.unshift(alert)
     cleared.length = Math.min(cleared.length, CLEARED_KEPT)
-    changed(alert, 'cleared')
+    onChange(alert, 'cleared')
   }
 
-  const bad = (key: string, observation: Observation): void => {
+  const markBad = (key: string, observation: Observation): void => {
     const known = watches.get(key)
     const watch = known ?? { badSinceMs: undefined, goodSinceMs: undefined, alert: undefined }
     if (known === undefined) watches.set(key, watch)
@@ -89,7 +89,7 @@ export const createAlerts = ({ nowMs, now, changed }: AlertsParts): Alerts => {
       raise(watch, observation)
   }
 
-  const good = (key: string, watch: Watch): void => {
+  const markGood = (key: string, watch: Watch): void => {
     if (watch.alert === undefined) {
       watches.delete(key)
       return
@@ -104,14 +104,14 @@ export const createAlerts = ({ nowMs, now, changed }: AlertsParts): Alerts => {
       const { rule, cellId = '', part, state } = observation
       const key = keyOf(rule, cellId, part)
       mentioned.add(key)
-      if (state === 'bad') bad(key, observation)
+      if (state === 'bad') markBad(key, observation)
       else hold(watches.get(key))
     }
     for (const [key, watch] of watches) {
       const { rule, cellId = '' } = watch.alert ?? {}
       // a rule that is held for a whole cell is held for every part of it
       if (mentioned.has(key) || (rule && mentioned.has(keyOf(rule, cellId, undefined)))) continue
-      good(key, watch)
+      markGood(key, watch)
     }
   }
 
@@ -124,7 +124,7 @@ export const createAlerts = ({ nowMs, now, changed }: AlertsParts): Alerts => {
     const alert = list().find(each => each.id === id)
     if (alert === undefined) throw new ShoalError('not_found', `no alert ${id}`)
     alert.acknowledged = by && { ...by, at: now() }
-    changed(alert, by === undefined ? 'reopened' : 'acknowledged')
+    onChange(alert, by === undefined ? 'reopened' : 'acknowledged')
     return alert
   }
   return { look, list, acknowledge }

@@ -32,7 +32,7 @@ export const askCell = async (
     return await ask(link, question, limited)
   } catch (cause) {
     if (cause instanceof ShoalError) throw cause
-    throw noAnswer(cellId, question, cause, limited)
+    throw createNoAnswerError(cellId, question, cause, limited)
   }
 }
 
@@ -40,7 +40,7 @@ export const askCell = async (
 export const linkTo = (fleet: Pick<Fleet, 'cell'>, cellId: string): CellLink => {
   const cell = fleet.cell(cellId)
   if (cell === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
-  if (cell.link === undefined) throw unavailable(cellId, 'has no link now')
+  if (cell.link === undefined) throw createCellUnavailableError(cellId, 'has no link now')
   return cell.link
 }
 
@@ -58,11 +58,14 @@ export const requestFor = ({ path, body }: CellQuestion): CellRequest =>
         body: Buffer.from(JSON.stringify(body)),
       }
 
-export const unavailable = (cellId: string, why: string, cause?: unknown): ShoalError =>
-  new ShoalError('cell_unavailable', `cell ${cellId} ${why}`, { cause })
+export const createCellUnavailableError = (
+  cellId: string,
+  why: string,
+  cause?: unknown,
+): ShoalError => new ShoalError('cell_unavailable', `cell ${cellId} ${why}`, { cause })
 
 /** The error for an answer that did not come to its end. */
-export const noAnswer = (
+export const createNoAnswerError = (
   cellId: string,
   { what, maxSeconds }: CellQuestion,
   cause: unknown,
@@ -70,7 +73,7 @@ export const noAnswer = (
 ): ShoalError => {
   const isLate = limited.aborted && limited.reason.name === 'TimeoutError'
   const why = isLate ? `not within ${maxSeconds} s` : (cause as Error).message
-  return unavailable(cellId, `did not answer for ${what}: ${why}`, cause)
+  return createCellUnavailableError(cellId, `did not answer for ${what}: ${why}`, cause)
 }
 
 const ask = async (link: CellLink, question: CellQuestion, signal: AbortSignal) => {
@@ -78,7 +81,7 @@ const ask = async (link: CellLink, question: CellQuestion, signal: AbortSignal) 
   const answer = new Answer(question.maxBytes)
   const stream = link.request(requestFor(question), answer)
   const cancel = () => stream.cancel()
-  answer.tooLong = cancel
+  answer.onOverflow = cancel
   signal.addEventListener('abort', cancel)
   try {
     return await answer.whole
@@ -94,7 +97,7 @@ class Answer implements AnswerListener {
   readonly #held = new HeldPieces()
   #bytes = 0
   #status = 0
-  tooLong: () => void = () => {}
+  onOverflow: () => void = () => {}
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -104,22 +107,22 @@ class Answer implements AnswerListener {
     return this.#settle.promise
   }
 
-  head(status: number): void {
+  onHead(status: number): void {
     this.#status = status
   }
 
-  data(piece: Buffer): void {
+  onData(piece: Buffer): void {
     this.#bytes += piece.length
     if (this.#bytes <= this.#maxBytes) this.#held.add(piece)
-    else this.tooLong()
+    else this.onOverflow()
   }
 
-  trailers(): void {}
+  onTrailers(): void {}
 
-  silent(): void {}
+  onSilence(): void {}
 
-  closed(isWhole: boolean): void {
-    const text = this.#held.whole().toString('utf8')
+  onClose(isWhole: boolean): void {
+    const text = this.#held.toBuffer().toString('utf8')
     if (isWhole) this.#settle.resolve({ status: this.#status, text })
     else if (this.#bytes > this.#maxBytes)
       this.#settle.reject(new Error(`more than ${this.#maxBytes} bytes`))

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { HEADER_USAGE_SO_FAR, TRAILER_USAGE } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
-import { isBusy, isRetried, readUsage, refusal } from './cell-answer.ts'
+import { isBusy, isRetried, parseCellRefusal, parseUsage } from './cell-answer.ts'
 import type {
   AnswerHeaders,
   AnswerListener,
@@ -15,12 +15,12 @@ import { HeldPieces } from './held-pieces.ts'
 import { PartialUsage } from './partial-usage.ts'
 
 /** Result of one request on one cell. */
-export type Attempt =
+export type AttemptResult =
   /** `rest` is what was not sent yet: the whole answer, or the last words of a stream. */
-  | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; rest: Rest }
+  | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; rest: AnswerRest }
   | { kind: 'cancelled'; usage: Usage | undefined }
   /** `rest` is undefined when the answer was cut before its end. */
-  | { kind: 'declined'; usage: Usage | undefined; httpStatus: number; rest: Rest | undefined }
+  | { kind: 'declined'; usage: Usage | undefined; httpStatus: number; rest: AnswerRest | undefined }
   /** Nothing was sent to the client: another cell may be asked. */
   | { kind: 'retry'; error: ShoalError; failed: boolean }
   /**
@@ -31,7 +31,7 @@ export type Attempt =
   /** No memory for the answer, whichever cell produces it: no other cell is asked. */
   | { kind: 'tooLarge'; error: ShoalError }
 
-export interface Rest {
+export interface AnswerRest {
   body: Buffer
   /** Headers that still have to be sent. */
   answer: AnswerHeaders | undefined
@@ -43,7 +43,7 @@ export interface FollowOptions {
   streaming: boolean
   accept: ((status: number, headers: AnswerHeaders) => boolean) | undefined
   /** Called before the first byte is forwarded; from then on no other cell can take over. */
-  started: () => void
+  onStart: () => void
 }
 
 /** Largest answer that is kept until it is whole. */
@@ -62,9 +62,9 @@ export class Follower implements AnswerListener {
   readonly #cellId: string
   readonly #stream: CellStream
   readonly #partial: PartialUsage | undefined
-  #settle: (attempt: Attempt) => void = () => {}
+  #settle: (attempt: AttemptResult) => void = () => {}
   /** Result of the attempt; always settles. */
-  readonly attempt = new Promise<Attempt>(resolve => {
+  readonly attempt = new Promise<AttemptResult>(resolve => {
     this.#settle = resolve
   })
   #status = 0
@@ -89,7 +89,7 @@ export class Follower implements AnswerListener {
     return this.#options.streaming && this.#status === 200 && !this.#declined
   }
 
-  head(status: number, headers: AnswerHeaders): void {
+  onHead(status: number, headers: AnswerHeaders): void {
     const { accept, streaming } = this.#options
     this.#status = status
     this.#answer = headers
@@ -98,17 +98,17 @@ export class Follower implements AnswerListener {
     if (this.#declined && streaming && status === 200) this.cancel()
   }
 
-  data(piece: Buffer): void {
+  onData(piece: Buffer): void {
     const length = this.#isPassedOn ? this.#wholeEvents(piece) : 0
     if (length > 0) this.#passWith(piece.subarray(0, length))
     if (length < piece.length) this.#hold(piece.subarray(length))
   }
 
-  trailers(headers: AnswerHeaders): void {
-    this.#usage = readUsage(headers[TRAILER_USAGE])
+  onTrailers(headers: AnswerHeaders): void {
+    this.#usage = parseUsage(headers[TRAILER_USAGE])
   }
 
-  closed(isWhole: boolean): void {
+  onClose(isWhole: boolean): void {
     this.#isClosed = true
     const attempt = this.#result(isWhole)
     this.#letGo()
@@ -117,7 +117,7 @@ export class Follower implements AnswerListener {
 
   /** Forwards the held bytes followed by `last`, but holds back a final `[DONE]`. */
   #passWith(last: Buffer): void {
-    const events = this.#held.whole(last)
+    const events = this.#held.toBuffer(last)
     const isDone = endsWith(events, DONE)
     this.#letGo()
     if (!isDone) this.#pass(events)
@@ -144,7 +144,7 @@ export class Follower implements AnswerListener {
     if (!isTooLarge && heldAnswers.take(piece.length, this.#isPassedOn)) {
       this.#held.add(piece)
     } else {
-      this.#noRoom = isTooLarge ? tooLarge() : busy()
+      this.#noRoom = isTooLarge ? createTooLargeError() : createBusyError()
       this.cancel()
     }
   }
@@ -155,9 +155,9 @@ export class Follower implements AnswerListener {
   }
 
   #pass(piece: Buffer): void {
-    const { client, started } = this.#options
+    const { client, onStart } = this.#options
     if (!this.#started) {
-      started()
+      onStart()
       client.start(this.#answer, this.#cellId)
     }
     this.#started = true
@@ -171,18 +171,18 @@ export class Follower implements AnswerListener {
   }
 
   /** A client that takes nothing is not the cell's fault. */
-  silent(): void {
+  onSilence(): void {
     if (this.#options.client.isStalled) this.#options.client.drop()
     this.cancel()
   }
 
-  #result(isWhole: boolean): Attempt {
+  #result(isWhole: boolean): AttemptResult {
     const { client, streaming } = this.#options
     const status = this.#status
     const soFar = this.#partial?.usage(this.#answer)
     if (client.isGone) return { kind: 'cancelled', usage: this.#usage ?? soFar }
     if (this.#declined && streaming && status === 200) {
-      const usage = readUsage(this.#answer[HEADER_USAGE_SO_FAR])
+      const usage = parseUsage(this.#answer[HEADER_USAGE_SO_FAR])
       return { kind: 'declined', usage, httpStatus: status, rest: undefined }
     }
     if (this.#noRoom !== undefined) return { kind: 'tooLarge', error: this.#noRoom }
@@ -196,23 +196,23 @@ export class Follower implements AnswerListener {
         usage: soFar,
       }
     }
-    return this.#whole(status)
+    return this.#toAttempt(status)
   }
 
-  #whole(status: number): Attempt {
-    const body = this.#held.whole()
+  #toAttempt(status: number): AttemptResult {
+    const body = this.#held.toBuffer()
     if (isRetried(status))
-      return { kind: 'retry', error: refusal(body, this.#answer), failed: !isBusy(status) }
+      return { kind: 'retry', error: parseCellRefusal(body, this.#answer), failed: !isBusy(status) }
     const rest = { body, answer: this.#started ? undefined : this.#answer }
     const kind = this.#declined ? 'declined' : 'answered'
     return { kind, usage: this.#usage, httpStatus: status, rest }
   }
 }
 
-const tooLarge = (): ShoalError =>
+const createTooLargeError = (): ShoalError =>
   new ShoalError('internal', `the answer is larger than ${MAX_HELD_BYTES / 1024 / 1024} MiB`)
 
-const busy = (): ShoalError =>
+const createBusyError = (): ShoalError =>
   new ShoalError('cell_unavailable', 'too many large answers are on their way to clients', {
     retryAfterSeconds: 1,
   })

@@ -1,4 +1,4 @@
-import { METRIC_NAMES, METRICS, type Metric } from './metrics.ts'
+import { type CellMetric, METRIC_NAMES, METRICS } from './metrics.ts'
 
 /** The samples of one span of time, gathered so that two of the same span can be merged. */
 export interface Bucket {
@@ -9,7 +9,7 @@ export interface Bucket {
   known: number[]
 }
 
-export const bucketOf = (metrics: Record<Metric, number | null>): Bucket => {
+export const bucketOf = (metrics: Record<CellMetric, number | null>): Bucket => {
   const values = METRIC_NAMES.map(name => metrics[name] ?? Number.NaN)
   return { samples: 1, values, known: values.map(value => (Number.isNaN(value) ? 0 : 1)) }
 }
@@ -29,7 +29,7 @@ export const mergeInto = (into: Bucket, more: Bucket): void => {
 }
 
 /** Returns the value of one metric in a bucket; null when unknown. */
-export const metricOf = ({ values }: Bucket, metric: Metric): number | null => {
+export const metricOf = ({ values }: Bucket, metric: CellMetric): number | null => {
   const value = values[METRIC_NAMES.indexOf(metric)] ?? Number.NaN
   return Number.isNaN(value) ? null : value
 }
@@ -54,10 +54,10 @@ type Stored = [number, number, ...(number | null | [number, number])[]]
 
 export const encodeSegment = (segment: Buckets): string => {
   const buckets = [...segment].sort(([a], [b]) => a - b)
-  return JSON.stringify(buckets.map(([at, bucket]) => storedOf(at, bucket)))
+  return JSON.stringify(buckets.map(([at, bucket]) => toStored(at, bucket)))
 }
 
-const storedOf = (at: number, { samples, values, known }: Bucket): Stored => {
+const toStored = (at: number, { samples, values, known }: Bucket): Stored => {
   const stored = values.map((value, i): Stored[2] => {
     if (Number.isNaN(value)) return null
     const rounded = Math.round(value * 1000) / 1000

@@ -41,18 +41,20 @@ export const cascadeSteps = (
   config: CascadeConfig,
 ): CascadeStep[] => {
   const chat = allowed.filter(entry => entry.kind === 'chat')
-  const ordered = config.order.length > 0 ? inOrder(chat, config.order) : bySize(chat)
+  const ordered = config.order.length > 0 ? pickInOrder(chat, config.order) : sortBySize(chat)
   return ordered.map(({ id }) => ({
     model: id,
     minimumConfidence: config.minimum_confidence_of[id] ?? config.minimum_confidence,
   }))
 }
 
-const inOrder = (entries: readonly CatalogueEntry[], order: readonly string[]): CatalogueEntry[] =>
-  order.flatMap(id => entries.find(entry => entry.id === id) ?? [])
+const pickInOrder = (
+  entries: readonly CatalogueEntry[],
+  order: readonly string[],
+): CatalogueEntry[] => order.flatMap(id => entries.find(entry => entry.id === id) ?? [])
 
 /** Ids with the same weights are one model: it would say the same again. */
-const bySize = (entries: readonly CatalogueEntry[]): CatalogueEntry[] => {
+const sortBySize = (entries: readonly CatalogueEntry[]): CatalogueEntry[] => {
   const latency = (entry: CatalogueEntry): number =>
     entry.typical_latency_ms ?? Number.MAX_SAFE_INTEGER
   const sorted = entries.toSorted((a, b) => latency(a) - latency(b))

@@ -1,36 +1,36 @@
 import { HEADER_CONFIDENCE } from '../../shared/wire/link.ts'
 import type { CascadeStep } from './cascade-steps.ts'
 import type { AnswerHeaders } from './cell-link.ts'
-import type { Declined, Dispatch, Ending } from './dispatch.ts'
+import type { DeclinedAnswer, Dispatch, DispatchResult } from './dispatch.ts'
 
 export interface CascadeParts {
   steps: readonly CascadeStep[]
-  ask: (model: string, how: Asking) => Promise<Ending>
+  ask: (model: string, how: CascadeRequest) => Promise<DispatchResult>
   /** Returns whether a cell is available for the model now. */
   serves: (model: string) => boolean
   /** Called before the client gets a head, with every model asked so far; the last one answers. */
-  trail: (steps: readonly Asked[]) => void
+  trail: (steps: readonly CascadeAttempt[]) => void
   /** Unix time, milliseconds. */
   now: () => number
 }
 
-export interface Asking extends Pick<Dispatch, 'accept'> {
+export interface CascadeRequest extends Pick<Dispatch, 'accept'> {
   /** The answer is to carry its confidence. */
   judge: boolean
   quiet: boolean
   /** Answers that nobody gets, as of now: to be recorded together with the one that is given. */
-  discarded: () => readonly Discarded[]
+  listDiscarded: () => readonly DiscardedAnswer[]
 }
 
-export interface Asked {
+export interface CascadeAttempt {
   model: string
   /** Mean natural log-probability of a token. */
   confidence?: number
 }
 
-export interface Discarded {
+export interface DiscardedAnswer {
   model: string
-  answer: Declined
+  answer: DeclinedAnswer
   durationMs: number
 }
 
@@ -44,8 +44,8 @@ export const cascade = (parts: CascadeParts): Promise<void> => new Cascade(parts
 
 class Cascade {
   readonly #parts: CascadeParts
-  readonly #trail: Asked[] = []
-  #declined: Discarded[] = []
+  readonly #trail: CascadeAttempt[] = []
+  #declined: DiscardedAnswer[] = []
 
   constructor(parts: CascadeParts) {
     this.#parts = parts
@@ -62,7 +62,7 @@ class Cascade {
   /** True when the client has its answer. */
   async #step(step: CascadeStep, larger: readonly CascadeStep[]): Promise<boolean> {
     const { now } = this.#parts
-    const asked: Asked = { model: step.model }
+    const asked: CascadeAttempt = { model: step.model }
     const isLast = larger.length === 0
     const startedAt = now()
     const ending = await this.#ask(asked, {
@@ -77,10 +77,10 @@ class Cascade {
     return ending.kind === 'done'
   }
 
-  #ask(asked: Asked, how: Omit<Asking, 'discarded'>): Promise<Ending> {
+  #ask(asked: CascadeAttempt, how: Omit<CascadeRequest, 'listDiscarded'>): Promise<DispatchResult> {
     this.#trail.push(asked)
     this.#parts.trail(this.#trail)
-    return this.#parts.ask(asked.model, { ...how, discarded: () => this.#declined })
+    return this.#parts.ask(asked.model, { ...how, listDiscarded: () => this.#declined })
   }
 
   /**
@@ -89,7 +89,7 @@ class Cascade {
    * available is better than the refusal.
    */
   #accept(
-    asked: Asked,
+    asked: CascadeAttempt,
     { minimumConfidence }: CascadeStep,
     larger: readonly CascadeStep[],
     status: number,

@@ -14,7 +14,7 @@ export const isRetried = (status: number): boolean =>
 export const isBusy = (status: number): boolean => status === 503 || status === 429
 
 /** Returns the error for a request that a cell did not take. */
-export const refusal = (body: Buffer, headers: AnswerHeaders): ShoalError => {
+export const parseCellRefusal = (body: Buffer, headers: AnswerHeaders): ShoalError => {
   const seconds = Number(headers['retry-after'])
   const options = Number.isInteger(seconds) && seconds > 0 ? { retryAfterSeconds: seconds } : {}
   return new ShoalError('cell_unavailable', messageOf(body), options)
@@ -42,7 +42,7 @@ export const codeOf = (body: Buffer): ErrorCode | undefined => {
 /**
  * Parses the token usage a cell reports; undefined when it is missing, malformed or implausible.
  */
-export const readUsage = (text: string | undefined): Usage | undefined => {
+export const parseUsage = (text: string | undefined): Usage | undefined => {
   try {
     const usage = Usage.parse(JSON.parse(String(text)))
     const { prompt_tokens, completion_tokens, prompt_tokens_details: details } = usage

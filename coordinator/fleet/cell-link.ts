@@ -29,20 +29,20 @@ export type AnswerHeaders = Readonly<Record<string, string | undefined>>
 
 /** Hears of one answer: its head, its pieces, its trailers if there are any, and always its end. */
 export interface AnswerListener {
-  head(status: number, headers: AnswerHeaders): void
-  data(piece: Buffer): void
-  trailers(headers: AnswerHeaders): void
+  onHead(status: number, headers: AnswerHeaders): void
+  onData(piece: Buffer): void
+  onTrailers(headers: AnswerHeaders): void
   /** No frame has arrived for `SILENCE_MS`. */
-  silent(): void
+  onSilence(): void
   /** The end of the answer. `isWhole` is false when it was cut by the cell, the wire or `cancel`. */
-  closed(isWhole: boolean): void
+  onClose(isWhole: boolean): void
 }
 
 export interface CellStream {
   /** Stops widening the window of the cell; what the window allows may still arrive. */
   pause(): void
   resume(): void
-  /** Resets the request on the cell; `closed` has been called when this returns. */
+  /** Resets the request on the cell; `onClose` has been called when this returns. */
   cancel(): void
 }
 

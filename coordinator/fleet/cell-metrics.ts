@@ -1,5 +1,5 @@
 import { CELL_METRICS_PATH } from '../../shared/wire/link.ts'
-import { askCell, unavailable } from './ask-cell.ts'
+import { askCell, createCellUnavailableError } from './ask-cell.ts'
 import type { Fleet } from './fleet.ts'
 
 /** The metrics of a cell with many engines are smaller. */
@@ -22,7 +22,7 @@ export const askForMetrics = async (
     maxSeconds: MAX_SECONDS,
   }
   const { status, text } = await askCell(fleet, cellId, question, signal)
-  if (status === 404) throw unavailable(cellId, 'is too old to tell its metrics')
-  if (status !== 200) throw unavailable(cellId, `answered ${status}`)
+  if (status === 404) throw createCellUnavailableError(cellId, 'is too old to tell its metrics')
+  if (status !== 200) throw createCellUnavailableError(cellId, `answered ${status}`)
   return text
 }

@@ -6,7 +6,7 @@ import {
   HOST_PROBE_SECONDS,
   HostProbeAnswer,
 } from '../../shared/wire/host-probe.ts'
-import { askCell, unavailable } from './ask-cell.ts'
+import { askCell, createCellUnavailableError } from './ask-cell.ts'
 import type { Fleet } from './fleet.ts'
 
 /** Bytes of an answer around its data. */
@@ -36,15 +36,15 @@ export const askForProbe = async (
     },
     signal,
   )
-  if (status === 404) return tooOld(id)
-  if (status === 429) throw unavailable(cellId, 'has too many host probes to do')
+  if (status === 404) return createTooOldAnswer(id)
+  if (status === 429) throw createCellUnavailableError(cellId, 'has too many host probes to do')
   if (status === 422)
     throw new ShoalError('invalid_request', `cell ${cellId} takes other input for ${id}`)
-  if (status !== 200) throw unavailable(cellId, `answered ${status}`)
+  if (status !== 200) throw createCellUnavailableError(cellId, `answered ${status}`)
   return readAnswer(cellId, text)
 }
 
-const tooOld = (id: string): HostProbeAnswer => ({
+const createTooOldAnswer = (id: string): HostProbeAnswer => ({
   available: false,
   reason: `the daemon of this cell is too old for host probe ${id}`,
   taken_at: Date.now(),
@@ -55,6 +55,6 @@ const readAnswer = (cellId: string, text: string): HostProbeAnswer => {
   try {
     return HostProbeAnswer.parse(JSON.parse(text))
   } catch (cause) {
-    throw unavailable(cellId, 'answered what is no answer of a host probe', cause)
+    throw createCellUnavailableError(cellId, 'answered what is no answer of a host probe', cause)
   }
 }

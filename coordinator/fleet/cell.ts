@@ -1,15 +1,15 @@
 import type { Announce } from '../../shared/wire/announce.ts'
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 import type { CellLink } from './cell-link.ts'
-import { capacity, type Engine, noteRoom, resize } from './engine.ts'
+import { type CellEngine, capacity, noteRoom, resize } from './engine.ts'
 import { rankOf } from './placement.ts'
-import { type Declared, type Presence, takesRequests } from './presence.ts'
+import { type DeclaredState, type Presence, takesRequests } from './presence.ts'
 
 /** Latest state of one enrolled cell, as known to the coordinator. */
 export interface Cell {
   id: string
   /** State the cell last declared; undefined until it declares one after a coordinator restart. */
-  declared: Declared | undefined
+  declared: DeclaredState | undefined
   /** The operator wants no new requests on it. */
   drained: boolean
   presence: Presence
@@ -29,7 +29,7 @@ export interface Cell {
   clockAheadMs: number | undefined
   link: CellLink | undefined
   /** Engines by weights file. They keep their counters while the cell's reports change. */
-  engines: Map<string, Engine>
+  engines: Map<string, CellEngine>
 }
 
 export const newCell = (id: string, epoch: number): Cell => ({
@@ -57,8 +57,8 @@ export const isRoutable = (cell: Cell): boolean =>
 /**
  * Returns the engine that serves each model id on this cell; empty when the cell is not routable.
  */
-export const servingOf = (cell: Cell): Map<string, Engine> => {
-  const serving = new Map<string, Engine>()
+export const resolveEngines = (cell: Cell): Map<string, CellEngine> => {
+  const serving = new Map<string, CellEngine>()
   if (!isRoutable(cell)) return serving
   for (const report of engineReports(cell)) {
     if (report.state === 'failed') continue
@@ -68,7 +68,7 @@ export const servingOf = (cell: Cell): Map<string, Engine> => {
   return serving
 }
 
-const engineFor = (cell: Cell, report: EngineReport): Engine => {
+const engineFor = (cell: Cell, report: EngineReport): CellEngine => {
   const link = cell.link as CellLink
   const engine = cell.engines.get(report.weights) ?? newEngine(cell, link, report)
   resize(engine, report.slots)
@@ -79,10 +79,10 @@ const engineFor = (cell: Cell, report: EngineReport): Engine => {
   return engine
 }
 
-const newEngine = (cell: Cell, link: CellLink, report: EngineReport): Engine => {
+const newEngine = (cell: Cell, link: CellLink, report: EngineReport): CellEngine => {
   const { slots, slots_busy, queued } = report
   const others = slots_busy + queued
-  const engine: Engine = {
+  const engine: CellEngine = {
     cellId: cell.id,
     link,
     slots,
@@ -118,5 +118,5 @@ export const countOthers = (cell: Cell): void => {
 }
 
 /** Requests the engine can take beside those that it has, by the cell's last report. */
-export const placesLeft = (engine: Engine): number =>
+export const placesLeft = (engine: CellEngine): number =>
   capacity(engine) - engine.inFlight - engine.others

@@ -28,20 +28,20 @@ export class ClientAnswer {
    * Headers for the client, whichever cell serves the request; they may change until they are sent.
    */
   readonly #headers: OutgoingHttpHeaders
-  readonly #failed: (code: ErrorCode) => void
+  readonly #onError: (code: ErrorCode) => void
   /** Pieces of a stream that came in this turn of the event loop. */
   #pieces: Buffer[] = []
   #isFull = false
 
-  /** @param failed told of the code of an error that is answered */
+  /** @param onError told of the code of an error that is answered */
   constructor(
     response: ServerResponse,
     headers: OutgoingHttpHeaders,
-    failed: (code: ErrorCode) => void = () => {},
+    onError: (code: ErrorCode) => void = () => {},
   ) {
     this.#response = response
     this.#headers = headers
-    this.#failed = failed
+    this.#onError = onError
   }
 
   /** True when the client has left, or other code has already ended its answer (`cutAnswer`). */
@@ -55,7 +55,7 @@ export class ClientAnswer {
     return this.#response.writableNeedDrain
   }
 
-  whenGone(run: () => void): void {
+  onGone(run: () => void): void {
     this.#response.once('close', () => {
       if (this.isGone) run()
     })
@@ -106,15 +106,15 @@ export class ClientAnswer {
 
   /** Ends a stream that broke off; `error` is undefined when the client already has one. */
   breakOff(error: ShoalError | undefined): void {
-    if (error !== undefined && !this.isGone) this.#failed(error.code)
+    if (error !== undefined && !this.isGone) this.#onError(error.code)
     this.end(error && Buffer.from(sseError(error)))
   }
 
   /** A whole answer, as the cell gave it. */
-  whole(status: number, answer: AnswerHeaders, cellId: string, body: Buffer): void {
+  sendWhole(status: number, answer: AnswerHeaders, cellId: string, body: Buffer): void {
     if (this.isGone) return
     const code = status === 200 ? undefined : codeOf(body)
-    if (code !== undefined) this.#failed(code)
+    if (code !== undefined) this.#onError(code)
     const headers = this.#headersFor(answer, cellId)
     headers['content-length'] = body.length
     this.#response.writeHead(status, headers)
@@ -131,7 +131,7 @@ export class ClientAnswer {
   /** An error of ours, where no cell's answer is given. */
   refuse(error: ShoalError): void {
     if (this.isGone) return
-    this.#failed(error.code)
+    this.#onError(error.code)
     const body = JSON.stringify(errorBody(error))
     const { retryAfterSeconds } = error
     this.#response.writeHead(httpStatus(error.code), {

@@ -32,7 +32,7 @@ export class CompactSegment implements Iterable<[at: number, bucket: Bucket]> {
     for (let from = 0; from < this.#numbers.length; from += WIDTH) {
       const values = this.#numbers.slice(from + HEAD, from + WIDTH)
       const samples = this.#number(from + 1)
-      yield [this.#number(from), { samples, values, known: this.#known(from) }]
+      yield [this.#number(from), { samples, values, known: this.#readKnown(from) }]
     }
   }
 
@@ -54,7 +54,7 @@ export class CompactSegment implements Iterable<[at: number, bucket: Bucket]> {
     this.#keepKnown(from, known)
   }
 
-  #known(from: number): number[] {
+  #readKnown(from: number): number[] {
     const partly = this.#partly?.get(from)
     if (partly !== undefined) return partly.slice()
     const samples = this.#number(from + 1)
@@ -72,12 +72,12 @@ export class CompactSegment implements Iterable<[at: number, bucket: Bucket]> {
   }
 
   #merge(from: number, more: Bucket): void {
-    const known = this.#known(from)
+    const known = this.#readKnown(from)
     for (let i = 0; i < known.length; i++) {
       const [own, countB] = [known[i] as number, more.known[i] as number]
       if (countB === 0) continue
       const [a, b] = [this.#number(from + HEAD + i), more.values[i] as number]
-      this.#numbers[from + HEAD + i] = merged(i, [a, own], [b, countB])
+      this.#numbers[from + HEAD + i] = mergeValues(i, [a, own], [b, countB])
       known[i] = own + countB
     }
     this.#numbers[from + 1] = this.#number(from + 1) + more.samples
@@ -85,7 +85,11 @@ export class CompactSegment implements Iterable<[at: number, bucket: Bucket]> {
   }
 }
 
-const merged = (metric: number, [a, countA]: [number, number], [b, countB]: [number, number]) => {
+const mergeValues = (
+  metric: number,
+  [a, countA]: [number, number],
+  [b, countB]: [number, number],
+) => {
   if (countA === 0) return b
   if (IS_MAX[metric]) return Math.max(a, b)
   return (a * countA + b * countB) / (countA + countB)

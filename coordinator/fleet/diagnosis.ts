@@ -1,11 +1,11 @@
 import { isPresent, type Presence } from './presence.ts'
 
-export type CheckResult = 'pass' | 'warn' | 'fail' | 'unknown'
+export type DiagnosisResult = 'pass' | 'warn' | 'fail' | 'unknown'
 
-export interface Check {
+export interface DiagnosisCheck {
   id: string
   title: string
-  result: CheckResult
+  result: DiagnosisResult
   /** Finding, in plain words. */
   observed: string
   /** Recommended action; undefined when none is needed. */
@@ -45,20 +45,20 @@ export const LOOP_FAIL_MS = 1000
 export const CLOCK_WARN_MS = 2000
 
 /** Judges what was observed; the worst first is the caller's business. */
-export const diagnose = (seen: Observations): Check[] => [
-  store(seen),
-  disk(seen),
-  loop(seen),
-  broker(seen),
-  cells(seen),
-  links(seen),
-  models(seen),
-  clock(seen),
-  alerts(seen),
-  quarantine(seen),
+export const diagnose = (observations: Observations): DiagnosisCheck[] => [
+  checkStore(observations),
+  checkDisk(observations),
+  checkLoop(observations),
+  checkBroker(observations),
+  checkCells(observations),
+  checkLinks(observations),
+  checkModels(observations),
+  checkClock(observations),
+  checkAlerts(observations),
+  checkQuarantine(observations),
 ]
 
-const alerts = ({ alerts }: Observations): Check => {
+const checkAlerts = ({ alerts }: Observations): DiagnosisCheck => {
   const check = { id: 'alerts', title: 'No alert is raised' }
   const [first] = alerts
   if (first === undefined) return { ...check, result: 'pass', observed: 'none is' }
@@ -70,7 +70,7 @@ const alerts = ({ alerts }: Observations): Check => {
   }
 }
 
-const quarantine = ({ quarantined }: Observations): Check => {
+const checkQuarantine = ({ quarantined }: Observations): DiagnosisCheck => {
   const check = { id: 'quarantine', title: 'No identity is used by two machines' }
   if (quarantined.length === 0) return { ...check, result: 'pass', observed: 'none is' }
   return {
@@ -82,10 +82,10 @@ const quarantine = ({ quarantined }: Observations): Check => {
 }
 
 /** The worst of several: a failure, else a warning, else what is not known. */
-export const worstResult = (results: readonly CheckResult[]): CheckResult =>
+export const worstResult = (results: readonly DiagnosisResult[]): DiagnosisResult =>
   (['fail', 'warn', 'unknown'] as const).find(result => results.includes(result)) ?? 'pass'
 
-const store = ({ storeProblem }: Observations): Check => {
+const checkStore = ({ storeProblem }: Observations): DiagnosisCheck => {
   const check = { id: 'store', title: 'The store can be written' }
   if (storeProblem === undefined) return { ...check, result: 'pass', observed: 'a row was written' }
   return {
@@ -97,7 +97,7 @@ const store = ({ storeProblem }: Observations): Check => {
   }
 }
 
-const disk = ({ disk }: Observations): Check => {
+const checkDisk = ({ disk }: Observations): DiagnosisCheck => {
   const check = { id: 'disk', title: 'The disk of the state folder has room' }
   if (disk === undefined || disk.totalBytes === 0)
     return { ...check, result: 'unknown', observed: 'the file system did not say' }
@@ -110,7 +110,7 @@ const disk = ({ disk }: Observations): Check => {
     : { ...check, result, observed, remedy: 'Free space, or move state_dir to a larger disk.' }
 }
 
-const loop = ({ loopDelayMs }: Observations): Check => {
+const checkLoop = ({ loopDelayMs }: Observations): DiagnosisCheck => {
   const result = loopDelayMs > LOOP_FAIL_MS ? 'fail' : loopDelayMs > LOOP_WARN_MS ? 'warn' : 'pass'
   const check = {
     id: 'event-loop',
@@ -123,7 +123,7 @@ const loop = ({ loopDelayMs }: Observations): Check => {
     : { ...check, remedy: 'Give the coordinator more CPU; look for other programs on its machine.' }
 }
 
-const broker = ({ brokerConnected }: Observations): Check => {
+const checkBroker = ({ brokerConnected }: Observations): DiagnosisCheck => {
   const check = { id: 'broker', title: 'The broker is reached' }
   if (brokerConnected) return { ...check, result: 'pass', observed: 'connected' }
   return {
@@ -134,7 +134,7 @@ const broker = ({ brokerConnected }: Observations): Check => {
   }
 }
 
-const cells = ({ cells }: Observations): Check => {
+const checkCells = ({ cells }: Observations): DiagnosisCheck => {
   const check = { id: 'cells', title: 'Every enrolled cell is there' }
   const away = cells.filter(cell => !isPresent(cell.presence)).map(cell => cell.id)
   if (cells.length === 0)
@@ -149,12 +149,12 @@ const cells = ({ cells }: Observations): Check => {
   return {
     ...check,
     result: away.length === cells.length ? 'fail' : 'warn',
-    observed: `${observed}; away: ${some(away)}`,
+    observed: `${observed}; away: ${formatNames(away)}`,
     remedy: 'Run shoald doctor on the machines that are away, or revoke those that are gone.',
   }
 }
 
-const links = ({ cells }: Observations): Check => {
+const checkLinks = ({ cells }: Observations): DiagnosisCheck => {
   const check = { id: 'links', title: 'Every cell that is there has its link' }
   const present = cells.filter(cell => isPresent(cell.presence))
   const without = present.filter(cell => !cell.linked).map(cell => cell.id)
@@ -164,12 +164,12 @@ const links = ({ cells }: Observations): Check => {
   return {
     ...check,
     result: without.length === present.length ? 'fail' : 'warn',
-    observed: `${observed}; without: ${some(without)}`,
+    observed: `${observed}; without: ${formatNames(without)}`,
     remedy: 'See the log of shoald; a proxy in between must let the upgrade shoal-link/1 pass.',
   }
 }
 
-const models = ({ models }: Observations): Check => {
+const checkModels = ({ models }: Observations): DiagnosisCheck => {
   const check = { id: 'models', title: 'Every model of the catalogue has a cell' }
   const without = models.filter(model => !model.served).map(model => model.id)
   const observed = `${models.length - without.length} of ${models.length}`
@@ -177,12 +177,12 @@ const models = ({ models }: Observations): Check => {
   return {
     ...check,
     result: without.length === models.length ? 'fail' : 'warn',
-    observed: `${observed}; without: ${some(without)}`,
+    observed: `${observed}; without: ${formatNames(without)}`,
     remedy: 'Give a cell their weights, or take them out of the catalogue.',
   }
 }
 
-const clock = ({ cells }: Observations): Check => {
+const checkClock = ({ cells }: Observations): DiagnosisCheck => {
   const check = { id: 'clock', title: 'The clocks agree' }
   const known = cells.filter(cell => cell.clockAheadMs !== undefined)
   const off = known.filter(cell => Math.abs(cell.clockAheadMs ?? 0) > CLOCK_WARN_MS)
@@ -193,7 +193,7 @@ const clock = ({ cells }: Observations): Check => {
   return {
     ...check,
     result: 'warn',
-    observed: `more than 2 s off: ${some(off.map(cell => cell.id))}`,
+    observed: `more than 2 s off: ${formatNames(off.map(cell => cell.id))}`,
     remedy: ours
       ? 'Most cells differ, so it may be the clock of this machine: check its NTP.'
       : 'Check NTP on these machines.',
@@ -202,7 +202,7 @@ const clock = ({ cells }: Observations): Check => {
 
 const SHOWN = 5
 
-const some = (names: readonly string[]): string =>
+const formatNames = (names: readonly string[]): string =>
   names.length <= SHOWN
     ? names.join(', ')
     : `${names.slice(0, SHOWN).join(', ')} and ${names.length - SHOWN} more`

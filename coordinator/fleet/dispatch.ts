@@ -1,12 +1,12 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { type ErrorCode, httpStatus as httpStatusOf, ShoalError } from '../../shared/errors.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
-import { type Attempt, Follower } from './attempt.ts'
+import { type AttemptResult, Follower } from './attempt.ts'
 import type { AnswerHeaders } from './cell-link.ts'
 import { ClientAnswer } from './client-answer.ts'
-import { claim, type Engine, release } from './engine.ts'
-import type { End, Lane } from './lane.ts'
-import type { Service } from './trails.ts'
+import { type CellEngine, claim, release } from './engine.ts'
+import type { End, RequestLane } from './lane.ts'
+import type { AnswerTiming } from './trails.ts'
 import type { Place } from './wait-queue.ts'
 
 export interface Dispatch {
@@ -20,16 +20,16 @@ export interface Dispatch {
   /** True when the client asked for server-sent events. */
   stream: boolean
   /** Chooses the next engine; it is given the cells that were tried. */
-  pick: (tried: ReadonlySet<string>) => Engine | undefined
+  pick: (tried: ReadonlySet<string>) => CellEngine | undefined
   /**
    * Queue for the request, notified of how cells served it; without a lane the request does not
    * wait.
    */
-  lane?: Pick<Lane, 'wait' | 'left'> | undefined
+  lane?: Pick<RequestLane, 'wait' | 'reportEnd'> | undefined
   /** Waited for before the answer ends, so that an answered request is on record. */
-  record: (outcome: Outcome) => Promise<void>
+  record: (outcome: DispatchOutcome) => Promise<void>
   /** Called with the code of an error that is sent to the client. */
-  failed?: ((code: ErrorCode) => void) | undefined
+  onError?: ((code: ErrorCode) => void) | undefined
   /** Looks at the head of an answer; false declines it, and the client never sees any of it. */
   accept?: (status: number, headers: AnswerHeaders) => boolean
   /**
@@ -40,9 +40,9 @@ export interface Dispatch {
 }
 
 /** Result of a dispatch. Only `done` has written to the client and made a record. */
-export type Ending = { kind: 'done' } | Declined | { kind: 'unavailable' }
+export type DispatchResult = { kind: 'done' } | DeclinedAnswer | { kind: 'unavailable' }
 
-export interface Declined {
+export interface DeclinedAnswer {
   kind: 'declined'
   cellId: string
   /**
@@ -54,7 +54,7 @@ export interface Declined {
   deliver: (() => Promise<void>) | undefined
 }
 
-export interface Outcome {
+export interface DispatchOutcome {
   status: 'ok' | 'cancelled' | 'failed' | 'refused'
   /** The last cell that had the request. */
   cellId: string | undefined
@@ -79,7 +79,8 @@ const NO_CELL_RETRY_SECONDS = 30
  * back-pressure. Until the first byte went out, a cell that is full, gone or failing is replaced
  * by another. A client that leaves cancels the cell's work in every phase.
  */
-export const dispatch = (request: Dispatch): Promise<Ending> => new Dispatcher(request).run()
+export const dispatch = (request: Dispatch): Promise<DispatchResult> =>
+  new Dispatcher(request).run()
 
 class Dispatcher {
   readonly #request: Dispatch
@@ -88,7 +89,7 @@ class Dispatcher {
   readonly #tried = new Set<string>()
   #failures = 0
   /** Engines that refused it, and when they were asked. */
-  readonly #refusals: { engine: Engine; atMs: number }[] = []
+  readonly #refusals: { engine: CellEngine; atMs: number }[] = []
   #current: Follower | undefined
   #place: Place | undefined
   /** The last cell that had it. */
@@ -97,22 +98,22 @@ class Dispatcher {
   constructor(request: Dispatch) {
     this.#request = request
     this.#body = request.body
-    this.#client = new ClientAnswer(request.response, request.answerHeaders, request.failed)
-    this.#client.whenGone(() => {
+    this.#client = new ClientAnswer(request.response, request.answerHeaders, request.onError)
+    this.#client.onGone(() => {
       this.#place?.leave()
       this.#current?.cancel()
     })
   }
 
-  async run(): Promise<Ending> {
+  async run(): Promise<DispatchResult> {
     let last: ShoalError | undefined
     for (;;) {
-      const engine = this.#next() ?? (await this.#turn().catch(toRefusal))
+      const engine = this.#claimNext() ?? (await this.#waitForTurn().catch(toRefusal))
       if (engine instanceof ShoalError) last = engine
       if (engine === undefined || engine instanceof ShoalError) break
       this.#tried.add(engine.cellId)
       const attempt = await this.#attempt(engine)
-      if (attempt.kind === 'declined') return this.#declined(attempt, engine.cellId)
+      if (attempt.kind === 'declined') return this.#toDeclined(attempt, engine.cellId)
       if (attempt.kind !== 'retry') {
         await this.#finish(attempt)
         return DONE
@@ -124,10 +125,10 @@ class Dispatcher {
     return DONE
   }
 
-  #declined(
-    { usage, httpStatus, rest }: Extract<Attempt, { kind: 'declined' }>,
+  #toDeclined(
+    { usage, httpStatus, rest }: Extract<AttemptResult, { kind: 'declined' }>,
     cellId: string,
-  ): Declined {
+  ): DeclinedAnswer {
     const answered = rest && { kind: 'answered' as const, usage, httpStatus, rest }
     const deliver =
       answered &&
@@ -136,7 +137,7 @@ class Dispatcher {
   }
 
   /** The next engine, with a place on it. */
-  #next(): Engine | undefined {
+  #claimNext(): CellEngine | undefined {
     if (this.#tried.size >= MAX_TRIES || !this.#mayGoOn) return undefined
     const engine = this.#request.pick(this.#tried)
     if (engine !== undefined) claim(engine)
@@ -144,7 +145,7 @@ class Dispatcher {
   }
 
   /** Waits in line, unless the caller knows better; what was tried may be tried again by then. */
-  async #turn(): Promise<Engine | undefined> {
+  async #waitForTurn(): Promise<CellEngine | undefined> {
     if (!this.#mayGoOn || this.#client.isGone || this.#request.quiet) return undefined
     this.#place = this.#request.lane?.wait()
     const engine = await this.#place?.turn
@@ -161,23 +162,23 @@ class Dispatcher {
   }
 
   /** Sends the request to an engine on which a place is claimed, and releases the place. */
-  async #attempt(engine: Engine): Promise<Attempt> {
+  async #attempt(engine: CellEngine): Promise<AttemptResult> {
     const atMs = performance.now()
     const attempt = await this.#ask(engine).finally(() => release(engine))
-    this.#request.lane?.left(engine, endOf(attempt), serviceOf(attempt, atMs))
+    this.#request.lane?.reportEnd(engine, endOf(attempt), serviceOf(attempt, atMs))
     if (attempt.kind === 'retry' && attempt.failed) this.#failures++
     else if (attempt.kind === 'retry') this.#refusals.push({ engine, atMs })
     return attempt
   }
 
-  async #ask({ cellId, link }: Engine): Promise<Attempt> {
+  async #ask({ cellId, link }: CellEngine): Promise<AttemptResult> {
     if (this.#client.isGone) return { kind: 'cancelled', usage: undefined }
     try {
       const { path, headers, stream: streaming, accept } = this.#request
       const request = { method: 'POST' as const, path, headers, body: this.#body }
       const client = this.#client
-      const started = () => this.#forget()
-      this.#current = new Follower(link, request, { client, streaming, accept, started })
+      const onStart = () => this.#forget()
+      this.#current = new Follower(link, request, { client, streaming, accept, onStart })
       this.#cellId = cellId
       return await this.#current.attempt
     } catch (error) {
@@ -197,7 +198,7 @@ class Dispatcher {
   /**
    * Records the request before ending the answer, so that no answered request is missing on record.
    */
-  async #finish(attempt: Exclude<Attempt, { kind: 'retry' | 'declined' }>): Promise<void> {
+  async #finish(attempt: Exclude<AttemptResult, { kind: 'retry' | 'declined' }>): Promise<void> {
     const { record } = this.#request
     const cellId = this.#cellId
     if (attempt.kind === 'tooLarge') {
@@ -216,7 +217,7 @@ class Dispatcher {
     await record({ status: httpStatus === 200 ? 'ok' : 'refused', cellId, usage, httpStatus })
     const { body, answer } = attempt.rest
     if (answer === undefined) this.#client.end(body)
-    else this.#client.whole(httpStatus, answer, cellId ?? '', body)
+    else this.#client.sendWhole(httpStatus, answer, cellId ?? '', body)
   }
 
   async #giveUp(last: ShoalError | undefined): Promise<void> {
@@ -233,7 +234,7 @@ class Dispatcher {
 }
 
 const EMPTY = Buffer.alloc(0)
-const DONE: Ending = { kind: 'done' }
+const DONE: DispatchResult = { kind: 'done' }
 
 /** Waiting came to nothing. */
 const toRefusal = (error: unknown): ShoalError => {
@@ -241,7 +242,7 @@ const toRefusal = (error: unknown): ShoalError => {
   throw error
 }
 
-const endOf = (attempt: Attempt): End => {
+const endOf = (attempt: AttemptResult): End => {
   if (attempt.kind === 'cancelled' || attempt.kind === 'tooLarge') return 'cancelled'
   if (attempt.kind === 'broken') return 'failed'
   if (attempt.kind === 'answered') return 'served'
@@ -250,7 +251,7 @@ const endOf = (attempt: Attempt): End => {
 }
 
 /** Returns the duration and tokens of an answer; undefined without an answer or its usage. */
-const serviceOf = (attempt: Attempt, startedMs: number): Service | undefined => {
+const serviceOf = (attempt: AttemptResult, startedMs: number): AnswerTiming | undefined => {
   if (attempt.kind !== 'answered' || attempt.usage === undefined) return undefined
   return { durationMs: performance.now() - startedMs, tokens: attempt.usage.total_tokens }
 }

@@ -4,7 +4,7 @@ import type { CellLink } from './cell-link.ts'
 export type Rank = readonly [step: number, cost: number]
 
 /** One engine of one cell as the router sees it; ids with the same weights share it. */
-export interface Engine {
+export interface CellEngine {
   cellId: string
   link: CellLink
   slots: number
@@ -45,28 +45,28 @@ export interface Sums {
 }
 
 /** Takes a place on the engine. To be given back with `release`. */
-export const claim = (engine: Engine): void => {
+export const claim = (engine: CellEngine): void => {
   engine.inFlight++
   for (const sums of engine.pools ?? NONE) sums.inFlight++
 }
 
-export const release = (engine: Engine): void => {
+export const release = (engine: CellEngine): void => {
   engine.inFlight--
   for (const sums of engine.pools ?? NONE) sums.inFlight--
 }
 
 const NONE: readonly Sums[] = []
 
-export const resize = (engine: Engine, slots: number): void => {
+export const resize = (engine: CellEngine, slots: number): void => {
   for (const sums of engine.pools ?? NONE) sums.slots += slots - engine.slots
   engine.slots = slots
 }
 
 /** Requests it takes at once: those that run and those that may wait on the cell. */
-export const capacity = ({ slots, queue = 2 * slots }: Engine): number => slots + queue
+export const capacity = ({ slots, queue = 2 * slots }: CellEngine): number => slots + queue
 
 /** A request that is sent there now would be refused. What others have there the cell judges. */
-export const isFull = (engine: Engine, nowMs: number): boolean =>
+export const isFull = (engine: CellEngine, nowMs: number): boolean =>
   engine.inFlight >= capacity(engine) || (engine.fullUntilMs ?? 0) > nowMs
 
 /** First and longest time until a cell that refused is asked again, milliseconds. */
@@ -74,18 +74,18 @@ const BUSY_MS = 100
 const MAX_BUSY_MS = 2000
 
 /** Records that the engine refused a request for lack of room. */
-export const noteRefusal = (engine: Engine, nowMs: number): void => {
+export const noteEngineRefusal = (engine: CellEngine, nowMs: number): void => {
   const refusals = engine.refusals ?? 0
   engine.refusals = refusals + 1
   engine.fullUntilMs = nowMs + Math.min(MAX_BUSY_MS, BUSY_MS * 2 ** refusals)
 }
 
 /** Records that the engine has room again, as far as the coordinator knows. */
-export const noteRoom = (engine: Engine): void => {
+export const noteRoom = (engine: CellEngine): void => {
   engine.fullUntilMs = 0
   engine.refusals = 0
 }
 
 /** Requests per slot; above 1 new ones wait on the cell. */
-export const load = (engine: Engine): number =>
+export const load = (engine: CellEngine): number =>
   (engine.inFlight + engine.others) / Math.max(1, engine.slots)

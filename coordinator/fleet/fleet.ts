@@ -1,16 +1,23 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Announce } from '../../shared/wire/announce.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
-import { type Cell, countOthers, engineReports, isRoutable, newCell, servingOf } from './cell.ts'
+import {
+  type Cell,
+  countOthers,
+  engineReports,
+  isRoutable,
+  newCell,
+  resolveEngines,
+} from './cell.ts'
 import type { CellLink } from './cell-link.ts'
 import {
-  type Declared,
+  type DeclaredState,
   isPresent,
   type Presence,
   type PresenceLimits,
   presenceOf,
 } from './presence.ts'
-import { type Engine, Router } from './router.ts'
+import { type CellEngine, Router } from './router.ts'
 import { Standstill } from './standstill.ts'
 
 export interface FleetParts {
@@ -18,17 +25,17 @@ export interface FleetParts {
   /** Monotonic milliseconds. */
   nowMs: () => number
   /** Called on every change of presence, after it took effect. */
-  changed: (cell: Cell, from: Presence) => void
-  forgotten?: (cellId: string) => void
+  onPresenceChange: (cell: Cell, from: Presence) => void
+  onForget?: (cellId: string) => void
   /** Called for a birth that is ignored because the cell has shown a higher epoch before. */
-  setBack?: (cell: Cell) => void
+  onStaleBirth?: (cell: Cell) => void
   /** Called when an enrolled cell reports something before its birth since this start. */
-  unannounced?: (cellId: string) => void
+  onUnannounced?: (cellId: string) => void
   /** Called after the routable state of a cell may have changed: engines, their room, its link. */
-  routed?: (cell: Cell) => void
+  onRoutingChange?: (cell: Cell) => void
   /** Called for every accepted sample. */
-  sampled?: (cell: Cell, sample: Sample) => void
-  late?: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
+  onSample?: (cell: Cell, sample: Sample) => void
+  onLateSamples?: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
   router?: Router
 }
 
@@ -56,13 +63,13 @@ export class Fleet {
   forget(cellId: string): void {
     const cell = this.#cells.get(cellId)
     this.#cells.delete(cellId)
-    this.#parts.forgotten?.(cellId)
-    this.#router.update(cellId, new Map<string, Engine>())
+    this.#parts.onForget?.(cellId)
+    this.#router.update(cellId, new Map<string, CellEngine>())
     cell?.link?.close()
   }
 
   /** Renews the lease of a cell that sent a packet. */
-  seen(cellId: string): void {
+  touch(cellId: string): void {
     const cell = this.#cells.get(cellId)
     if (cell === undefined) return
     renewLease(cell, this.#parts.nowMs())
@@ -71,7 +78,7 @@ export class Fleet {
 
   /** Throws `invalid_request` for an epoch that no number of starts explains. */
   birth(cellId: string, epoch: number, announce: Announce): void {
-    const cell = this.#current(cellId, epoch)
+    const cell = this.#findCurrent(cellId, epoch)
     if (cell === undefined) {
       this.#noteStale(cellId, epoch)
       return
@@ -86,8 +93,8 @@ export class Fleet {
     this.#settle(cell, true)
   }
 
-  state(cellId: string, epoch: number, declared: Declared): void {
-    const cell = this.#announced(cellId, epoch)
+  state(cellId: string, epoch: number, declared: DeclaredState): void {
+    const cell = this.#findAnnounced(cellId, epoch)
     if (cell === undefined) return
     cell.declared = declared
     renewLease(cell, this.#parts.nowMs())
@@ -96,19 +103,19 @@ export class Fleet {
 
   /** `clockAheadMs`: by how much the cell's clock was ahead of ours when the sample arrived. */
   sample(cellId: string, epoch: number, sample: Sample, clockAheadMs?: number): void {
-    const cell = this.#announced(cellId, epoch)
+    const cell = this.#findAnnounced(cellId, epoch)
     if (cell === undefined) return
     cell.sample = sample
     cell.clockAheadMs = clockAheadMs
     renewLease(cell, this.#parts.nowMs())
     this.#settle(cell, true)
-    this.#parts.sampled?.(cell, sample)
+    this.#parts.onSample?.(cell, sample)
   }
 
   /** Takes samples from the time when the cell was away; they never replace a newer one. */
-  late(cellId: string, epoch: number, samples: Sample[], clockAheadMs: number): void {
-    const cell = this.#current(cellId, epoch)
-    if (cell?.announce !== undefined) this.#parts.late?.(cell, samples, clockAheadMs)
+  recordLateSamples(cellId: string, epoch: number, samples: Sample[], clockAheadMs: number): void {
+    const cell = this.#findCurrent(cellId, epoch)
+    if (cell?.announce !== undefined) this.#parts.onLateSamples?.(cell, samples, clockAheadMs)
   }
 
   /** Takes a cell out of routing for new requests, or back in; running ones end by themselves. */
@@ -171,13 +178,13 @@ export class Fleet {
   }
 
   #route(cell: Cell): void {
-    this.#router.update(cell.id, servingOf(cell))
-    this.#parts.routed?.(cell)
+    this.#router.update(cell.id, resolveEngines(cell))
+    this.#parts.onRoutingChange?.(cell)
   }
 
   /** Derives the presence again; routing follows before listeners hear of it. */
   #settle(cell: Cell, hasNewReports = false): void {
-    const { limits, nowMs, changed } = this.#parts
+    const { limits, nowMs, onPresenceChange } = this.#parts
     const from = cell.presence
     const { declared, drained } = cell
     const failing = engineReports(cell).some(report => report.state === 'failed')
@@ -185,11 +192,11 @@ export class Fleet {
     cell.presence = presenceOf(signs, limits)
     if (hasNewReports) countOthers(cell)
     if (hasNewReports || cell.presence !== from) this.#route(cell)
-    if (cell.presence !== from) changed(cell, from)
+    if (cell.presence !== from) onPresenceChange(cell, from)
   }
 
   /** The cell, unless it is not enrolled or the message is from before its last start. */
-  #current(cellId: string, epoch: number): Cell | undefined {
+  #findCurrent(cellId: string, epoch: number): Cell | undefined {
     const cell = this.#cells.get(cellId)
     return cell === undefined || epoch < cell.epoch ? undefined : cell
   }
@@ -198,14 +205,14 @@ export class Fleet {
     const cell = this.#cells.get(cellId)
     if (cell === undefined) return
     cell.staleEpoch = epoch
-    this.#parts.setBack?.(cell)
+    this.#parts.onStaleBirth?.(cell)
   }
 
   /** The cell if its birth was heard; otherwise its birth is requested again. */
-  #announced(cellId: string, epoch: number): Cell | undefined {
-    const cell = this.#current(cellId, epoch)
+  #findAnnounced(cellId: string, epoch: number): Cell | undefined {
+    const cell = this.#findCurrent(cellId, epoch)
     if (cell?.announce !== undefined) return cell
-    if (cell !== undefined) this.#parts.unannounced?.(cellId)
+    if (cell !== undefined) this.#parts.onUnannounced?.(cellId)
     return undefined
   }
 }

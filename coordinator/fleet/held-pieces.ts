@@ -38,7 +38,7 @@ export class HeldPieces {
   }
 
   /** All of it, and `last` behind it. */
-  whole(last?: Buffer): Buffer {
+  toBuffer(last?: Buffer): Buffer {
     this.#seal()
     const pieces = last === undefined ? this.#pieces : [...this.#pieces, last]
     return pieces.length === 1 ? (pieces[0] ?? EMPTY) : Buffer.concat(pieces)

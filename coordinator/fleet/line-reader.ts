@@ -9,7 +9,7 @@ export interface LineLimits {
 }
 
 /** Lines that were not read wait up to this; then the cell waits. */
-export const MAX_WAITING_BYTES = 256 * 1024
+export const MAX_WAITING_LINE_BYTES = 256 * 1024
 const NEWLINE = 0x0a
 
 /** An answer of a cell, read line by line, and no faster than its reader takes them. */
@@ -50,7 +50,7 @@ export class LineReader implements AnswerListener {
   async read(): Promise<string | undefined> {
     for (;;) {
       const line = this.#lines.shift()
-      if (line !== undefined) return this.#taken(line)
+      if (line !== undefined) return this.#noteRead(line)
       if (this.#failure !== undefined) throw this.#failure
       if (this.#isClosed) return undefined
       await this.#news.wait()
@@ -62,24 +62,24 @@ export class LineReader implements AnswerListener {
     this.#stream?.cancel()
   }
 
-  head(status: number): void {
+  onHead(status: number): void {
     this.#status.resolve(status)
   }
 
-  data(piece: Buffer): void {
+  onData(piece: Buffer): void {
     this.#bytes += piece.length
     if (this.#bytes > this.#limits.maxBytes) this.#fail(`more than ${this.#limits.maxBytes} bytes`)
     else this.#split(piece)
     this.#news.wake()
   }
 
-  trailers(): void {}
+  onTrailers(): void {}
 
-  silent(): void {}
+  onSilence(): void {}
 
-  closed(isWhole: boolean): void {
+  onClose(isWhole: boolean): void {
     this.#isClosed = true
-    if (isWhole) this.#add(this.#part.whole())
+    if (isWhole) this.#add(this.#part.toBuffer())
     else this.#failure ??= new Error('the stream was cut')
     this.#status.reject(this.#failure ?? new Error('the answer has no head'))
     this.#news.wake()
@@ -88,7 +88,7 @@ export class LineReader implements AnswerListener {
   #split(piece: Buffer): void {
     let start = 0
     for (let end = piece.indexOf(NEWLINE); end !== -1; end = piece.indexOf(NEWLINE, start)) {
-      this.#add(this.#part.whole(piece.subarray(start, end)))
+      this.#add(this.#part.toBuffer(piece.subarray(start, end)))
       this.#part.clear()
       start = end + 1
     }
@@ -101,14 +101,14 @@ export class LineReader implements AnswerListener {
     if (line.length === 0) return
     this.#lines.push(line.toString('utf8'))
     this.#waitingBytes += line.length
-    if (this.#waitingBytes <= MAX_WAITING_BYTES || this.#isPaused) return
+    if (this.#waitingBytes <= MAX_WAITING_LINE_BYTES || this.#isPaused) return
     this.#isPaused = true
     this.#stream?.pause()
   }
 
-  #taken(line: string): string {
+  #noteRead(line: string): string {
     this.#waitingBytes -= Buffer.byteLength(line)
-    if (this.#isPaused && this.#waitingBytes <= MAX_WAITING_BYTES / 2) {
+    if (this.#isPaused && this.#waitingBytes <= MAX_WAITING_LINE_BYTES / 2) {
       this.#isPaused = false
       this.#stream?.resume()
     }

@@ -10,9 +10,9 @@ export interface MassLoss {
    */
   note(cellId: string, presence: Presence | 'gone'): void
   /** Whether so many cells were lost at once that the cause must lie outside them. */
-  degraded(): boolean
+  isDegraded(): boolean
   /** Whether the cell was lost while the fleet was degraded, or in the loss that made it so. */
-  missing(cellId: string): boolean
+  isMissing(cellId: string): boolean
 }
 
 const WINDOW_MS = 10_000
@@ -28,7 +28,7 @@ const RECOVERED_SHARE = 0.1
  */
 export const createMassLoss = (
   nowMs: () => number,
-  changed: MassLossListener = () => {},
+  onChange: MassLossListener = () => {},
 ): MassLoss => {
   const present = new Set<string>()
   /**
@@ -54,7 +54,7 @@ export const createMassLoss = (
       : lost.size >= MINIMUM && lost.size > total / 2
     if (next === degraded) return
     degraded = next
-    changed(degraded, lost.size, present.size)
+    onChange(degraded, lost.size, present.size)
     if (!degraded) lost.clear()
   }
 
@@ -75,7 +75,7 @@ export const createMassLoss = (
 
   return {
     note,
-    degraded: () => degraded,
-    missing: cellId => degraded && lost.has(cellId),
+    isDegraded: () => degraded,
+    isMissing: cellId => degraded && lost.has(cellId),
   }
 }

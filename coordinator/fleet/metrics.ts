@@ -23,11 +23,11 @@ export const METRICS = {
   queued: 'max',
 } as const satisfies Record<string, Aggregation>
 
-export type Metric = keyof typeof METRICS
-export const METRIC_NAMES = Object.keys(METRICS) as Metric[]
+export type CellMetric = keyof typeof METRICS
+export const METRIC_NAMES = Object.keys(METRICS) as CellMetric[]
 
 /** The value of each metric in one sample; null where it is unknown, and 0 only where it is 0. */
-export const metricsOf = ({ host, gpus, engines }: Sample): Record<Metric, number | null> => ({
+export const metricsOf = ({ host, gpus, engines }: Sample): Record<CellMetric, number | null> => ({
   cpu_percent: host.cpu_percent,
   memory_used_percent: percentOf(host.memory_used_bytes, host.memory_total_bytes),
   disk_used_percent: percentOf(host.disk_used_bytes, host.disk_total_bytes),
@@ -62,20 +62,20 @@ export const slotsPercent = (engines: EngineReport[]): number | null => {
   return percentOf(sum(loaded.map(engine => engine.slots_busy)), slots)
 }
 
-const known = (values: (number | null)[]): number[] => values.filter(value => value !== null)
+const filterKnown = (values: (number | null)[]): number[] => values.filter(value => value !== null)
 
 export const sum = (values: (number | null)[]): number | null => {
-  const present = known(values)
+  const present = filterKnown(values)
   return present.length === 0 ? null : present.reduce((total, value) => total + value, 0)
 }
 
 /** Mean of the known values; null when there are none. */
 export const mean = (values: (number | null)[]): number | null => {
   const total = sum(values)
-  return total === null ? null : total / known(values).length
+  return total === null ? null : total / filterKnown(values).length
 }
 
 export const max = (values: (number | null)[]): number | null => {
-  const present = known(values)
+  const present = filterKnown(values)
   return present.length === 0 ? null : Math.max(...present)
 }

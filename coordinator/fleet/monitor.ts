@@ -21,16 +21,16 @@ export interface Monitor {
   alerts(): Alert[]
   acknowledge: Alerts['acknowledge']
   /** Whether the fleet lost over half of its cells at once and has not recovered yet. */
-  degraded(): boolean
+  isDegraded(): boolean
 }
 
 export interface RunningMonitor extends Monitor {
-  changed(cell: Cell, from: Presence): void
-  forgotten(cellId: string): void
-  sampled(cell: Cell, sample: Sample): void
-  late: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
+  notePresence(cell: Cell, from: Presence): void
+  forget(cellId: string): void
+  addSample(cell: Cell, sample: Sample): void
+  addLateSamples: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
   /** Counts an inference request that completed at this Unix time, in milliseconds. */
-  completed(at: number): void
+  countCompleted(at: number): void
   /** Evaluates the alerts and writes the rows that are due; call it once per second. */
   tick(): void
   close(): Promise<void>
@@ -41,7 +41,7 @@ export interface MonitorParts {
   logger: Logger
   cells: () => Iterable<Cell>
   /** Ids of the cells in quarantine. */
-  quarantined?: () => Iterable<string>
+  listQuarantined?: () => Iterable<string>
   /** Unix time, milliseconds. */
   now: () => number
   /** Monotonic milliseconds. */
@@ -63,7 +63,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
   const alerts = createAlerts({
     now,
     nowMs,
-    changed: (alert, what) => {
+    onChange: (alert, what) => {
       logger.warn({ cell: alert.cellId, rule: alert.rule, message: alert.message }, `alert ${what}`)
       publish(`shoal.alert.${what}`, alertData(alert), alert.id)
     },
@@ -72,7 +72,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
     cells,
     massLoss,
     alerts,
-    ...(parts.quarantined && { quarantined: parts.quarantined }),
+    ...(parts.listQuarantined && { listQuarantined: parts.listQuarantined }),
   })
   let writing = false
 
@@ -93,18 +93,18 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
     utilization: utilization.read,
     alerts: alerts.list,
     acknowledge: alerts.acknowledge,
-    degraded: massLoss.degraded,
-    changed: (cell, from) => {
+    isDegraded: massLoss.isDegraded,
+    notePresence: (cell, from) => {
       massLoss.note(cell.id, cell.presence)
-      if (isPresent(from) !== isPresent(cell.presence)) utilization.changed()
+      if (isPresent(from) !== isPresent(cell.presence)) utilization.invalidate()
     },
-    forgotten: cellId => {
+    forget: cellId => {
       massLoss.note(cellId, 'gone')
-      utilization.changed()
+      utilization.invalidate()
     },
-    sampled: (cell, sample) => series.live(cell.id, sample, cell.clockAheadMs ?? 0),
-    late: (cell, samples, clockAheadMs) => series.late(cell.id, samples, clockAheadMs),
-    completed: throughput.count,
+    addSample: (cell, sample) => series.addLive(cell.id, sample, cell.clockAheadMs ?? 0),
+    addLateSamples: (cell, samples, clockAheadMs) => series.addLate(cell.id, samples, clockAheadMs),
+    countCompleted: throughput.count,
     tick,
     close: () => series.flush(),
   }

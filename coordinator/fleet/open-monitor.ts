@@ -30,7 +30,7 @@ export interface MonitorDomainParts
   store: Pick<Store, 'ledger' | 'records'>
   fleet: Pick<Fleet, 'cells'>
   fleetListeners: FleetListeners
-  admission: { quarantined(): Iterable<string> }
+  admission: { listQuarantined(): Iterable<string> }
   usage: { onRecorded(listener: (row: { status: string; at: number }) => void): () => void }
   events: Pick<Events, 'publish'>
 }
@@ -46,18 +46,18 @@ export const openMonitor = async (
     records: store.records,
     logger,
     cells: () => fleet.cells(),
-    quarantined: () => admission.quarantined(),
+    listQuarantined: () => admission.listQuarantined(),
     now,
     nowMs,
     publish: events.publish,
   })
   stack.defer(() => monitor.close())
-  fleetListeners.changed.add(monitor.changed)
-  fleetListeners.forgotten.add(monitor.forgotten)
-  fleetListeners.sampled.add(monitor.sampled)
-  fleetListeners.late.add(monitor.late)
+  fleetListeners.presenceChanges.add(monitor.notePresence)
+  fleetListeners.removals.add(monitor.forget)
+  fleetListeners.samples.add(monitor.addSample)
+  fleetListeners.lateSamples.add(monitor.addLateSamples)
   usage.onRecorded(({ status, at }) => {
-    if (status === 'ok') monitor.completed(at)
+    if (status === 'ok') monitor.countCompleted(at)
   })
   schedules.every('fleet.watch', TICK_SECONDS, () => monitor.tick())
   return { monitor, views: { monitor: createMonitorView(monitor, store) } }
@@ -68,8 +68,8 @@ export const createMonitorView = (
   monitor: Monitor,
   store: Pick<Store, 'ledger'>,
 ): MonitorViews['monitor'] => {
-  const { points, utilization, alerts, degraded } = monitor
-  return { points, utilization, alerts, degraded, acknowledge: createAcknowledge(monitor, store) }
+  const { points, utilization, alerts, isDegraded } = monitor
+  return { points, utilization, alerts, isDegraded, acknowledge: createAcknowledge(monitor, store) }
 }
 
 const createAcknowledge = (

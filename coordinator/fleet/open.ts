@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
-import { atMostEvery } from '../base/at-most-every.ts'
+import { throttleById } from '../base/at-most-every.ts'
 import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
 import type { Events } from '../events/bus.ts'
 import { type Cell, placesLeft } from './cell.ts'
 import { Fleet } from './fleet.ts'
-import { createLanes, type Lanes } from './lane.ts'
+import { createLanes, type RequestLanes } from './lane.ts'
 import type { Presence } from './presence.ts'
 import { Router } from './router.ts'
 import { createTrails } from './trails.ts'
@@ -18,7 +18,7 @@ export interface FleetViews {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
   /** `nowMs` is monotonic. */
   routing: {
-    router: Pick<Router, 'all' | 'pools'>
+    router: Pick<Router, 'listPools' | 'pools'>
     queue: Pick<WaitQueue, 'lengths'>
     nowMs: () => number
   }
@@ -27,12 +27,12 @@ export interface FleetViews {
 
 /** Events of cells that other domains subscribe to. */
 export interface FleetListeners {
-  changed: Listeners<[cell: Cell, from: Presence]>
-  forgotten: Listeners<[cellId: string]>
+  presenceChanges: Listeners<[cell: Cell, from: Presence]>
+  removals: Listeners<[cellId: string]>
   /** Event of an enrolled cell that sends a message before its birth was received. */
-  unannounced: Listeners<[cellId: string]>
-  sampled: Listeners<[cell: Cell, sample: Sample]>
-  late: Listeners<[cell: Cell, samples: Sample[], clockAheadMs: number]>
+  unannouncedReports: Listeners<[cellId: string]>
+  samples: Listeners<[cell: Cell, sample: Sample]>
+  lateSamples: Listeners<[cell: Cell, samples: Sample[], clockAheadMs: number]>
 }
 
 export interface FleetDomainParts
@@ -55,7 +55,7 @@ export interface OpenFleet {
   fleet: Fleet
   fleetListeners: FleetListeners
   router: Router
-  lanes: Lanes
+  lanes: RequestLanes
   waiting: WaitQueue
   views: FleetViews
 }
@@ -72,13 +72,13 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
   const lanes = createLanes({ router, queue: waiting, trails: createTrails(nowMs), nowMs })
 
   const listeners = newListeners()
-  listeners.changed.add((cell, from) => {
+  listeners.presenceChanges.add((cell, from) => {
     logger.info({ cell: cell.id, from, to: cell.presence }, 'cell changed')
     events.publish(`shoal.cell.${cell.presence}`, { from }, cell.id)
   })
   const fleet = new Fleet({
     router,
-    routed: ({ engines }) => {
+    onRoutingChange: ({ engines }) => {
       for (const engine of engines.values()) waiting.offer(engine, placesLeft(engine))
     },
     limits: {
@@ -86,12 +86,12 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
       deadAfterMs: config.presence.dead_after_seconds * 1000,
     },
     nowMs,
-    changed: listeners.changed.notify,
-    forgotten: listeners.forgotten.notify,
-    setBack: warnOfEpoch(logger, nowMs),
-    unannounced: listeners.unannounced.notify,
-    sampled: listeners.sampled.notify,
-    late: listeners.late.notify,
+    onPresenceChange: listeners.presenceChanges.notify,
+    onForget: listeners.removals.notify,
+    onStaleBirth: warnOfEpoch(logger, nowMs),
+    onUnannounced: listeners.unannouncedReports.notify,
+    onSample: listeners.samples.notify,
+    onLateSamples: listeners.lateSamples.notify,
   })
   stack.defer(() => {
     for (const cell of fleet.cells()) cell.link?.close()
@@ -112,11 +112,11 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
 }
 
 const newListeners = (): FleetListeners => ({
-  changed: new Listeners(),
-  forgotten: new Listeners(),
-  unannounced: new Listeners(),
-  sampled: new Listeners(),
-  late: new Listeners(),
+  presenceChanges: new Listeners(),
+  removals: new Listeners(),
+  unannouncedReports: new Listeners(),
+  samples: new Listeners(),
+  lateSamples: new Listeners(),
 })
 
 const openWaitQueue = (config: RoutingConfig, router: Router, nowMs: () => number): WaitQueue =>
@@ -131,7 +131,7 @@ const openWaitQueue = (config: RoutingConfig, router: Router, nowMs: () => numbe
   })
 
 const warnOfEpoch = (logger: Pick<Logger, 'warn'>, nowMs: () => number): ((cell: Cell) => void) =>
-  atMostEvery(EPOCH_WARNING_MS, nowMs, ({ id, staleEpoch, epoch }: Cell) => {
+  throttleById(EPOCH_WARNING_MS, nowMs, ({ id, staleEpoch, epoch }: Cell) => {
     logger.warn(
       { cell: id, epoch: staleEpoch, highest: epoch },
       'the cell has an older epoch than before and is not heard; if it was restored, release it',

@@ -16,5 +16,5 @@ export class Pace {
 }
 
 /** Converts milliseconds to whole seconds for Retry-After, 1 to 60. */
-export const retryAfterSeconds = (milliseconds: number): number =>
+export const toRetryAfterSeconds = (milliseconds: number): number =>
   Math.min(60, Math.max(1, Math.ceil(milliseconds / 1000)))

@@ -15,7 +15,7 @@ export class PendingRows<T extends SegmentKey> {
       ?.findLast(row => row.at === at && row.resolutionSeconds === resolutionSeconds)
   }
 
-  ofCell(cellId: string): readonly T[] {
+  rowsOf(cellId: string): readonly T[] {
     return this.#byCell.get(cellId) ?? []
   }
 

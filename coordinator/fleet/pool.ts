@@ -1,4 +1,4 @@
-import { type Engine, isFull, load, type Sums } from './engine.ts'
+import { type CellEngine, isFull, load, type Sums } from './engine.ts'
 import { compareRanks, STEP } from './placement.ts'
 import { Ring } from './ring.ts'
 import { trailOf } from './trails.ts'
@@ -38,15 +38,15 @@ export class Pool implements Sums {
   inFlight = 0
   /** Time at which the last engine left, in monotonic milliseconds. */
   emptySinceMs = Number.NEGATIVE_INFINITY
-  readonly engines: Engine[] = []
-  readonly #places = new Map<Engine, number>()
+  readonly engines: CellEngine[] = []
+  readonly #places = new Map<CellEngine, number>()
   readonly #random: () => number
   readonly #nowMs: () => number
-  #ring: Ring<Engine> | undefined
-  #loaded: readonly Engine[] = []
-  #waking: readonly Engine[] = []
+  #ring: Ring<CellEngine> | undefined
+  #loaded: readonly CellEngine[] = []
+  #waking: readonly CellEngine[] = []
   /** Cold engine that was chosen last. */
-  #woken: Engine | undefined
+  #woken: CellEngine | undefined
   #sortedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(model: string, random: () => number, nowMs: () => number) {
@@ -55,7 +55,7 @@ export class Pool implements Sums {
     this.#nowMs = nowMs
   }
 
-  add(engine: Engine): void {
+  add(engine: CellEngine): void {
     this.#places.set(engine, this.engines.length)
     this.engines.push(engine)
     this.slots += engine.slots
@@ -64,11 +64,11 @@ export class Pool implements Sums {
     this.#ring?.add(engine.cellId, engine)
   }
 
-  remove(engine: Engine): void {
+  remove(engine: CellEngine): void {
     const place = this.#places.get(engine)
     if (place === undefined) return
     this.#places.delete(engine)
-    const last = this.engines.pop() as Engine
+    const last = this.engines.pop() as CellEngine
     if (last !== engine) {
       this.engines[place] = last
       this.#places.set(last, place)
@@ -85,30 +85,30 @@ export class Pool implements Sums {
    * Returns an engine that has room and was not tried. With `affinity`, prefers the engine that
    * earlier requests with this number went to.
    */
-  pick(tried: ReadonlySet<string>, affinity: number | undefined): Engine | undefined {
+  pick(tried: ReadonlySet<string>, affinity: number | undefined): CellEngine | undefined {
     const { engines } = this
     if (engines.length === 0) return undefined
     const nowMs = this.#nowMs()
     if (affinity !== undefined && engines.length > 1) {
-      const found = this.#byAffinity(affinity, tried, nowMs)
+      const found = this.#pickByAffinity(affinity, tried, nowMs)
       if (found !== undefined) return found
     }
-    const isOpen = (engine: Engine) => !tried.has(engine.cellId) && !isFull(engine, nowMs)
+    const isOpen = (engine: CellEngine) => !tried.has(engine.cellId) && !isFull(engine, nowMs)
     if (engines.length <= SMALL) {
-      const engine = this.#lessLoaded(engines, nowMs)
-      return engine.ready && isOpen(engine) ? engine : best(engines.filter(isOpen))
+      const engine = this.#pickLessLoaded(engines, nowMs)
+      return engine.ready && isOpen(engine) ? engine : findBest(engines.filter(isOpen))
     }
-    return this.#draw(engines, isOpen, nowMs) ?? this.#fromFew(isOpen, nowMs)
+    return this.#draw(engines, isOpen, nowMs) ?? this.#pickFromFew(isOpen, nowMs)
   }
 
   /** Draws the less loaded of two engines repeatedly until one is loaded and has room. */
   #draw(
-    engines: readonly Engine[],
-    isOpen: (engine: Engine) => boolean,
+    engines: readonly CellEngine[],
+    isOpen: (engine: CellEngine) => boolean,
     nowMs: number,
-  ): Engine | undefined {
+  ): CellEngine | undefined {
     for (let draw = 0; draw < DRAWS && engines.length > 0; draw++) {
-      const engine = this.#lessLoaded(engines, nowMs)
+      const engine = this.#pickLessLoaded(engines, nowMs)
       if (engine.ready && isOpen(engine)) return engine
     }
     return undefined
@@ -119,15 +119,15 @@ export class Pool implements Sums {
    * that is loading, else the best suited of a few cold ones. Loading engines come before cold ones
    * so that two cells do not load the same model needlessly.
    */
-  #fromFew(isOpen: (engine: Engine) => boolean, nowMs: number): Engine | undefined {
+  #pickFromFew(isOpen: (engine: CellEngine) => boolean, nowMs: number): CellEngine | undefined {
     this.#sort(nowMs)
     const found = this.#draw(this.#loaded, isOpen, nowMs)
     if (found !== undefined) return found
     const woken = [...this.#waking, ...(this.#woken === undefined ? [] : [this.#woken])]
-    const waking = best(woken.filter(engine => this.#places.has(engine) && isOpen(engine)))
+    const waking = findBest(woken.filter(engine => this.#places.has(engine) && isOpen(engine)))
     if (waking !== undefined) return waking
     const few = Array.from({ length: SMALL }, () => this.#random() * this.engines.length)
-    this.#woken = best(few.map(at => this.engines[Math.floor(at)] as Engine).filter(isOpen))
+    this.#woken = findBest(few.map(at => this.engines[Math.floor(at)] as CellEngine).filter(isOpen))
     return this.#woken
   }
 
@@ -141,7 +141,11 @@ export class Pool implements Sums {
     )
   }
 
-  #byAffinity(place: number, tried: ReadonlySet<string>, nowMs: number): Engine | undefined {
+  #pickByAffinity(
+    place: number,
+    tried: ReadonlySet<string>,
+    nowMs: number,
+  ): CellEngine | undefined {
     this.#ring ??= this.#makeRing()
     const perSlot = (BOUND * (this.inFlight + 1)) / Math.max(1, this.slots)
     return this.#ring.find(
@@ -155,8 +159,8 @@ export class Pool implements Sums {
   }
 
   /** Builds the ring on the first long prompt; most models never need one. */
-  #makeRing(): Ring<Engine> {
-    const ring = new Ring<Engine>(this.#nowMs)
+  #makeRing(): Ring<CellEngine> {
+    const ring = new Ring<CellEngine>(this.#nowMs)
     for (const engine of this.engines) ring.add(engine.cellId, engine)
     return ring
   }
@@ -165,17 +169,17 @@ export class Pool implements Sums {
    * Returns the less loaded of two different random engines (power of two choices), trails
    * considered.
    */
-  #lessLoaded(engines: readonly Engine[], nowMs: number): Engine {
+  #pickLessLoaded(engines: readonly CellEngine[], nowMs: number): CellEngine {
     const first = Math.floor(this.#random() * engines.length)
     const step = 1 + Math.floor(this.#random() * (engines.length - 1))
-    const a = engines[first] as Engine
-    const b = engines[(first + step) % engines.length] as Engine
+    const a = engines[first] as CellEngine
+    const b = engines[(first + step) % engines.length] as CellEngine
     const worth = this.#random() * BLIND_EVERY < 1 ? 0 : TRAIL_WORTH
     return weight(b, nowMs, worth) < weight(a, nowMs, worth) ? b : a
   }
 }
 
-const weight = (engine: Engine, nowMs: number, trailWorth: number): number =>
+const weight = (engine: CellEngine, nowMs: number, trailWorth: number): number =>
   load(engine) +
   (engine.ready ? 0 : NOT_READY_LOAD) +
   (isFull(engine, nowMs) ? FULL_LOAD : 0) -
@@ -185,13 +189,13 @@ const weight = (engine: Engine, nowMs: number, trailWorth: number): number =>
  * Returns a loaded engine before a cold one; the least busy of the loaded, the best suited of the
  * cold.
  */
-const best = (engines: readonly Engine[]): Engine | undefined => {
-  let found: Engine | undefined
+const findBest = (engines: readonly CellEngine[]): CellEngine | undefined => {
+  let found: CellEngine | undefined
   for (const engine of engines) if (found === undefined || isBetter(engine, found)) found = engine
   return found
 }
 
-const isBetter = (a: Engine, b: Engine): boolean => {
+const isBetter = (a: CellEngine, b: CellEngine): boolean => {
   if (a.ready !== b.ready) return a.ready
   // requests in flight have already asked for the model there
   if (!a.ready && a.inFlight > 0 !== b.inFlight > 0) return a.inFlight > 0

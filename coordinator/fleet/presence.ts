@@ -1,5 +1,5 @@
 /** State that the cell last reported; `lost` is its last will. */
-export type Declared = 'ready' | 'draining' | 'lost'
+export type DeclaredState = 'ready' | 'draining' | 'lost'
 
 /**
  * Presence of a cell. `unknown` until the cell has proven itself since the coordinator started;
@@ -15,8 +15,8 @@ export interface PresenceLimits {
 }
 
 /** Inputs from which presence is derived. */
-export interface Signs {
-  declared: Declared | undefined
+export interface PresenceInputs {
+  declared: DeclaredState | undefined
   /** Time since the last packet of any kind. */
   silentMs: number
   /** Whether the operator wants no new requests on the cell. */
@@ -26,7 +26,7 @@ export interface Signs {
 }
 
 export const presenceOf = (
-  { declared, silentMs, drained, failing }: Signs,
+  { declared, silentMs, drained, failing }: PresenceInputs,
   { suspectAfterMs, deadAfterMs }: PresenceLimits,
 ): Presence => {
   if (declared === undefined) return 'unknown'

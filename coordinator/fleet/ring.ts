@@ -46,7 +46,7 @@ export class Ring<T> {
   find(place: number, isAcceptable: (member: T) => boolean): T | undefined {
     this.#mergeWhenDue()
     const count = this.#hashes.length
-    let at = this.#firstFrom(place)
+    let at = this.#findFirstFrom(place)
     for (let step = 0; step < MAX_STEPS && step < count; step++, at++) {
       const member = this.#members[this.#owners[at % count] as number]
       if (member !== undefined && isAcceptable(member)) return member
@@ -58,7 +58,7 @@ export class Ring<T> {
    * Returns the index of the first point at or after a place. Points lie evenly, so the search
    * begins near its end and touches few cache lines.
    */
-  #firstFrom(place: number): number {
+  #findFirstFrom(place: number): number {
     const hashes = this.#hashes
     const guess = Math.floor((place / 2 ** 32) * hashes.length)
     const width = 2 * Math.ceil(Math.sqrt(hashes.length))

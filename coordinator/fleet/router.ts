@@ -1,7 +1,7 @@
-import type { Engine } from './engine.ts'
+import type { CellEngine } from './engine.ts'
 import { Pool } from './pool.ts'
 
-export type { Engine } from './engine.ts'
+export type { CellEngine } from './engine.ts'
 
 /** Tenant that a cell is dedicated to. */
 export interface Owner {
@@ -13,7 +13,7 @@ export interface Owner {
 }
 
 /** Facts of a request that decide where it may go. */
-export interface Asker {
+export interface RoutingFacts {
   tenantId?: string | undefined
   /**
    * Unsigned 32-bit number of the beginning of a long prompt; equal numbers go to the same cell.
@@ -27,7 +27,7 @@ export class Router {
   readonly #nowMs: () => number
   readonly #shared = new Map<string, Pool>()
   readonly #dedicated = new Map<string, Map<string, Pool>>()
-  readonly #byCell = new Map<string, ReadonlyMap<string, Engine>>()
+  readonly #byCell = new Map<string, ReadonlyMap<string, CellEngine>>()
   #owners: ReadonlyMap<string, Owner> = new Map()
   #exclusive: ReadonlySet<string> = new Set()
 
@@ -37,7 +37,7 @@ export class Router {
   }
 
   /** Replaces what a cell serves: model id to engine. An empty map takes it out of routing. */
-  update(cellId: string, serving: ReadonlyMap<string, Engine>): void {
+  update(cellId: string, serving: ReadonlyMap<string, CellEngine>): void {
     const before = this.#byCell.get(cellId)
     if (isSame(before, serving)) return
     this.#remove(cellId, serving)
@@ -67,8 +67,8 @@ export class Router {
   pick(
     model: string,
     tried: ReadonlySet<string> = NONE,
-    { tenantId, affinity }: Asker = NOBODY,
-  ): Engine | undefined {
+    { tenantId, affinity }: RoutingFacts = NOBODY,
+  ): CellEngine | undefined {
     const dedicated = tenantId === undefined ? undefined : this.#dedicated.get(tenantId)
     const found = dedicated?.get(model)?.pick(tried, affinity)
     if (found !== undefined || this.#exclusive.has(tenantId ?? '')) return found
@@ -95,7 +95,7 @@ export class Router {
     return engines
   }
 
-  *all(): Iterable<{ pool: Pool; tenantId: string | undefined }> {
+  *listPools(): Iterable<{ pool: Pool; tenantId: string | undefined }> {
     for (const pool of this.#shared.values()) yield { pool, tenantId: undefined }
     for (const [tenantId, pools] of this.#dedicated)
       for (const pool of pools.values()) yield { pool, tenantId }
@@ -107,13 +107,13 @@ export class Router {
     return getOrMake(this.#dedicated, tenantId, () => new Map<string, Pool>())
   }
 
-  #remove(cellId: string, except: ReadonlyMap<string, Engine> = NOTHING): void {
+  #remove(cellId: string, except: ReadonlyMap<string, CellEngine> = NOTHING): void {
     const pools = this.#poolsOf(cellId)
     for (const [model, engine] of this.#byCell.get(cellId) ?? NOTHING)
       if (except.get(model) !== engine) pools.get(model)?.remove(engine)
   }
 
-  #add(cellId: string, except: ReadonlyMap<string, Engine> = NOTHING): void {
+  #add(cellId: string, except: ReadonlyMap<string, CellEngine> = NOTHING): void {
     const pools = this.#poolsOf(cellId)
     for (const [model, engine] of this.#byCell.get(cellId) ?? NOTHING)
       if (except.get(model) !== engine)
@@ -122,8 +122,8 @@ export class Router {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-const NOBODY: Asker = {}
-const NOTHING: ReadonlyMap<string, Engine> = new Map()
+const NOBODY: RoutingFacts = {}
+const NOTHING: ReadonlyMap<string, CellEngine> = new Map()
 
 const getOrMake = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
   const known = map.get(key)
@@ -138,8 +138,8 @@ const getOrMake = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
  * index then stays as it is.
  */
 const isSame = (
-  before: ReadonlyMap<string, Engine> | undefined,
-  after: ReadonlyMap<string, Engine>,
+  before: ReadonlyMap<string, CellEngine> | undefined,
+  after: ReadonlyMap<string, CellEngine>,
 ): boolean => {
   if ((before?.size ?? 0) !== after.size) return false
   for (const [model, engine] of after) if (before?.get(model) !== engine) return false

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import { bucketOf, mergeSegment, metricOf, type Segment } from './bucket.ts'
 import { CompactSegment } from './compact-segment.ts'
-import { type Metric, metricsOf } from './metrics.ts'
+import { type CellMetric, metricsOf } from './metrics.ts'
 import { PendingRows } from './pending-rows.ts'
 import type { SegmentKey, SeriesStore } from './series-store.ts'
 
@@ -83,38 +83,38 @@ export class Series {
   }
 
   /** Adds a sample that was taken just now. */
-  live(cellId: string, sample: Sample, clockAheadMs: number): void {
-    this.#add(cellId, atOf(sample, clockAheadMs), sample, false)
+  addLive(cellId: string, sample: Sample, clockAheadMs: number): void {
+    this.#add(cellId, timeOf(sample, clockAheadMs), sample, false)
   }
 
   /**
    * Adds samples from a cell's spool, oldest first; samples that were counted before are skipped.
    */
-  late(cellId: string, samples: Sample[], clockAheadMs: number): void {
+  addLate(cellId: string, samples: Sample[], clockAheadMs: number): void {
     for (const sample of samples) {
       if (sample.taken_at <= this.#countedUntil(cellId, clockAheadMs)) continue
       this.#lateUntil.set(cellId, sample.taken_at)
       this.#changedLate.set(cellId, sample.taken_at)
-      this.#add(cellId, atOf(sample, clockAheadMs), sample, true)
+      this.#add(cellId, timeOf(sample, clockAheadMs), sample, true)
     }
   }
 
   /** Points of one metric, oldest first, without empty spans, including rows not written yet. */
-  async points(cellId: string, metric: Metric, resolution: ResolutionName): Promise<Point[]> {
+  async points(cellId: string, metric: CellMetric, resolution: ResolutionName): Promise<Point[]> {
     const { seconds, keepSeconds, rowSeconds } = RESOLUTIONS[resolution]
     await this.#busy
     const from = floor(this.#now() - keepSeconds * 1000, seconds)
     const whole: Segment = new Map()
     for (const segment of await this.#store.read(cellId, seconds, floor(from, rowSeconds)))
       mergeSegment(whole, segment)
-    for (const row of this.#pending.ofCell(cellId))
+    for (const row of this.#pending.rowsOf(cellId))
       if (row.resolutionSeconds === seconds) mergeSegment(whole, row.segment)
     return pointsOf(whole, metric, from)
   }
 
   /** Writes rows that are due and prunes old ones, a bounded part each; call it each second. */
   tick(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runInTurn(async () => {
       this.#dropExcess()
       await this.#writeAll(dueRows(this.#pending.values(), this.#now()))
       this.#pruneAfter = (await this.#prune()) ?? ''
@@ -123,7 +123,7 @@ export class Series {
 
   /** Writes all pending rows. */
   flush(): Promise<void> {
-    return this.#inTurn(() => this.#writeAll([...this.#pending.values()]))
+    return this.#runInTurn(() => this.#writeAll([...this.#pending.values()]))
   }
 
   #rowFor({ cellId, resolutionSeconds, at }: SegmentKey, dueAt: number): Pending {
@@ -194,10 +194,10 @@ export class Series {
     const excess = this.#pending.size - this.#maxPending
     if (excess <= 0) return
     this.#logger.warn({ rows: excess }, 'series were dropped')
-    for (const row of longestDue([...this.#pending.values()], excess)) this.#pending.delete(row)
+    for (const row of pickLongestDue([...this.#pending.values()], excess)) this.#pending.delete(row)
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #runInTurn(work: () => Promise<void>): Promise<void> {
     this.#busy = this.#busy.then(work)
     return this.#busy
   }
@@ -216,19 +216,19 @@ export class Series {
 const floor = (at: number, seconds: number): number => at - (at % (seconds * 1000))
 
 /** Time of a sample by the coordinator's clock. */
-const atOf = ({ taken_at }: Sample, clockAheadMs: number): number =>
+const timeOf = ({ taken_at }: Sample, clockAheadMs: number): number =>
   Math.abs(clockAheadMs) > CLOCK_TOLERANCE_MS ? taken_at - clockAheadMs : taken_at
 
 const dueRows = (pending: Iterable<Pending>, now: number): Pending[] => {
   const due: Pending[] = []
   for (const row of pending) if (row.dueAt <= now) due.push(row)
-  return due.length > ROWS_PER_TICK ? longestDue(due, ROWS_PER_TICK) : due
+  return due.length > ROWS_PER_TICK ? pickLongestDue(due, ROWS_PER_TICK) : due
 }
 
-const longestDue = (rows: Pending[], count: number): Pending[] =>
+const pickLongestDue = (rows: Pending[], count: number): Pending[] =>
   rows.sort((a, b) => a.dueAt - b.dueAt).slice(0, count)
 
-const pointsOf = (segment: Segment, metric: Metric, from: number): Point[] => {
+const pointsOf = (segment: Segment, metric: CellMetric, from: number): Point[] => {
   return [...segment]
     .filter(([at]) => at >= from)
     .sort(([a], [b]) => a - b)

@@ -2,11 +2,11 @@ import { ShoalError } from '../../shared/errors.ts'
 import { type AnswerEvent, AnswerLine, EVENT_MAX_BYTES } from '../../shared/wire/answer-events.ts'
 import {
   type CellQuestion,
+  createCellUnavailableError,
+  createNoAnswerError,
   limitTime,
   linkTo,
-  noAnswer,
   requestFor,
-  unavailable,
 } from './ask-cell.ts'
 import { codeOf, messageOf } from './cell-answer.ts'
 import type { CellLink } from './cell-link.ts'
@@ -31,9 +31,9 @@ export async function* streamFromCell(
   try {
     yield* readEvents(link, question, limited)
   } catch (cause) {
-    if (cause instanceof Refusal) throw refusedBy(cellId, question, cause)
+    if (cause instanceof Refusal) throw toRefusalError(cellId, question, cause)
     if (cause instanceof ShoalError) throw cause
-    throw noAnswer(cellId, question, cause, limited)
+    throw createNoAnswerError(cellId, question, cause, limited)
   }
 }
 
@@ -86,14 +86,16 @@ const readRefusal = async (lines: LineReader, status: number): Promise<Refusal> 
   return new Refusal(codeOf(body), `${status}, ${messageOf(body).slice(0, 500)}`)
 }
 
-const refusedBy = (cellId: string, { what }: CellQuestion, refusal: Refusal): ShoalError => {
+const toRefusalError = (cellId: string, { what }: CellQuestion, refusal: Refusal): ShoalError => {
   const { code, message } = refusal
   if (code === 'invalid_request')
     return new ShoalError(
       'invalid_request',
       `cell ${cellId} refused the input of ${what}: ${message}`,
     )
-  if (code === 'not_found') return unavailable(cellId, `is too old for ${what}`, refusal)
-  if (code === 'rate_limited') return unavailable(cellId, `is too busy for ${what}`, refusal)
-  return unavailable(cellId, `failed at ${what}: ${message}`, refusal)
+  if (code === 'not_found')
+    return createCellUnavailableError(cellId, `is too old for ${what}`, refusal)
+  if (code === 'rate_limited')
+    return createCellUnavailableError(cellId, `is too busy for ${what}`, refusal)
+  return createCellUnavailableError(cellId, `failed at ${what}: ${message}`, refusal)
 }

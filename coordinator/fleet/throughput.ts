@@ -1,4 +1,4 @@
-import { count as countRows } from '../store/count.ts'
+import { countMatchingRows } from '../store/count.ts'
 import type { Records } from '../store/store.ts'
 
 /** Counts the items completed within the last hour, in steps of a minute. */
@@ -44,6 +44,6 @@ export const recallThroughput = async (
       .where('status', '=', 'ok')
       .where('at', '>', to - MINUTE_MS)
       .where('at', '<=', to)
-    throughput.count(to, await countRows(completed))
+    throughput.count(to, await countMatchingRows(completed))
   }
 }

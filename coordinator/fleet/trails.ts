@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts'
+import type { CellEngine } from './engine.ts'
 
 /*
  * Pheromone trails: an engine that answers well and fast lays one down, and it evaporates with
@@ -15,11 +15,11 @@ const MEMORY = 0.95
 const AFTER_FAILURE = 0.5
 
 /** Strength of the engine's trail now, 0 to 1; 0 without a trail. */
-export const trailOf = ({ trail }: Engine, nowMs: number): number =>
+export const trailOf = ({ trail }: CellEngine, nowMs: number): number =>
   trail === undefined ? 0 : trail.level * 2 ** ((trail.atMs - nowMs) / HALF_LIFE_MS)
 
 /** Duration of one answer and its number of tokens. */
-export interface Service {
+export interface AnswerTiming {
   /** Time since the request was sent to the cell, in milliseconds. */
   durationMs: number
   /** Number of tokens read and generated. */
@@ -32,14 +32,14 @@ export interface Service {
  */
 export interface Trails {
   /** Strengthens the engine's trail after an answer; `model` is the name that the client sent. */
-  deposit(engine: Engine, model: string, service: Service): void
-  wash(engine: Engine): void
+  deposit(engine: CellEngine, model: string, service: AnswerTiming): void
+  wash(engine: CellEngine): void
 }
 
 export const createTrails = (nowMs: () => number): Trails => {
   const usualMs = new Map<string, number>()
 
-  const set = (engine: Engine, level: number): void => {
+  const set = (engine: CellEngine, level: number): void => {
     engine.trail = { level: Math.min(1, Math.max(0, level)), atMs: nowMs() }
   }
   return {

@@ -51,7 +51,7 @@ export interface UtilizationMonitor {
   /** Returns the latest reading; `refreshedAt` is in Unix milliseconds. */
   read(): Utilization & { refreshedAt: number }
   /** Discards the latest reading; call it when a cell joins or leaves. */
-  changed(): void
+  invalidate(): void
 }
 
 export const createUtilizationMonitor = (parts: {
@@ -69,8 +69,8 @@ export const createUtilizationMonitor = (parts: {
       last = { ...utilizationOf(cells(), itemsPerHour()), refreshedAt: now() }
     return last
   }
-  const changed = (): void => {
+  const invalidate = (): void => {
     last = undefined
   }
-  return { read, changed }
+  return { read, invalidate }
 }

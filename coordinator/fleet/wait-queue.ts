@@ -1,8 +1,8 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { capacity, claim, type Engine, isFull, noteRoom } from './engine.ts'
+import { type CellEngine, capacity, claim, isFull, noteRoom } from './engine.ts'
 import { Line, type Waiter } from './line.ts'
-import { Pace, retryAfterSeconds } from './pace.ts'
-import type { Asker, Router } from './router.ts'
+import { Pace, toRetryAfterSeconds } from './pace.ts'
+import type { Router, RoutingFacts } from './router.ts'
 
 export interface WaitLimits {
   /** Requests that may wait for one model. */
@@ -12,7 +12,7 @@ export interface WaitLimits {
   restartMs: number
 }
 
-export interface WaitRequest extends Asker {
+export interface WaitRequest extends RoutingFacts {
   model: string
   keyId: string
 }
@@ -24,7 +24,7 @@ export interface Place {
    * `cell_unavailable` when the line is full or the wait took too long, and with `draining` when
    * the coordinator stops.
    */
-  turn: Promise<Engine | undefined>
+  turn: Promise<CellEngine | undefined>
   leave: () => void
 }
 
@@ -34,12 +34,12 @@ export interface WaitQueueParts {
   /** Monotonic milliseconds. */
   nowMs: () => number
   /** Runs a function later; the returned function cancels it. */
-  after?: (milliseconds: number, run: () => void) => () => void
+  callAfter?: (milliseconds: number, run: () => void) => () => void
 }
 
 interface Waiting extends Waiter, WaitRequest {
   sinceMs: number
-  settle: (engine: Engine | undefined) => void
+  settle: (engine: CellEngine | undefined) => void
   refuse: (error: ShoalError) => void
 }
 
@@ -79,13 +79,13 @@ export class WaitQueue {
   }
 
   /** Offers the place of a request that left the engine. */
-  freed(engine: Engine): void {
+  offerPlace(engine: CellEngine): void {
     noteRoom(engine)
     this.offer(engine, 1)
   }
 
   /** Offers the free places of an engine that is new or was reported with room. */
-  offer(engine: Engine, places = capacity(engine)): void {
+  offer(engine: CellEngine, places = capacity(engine)): void {
     for (let place = 0; place < places && this.#waiting > 0; place++) {
       if (isFull(engine, this.#parts.nowMs())) return
       const waiter = this.#findNextFor(engine)
@@ -117,9 +117,9 @@ export class WaitQueue {
   }
 
   #join(line: Line<Waiting>, request: WaitRequest): Place {
-    const { limits, nowMs, after = runLater } = this.#parts
+    const { limits, nowMs, callAfter = runLater } = this.#parts
     let cancelTimeout = (): void => {}
-    const { promise, resolve, reject } = Promise.withResolvers<Engine | undefined>()
+    const { promise, resolve, reject } = Promise.withResolvers<CellEngine | undefined>()
     const waiter: Waiting = {
       ...request,
       sinceMs: nowMs(),
@@ -133,13 +133,13 @@ export class WaitQueue {
       },
     }
     if (!this.#makeRoom(line, request)) {
-      waiter.refuse(this.#lineIsFull(request.model, line.size))
+      waiter.refuse(this.#createLineFullError(request.model, line.size))
       return { turn: promise, leave: () => {} }
     }
     line.join(waiter)
     this.#waiting++
-    cancelTimeout = after(limits.maxWaitMs, () => {
-      if (this.#drop(line, waiter)) waiter.refuse(this.#tookTooLong(request.model))
+    cancelTimeout = callAfter(limits.maxWaitMs, () => {
+      if (this.#drop(line, waiter)) waiter.refuse(this.#createTimeoutError(request.model))
     })
     this.#lookLater()
     return {
@@ -158,7 +158,7 @@ export class WaitQueue {
     if (line.size < this.#parts.limits.length) return true
     const greedy = line.greediest(keyId)
     if (greedy === undefined || !this.#drop(line, greedy)) return false
-    greedy.refuse(this.#lineIsFull(model, line.size))
+    greedy.refuse(this.#createLineFullError(model, line.size))
     return true
   }
 
@@ -177,7 +177,7 @@ export class WaitQueue {
   }
 
   /** Returns the request that has waited longest in any line that the engine can serve. */
-  #findNextFor(engine: Engine): Waiting | undefined {
+  #findNextFor(engine: CellEngine): Waiting | undefined {
     const { router } = this.#parts
     let first: Waiting | undefined
     for (const { model } of engine.pools ?? []) {
@@ -190,7 +190,7 @@ export class WaitQueue {
     return first
   }
 
-  #hand(engine: Engine, waiter: Waiting): void {
+  #hand(engine: CellEngine, waiter: Waiting): void {
     const line = this.#lines.get(waiter.model) as Line<Waiting>
     line.take(waiter)
     this.#noteLeft(waiter.model, line)
@@ -204,8 +204,8 @@ export class WaitQueue {
    * without a report or an end that is seen here.
    */
   #lookLater(): void {
-    const { after = runLater } = this.#parts
-    this.#stopLooking ??= after(LOOK_AGAIN_MS, () => {
+    const { callAfter = runLater } = this.#parts
+    this.#stopLooking ??= callAfter(LOOK_AGAIN_MS, () => {
       this.#stopLooking = undefined
       for (const model of [...this.#lines.keys()]) this.#serve(model)
       if (this.#waiting > 0) this.#lookLater()
@@ -215,7 +215,7 @@ export class WaitQueue {
   #serve(model: string): void {
     const { router } = this.#parts
     for (;;) {
-      let engine: Engine | undefined
+      let engine: CellEngine | undefined
       const waiter = this.#lines.get(model)?.next(next => {
         engine = router.pick(model, undefined, next)
         return engine !== undefined
@@ -231,17 +231,17 @@ export class WaitQueue {
     return known
   }
 
-  #lineIsFull(model: string, length: number): ShoalError {
+  #createLineFullError(model: string, length: number): ShoalError {
     return new ShoalError('cell_unavailable', `${length} requests wait for ${model}`, {
-      retryAfterSeconds: retryAfterSeconds(this.#paceOf(model).betweenMs * length),
+      retryAfterSeconds: toRetryAfterSeconds(this.#paceOf(model).betweenMs * length),
     })
   }
 
-  #tookTooLong(model: string): ShoalError {
+  #createTimeoutError(model: string): ShoalError {
     const { maxWaitMs } = this.#parts.limits
     const message = `no cell had room for ${model} within ${maxWaitMs / 1000} s`
     return new ShoalError('cell_unavailable', message, {
-      retryAfterSeconds: retryAfterSeconds(maxWaitMs),
+      retryAfterSeconds: toRetryAfterSeconds(maxWaitMs),
     })
   }
 }

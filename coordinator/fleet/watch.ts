@@ -5,15 +5,15 @@ import type { MassLoss } from './mass-loss.ts'
 
 export interface WatchParts {
   cells: () => Iterable<Cell>
-  massLoss: Pick<MassLoss, 'degraded' | 'missing'>
+  massLoss: Pick<MassLoss, 'isDegraded' | 'isMissing'>
   alerts: Pick<Alerts, 'look'>
   /** Ids of the cells in quarantine, which are not among `cells`. */
-  quarantined?: () => Iterable<string>
+  listQuarantined?: () => Iterable<string>
 }
 
 /** Returns a function that checks the whole fleet for alerts; call it about once a second. */
 export const createWatch = (parts: WatchParts): (() => void) => {
-  const { cells, massLoss, alerts, quarantined = () => [] } = parts
+  const { cells, massLoss, alerts, listQuarantined = () => [] } = parts
   const dropped = new WeakMap<Cell, number>()
 
   /**
@@ -27,18 +27,18 @@ export const createWatch = (parts: WatchParts): (() => void) => {
     if (before !== total) dropped.set(cell, total)
     return total - (before ?? total)
   }
-  const around = { missing: massLoss.missing, newlyDropped }
+  const surroundings = { isMissing: massLoss.isMissing, newlyDropped }
 
   const observations = function* (): Generator<Observation> {
-    if (massLoss.degraded()) yield fleetDegraded
-    for (const cellId of quarantined()) yield inQuarantine(cellId)
-    for (const cell of cells()) yield* observeCell(cell, around)
+    if (massLoss.isDegraded()) yield fleetDegraded
+    for (const cellId of listQuarantined()) yield observeQuarantine(cellId)
+    for (const cell of cells()) yield* observeCell(cell, surroundings)
   }
 
   return () => alerts.look(observations())
 }
 
-const inQuarantine = (cellId: string): Observation => ({
+const observeQuarantine = (cellId: string): Observation => ({
   rule: 'cell_quarantined',
   cellId,
   part: undefined,

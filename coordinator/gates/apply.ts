@@ -3,13 +3,13 @@ import type { Trx } from './asking.ts'
 import { auditOf } from './audit-of.ts'
 import type { GateRequest } from './request.ts'
 import { columnsOf, readRequest, voteRowOf } from './rows.ts'
-import type { Change } from './rules.ts'
+import type { RequestChange } from './rules.ts'
 
 /** Writes one change of a request with its audit row; returns the changed request. */
 export const applyChange = async (
   trx: Trx,
   request: GateRequest,
-  change: Change,
+  change: RequestChange,
   entry: Actor & { at: number },
 ): Promise<GateRequest> => {
   const { id } = request

@@ -10,7 +10,7 @@ export interface ApprovedUse {
 }
 
 /** Approval of one exact plan, valid for one call. */
-export class Approval {
+export class SingleUseApproval {
   readonly requestId: string
   readonly #gates: Pick<GateKeeper, 'consume'>
   readonly #use: ApprovedUse
@@ -41,7 +41,7 @@ export class Approval {
     let result: R | undefined
     await this.#gates.consume(requestId, caller, {
       plan,
-      within: async (trx, signed) => {
+      runInTransaction: async (trx, signed) => {
         result = await work(trx, signed)
       },
     })

@@ -1,7 +1,7 @@
 import type { Approval } from '../../shared/wire/approval.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { SealedTrx } from '../store/store.ts'
-import type { Person } from './rules.ts'
+import type { GatePerson } from './rules.ts'
 
 export type Trx = SealedTrx
 
@@ -15,14 +15,14 @@ export interface NewRequest {
   evidence?: unknown
 }
 
-export interface Decision {
+export interface DecisionOptions {
   /** Reason in the decider's words. */
   reason?: string | undefined
 }
 
 /** The authenticated requester: the person, the tenant, and the actor for the audit. */
 export interface Caller {
-  person: Person
+  person: GatePerson
   tenantId: string
   by: Actor
 }
@@ -33,5 +33,5 @@ export interface Use {
   /** Checks the assumptions of the plan again; throws when one no longer holds. */
   precondition?: () => Promise<void> | void
   /** Work that must commit together with the use of the approval. */
-  within?: (trx: Trx, approval: Approval) => Promise<void>
+  runInTransaction?: (trx: Trx, approval: Approval) => Promise<void>
 }

@@ -1,10 +1,10 @@
 import type { GateRequest } from './request.ts'
-import type { Change, Person } from './rules.ts'
+import type { GatePerson, RequestChange } from './rules.ts'
 
 /** The audit row of one change of a request. */
 export const auditOf = (
   { id, gateId, tenantId, planHash }: GateRequest,
-  { state, vote, reason }: Change,
+  { state, vote, reason }: RequestChange,
 ) => ({
   tenant: tenantId,
   action: `gate.${vote?.decision ?? state}`,
@@ -20,13 +20,13 @@ export const auditOf = (
 })
 
 /** Attempt of a person on a request: a vote or a withdrawal. */
-export type Attempt = 'approve' | 'reject' | 'withdrawn'
+export type GateAttempt = 'approve' | 'reject' | 'withdrawn'
 
 /** The audit row of a refused attempt; the request stays unchanged. */
-export const refusalOf = (
+export const refusalAuditOf = (
   { id, gateId, tenantId, planHash, state }: GateRequest,
-  attempt: Attempt,
-  { personId, keyId }: Person,
+  attempt: GateAttempt,
+  { personId, keyId }: GatePerson,
   why: string,
 ) => ({
   tenant: tenantId,

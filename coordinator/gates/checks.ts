@@ -51,7 +51,7 @@ const ANY_ADMIN = { kind: 'person', roles: ['operator_admin'] } as const
 const PROGRAM_KINDS = ['ai_agent', 'autonomous', 'ci_pipeline'] as const
 
 /** Names of the failing items, or undefined when there are none. */
-const failing = (names: readonly string[], what: string): string | undefined =>
+const describeFailing = (names: readonly string[], what: string): string | undefined =>
   names.length === 0 ? undefined : `${what}: ${names.slice(0, 10).join(', ')}`
 
 const approvals = ({ votes }: DecidedRequest) =>
@@ -70,25 +70,25 @@ const idsOf = (requests: readonly DecidedRequest[]): string[] => requests.map(({
 const FUNCTIONS: Record<string, Check> = {
   'rules-in-force': ({ gates, policyDrift }) =>
     policyDrift ??
-    failing(
+    describeFailing(
       Object.keys(shippedGates()).filter(id => gates[id] === undefined),
       'missing',
     ),
 
   'dual-approval': ({ gates }) =>
-    failing(
+    describeFailing(
       TWO_PEOPLE.filter(id => (gates[id]?.approvals.length ?? 0) < 2),
       'one person is enough for',
     ),
 
   'short-approvals': ({ gates }) =>
-    failing(
+    describeFailing(
       SHORT.filter(id => (gates[id]?.approval_minutes ?? Infinity) > SHORT_MINUTES),
       'longer',
     ),
 
   'unsafe-is-gated': ({ policy }) =>
-    failing(
+    describeFailing(
       ['unsafe', 'unknown', 'arm', 'firmware', 'raw'].filter(
         hazard => policy.decide(`device.command.${hazard}`, ANY_ADMIN).decision !== 'needs_gate',
       ),
@@ -101,7 +101,7 @@ const FUNCTIONS: Record<string, Check> = {
       : 'an action that no rule knows is not denied',
 
   'programs-never-approve': ({ policy }) =>
-    failing(
+    describeFailing(
       PROGRAM_KINDS.filter(
         kind => policy.decide('gate.approve', { ...ANY_ADMIN, kind }).decision !== 'denied',
       ),
@@ -109,7 +109,7 @@ const FUNCTIONS: Record<string, Check> = {
     ),
 
   'stop-is-free': ({ policy }) =>
-    failing(
+    describeFailing(
       ['stop', 'hold', 'land'].filter(
         verb =>
           policy.decide(`device.command.${verb}`, { kind: 'autonomous', roles: ['client'] })
@@ -119,7 +119,7 @@ const FUNCTIONS: Record<string, Check> = {
     ),
 
   'approvers-exist': ({ gates, keys, now }) =>
-    failing(
+    describeFailing(
       Object.entries(gates)
         .filter(([, { approvals: seats }]) => !canPassFor(seats, keys, now))
         .map(([id]) => id),
@@ -127,7 +127,7 @@ const FUNCTIONS: Record<string, Check> = {
     ),
 
   'requester-apart': ({ requests }) =>
-    failing(
+    describeFailing(
       idsOf(
         requests.filter(request =>
           approvals(request).some(({ personId }) => personId === request.requesterId),
@@ -137,7 +137,7 @@ const FUNCTIONS: Record<string, Check> = {
     ),
 
   'seats-filled': ({ requests, gates }) =>
-    failing(
+    describeFailing(
       idsOf(
         requests.filter(
           request =>
@@ -149,7 +149,7 @@ const FUNCTIONS: Record<string, Check> = {
     ),
 
   'used-in-time': ({ requests }) =>
-    failing(
+    describeFailing(
       idsOf(
         requests.filter(
           ({ state, consumedAt, approvalExpiresAt = 0 }) =>
@@ -161,7 +161,7 @@ const FUNCTIONS: Record<string, Check> = {
 
   'votes-by-people': ({ requests, keys }) => {
     const programs = new Set(keys.filter(({ kind }) => kind !== 'person').map(({ id }) => id))
-    return failing(
+    return describeFailing(
       idsOf(requests.filter(({ votes }) => votes.some(({ keyId }) => programs.has(keyId)))),
       'a program has voted on',
     )
@@ -184,7 +184,7 @@ const FUNCTIONS: Record<string, Check> = {
         .filter(({ outcome }) => outcome === 'done')
         .map(({ action, subject }) => `${action} ${subject}`),
     )
-    return failing(
+    return describeFailing(
       idsOf(
         requests.filter(
           request =>
@@ -200,14 +200,14 @@ const FUNCTIONS: Record<string, Check> = {
 
   'keys-have-people': ({ keys, persons }) => {
     const known = new Set(persons.map(({ id, tenantId }) => `${tenantId} ${id}`))
-    return failing(
+    return describeFailing(
       keys.filter(key => !known.has(`${key.tenantId} ${key.personId}`)).map(({ id }) => id),
       'nobody answers for',
     )
   },
 
   'program-keys-end': ({ keys, now }) =>
-    failing(
+    describeFailing(
       keys
         .filter(key => key.kind !== 'person' && isLive(key, now) && key.expiresAt === undefined)
         .map(({ id }) => id),
@@ -215,7 +215,7 @@ const FUNCTIONS: Record<string, Check> = {
     ),
 
   'no-sleeping-operators': ({ keys, now }) =>
-    failing(
+    describeFailing(
       keys
         .filter(key => isOperator(key) && isLive(key, now))
         .filter(key => now - (key.lastUsedAt ?? key.createdAt) > SLEEPING_DAYS * DAY_MS)
@@ -226,7 +226,7 @@ const FUNCTIONS: Record<string, Check> = {
   'no-demo-in-public': ({ keys, listens, now }) =>
     listens.loopbackOnly
       ? undefined
-      : failing(
+      : describeFailing(
           keys.filter(key => key.tenantId === 'demo' && isLive(key, now)).map(({ id }) => id),
           'live',
         ),
@@ -235,7 +235,7 @@ const FUNCTIONS: Record<string, Check> = {
     listens.loopbackOnly || listens.encrypted ? undefined : 'an address is served without TLS',
 
   'cells-sign': ({ cells }) =>
-    failing(
+    describeFailing(
       cells
         .filter(({ revokedAt, publicKey }) => revokedAt === undefined && publicKey === undefined)
         .map(({ id }) => id),
@@ -243,7 +243,7 @@ const FUNCTIONS: Record<string, Check> = {
     ),
 
   'quarantine-looked-at': ({ cells, now }) =>
-    failing(
+    describeFailing(
       cells
         .filter(({ revokedAt }) => revokedAt === undefined)
         .filter(({ quarantinedAt }) => quarantinedAt !== undefined && now - quarantinedAt > DAY_MS)
@@ -269,9 +269,9 @@ const canPassFor = (
   }
   const voters = [...people].map(([personId, roles]) => ({ personId, roles: [...roles] }))
   const able = voters.filter(({ roles }) => roles.some(role => seats.flat().includes(role)))
-  const without = (out: string) => able.filter(({ personId }) => personId !== out)
+  const excludePerson = (out: string) => able.filter(({ personId }) => personId !== out)
   return (
     areSeatsFilled(seats, able) &&
-    able.every(({ personId }) => areSeatsFilled(seats, without(personId)))
+    able.every(({ personId }) => areSeatsFilled(seats, excludePerson(personId)))
   )
 }

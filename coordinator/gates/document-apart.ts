@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Parsed } from './document-worker.ts'
+import type { ParseResult } from './document-worker.ts'
 
 const FILE = new URL('document-worker.ts', import.meta.url)
 /**
@@ -23,7 +23,7 @@ export const documentApart = async (text: string, mostMs: number = MOST_MS): Pro
       retryAfterSeconds: MOST_MS / 1000,
     })
   waiting++
-  const mine = last.then(() => parsedApart(text, mostMs)).finally(() => waiting--)
+  const mine = last.then(() => parseInWorker(text, mostMs)).finally(() => waiting--)
   last = mine.catch(() => {})
   const answer = await mine
   if ('document' in answer) return answer.document
@@ -34,8 +34,8 @@ export const documentApart = async (text: string, mostMs: number = MOST_MS): Pro
 let last: Promise<unknown> = Promise.resolve()
 let waiting = 0
 
-const parsedApart = async (text: string, mostMs: number): Promise<Parsed> => {
-  const { promise, resolve } = Promise.withResolvers<Parsed>()
+const parseInWorker = async (text: string, mostMs: number): Promise<ParseResult> => {
+  const { promise, resolve } = Promise.withResolvers<ParseResult>()
   const worker = new Worker(FILE, {
     workerData: text,
     resourceLimits: { maxOldGenerationSizeMb: MOST_MEMORY_MB },

@@ -1,14 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { MAX_PLAN_BYTES } from './plan-hash.ts'
-import { documentOf } from './policy-document.ts'
+import { parseYaml } from './policy-document.ts'
 
 /** Answer of the worker thread: the parsed value, or why there is none. */
-export type Parsed = { document: unknown } | { fault: string }
+export type ParseResult = { document: unknown } | { fault: string }
 
 /** A document too large for a plan could not be approved, so it is not parsed either. */
-const parsed = (text: string): Parsed => {
+const parseDocument = (text: string): ParseResult => {
   try {
-    const document = documentOf(text)
+    const document = parseYaml(text)
     const bytes = Buffer.byteLength(JSON.stringify(document) ?? '')
     if (bytes <= MAX_PLAN_BYTES) return { document }
     return { fault: `it is larger than ${MAX_PLAN_BYTES} bytes` }
@@ -19,4 +19,4 @@ const parsed = (text: string): Parsed => {
   }
 }
 
-parentPort?.postMessage(parsed(workerData))
+parentPort?.postMessage(parseDocument(workerData))

@@ -1,4 +1,4 @@
-import type { Cell } from '../enrolment/cell.ts'
+import type { EnrolledCell } from '../enrolment/cell.ts'
 import type { Key } from '../keys/key.ts'
 import type { Person } from '../people/people.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
@@ -28,7 +28,7 @@ export interface GovernanceFacts {
   /** Keys; `disabledAt` is set when their person is disabled. */
   keys: readonly Key[]
   persons: readonly Person[]
-  cells: readonly Cell[]
+  cells: readonly EnrolledCell[]
   /** Address the coordinator listens on, and whether it uses TLS. */
   listens: { loopbackOnly: boolean; encrypted: boolean }
 }

@@ -1,12 +1,12 @@
 import { appendAudit } from '../audit/audit.ts'
 import type { Ledger } from '../store/store.ts'
 import { applyChange } from './apply.ts'
-import { seenAhead, setBack } from './high-water.ts'
+import { findTimeAhead, setBack } from './high-water.ts'
 import type { GateRequest } from './request.ts'
 import { readRequest } from './rows.ts'
-import type { Change } from './rules.ts'
+import type { RequestChange } from './rules.ts'
 
-const SET_BACK: Change = { state: 'expired', reason: 'the clock was set back; ask again' }
+const SET_BACK: RequestChange = { state: 'expired', reason: 'the clock was set back; ask again' }
 
 /**
  * Accepts a clock that was set back: requests whose remaining time is unknown end. Returns these
@@ -16,7 +16,7 @@ export const followClock = async (
   ledger: Ledger,
   now: number,
 ): Promise<[GateRequest, GateRequest][]> => {
-  if ((await seenAhead(ledger.read, now)) === undefined) return []
+  if ((await findTimeAhead(ledger.read, now)) === undefined) return []
   return ledger.sealed.write(async trx => {
     const doubt = await setBack(trx, now)
     if (doubt === undefined) return []

@@ -3,20 +3,33 @@ import type { Signer } from '../../shared/signing.ts'
 import type { Approval } from '../../shared/wire/approval.ts'
 import { appendAudit } from '../audit/audit.ts'
 import type { Scope } from '../store/scope.ts'
-import type { Caller, Decision, NewRequest, Trx, Use } from './asking.ts'
+import type { Caller, DecisionOptions, NewRequest, Trx, Use } from './asking.ts'
 import { type DecidedRequest, readDecided } from './decided.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
-import { isSame, openRequests, requested, requireFewToday, requireRoom, rowOf } from './new-row.ts'
+import {
+  createRequestRow,
+  isSame,
+  openRequests,
+  requireFewToday,
+  requireRoom,
+  toRequestAudit,
+} from './new-row.ts'
 import { planHash } from './plan-hash.ts'
 import { type GateRequest, stateAt } from './request.ts'
 import { type ChangeParts, RequestChanges } from './request-changes.ts'
 import { countPending, type RequestFilter, readRequest, readRequests } from './rows.ts'
-import { approve, type Change, reject, useFault, withdraw } from './rules.ts'
+import {
+  approveRequest,
+  type RequestChange,
+  rejectRequest,
+  useFault,
+  withdrawRequest,
+} from './rules.ts'
 import { rulesFault } from './rules-fault.ts'
 import { signedApproval } from './signed-approval.ts'
-import { noteRefusal, rolesNow, useUp } from './use.ts'
+import { auditRefusal, rolesNow, useUp } from './use.ts'
 
-export interface GateParts extends ChangeParts {
+export interface GateKeeperParts extends ChangeParts {
   /** Definitions in force, read at each use because an approved policy may replace them. */
   readonly definitions: Definitions
   signer: Signer
@@ -27,10 +40,10 @@ export interface GateParts extends ChangeParts {
  * ledger, so several coordinators share it.
  */
 export class GateKeeper {
-  readonly #parts: GateParts
+  readonly #parts: GateKeeperParts
   readonly #changes: RequestChanges
 
-  constructor(parts: GateParts) {
+  constructor(parts: GateKeeperParts) {
     this.#parts = parts
     this.#changes = new RequestChanges(parts)
   }
@@ -51,7 +64,7 @@ export class GateKeeper {
   async request(wanted: NewRequest, caller: Caller): Promise<GateRequest> {
     await this.#changes.followClock()
     const { store, now } = this.#parts
-    const row = rowOf(wanted, caller, this.definition(wanted.gateId), now())
+    const row = createRequestRow(wanted, caller, this.definition(wanted.gateId), now())
     const { request, superseded } = await store.ledger.sealed.write(async trx => {
       await this.#changes.settle(trx)
       const open = await openRequests(trx, row, now())
@@ -60,7 +73,7 @@ export class GateKeeper {
       await requireRoom(trx, row, now())
       await requireFewToday(trx, row, now())
       await trx.insertInto('gate_requests').values(row).execute()
-      await appendAudit(trx, { ...caller.by, ...requested(row), at: now() })
+      await appendAudit(trx, { ...caller.by, ...toRequestAudit(row), at: now() })
       const superseded = await this.#supersede(trx, open, row.id, caller)
       return { request: await readRequest(trx, row.id, 'all'), superseded }
     })
@@ -78,12 +91,12 @@ export class GateKeeper {
   }
 
   /** The newest requests, newest first, with the facts that a review needs. */
-  newest(limit: number, scope: Scope): Promise<DecidedRequest[]> {
+  listNewest(limit: number, scope: Scope): Promise<DecidedRequest[]> {
     return readDecided(this.#parts.store.ledger.read, limit, scope)
   }
 
   /** Number of pending requests by gate. */
-  pending(scope: Scope): Promise<Map<string, number>> {
+  countPending(scope: Scope): Promise<Map<string, number>> {
     return countPending(this.#parts.store.ledger.read, scope, this.#parts.now())
   }
 
@@ -96,24 +109,24 @@ export class GateKeeper {
     return isOpen ? rulesFault(request, this.#find(request.gateId)) : undefined
   }
 
-  approve(id: string, caller: Caller, { reason = '' }: Decision = {}): Promise<GateRequest> {
+  approve(id: string, caller: Caller, { reason = '' }: DecisionOptions = {}): Promise<GateRequest> {
     return this.#changes.decide(id, 'approve', caller, found => {
       this.#requireSameRules(found)
       const rules = this.definition(found.gateId)
-      return approve(found, rules, caller.person, { now: this.#parts.now(), reason })
+      return approveRequest(found, rules, caller.person, { now: this.#parts.now(), reason })
     })
   }
 
-  reject(id: string, caller: Caller, { reason = '' }: Decision = {}): Promise<GateRequest> {
+  reject(id: string, caller: Caller, { reason = '' }: DecisionOptions = {}): Promise<GateRequest> {
     return this.#changes.decide(id, 'reject', caller, found => {
       const rules = this.#find(found.gateId)
-      return reject(found, rules, caller.person, { now: this.#parts.now(), reason })
+      return rejectRequest(found, rules, caller.person, { now: this.#parts.now(), reason })
     })
   }
 
   withdraw(id: string, caller: Caller): Promise<GateRequest> {
     return this.#changes.decide(id, 'withdrawn', caller, found =>
-      withdraw(found, caller.person, this.#parts.now()),
+      withdrawRequest(found, caller.person, this.#parts.now()),
     )
   }
 
@@ -133,7 +146,7 @@ export class GateKeeper {
       if (fault !== undefined) return { found, fault }
       const after = await useUp(trx, found, caller.by, now())
       const approval = after && signedApproval(after, signer)
-      if (approval !== undefined) await use.within?.(trx, approval)
+      if (approval !== undefined) await use.runInTransaction?.(trx, approval)
       return { found, after }
     })
     if (outcome.after !== undefined) {
@@ -141,7 +154,7 @@ export class GateKeeper {
       return outcome.after
     }
     const fault = outcome.fault ?? 'it was used before'
-    throw await noteRefusal(store.ledger, outcome.found, fault, caller.by, now())
+    throw await auditRefusal(store.ledger, outcome.found, fault, caller.by, now())
   }
 
   /** An approval that a cell can verify offline. Throws `conflict` unless approved or consumed. */
@@ -178,7 +191,7 @@ export class GateKeeper {
     by: string,
     caller: Caller,
   ): Promise<GateRequest[]> {
-    const change: Change = { state: 'superseded', reason: `superseded by ${by}` }
+    const change: RequestChange = { state: 'superseded', reason: `superseded by ${by}` }
     const superseded: GateRequest[] = []
     for (const one of open) superseded.push(await this.#changes.apply(trx, one, change, caller.by))
     return superseded

@@ -9,14 +9,14 @@ const TOLERANCE_MS = 5000
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
-const seenAt = async (db: Reader): Promise<number> => {
+const readLatestTime = async (db: Reader): Promise<number> => {
   const row = await db.selectFrom('clocks').select('at').where('name', '=', NAME).executeTakeFirst()
   return row?.at ?? 0
 }
 
 /** The latest time that a gate has seen; undefined unless the clock is behind it. */
-export const seenAhead = async (db: Reader, now: number): Promise<number | undefined> => {
-  const seen = await seenAt(db)
+export const findTimeAhead = async (db: Reader, now: number): Promise<number | undefined> => {
+  const seen = await readLatestTime(db)
   return now < seen - TOLERANCE_MS ? seen : undefined
 }
 
@@ -25,13 +25,13 @@ export const seenAhead = async (db: Reader, now: number): Promise<number | undef
  * clock that was set back would revive expired approvals.
  */
 export const passTime = async (trx: Trx, now: number): Promise<void> => {
-  const ahead = await seenAhead(trx, now)
+  const ahead = await findTimeAhead(trx, now)
   if (ahead !== undefined)
     throw new ShoalError(
       'conflict',
       `the clock stands ${Math.round((ahead - now) / 1000)} s before the last decision; try again`,
     )
-  if (now > (await seenAt(trx))) await keepTime(trx, now)
+  if (now > (await readLatestTime(trx))) await keepTime(trx, now)
 }
 
 const keepTime = async (trx: Trx, at: number): Promise<void> => {
@@ -51,7 +51,7 @@ export const setBack = async (
   trx: Trx,
   now: number,
 ): Promise<{ seen: number; ids: string[] } | undefined> => {
-  const seen = await seenAhead(trx, now)
+  const seen = await findTimeAhead(trx, now)
   if (seen === undefined) return undefined
   await keepTime(trx, now)
   const rows = await trx

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { DAY_MS } from '../../shared/time.ts'
-import { count } from '../store/count.ts'
+import { countMatchingRows } from '../store/count.ts'
 import type { Caller, NewRequest, Trx } from './asking.ts'
 import type { GateDefinition } from './definition.ts'
 import { canonical, planHash } from './plan-hash.ts'
@@ -9,7 +9,7 @@ import { type GateRequest, requestEnd, stateAt } from './request.ts'
 import { readRequests } from './rows.ts'
 import { policyHash } from './rules-fault.ts'
 
-export const rowOf = (
+export const createRequestRow = (
   { gateId, subject, summary, plan, evidence = null }: NewRequest,
   { person, tenantId }: Caller,
   rules: GateDefinition,
@@ -37,7 +37,7 @@ export const rowOf = (
     consumed_at: null,
   }
 }
-type NewRow = ReturnType<typeof rowOf>
+type NewRow = ReturnType<typeof createRequestRow>
 
 /** Pending or usable requests of the same person about the same subject. */
 export const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<GateRequest[]> => {
@@ -62,7 +62,7 @@ export const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<
 const MAX_WAITING = 100
 
 export const requireRoom = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
-  const waiting = await count(
+  const waiting = await countMatchingRows(
     trx
       .selectFrom('gate_requests')
       .where('tenant_id', '=', row.tenant_id)
@@ -85,7 +85,7 @@ const MAX_A_DAY = 1000
 
 /** Counts by id: ids begin with their time, so requests of the last day have greater ids. */
 export const requireFewToday = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
-  const made = await count(
+  const made = await countMatchingRows(
     trx
       .selectFrom('gate_requests')
       .where('tenant_id', '=', row.tenant_id)
@@ -97,7 +97,7 @@ export const requireFewToday = async (trx: Trx, row: NewRow, now: number): Promi
     throw new ShoalError('conflict', `you have asked ${made} times at ${row.gate_id} in a day`)
 }
 
-export const requested = (row: NewRow) => ({
+export const toRequestAudit = (row: NewRow) => ({
   tenant: row.tenant_id,
   action: 'gate.request',
   subject: row.id,

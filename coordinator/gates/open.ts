@@ -1,7 +1,7 @@
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
 import type { OpenLeader } from '../leader/open.ts'
-import type { Signing } from '../signing/signing.ts'
+import type { SigningKey } from '../signing/signing.ts'
 import type { PolicyRow } from '../store/gate-tables.ts'
 import type { Store } from '../store/store.ts'
 import type { Declarations } from './compliance/report.ts'
@@ -16,24 +16,24 @@ export interface GateViews {
   policies: Omit<Policies, 'close'> & {
     /** Approved policies that superseded the configured one, newest first. */
     history(page: { before?: number | undefined; limit: number }): Promise<PolicyRow[]>
-    byNumber(number: number): Promise<PolicyRow | undefined>
+    findByNumber(number: number): Promise<PolicyRow | undefined>
   }
   /** Declarations of the operator about controls that shoal cannot verify. */
   declarations: Declarations
 }
 
-export interface GateParts
+export interface GateDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: { policy_file?: string | undefined; gates: Gates; compliance: Declarations }
   store: Pick<Store, 'ledger' | 'revisions'>
-  signing: Signing
+  signing: SigningKey
   events: Pick<Events, 'publish'>
 }
 
 const SWEEP_SECONDS = 5
 
-export const openGates = async (parts: GateParts): Promise<{ views: GateViews }> => {
+export const openGates = async (parts: GateDomainParts): Promise<{ views: GateViews }> => {
   const { config, store, signing, events, stack, leaderWork, logger, now } = parts
   const { read } = store.ledger
   const { publish } = events
@@ -57,7 +57,7 @@ export const openGates = async (parts: GateParts): Promise<{ views: GateViews }>
       policies: {
         ...policies,
         history: page => readPolicies(read, page),
-        byNumber: number => policyRow(read, number),
+        findByNumber: number => policyRow(read, number),
       },
       declarations: config.compliance,
     },

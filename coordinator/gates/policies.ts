@@ -67,7 +67,7 @@ export const configuredPolicy = (file: string | undefined, gates: Gates): Config
 export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
   const { configured, logger, publish } = parts
   const { ledger, revisions } = parts.store
-  const read = async () => inForce(await newestPolicy(ledger.read), parts)
+  const read = async () => toPolicyInForce(await newestPolicy(ledger.read), parts)
   let current = await read()
   tellAtStart(current, configured, logger)
 
@@ -100,7 +100,7 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
   }
 }
 
-const inForce = (
+const toPolicyInForce = (
   row: PolicyRow | undefined,
   { configured, gates }: Pick<PoliciesParts, 'configured' | 'gates'>,
 ): PolicyInForce => {

@@ -58,20 +58,20 @@ const changes = (
   after: ReadonlyMap<string, unknown>,
 ): PolicyChange[] =>
   [...new Set([...before.keys(), ...after.keys()])].flatMap(key => {
-    const [old, wanted] = [shown(before, key), shown(after, key)]
+    const [old, wanted] = [formatEntry(before, key), formatEntry(after, key)]
     if (old === wanted) return []
     const change = old === null ? 'added' : wanted === null ? 'removed' : 'changed'
     const id = what === 'test' ? nameOf(before.get(key) ?? after.get(key)) : key
     return [{ what, id, change, before: old, after: wanted }]
   })
 
-const shown = (all: ReadonlyMap<string, unknown>, key: string): string | null =>
+const formatEntry = (all: ReadonlyMap<string, unknown>, key: string): string | null =>
   all.has(key) ? canonicalJson(all.get(key)) : null
 
 const nameOf = (test: unknown): string => (test as { action_type: string }).action_type
 
 /** Summary such as `1 rule added, rule other-rule moved from place 2 to 1, 2 tests removed`. */
-export const summaryOf = (difference: readonly PolicyChange[]): string => {
+export const summarizeChanges = (difference: readonly PolicyChange[]): string => {
   if (difference.length === 0) return 'nothing changes'
   const isMove = ({ what, change }: PolicyChange) => what === 'order' && change === 'changed'
   const counts = new Map<string, number>()
@@ -79,7 +79,7 @@ export const summaryOf = (difference: readonly PolicyChange[]): string => {
     if (what !== 'version' && what !== 'order')
       counts.set(`${what} ${change}`, (counts.get(`${what} ${change}`) ?? 0) + 1)
   const parts = [
-    ...[...counts].map(([name, count]) => counted(name, count)),
+    ...[...counts].map(([name, count]) => formatCount(name, count)),
     ...movesOf(difference.filter(isMove)),
   ]
   return parts.length === 0 ? 'only the version differs' : parts.join(', ')
@@ -89,7 +89,7 @@ export const summaryOf = (difference: readonly PolicyChange[]): string => {
 const NAMED_MOVES = 3
 
 const movesOf = (moves: readonly PolicyChange[]): string[] => {
-  if (moves.length > NAMED_MOVES) return [counted('rule moved', moves.length)]
+  if (moves.length > NAMED_MOVES) return [formatCount('rule moved', moves.length)]
   return moves.map(
     ({ id, before, after }) =>
       `rule ${id} moved from place ${placeIn(before)} to ${placeIn(after)}`,
@@ -98,7 +98,7 @@ const movesOf = (moves: readonly PolicyChange[]): string[] => {
 
 const placeIn = (json: string | null): number => (JSON.parse(json ?? '{}') as Place).place
 
-const counted = (name: string, count: number): string => {
+const formatCount = (name: string, count: number): string => {
   const [noun = '', ...rest] = name.split(' ')
   return [count, count === 1 ? noun : `${noun}s`, ...rest].join(' ')
 }

@@ -54,12 +54,12 @@ export type PolicyDocument = z.output<typeof PolicyDocument>
  * Parses YAML, of which JSON is a subset. Throws the parser's errors; its warnings are silenced,
  * since they would write parts of the text to the log.
  */
-export const documentOf = (text: string): unknown => parse(text, { logLevel: 'error' })
+export const parseYaml = (text: string): unknown => parse(text, { logLevel: 'error' })
 
 /** Throws `config_invalid` for a file that cannot be read. */
-export const documentOfFile = (file: string | URL): unknown => {
+export const readPolicyFile = (file: string | URL): unknown => {
   try {
-    return documentOf(readFileSync(file, 'utf8'))
+    return parseYaml(readFileSync(file, 'utf8'))
   } catch (cause) {
     throw new ShoalError('config_invalid', `policy ${file} cannot be read`, { cause })
   }

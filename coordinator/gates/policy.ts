@@ -6,9 +6,9 @@ import type { Decide, DecideBy, PolicyAsker } from './decide.ts'
 import type { Gates } from './definition.ts'
 import {
   type PolicyDocument as Document,
-  documentOfFile,
   PolicyDocument,
   type Rule,
+  readPolicyFile,
 } from './policy-document.ts'
 import { floorFaults } from './policy-floor.ts'
 
@@ -29,7 +29,7 @@ export const SHIPPED_POLICY_FILE = new URL('policy.yaml', import.meta.url)
 
 /** Throws `config_invalid` for a file that cannot be read, and when one of its tests fails. */
 export const loadPolicy = (file: string | URL, configured: Gates): Policy =>
-  policyOf(documentOfFile(file), configured, String(file))
+  policyOf(readPolicyFile(file), configured, String(file))
 
 /** Throws `config_invalid` with the faults of a document. */
 export const policyOf = (document: unknown, configured: Gates, name = 'policy'): Policy => {
@@ -89,7 +89,7 @@ const testFaults = ({ tests }: Document, decide: Decide): string[] =>
   })
 
 const decideBy: DecideBy = (rules, actionType, asker, context = {}) => {
-  const rule = rules.find(each => fits(each, actionType, asker, context))
+  const rule = rules.find(each => matchesRule(each, actionType, asker, context))
   if (rule === undefined)
     return {
       decision: 'denied',
@@ -100,18 +100,18 @@ const decideBy: DecideBy = (rules, actionType, asker, context = {}) => {
   return { decision: rule.decision, gateId: rule.gate, ruleId: rule.id, reason: rule.reason }
 }
 
-const fits = (
+const matchesRule = (
   { actions, kinds, roles, when }: Rule,
   actionType: string,
   asker: PolicyAsker,
   context: Record<string, unknown>,
 ): boolean =>
-  actions.some(pattern => matches(pattern, actionType)) &&
+  actions.some(pattern => matchesPattern(pattern, actionType)) &&
   (kinds === undefined || kinds.includes(asker.kind)) &&
   (roles === undefined || roles.some(role => asker.roles.includes(role))) &&
   Object.entries(when ?? {}).every(([name, value]) => isEqual(ownMember(context, name), value))
 
-const matches = (pattern: string, actionType: string): boolean => {
+const matchesPattern = (pattern: string, actionType: string): boolean => {
   if (pattern === '*') return true
   return pattern.endsWith('.*')
     ? actionType.startsWith(pattern.slice(0, -1))

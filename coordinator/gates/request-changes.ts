@@ -4,12 +4,12 @@ import type { Events } from '../events/bus.ts'
 import type { Store } from '../store/store.ts'
 import { applyChange } from './apply.ts'
 import type { Caller, Trx } from './asking.ts'
-import { type Attempt, refusalOf } from './audit-of.ts'
+import { type GateAttempt, refusalAuditOf } from './audit-of.ts'
 import { followClock } from './follow-clock.ts'
 import { passTime } from './high-water.ts'
 import { type GateRequest, stateAt } from './request.ts'
 import { readRequest } from './rows.ts'
-import type { Change } from './rules.ts'
+import type { RequestChange } from './rules.ts'
 
 export interface ChangeParts {
   store: Pick<Store, 'ledger'>
@@ -20,7 +20,7 @@ export interface ChangeParts {
   now: () => number
 }
 
-const EXPIRED: Change = { state: 'expired', reason: 'nobody decided or used it in time' }
+const EXPIRED: RequestChange = { state: 'expired', reason: 'nobody decided or used it in time' }
 
 /** Writes the changes of requests, each with its audit row and its event. */
 export class RequestChanges {
@@ -42,7 +42,7 @@ export class RequestChanges {
       this.publish(before, after)
   }
 
-  apply(trx: Trx, request: GateRequest, change: Change, by: Actor): Promise<GateRequest> {
+  apply(trx: Trx, request: GateRequest, change: RequestChange, by: Actor): Promise<GateRequest> {
     return applyChange(trx, request, change, { ...by, at: this.#parts.now() })
   }
 
@@ -59,9 +59,9 @@ export class RequestChanges {
   /** Applies what `decide` returns. A refusal that it throws is audited before it is thrown. */
   async decide(
     id: string,
-    attempt: Attempt,
+    attempt: GateAttempt,
     { tenantId, by, person }: Caller,
-    decide: (request: GateRequest) => Change | undefined,
+    decide: (request: GateRequest) => RequestChange | undefined,
   ): Promise<GateRequest> {
     await this.followClock()
     const { store, now } = this.#parts
@@ -71,7 +71,7 @@ export class RequestChanges {
       const decided = changeOrRefusal(() => decide(before))
       if (!(decided instanceof ShoalError))
         return { before, after: decided ? await this.apply(trx, before, decided, by) : before }
-      const entry = refusalOf(before, attempt, person, decided.message)
+      const entry = refusalAuditOf(before, attempt, person, decided.message)
       await appendAudit(trx, { ...by, ...entry, at: now() })
       return { before, after: before, refusal: decided }
     })
@@ -112,7 +112,9 @@ export class RequestChanges {
   }
 }
 
-const changeOrRefusal = (decide: () => Change | undefined): Change | ShoalError | undefined => {
+const changeOrRefusal = (
+  decide: () => RequestChange | undefined,
+): RequestChange | ShoalError | undefined => {
   try {
     return decide()
   } catch (error) {

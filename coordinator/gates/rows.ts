@@ -2,10 +2,10 @@ import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { countAll } from '../store/count.ts'
 import type { GateRequestRow, GateVoteRow } from '../store/gate-tables.ts'
-import { inScope, type Scope } from '../store/scope.ts'
+import { isInScope, type Scope } from '../store/scope.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { GateRequest, RequestState, Vote } from './request.ts'
-import type { Change } from './rules.ts'
+import type { RequestChange } from './rules.ts'
 
 /** A transaction or the reading connection. */
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
@@ -17,7 +17,7 @@ export const readRequest = async (db: Reader, id: string, scope: Scope): Promise
     .selectAll()
     .where('id', '=', id)
     .executeTakeFirst()
-  if (row === undefined || !inScope(scope, row.tenant_id))
+  if (row === undefined || !isInScope(scope, row.tenant_id))
     throw new ShoalError('not_found', `no request ${id}`)
   const [request] = await withVotes(db, [row])
   return request as GateRequest
@@ -120,7 +120,7 @@ export const columnsOf = ({
   approvedAt,
   approvalExpiresAt,
   consumedAt,
-}: Change): Partial<GateRequestRow> => ({
+}: RequestChange): Partial<GateRequestRow> => ({
   state,
   ...(reason === undefined ? {} : { reason }),
   ...(approvedAt === undefined ? {} : { approved_at: approvedAt }),

@@ -3,19 +3,19 @@
  */
 export const movedRules = (before: readonly string[], after: readonly string[]): string[] => {
   const kept = before.filter(id => after.includes(id))
-  const staying = longestRising(kept.map(id => after.indexOf(id)))
+  const staying = findLongestIncreasing(kept.map(id => after.indexOf(id)))
   return kept.filter((_, at) => !staying.has(at))
 }
 
 /** Indexes of a longest increasing subsequence of distinct numbers. */
-const longestRising = (numbers: readonly number[]): Set<number> => {
+const findLongestIncreasing = (numbers: readonly number[]): Set<number> => {
   const rows: Row[] = []
   for (const [at, number] of numbers.entries()) {
-    const before = longest(rows.filter(row => (numbers[row.at] ?? 0) < number))
+    const before = findLongest(rows.filter(row => (numbers[row.at] ?? 0) < number))
     rows.push({ at, before, length: 1 + (before?.length ?? 0) })
   }
   const found = new Set<number>()
-  for (let row = longest(rows); row !== undefined; row = row.before) found.add(row.at)
+  for (let row = findLongest(rows); row !== undefined; row = row.before) found.add(row.at)
   return found
 }
 
@@ -26,7 +26,7 @@ interface Row {
   length: number
 }
 
-const longest = (rows: readonly Row[]): Row | undefined =>
+const findLongest = (rows: readonly Row[]): Row | undefined =>
   rows.reduce<Row | undefined>(
     (best, row) => (row.length > (best?.length ?? 0) ? row : best),
     undefined,

@@ -9,14 +9,14 @@ import { areSeatsFilled, openSeats } from './seats.ts'
 type Seats = GateDefinition['approvals']
 
 /** The authenticated person at a gate, as the key identifies them. */
-export interface Person {
+export interface GatePerson {
   personId: string
   keyId: string
   kind: KeyKind
   roles: readonly string[]
 }
 
-export type Change = Pick<GateRequest, 'state'> &
+export type RequestChange = Pick<GateRequest, 'state'> &
   Partial<Pick<GateRequest, 'reason' | 'approvedAt' | 'approvalExpiresAt' | 'consumedAt'>> & {
     vote?: Vote
   }
@@ -32,7 +32,7 @@ const requireState = (request: GateRequest, wanted: string, now: number): void =
 }
 
 /** Throws unless the judge may decide: a person, not a program, and not the requester. */
-const requireJudge = (request: GateRequest, wanted: readonly string[], judge: Person): void => {
+const requireJudge = (request: GateRequest, wanted: readonly string[], judge: GatePerson): void => {
   if (judge.kind !== 'person') refuse(`a key of kind ${judge.kind} cannot decide at a gate`)
   if (judge.personId === request.requesterId)
     refuse('you cannot decide on your own request; ask another approver')
@@ -46,12 +46,12 @@ const requireJudge = (request: GateRequest, wanted: readonly string[], judge: Pe
  * right, and `conflict` when the request is no longer pending, or when other roles are needed and
  * too many have approved.
  */
-export const approve = (
+export const approveRequest = (
   request: GateRequest,
   definition: GateDefinition,
-  judge: Person,
+  judge: GatePerson,
   { now, reason }: { now: number; reason: string },
-): Change | undefined => {
+): RequestChange | undefined => {
   requireJudge(request, definition.approvals.flat(), judge)
   if (hasApproved(request, judge) && stateAt(request, now) !== 'expired') return undefined
   requireState(request, 'pending', now)
@@ -76,7 +76,7 @@ const requirePlace = ({ id, votes }: GateRequest, seats: Seats, vote: Vote): voi
   )
 }
 
-const hasApproved = ({ votes }: GateRequest, { personId }: Person): boolean =>
+const hasApproved = ({ votes }: GateRequest, { personId }: GatePerson): boolean =>
   votes.some(vote => vote.personId === personId && vote.decision === 'approve')
 
 /**
@@ -84,12 +84,12 @@ const hasApproved = ({ votes }: GateRequest, { personId }: Person): boolean =>
  * rejection grants nothing, so requests under superseded rules can be rejected too, and by every
  * operator when the gate is gone.
  */
-export const reject = (
+export const rejectRequest = (
   request: GateRequest,
   definition: GateDefinition | undefined,
-  judge: Person,
+  judge: GatePerson,
   { now, reason }: { now: number; reason: string },
-): Change => {
+): RequestChange => {
   requireJudge(request, definition?.approvals.flat() ?? OPERATOR_ROLES, judge)
   if (stateAt(request, now) !== 'approved') requireState(request, 'pending', now)
   const vote = voteOf(judge, 'reject', now, reason)
@@ -98,7 +98,11 @@ export const reject = (
 }
 
 /** The requester may withdraw a request until it is used. */
-export const withdraw = (request: GateRequest, person: Person, now: number): Change => {
+export const withdrawRequest = (
+  request: GateRequest,
+  person: GatePerson,
+  now: number,
+): RequestChange => {
   if (person.personId !== request.requesterId) refuse('only the requester can withdraw it')
   if (stateAt(request, now) !== 'approved') requireState(request, 'pending', now)
   return { state: 'withdrawn', reason: 'withdrawn by the requester' }
@@ -138,7 +142,7 @@ export const useFault = (
 }
 
 const voteOf = (
-  { personId, keyId, roles }: Person,
+  { personId, keyId, roles }: GatePerson,
   decision: Vote['decision'],
   at: number,
   reason: string,

@@ -41,7 +41,7 @@ export const useUp = async (
 }
 
 /** Audits a refused use and returns its error. */
-export const noteRefusal = async (
+export const auditRefusal = async (
   ledger: Ledger,
   found: GateRequest,
   fault: string,

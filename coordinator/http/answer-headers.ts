@@ -6,12 +6,12 @@ import { VERSION } from '../../shared/version.ts'
 import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import type { Key } from '../keys/key.ts'
 import type { TaskCaller } from '../operations/context.ts'
-import type { Quota, Standing, Subject } from '../quota/quota.ts'
+import type { Quota, QuotaStatus, QuotaSubject } from '../quota/quota.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Headers of every answer at this moment; for answers that bypass the hooks. */
-    answerHeaders(asker: Asker): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders>
+    answerHeaders(asker: RequestOrigin): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders>
   }
 }
 
@@ -34,13 +34,13 @@ export const networkOf = (address: string): string => {
 }
 
 /** Subject whose allowance a request uses: its key, or its address without a valid key. */
-export const subjectOf = (asker: Pick<Asker, 'ip' | 'key'>): Subject =>
+export const subjectOf = (asker: Pick<RequestOrigin, 'ip' | 'key'>): QuotaSubject =>
   asker.key === undefined
     ? { id: `address:${networkOf(asker.ip)}`, tier: 'anonymous' }
     : { id: asker.key.id, tier: asker.key.tier }
 
 /** The caller of a request, as operations know it. */
-export const callerOf = ({ key, tenantId, id, ip }: FastifyRequest): TaskCaller => ({
+export const taskCallerOf = ({ key, tenantId, id, ip }: FastifyRequest): TaskCaller => ({
   key,
   tenantId,
   requestId: id,
@@ -51,7 +51,7 @@ export const callerOf = ({ key, tenantId, id, ip }: FastifyRequest): TaskCaller 
  * The four headers of the interface specification (section 8) and the fields of
  * draft-ietf-httpapi-ratelimit-headers-10. Unlimited is the word `unlimited`.
  */
-export const limitHeaders = (standing: Standing, nowMs: number): OutgoingHttpHeaders => {
+export const limitHeaders = (standing: QuotaStatus, nowMs: number): OutgoingHttpHeaders => {
   const { limit, remaining, resetSeconds, burst, minuteLimit } = standing
   const untilReset = Math.max(0, resetSeconds - Math.floor(nowMs / 1000))
   const month =
@@ -72,7 +72,7 @@ export const limitHeaders = (standing: Standing, nowMs: number): OutgoingHttpHea
 }
 
 /** Source of the headers: a request, or a socket that sent no complete one. */
-export interface Asker {
+export interface RequestOrigin {
   id: string
   ip: string
   key: Key | undefined
@@ -82,32 +82,35 @@ export interface Asker {
 export const answerHeaders = fp(
   async (app: FastifyInstance, { quota, now, logger }: AnswerHeaderParts) => {
     /** Nothing when the store cannot tell: an answer without figures is better than none. */
-    const unknown = (error: unknown): OutgoingHttpHeaders => {
+    const omitLimits = (error: unknown): OutgoingHttpHeaders => {
       logger.warn({ err: error }, 'the limits of the caller are unknown')
       return {}
     }
-    const limits = (asker: Asker): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders> => {
+    const limits = (asker: RequestOrigin): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders> => {
       try {
         const nowMs = now()
         const standing = quota.standing(subjectOf(asker), nowMs)
         if (!(standing instanceof Promise)) return limitHeaders(standing, nowMs)
-        return standing.then(found => limitHeaders(found, nowMs)).catch(unknown)
+        return standing.then(found => limitHeaders(found, nowMs)).catch(omitLimits)
       } catch (error) {
-        return unknown(error)
+        return omitLimits(error)
       }
     }
-    const whole = (asker: Asker, headers: OutgoingHttpHeaders): OutgoingHttpHeaders => {
+    const completeHeaders = (
+      asker: RequestOrigin,
+      headers: OutgoingHttpHeaders,
+    ): OutgoingHttpHeaders => {
       headers[HEADER_REQUEST_ID] = asker.id
       headers['x-shoal-version'] = VERSION
       headers['x-content-type-options'] = 'nosniff'
       return headers
     }
     /** Synchronous once the caller was seen: this is on every request's path. */
-    const current = (asker: Asker): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders> => {
+    const current = (asker: RequestOrigin): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders> => {
       const found = limits(asker)
       return found instanceof Promise
-        ? found.then(headers => whole(asker, headers))
-        : whole(asker, found)
+        ? found.then(headers => completeHeaders(asker, headers))
+        : completeHeaders(asker, found)
     }
     app.decorate('answerHeaders', current)
     app.addHook('onSend', (request, reply, _payload, done) => {

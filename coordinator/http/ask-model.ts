@@ -17,14 +17,14 @@ export interface ModelQuestion {
   delta: (text: string) => void
 }
 
-export interface ModelAnswer {
+export interface ModelReply {
   text: string
   /** Undefined when the cell could not tell. */
   usage: Usage | undefined
 }
 
 /** Asks a model; throws the errors that a client would receive. */
-export type AskModel = (question: ModelQuestion) => Promise<ModelAnswer>
+export type AskModel = (question: ModelQuestion) => Promise<ModelReply>
 
 const CHAT = '/v1/chat/completions'
 
@@ -103,6 +103,6 @@ const eventReader = (delta: (text: string) => void) => {
     },
     error: (): ShoalError | undefined =>
       failed ?? (done ? undefined : new ShoalError('cell_unavailable', 'the answer was cut off')),
-    answer: (): ModelAnswer => ({ text, usage }),
+    answer: (): ModelReply => ({ text, usage }),
   }
 }

@@ -6,12 +6,12 @@ import { actsFor, type Key } from '../keys/key.ts'
 import { outcome } from './outcome.ts'
 
 /** Access rule of a route: `none` admits every client, `key` any valid key. */
-export type Access = 'none' | 'key'
+export type RouteAccess = 'none' | 'key'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** `key` when a route does not say. */
-    access?: Access
+    access?: RouteAccess
   }
   interface FastifyRequest {
     /** The key that was shown, if it is valid. */
@@ -41,7 +41,7 @@ export const auth = fp(async (app: FastifyInstance, { keys }: AuthParts) => {
     const access = request.routeOptions.config.access ?? (request.is404 ? 'none' : 'key')
     if (key === undefined && access === 'key')
       throw keyRefusal(request.headers.authorization, presented)
-    if (key !== undefined) request.tenantId = tenantOf(request.headers, key)
+    if (key !== undefined) request.tenantId = resolveTenant(request.headers, key)
   }
 
   // a hook that is no promise, for the key that is in memory: this is on every request's path
@@ -65,7 +65,7 @@ const refusal = (header: string | undefined, presented: string | undefined): str
 }
 
 /** Throws `tenant_forbidden`. */
-export const tenantOf = (headers: IncomingHttpHeaders, key: Key): string => {
+export const resolveTenant = (headers: IncomingHttpHeaders, key: Key): string => {
   const asked = headers['x-svc-tenant']
   if (asked === undefined || asked === key.tenantId) return key.tenantId
   if (typeof asked === 'string' && actsFor(key, asked)) return asked
@@ -75,7 +75,7 @@ export const tenantOf = (headers: IncomingHttpHeaders, key: Key): string => {
 }
 
 /** The key of a request on a route with access `key`. */
-export const keyOf = (request: FastifyRequest): Key => {
+export const requireKey = (request: FastifyRequest): Key => {
   if (request.key === undefined) throw new ShoalError('auth_required', 'this call needs a key')
   return request.key
 }

@@ -11,5 +11,5 @@ export const basicAuth = (header: string | undefined): { cellId: string; credent
 }
 
 /** One answer for a cell that does not exist, one that was revoked and a wrong credential. */
-export const notThisCell = (): ShoalError =>
+export const createCredentialError = (): ShoalError =>
   new ShoalError('auth_required', 'the credential of the cell is not valid')

@@ -4,9 +4,9 @@ import { CredentialAnswer, LeaveAnswer, SelfAnswer } from '../../shared/wire/cel
 import { CREDENTIAL_PATH, HEADER_BOOT_ID, LEAVE_PATH, SELF_PATH } from '../../shared/wire/link.ts'
 import type { TrustBody } from '../../shared/wire/trust.ts'
 import type { CellCaller } from '../enrolment/admission.ts'
-import type { Cell } from '../enrolment/cell.ts'
-import { basicAuth, notThisCell } from './basic-auth.ts'
-import { callerOf, isProbe, NO_BOOT_ID } from './cell-caller.ts'
+import type { EnrolledCell } from '../enrolment/cell.ts'
+import { basicAuth, createCredentialError } from './basic-auth.ts'
+import { cellCallerOf, isProbe, NO_BOOT_ID } from './cell-caller.ts'
 import type { RouteDocs } from './route-docs.ts'
 
 export interface CellSelfParts {
@@ -14,12 +14,12 @@ export interface CellSelfParts {
     cellId: string,
     credential: string,
     caller?: CellCaller,
-  ) => Promise<Cell | undefined>
+  ) => Promise<EnrolledCell | undefined>
   /**
    * Reports the start of the daemon that makes the request. Throws `forbidden` when another start
    * has its identity.
    */
-  arrived: (cellId: string, bootId: string) => void
+  noteArrival: (cellId: string, bootId: string) => void
   renew: (cellId: string) => Promise<string>
   leave: (cellId: string) => Promise<unknown>
   trust: () => TrustBody
@@ -48,50 +48,57 @@ const LEAVE: RouteDocs = {
   summary: 'Remove the calling cell from the fleet permanently.',
   answer: LeaveAnswer,
 }
-const own = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
+const toRouteOptions = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
 
 /**
  * Routes that a cell calls with its own credential. As with upgrades, each request belongs to one
  * start of the daemon; a request without a boot id, or a probe, belongs to none.
  */
 export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, parts) => {
-  const { arrived, renew, leave, trust, now } = parts
-  const known = async (request: FastifyRequest, caller?: CellCaller): Promise<Cell> => {
+  const { noteArrival, renew, leave, trust, now } = parts
+  const requireCell = async (
+    request: FastifyRequest,
+    caller?: CellCaller,
+  ): Promise<EnrolledCell> => {
     const { cellId, credential } = basicAuth(request.headers.authorization)
     const { cell_id } = request.params as { cell_id: string }
     const cell = await parts.authenticate(cellId, credential, caller)
-    if (cell === undefined) throw notThisCell()
+    if (cell === undefined) throw createCredentialError()
     if (cell.id !== cell_id)
       throw new ShoalError('forbidden', `the credential does not belong to ${cell_id}`)
     return cell
   }
 
-  const acting = async (request: FastifyRequest): Promise<CellCaller & { id: string }> => {
-    const caller = callerOf(request.raw)
-    const { id } = await known(request, caller)
+  const requireCaller = async (request: FastifyRequest): Promise<CellCaller & { id: string }> => {
+    const caller = cellCallerOf(request.raw)
+    const { id } = await requireCell(request, caller)
     return { id, ...caller }
   }
 
-  app.get(SELF_PATH, own(SELF), async (request): Promise<SelfAnswer> => {
-    const caller = isProbe(request.raw) ? undefined : callerOf(request.raw)
-    const { id, name, tags, renewedAt } = await known(request, caller)
-    if (caller !== undefined && caller.bootId !== NO_BOOT_ID) arrived(id, caller.bootId)
+  app.get(SELF_PATH, toRouteOptions(SELF), async (request): Promise<SelfAnswer> => {
+    const caller = isProbe(request.raw) ? undefined : cellCallerOf(request.raw)
+    const { id, name, tags, renewedAt } = await requireCell(request, caller)
+    if (caller !== undefined && caller.bootId !== NO_BOOT_ID) noteArrival(id, caller.bootId)
     return { cell_id: id, name, tags, credential_at: renewedAt, now: now(), ...trust() }
   })
 
-  app.post(CREDENTIAL_PATH, own(RENEW), async (request, reply): Promise<CredentialAnswer> => {
-    const { id, bootId } = await acting(request)
-    if (bootId === NO_BOOT_ID)
-      throw new ShoalError('invalid_request', `send ${HEADER_BOOT_ID}`, { param: HEADER_BOOT_ID })
-    arrived(id, bootId)
-    const credential = await renew(id)
-    reply.code(201)
-    return { credential }
-  })
+  app.post(
+    CREDENTIAL_PATH,
+    toRouteOptions(RENEW),
+    async (request, reply): Promise<CredentialAnswer> => {
+      const { id, bootId } = await requireCaller(request)
+      if (bootId === NO_BOOT_ID)
+        throw new ShoalError('invalid_request', `send ${HEADER_BOOT_ID}`, { param: HEADER_BOOT_ID })
+      noteArrival(id, bootId)
+      const credential = await renew(id)
+      reply.code(201)
+      return { credential }
+    },
+  )
 
-  app.post(LEAVE_PATH, own(LEAVE), async (request): Promise<LeaveAnswer> => {
-    const { id, bootId } = await acting(request)
-    arrived(id, bootId)
+  app.post(LEAVE_PATH, toRouteOptions(LEAVE), async (request): Promise<LeaveAnswer> => {
+    const { id, bootId } = await requireCaller(request)
+    noteArrival(id, bootId)
     await leave(id)
     return { id }
   })

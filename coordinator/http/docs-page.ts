@@ -43,7 +43,7 @@ export const docsPage = ({ info, tags, paths, servers }: OpenApiDocument): strin
 ${groups.map(navigation).join('\n')}</nav>
 <header id="start"><h1>${html(info.title)} ${html(info.version)}</h1>
 <p>${html(info.summary)}.</p>
-${howToAsk(baseUrl)}
+${describeUsage(baseUrl)}
 ${errorTable()}</header>
 <main>
 ${sections.join('\n')}
@@ -65,7 +65,9 @@ const navigation = ({ name, own }: { name: string; own: Route[] }): string => {
 /** Allows a path that is too long for its line to wrap after a slash. */
 const breakable = (words: string): string => html(words).replaceAll('/', '/<wbr>')
 
-const howToAsk = (baseUrl: string): string => `<p>The address is ${code(baseUrl)}. Send your key as
+const describeUsage = (
+  baseUrl: string,
+): string => `<p>The address is ${code(baseUrl)}. Send your key as
 ${code('Authorization: Bearer <key>')}, and a body as JSON with
 ${code('Content-Type: application/json')}. In the examples the key is in ${code('SHOAL_KEY')}, and
 words in capitals are yours to fill in. Any OpenAI client works with ${code(`${baseUrl}/v1`)}.</p>

@@ -6,7 +6,7 @@ import {
   type ErrorCode,
   errorBody,
   httpStatus,
-  retryAfterSeconds,
+  retryAfterOf,
   ShoalError,
 } from '../../shared/errors.ts'
 
@@ -54,7 +54,7 @@ const validationError = (issue: { instancePath: string; message?: string }): Sho
 
 /** Headers that only error answers have. */
 const errorHeaders = (error: ShoalError): OutgoingHttpHeaders => {
-  const retryAfter = retryAfterSeconds(error)
+  const retryAfter = retryAfterOf(error)
   return {
     ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
     ...(error.code === 'auth_required' && { 'www-authenticate': 'Bearer realm="shoal"' }),
@@ -83,23 +83,23 @@ export const writeError = (
 
 export interface ErrorParts {
   /** Receives the code of every error that is answered. */
-  failed?: (code: ErrorCode) => void
+  onError?: (code: ErrorCode) => void
 }
 
 /** Every error of every route has OpenAI's body, also those that never reach a route. */
-export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) => {
+export const errors = fp(async (app: FastifyInstance, { onError }: ErrorParts) => {
   app.setErrorHandler<FastifyError | ShoalError>((thrown, request, reply) => {
     const error = toShoalError(thrown)
-    failed?.(error.code)
+    onError?.(error.code)
     if (error.code === 'internal')
       request.log.error({ err: thrown, request: request.id }, 'request failed')
     return sendError(reply, error)
   })
 
-  const notFound = (request: FastifyRequest, reply: FastifyReply): ShoalError => {
+  const createNotFoundError = (request: FastifyRequest, reply: FastifyReply): ShoalError => {
     const path = request.url.split('?')[0] ?? ''
     const allowed = METHODS.filter(method => app.findRoute({ method, url: path }) !== null)
-    if (allowed.length === 0) return new ShoalError('not_found', nothingAt(path))
+    if (allowed.length === 0) return new ShoalError('not_found', describeMissingRoute(path))
     reply.header('allow', allowed.join(', '))
     const more = path === '/' ? `; ${ROUTES}` : ''
     return new ShoalError('method_not_allowed', `${path} takes ${allowed.join(', ')}${more}`)
@@ -107,15 +107,15 @@ export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) =>
 
   // before its body is read: nobody needs it
   app.addHook('onRequest', async (request, reply) => {
-    if (request.is404) throw notFound(request, reply)
+    if (request.is404) throw createNotFoundError(request, reply)
   })
-  app.setNotFoundHandler((request, reply) => sendError(reply, notFound(request, reply)))
+  app.setNotFoundHandler((request, reply) => sendError(reply, createNotFoundError(request, reply)))
 })
 
 const ROUTES = 'the API is under /v1, and /docs lists every route'
 
 /** Hint for the bare address of the service, or one without `/v1`, which people try first. */
-const nothingAt = (path: string): string =>
+const describeMissingRoute = (path: string): string =>
   path === '/v1' || path.startsWith('/v1/')
     ? `no route at ${path}; /docs lists every route`
     : `no route at ${path}; ${ROUTES}`
@@ -146,7 +146,7 @@ export const endWithError = (
   status: number = httpStatus(error.code),
 ): void => {
   const body = JSON.stringify(errorBody(error))
-  const retryAfter = retryAfterSeconds(error)
+  const retryAfter = retryAfterOf(error)
   const all = { ...headers, ...(retryAfter !== undefined && { 'retry-after': retryAfter }) }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
   const head = [

@@ -14,8 +14,8 @@ import type { EventFigures } from '../metrics/event-figures.ts'
 import type { Count } from '../operations/invoke/count.ts'
 import type { ReaderOf } from '../operations/task-readers.ts'
 import { seesAsked } from '../tasks/task-reader.ts'
-import { callerOf } from './answer-headers.ts'
-import { type AuthParts, keyOf, presentedKey } from './auth.ts'
+import { taskCallerOf } from './answer-headers.ts'
+import { type AuthParts, presentedKey, requireKey } from './auth.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { createStreamPlaces } from './stream-places.ts'
 
@@ -28,7 +28,7 @@ export interface EventParts {
   /** Task visibility of a key. */
   readerOf: ReaderOf
   figures: EventFigures
-  draining: () => boolean
+  isDraining: () => boolean
   /** Unix time, milliseconds. */
   now: () => number
 }
@@ -58,7 +58,7 @@ const RECHECK_MS = 1000
 
 /** `GET /v1/events`. */
 export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) => {
-  const { config, events, keys, count, readerOf, figures, draining, now, source } = parts
+  const { config, events, keys, count, readerOf, figures, isDraining, now, source } = parts
   const hearerOf = (key: Key, tenantId: string): Hearer => {
     const reader = readerOf({ key, tenantId })
     return { tenantId, operator: isOperator(key), sees: asked => seesAsked(reader, asked) }
@@ -85,12 +85,12 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
   app.addHook('onClose', async () => endAll())
 
   app.get('/v1/events', { config: { docs: STREAM } }, async (request, reply) => {
-    if (draining()) throw new ShoalError('draining', 'the coordinator is stopping')
-    let key: Key = keyOf(request)
+    if (isDraining()) throw new ShoalError('draining', 'the coordinator is stopping')
+    let key: Key = requireKey(request)
     const { tenantId = key.tenantId } = request
     const patterns = patternsOf(request.query)
     const lastEventId = lastIdOf(request.headers['last-event-id'])
-    await count(callerOf(request))
+    await count(taskCallerOf(request))
     const leave = places.take(key.id)
     try {
       const headers = await app.answerHeaders(request)
@@ -122,13 +122,13 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
       }
       const entry = { stream, recheck }
       open.add(entry)
-      const over = (): void => {
+      const endStream = (): void => {
         open.delete(entry)
         stream.close()
         leave()
       }
-      raw.once('close', over)
-      if (raw.destroyed) over()
+      raw.once('close', endStream)
+      if (raw.destroyed) endStream()
     } catch (error) {
       leave()
       throw error
@@ -157,7 +157,7 @@ const lastIdOf = (header: unknown): string | undefined => {
 
 const outletOf = (raw: ServerResponse, stallMs: number): Outlet => ({
   write: text => raw.write(text),
-  drained: async () => {
+  waitForDrain: async () => {
     if (!raw.writableNeedDrain) return !raw.destroyed
     const signal = AbortSignal.timeout(stallMs)
     const waits = [once(raw, 'drain', { signal }), once(raw, 'close', { signal })]

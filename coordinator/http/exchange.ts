@@ -5,7 +5,7 @@ import type { Key } from '../keys/key.ts'
 import { requestId } from './safety.ts'
 
 /** One inference request with its caller and its response. */
-export interface Exchange {
+export interface HttpExchange {
   id: string
   ip: string
   /** Path of its route. */
@@ -27,7 +27,7 @@ export const newExchange = (
   route: string,
   request: IncomingMessage,
   response: ServerResponse,
-): Exchange => ({
+): HttpExchange => ({
   id: requestId(request),
   ip: request.socket.remoteAddress ?? '',
   route,

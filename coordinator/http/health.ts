@@ -9,9 +9,9 @@ export interface HealthParts {
   catalogue: Catalogue
   fleet: Pick<Fleet, 'cells' | 'serves' | 'roundTripsMs'>
   /** Undefined while everything is fine, else why no request should come here. */
-  notReady: () => ShoalError | undefined
+  findReadinessFault: () => ShoalError | undefined
   /** Whether over half of the fleet was lost at once. */
-  degraded?: (() => boolean) | undefined
+  isDegraded?: (() => boolean) | undefined
 }
 
 /** Body of `GET /v1/health` (interface specification 2.6). */
@@ -25,9 +25,13 @@ export const Health = z.object({
 })
 export type Health = z.infer<typeof Health>
 
-export const healthOf = ({ catalogue, fleet, degraded }: Omit<HealthParts, 'notReady'>): Health => {
+export const healthOf = ({
+  catalogue,
+  fleet,
+  isDegraded,
+}: Omit<HealthParts, 'findReadinessFault'>): Health => {
   const served = catalogue.filter(entry => fleet.serves(entry.id)).length
-  const impaired = served < catalogue.length || degraded?.() === true
+  const impaired = served < catalogue.length || isDegraded?.() === true
   const trips = fleet.roundTripsMs()
   return {
     status: served === 0 ? 'unavailable' : impaired ? 'degraded' : 'ok',
@@ -55,11 +59,11 @@ export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) 
   const health = open('health', 'Health of the service.', Health)
   const alive = open('alive', 'Liveness of the process, for supervisors.', Fine)
   const ready = open('ready', 'Readiness for requests, for load balancers.', Fine)
-  const current = remembered(HEALTH_MS, () => healthOf(parts))
+  const current = cacheFor(HEALTH_MS, () => healthOf(parts))
   app.get('/v1/health', health, async () => current())
   app.get('/healthz', alive, async () => ({ status: 'ok' }))
   app.get('/readyz', ready, async () => {
-    const reason = parts.notReady()
+    const reason = parts.findReadinessFault()
     if (reason !== undefined) throw reason
     return { status: 'ok' }
   })
@@ -68,7 +72,7 @@ export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) 
 /** Anybody may ask as often as they like; looking at ten thousand cells each time would be dear. */
 const HEALTH_MS = 100
 
-const remembered = <T>(milliseconds: number, make: () => T): (() => T) => {
+const cacheFor = <T>(milliseconds: number, make: () => T): (() => T) => {
   let last: { at: number; value: T } | undefined
   return () => {
     const at = performance.now()

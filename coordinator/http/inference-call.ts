@@ -1,15 +1,15 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { InferenceSpan } from '../../shared/tracing/inference-span.ts'
 import { HEADER_MAX_TOKENS, HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
-import type { Declined } from '../fleet/dispatch.ts'
+import type { DeclinedAnswer } from '../fleet/dispatch.ts'
 import type { Key } from '../keys/key.ts'
 import type { RoutingWatch } from '../metrics/inference-figures.ts'
 import type { Admission } from '../quota/quota.ts'
-import type { Exchange } from './exchange.ts'
+import type { HttpExchange } from './exchange.ts'
 
 /** An inference request that was admitted. */
-export interface Call {
-  exchange: Exchange
+export interface InferenceCall {
+  exchange: HttpExchange
   key: Key
   /** Unix time, milliseconds. */
   startedAt: number
@@ -21,13 +21,13 @@ export interface Call {
   stream: boolean
   span: InferenceSpan
   /** Watches of the answers that may still be used or discarded. */
-  kept: Map<Declined, RoutingWatch>
+  kept: Map<DeclinedAnswer, RoutingWatch>
 }
 
 const EMPTY = Buffer.alloc(0)
 
 /** Returns the bytes once, so that the memory can be released afterwards. */
-export const once = (bytes: Buffer): Call['body'] => {
+export const once = (bytes: Buffer): InferenceCall['body'] => {
   let held = bytes
   return () => {
     const given = held
@@ -38,7 +38,7 @@ export const once = (bytes: Buffer): Call['body'] => {
 
 /** A body whose model is replaced. */
 export const bodyFor =
-  (body: unknown): Call['body'] =>
+  (body: unknown): InferenceCall['body'] =>
   model =>
     Buffer.from(JSON.stringify({ ...(body as object), model }))
 

@@ -1,20 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Discarded } from '../fleet/cascade.ts'
-import type { Outcome } from '../fleet/dispatch.ts'
-import type { NewUsage, Usage } from '../quota/usage.ts'
-import type { Call } from './inference-call.ts'
+import type { DiscardedAnswer } from '../fleet/cascade.ts'
+import type { DispatchOutcome } from '../fleet/dispatch.ts'
+import type { NewUsage, UsageStore } from '../quota/usage.ts'
+import type { InferenceCall } from './inference-call.ts'
 import { endTrace } from './trace-inference.ts'
 
 export interface InferenceRecordParts {
   answerHeaders: FastifyInstance['answerHeaders']
-  usage: Pick<Usage, 'record'>
+  usage: Pick<UsageStore, 'record'>
   logger: Pick<Logger, 'error'>
   /** Unix time, milliseconds. */
   now: () => number
 }
 
-interface Used extends Pick<Outcome, 'cellId' | 'usage'> {
+interface Used extends Pick<DispatchOutcome, 'cellId' | 'usage'> {
   model: string
   status: NewUsage['status']
   durationMs: number
@@ -27,7 +27,7 @@ export const createInferenceRecord = ({
   logger,
   now,
 }: InferenceRecordParts) => {
-  const write = async (call: Call, used: Used): Promise<void> => {
+  const write = async (call: InferenceCall, used: Used): Promise<void> => {
     const { exchange, key, startedAt } = call
     const row = {
       at: startedAt,
@@ -52,7 +52,11 @@ export const createInferenceRecord = ({
   }
 
   /** A request no cell took costs nothing, and the headers say so; any other leaves a row. */
-  const record = async (call: Call, model: string, outcome: Outcome): Promise<void> => {
+  const record = async (
+    call: InferenceCall,
+    model: string,
+    outcome: DispatchOutcome,
+  ): Promise<void> => {
     endTrace(call.span, model, outcome)
     const { status, cellId, usage } = outcome
     if (status === 'refused') {
@@ -66,11 +70,11 @@ export const createInferenceRecord = ({
    * counted once, by the row of the model that answered.
    */
   const recordDiscarded = async (
-    call: Call,
-    { model, answer, durationMs }: Discarded,
+    call: InferenceCall,
+    { model, answer, durationMs }: DiscardedAnswer,
   ): Promise<void> => {
     const { cellId, usage, httpStatus } = answer
-    call.kept.get(answer)?.ended({ status: 'discarded', usage })
+    call.kept.get(answer)?.recordEnd({ status: 'discarded', usage })
     if (httpStatus === 200)
       await write(call, { model, cellId, usage, status: 'discarded', durationMs })
   }

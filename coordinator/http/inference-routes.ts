@@ -20,14 +20,14 @@ import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'
 import { findRequestIssue, ResponsesRequest } from '../../shared/wire/responses.ts'
 import { findUnsupported } from '../../shared/wire/responses-unsupported.ts'
 import { Inference, type InferenceParts } from './inference.ts'
-import type { Straight } from './straight.ts'
+import type { DirectRouter } from './straight.ts'
 
 interface Problem {
   param: string | undefined
   message: string
 }
 
-const valid = <T extends z.ZodType>(
+const parseBody = <T extends z.ZodType>(
   schema: T,
   body: unknown,
   issueOf: (error: z.ZodError, body: unknown) => Problem = firstIssue,
@@ -77,11 +77,11 @@ const EMBEDDINGS = {
 }
 
 /** `POST /v1/chat/completions`, `/v1/responses`, `/v1/completions` and `/v1/embeddings`. */
-export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void => {
+export const inferenceRoutes = (straight: DirectRouter, parts: InferenceParts): void => {
   const inference = new Inference(parts)
 
   straight.post('/v1/chat/completions', CHAT, async exchange => {
-    const body = valid(ChatRequest, exchange.body)
+    const body = parseBody(ChatRequest, exchange.body)
     const unserved = findUnsupportedField(body)
     if (unserved !== undefined)
       throw new ShoalError('unsupported_parameter', `${unserved} is not supported`, {
@@ -91,7 +91,7 @@ export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void
   })
 
   straight.post('/v1/responses', RESPONSES, async exchange => {
-    const body = valid(ResponsesRequest, exchange.body, error =>
+    const body = parseBody(ResponsesRequest, exchange.body, error =>
       findRequestIssue(exchange.body, error),
     )
     const unserved = findUnsupported(body)
@@ -100,7 +100,7 @@ export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void
   })
 
   straight.post('/v1/completions', COMPLETION, async exchange => {
-    const body = valid(CompletionRequest, exchange.body)
+    const body = parseBody(CompletionRequest, exchange.body)
     const unserved = findUnsupportedParameter(body)
     if (unserved) throw refusal('unsupported_parameter', unserved)
     const wrong = findContradiction(body)
@@ -110,7 +110,7 @@ export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void
   })
 
   straight.post('/v1/embeddings', EMBEDDINGS, async exchange => {
-    const body = valid(EmbeddingRequest, exchange.body)
+    const body = parseBody(EmbeddingRequest, exchange.body)
     await inference.infer(exchange, 'embedding', { model: body.model, stream: false })
   })
 }

@@ -4,16 +4,16 @@ import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { HEADER_CASCADE, HEADER_JUDGE } from '../../shared/wire/link.ts'
-import { type Asked as AskedModel, cascade, type Discarded } from '../fleet/cascade.ts'
+import { type CascadeAttempt, cascade, type DiscardedAnswer } from '../fleet/cascade.ts'
 import {
   AUTO_MODEL,
   type CascadeConfig,
   type CascadeStep,
   cascadeSteps,
 } from '../fleet/cascade-steps.ts'
-import { type Dispatch, dispatch, type Ending } from '../fleet/dispatch.ts'
+import { type Dispatch, type DispatchResult, dispatch } from '../fleet/dispatch.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Lanes } from '../fleet/lane.ts'
+import type { RequestLanes } from '../fleet/lane.ts'
 import type { Key } from '../keys/key.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { InferenceFigures } from '../metrics/inference-figures.ts'
@@ -23,8 +23,8 @@ import type { TierSettings } from '../quota/tiers.ts'
 import { affinityOf } from './affinity.ts'
 import { subjectOf } from './answer-headers.ts'
 import { cutAnswer } from './cut-answer.ts'
-import type { Exchange } from './exchange.ts'
-import { bodyFor, type Call, linkHeaders, once } from './inference-call.ts'
+import type { HttpExchange } from './exchange.ts'
+import { bodyFor, type InferenceCall, linkHeaders, once } from './inference-call.ts'
 import { createInferenceRecord, type InferenceRecordParts } from './inference-record.ts'
 import { catalogueById, requireModel } from './model-access.ts'
 import { traceInference } from './trace-inference.ts'
@@ -36,22 +36,22 @@ export interface InferenceParts extends InferenceRecordParts {
   cascade: CascadeConfig
   fleet: Pick<Fleet, 'pick' | 'serves'>
   /** Queues in front of the cells; without them `fleet` picks and no request waits. */
-  lanes?: Lanes | undefined
+  lanes?: RequestLanes | undefined
   /** See `affinityOf`. */
   affinityPrefixChars?: number
   quota: Pick<Quota, 'admit'>
   logger: Logger
   /** Answers under way, for a shutdown that waits for them. */
-  running: { add(): void; remove(): void; draining(): boolean }
-  figures: Pick<InferenceFigures, 'started'>
+  running: { add(): void; remove(): void; isDraining(): boolean }
+  figures: Pick<InferenceFigures, 'watchRequest'>
   /** Receives the code of every error that is answered here; thrown errors are not included. */
-  failed?: ((code: ErrorCode) => void) | undefined
+  onError?: ((code: ErrorCode) => void) | undefined
   /** Registers an answer to be cut when its key ends; without it answers run to completion. */
   hold?: Keys['hold'] | undefined
 }
 
 /** The fields of a validated request body that routing needs. */
-export interface Asked {
+export interface InferenceFields {
   model: string
   stream: boolean
   /** False where the cascade has nothing to judge. */
@@ -80,14 +80,18 @@ export class Inference {
   }
 
   /** Answers the exchange. Throws the client's error when no cell was asked. */
-  async infer(exchange: Exchange, kind: CatalogueEntry['kind'], asked: Asked): Promise<void> {
+  async infer(
+    exchange: HttpExchange,
+    kind: CatalogueEntry['kind'],
+    asked: InferenceFields,
+  ): Promise<void> {
     const { quota, running, answerHeaders, now } = this.#parts
     const startedAt = now()
     const key = exchange.key as Key
     const mayCascade = kind === 'chat' && asked.auto !== false
     const steps = asked.model === AUTO_MODEL && mayCascade ? this.#stepsOf(key) : []
     if (steps.length === 0) requireModel(this.#models, asked.model, kind, key.tier)
-    if (running.draining())
+    if (running.isDraining())
       throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
     const span = traceInference(exchange, asked.model)
     running.add()
@@ -97,7 +101,7 @@ export class Inference {
       const admitted = quota.admit(subjectOf(exchange), startedAt)
       admission = admitted instanceof Promise ? await admitted : admitted
       const headers = answerHeaders(exchange)
-      const call: Call = {
+      const call: InferenceCall = {
         exchange,
         key,
         startedAt,
@@ -120,23 +124,23 @@ export class Inference {
       throw error
     } finally {
       release?.()
-      whenSent(exchange.response, running.remove)
+      runOnceSent(exchange.response, running.remove)
     }
   }
 
   /** Cuts the answer when its key ends, until the returned function is called. */
-  #cutWithKey({ exchange, key, answerHeaders }: Call): (() => void) | undefined {
-    const { hold, failed } = this.#parts
+  #cutWithKey({ exchange, key, answerHeaders }: InferenceCall): (() => void) | undefined {
+    const { hold, onError } = this.#parts
     return hold?.(key, {
       tenantId: exchange.tenantId,
       cut: error => {
-        if (!exchange.response.writableEnded) failed?.(error.code)
+        if (!exchange.response.writableEnded) onError?.(error.code)
         cutAnswer(exchange.response, error, answerHeaders)
       },
     })
   }
 
-  async #answer(call: Call, model: string, steps: readonly CascadeStep[]): Promise<void> {
+  async #answer(call: InferenceCall, model: string, steps: readonly CascadeStep[]): Promise<void> {
     try {
       await (steps.length > 0 ? this.#askCascade(call, steps) : this.#ask(call, model))
     } catch (error) {
@@ -145,21 +149,21 @@ export class Inference {
   }
 
   /** Ends a call after an internal failure, maybe in the middle of its answer. */
-  #giveUp({ exchange, admission, kept, span }: Call, error: unknown): void {
+  #giveUp({ exchange, admission, kept, span }: InferenceCall, error: unknown): void {
     this.#parts.logger.error({ err: error, request: exchange.id }, 'dispatch failed')
     admission.refund()
-    for (const watch of kept.values()) watch.ended({ status: 'discarded', usage: undefined })
+    for (const watch of kept.values()) watch.recordEnd({ status: 'discarded', usage: undefined })
     span.end({}, error)
     exchange.response.destroy()
   }
 
-  async #ask(call: Call, model: string, how: How = {}): Promise<Ending> {
-    const { tiers, fleet, lanes, figures, failed } = this.#parts
+  async #ask(call: InferenceCall, model: string, how: How = {}): Promise<DispatchResult> {
+    const { tiers, fleet, lanes, figures, onError } = this.#parts
     const { exchange, key, affinity, span } = call
-    const { headers, discarded, ...rest } = how
+    const { headers, listDiscarded, ...rest } = how
     const { tenantId, response, route } = exchange
     const lane = lanes?.({ model, keyId: key.id, tenantId, affinity })
-    const watch = figures.started(model)
+    const watch = figures.watchRequest(model)
     try {
       const ending = await dispatch({
         path: route,
@@ -168,22 +172,23 @@ export class Inference {
         response,
         answerHeaders: call.answerHeaders,
         stream: call.stream,
-        pick: tried => watch.picked(tried.size, lane ? lane.pick(tried) : fleet.pick(model, tried)),
+        pick: tried =>
+          watch.recordPick(tried.size, lane ? lane.pick(tried) : fleet.pick(model, tried)),
         lane,
-        failed,
+        onError,
         record: async outcome => {
-          watch.ended(outcome)
-          for (const answer of discarded?.() ?? [])
+          watch.recordEnd(outcome)
+          for (const answer of listDiscarded?.() ?? [])
             await this.#recording.recordDiscarded(call, answer)
           await this.#recording.record(call, model, outcome)
         },
         ...rest,
       })
-      if (ending.kind === 'unavailable') watch.ended({ status: 'refused', usage: undefined })
+      if (ending.kind === 'unavailable') watch.recordEnd({ status: 'refused', usage: undefined })
       if (ending.kind === 'declined') call.kept.set(ending, watch)
       return ending
     } catch (error) {
-      watch.ended({ status: 'failed', usage: undefined })
+      watch.recordEnd({ status: 'failed', usage: undefined })
       throw error
     }
   }
@@ -193,7 +198,7 @@ export class Inference {
     return cascadeSteps(modelsOfTier(catalogue, tier), cascade)
   }
 
-  #askCascade(call: Call, steps: readonly CascadeStep[]): Promise<void> {
+  #askCascade(call: InferenceCall, steps: readonly CascadeStep[]): Promise<void> {
     const { fleet, now } = this.#parts
     return cascade({
       steps,
@@ -211,17 +216,17 @@ export class Inference {
 }
 
 /** Calls `run` once the client has the whole answer, or has disconnected. */
-const whenSent = (response: ServerResponse, run: () => void): void => {
+const runOnceSent = (response: ServerResponse, run: () => void): void => {
   if (response.closed) run()
   else response.once('close', run)
 }
 
 interface How extends Pick<Dispatch, 'accept' | 'quiet'> {
   headers?: OutgoingHttpHeaders
-  discarded?: () => readonly Discarded[]
+  listDiscarded?: () => readonly DiscardedAnswer[]
 }
 
-const stepText = ({ model, confidence }: AskedModel): string =>
+const stepText = ({ model, confidence }: CascadeAttempt): string =>
   confidence === undefined ? model : `${model};confidence=${confidence.toFixed(3)}`
 
 const EMPTY = Buffer.alloc(0)

@@ -11,15 +11,15 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Counts a request from now on and times it until its answer is over. */
 export const watchAnswer = (
-  figures: Pick<HttpFigures, 'started' | 'finished'>,
+  figures: Pick<HttpFigures, 'recordStart' | 'recordEnd'>,
   route: RouteFigures,
   response: ServerResponse,
 ): void => {
   const startedMs = performance.now()
-  figures.started()
+  figures.recordStart()
   response.once('close', () => {
     const status = response.writableFinished ? response.statusCode : CLIENT_LEFT
-    figures.finished(route, status, (performance.now() - startedMs) / 1000)
+    figures.recordEnd(route, status, (performance.now() - startedMs) / 1000)
   })
 }
 

@@ -3,7 +3,7 @@ import { type Catalogue, type CatalogueEntry, weightsLabel } from '../../shared/
 import { ShoalError } from '../../shared/errors.ts'
 import { ModelEntry, ModelList } from '../../shared/wire/openai.ts'
 import { modelsOfTier } from '../quota/tier-models.ts'
-import { keyOf } from './auth.ts'
+import { requireKey } from './auth.ts'
 
 export interface ModelParts {
   catalogue: Catalogue
@@ -46,7 +46,7 @@ export const modelRoutes: FastifyPluginAsync<ModelParts> = async (
   }
 
   app.get('/v1/models', { config: { docs: LIST } }, async (request): Promise<ModelList> => {
-    const { tier } = keyOf(request)
+    const { tier } = requireKey(request)
     return { object: 'list', data: modelsOfTier(catalogue, tier).map(entryOf) }
   })
 
@@ -54,7 +54,7 @@ export const modelRoutes: FastifyPluginAsync<ModelParts> = async (
   const config = { docs: SHOW }
   app.get<Show>('/v1/models/*', { config }, async (request): Promise<ModelEntry> => {
     const id = request.params['*']
-    const entry = modelsOfTier(catalogue, keyOf(request).tier).find(model => model.id === id)
+    const entry = modelsOfTier(catalogue, requireKey(request).tier).find(model => model.id === id)
     if (entry === undefined)
       throw new ShoalError('model_not_found', `model ${JSON.stringify(id)} is not available`, {
         param: 'model',

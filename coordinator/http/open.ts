@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { endWithError, parserError, sendError, toShoalError } from './errors.ts'
-import { createRunning, type Running } from './running.ts'
+import { createRunning, type InFlightAnswers } from './running.ts'
 import { newRequestId, serverLimits } from './safety.ts'
 
 export interface ServerParts {
@@ -26,7 +26,7 @@ export interface ServerParts {
  */
 export const openServer = (
   parts: ServerParts & Pick<Base, 'stack'>,
-): { app: FastifyInstance; running: Running } => {
+): { app: FastifyInstance; running: InFlightAnswers } => {
   const app = createServer(parts)
   parts.stack.defer(() => app.close())
   return { app, running: createRunning() }

@@ -20,11 +20,11 @@ export interface OpenApiOperation {
 
 /** OpenAPI description of a route; undefined for a route without documentation. */
 export const describeRoute = (route: DocumentedRoute): OpenApiOperation | undefined => {
-  if (route.operation !== undefined) return ofOperation(route.operation, route)
-  return route.docs === undefined ? undefined : ofRoute(route.docs, route)
+  if (route.operation !== undefined) return describeOperation(route.operation, route)
+  return route.docs === undefined ? undefined : describeDocs(route.docs, route)
 }
 
-const ofOperation = (operation: Operation, route: DocumentedRoute): OpenApiOperation => {
+const describeOperation = (operation: Operation, route: DocumentedRoute): OpenApiOperation => {
   const { properties = {}, required = [], ...rest } = jsonSchema(operation.input) as ObjectSchema
   const named = pathFields(operation.path)
   const others = Object.keys(properties).filter(name => !named.includes(name))
@@ -114,7 +114,7 @@ interface ObjectSchema {
   required?: string[]
 }
 
-const ofRoute = (docs: RouteDocs, route: DocumentedRoute): OpenApiOperation => ({
+const describeDocs = (docs: RouteDocs, route: DocumentedRoute): OpenApiOperation => ({
   operationId: docs.id,
   summary: docs.summary,
   tags: [docs.tag],

@@ -9,12 +9,12 @@ import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Tell } from '../operations/context.ts'
 import { type Deprecation, pathFields } from '../operations/declaration.ts'
-import type { Asked, Invocation } from '../operations/invoke/invocation.ts'
+import type { CallInput, Invocation } from '../operations/invoke/invocation.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { bodyOf, type Outcome } from '../operations/invoke/outcome.ts'
 import type { Operation } from '../operations/operation.ts'
 import { readText } from '../operations/text-input.ts'
-import { callerOf } from './answer-headers.ts'
+import { taskCallerOf } from './answer-headers.ts'
 import { deprecationHeaders } from './deprecation.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { sendEvents } from './send-events.ts'
@@ -40,7 +40,7 @@ export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
       bodyLimit: BODY_LIMIT_BYTES,
       ...(operation.deprecated === undefined
         ? {}
-        : { onRequest: deprecates(operation.deprecated) }),
+        : { onRequest: createDeprecationHook(operation.deprecated) }),
       handler: async (request, reply) => {
         const call = async (tell?: Tell): Promise<Outcome> => {
           const outcome = await invoke(invocationOf(request, reply, { operation, tell }))
@@ -50,7 +50,7 @@ export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
         }
         return sendsEvents(operation) && wantsEvents(request)
           ? sendEvents(reply, call)
-          : shownAs(await call(), operation, request, reply)
+          : sendOutcome(await call(), operation, request, reply)
       },
     })
 }
@@ -68,8 +68,8 @@ const invocationOf = (
   const callKey = request.headers['idempotency-key']
   return {
     operation,
-    caller: callerOf(request),
-    read: () => askedIn(request, operation),
+    caller: taskCallerOf(request),
+    read: () => parseRequest(request, operation),
     repeat: callKey === undefined ? undefined : { callKey, param: 'Idempotency-Key' },
     signals: [left.signal],
     listener: tell && { tell, progress: data => tell({ event: 'progress', data }) },
@@ -79,7 +79,7 @@ const invocationOf = (
 /**
  * Deprecation headers are set on refusals too, so that a client without access sees them as well.
  */
-const deprecates = (deprecation: Deprecation): onRequestHookHandler => {
+const createDeprecationHook = (deprecation: Deprecation): onRequestHookHandler => {
   const headers = deprecationHeaders(deprecation)
   return (_request, reply, done) => {
     reply.headers(headers)
@@ -88,7 +88,7 @@ const deprecates = (deprecation: Deprecation): onRequestHookHandler => {
 }
 
 /** JSON or text, or 202 for a running task or a plan that awaits approval. */
-const shownAs = (
+const sendOutcome = (
   outcome: Outcome,
   operation: Operation,
   request: FastifyRequest,
@@ -145,7 +145,7 @@ const missingSkillRoute = (app: FastifyInstance): void => {
 }
 
 /** Path, query and body as one input; its values are checked by the pipeline. No field may come twice. */
-const askedIn = (request: FastifyRequest, operation: Operation): Asked => {
+const parseRequest = (request: FastifyRequest, operation: Operation): CallInput => {
   const { input, method, path, onCell } = operation
   const body: unknown = method === 'GET' ? {} : (request.body ?? {})
   if (typeof body !== 'object' || Array.isArray(body))

@@ -13,17 +13,17 @@ export interface PublicUrls {
 /** Configured addresses, else those of the listener. `port` is the bound one. */
 export const publicUrls = (config: CoordinatorConfig, port: number): PublicUrls => {
   const { base_url, a2a_url, mcp_url, docs_url, portal_url } = config.public
-  const base = bare(base_url ?? listenerUrl(config, port))
+  const base = trimSlashes(base_url ?? listenerUrl(config, port))
   return {
     base,
-    a2a: bare(a2a_url ?? base),
+    a2a: trimSlashes(a2a_url ?? base),
     mcp: mcp_url ?? `${base}/mcp/`,
-    docs: bare(docs_url ?? `${base}/docs`),
-    portal: portal_url === undefined ? undefined : bare(portal_url),
+    docs: trimSlashes(docs_url ?? `${base}/docs`),
+    portal: portal_url === undefined ? undefined : trimSlashes(portal_url),
   }
 }
 
-const bare = (url: string): string => url.replace(/\/+$/, '')
+const trimSlashes = (url: string): string => url.replace(/\/+$/, '')
 
 const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\])$/
 

@@ -23,7 +23,7 @@ export const publishedRoute = (
     made ??= withTag(make())
     reply.header('etag', made.etag).header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
     reply.header('content-security-policy', POLICY).header('vary', 'authorization')
-    if (matches(request.headers['if-none-match'], made.etag)) return reply.code(304).send()
+    if (hasMatchingTag(request.headers['if-none-match'], made.etag)) return reply.code(304).send()
     return reply.type(`${type}; charset=utf-8`).send(made.body)
   })
 }
@@ -35,5 +35,5 @@ export const withTag = (body: string) => ({
 })
 
 /** RFC 9110, section 13.1.2: a list of tags or `*`, compared weakly. */
-export const matches = (header: string | undefined, etag: string): boolean =>
+export const hasMatchingTag = (header: string | undefined, etag: string): boolean =>
   header === '*' || (header ?? '').split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 
 export interface Readiness {
-  draining: () => boolean
+  isDraining: () => boolean
   brokerConnected: () => boolean
   /** Reason why the store is unreliable now. */
   storeProblem: () => string | undefined
@@ -10,8 +10,8 @@ export interface Readiness {
 const AGAIN = { retryAfterSeconds: 5 }
 
 /** Reason why requests should go elsewhere; undefined when ready. */
-export const notReady = (parts: Readiness): ShoalError | undefined => {
-  if (parts.draining()) return new ShoalError('draining', 'the coordinator is stopping', AGAIN)
+export const findReadinessFault = (parts: Readiness): ShoalError | undefined => {
+  if (parts.isDraining()) return new ShoalError('draining', 'the coordinator is stopping', AGAIN)
   if (!parts.brokerConnected())
     return new ShoalError(
       'broker_unavailable',

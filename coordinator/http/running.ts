@@ -1,13 +1,13 @@
 /** Counts the answers under way, so that a shutdown can wait for them. */
-export interface Running {
+export interface InFlightAnswers {
   add(): void
   remove(): void
-  draining(): boolean
+  isDraining(): boolean
   /** Refuses new work from now on; resolves when the last answer ended. */
   drain(): Promise<void>
 }
 
-export const createRunning = (): Running => {
+export const createRunning = (): InFlightAnswers => {
   let count = 0
   let draining = false
   let idle: (() => void) | undefined
@@ -19,7 +19,7 @@ export const createRunning = (): Running => {
       count--
       if (count === 0) idle?.()
     },
-    draining: () => draining,
+    isDraining: () => draining,
     drain: () => {
       draining = true
       if (count === 0) return Promise.resolve()

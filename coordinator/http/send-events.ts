@@ -34,7 +34,7 @@ export const sendEvents = async (
   answer
     .then(
       outcome => sseEvent(outcome.kind === 'pending' ? 'pending' : 'result', bodyOf(outcome)),
-      error => sseError(known(error, reply)),
+      error => sseError(toLoggedError(error, reply)),
     )
     .then(last => {
       clearInterval(timer)
@@ -44,7 +44,7 @@ export const sendEvents = async (
   return reply.headers({ ...SSE_HEADERS }).send(lines)
 }
 
-const known = (thrown: Error & { code: string }, { request }: FastifyReply) => {
+const toLoggedError = (thrown: Error & { code: string }, { request }: FastifyReply) => {
   const error = toShoalError(thrown)
   if (error.code === 'internal')
     request.log.error({ err: thrown, request: request.id }, 'request failed')

@@ -5,9 +5,9 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { Key } from '../keys/key.ts'
 import type { HttpFigures } from '../metrics/http-figures.ts'
-import { type AuthParts, keyRefusal, presentedKey, tenantOf } from './auth.ts'
+import { type AuthParts, keyRefusal, presentedKey, resolveTenant } from './auth.ts'
 import { toShoalError, writeError } from './errors.ts'
-import { type Exchange, newExchange, readBody } from './exchange.ts'
+import { type HttpExchange, newExchange, readBody } from './exchange.ts'
 import { parseJsonBody, SCHEMA_DEPTH } from './json-body.ts'
 import { watchAnswer } from './measure.ts'
 import type { RouteDocs } from './route-docs.ts'
@@ -22,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-export interface StraightParts {
+export interface DirectRouterParts {
   config: CoordinatorConfig
   keys: AuthParts['keys']
   figures: HttpFigures
@@ -36,14 +36,14 @@ export interface StraightParts {
  * Fastify too, so that other methods, the API document and odd spellings of their paths behave as
  * usual. Must be created before any other hook is added.
  */
-export class Straight {
+export class DirectRouter {
   readonly #app: FastifyInstance
-  readonly #parts: StraightParts
+  readonly #parts: DirectRouterParts
   readonly #check: ReturnType<typeof headerCheck>
   readonly #limitBytes: number
   readonly #handlers = new Map<string, Handler>()
 
-  constructor(app: FastifyInstance, parts: StraightParts) {
+  constructor(app: FastifyInstance, parts: DirectRouterParts) {
     this.#app = app
     this.#parts = parts
     this.#check = headerCheck(parts.config)
@@ -56,7 +56,7 @@ export class Straight {
   }
 
   /** Adds a route; `handle` answers, or throws the client's error. */
-  post(path: string, docs: RouteDocs, handle: (exchange: Exchange) => Promise<void>): void {
+  post(path: string, docs: RouteDocs, handle: (exchange: HttpExchange) => Promise<void>): void {
     const straight = this.#handler(path, handle)
     this.#handlers.set(path, straight)
     this.#app.post(path, { config: { docs, straight } }, () => {
@@ -77,7 +77,7 @@ export class Straight {
     })
   }
 
-  #handler(path: string, handle: (exchange: Exchange) => Promise<void>): Handler {
+  #handler(path: string, handle: (exchange: HttpExchange) => Promise<void>): Handler {
     const { figures } = this.#parts
     const route = figures.route('POST', path)
     return (request, response) => {
@@ -105,7 +105,7 @@ export class Straight {
   }
 
   /** Synchronous for a key that is in memory. */
-  #authenticate(exchange: Exchange): Promise<void> | undefined {
+  #authenticate(exchange: HttpExchange): Promise<void> | undefined {
     const presented = presentedKey(exchange.headers)
     const found = presented === undefined ? undefined : this.#parts.keys.authenticate(presented)
     if (found instanceof Promise) return found.then(key => admit(exchange, key, presented))
@@ -113,11 +113,11 @@ export class Straight {
     return undefined
   }
 
-  async #fail(exchange: Exchange, thrown: unknown): Promise<void> {
+  async #fail(exchange: HttpExchange, thrown: unknown): Promise<void> {
     const { figures, logger } = this.#parts
     const { response } = exchange
     const error = toShoalError(thrown as Error & { code: string })
-    figures.failed(error.code)
+    figures.countError(error.code)
     if (error.code === 'internal')
       logger.error({ err: thrown, request: exchange.id }, 'request failed')
     const headers = await this.#app.answerHeaders(exchange)
@@ -126,14 +126,18 @@ export class Straight {
   }
 }
 
-const admit = (exchange: Exchange, key: Key | undefined, presented?: string): void => {
+const admit = (exchange: HttpExchange, key: Key | undefined, presented?: string): void => {
   if (key === undefined) throw keyRefusal(exchange.headers.authorization, presented)
   exchange.key = key
-  exchange.tenantId = tenantOf(exchange.headers, key)
+  exchange.tenantId = resolveTenant(exchange.headers, key)
 }
 
 /** Stores a body that was read, or throws the reason why it was not. */
-const receive = (exchange: Exchange, error: Error | undefined, bytes: Buffer | undefined): void => {
+const receive = (
+  exchange: HttpExchange,
+  error: Error | undefined,
+  bytes: Buffer | undefined,
+): void => {
   if (error !== undefined) {
     // the client may go on sending bytes that are not read
     exchange.response.setHeader('connection', 'close')

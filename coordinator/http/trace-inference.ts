@@ -13,8 +13,8 @@ import {
   SERVER_PORT,
 } from '../../shared/tracing/gen-ai.ts'
 import { type InferenceSpan, startInferenceSpan } from '../../shared/tracing/inference-span.ts'
-import type { Outcome } from '../fleet/dispatch.ts'
-import type { Exchange } from './exchange.ts'
+import type { DispatchOutcome } from '../fleet/dispatch.ts'
+import type { HttpExchange } from './exchange.ts'
 
 const OPERATIONS: Record<string, GenAiOperation> = {
   '/v1/embeddings': 'embeddings',
@@ -23,7 +23,7 @@ const OPERATIONS: Record<string, GenAiOperation> = {
 
 /** The span of a request that a model of its tier is to answer. */
 export const traceInference = (
-  { id, route, body, headers }: Exchange,
+  { id, route, body, headers }: HttpExchange,
   model: string,
 ): InferenceSpan =>
   startInferenceSpan({
@@ -41,7 +41,7 @@ const serverOf = (host: string): Attributes => {
 }
 
 /** Ends the span of a request; one that no cell served completely has failed. */
-export const endTrace = (span: InferenceSpan, model: string, outcome: Outcome): void => {
+export const endTrace = (span: InferenceSpan, model: string, outcome: DispatchOutcome): void => {
   if (!span.isTraced) return
   const { status, cellId, usage, httpStatus } = outcome
   const isError = status === 'failed' || (status === 'refused' && (httpStatus ?? 0) >= 500)

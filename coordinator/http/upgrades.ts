@@ -4,8 +4,8 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { LINK_PATH, LINK_PROTOCOL, MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
 import type { CellCaller } from '../enrolment/admission.ts'
-import { basicAuth, notThisCell } from './basic-auth.ts'
-import { callerOf, isProbe } from './cell-caller.ts'
+import { basicAuth, createCredentialError } from './basic-auth.ts'
+import { cellCallerOf, isProbe } from './cell-caller.ts'
 import { endWithError } from './errors.ts'
 
 export interface UpgradeParts {
@@ -18,11 +18,11 @@ export interface UpgradeParts {
   /** Checks the Host and headers of a request; throws when they are refused. */
   check?: (request: IncomingMessage) => void
   /** Reports which start of a cell's daemon connects; throws when it must not. */
-  arrived?: (cellId: string, bootId: string) => void
+  noteArrival?: (cellId: string, bootId: string) => void
   /** Takes over the socket of a cell's control or data plane. */
   openMqtt: (socket: Socket, cellId: string) => void
   openLink: (socket: Socket, cellId: string) => void
-  draining: () => boolean
+  isDraining: () => boolean
   /** Headers of every answer; used for refusals. */
   answerHeaders?: (request: IncomingMessage) => OutgoingHttpHeaders | Promise<OutgoingHttpHeaders>
 }
@@ -49,12 +49,12 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     if (plane === undefined) throw new ShoalError('not_found', 'this path offers no upgrade')
     if (request.headers.upgrade?.toLowerCase() !== plane.protocol)
       throw new ShoalError('upgrade_required', `this path upgrades to ${plane.protocol} only`)
-    if (parts.draining()) throw new ShoalError('draining', 'the coordinator is stopping')
+    if (parts.isDraining()) throw new ShoalError('draining', 'the coordinator is stopping')
     const { cellId, credential } = basicAuth(request.headers.authorization)
-    const caller = isProbe(request) ? undefined : callerOf(request)
-    if (!(await parts.authenticate(cellId, credential, caller))) throw notThisCell()
+    const caller = isProbe(request) ? undefined : cellCallerOf(request)
+    if (!(await parts.authenticate(cellId, credential, caller))) throw createCredentialError()
     if (socket.destroyed) return
-    if (caller !== undefined) parts.arrived?.(cellId, caller.bootId)
+    if (caller !== undefined) parts.noteArrival?.(cellId, caller.bootId)
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${plane.protocol}\r\nConnection: Upgrade\r\n\r\n`,
     )

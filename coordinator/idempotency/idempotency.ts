@@ -3,7 +3,7 @@ import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { errorCodes, httpStatus, ShoalError } from '../../shared/errors.ts'
-import type { Sealing } from '../signing/sealing.ts'
+import type { SecretSealer } from '../signing/sealing.ts'
 import type { IdempotentCallRow } from '../store/delivery-tables.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -23,7 +23,7 @@ export interface RepeatableCall {
 export interface IdempotencyParts {
   ledger: Ledger
   /** Answers may hold secrets that are shown once. */
-  sealing: Sealing
+  sealing: SecretSealer
   /** Unix time, milliseconds. */
   now: () => number
   logger: Pick<Logger, 'warn'>
@@ -87,10 +87,12 @@ export class Idempotency {
     const claimed = ledger.free.write(async trx => {
       if (await begin(trx, rowOf(call, name, now()))) return undefined
       const known = await find(trx, call)
-      if (known === undefined) throw underWay()
-      if (known.fingerprint !== call.fingerprint) throw reused()
+      if (known === undefined) throw createInProgressError()
+      if (known.fingerprint !== call.fingerprint) throw createReuseError()
       if (known.answer_sealed !== null) return known.answer_sealed
-      throw known.state === 'changed' && known.lease_until <= now() ? lost() : underWay()
+      throw known.state === 'changed' && known.lease_until <= now()
+        ? createLostAnswerError()
+        : createInProgressError()
     })
     this.#deleteOld()
     return claimed
@@ -226,16 +228,16 @@ const parseAnswer = (text: string): unknown => {
   throw new ShoalError(code, message, param === undefined ? {} : { param })
 }
 
-const reused = () =>
+const createReuseError = () =>
   new ShoalError('idempotency_key_reuse', 'this Idempotency-Key came with another question', {
     param: 'Idempotency-Key',
   })
-const underWay = () =>
+const createInProgressError = () =>
   new ShoalError('conflict', 'the first call with this Idempotency-Key is being answered', {
     param: 'Idempotency-Key',
     retryAfterSeconds: 1,
   })
-const lost = () =>
+const createLostAnswerError = () =>
   new ShoalError(
     'conflict',
     'the first call with this Idempotency-Key changed something and its answer was lost: look at what is there',

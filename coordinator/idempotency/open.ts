@@ -1,5 +1,5 @@
 import type { Base } from '../base/base.ts'
-import type { Sealing } from '../signing/sealing.ts'
+import type { SecretSealer } from '../signing/sealing.ts'
 import type { StoreParts } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { markChange } from './call-marks.ts'
@@ -7,7 +7,7 @@ import { Idempotency } from './idempotency.ts'
 
 export interface IdempotencyDomainParts extends Pick<Base, 'logger' | 'now'> {
   store: Pick<Store, 'ledger'>
-  sealing: Sealing
+  sealing: SecretSealer
 }
 
 export const openIdempotency = ({

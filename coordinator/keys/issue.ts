@@ -4,7 +4,7 @@ import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { KeyRow } from '../store/key-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { SealedTrx } from '../store/store.ts'
-import { type Key, KeySpec, keyOf, rowOf } from './key.ts'
+import { createKeyRow, type Key, KeySpec, toKey } from './key.ts'
 import { KEY_PREFIX, newSecret } from './secret.ts'
 
 export interface IssuedKey {
@@ -24,20 +24,20 @@ export const addKey = async (
   by: Actor,
   now: number = Date.now(),
 ): Promise<IssuedKey> => {
-  const spec = parsed(input)
+  const spec = parseKeySpec(input)
   await requireOwner(trx, spec)
   if ((spec.expiresAt ?? Infinity) <= now)
     throw new ShoalError('invalid_request', 'the end of the key is past', { param: 'expiresAt' })
   const { id, text, digest } = newSecret(KEY_PREFIX)
-  const row = rowOf(id, digest, spec, now)
+  const row = createKeyRow(id, digest, spec, now)
   await trx.insertInto('keys').values(row).execute()
   const { tier, roles, kind, label, personId, furtherTenants } = spec
   const details = { tier, roles, kind, label, personId, furtherTenants }
   await recordKey(trx, row, { ...by, at: now, action: 'key.create' }, details)
-  return { key: keyOf(row), secret: text }
+  return { key: toKey(row), secret: text }
 }
 
-const parsed = (input: KeySpec) => {
+const parseKeySpec = (input: KeySpec) => {
   const { success, data, error } = KeySpec.safeParse(input)
   if (success) return data
   const { message, param } = firstIssue(error)

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import type { KeyRow } from '../store/key-tables.ts'
-import { inScope, type Scope } from '../store/scope.ts'
+import { isInScope, type Scope } from '../store/scope.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
@@ -20,7 +20,7 @@ export const readKeyRow = async (
   scope: Scope,
 ): Promise<KeyRow | undefined> => {
   const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
-  return row && inScope(scope, row.tenant_id) ? row : undefined
+  return row && isInScope(scope, row.tenant_id) ? row : undefined
 }
 
 /** Throws `not_found`. */

@@ -65,7 +65,7 @@ export const actsFor = (
   wanted === tenantId || (furtherTenants.includes(wanted) && !disabledTenants.includes(wanted))
 
 /** Public part of a key; its secret is not stored. */
-export const keyOf = (row: KeyRow): Key => ({
+export const toKey = (row: KeyRow): Key => ({
   id: row.id,
   tenantId: row.tenant_id,
   furtherTenants: JSON.parse(row.further_tenants_json),
@@ -80,7 +80,12 @@ export const keyOf = (row: KeyRow): Key => ({
   ...(row.last_used_at === null ? {} : { lastUsedAt: row.last_used_at }),
 })
 
-export const rowOf = (id: string, digest: string, spec: z.output<typeof KeySpec>, now: number) =>
+export const createKeyRow = (
+  id: string,
+  digest: string,
+  spec: z.output<typeof KeySpec>,
+  now: number,
+) =>
   ({
     id,
     digest,

@@ -7,7 +7,7 @@ import type { KeyRow } from '../store/key-tables.ts'
 import type { Scope } from '../store/scope.ts'
 import type { Ledger, SealedTrx, Store } from '../store/store.ts'
 import { addKey, type IssuedKey, recordKey } from './issue.ts'
-import { isLive, type Key, type KeySpec, keyOf } from './key.ts'
+import { isLive, type Key, type KeySpec, toKey } from './key.ts'
 import { type KeyPage, readKeyRow, readKeyRows, requireKeyRow, requireLasting } from './key-rows.ts'
 import { OpenAnswers, type OpenAnswersParts } from './open-answers.ts'
 import { KEY_PREFIX, newSecret, parseSecret } from './secret.ts'
@@ -135,7 +135,7 @@ export class Keys {
     const founded = await this.#ledger.sealed.write(async trx => {
       const tenant = await addTenant(trx, wanted, by)
       const row = await requireKeyRow(trx, id, 'all')
-      const further_tenants_json = JSON.stringify([...keyOf(row).furtherTenants, tenant.id])
+      const further_tenants_json = JSON.stringify([...toKey(row).furtherTenants, tenant.id])
       await trx.updateTable('keys').set({ further_tenants_json }).where('id', '=', id).execute()
       const entry = { ...by, at: this.#now(), action: 'key.admit' }
       await recordKey(trx, row, entry, { tenant: tenant.id })
@@ -147,7 +147,7 @@ export class Keys {
 
   async get(id: string, scope: Scope): Promise<Key | undefined> {
     const row = await readKeyRow(this.#ledger.read, id, scope)
-    return row && keyOf(row)
+    return row && toKey(row)
   }
 
   /** Returns the key as if it were presented now; undefined when it would be refused. */
@@ -158,7 +158,7 @@ export class Keys {
 
   /** Lists keys: by id with a page, otherwise oldest first. */
   async list(scope: Scope, page?: KeyPage): Promise<Key[]> {
-    return (await readKeyRows(this.#ledger.read, scope, page)).map(keyOf)
+    return (await readKeyRows(this.#ledger.read, scope, page)).map(toKey)
   }
 
   close(): void {
@@ -207,7 +207,7 @@ export class Keys {
       const changed = { ...row, ...next }
       await trx.updateTable('keys').set(next).where('id', '=', id).execute()
       await recordKey(trx, changed, { ...entry, at: this.#now() }, details)
-      return keyOf(changed)
+      return toKey(changed)
     })
     this.#forget(id)
     return key

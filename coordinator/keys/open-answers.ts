@@ -3,13 +3,13 @@ import { ShoalError } from '../../shared/errors.ts'
 import { actsFor, isLive, type Key } from './key.ts'
 
 /** Answer that is open under a key: a stream, a long call, a session. */
-export interface Held {
+export interface OpenAnswer {
   /** Ends the answer; called at most once, and not after the release. */
   cut: (error: ShoalError) => void
   /** Tenant that the call acts for; the key's home tenant by default. */
   tenantId?: string | undefined
   /** Condition that the key must still meet, besides being live. */
-  may?: (key: Key) => boolean
+  isAllowed?: (key: Key) => boolean
 }
 
 export interface OpenAnswersParts {
@@ -36,7 +36,7 @@ const MOST_WAIT_MS = 1000
 const MAX_IDLE = 1000
 
 /** Open answer in the list of its key; `at` is its index. */
-type Entry = Held & { key: Key; at: number }
+type Entry = OpenAnswer & { key: Key; at: number }
 
 /**
  * Answers, streams and sessions that are open under keys. Each ends with its key: within a second
@@ -68,7 +68,7 @@ export class OpenAnswers {
    * Returns a function that releases the answer. A key that has changed since it was read is
    * compared again.
    */
-  hold(key: Key, held: Held): () => void {
+  hold(key: Key, held: OpenAnswer): () => void {
     const entries = this.#byKey.get(key.id)
     const entry: Entry = { ...held, key, at: entries?.length ?? 0 }
     if (entries === undefined) this.#byKey.set(key.id, [entry])
@@ -177,19 +177,20 @@ export class OpenAnswers {
     for (const entries of [...this.#byKey.values()])
       for (const entry of [...entries]) {
         const { expiresAt = Infinity } = entry.key
-        if (expiresAt <= at) this.#end(entry, keyEnded())
+        if (expiresAt <= at) this.#end(entry, createKeyEndedError())
         else this.#nextEndAt = Math.min(this.#nextEndAt, expiresAt)
       }
   }
 }
 
-const keyEnded = (): ShoalError => new ShoalError('auth_required', 'the key is not valid any more')
+const createKeyEndedError = (): ShoalError =>
+  new ShoalError('auth_required', 'the key is not valid any more')
 
 const faultOf = (entry: Entry, key: Key | undefined, now: number): ShoalError | undefined => {
-  if (key === undefined || !isLive(key, now)) return keyEnded()
+  if (key === undefined || !isLive(key, now)) return createKeyEndedError()
   if (!actsFor(key, entry.tenantId ?? key.tenantId))
     return new ShoalError('tenant_forbidden', 'the key may not act for this tenant any more')
-  if (entry.may?.(key) === false)
+  if (entry.isAllowed?.(key) === false)
     return new ShoalError('forbidden', 'the key may not do this any more')
   return undefined
 }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { LedgerTables } from '../store/tables.ts'
-import { type Key, keyOf } from './key.ts'
+import { type Key, toKey } from './key.ts'
 
 /** A key under each of its current secrets; `digest` is SHA-256, hexadecimal. */
 export interface ShownKey {
@@ -32,7 +32,7 @@ export const readShownKeys = async (
     .select(['tenants.disabled_at as tenant_disabled_at'])
     .where('keys.id', 'in', ids)
     .execute()
-  const keys = rows.map(row => ({ row, key: keyOf(row) }))
+  const keys = rows.map(row => ({ row, key: toKey(row) }))
   const disabled = await disabledAmong(
     db,
     keys.flatMap(({ key }) => key.furtherTenants),

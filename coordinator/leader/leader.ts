@@ -19,5 +19,5 @@ export interface Leader {
   close(): Promise<void>
 }
 
-export const notLeading = (): ShoalError =>
+export const createNotLeaderError = (): ShoalError =>
   new ShoalError('conflict', 'another coordinator leads the fleet now')

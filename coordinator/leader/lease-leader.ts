@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import type { HeldLease, Leases } from '../store/leases.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { type Leader, notLeading } from './leader.ts'
+import { createNotLeaderError, type Leader } from './leader.ts'
 
 export interface LeaseLeaderParts {
   leases: Leases
@@ -44,7 +44,8 @@ export class LeaseLeader implements Leader {
 
   async requireLeader(trx: Transaction<LedgerTables>): Promise<void> {
     const lease = this.#lease
-    if (lease === undefined || !(await this.#parts.leases.holds(trx, lease))) throw notLeading()
+    if (lease === undefined || !(await this.#parts.leases.holds(trx, lease)))
+      throw createNotLeaderError()
   }
 
   /** Renews the tenure, or tries to begin one. Attempts do not overlap, and none rejects. */

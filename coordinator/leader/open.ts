@@ -1,4 +1,4 @@
-import type { Base, Schedules } from '../base/base.ts'
+import type { Base, PeriodicWork } from '../base/base.ts'
 import type { Leader } from './leader.ts'
 import { createSoleLeader } from './sole-leader.ts'
 
@@ -6,7 +6,7 @@ import { createSoleLeader } from './sole-leader.ts'
 export interface OpenLeader {
   leader: Leader
   /** Like the schedules of the base, but a run is skipped while another process leads. */
-  leaderWork: Schedules
+  leaderWork: PeriodicWork
 }
 
 /** SQLite has one process for a state folder, which therefore always leads. */

@@ -1,4 +1,4 @@
-import { type Leader, notLeading } from './leader.ts'
+import { createNotLeaderError, type Leader } from './leader.ts'
 
 /** Leader of a store that one process has for itself: leads from its start to its close. */
 export const createSoleLeader = (): Leader => {
@@ -6,7 +6,7 @@ export const createSoleLeader = (): Leader => {
   return {
     isLeader: () => isOpen,
     requireLeader: async () => {
-      if (!isOpen) throw notLeading()
+      if (!isOpen) throw createNotLeaderError()
     },
     close: async () => {
       isOpen = false

@@ -79,7 +79,7 @@ export class LinkStream implements CellStream, SendingStream {
   beat(silentBeats: number): void {
     if (this.#owner.beats - this.#heardAt < silentBeats) return
     this.#heardAt = this.#owner.beats
-    this.#listener.silent()
+    this.#listener.onSilence()
   }
 
   /** Handles a header block: an interim head, the head or the trailers. */
@@ -96,13 +96,13 @@ export class LinkStream implements CellStream, SendingStream {
       this.#hasHead = true
       // a 304 carries the length of the cached answer (RFC 9110, section 8.6)
       if (status !== 304) this.#expected = Number(headers['content-length'] ?? Number.NaN)
-      this.#listener.head(status, headers)
+      this.#listener.onHead(status, headers)
       if (isEnd) this.#end()
     }
   }
 
   #endWithTrailers(headers: AnswerHeaders): void {
-    this.#listener.trailers(headers)
+    this.#listener.onTrailers(headers)
     this.#end()
   }
 
@@ -117,7 +117,7 @@ export class LinkStream implements CellStream, SendingStream {
   #takeData(bytes: Buffer, start: number, end: number, frameBytes: number, isEnd: boolean): void {
     this.#window -= frameBytes
     this.#expected -= end - start
-    if (end > start) this.#listener.data(bytes.subarray(start, end))
+    if (end > start) this.#listener.onData(bytes.subarray(start, end))
     else if (!isEnd) this.#owner.countIdleFrame()
     if (this.#isClosed) return
     if (isEnd) this.#end()
@@ -129,7 +129,7 @@ export class LinkStream implements CellStream, SendingStream {
     if (this.#isClosed) return
     this.#isClosed = true
     this.request = undefined
-    this.#listener.closed(isWhole)
+    this.#listener.onClose(isWhole)
   }
 
   get isClosed(): boolean {

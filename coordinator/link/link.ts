@@ -12,9 +12,9 @@ export interface CellLinkOptions {
   /** Interval of pings, and the time within which the cell must answer one. */
   pingEveryMs: number
   /** Called once the cell has sent its settings. */
-  up: (link: CellLink) => void
+  onUp: (link: CellLink) => void
   /** Called when the link takes no more requests, perhaps again when it has closed. */
-  down: (link: CellLink) => void
+  onDown: (link: CellLink) => void
 }
 
 /** Time within which a cell must send its settings. */
@@ -25,7 +25,7 @@ const GREETING_MS = 5000
  * coordinator is the client. A cell that does not answer a ping in time is disconnected.
  */
 export const openLink = (options: CellLinkOptions): CellLink => {
-  const { cellId, socket, logger, pingEveryMs, up, down } = options
+  const { cellId, socket, logger, pingEveryMs, onUp, onDown } = options
   let roundTripMs: number | undefined
   let pings: Pings | undefined
 
@@ -41,16 +41,16 @@ export const openLink = (options: CellLinkOptions): CellLink => {
         },
         onLate: reason => session.destroy(reason),
       })
-      up(link)
+      onUp(link)
     },
     onPong: payload => pings?.receiveAnswer(payload),
-    onLeaving: () => down(link),
+    onLeaving: () => onDown(link),
     // called before the streams close: their requests are retried and must not return to this link
     onClosed: reason => {
       clearTimeout(greeting)
       pings?.stop()
       if (reason !== undefined) logger.info({ cell: cellId, reason: reason.message }, 'link failed')
-      down(link)
+      onDown(link)
     },
   })
   const greeting = setTimeout(() => session.destroy(), GREETING_MS)

@@ -1,16 +1,16 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Context } from '../operations/context.ts'
-import type { Asked } from '../operations/invoke/invocation.ts'
+import type { CallInput } from '../operations/invoke/invocation.ts'
 import type { Operation } from '../operations/operation.ts'
-import { CELL } from './tool.ts'
+import { CELL_FIELD } from './tool.ts'
 
 /** Names a call, so that the same one again is not done twice; in `_meta`, as ours. */
 export const IDEMPOTENCY_META_KEY = 'io.shoal/idempotencyKey'
 
 /** One call of a tool, as the pipeline takes it. */
-export interface ToolCall {
-  read: () => Asked
+export interface McpToolCall {
+  read: () => CallInput
   signal: AbortSignal
   progress?: Context['progress'] | undefined
   callKey?: unknown
@@ -20,19 +20,19 @@ export const toolCall = (
   operation: Operation,
   given: unknown,
   { mcpReq }: ServerContext,
-): ToolCall => ({
-  read: () => askedIn(operation, given),
+): McpToolCall => ({
+  read: () => parseArguments(operation, given),
   signal: mcpReq.signal,
   callKey: mcpReq._meta?.[IDEMPOTENCY_META_KEY],
   progress: progressTo(operation, mcpReq),
 })
 
 /** Separates the input from the cell, which is a field beside it. */
-const askedIn = ({ onCell }: Operation, given: unknown): Asked => {
+const parseArguments = ({ onCell }: Operation, given: unknown): CallInput => {
   if (!onCell || typeof given !== 'object' || given === null) return { input: given }
-  const { [CELL]: cellId, ...input } = given as Record<string, unknown>
+  const { [CELL_FIELD]: cellId, ...input } = given as Record<string, unknown>
   if (cellId === undefined || typeof cellId === 'string') return { input, cellId }
-  throw new ShoalError('invalid_request', 'cell must be a string', { param: CELL })
+  throw new ShoalError('invalid_request', 'cell must be a string', { param: CELL_FIELD })
 }
 
 /**

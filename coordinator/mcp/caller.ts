@@ -9,46 +9,46 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import * as z from 'zod'
-import { type ErrorCode, retryAfterSeconds, rpcCode, ShoalError } from '../../shared/errors.ts'
+import { type ErrorCode, retryAfterOf, rpcCode, ShoalError } from '../../shared/errors.ts'
 import type { Key } from '../keys/key.ts'
 import { bodyOf, type Outcome } from '../operations/invoke/outcome.ts'
 import type { Operation } from '../operations/operation.ts'
-import type { Pending } from '../operations/pending.ts'
-import { type ToolCall, toolCall } from './call-extras.ts'
+import type { PendingResult } from '../operations/pending.ts'
+import { type McpToolCall, toolCall } from './call-extras.ts'
 import { CARD_URI, readingOf } from './resource.ts'
-import type { Shown } from './shown.ts'
-import { answered, refused, waiting } from './tool-answer.ts'
+import type { VisibleLists } from './shown.ts'
+import { toErrorResult, toPendingResult, toToolResult } from './tool-answer.ts'
 
 /** Caller of one request: the operations it may use, and how they are called. */
-export interface Caller {
+export interface McpCaller {
   key: Key
-  shown: Shown
+  shown: VisibleLists
   /** Counts a request answered from the lists alone as a read over REST. Throws `rate_limited`. */
   count: () => unknown
   /** Throws `ShoalError`. */
-  call: (operation: Operation, call: ToolCall) => Promise<Outcome>
+  call: (operation: Operation, call: McpToolCall) => Promise<Outcome>
   /** The agent card, available to every caller. */
   card: () => object
   /** Page on which a person can approve; undefined without a portal. */
   approvalUrl: (requestId: string) => string | undefined
   /** Receives failures that are not the caller's fault. */
-  failed: (error: unknown) => void
+  onError: (error: unknown) => void
 }
 
 export const callTool = async (
-  caller: Caller,
+  caller: McpCaller,
   name: string,
   given: unknown,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> => {
   const operation = caller.shown.byName.get(name)
-  if (operation === undefined) throw invalid(`no tool ${JSON.stringify(name)}`)
+  if (operation === undefined) throw createParamsError(`no tool ${JSON.stringify(name)}`)
   try {
     const outcome = await caller.call(operation, toolCall(operation, given, context))
-    if (outcome.kind !== 'pending') return answered(bodyOf(outcome))
-    return askToApprove(outcome.pending, caller, context) ?? waiting(outcome.pending)
+    if (outcome.kind !== 'pending') return toToolResult(bodyOf(outcome))
+    return askToApprove(outcome.pending, caller, context) ?? toPendingResult(outcome.pending)
   } catch (error) {
-    return refused(told(error, caller))
+    return toErrorResult(toCallError(error, caller))
   }
 }
 
@@ -66,8 +66,8 @@ const OpensPages = z.looseObject({
  * elicitation). Its answer is ignored: the next call checks whether the request is approved.
  */
 const askToApprove = (
-  { view, isApproved }: Pending,
-  caller: Caller,
+  { view, isApproved }: PendingResult,
+  caller: McpCaller,
   { mcpReq }: ServerContext,
 ): InputRequiredResult | undefined => {
   const url = caller.approvalUrl(view.request_id)
@@ -80,7 +80,7 @@ const askToApprove = (
 
 /** Reads a resource. Throws a protocol error if it is missing or cannot be read. */
 export const readResource = async (
-  caller: Caller,
+  caller: McpCaller,
   uri: string,
   signal: AbortSignal,
 ): Promise<ReadResourceResult> => {
@@ -94,7 +94,7 @@ export const readResource = async (
     if (uri === CARD_URI) return read(uri, caller.card())
     throw new ShoalError('not_found', `no resource ${JSON.stringify(uri)}`)
   } catch (error) {
-    throw protocolError(told(error, caller))
+    throw protocolError(toCallError(error, caller))
   }
 }
 
@@ -107,7 +107,7 @@ const PARAMETERS: readonly ErrorCode[] = ['not_found', 'forbidden', 'tenant_forb
 /** A failure where there is no result to tell it in. */
 export const protocolError = (error: ShoalError): ProtocolError => {
   const { code, message } = error
-  const seconds = retryAfterSeconds(error)
+  const seconds = retryAfterOf(error)
   return new ProtocolError(
     PARAMETERS.includes(code) ? ProtocolErrorCode.InvalidParams : rpcCode(code),
     message,
@@ -119,11 +119,11 @@ const read = (uri: string, answer: unknown): ReadResourceResult => ({
   contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(answer) }],
 })
 
-const told = (error: unknown, caller: Caller): ShoalError => {
+const toCallError = (error: unknown, caller: McpCaller): ShoalError => {
   if (error instanceof ShoalError) return error
-  caller.failed(error)
+  caller.onError(error)
   return new ShoalError('internal', 'the coordinator failed to handle this call', { cause: error })
 }
 
-const invalid = (message: string): ProtocolError =>
+const createParamsError = (message: string): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message)

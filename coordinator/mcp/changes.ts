@@ -21,7 +21,7 @@ const PLACES: Readonly<Record<string, Place>> = {
 }
 
 /** Reader of a subscription. Its access to the resource was checked when the subscription began. */
-export interface Listener {
+export interface SubscriptionReader {
   tenantId: string
   personId: string
 }
@@ -30,9 +30,9 @@ export interface Listener {
  * Addresses of the resources that changed for this listener. Events of other tenants are excluded,
  * since the time of a change would reveal hidden content.
  */
-export const changedFor = (
+export const listChangedUris = (
   { type, subject, data }: Pick<CloudEvent, 'type' | 'subject' | 'data'>,
-  { tenantId, personId }: Listener,
+  { tenantId, personId }: SubscriptionReader,
 ): string[] => {
   const kind = type.split('.')[1] ?? ''
   const place = Object.hasOwn(PLACES, kind) ? PLACES[kind] : undefined

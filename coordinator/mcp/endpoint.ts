@@ -6,20 +6,20 @@ import {
 } from '@modelcontextprotocol/server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShoalError } from '../../shared/errors.ts'
-import type { Access } from '../http/auth.ts'
+import type { RouteAccess } from '../http/auth.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 import { methodFault } from '../http/rpc-method.ts'
-import type { Listening } from './listening.ts'
+import type { ChangeStream } from './listening.ts'
 
 export interface EndpointParts {
   docs: RouteDocs
-  access: Access
+  access: RouteAccess
   factory: McpServerFactory
   /** The stream of changes that a request asks for; undefined for one that is answered. */
   listening: (
     request: FastifyRequest,
-    stalled: (error: ShoalError) => void,
-  ) => Listening | undefined
+    onStalled: (error: ShoalError) => void,
+  ) => ChangeStream | undefined
   /**
    * Identifies the caller for the factory; throws `ShoalError` for a request that must not reach
    * it.
@@ -29,8 +29,8 @@ export interface EndpointParts {
    * Takes the place of a stream and calls back when its key has ended; answers how to let go. Throws
    * `rate_limited`.
    */
-  whenEnded: (request: FastifyRequest, end: (error: ShoalError) => void) => () => void
-  failed: (error: Error) => void
+  acquireStream: (request: FastifyRequest, end: (error: ShoalError) => void) => () => void
+  onError: (error: Error) => void
 }
 
 /** Paths with and without the slash: people omit it, and the card has it. */
@@ -46,7 +46,7 @@ const FLUSH_MS = 250
  * 2025 without sessions, which have nothing to get or delete. The body was read and bounded before.
  */
 export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void => {
-  const { factory, failed: onerror } = parts
+  const { factory, onError: onerror } = parts
   // each stream has its own handler, which receives only the changes its reader may see
   const handler = createMcpHandler(factory, { onerror, maxSubscriptions: 0 })
   const streams = new Set<McpHttpHandler>()
@@ -56,14 +56,14 @@ export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void =>
 
   const stream = async (
     asked: Request,
-    { bus, paced }: Listening,
+    { bus, pace }: ChangeStream,
     options: Parameters<McpHttpHandler['fetch']>[1],
   ): Promise<Response> => {
     const own = createMcpHandler(factory, { onerror, bus, maxSubscriptions: 1 })
     streams.add(own)
     asked.signal.addEventListener('abort', () => streams.delete(own), { once: true })
     const response = await own.fetch(asked, options)
-    return response.body === null ? response : new Response(paced(response.body), response)
+    return response.body === null ? response : new Response(pace(response.body), response)
   }
 
   for (const [url, suffix] of PATHS)
@@ -78,7 +78,7 @@ export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void =>
         const flush = () => setTimeout(() => reply.raw.destroy(), FLUSH_MS).unref()
         const listening = parts.listening(request, flush)
         const asked = webRequest(request, reply, {
-          take: end => parts.whenEnded(request, end),
+          take: end => parts.acquireStream(request, end),
           end: error => {
             listening?.end(error)
             flush()
@@ -111,13 +111,13 @@ const webRequest = (
 ): Request => {
   const left = new AbortController()
   const release = take(end)
-  const over = (): void => {
+  const onClose = (): void => {
     release()
     left.abort()
   }
-  reply.raw.once('close', over)
+  reply.raw.once('close', onClose)
   // the client disconnected during the check, and `close` is not emitted again
-  if (reply.raw.destroyed) over()
+  if (reply.raw.destroyed) onClose()
   const headers = new Headers()
   for (const [name, value] of Object.entries(raw.headers))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value)

@@ -2,21 +2,21 @@ import type { ServerEventBus } from '@modelcontextprotocol/server'
 import { rpcCode, ShoalError } from '../../shared/errors.ts'
 import { sseEvent } from '../../shared/wire/sse.ts'
 import type { Events } from '../events/bus.ts'
-import { changedFor, type Listener } from './changes.ts'
+import { listChangedUris, type SubscriptionReader } from './changes.ts'
 
 /** One stream of changes, with its input and its reader. */
-export interface Listening {
+export interface ChangeStream {
   /** Source of the stream's changes. */
   bus: ServerEventBus
   /** The stream for its reader: nothing is generated before it is read. */
-  paced(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>
+  pace(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>
   /** Ends it with the reason, as the answer of the request that opened it. */
   end(error: ShoalError): void
 }
 
 export interface ListeningParts {
   events: Pick<Events, 'subscribe'>
-  listener: Listener
+  listener: SubscriptionReader
   /** The resources that it is about. */
   uris: readonly string[]
   /** Id of the JSON-RPC request. */
@@ -24,20 +24,20 @@ export interface ListeningParts {
   /** A reader that takes nothing for so long is cut off. */
   stallMs: number
   /** Called when the reader was too slow. */
-  stalled: (error: ShoalError) => void
+  onStalled: (error: ShoalError) => void
 }
 
 /**
  * A change only states that a resource must be read again, so at most one per resource is queued: a
  * slow reader, or a thousand cells that change at once, cost no memory.
  */
-export const createListening = (parts: ListeningParts): Listening => {
-  const { events, listener, uris, id, stallMs, stalled } = parts
+export const createListening = (parts: ListeningParts): ChangeStream => {
+  const { events, listener, uris, id, stallMs, onStalled } = parts
   const waiting = new Set<string>()
   let tell: ((uri: string) => void) | undefined
   /** The reader waits and nothing is on its way. */
   let isWanted = false
-  let end: Listening['end'] = () => {}
+  let end: ChangeStream['end'] = () => {}
 
   const next = (): void => {
     const [uri] = waiting
@@ -52,7 +52,7 @@ export const createListening = (parts: ListeningParts): Listening => {
     subscribe: take => {
       tell = uri => take({ kind: 'resource_updated', uri })
       const stop = events.subscribe('shoal.', event => {
-        for (const uri of changedFor(event, listener)) if (uris.includes(uri)) waiting.add(uri)
+        for (const uri of listChangedUris(event, listener)) if (uris.includes(uri)) waiting.add(uri)
         next()
       })
       return () => {
@@ -62,7 +62,7 @@ export const createListening = (parts: ListeningParts): Listening => {
     },
   }
 
-  const paced: Listening['paced'] = source => {
+  const pace: ChangeStream['pace'] = source => {
     const reader = source.getReader()
     let timer: NodeJS.Timeout | undefined
     let isOver = false
@@ -85,7 +85,7 @@ export const createListening = (parts: ListeningParts): Listening => {
         `the client read nothing for ${stallMs / 1000} s`,
       )
       end(error)
-      stalled(error)
+      onStalled(error)
     }
     const pull = async (controller: Controller): Promise<void> => {
       clearTimeout(timer)
@@ -104,7 +104,7 @@ export const createListening = (parts: ListeningParts): Listening => {
     }
     return new ReadableStream({ start, pull, cancel: leave }, { highWaterMark: 0 })
   }
-  return { bus, paced, end: error => end(error) }
+  return { bus, pace, end: error => end(error) }
 }
 
 type Controller = ReadableStreamDefaultController<Uint8Array>

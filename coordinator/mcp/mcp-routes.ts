@@ -4,8 +4,8 @@ import type { Logger } from 'pino'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Events } from '../events/bus.ts'
-import { callerOf as callerIn } from '../http/answer-headers.ts'
-import { keyOf } from '../http/auth.ts'
+import { taskCallerOf as callerIn } from '../http/answer-headers.ts'
+import { requireKey } from '../http/auth.ts'
 import { requireOwnOrigin } from '../http/origin.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 import { createStreamPlaces } from '../http/stream-places.ts'
@@ -13,7 +13,7 @@ import type { Keys } from '../keys/keys.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
 import type { Operation } from '../operations/operation.ts'
 import { IDEMPOTENCY_META_KEY } from './call-extras.ts'
-import type { Caller } from './caller.ts'
+import type { McpCaller } from './caller.ts'
 import { mcpEndpoint } from './endpoint.ts'
 import { createListening } from './listening.ts'
 import { mcpServer } from './mcp-server.ts'
@@ -57,8 +57,8 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
 
   const shown = createShown(operations)
 
-  const callerOf = (request: FastifyRequest, reply: FastifyReply): Caller => {
-    const key = keyOf(request)
+  const callerOf = (request: FastifyRequest, reply: FastifyReply): McpCaller => {
+    const key = requireKey(request)
     const caller = callerIn(request)
     const left = new AbortController()
     reply.raw.once('close', () => left.abort())
@@ -77,7 +77,7 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
         }),
       card,
       approvalUrl: id => portal && `${portal}/gates/requests/${encodeURIComponent(id)}`,
-      failed: error => logger.error({ err: error, request: request.id }, 'a tool failed'),
+      onError: error => logger.error({ err: error, request: request.id }, 'a tool failed'),
     }
   }
 
@@ -93,9 +93,9 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
     access: 'key',
     admit,
     // a call is not cut off here: its response may have to report its effects
-    whenEnded: (request, end) => {
+    acquireStream: (request, end) => {
       if (listenOf(request.body) === undefined) return () => {}
-      const key = keyOf(request)
+      const key = requireKey(request)
       const leave = places.take(key.id)
       const release = hold?.(key, { cut: end, tenantId: request.tenantId })
       return () => {
@@ -104,25 +104,25 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
       }
     },
     factory: ({ authInfo }) => {
-      const caller = authInfo?.extra?.caller as Caller | undefined
+      const caller = authInfo?.extra?.caller as McpCaller | undefined
       if (caller === undefined) throw new ShoalError('auth_required', 'this call needs a key')
       return mcpServer(caller)
     },
     listening: (request, cut) => {
       const asked = listenOf(request.body)
       if (asked === undefined) return undefined
-      const { tenantId, personId } = keyOf(request)
+      const { tenantId, personId } = requireKey(request)
       return createListening({
         events,
         ...asked,
         stallMs,
         listener: { tenantId: request.tenantId ?? tenantId, personId },
-        stalled: error => {
+        onStalled: error => {
           logger.debug({ err: error, request: request.id }, 'a stream of changes was cut off')
           cut(error)
         },
       })
     },
-    failed: error => logger.debug({ err: error }, 'an MCP request was refused'),
+    onError: error => logger.debug({ err: error }, 'an MCP request was refused'),
   })
 }

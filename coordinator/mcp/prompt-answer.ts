@@ -25,22 +25,23 @@ export const promptAnswer = (
   values: Record<string, string> = {},
 ): GetPromptResult => {
   const prompt = prompts.find(each => each.name === name)
-  if (prompt === undefined) throw invalid(`no prompt ${JSON.stringify(name)}`)
+  if (prompt === undefined) throw createParamsError(`no prompt ${JSON.stringify(name)}`)
   const known = new Set(prompt.arguments.map(field => field.name))
   for (const [field, value] of Object.entries(values)) {
-    if (!known.has(field)) throw invalid(`${name} has no argument ${JSON.stringify(field)}`)
+    if (!known.has(field))
+      throw createParamsError(`${name} has no argument ${JSON.stringify(field)}`)
     if (value.length > MAX_ARGUMENT_CHARS)
-      throw invalid(`${field} is longer than ${MAX_ARGUMENT_CHARS} characters`)
+      throw createParamsError(`${field} is longer than ${MAX_ARGUMENT_CHARS} characters`)
   }
   const missing = prompt.arguments.find(
     field => field.required && !Object.hasOwn(values, field.name),
   )
-  if (missing !== undefined) throw invalid(`${missing.name} is missing`)
+  if (missing !== undefined) throw createParamsError(`${missing.name} is missing`)
   return {
     description: prompt.description,
     messages: [{ role: 'user', content: { type: 'text', text: prompt.text(values) } }],
   }
 }
 
-const invalid = (message: string): ProtocolError =>
+const createParamsError = (message: string): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message)

@@ -36,23 +36,25 @@ export const uriOf = ({ path }: Operation): string => SCHEME + path.replace(/^\/
 
 const isTemplate = (operation: Operation): boolean => operation.path.includes('{')
 
-const described = ({ id, description }: Pick<Operation, 'id' | 'description'>) => ({
+const describeResource = ({ id, description }: Pick<Operation, 'id' | 'description'>) => ({
   name: id,
   description,
   mimeType: 'application/json',
 })
 
 export const resourcesOf = (operations: readonly Operation[]): Resource[] => [
-  { uri: CARD_URI, ...described({ id: 'agent-card', description: CARD }) },
+  { uri: CARD_URI, ...describeResource({ id: 'agent-card', description: CARD }) },
   ...operations
     .filter(each => !isTemplate(each))
-    .map(each => ({ uri: uriOf(each), ...described(each) })),
+    .map(each => ({ uri: uriOf(each), ...describeResource(each) })),
 ]
 
 const CARD = 'The agent card: identity and skills of this agent.'
 
 export const templatesOf = (operations: readonly Operation[]): ResourceTemplateType[] =>
-  operations.filter(isTemplate).map(each => ({ uriTemplate: uriOf(each), ...described(each) }))
+  operations
+    .filter(isTemplate)
+    .map(each => ({ uriTemplate: uriOf(each), ...describeResource(each) }))
 
 /** Operation and input for an address; undefined if there is none. */
 export const readingOf = (
@@ -63,7 +65,7 @@ export const readingOf = (
   const [place = '', query = ''] = uri.slice(SCHEME.length).split('?')
   const segments = place.split('/')
   const fits = operations
-    .map(operation => ({ operation, named: namedIn(uriOf(operation), segments) }))
+    .map(operation => ({ operation, named: matchTemplate(uriOf(operation), segments) }))
     .filter(({ named }) => named !== undefined)
     // an address that is written out goes before one with names in it
     .sort((a, b) => Number(isTemplate(a.operation)) - Number(isTemplate(b.operation)))[0]
@@ -75,7 +77,10 @@ export const readingOf = (
   return { operation, input: { ...Object.fromEntries(asked), ...named } }
 }
 
-const namedIn = (template: string, segments: string[]): Record<string, string> | undefined => {
+const matchTemplate = (
+  template: string,
+  segments: string[],
+): Record<string, string> | undefined => {
   const wanted = template.slice(SCHEME.length).split('/')
   if (wanted.length !== segments.length) return undefined
   const named: Record<string, string> = {}
@@ -84,13 +89,13 @@ const namedIn = (template: string, segments: string[]): Record<string, string> |
     const name = /^\{(\w+)\}$/.exec(want)?.[1]
     if (name === undefined) {
       if (want !== segment) return undefined
-    } else named[name] = decoded(segment)
+    } else named[name] = decodeSegment(segment)
   }
   return named
 }
 
 /** Invalid percent-encoding is taken literally. */
-const decoded = (segment: string): string => {
+const decodeSegment = (segment: string): string => {
   try {
     return decodeURIComponent(segment)
   } catch {

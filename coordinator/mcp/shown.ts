@@ -11,7 +11,7 @@ import { toolOf } from './tool.ts'
 import { chosenTools } from './toolsets.ts'
 
 /** Lists for callers with the same roles and the same choice of tools. */
-export interface Shown {
+export interface VisibleLists {
   /** The chosen groups of tools by their names, also those that these callers may not use. */
   byName: ReadonlyMap<string, Operation>
   /** Operations that are readable by an address alone, access permitting. */
@@ -35,18 +35,18 @@ const CAPACITY = 64
  */
 export const createShown = (
   operations: readonly Operation[],
-): ((query: unknown, key: Pick<Key, 'roles'>) => Shown) => {
-  const kept = new LRUCache<string, Shown>({ max: CAPACITY })
+): ((query: unknown, key: Pick<Key, 'roles'>) => VisibleLists) => {
+  const kept = new LRUCache<string, VisibleLists>({ max: CAPACITY })
   return (query, key) => {
     const { toolsets } = (query ?? {}) as { toolsets?: unknown }
     const name = JSON.stringify([toolsets, key.roles.toSorted()])
-    const shown = kept.get(name) ?? shownOf(chosenTools(query, operations), key)
+    const shown = kept.get(name) ?? buildLists(chosenTools(query, operations), key)
     kept.set(name, shown)
     return shown
   }
 }
 
-const shownOf = (chosen: readonly Operation[], key: Pick<Key, 'roles'>): Shown => {
+const buildLists = (chosen: readonly Operation[], key: Pick<Key, 'roles'>): VisibleLists => {
   const allowed = chosen.filter(operation => mayCall(operation, key))
   const addressed = chosen.filter(isReadable)
   const readable = addressed.filter(each => allowed.includes(each))

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Caller } from './caller.ts'
+import type { McpCaller } from './caller.ts'
 import { CARD_URI, readingOf } from './resource.ts'
 
 const MAX_RESOURCES = 32
@@ -25,7 +25,7 @@ const NEVER = new AbortController().signal
  * Throws the read error of a subscribed resource that the caller cannot read; otherwise the time of
  * its changes would reveal hidden content. Other messages pass.
  */
-export const requireReadable = async (body: unknown, caller: Caller): Promise<void> => {
+export const requireReadable = async (body: unknown, caller: McpCaller): Promise<void> => {
   const uris = listenOf(body)?.uris ?? []
   if (uris.length > MAX_RESOURCES)
     throw new ShoalError('invalid_request', `a stream can have at most ${MAX_RESOURCES} resources`)

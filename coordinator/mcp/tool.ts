@@ -20,7 +20,7 @@ const titleOf = (id: string): string => {
 }
 
 /** Immediate output of an operation that runs as a task. */
-export const Begun = z.object({ task_id: z.string() })
+export const TaskReference = z.object({ task_id: z.string() })
 
 const descriptionOf = ({ description, mode }: Operation): string =>
   mode === 'task'
@@ -31,16 +31,16 @@ const descriptionOf = ({ description, mode }: Operation): string =>
 const inputOf = ({ input, onCell }: Operation): z.ZodObject =>
   onCell
     ? input.extend({
-        [CELL]: z.string().max(128).exactOptional().describe('Id of the cell to run on.'),
+        [CELL_FIELD]: z.string().max(128).exactOptional().describe('Id of the cell to run on.'),
       })
     : input
 
-export const CELL = 'cell'
+export const CELL_FIELD = 'cell'
 
 /** A gated tool answers its output or, as long as people have not approved it, that it waits. */
 const outputOf = ({ effect, mode, output }: Operation): JsonSchema =>
   mode === 'task'
-    ? jsonSchema(Begun)
+    ? jsonSchema(TaskReference)
     : effect === 'gated'
       ? { type: 'object', ...jsonSchema(z.union([output, PendingView])) }
       : jsonSchema(output)

@@ -4,9 +4,11 @@ import type { Bus } from '../broker/bus.ts'
 
 export interface BrokerFigures {
   /** Wraps a listener and counts its messages. */
-  heard<A extends [TopicName, ...unknown[]]>(receive: (...args: A) => void): (...args: A) => void
+  countReceived<A extends [TopicName, ...unknown[]]>(
+    receive: (...args: A) => void,
+  ): (...args: A) => void
   /** A message was not what it should be. */
-  dropped(topic: TopicName): void
+  countDropped(topic: TopicName): void
   /** Wraps a bus and counts its messages. */
   watch(bus: Bus): Bus
   metrics: readonly Metric[]
@@ -17,13 +19,13 @@ export const createBrokerFigures = (): BrokerFigures => {
   const messages = new Tally()
   const dropped = new Tally()
   return {
-    heard:
+    countReceived:
       receive =>
       (...args) => {
         messages.add(['from_cells', args[0]])
         receive(...args)
       },
-    dropped: topic => dropped.add([topic]),
+    countDropped: topic => dropped.add([topic]),
     watch: bus => ({
       ...bus,
       publish: (name, ...rest) => {

@@ -12,10 +12,10 @@ const KINDS = ['chat', 'embedding'] as const
  */
 export const fleetMetrics = (fleet: Pick<Fleet, 'cells'>): readonly Metric[] => {
   const reports = oncePerScrape(() => routable(fleet).flatMap(engineReports))
-  const byKind = (of: (report: EngineReport) => number) => () =>
+  const sumByKind = (select: (report: EngineReport) => number) => () =>
     KINDS.map(kind => ({
       labels: { kind },
-      value: reports().reduce((sum, each) => sum + (each.kind === kind ? of(each) : 0), 0),
+      value: reports().reduce((sum, each) => sum + (each.kind === kind ? select(each) : 0), 0),
     }))
   return [
     {
@@ -59,21 +59,21 @@ export const fleetMetrics = (fleet: Pick<Fleet, 'cells'>): readonly Metric[] => 
       type: 'gauge',
       help: 'Requests that the engines of cells that take requests can run at once.',
       labels: ['kind'],
-      read: byKind(report => report.slots),
+      read: sumByKind(report => report.slots),
     },
     {
       name: 'shoal_fleet_slots_busy',
       type: 'gauge',
       help: 'Of these, those that run now.',
       labels: ['kind'],
-      read: byKind(report => report.slots_busy),
+      read: sumByKind(report => report.slots_busy),
     },
     {
       name: 'shoal_fleet_queued',
       type: 'gauge',
       help: 'Requests that wait for a slot on those cells.',
       labels: ['kind'],
-      read: byKind(report => report.queued),
+      read: sumByKind(report => report.queued),
     },
   ]
 }

@@ -18,10 +18,10 @@ export interface RouteFigures {
 export interface HttpFigures {
   /** The figures of a route; `route` as it was registered, not the path of a request. */
   route(method: string, route: string): RouteFigures
-  started(): void
-  finished(route: RouteFigures, status: number, seconds: number): void
+  recordStart(): void
+  recordEnd(route: RouteFigures, status: number, seconds: number): void
   /** An error was answered. */
-  failed(code: string): void
+  countError(code: string): void
   metrics: readonly Metric[]
 }
 
@@ -45,15 +45,15 @@ export const createHttpFigures = (): HttpFigures => {
 
   return {
     route,
-    started: () => {
+    recordStart: () => {
       inFlight++
     },
-    finished: ({ byStatus, seconds }, status, took) => {
+    recordEnd: ({ byStatus, seconds }, status, took) => {
       inFlight--
       byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
       seconds.observe(took)
     },
-    failed: code => codes.add([code]),
+    countError: code => codes.add([code]),
     metrics: [
       {
         name: 'shoal_http_requests_total',

@@ -1,22 +1,22 @@
 import { FAST_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
 import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
-import type { Outcome } from '../fleet/dispatch.ts'
+import type { DispatchOutcome } from '../fleet/dispatch.ts'
 
 /** One request on its way to a cell. */
 export interface RoutingWatch {
   /** Passes a choice of the router through. `tried`: number of cells that had the request. */
-  picked<T>(tried: number, engine: T | undefined): T | undefined
+  recordPick<T>(tried: number, engine: T | undefined): T | undefined
   /** Records the end of the request; only the first call counts. */
-  ended(outcome: Ended): void
+  recordEnd(outcome: InferenceEnd): void
 }
 
 /** `discarded`: the cascade gave up the answer; the request itself goes on. */
-export interface Ended extends Pick<Outcome, 'usage'> {
-  status: Outcome['status'] | 'discarded'
+export interface InferenceEnd extends Pick<DispatchOutcome, 'usage'> {
+  status: DispatchOutcome['status'] | 'discarded'
 }
 
 interface ModelFigures {
-  outcomes: Record<Ended['status'], number>
+  outcomes: Record<InferenceEnd['status'], number>
   tokens: { prompt: number; completion: number; cached: number }
 }
 
@@ -27,8 +27,8 @@ const newFigures = (): ModelFigures => ({
 
 const count = (
   { outcomes, tokens }: ModelFigures,
-  status: Ended['status'],
-  usage: Outcome['usage'],
+  status: InferenceEnd['status'],
+  usage: DispatchOutcome['usage'],
 ): void => {
   outcomes[status]++
   if (usage === undefined) return
@@ -52,12 +52,12 @@ export class InferenceFigures {
   }
 
   /** Begins to watch a request that was admitted and needs a cell. */
-  started(model: string): RoutingWatch {
+  watchRequest(model: string): RoutingWatch {
     const startedMs = this.#nowMs()
     let isOpen = true
     this.#inFlight++
     return {
-      picked: (tried, engine) => {
+      recordPick: (tried, engine) => {
         if (engine === undefined) {
           this.#unrouted++
           return engine
@@ -67,7 +67,7 @@ export class InferenceFigures {
         this.#routed++
         return engine
       },
-      ended: ({ status, usage }) => {
+      recordEnd: ({ status, usage }) => {
         if (!isOpen) return
         isOpen = false
         this.#inFlight--

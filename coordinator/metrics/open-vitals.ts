@@ -16,7 +16,7 @@ export interface VitalParts extends Pick<Base, 'stack' | 'nowMs'> {
   figures: Figures
   fleet: Pick<Fleet, 'cells'>
   probe: StoreProbe
-  bus: { connected(): boolean }
+  bus: { isConnected(): boolean }
 }
 
 export const openVitals = (parts: VitalParts): { registry: Registry; views: VitalViews } => {
@@ -24,7 +24,7 @@ export const openVitals = (parts: VitalParts): { registry: Registry; views: Vita
   const vitals = createVitals({
     store: probe,
     stateDir: config.state_dir,
-    brokerConnected: bus.connected,
+    brokerConnected: bus.isConnected,
     nowMs,
   })
   stack.defer(() => vitals.close())

@@ -2,11 +2,11 @@ import { createCounter, type Metric, Tally } from '../../shared/metrics/metric.t
 
 export interface QueueFigures {
   /** An attempt of a job ended. */
-  attempted(kind: string, outcome: string): void
+  countAttempt(kind: string, outcome: string): void
   /** Number of jobs at the last count. */
-  counted(jobs: readonly { kind: string; state: string; jobs: number }[]): void
+  setJobCounts(jobs: readonly { kind: string; state: string; jobs: number }[]): void
   /** A request to an address of a user ended. */
-  sent(outcome: string): void
+  countRequest(outcome: string): void
   metrics: readonly Metric[]
 }
 
@@ -16,11 +16,11 @@ export const createQueueFigures = (): QueueFigures => {
   const requests = new Tally()
   let counts: readonly { kind: string; state: string; jobs: number }[] = []
   return {
-    attempted: (kind, outcome) => attempts.add([kind, outcome]),
-    counted: jobs => {
+    countAttempt: (kind, outcome) => attempts.add([kind, outcome]),
+    setJobCounts: jobs => {
       counts = jobs
     },
-    sent: outcome => requests.add([outcome]),
+    countRequest: outcome => requests.add([outcome]),
     metrics: [
       {
         name: 'shoal_queue_jobs',

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { createCounter, type Metric, Tally } from '../../shared/metrics/metric.ts'
-import type { Quota, Subject } from '../quota/quota.ts'
+import type { Quota, QuotaSubject } from '../quota/quota.ts'
 
 const REASONS: Partial<Record<string, string>> = {
   tier_exceeded: 'month',
@@ -17,14 +17,14 @@ export interface QuotaFigures {
 /** Reasons for which requests were not admitted. */
 export const createQuotaFigures = (): QuotaFigures => {
   const refusals = new Tally()
-  const note = (error: unknown, { tier }: Subject): never => {
+  const note = (error: unknown, { tier }: QuotaSubject): never => {
     const reason = error instanceof ShoalError ? REASONS[error.code] : undefined
     refusals.add([reason ?? 'failure', tier])
     throw error
   }
   const watch: QuotaFigures['watch'] = quota => ({
     ...quota,
-    admit: (subject: Subject, now: number) => {
+    admit: (subject: QuotaSubject, now: number) => {
       try {
         const admission = quota.admit(subject, now)
         return admission instanceof Promise

@@ -7,7 +7,7 @@ import type { Metric } from '../../shared/metrics/metric.ts'
  */
 export const metricRegistry = (metrics: readonly Metric[]): Registry => {
   const registry = new Registry()
-  for (const metric of metrics) registry.registerMetric(adapted(metric))
+  for (const metric of metrics) registry.registerMetric(toPromMetric(metric))
   return registry
 }
 
@@ -18,7 +18,7 @@ export const addProcessMetrics = (registry: Registry): Registry => {
 }
 
 /** Part of prom-client's interface that a registry needs of a registered metric. */
-const adapted = ({ name, help, type, read }: Metric): PromMetric => {
+const toPromMetric = ({ name, help, type, read }: Metric): PromMetric => {
   const get = async () => ({
     name,
     help,

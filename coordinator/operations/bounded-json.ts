@@ -7,7 +7,7 @@ const MAX_DEPTH = 24
  * Any JSON value, or one of the schema, of at most `maxBytes` bytes as text. JSON Schema cannot
  * express that: the limits are published as `x-max-bytes` and `x-max-depth`.
  */
-export const bounded = <T extends z.ZodType>(schema: T, maxBytes: number): T =>
+export const limitJson = <T extends z.ZodType>(schema: T, maxBytes: number): T =>
   schema
     .refine(value => depthOf(value) <= MAX_DEPTH, `is nested deeper than ${MAX_DEPTH} levels`)
     .refine(value => bytesOf(value) <= maxBytes, `is larger than ${maxBytes} bytes`)

@@ -9,7 +9,7 @@ export interface CallFigures {
 
 export interface CallStats {
   add(operationId: string, durationMs: number, failed: boolean): void
-  of(operationId: string): CallFigures
+  figuresFor(operationId: string): CallFigures
 }
 
 /** Number of newest durations that the percentiles are computed from. */
@@ -37,12 +37,12 @@ export const createCallStats = (): CallStats => {
     tally.calls++
     if (failed) tally.errors++
   }
-  const of: CallStats['of'] = id => {
+  const figuresFor: CallStats['figuresFor'] = id => {
     const { calls, errors, durationsMs } = tallies.get(id) ?? NONE
     const sorted = durationsMs.toSorted((a, b) => a - b)
     return { calls, errors, p50Ms: percentile(sorted, 50), p95Ms: percentile(sorted, 95) }
   }
-  return { add, of }
+  return { add, figuresFor }
 }
 
 const NONE: Tally = { calls: 0, errors: 0, durationsMs: [] }

@@ -39,11 +39,11 @@ export interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
   get(taskId: string, by: TaskCaller): Promise<Task>
   list(request: ListTasksRequest, by: TaskCaller): Promise<ListTasksResponse>
   cancel(taskId: string, by: TaskCaller): Promise<Task>
-  hooks: TaskHooks
+  hooks: TaskHookRegistry
 }
 
 /** Webhooks for the events of tasks; shown secrets are masked. */
-export interface TaskHooks {
+export interface TaskHookRegistry {
   /** Throws `invalid_request` for an address that is not sent to, and for one hook too many. */
   save(
     taskId: string,
@@ -79,7 +79,7 @@ export interface Progress {
 export interface SkillCall {
   input: unknown
   /** Called once the call was admitted, before it runs. */
-  admitted?: () => Promise<void>
+  onAdmitted?: () => Promise<void>
   /** True when the outer call was counted for this one too. */
   isCounted?: boolean
   /** Ends the call when it aborts; the signal of the outer call by default. */

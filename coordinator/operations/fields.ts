@@ -21,5 +21,5 @@ export const numberedPage = (most?: number, preset?: number) => ({
 export const NextCursor = z.string().nullable()
 
 /** Last row of a page that is full, where the next one begins; undefined on the last page. */
-export const lastOfFullPage = <R>(rows: readonly R[], limit: number): R | undefined =>
+export const findCursorRow = <R>(rows: readonly R[], limit: number): R | undefined =>
   rows.length === limit ? rows.at(-1) : undefined

@@ -24,5 +24,5 @@ export const gateWait = (request: GateRequest, { gates, now }: Pick<Views, 'gate
 }
 
 /** Reason why a request ended without approval, in plain words. */
-export const refusalOf = ({ id, state, reason }: GateRequest, ended: string): string =>
+export const describeGateRefusal = ({ id, state, reason }: GateRequest, ended: string): string =>
   `request ${id} is ${ended === state ? state : ended}${reason === undefined ? '' : `: ${reason}`}`

@@ -9,7 +9,7 @@ export type JsonSchema = Record<string, unknown>
 export const jsonSchema = (schema: z.ZodType): JsonSchema => {
   const known = published.get(schema)
   if (known !== undefined) return known
-  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', override: plain })
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', override: simplifySchema })
   published.set(schema, rest)
   return rest
 }
@@ -18,7 +18,7 @@ export const jsonSchema = (schema: z.ZodType): JsonSchema => {
 const published = new WeakMap<z.ZodType, JsonSchema>()
 
 /** The bounds of safe integers, and the pattern beside a format, tell a reader nothing. */
-const plain = ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void => {
+const simplifySchema = ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void => {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern

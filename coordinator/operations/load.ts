@@ -13,7 +13,7 @@ export const loadDeclared = async <T extends Operation>(folder: string): Promise
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter(file => file.includes('/') && file.endsWith('.ts'))
     .sort((a, b) => (place(a) < place(b) ? -1 : 1))
-  const declared = await Promise.all(files.map(file => declaredIn<T>(join(folder, file))))
+  const declared = await Promise.all(files.map(file => loadFile<T>(join(folder, file))))
   const all = declared.flatMap((each, at) =>
     each.map(one => ({ ...one, group: basename(dirname(files[at] ?? '')) })),
   )
@@ -29,10 +29,10 @@ const place = (file: string): string => {
   return `${dirname(file)} ${rank} ${file}`
 }
 
-const declaredIn = async <T extends Operation>(file: string): Promise<readonly T[]> => {
+const loadFile = async <T extends Operation>(file: string): Promise<readonly T[]> => {
   const { default: declared } = (await import(pathToFileURL(file).href)) as Exports<T>
   const name = basename(file, '.ts')
-  if (Array.isArray(declared)) return listed(declared, file, name)
+  if (Array.isArray(declared)) return requirePrefix(declared, file, name)
   if (declared !== undefined && declared.id !== name)
     throw new TypeError(`${file} declares ${declared.id}: the file must have its name`)
   return declared === undefined ? [] : [declared]
@@ -42,7 +42,7 @@ interface Exports<T> {
   default?: T | T[]
 }
 
-const listed = <T extends Operation>(list: readonly T[], file: string, name: string) => {
+const requirePrefix = <T extends Operation>(list: readonly T[], file: string, name: string) => {
   const other = list.find(({ id }) => !id.startsWith(`${name}-`))
   if (other === undefined) return list
   throw new TypeError(`${file} declares ${other.id}: names in a list begin with that of its file`)

@@ -2,7 +2,7 @@ import type { ShoalError } from '../../shared/errors.ts'
 import type { Declaration } from './declaration.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
 
-export interface Missing {
+export interface MissingInput {
   names: string[]
   /** JSON Schema of an object with just these fields. */
   schema: JsonSchema
@@ -16,19 +16,19 @@ export const missingInput = (
   { input: schema }: Pick<Declaration, 'input'>,
   input: object,
   error?: ShoalError,
-): Missing | undefined => {
+): MissingInput | undefined => {
   const lacks = (name: unknown): name is string =>
     typeof name === 'string' && name in schema.shape && !Object.hasOwn(input, name)
   const { error: fault } = schema.safeParse(input)
   if (fault === undefined) {
     const param = error?.code === 'invalid_request' ? error.param : undefined
-    return lacks(param) ? missingOf(schema, [param]) : undefined
+    return lacks(param) ? toMissing(schema, [param]) : undefined
   }
   const names = fault.issues.map(({ path }) => (path.length === 1 ? path[0] : undefined))
-  return names.every(lacks) ? missingOf(schema, [...new Set(names)]) : undefined
+  return names.every(lacks) ? toMissing(schema, [...new Set(names)]) : undefined
 }
 
-const missingOf = (schema: Declaration['input'], names: string[]): Missing => {
+const toMissing = (schema: Declaration['input'], names: string[]): MissingInput => {
   const { properties = {} } = jsonSchema(schema) as { properties?: Record<string, JsonSchema> }
   return {
     names,

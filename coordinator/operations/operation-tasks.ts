@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Events } from '../events/bus.ts'
 import type { NewTask } from '../tasks/new-task.ts'
-import type { Begun } from '../tasks/task-owner.ts'
+import type { StartedTask } from '../tasks/task-owner.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { type Opening, workOf } from '../tasks/turn.ts'
 import type { TaskCaller, Views } from './context.ts'
@@ -14,7 +14,7 @@ import { parseInput } from './invoke/input.ts'
 import type { Pipeline } from './invoke/invoke.ts'
 import { missingInput } from './missing-input.ts'
 import type { Operation } from './operation.ts'
-import { type Ask, openingOf, questionFor, runOf } from './operation-work.ts'
+import { createOpening, type OperationRequest, questionFor, runFactsOf } from './operation-work.ts'
 import { taskAnswers } from './task-answers.ts'
 import type { ReaderOf } from './task-readers.ts'
 import { TaskUpkeep } from './task-upkeep.ts'
@@ -22,14 +22,14 @@ import { TaskUpkeep } from './task-upkeep.ts'
 /** Operations that run as tasks, and go on when a gate was decided or a restart cut them off. */
 export interface OperationTasks {
   begin(
-    ask: Ask,
+    ask: OperationRequest,
     more?: Pick<NewTask, 'message' | 'contextId' | 'metadata' | 'prepare'>,
-  ): Promise<Begun>
+  ): Promise<StartedTask>
   /**
    * Prepares one call as a turn of a task created over A2A, with the facts that the task keeps.
    * Missing input opens with a question; throws for invalid input, and without access.
    */
-  prepare(ask: Ask): { run: ReturnType<typeof runOf>; opening: Opening }
+  prepare(ask: OperationRequest): { run: ReturnType<typeof runFactsOf>; opening: Opening }
   /** Cancels the task and withdraws its pending approval requests. */
   cancel(taskId: string, by: TaskCaller): Promise<Task>
   /**
@@ -54,7 +54,7 @@ export interface OperationTaskParts {
 
 export const createOperationTasks = (parts: OperationTaskParts): OperationTasks => {
   const { tasks, views, operations, events, keptDays, logger } = parts
-  const open = (ask: Ask): Opening => openingOf(views(), parts.perform, ask)
+  const open = (ask: OperationRequest): Opening => createOpening(views(), parts.perform, ask)
   tasks.serve(taskAnswers({ views, operations, open }))
   const upkeep = new TaskUpkeep({ tasks, events, keptDays, logger, now: () => views().now() })
 
@@ -64,7 +64,7 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
     const missing = missingInput(operation, input)
     if (missing === undefined) parseInput(operation, input)
     const opening = missing === undefined ? open(ask) : questionFor(operation, missing)
-    return { run: runOf(ask), opening }
+    return { run: runFactsOf(ask), opening }
   }
 
   const begin: OperationTasks['begin'] = (ask, more = {}) => {
@@ -75,7 +75,7 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
         tenantId: caller.tenantId ?? '',
         keyId: caller.key?.id,
         requestId: caller.requestId,
-        ...runOf(ask),
+        ...runFactsOf(ask),
       },
       work: workOf(open(ask)),
     })

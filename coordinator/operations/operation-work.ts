@@ -8,9 +8,9 @@ import { gateWait } from './gate-wait.ts'
 import type { Pipeline } from './invoke/invoke.ts'
 import { missingInput } from './missing-input.ts'
 import type { Operation } from './operation.ts'
-import { Pending } from './pending.ts'
+import { PendingResult } from './pending.ts'
 
-export interface Ask {
+export interface OperationRequest {
   operation: Operation
   input: object
   caller: TaskCaller
@@ -18,7 +18,7 @@ export interface Ask {
 }
 
 /** Facts of a call that its task keeps, so that it can be made again. */
-export const runOf = ({ operation, input, cellId }: Ask) => ({
+export const runFactsOf = ({ operation, input, cellId }: OperationRequest) => ({
   operationId: operation.id,
   input,
   cellId,
@@ -26,9 +26,13 @@ export const runOf = ({ operation, input, cellId }: Ask) => ({
 })
 
 /** One call of an operation as a turn of a task: its end, its question or its gate is the state. */
-export const openingOf = (views: Views, perform: Pipeline['perform'], ask: Ask): Opening => ({
+export const createOpening = (
+  views: Views,
+  perform: Pipeline['perform'],
+  ask: OperationRequest,
+): Opening => ({
   state: TaskState.TASK_STATE_WORKING,
-  more: { run: runOf(ask) },
+  more: { run: runFactsOf(ask) },
   work: async turn => {
     const { operation, input, caller } = ask
     const progress = (progress: Progress): void => {
@@ -49,7 +53,7 @@ export const openingOf = (views: Views, perform: Pipeline['perform'], ask: Ask):
 })
 
 const waitsFor = (operation: Operation, answer: unknown): string | undefined =>
-  answer instanceof Pending
+  answer instanceof PendingResult
     ? answer.view.request_id
     : operation.waitsFor?.(answer as never) || undefined
 

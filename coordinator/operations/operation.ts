@@ -1,14 +1,14 @@
 import type * as z from 'zod'
-import type { Approval } from '../gates/approval.ts'
+import type { SingleUseApproval } from '../gates/approval.ts'
 import type { Context } from './context.ts'
 import { type Declaration, type Deprecation, pathFields } from './declaration.ts'
-import type { Pending } from './pending.ts'
-import type { Planned } from './plan.ts'
+import type { PendingResult } from './pending.ts'
+import type { OperationPlan } from './plan.ts'
 
 type Answer<O extends z.ZodType> = Promise<z.input<O>> | z.input<O>
 
 /** Behaviour of an operation that reads, or changes data of the coordinator alone. */
-export interface Direct<I extends z.ZodObject, O extends z.ZodType> {
+export interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
   effect: 'read' | 'write'
   plan?: never
   show?: never
@@ -20,23 +20,25 @@ export interface Direct<I extends z.ZodObject, O extends z.ZodType> {
  * in the input) with `show`, asks at the gate that the plan names, and calls `run` with the approved
  * plan and its approval.
  */
-export interface Gated<I extends z.ZodObject, O extends z.ZodType, P> {
+export interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
   effect: 'gated'
-  plan: (input: z.output<I>, context: Context) => Promise<Planned<P>> | Planned<P>
+  plan: (input: z.output<I>, context: Context) => Promise<OperationPlan<P>> | OperationPlan<P>
   /** Answer of a dry run. */
   show?: (plan: P) => z.input<O>
   /**
    * Absent when another operation carries out the approved plan: then the answer is always
-   * `Pending`. With an approval, it must call `approval.use` around its effect.
+   * `PendingResult`. With an approval, it must call `approval.use` around its effect.
    */
   run?: (
     plan: P,
     context: Context,
-    approval: Approval | undefined,
-  ) => Promise<z.input<O> | Pending> | z.input<O> | Pending
+    approval: SingleUseApproval | undefined,
+  ) => Promise<z.input<O> | PendingResult> | z.input<O> | PendingResult
 }
 
-export type Behaviour<I extends z.ZodObject, O extends z.ZodType, P> = Direct<I, O> | Gated<I, O, P>
+export type Behaviour<I extends z.ZodObject, O extends z.ZodType, P> =
+  | DirectBehaviour<I, O>
+  | GatedBehaviour<I, O, P>
 
 /** Any call the coordinator accepts, except for the OpenAI routes. */
 export type Operation<

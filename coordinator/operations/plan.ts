@@ -3,7 +3,7 @@ import type { Caller } from '../gates/asking.ts'
 import type { GateRequest } from '../gates/request.ts'
 
 /** Plan of an operation, with the facts that its gate needs. */
-export interface Planned<P> {
+export interface OperationPlan<P> {
   plan: P
   /** One line for approvers. */
   summary: string

@@ -6,15 +6,15 @@ import type { TaskRun } from '../tasks/task-run.ts'
 import { TaskState } from '../tasks/task-state.ts'
 import type { Opening } from '../tasks/turn.ts'
 import type { Views } from './context.ts'
-import { refusalOf } from './gate-wait.ts'
+import { describeGateRefusal } from './gate-wait.ts'
 import type { Operation } from './operation.ts'
-import type { Ask } from './operation-work.ts'
+import type { OperationRequest } from './operation-work.ts'
 
 export interface TaskAnswerParts {
   views: () => Views
   operations: readonly Operation[]
   /** The turn of a call; throws for one that is refused. */
-  open: (ask: Ask) => Opening
+  open: (ask: OperationRequest) => Opening
 }
 
 /** The turns that mail begins: the same call again, by the same key as it is now, or an end. */
@@ -38,7 +38,7 @@ export const taskAnswers = ({ views, operations, open }: TaskAnswerParts): Answe
     if (state === 'pending') return undefined
     return state === 'approved'
       ? callAgain(run)
-      : endWith(`gate_${state}`, refusalOf(request, state))
+      : endWith(`gate_${state}`, describeGateRefusal(request, state))
   }
 
   /**

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 import * as z from 'zod'
 
 /** One private target of the configuration: a host name or a range of addresses, and a port. */
-export type Allowed =
+export type AllowedTarget =
   | { host: string; port: number }
   | { range: [ipaddr.IPv4 | ipaddr.IPv6, number]; port: number }
 
@@ -10,7 +10,7 @@ const FORM = /^(?:\[([0-9a-f:.]+(?:\/\d+)?)\]|([^[\]:]+)):(\d{1,5})$/i
 const NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
 
 /** `hooks.lan:443`, `10.0.0.5:8443`, `10.1.0.0/16:8443`, `[fd00::/8]:443`; undefined for others. */
-export const parseAllowed = (text: string): Allowed | undefined => {
+export const parseAllowed = (text: string): AllowedTarget | undefined => {
   const [, six, other = '', digits] = FORM.exec(text) ?? []
   const port = Number(digits)
   if (digits === undefined || port < 1 || port > 65_535) return undefined
@@ -36,11 +36,14 @@ export const AllowList = z
   .max(1000)
   .default([])
 
-export const allowsHost = (allowed: readonly Allowed[], host: string, port: number): boolean =>
-  allowed.some(each => 'host' in each && each.host === host && each.port === port)
+export const allowsHost = (
+  allowed: readonly AllowedTarget[],
+  host: string,
+  port: number,
+): boolean => allowed.some(each => 'host' in each && each.host === host && each.port === port)
 
 export const allowsAddress = (
-  allowed: readonly Allowed[],
+  allowed: readonly AllowedTarget[],
   address: ipaddr.IPv4 | ipaddr.IPv6,
   port: number,
 ): boolean =>
@@ -54,7 +57,7 @@ export const allowsAddress = (
 
 /** A target given as an address is matched by address; any other by name. */
 export const allowsTarget = (
-  allowed: readonly Allowed[],
+  allowed: readonly AllowedTarget[],
   { host, port, literal }: { host: string; port: number; literal: boolean },
 ): boolean =>
   literal ? allowsAddress(allowed, ipaddr.parse(host), port) : allowsHost(allowed, host, port)

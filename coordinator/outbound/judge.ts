@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { ShoalError } from '../../shared/errors.ts'
-import { type Allowed, allowsAddress, allowsHost } from './allowed.ts'
+import { type AllowedTarget, allowsAddress, allowsHost } from './allowed.ts'
 
 /*
  * Which addresses that a user named may be asked: what is public, over TLS, and what the operator
@@ -9,11 +9,11 @@ import { type Allowed, allowsAddress, allowsHost } from './allowed.ts'
  */
 
 export interface JudgeRules {
-  allowed: readonly Allowed[]
+  allowed: readonly AllowedTarget[]
   /** Plain HTTP to what is allowed by name. */
   allowHttp: boolean
   /** Addresses of this machine: what listens there may rely on a firewall in front of it. */
-  own?: () => readonly string[]
+  ownAddresses?: () => readonly string[]
 }
 
 /** An address that has passed. */
@@ -56,8 +56,9 @@ export const judgeUrl = (text: string, rules: JudgeRules): Target => {
   const literal = ipaddr.isValid(host)
   const trusted = allowsHost(rules.allowed, host, port) || isTrustedAddress(host, port, rules)
   if (url.protocol === 'http:' && !(rules.allowHttp && trusted))
-    throw refused('it must begin with https://')
-  if (!trusted && DENIED_PORTS.has(port)) throw refused(`port ${port} is that of another protocol`)
+    throw createRefusedError('it must begin with https://')
+  if (!trusted && DENIED_PORTS.has(port))
+    throw createRefusedError(`port ${port} is that of another protocol`)
   if (literal) judgeAddress(host, port, rules)
   else if (!trusted) judgeName(host)
   return { url, host, port, literal, trusted }
@@ -65,15 +66,16 @@ export const judgeUrl = (text: string, rules: JudgeRules): Target => {
 
 const parse = (text: string): URL => {
   if (text.length > MAX_URL_CHARACTERS)
-    throw refused(`it is longer than ${MAX_URL_CHARACTERS} characters`)
+    throw createRefusedError(`it is longer than ${MAX_URL_CHARACTERS} characters`)
   // what the parser would drop or turn around silently: two parsers must not differ on it
-  if (/[\s\\\p{Cc}\p{Cf}]/u.test(text)) throw refused('it has a character that no address has')
+  if (/[\s\\\p{Cc}\p{Cf}]/u.test(text))
+    throw createRefusedError('it has a character that no address has')
   if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text))
-    throw refused('it is no https address')
+    throw createRefusedError('it is no https address')
   const url = new URL(text)
   if (url.username !== '' || url.password !== '' || hasUser(text))
-    throw refused('it must not carry a user or password')
-  if (url.hash !== '' || text.includes('#')) throw refused('it must not have a fragment')
+    throw createRefusedError('it must not carry a user or password')
+  if (url.hash !== '' || text.includes('#')) throw createRefusedError('it must not have a fragment')
   requirePlainHost(text, url)
   return url
 }
@@ -88,23 +90,24 @@ const hasUser = (text: string): boolean => authorityOf(text).includes('@')
  */
 const requirePlainHost = (text: string, url: URL): void => {
   const written = authorityOf(text).replace(/:\d*$/, '').toLowerCase()
-  if (url.hostname.endsWith('.')) throw refused('its host must not end with a dot')
+  if (url.hostname.endsWith('.')) throw createRefusedError('its host must not end with a dot')
   if (written.startsWith('[')) {
-    if (!ipaddr.IPv6.isValid(written.slice(1, -1))) throw refused('its host is no address')
+    if (!ipaddr.IPv6.isValid(written.slice(1, -1)))
+      throw createRefusedError('its host is no address')
     return
   }
   if (written !== url.hostname)
-    throw refused('its host is not spelled plainly; write other letters as xn--…')
+    throw createRefusedError('its host is not spelled plainly; write other letters as xn--…')
 }
 
 const judgeName = (host: string): void => {
-  if (!host.includes('.')) throw refused(`${host} is no name of the internet`)
-  if (LOCAL_NAMES.test(host)) throw refused(`${host} is no name of the internet`)
+  if (!host.includes('.')) throw createRefusedError(`${host} is no name of the internet`)
+  if (LOCAL_NAMES.test(host)) throw createRefusedError(`${host} is no name of the internet`)
   if (
     host.length > 253 ||
     !host.split('.').every(label => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label))
   )
-    throw refused(`${host} is no name of the internet`)
+    throw createRefusedError(`${host} is no name of the internet`)
 }
 
 const EXCEPTIONS = 'an operator may list it in outbound.allow'
@@ -113,17 +116,17 @@ const EXCEPTIONS = 'an operator may list it in outbound.allow'
 export const judgeAddress = (
   text: string,
   port: number,
-  { allowed, own = () => [] }: JudgeRules,
+  { allowed, ownAddresses = () => [] }: JudgeRules,
   trusted = false,
 ): void => {
-  if (!ipaddr.isValid(text)) throw refused(`${text} is no address`)
+  if (!ipaddr.isValid(text)) throw createRefusedError(`${text} is no address`)
   const address = ipaddr.parse(text)
-  if (isMetadata(address)) throw refused(`${text} is an address of a cloud's metadata`)
+  if (isMetadata(address)) throw createRefusedError(`${text} is an address of a cloud's metadata`)
   if (trusted || allowsAddress(allowed, address, port)) return
   if (!isPublic(address))
-    throw refused(`${text} is not an address of the public internet; ${EXCEPTIONS}`)
-  if (own().some(mine => isSame(mine, address)))
-    throw refused(`${text} is an address of this machine; ${EXCEPTIONS}`)
+    throw createRefusedError(`${text} is not an address of the public internet; ${EXCEPTIONS}`)
+  if (ownAddresses().some(mine => isSame(mine, address)))
+    throw createRefusedError(`${text} is an address of this machine; ${EXCEPTIONS}`)
 }
 
 /** Metadata services of clouds, which hand out credentials: never allowed. */
@@ -151,7 +154,7 @@ const CARRIERS = (
 ).map(([range, octets]) => ({ range: ipaddr.IPv6.parseCIDR(range), octets }))
 
 /** An address, and those of IPv4 that may be meant by it. */
-const meantBy = (address: ipaddr.IPv4 | ipaddr.IPv6): (ipaddr.IPv4 | ipaddr.IPv6)[] => {
+const expandAddress = (address: ipaddr.IPv4 | ipaddr.IPv6): (ipaddr.IPv4 | ipaddr.IPv6)[] => {
   if (address.kind() === 'ipv4') return [address]
   const bytes = address.toByteArray()
   const carried = CARRIERS.filter(({ range }) => (address as ipaddr.IPv6).match(range))
@@ -160,7 +163,7 @@ const meantBy = (address: ipaddr.IPv4 | ipaddr.IPv6): (ipaddr.IPv4 | ipaddr.IPv6
 
 /** Whether the address is a cloud metadata address, also when embedded in IPv6. */
 const isMetadata = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
-  meantBy(address).some(each =>
+  expandAddress(address).some(each =>
     METADATA.some(range => range[0].kind() === each.kind() && each.match(range)),
   )
 
@@ -182,5 +185,5 @@ const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => {
 const isTrustedAddress = (host: string, port: number, { allowed }: JudgeRules): boolean =>
   ipaddr.isValid(host) && allowsAddress(allowed, ipaddr.parse(host), port)
 
-const refused = (reason: string): ShoalError =>
+const createRefusedError = (reason: string): ShoalError =>
   new ShoalError('invalid_request', `this address is not sent to: ${reason}`, { param: 'url' })

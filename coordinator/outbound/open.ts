@@ -4,15 +4,15 @@ import { createSender, type Sender, type SenderParts } from './sender.ts'
 
 export interface OutboundParts {
   config: { outbound: Outbound }
-  figures: { queue: { sent: NonNullable<SenderParts['ended']> } }
+  figures: { queue: { countRequest: NonNullable<SenderParts['onOutcome']> } }
 }
 
 /** Requests to addresses that users gave. */
 export const openOutbound = ({ config, figures }: OutboundParts): { sender: Sender } => ({
   sender: createSender({
     config: config.outbound,
-    own: ownAddresses,
-    ended: figures.queue.sent,
+    ownAddresses,
+    onOutcome: figures.queue.countRequest,
   }),
 })
 

@@ -10,7 +10,7 @@ import { type Address, checkedAddresses, type Resolve, systemResolve } from './r
 import { SendError } from './send-error.ts'
 import { createTargetLimits } from './target-limits.ts'
 
-export interface Message {
+export interface OutboundRequest {
   url: string
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
@@ -19,7 +19,7 @@ export interface Message {
   maxAnswerBytes?: number
 }
 
-export interface Answer {
+export interface OutboundResponse {
   status: number
   /** Retry delay that the target asks for, at most an hour. */
   retryAfterSeconds: number
@@ -36,32 +36,32 @@ export interface Sender {
   /** Throws `invalid_request` for an address that would not be sent to. */
   judge(url: string): Target
   /** Throws SendError. */
-  send(message: Message, signal: AbortSignal): Promise<Answer>
+  send(message: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse>
 }
 
 export interface SenderParts {
   config: Outbound
   resolve?: Resolve
   /** Addresses of this machine. */
-  own?: () => readonly string[]
+  ownAddresses?: () => readonly string[]
   /** Authorities beside the system's, PEM. */
   ca?: string
   nowMs?: () => number
   /** Called with the outcome of each request. */
-  ended?: (outcome: string) => void
+  onOutcome?: (outcome: string) => void
 }
 
 /** Largest body of a request. */
-export const MAX_BODY_BYTES = 1024 * 1024
+export const MAX_OUTBOUND_BODY_BYTES = 1024 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
 const MAX_RETRY_AFTER_SECONDS = 3600
 
 export const createSender = (parts: SenderParts): Sender => {
-  const { config, resolve = systemResolve, ended = () => {} } = parts
+  const { config, resolve = systemResolve, onOutcome = () => {} } = parts
   const rules: JudgeRules = {
     allowed: config.allow.flatMap(text => parseAllowed(text) ?? []),
     allowHttp: config.allow_http,
-    ...(parts.own === undefined ? {} : { own: parts.own }),
+    ...(parts.ownAddresses === undefined ? {} : { ownAddresses: parts.ownAddresses }),
   }
   const limits = createTargetLimits(
     { concurrency: config.target_concurrency, perMinute: config.target_per_minute },
@@ -69,9 +69,9 @@ export const createSender = (parts: SenderParts): Sender => {
   )
   const judge: Sender['judge'] = url => judgeUrl(url, rules)
 
-  const admitted = (message: Message): Target => {
-    if (Buffer.byteLength(message.body ?? '') > MAX_BODY_BYTES)
-      throw new SendError('too_large', `it has more than ${MAX_BODY_BYTES} bytes`)
+  const admitMessage = (message: OutboundRequest): Target => {
+    if (Buffer.byteLength(message.body ?? '') > MAX_OUTBOUND_BODY_BYTES)
+      throw new SendError('too_large', `it has more than ${MAX_OUTBOUND_BODY_BYTES} bytes`)
     try {
       return judge(message.url)
     } catch (error) {
@@ -82,30 +82,30 @@ export const createSender = (parts: SenderParts): Sender => {
 
   const exchange = async (
     target: Target,
-    message: Message,
+    message: OutboundRequest,
     signal: AbortSignal,
-  ): Promise<Answer> => {
+  ): Promise<OutboundResponse> => {
     const phase = phases(signal)
     try {
       phase.begin(config.connect_seconds)
-      const addresses = await phase.whole(checkedAddresses(target, rules, resolve))
+      const addresses = await phase.waitFor(checkedAddresses(target, rules, resolve))
       const sent = open(target, message, addresses, parts.ca)
       phase.onEnd(error => sent.destroy(error))
       phase.begin(config.connect_seconds)
       sent.once('socket', socket =>
         onConnected(target, socket, () => phase.begin(config.answer_seconds)),
       )
-      const response = await phase.whole(responseTo(sent))
+      const response = await phase.waitFor(responseTo(sent))
       phase.begin(config.answer_seconds)
-      const body = await phase.whole(bodyOf(response, message.maxAnswerBytes ?? 0))
+      const body = await phase.waitFor(bodyOf(response, message.maxAnswerBytes ?? 0))
       return answerOf(response, body)
     } finally {
-      phase.over()
+      phase.end()
     }
   }
 
   const send: Sender['send'] = async (message, signal) => {
-    const target = admitted(message)
+    const target = admitMessage(message)
     const name = `${target.host}:${target.port}`
     const waitMs = limits.enter(name)
     if (waitMs > 0)
@@ -122,11 +122,11 @@ export const createSender = (parts: SenderParts): Sender => {
     send: async (message, signal) => {
       try {
         const answer = await send(message, signal)
-        ended(`${Math.floor(answer.status / 100)}xx`)
+        onOutcome(`${Math.floor(answer.status / 100)}xx`)
         return answer
       } catch (error) {
         const failure = asSendError(error)
-        ended(failure.reason)
+        onOutcome(failure.reason)
         throw failure
       }
     },
@@ -136,7 +136,7 @@ export const createSender = (parts: SenderParts): Sender => {
 /** One request on a connection of its own, to nothing but the addresses that were judged. */
 const open = (
   { url }: Target,
-  { method = 'POST', headers = {}, body }: Message,
+  { method = 'POST', headers = {}, body }: OutboundRequest,
   addresses: readonly Address[],
   ca: string | undefined,
 ): ClientRequest => {
@@ -144,7 +144,7 @@ const open = (
   const sent = (secure ? httpsRequest : httpRequest)(url, {
     method,
     agent: false,
-    lookup: pinned(addresses),
+    lookup: createPinnedLookup(addresses),
     maxHeaderSize: MAX_HEADER_BYTES,
     headers: {
       'user-agent': `shoal/${VERSION}`,
@@ -160,7 +160,7 @@ const open = (
 }
 
 /** Answers the addresses that were judged, whatever the name means by now. */
-const pinned =
+const createPinnedLookup =
   (addresses: readonly Address[]): LookupFunction =>
   (_host, options, callback) => {
     const [first] = addresses
@@ -168,8 +168,8 @@ const pinned =
     else callback(null, first?.address ?? '', first?.family)
   }
 
-const onConnected = ({ url }: Target, socket: Socket, connected: () => void): void => {
-  socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', connected)
+const onConnected = ({ url }: Target, socket: Socket, listener: () => void): void => {
+  socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', listener)
 }
 
 const responseTo = (sent: ClientRequest): Promise<IncomingMessage> =>
@@ -197,7 +197,7 @@ const bodyOf = async (response: IncomingMessage, maxBytes: number): Promise<Buff
   return Buffer.concat(pieces)
 }
 
-const answerOf = ({ statusCode = 0, headers }: IncomingMessage, body: Buffer): Answer => {
+const answerOf = ({ statusCode = 0, headers }: IncomingMessage, body: Buffer): OutboundResponse => {
   const seconds = Number(headers['retry-after'])
   const wanted = Number.isFinite(seconds) && seconds > 0 ? seconds : 0
   return {
@@ -220,15 +220,15 @@ const phases = (signal: AbortSignal) => {
   return {
     begin: (seconds: number): void => {
       clearTimeout(timer)
-      const late = () => stop(new SendError('timed_out', `no answer within ${seconds} s`))
-      timer = setTimeout(late, seconds * 1000)
+      const onTimeout = () => stop(new SendError('timed_out', `no answer within ${seconds} s`))
+      timer = setTimeout(onTimeout, seconds * 1000)
     },
-    whole: <T>(work: Promise<T>): Promise<T> => {
+    waitFor: <T>(work: Promise<T>): Promise<T> => {
       work.catch(() => {})
       return Promise.race([work, ended.promise])
     },
     onEnd: (run: (error: Error) => void): void => void ended.promise.catch(run),
-    over: (): void => {
+    end: (): void => {
       clearTimeout(timer)
       signal.removeEventListener('abort', abort)
       abort()

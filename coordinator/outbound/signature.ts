@@ -10,7 +10,7 @@ const SECRET_BYTES = 32
 export const newWebhookSecret = (): string =>
   WEBHOOK_SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 
-export interface Signed {
+export interface SignatureInput {
   id: string
   /** Unix time, whole seconds: the receiver refuses what is old. */
   timestampSeconds: number
@@ -19,7 +19,7 @@ export interface Signed {
 
 /** `v1,<base64 of HMAC-SHA256 over id.timestamp.body>` for each secret, the newest first. */
 export const signatureHeaders = (
-  { id, timestampSeconds, body }: Signed,
+  { id, timestampSeconds, body }: SignatureInput,
   secrets: readonly string[],
 ): Record<string, string> => ({
   'webhook-id': id,

@@ -3,7 +3,7 @@ import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { breaksConstraint } from '../store/faults.ts'
 import type { PersonRow } from '../store/key-tables.ts'
-import { inScope, type Scope } from '../store/scope.ts'
+import { isInScope, type Scope } from '../store/scope.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { enableRow } from './enabling.ts'
 
@@ -69,7 +69,7 @@ export const enablePerson = async (
   by: Actor,
 ): Promise<Person> => {
   const row = await trx.selectFrom('persons').selectAll().where('id', '=', id).executeTakeFirst()
-  if (row === undefined || !inScope(scope, row.tenant_id))
+  if (row === undefined || !isInScope(scope, row.tenant_id))
     throw new ShoalError('not_found', `no person ${id}`)
   const person = { table: 'persons', what: 'person', row, tenantId: row.tenant_id } as const
   return personOf(await enableRow(trx, person, state, by))
@@ -85,7 +85,7 @@ export const getPerson = async (
     .selectAll()
     .where('id', '=', id)
     .executeTakeFirst()
-  return row && inScope(scope, row.tenant_id) ? personOf(row) : undefined
+  return row && isInScope(scope, row.tenant_id) ? personOf(row) : undefined
 }
 
 /** Returns the people in the order of their ids, so the oldest first. */

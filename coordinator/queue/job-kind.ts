@@ -52,7 +52,7 @@ export interface JobKind<P extends z.ZodType = z.ZodType> {
    * Runs in the transaction in which the job is done or given up, and returns a function to call
    * after the commit.
    */
-  ended?(payload: z.output<P>, job: Job, trx: SealedTrx): Promise<(() => void) | undefined>
+  onEnd?(payload: z.output<P>, job: Job, trx: SealedTrx): Promise<(() => void) | undefined>
 }
 
 /** Defines a kind whose payload the compiler checks against its schema. */

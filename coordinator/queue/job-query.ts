@@ -37,7 +37,7 @@ export const readJobs = async (
   { kind, states, project, team, before, limit }: JobFilter,
   scope: JobScope,
 ): Promise<Job[]> => {
-  let query = visible(db, scope).selectAll().orderBy('seq', 'desc').limit(limit)
+  let query = selectVisible(db, scope).selectAll().orderBy('seq', 'desc').limit(limit)
   if (kind !== undefined) query = query.where('kind', '=', kind)
   if (states !== undefined) query = query.where('state', 'in', states)
   if (project !== undefined) query = query.where('project', '=', project)
@@ -60,7 +60,7 @@ export const readBoard = async (
   db: Kysely<LedgerTables>,
   scope: JobScope,
 ): Promise<BoardLine[]> => {
-  const rows = await visible(db, scope)
+  const rows = await selectVisible(db, scope)
     .select([
       'project',
       'team',
@@ -78,7 +78,7 @@ export const readBoard = async (
   return rows.map(row => ({ ...row, state: row.state as JobState }))
 }
 
-const visible = (db: Kysely<LedgerTables>, { tenantId }: JobScope) =>
+const selectVisible = (db: Kysely<LedgerTables>, { tenantId }: JobScope) =>
   db
     .selectFrom('jobs')
     .where(({ or, eb }) => or([eb('tenant_id', '=', tenantId), eb('tenant_id', 'is', null)]))

@@ -132,14 +132,14 @@ export const claimJobs = async (
 
 /** Returns false when the lease is lost: another worker has the job, or it was cancelled. */
 export const renewLease = async (trx: Trx, job: Job, until: number): Promise<boolean> => {
-  const { numUpdatedRows } = await held(trx, job).set({ due_at: until }).executeTakeFirst()
+  const { numUpdatedRows } = await updateClaimed(trx, job).set({ due_at: until }).executeTakeFirst()
   return numUpdatedRows > 0n
 }
 
 /**
  * Update that applies only while the claim is current, so that only its worker can change the job.
  */
-const held = (trx: Trx, { id, fence }: Job) =>
+const updateClaimed = (trx: Trx, { id, fence }: Job) =>
   trx
     .updateTable('jobs')
     .where('id', '=', id)
@@ -163,14 +163,14 @@ export const endJob = async (
   job: Job,
   { state, reason, now }: JobEnd,
 ): Promise<(() => void) | undefined> => {
-  const { numUpdatedRows } = await held(trx, job)
+  const { numUpdatedRows } = await updateClaimed(trx, job)
     .set({ state, reason: reason ?? null, changed_at: now, ended_at: now })
     .executeTakeFirst()
   if (numUpdatedRows === 0n) return undefined
   if (job.lane !== undefined) await wakeLane(trx, job.lane)
   const payload = kind.payload.safeParse(job.payload)
   const committed =
-    payload.success && (await kind.ended?.(payload.data, { ...job, state, endedAt: now }, trx))
+    payload.success && (await kind.onEnd?.(payload.data, { ...job, state, endedAt: now }, trx))
   return committed || (() => {})
 }
 
@@ -183,7 +183,7 @@ export const putBack = async (
   job: Job,
   { at, reason, counts, now }: { at: number; reason?: string; counts: boolean; now: number },
 ): Promise<boolean> => {
-  const { numUpdatedRows } = await held(trx, job)
+  const { numUpdatedRows } = await updateClaimed(trx, job)
     .set({
       state: 'queued',
       worker: null,

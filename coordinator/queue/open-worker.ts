@@ -13,7 +13,10 @@ export interface WorkerDomainParts extends Pick<Base, 'stack' | 'schedules' | 'l
   work: Pick<OpenQueue, 'kinds' | 'onWork'>
   events: Pick<Events, 'publish'>
   figures: {
-    queue: { attempted: NonNullable<WorkerParts['ended']>; counted(jobs: Counted): void }
+    queue: {
+      countAttempt: NonNullable<WorkerParts['onOutcome']>
+      setJobCounts(jobs: Counted): void
+    }
   }
 }
 
@@ -29,14 +32,14 @@ export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
     logger,
     now,
     id: newId('worker'),
-    ended: figures.queue.attempted,
-    gaveUp: ({ id, kind, tenantId }, reason) =>
+    onOutcome: figures.queue.countAttempt,
+    onGiveUp: ({ id, kind, tenantId }, reason) =>
       events.publish('shoal.job.dead', { kind, reason, tenant_id: tenantId ?? null }, id),
   })
   stack.defer(() => worker.close())
   stack.defer(work.onWork(() => worker.wake()))
 
-  const count = async (): Promise<void> => figures.queue.counted(await countJobs(ledger.read))
+  const count = async (): Promise<void> => figures.queue.setJobCounts(await countJobs(ledger.read))
   await count()
   schedules.every('queue.count', COUNT_SECONDS, count)
   return {}

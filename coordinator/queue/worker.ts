@@ -9,7 +9,7 @@ import type { JobKind, JobKinds } from './job-kind.ts'
 import { isDue } from './job-query.ts'
 import { claimJobs, endJob, forgetEnded, putBack, renewLease } from './job-store.ts'
 
-export type Outcome = 'done' | 'retried' | 'dead' | 'lost' | 'early'
+export type JobOutcome = 'done' | 'retried' | 'dead' | 'lost' | 'early'
 
 export interface WorkerParts {
   ledger: Ledger
@@ -23,9 +23,9 @@ export interface WorkerParts {
   /** Interval at which the queue is read for jobs that became due or were added elsewhere. */
   pollMs?: number
   /** Called with the outcome of each attempt. */
-  ended?: (kind: string, outcome: Outcome) => void
+  onOutcome?: (kind: string, outcome: JobOutcome) => void
   /** Called for a job that was given up, unless its kind opts out. */
-  gaveUp?: (job: Job, reason: string) => void
+  onGiveUp?: (job: Job, reason: string) => void
 }
 
 const POLL_MS = 1000
@@ -71,7 +71,7 @@ export class Worker {
   }
 
   /** Number of attempts in progress, by kind. */
-  running(): ReadonlyMap<string, number> {
+  runningCounts(): ReadonlyMap<string, number> {
     return this.#counts
   }
 
@@ -126,7 +126,7 @@ export class Worker {
     let failure: unknown
     let hasFailed = false
     try {
-      await untilAborted(kind.run(kind.payload.parse(job.payload), { job, signal }), signal)
+      await rejectOnAbort(kind.run(kind.payload.parse(job.payload), { job, signal }), signal)
     } catch (error) {
       failure = error
       hasFailed = true
@@ -135,10 +135,10 @@ export class Worker {
     const outcome = hasFailed
       ? await this.#settleFailure(kind, job, timeout.aborted ? TIMED_OUT : failure)
       : await this.#end(kind, job, 'done')
-    this.#parts.ended?.(kind.kind, outcome)
+    this.#parts.onOutcome?.(kind.kind, outcome)
   }
 
-  #settleFailure(kind: JobKind, job: Job, failure: unknown): Promise<Outcome> {
+  #settleFailure(kind: JobKind, job: Job, failure: unknown): Promise<JobOutcome> {
     const { now, random = Math.random } = this.#parts
     if (this.#closing.signal.aborted)
       return this.#putBack(job, { at: now(), counts: false }, 'early')
@@ -151,23 +151,28 @@ export class Worker {
     return this.#putBack(job, { at, reason, counts: true }, 'retried')
   }
 
-  async #end(kind: JobKind, job: Job, state: 'done' | 'dead', reason?: string): Promise<Outcome> {
-    const { ledger, logger, now, gaveUp } = this.#parts
+  async #end(
+    kind: JobKind,
+    job: Job,
+    state: 'done' | 'dead',
+    reason?: string,
+  ): Promise<JobOutcome> {
+    const { ledger, logger, now, onGiveUp } = this.#parts
     const end = { state, now: now(), ...(reason === undefined ? {} : { reason }) }
     const committed = await ledger.sealed.write(trx => endJob(trx, kind, job, end))
     if (committed === undefined) return 'lost'
     committed()
     if (state === 'done') return 'done'
     logger.warn({ job: job.id, kind: job.kind, reason }, 'a job was given up')
-    if (kind.announced !== false) gaveUp?.(job, reason ?? '')
+    if (kind.announced !== false) onGiveUp?.(job, reason ?? '')
     return 'dead'
   }
 
   async #putBack(
     job: Job,
     how: { at: number; reason?: string; counts: boolean },
-    outcome: Outcome,
-  ): Promise<Outcome> {
+    outcome: JobOutcome,
+  ): Promise<JobOutcome> {
     const { ledger, now } = this.#parts
     const isKept = await ledger.sealed.write(trx => putBack(trx, job, { ...how, now: now() }))
     return isKept ? outcome : 'lost'
@@ -204,7 +209,7 @@ const LOST = 'every worker that began it was lost'
 const TIMED_OUT = new JobError('the job took too long')
 
 /** Waits for the work until its signal aborts, so that a job that ignores it keeps no slot. */
-const untilAborted = async (work: Promise<void>, signal: AbortSignal): Promise<void> => {
+const rejectOnAbort = async (work: Promise<void>, signal: AbortSignal): Promise<void> => {
   const aborted = Promise.withResolvers<never>()
   const abort = () => aborted.reject(new JobError('it was stopped'))
   signal.addEventListener('abort', abort, { once: true })

@@ -1,35 +1,35 @@
 import type { Ledger } from '../store/store.ts'
 import { type Account, addLease, enterMonth } from './account.ts'
 import type { Calendar } from './month.ts'
-import { giveBack, latestMonth, reserve, reservedIn } from './month-ledger.ts'
+import { giveBack, latestMonth, readReserved, reserve } from './month-ledger.ts'
 
-export interface Leases {
+export interface QuotaLeases {
   /** Reads what is reserved, and whether the ledger is in a later month than the clock. */
   look(account: Account): Promise<void>
   /**
-   * Reserves a block for an account and at least `wanted()` requests, as far as the limit allows;
+   * Reserves a block for an account and at least `countWanted()` requests, as far as the limit allows;
    * false when nothing is left. Callers that come meanwhile share the answer.
    */
-  fetch(account: Account, limit: number, wanted: () => number): Promise<boolean>
+  fetch(account: Account, limit: number, countWanted: () => number): Promise<boolean>
   /** Gives back what is not spent, in one transaction; keeps it when that fails. */
   handBack(accounts: Account[]): Promise<void>
 }
 
-export const createLeases = (ledger: Ledger, calendar: Calendar): Leases => {
+export const createQuotaLeases = (ledger: Ledger, calendar: Calendar): QuotaLeases => {
   const look = async (account: Account): Promise<void> => {
     const latest = await latestMonth(ledger.read)
-    const month = calendar.atLeast(latest ?? '').name
+    const month = calendar.advanceTo(latest ?? '').name
     enterMonth(account, month)
-    const reserved = await reservedIn(ledger.read, month, account.id)
+    const reserved = await readReserved(ledger.read, month, account.id)
     if (account.month === month) account.reserved = reserved
   }
 
-  const fetch: Leases['fetch'] = async (account, limit, wanted) => {
+  const fetch: QuotaLeases['fetch'] = async (account, limit, countWanted) => {
     await look(account)
     if ((account.reserved ?? 0) >= limit) return false
     const { id: subject, month } = account
     const lease = await ledger.free.write(trx =>
-      reserve(trx, { month, subject, limit, waiting: wanted() }),
+      reserve(trx, { month, subject, limit, waiting: countWanted() }),
     )
     // Leave the block to the old month if that ended meanwhile.
     if (account.month !== month) return true
@@ -39,7 +39,7 @@ export const createLeases = (ledger: Ledger, calendar: Calendar): Leases => {
     return lease.granted > 0
   }
 
-  const handBack: Leases['handBack'] = async accounts => {
+  const handBack: QuotaLeases['handBack'] = async accounts => {
     const parts = accounts
       .filter(({ lease }) => lease > 0)
       .map(account => ({ account, month: account.month, unspent: account.lease }))

@@ -5,7 +5,7 @@ type Reader = Kysely<LedgerTables>
 type Change = Transaction<LedgerTables>
 
 /** Requests of a subject that are spent or leased, in every process. */
-export const reservedIn = async (db: Reader, month: string, subject: string): Promise<number> => {
+export const readReserved = async (db: Reader, month: string, subject: string): Promise<number> => {
   const row = await db
     .selectFrom('quotas')
     .select('reserved')
@@ -21,7 +21,7 @@ export const latestMonth = async (db: Reader): Promise<string | undefined> => {
   return (await query.executeTakeFirst())?.month
 }
 
-export interface Lease {
+export interface QuotaGrant {
   granted: number
   /** The subject's new total. */
   reserved: number
@@ -36,14 +36,14 @@ export interface LeaseRequest {
 }
 
 /** Reserves some requests, never past the limit: the UPDATE itself says so. */
-export const reserve = async (trx: Change, request: LeaseRequest): Promise<Lease> => {
+export const reserve = async (trx: Change, request: LeaseRequest): Promise<QuotaGrant> => {
   const { month, subject, limit } = request
   await trx
     .insertInto('quotas')
     .values({ month, subject, reserved: 0 })
     .onConflict(conflict => conflict.columns(['month', 'subject']).doNothing())
     .execute()
-  const before = await reservedIn(trx, month, subject)
+  const before = await readReserved(trx, month, subject)
   const granted = leaseSize(limit, before, request.waiting)
   if (granted === 0) return { granted, reserved: before }
   const { numUpdatedRows } = await trx
@@ -53,7 +53,8 @@ export const reserve = async (trx: Change, request: LeaseRequest): Promise<Lease
     .where('subject', '=', subject)
     .where('reserved', '<=', limit - granted)
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) return { granted: 0, reserved: await reservedIn(trx, month, subject) }
+  if (numUpdatedRows === 0n)
+    return { granted: 0, reserved: await readReserved(trx, month, subject) }
   return { granted, reserved: before + granted }
 }
 

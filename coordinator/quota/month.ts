@@ -36,7 +36,7 @@ export class Calendar {
   }
 
   /** Another process, or this one before a restart, has been in this month. */
-  atLeast(name: string): Month {
+  advanceTo(name: string): Month {
     if (name > this.#month.name) this.#month = monthNamed(name)
     return this.#month
   }

@@ -7,7 +7,7 @@ import type { TierSettings } from './tiers.ts'
 import { createUsage, type NewUsage } from './usage.ts'
 import { type JournaledUsage, journalUsage } from './usage-journal.ts'
 import { createUsageKeeper } from './usage-keeper.ts'
-import { readUsage, type UsageLine, type UsageQuestion } from './usage-query.ts'
+import { queryUsage, type UsageLine, type UsageQuestion } from './usage-query.ts'
 
 /** Allowances and what was used of them. */
 export interface QuotaViews {
@@ -61,7 +61,7 @@ export const openQuota = async (
   }
   const read: QuotaViews['usage']['read'] = async question => {
     await journal.settle()
-    return readUsage(records, question)
+    return queryUsage(records, question)
   }
   return {
     quota,

@@ -1,15 +1,22 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Ledger, Store } from '../store/store.ts'
-import { type Account, enterMonth, isIdle, isLeaseVoid, newAccount, remaining } from './account.ts'
-import { createLeases } from './leases.ts'
+import {
+  type Account,
+  enterMonth,
+  isIdle,
+  isLeaseVoid,
+  newAccount,
+  remainingRequests,
+} from './account.ts'
+import { createQuotaLeases } from './leases.ts'
 import { Calendar, monthBefore } from './month.ts'
 import { forgetBefore } from './month-ledger.ts'
 import { Subjects } from './subjects.ts'
 import type { AllowanceName, TierSettings } from './tiers.ts'
 
 /** Subject of a quota: a key by its id, or an address without a key. */
-export interface Subject {
+export interface QuotaSubject {
   id: string
   tier: AllowanceName
 }
@@ -19,7 +26,7 @@ export interface Admission {
   refund(): void
 }
 
-export interface Standing {
+export interface QuotaStatus {
   /** Requests per month. */
   limit: number | 'unlimited'
   /** Remaining requests this month, as far as this process knows. */
@@ -37,9 +44,9 @@ export interface Quota {
    * or rejects with `tier_exceeded` when the month is used up, `rate_limited` with the seconds to
    * wait when the minute is, `store_unavailable`.
    */
-  admit(subject: Subject, now: number): Admission | Promise<Admission>
+  admit(subject: QuotaSubject, now: number): Admission | Promise<Admission>
   /** Standing of the subject, without counting. Synchronous once the subject was seen. */
-  standing(subject: Subject, now: number): Standing | Promise<Standing>
+  standing(subject: QuotaSubject, now: number): QuotaStatus | Promise<QuotaStatus>
   /** Gives idle leases back and forgets idle subjects. */
   sweep(): Promise<void>
   /** Gives all leases back. */
@@ -71,7 +78,7 @@ export class LeasedQuota implements Quota {
   readonly #logger: QuotaOptions['logger']
   readonly #ticks: () => number
   readonly #calendar = new Calendar()
-  readonly #leases: ReturnType<typeof createLeases>
+  readonly #leases: ReturnType<typeof createQuotaLeases>
   readonly #subjects: Subjects
   #tidiedMonth: string | undefined
 
@@ -80,16 +87,16 @@ export class LeasedQuota implements Quota {
     this.#tiers = options.tiers
     this.#logger = options.logger
     this.#ticks = options.ticks ?? (() => performance.now())
-    this.#leases = createLeases(this.#ledger, this.#calendar)
+    this.#leases = createQuotaLeases(this.#ledger, this.#calendar)
     this.#subjects = new Subjects(options.capacity ?? 50_000)
   }
 
-  admit = (subject: Subject, now: number): Admission | Promise<Admission> => {
+  admit = (subject: QuotaSubject, now: number): Admission | Promise<Admission> => {
     const account = this.#open(subject, now)
     return this.#take(account, subject) ?? this.#takeLater(account, subject)
   }
 
-  standing = (subject: Subject, now: number): Standing | Promise<Standing> => {
+  standing = (subject: QuotaSubject, now: number): QuotaStatus | Promise<QuotaStatus> => {
     const account = this.#open(subject, now)
     const isKnown = account.reserved !== undefined
     if (isKnown || this.#tiers[subject.tier].requests_per_month === 'unlimited')
@@ -98,7 +105,7 @@ export class LeasedQuota implements Quota {
   }
 
   sweep = async (): Promise<void> => {
-    const idle = this.#subjects.all().filter(account => isIdle(account, this.#ticks()))
+    const idle = this.#subjects.list().filter(account => isIdle(account, this.#ticks()))
     await this.#leases.handBack(idle)
     for (const account of idle) if (isIdle(account, this.#ticks())) this.#subjects.drop(account)
     const { month } = this.#calendar
@@ -107,9 +114,9 @@ export class LeasedQuota implements Quota {
     this.#tidiedMonth = month.name
   }
 
-  close = (): Promise<void> => this.#leases.handBack(this.#subjects.all())
+  close = (): Promise<void> => this.#leases.handBack(this.#subjects.list())
 
-  #open({ id, tier }: Subject, now: number): Account {
+  #open({ id, tier }: QuotaSubject, now: number): Account {
     const month = this.#calendar.advance(now).name
     const account = this.#subjects.get(id, tier) ?? this.#add(newAccount(id, month), tier)
     account.usedAt = this.#ticks()
@@ -131,15 +138,15 @@ export class LeasedQuota implements Quota {
   }
 
   /** Spends one request; undefined when the ledger must be asked first. */
-  #take(account: Account, { tier }: Subject): Admission | undefined {
+  #take(account: Account, { tier }: QuotaSubject): Admission | undefined {
     const at = this.#ticks()
     const limit = monthLimit(this.#tiers, tier)
     const isCounted = limit !== Number.POSITIVE_INFINITY
     const isEmpty = isCounted && (account.lease === 0 || isLeaseVoid(account, limit))
     if (isEmpty && account.exhaustedUntil > at && limit <= account.exhaustedLimit)
-      throw this.#exhausted(tier, limit)
+      throw this.#createExhaustedError(tier, limit)
     const waitMs = account.minute.waitMs(this.#tiers[tier].requests_per_minute, at)
-    if (waitMs > 0) throw this.#tooFast(tier, waitMs)
+    if (waitMs > 0) throw this.#createTooFastError(tier, waitMs)
     if (isEmpty) return undefined
     account.minute.add(at)
     if (!isCounted) return refundable(() => account.minute.remove(at))
@@ -157,7 +164,7 @@ export class LeasedQuota implements Quota {
     if (!this.#subjects.holds(account, tier)) this.#handBack(account)
   }
 
-  async #takeLater(account: Account, subject: Subject): Promise<Admission> {
+  async #takeLater(account: Account, subject: QuotaSubject): Promise<Admission> {
     account.waiting++
     try {
       for (;;) {
@@ -171,7 +178,7 @@ export class LeasedQuota implements Quota {
     }
   }
 
-  #refill(account: Account, { tier }: Subject): Promise<void> {
+  #refill(account: Account, { tier }: QuotaSubject): Promise<void> {
     account.fetching ??= this.#fetch(account, tier).finally(() => {
       account.fetching = undefined
     })
@@ -190,24 +197,24 @@ export class LeasedQuota implements Quota {
     account.exhaustedLimit = limit
   }
 
-  #describe(account: Account, { tier }: Subject): Standing {
+  #describe(account: Account, { tier }: QuotaSubject): QuotaStatus {
     const { requests_per_month: limit, requests_per_minute: minuteLimit } = this.#tiers[tier]
     return {
       limit,
-      remaining: limit === 'unlimited' ? limit : remaining(account, limit),
+      remaining: limit === 'unlimited' ? limit : remainingRequests(account, limit),
       resetSeconds: this.#calendar.month.endsAt / 1000,
       burst: account.minute.room(minuteLimit, this.#ticks()),
       minuteLimit,
     }
   }
 
-  #exhausted(tier: AllowanceName, limit: number): ShoalError {
+  #createExhaustedError(tier: AllowanceName, limit: number): ShoalError {
     const end = new Date(this.#calendar.month.endsAt).toISOString()
     const message = `the ${limit} requests a month of tier ${tier} are used up until ${end}`
     return new ShoalError('tier_exceeded', message)
   }
 
-  #tooFast(tier: AllowanceName, waitMs: number): ShoalError {
+  #createTooFastError(tier: AllowanceName, waitMs: number): ShoalError {
     const { requests_per_minute } = this.#tiers[tier]
     const message = `tier ${tier} may start ${requests_per_minute} requests in 60 s`
     const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))

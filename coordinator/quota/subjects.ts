@@ -32,7 +32,7 @@ export class Subjects {
     return this.#side(tier).get(account.id) === account
   }
 
-  all(): Account[] {
+  list(): Account[] {
     return [...this.#keys.values(), ...this.#anonymous.values()]
   }
 

@@ -4,9 +4,9 @@ import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { Journal } from '../store/journal.ts'
 import { holdRows } from './held-rows.ts'
-import { type NewUsage, requireNumbers, type Usage, type UsageRow } from './usage.ts'
+import { type NewUsage, requireNumbers, type UsageRow, type UsageStore } from './usage.ts'
 
-export interface JournaledUsage extends Usage {
+export interface JournaledUsage extends UsageStore {
   /** Resolves when every row that was recorded before is in the table. Rejects while one waits for the disk. */
   settle(): Promise<void>
   close(): Promise<void>
@@ -17,7 +17,7 @@ export interface JournaledUsage extends Usage {
  * their table within a moment. Sums see every row. One process at a time serves from a folder.
  */
 export const journalUsage = async (
-  usage: Usage,
+  usage: UsageStore,
   { stateDir, logger }: { stateDir: string; logger: Pick<Logger, 'warn' | 'error'> },
 ): Promise<JournaledUsage> => {
   const journal = await Journal.open<UsageRow>({
@@ -52,7 +52,7 @@ export const journalUsage = async (
 
 /** All at once; when one of them is refused, one by one, so that it takes no other along. */
 const carryOver = async (
-  usage: Usage,
+  usage: UsageStore,
   rows: UsageRow[],
   logger: Pick<Logger, 'error'>,
 ): Promise<void> => {
@@ -66,7 +66,7 @@ const carryOver = async (
 }
 
 const carryAlone = async (
-  usage: Usage,
+  usage: UsageStore,
   row: NewUsage,
   logger: Pick<Logger, 'error'>,
 ): Promise<void> => {

@@ -29,13 +29,13 @@ export const createUsageKeeper = ({
   let running: Promise<void> | undefined
   let closed = false
 
-  const whileMore = async (step: () => Promise<boolean>): Promise<void> => {
+  const repeatStep = async (step: () => Promise<boolean>): Promise<void> => {
     while (!closed && (await step()));
   }
   const tidyOnce = async (): Promise<void> => {
     const at = now()
-    await whileMore(() => sealRows(records, at - (at % HOUR_MS), BATCH))
-    await whileMore(() => forgetRows(records, at - row_days * DAY_MS, BATCH))
+    await repeatStep(() => sealRows(records, at - (at % HOUR_MS), BATCH))
+    await repeatStep(() => forgetRows(records, at - row_days * DAY_MS, BATCH))
     await forgetBuckets(records, at - bucket_days * DAY_MS)
   }
   const tidy: UsageKeeper['tidy'] = () => {

@@ -33,7 +33,7 @@ export type UsageLine = Record<UsageSum, number> & Partial<Record<UsageGroup, st
  * Sums of usage, in the order of the groups. Sealed hours and the rows that are in none yet are
  * read by one statement, so that a row that is being sealed is counted once.
  */
-export const readUsage = async (
+export const queryUsage = async (
   { read }: Pick<Records, 'read'>,
   question: UsageQuestion,
 ): Promise<UsageLine[]> => {
@@ -47,7 +47,7 @@ export const readUsage = async (
   const order =
     groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)} order by ${sql.join(groups)}`
   const { rows } = await sql<Record<string, number | string | null>>`
-    select ${sql.join([...named, ...sums])} from (${everything(question)}) as used
+    select ${sql.join([...named, ...sums])} from (${selectUsage(question)}) as used
     where ${page} ${order} limit ${limit}`.execute(read)
   return rows.filter(row => row.ok !== null).map(row => lineOf(row, groupBy))
 }
@@ -62,7 +62,7 @@ const lineOf = (
   }) as UsageLine
 
 /** Buckets, and rows as if each were one. */
-const everything = (question: UsageQuestion) => {
+const selectUsage = (question: UsageQuestion) => {
   const names = sql.join(USAGE_SUMS.map(name => sql.ref(name)))
   const values = sql.join(USAGE_SUMS.map(name => sql`${ROW_SUMS[name]} as ${sql.ref(name)}`))
   return sql`

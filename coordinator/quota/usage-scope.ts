@@ -25,20 +25,25 @@ export const usageScope = (
 ): { keyId?: string; tenantId?: string } => {
   const wanted = scope ?? (isOperator(key) ? 'tenant' : 'key')
   if (wanted === 'all') {
-    if (!has(key, SEES_ALL)) throw forbidden('scope', `needs the role ${SEES_ALL.join(' or ')}`)
+    if (!hasRole(key, SEES_ALL))
+      throw createForbiddenError('scope', `needs the role ${SEES_ALL.join(' or ')}`)
     return { ...(keyId && { keyId }), ...(tenantId && { tenantId }) }
   }
-  if (wanted === 'tenant' && !isOperator(key)) throw forbidden('scope', 'needs an operator role')
+  if (wanted === 'tenant' && !isOperator(key))
+    throw createForbiddenError('scope', 'needs an operator role')
   if (tenantId !== undefined && tenantId !== ownTenant)
-    throw forbidden('tenant_id', 'is outside the scope; operators of all tenants ask scope all')
+    throw createForbiddenError(
+      'tenant_id',
+      'is outside the scope; operators of all tenants ask scope all',
+    )
   if (wanted === 'tenant') return { tenantId: ownTenant, ...(keyId && { keyId }) }
   if (keyId !== undefined && keyId !== key.id)
-    throw forbidden('key_id', 'is another key, which only operators see')
+    throw createForbiddenError('key_id', 'is another key, which only operators see')
   return { keyId: key.id, ...(tenantId && { tenantId }) }
 }
 
-const has = ({ roles }: Pick<Key, 'roles'>, wanted: readonly Role[]): boolean =>
+const hasRole = ({ roles }: Pick<Key, 'roles'>, wanted: readonly Role[]): boolean =>
   roles.some(role => wanted.includes(role))
 
-const forbidden = (param: string, why: string): ShoalError =>
+const createForbiddenError = (param: string, why: string): ShoalError =>
   new ShoalError('forbidden', `${param} ${why}`, { param })

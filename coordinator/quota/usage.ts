@@ -24,7 +24,7 @@ export interface UsageFilter {
   to: number
 }
 
-export interface Usage {
+export interface UsageStore {
   /**
    * Resolves when the row is committed. Rejects with TypeError for numbers that are not whole, and
    * with `store_unavailable`.
@@ -70,10 +70,10 @@ const USAGE = {
 } as const satisfies InsertTarget<RecordTables, 'usage'>
 
 /** Usage, one row per request. Rows of one turn of the event loop are written together. */
-export const createUsage = ({ records }: Pick<Store, 'records'>): Usage => {
+export const createUsage = ({ records }: Pick<Store, 'records'>): UsageStore => {
   let open: { rows: UsageRow[]; written: Promise<void> } | undefined
 
-  const record: Usage['record'] = async row => {
+  const record: UsageStore['record'] = async row => {
     requireNumbers(row)
     const whole = { id: newId('use', row.at), ...row }
     if (open === undefined) begin(whole)
@@ -94,7 +94,7 @@ export const createUsage = ({ records }: Pick<Store, 'records'>): Usage => {
     open = { rows, written: written.finally(close) }
   }
 
-  const sums: Usage['sums'] = async ({ keyId, tenantId, from, to }) => {
+  const sums: UsageStore['sums'] = async ({ keyId, tenantId, from, to }) => {
     let query = records.read.selectFrom('usage').where('at', '>=', from).where('at', '<', to)
     if (keyId !== undefined) query = query.where('key_id', '=', keyId)
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)

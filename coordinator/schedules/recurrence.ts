@@ -19,7 +19,7 @@ const COUNTED_PER_TURN = 32
 
 /** Throws `invalid_request` for an expression or a time zone that cannot be read, or never fires. */
 export const requireRecurrence = ({ expression, timeZone }: Recurrence, now: number): void => {
-  if (firstPlanned({ expression, timeZone }, now) !== undefined) return
+  if (findNextTime({ expression, timeZone }, now) !== undefined) return
   throw new ShoalError('invalid_request', `expression: ${expression} never fires`, {
     param: 'expression',
   })
@@ -30,7 +30,7 @@ export const requireRecurrence = ({ expression, timeZone }: Recurrence, now: num
  * none. A local time that daylight saving skips fires at the end of the gap, and one that occurs
  * twice fires once.
  */
-export const firstPlanned = (
+export const findNextTime = (
   { expression, timeZone }: Pick<Recurrence, 'expression' | 'timeZone'>,
   after: number,
 ): number | undefined => cronOf(expression, timeZone).nextRun(new Date(after))?.getTime()

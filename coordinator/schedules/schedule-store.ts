@@ -2,17 +2,17 @@ import type { Kysely, Transaction } from 'kysely'
 import type { ScheduleRow } from '../store/schedule-tables.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { firstPlanned, jitterMs } from './recurrence.ts'
+import { findNextTime, jitterMs } from './recurrence.ts'
 import { type NewSchedule, type Schedule, scheduleOf } from './schedule.ts'
 
 type Trx = Transaction<LedgerTables>
 
 /** Fields that tell when a schedule is due next, counted from `after`. */
-export const planFrom = (
+export const planNextRun = (
   { name, expression, timeZone, jitterSeconds }: NewSchedule,
   after: number,
 ): Pick<ScheduleRow, 'next_at' | 'due_at'> => {
-  const next = firstPlanned({ expression, timeZone }, after)
+  const next = findNextTime({ expression, timeZone }, after)
   if (next === undefined) return { next_at: null, due_at: null }
   return { next_at: next, due_at: next + jitterMs(name, jitterSeconds) }
 }
@@ -36,11 +36,11 @@ export const putSchedule = async (
     jitter_seconds: schedule.jitterSeconds,
     grace_seconds: schedule.graceSeconds,
     changed_at: now,
-    ...(old !== undefined && recursAlike(old, schedule) ? {} : planFrom(schedule, now)),
+    ...(old !== undefined && recursAlike(old, schedule) ? {} : planNextRun(schedule, now)),
   }
   if (old === undefined) {
     const counters = { enabled: 1, last_at: null, last_job_id: null, runs: 0, missed: 0 }
-    const planned = planFrom(schedule, now)
+    const planned = planNextRun(schedule, now)
     const row = { name: schedule.name, created_at: now, ...counters, ...values, ...planned }
     await trx.insertInto('schedules').values(row).execute()
   } else await changeSchedule(trx, schedule.name, values)

@@ -13,7 +13,7 @@ import {
   findSchedule,
   listDue,
   listSchedules,
-  planFrom,
+  planNextRun,
   putSchedule,
   removeSchedule,
 } from './schedule-store.ts'
@@ -78,7 +78,7 @@ export class Schedules {
     return ledger.sealed.write(async trx => {
       const schedule = requireSchedule(await findSchedule(trx, name), name)
       if (schedule.isEnabled === isEnabled) return schedule
-      const planned = isEnabled ? planFrom(schedule, now()) : {}
+      const planned = isEnabled ? planNextRun(schedule, now()) : {}
       await changeSchedule(trx, name, {
         enabled: isEnabled ? 1 : 0,
         changed_at: now(),
@@ -91,7 +91,7 @@ export class Schedules {
   /** Removes a schedule; a run that has started goes on. Throws `not_found`. */
   async remove(name: string): Promise<void> {
     const isRemoved = await this.#parts.ledger.free.write(trx => removeSchedule(trx, name))
-    if (!isRemoved) throw notFound(name)
+    if (!isRemoved) throw createNotFoundError(name)
   }
 
   /** Starts what is due, where this process leads. Calls during a look join it. */
@@ -134,7 +134,7 @@ export class Schedules {
     const isInTime = at - nextAt <= schedule.graceSeconds * 1000
     const starts = isInTime && !(await this.#isRunning(trx, schedule))
     const values = {
-      ...planFrom(schedule, at),
+      ...planNextRun(schedule, at),
       missed: schedule.missed + passed + (starts ? 0 : 1),
     }
     if (!starts) return changeSchedule(trx, name, values)
@@ -157,8 +157,9 @@ export class Schedules {
 }
 
 const requireSchedule = (schedule: Schedule | undefined, name: string): Schedule => {
-  if (schedule === undefined) throw notFound(name)
+  if (schedule === undefined) throw createNotFoundError(name)
   return schedule
 }
 
-const notFound = (name: string): ShoalError => new ShoalError('not_found', `no schedule ${name}`)
+const createNotFoundError = (name: string): ShoalError =>
+  new ShoalError('not_found', `no schedule ${name}`)

@@ -1,5 +1,5 @@
-import { openSealing, type Sealing } from './sealing.ts'
-import { openSigning, type Signing } from './signing.ts'
+import { openSealing, type SecretSealer } from './sealing.ts'
+import { openSigning, type SigningKey } from './signing.ts'
 
 export interface SigningParts {
   config: { state_dir: string }
@@ -8,7 +8,7 @@ export interface SigningParts {
 /** The keys of the coordinator: one to sign with, one to seal secrets with. */
 export const openSigningKeys = async ({
   config: { state_dir },
-}: SigningParts): Promise<{ signing: Signing; sealing: Sealing }> => ({
+}: SigningParts): Promise<{ signing: SigningKey; sealing: SecretSealer }> => ({
   signing: await openSigning(state_dir),
   sealing: await openSealing(state_dir),
 })

@@ -7,7 +7,7 @@ import { createPrivate, readPrivate } from '../../shared/private-file.ts'
  * Keeps secrets that have to be used again, and so cannot be kept as a digest, out of the database
  * and its copies: AES-256-GCM with a key in a file of its own.
  */
-export interface Sealing {
+export interface SecretSealer {
   /** `context` says what it belongs to: it opens with the same context only. */
   seal(text: string, context: string): string
   /** Throws `store_unavailable` for what was not sealed here, or for something else. */
@@ -23,13 +23,13 @@ const TAG_BYTES = 16
  * Opens the sealing with the key in the state folder, which is created at the first start. Throws
  * `store_unavailable` for a damaged key.
  */
-export const openSealing = async (stateDir: string): Promise<Sealing> => {
+export const openSealing = async (stateDir: string): Promise<SecretSealer> => {
   const path = join(stateDir, 'sealing.key')
   const text = (await readPrivate(path)) ?? (await make(path))
   const key = Buffer.from(text.trim(), 'base64')
   if (key.length !== KEY_BYTES)
     throw new ShoalError('store_unavailable', `${path} is damaged; restore it`)
-  return sealingWith(key)
+  return createSealing(key)
 }
 
 const make = async (path: string): Promise<string> => {
@@ -37,7 +37,7 @@ const make = async (path: string): Promise<string> => {
   return (await createPrivate(path, text)) ? text : ((await readPrivate(path)) ?? '')
 }
 
-export const sealingWith = (key: Buffer): Sealing => ({
+export const createSealing = (key: Buffer): SecretSealer => ({
   seal: (text, context) => {
     const iv = randomBytes(IV_BYTES)
     const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context))

@@ -12,7 +12,7 @@ import {
 } from '../../shared/wire/trust.ts'
 
 /** The key with which the coordinator signs commands; cells have pinned it. */
-export interface Signing extends Signer {
+export interface SigningKey extends Signer {
   /**
    * Returns the endorsements that lead a cell from its pinned key to the current one: every step
    * since, or the newest ones when the pinned key is unknown.
@@ -37,7 +37,7 @@ export interface Signing extends Signer {
 
 export interface RotateOptions {
   /** Puts the step on record before the new key counts; when it rejects, nothing has changed. */
-  endorsed?: (step: Endorsement) => Promise<unknown>
+  recordStep?: (step: Endorsement) => Promise<unknown>
   /** Heads of the audit that were signed with earlier keys count for nothing from now on. */
   voidsHeads?: boolean
   /** A key that is lost, and whose signatures under purges count from now on. */
@@ -61,14 +61,14 @@ type Kept = z.infer<typeof Kept>
  * The key in the state folder, made at the first start. One file holds key and history, so that a
  * crash leaves both as before or both as after. Throws `store_unavailable` for a damaged one.
  */
-export const openSigning = async (stateDir: string): Promise<Signing> => {
+export const openSigning = async (stateDir: string): Promise<SigningKey> => {
   const path = join(stateDir, 'signing.json')
   const text = (await readPrivate(path)) ?? (await make(path))
   let kept = understand(text, path)
   let signer = createSigner(kept.private_key)
   let headsSince = kept.heads_since ?? signer.publicKey
 
-  const trust: Signing['trust'] = pinned => {
+  const trust: SigningKey['trust'] = pinned => {
     const steps = kept.endorsements
     const first = steps.findIndex(({ previous }) => previous === pinned)
     return {
@@ -91,13 +91,13 @@ export const openSigning = async (stateDir: string): Promise<Signing> => {
   }
 
   const replace = async (options: RotateOptions = {}): Promise<TrustBody> => {
-    const { endorsed, voidsHeads, adopts } = options
+    const { recordStep, voidsHeads, adopts } = options
     const private_key = generatePrivateKey()
     const next = createSigner(private_key)
     const step = { key: next.publicKey, previous: signer.publicKey }
     const endorsement = { ...step, signature: signer.sign(ENDORSE_PURPOSE, step) }
     const endorsements = [...kept.endorsements, endorsement].slice(-MAX_ENDORSEMENTS)
-    await endorsed?.(endorsement)
+    await recordStep?.(endorsement)
     const heads_since = voidsHeads ? next.publicKey : headsSince
     const adopted = [...(kept.adopted ?? []), ...(adopts === undefined ? [] : [adopts])]
     const after: Kept = { private_key, endorsements, heads_since, adopted }
@@ -109,7 +109,7 @@ export const openSigning = async (stateDir: string): Promise<Signing> => {
   }
 
   let last: Promise<unknown> = Promise.resolve()
-  const rotate: Signing['rotate'] = options => {
+  const rotate: SigningKey['rotate'] = options => {
     const mine = last.then(() => replace(options))
     last = mine.catch(() => {})
     return mine

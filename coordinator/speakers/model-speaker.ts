@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import { callerKey, type Said, type Turn } from '../conversations/speaker.ts'
+import { callerKey, type SpeakerReply, type SpeakerTurn } from '../conversations/speaker.ts'
 import { chatLines } from '../conversations/transcript.ts'
 import { AUTO_MODEL } from '../fleet/cascade-steps.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -60,7 +60,7 @@ export const createModelSpeaker = ({ config, askModel, fleet, quota, now }: Mode
       })
   }
 
-  const speak = async (turn: Turn, context: Context): Promise<Said> => {
+  const speak = async (turn: SpeakerTurn, context: Context): Promise<SpeakerReply> => {
     const { conversation, participant, messages, signal, delta } = turn
     const key = callerKey(context)
     const length = contextOf(participant.id, key)

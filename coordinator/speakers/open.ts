@@ -6,7 +6,7 @@ import { RemoteAgents } from '../conversations/remote-agent.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { AskModel } from '../http/ask-model.ts'
-import type { Running } from '../http/running.ts'
+import type { InFlightAnswers } from '../http/running.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { QueueFigures } from '../metrics/queue-figures.ts'
 import type { ConversationViews } from '../operations/context.ts'
@@ -17,7 +17,7 @@ import type { Skill } from '../skills/skill.ts'
 import type { Store } from '../store/store.ts'
 import { createSpeakers } from './speakers.ts'
 
-export interface ConversationParts
+export interface SpeakerDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: CoordinatorConfig
@@ -25,8 +25,8 @@ export interface ConversationParts
   env: Record<string, string | undefined>
   store: Store
   events: Pick<Events, 'publish'>
-  running: Running
-  figures: { queue: Pick<QueueFigures, 'sent'> }
+  running: InFlightAnswers
+  figures: { queue: Pick<QueueFigures, 'countRequest'> }
   quota: Pick<Quota, 'standing'>
   fleet: Pick<Fleet, 'serves'>
   skills: readonly Skill[]
@@ -35,14 +35,14 @@ export interface ConversationParts
 
 /** Conversations in which models, skills and agents of other services speak. */
 export const openSpeakers = async (
-  parts: ConversationParts,
+  parts: SpeakerDomainParts,
 ): Promise<{ views: ConversationViews }> => {
   const { config, store, events, running, figures, stack, leaderWork, logger, now } = parts
   const { outbound, conversations } = config
   const sender = createSender({
     config: { ...outbound, answer_seconds: conversations.agent_seconds },
-    own: ownAddresses,
-    ended: figures.queue.sent,
+    ownAddresses,
+    onOutcome: figures.queue.countRequest,
   })
   const credentials = await openAgentCredentials(conversations.agent_credentials, parts.env)
   const agents = new RemoteAgents({ sender, config: conversations, credentials })

@@ -1,16 +1,21 @@
 import { ShoalError } from '../../shared/errors.ts'
-import type { SkillFacts } from '../conversations/choose.ts'
+import type { SpeakingSkill } from '../conversations/choose.ts'
 import type { Participant } from '../conversations/conversation.ts'
 import { leadingObject } from '../conversations/mention.ts'
 import type { RemoteAgents } from '../conversations/remote-agent.ts'
-import { callerKey, type Said, type Speakers, type Turn } from '../conversations/speaker.ts'
+import {
+  callerKey,
+  type SpeakerReply,
+  type Speakers,
+  type SpeakerTurn,
+} from '../conversations/speaker.ts'
 import { transcript } from '../conversations/transcript.ts'
 import { parseJsonBody } from '../http/json-body.ts'
 import type { Context } from '../operations/context.ts'
 import type { SkillFacts as DeclaredSkill } from '../operations/declaration.ts'
 import { requireAccess } from '../operations/invoke/access.ts'
 import { bodyOf } from '../operations/invoke/outcome.ts'
-import type { Pending } from '../operations/pending.ts'
+import type { PendingResult } from '../operations/pending.ts'
 import { createModelSpeaker, type ModelSpeakerParts } from './model-speaker.ts'
 
 export interface SpeakerParts extends ModelSpeakerParts {
@@ -34,26 +39,28 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
 
   const admitSkill = ({ id }: Participant, { key }: Context): void => {
     const skill = skills.get(id)
-    if (skill === undefined) throw wrong(`no skill ${id}`)
-    if (id === CONVERSATION_SKILL) throw wrong(`${id} cannot take part in a conversation`)
+    if (skill === undefined) throw createRequestError(`no skill ${id}`)
+    if (id === CONVERSATION_SKILL)
+      throw createRequestError(`${id} cannot take part in a conversation`)
     requireAccess(skill, key)
   }
   const admitAgent = ({ id, url }: Participant): void => {
-    if (url === undefined) throw wrong(`agent ${id} needs the url of its agent card`, 'url')
+    if (url === undefined)
+      throw createRequestError(`agent ${id} needs the url of its agent card`, 'url')
     agents.admit(url)
   }
 
   const speakSkill = async (
-    { participant, argument, signal }: Turn,
+    { participant, argument, signal }: SpeakerTurn,
     { callSkill }: Context,
-  ): Promise<Said> => {
+  ): Promise<SpeakerReply> => {
     const outcome = await callSkill(participant.id, { input: inputOf(argument), ends: signal })
     const content =
       outcome.kind === 'pending' ? waits(outcome.pending) : JSON.stringify(bodyOf(outcome))
     return { content, tokens: 0 }
   }
 
-  const speakAgent = async ({ conversation, participant, messages, signal }: Turn) => {
+  const speakAgent = async ({ conversation, participant, messages, signal }: SpeakerTurn) => {
     const text = transcript(conversation, messages, AGENT_TEXT_CHARS)
     return { content: await agents.ask(participant.url ?? '', text, signal), tokens: 0 }
   }
@@ -61,7 +68,8 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
   return {
     admit: (participant, context) => {
       const { id, type, url } = participant
-      if (url !== undefined && type !== 'agent') throw wrong(`${id}: only agents have a url`, 'url')
+      if (url !== undefined && type !== 'agent')
+        throw createRequestError(`${id}: only agents have a url`, 'url')
       if (type === 'model') models.admit(id, callerKey(context))
       if (type === 'skill') admitSkill(participant, context)
       if (type === 'agent') admitAgent(participant)
@@ -84,7 +92,7 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
   }
 }
 
-const factsOf = ({ id, name, description, effect, input }: DeclaredSkill): SkillFacts => ({
+const factsOf = ({ id, name, description, effect, input }: DeclaredSkill): SpeakingSkill => ({
   id,
   name,
   description,
@@ -98,9 +106,9 @@ const inputOf = (argument: string | undefined): unknown => {
   return text === undefined ? {} : parseJsonBody(Buffer.from(text))
 }
 
-const waits = ({ view }: Pending): string =>
+const waits = ({ view }: PendingResult): string =>
   `Not done: ${view.summary}. Approval is pending at ${view.gate_id} until ${view.expires_at}, ` +
   `request ${view.request_id}; ${view.next}.`
 
-const wrong = (message: string, param = 'id'): ShoalError =>
+const createRequestError = (message: string, param = 'id'): ShoalError =>
   new ShoalError('invalid_request', message, { param })

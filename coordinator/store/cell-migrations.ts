@@ -51,7 +51,7 @@ export const cellSettingsTable = async ({ schema }: Kysely<unknown>): Promise<vo
     .execute()
 }
 
-export const pastCredentials = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const pastCredentialTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('past_credentials')
     .addColumn('cell_id', 'text', column => column.notNull().references('cells.id'))

@@ -10,7 +10,7 @@ export const sumOf = (column: string): RawBuilder<number> =>
   sql`cast(coalesce(sum(${sql.ref(column)}), 0) as bigint)`
 
 /** Number of rows that match a query without a selection. */
-export const count = async <DB, TB extends keyof DB>(
+export const countMatchingRows = async <DB, TB extends keyof DB>(
   query: SelectQueryBuilder<DB, TB, object>,
 ): Promise<number> => {
   const counted = query.select(countAll.as('rows')) as SelectQueryBuilder<DB, TB, { rows: number }>

@@ -6,7 +6,7 @@ import type { Lanes } from './lanes.ts'
  * Engine of the two databases. The layers above it are portable between engines: SQL that SQLite
  * and PostgreSQL both understand, `bigint` columns that read as numbers, failures as `StoreFault`.
  */
-export interface Engine {
+export interface StoreEngine {
   readonly schema: EngineSchema
   /** Opens or makes a database and brings its schema up to date. */
   open<T>(definition: DatabaseDefinition<T>): Promise<Database<T>>

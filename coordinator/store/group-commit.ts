@@ -3,10 +3,10 @@ import type { ControlledTransaction, Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import type { LaneOptions } from './engine.ts'
 import { faultOf, losesTransaction, StoreFault, storeUnavailable } from './faults.ts'
-import type { Lanes, Work, WriteOptions } from './lanes.ts'
+import type { Lanes, WriteOptions, WriteWork } from './lanes.ts'
 
 interface Entry<T> {
-  work: Work<Transaction<T>, unknown>
+  work: WriteWork<Transaction<T>, unknown>
   resolve: (result: unknown) => void
   reject: (reason: unknown) => void
   evenFrozen: boolean
@@ -47,8 +47,8 @@ export class GroupCommit<T> {
   lanes(): Lanes<T> {
     return {
       sealed: {
-        write: <R>(work: Work<never, R>, options?: WriteOptions) =>
-          this.#write(work as Work<Transaction<T>, R>, options, 1),
+        write: <R>(work: WriteWork<never, R>, options?: WriteOptions) =>
+          this.#write(work as WriteWork<Transaction<T>, R>, options, 1),
       },
       free: { write: (work, options) => this.#write(work, options, FREE_ATTEMPTS) },
     }
@@ -65,14 +65,16 @@ export class GroupCommit<T> {
   }
 
   #write<R>(
-    work: Work<Transaction<T>, R>,
+    work: WriteWork<Transaction<T>, R>,
     { evenFrozen = false }: WriteOptions = {},
     attemptsLeft: number,
   ): Promise<R> {
     if (this.#isClosed)
       return Promise.reject(new ShoalError('store_unavailable', 'the store is closed'))
-    if (this.#frozen !== undefined && !evenFrozen) return Promise.reject(inDoubt(this.#frozen))
-    if (this.#queue.length >= this.#queueLimit) return Promise.reject(overloaded(this.#queueLimit))
+    if (this.#frozen !== undefined && !evenFrozen)
+      return Promise.reject(createInDoubtError(this.#frozen))
+    if (this.#queue.length >= this.#queueLimit)
+      return Promise.reject(createOverloadError(this.#queueLimit))
     return new Promise((resolve, reject) => {
       const settle = { resolve: resolve as Entry<T>['resolve'], reject }
       this.#queue.push({ work, ...settle, evenFrozen, attemptsLeft })
@@ -92,7 +94,7 @@ export class GroupCommit<T> {
 
   async #commit(batch: Entry<T>[]): Promise<void> {
     try {
-      for (const settle of await this.#inOneTransaction(batch)) settle()
+      for (const settle of await this.#runInTransaction(batch)) settle()
     } catch (error) {
       for (const entry of batch) this.#fail(entry, error)
     }
@@ -104,13 +106,14 @@ export class GroupCommit<T> {
     else entry.reject(error)
   }
 
-  async #inOneTransaction(batch: Entry<T>[]): Promise<(() => void)[]> {
+  async #runInTransaction(batch: Entry<T>[]): Promise<(() => void)[]> {
     const trx = await this.#begin()
     try {
       const settles: (() => void)[] = []
       const why = await this.#refusal?.(trx)
       for (const entry of batch)
-        if (why !== undefined && !entry.evenFrozen) settles.push(() => entry.reject(inDoubt(why)))
+        if (why !== undefined && !entry.evenFrozen)
+          settles.push(() => entry.reject(createInDoubtError(why)))
         else settles.push(await (batch.length === 1 ? runAlone : runInSavepoint)(trx, entry))
       await trx.commit().execute()
       return settles
@@ -125,21 +128,21 @@ export class GroupCommit<T> {
       return await this.#db.startTransaction().execute()
     } catch (error) {
       if (faultOf(error) !== 'conflict') throw error
-      if (attempt === LOCK_ATTEMPTS) throw lockedOut(error)
+      if (attempt === LOCK_ATTEMPTS) throw createLockedOutError(error)
       await this.#wait(1 + Math.random() * 7)
       return this.#begin(attempt + 1)
     }
   }
 }
 
-const inDoubt = (why: string): ShoalError => new ShoalError('audit_broken', why)
+const createInDoubtError = (why: string): ShoalError => new ShoalError('audit_broken', why)
 
-const overloaded = (queued: number): ShoalError =>
+const createOverloadError = (queued: number): ShoalError =>
   new ShoalError('store_unavailable', `${queued} changes wait for the disk`, {
     retryAfterSeconds: 5,
   })
 
-const lockedOut = (error: unknown): ShoalError => {
+const createLockedOutError = (error: unknown): ShoalError => {
   const message = 'another process holds the lock of the store'
   return storeUnavailable(message, new StoreFault('unavailable', message, error))
 }

@@ -3,13 +3,13 @@ import type { Transaction } from 'kysely'
 declare const sealed: unique symbol
 
 /** A transaction of the sealed lane; only the lane itself makes one. */
-export type Sealed<T> = Transaction<T> & { readonly [sealed]: true }
+export type SealedTransaction<T> = Transaction<T> & { readonly [sealed]: true }
 
 /**
  * Changes of the store, done inside one transaction. A work must wait for nothing but the store,
  * and never for another `write`: its whole batch would wait with it.
  */
-export type Work<Trx, R> = (trx: Trx) => Promise<R>
+export type WriteWork<Trx, R> = (trx: Trx) => Promise<R>
 
 export interface WriteOptions {
   /** Whether the write is allowed in a frozen database, for writes that set or lift the freeze. */
@@ -18,7 +18,7 @@ export interface WriteOptions {
 
 export interface Lane<Trx> {
   /** Resolves after COMMIT, so the result is on the disk. */
-  write<R>(work: Work<Trx, R>, options?: WriteOptions): Promise<R>
+  write<R>(work: WriteWork<Trx, R>, options?: WriteOptions): Promise<R>
 }
 
 export type LaneName = 'sealed' | 'free'
@@ -34,6 +34,6 @@ export type LaneName = 'sealed' | 'free'
  * effect outside its transaction, because it may run several times.
  */
 export interface Lanes<T> {
-  sealed: Lane<Sealed<T>>
+  sealed: Lane<SealedTransaction<T>>
   free: Lane<Transaction<T>>
 }

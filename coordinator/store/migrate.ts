@@ -12,9 +12,9 @@ export const migrate = async <T>(
   name: string,
   migrations: Record<string, Migration>,
 ): Promise<void> => {
-  const done = await executed(db)
+  const done = await listExecuted(db)
   const unknown = done.find(migration => !Object.hasOwn(migrations, migration))
-  if (unknown !== undefined) throw tooNew(name, unknown)
+  if (unknown !== undefined) throw createTooNewError(name, unknown)
   if (done.length === Object.keys(migrations).length) return
   // two that were made at the same time have the same number: either may have come first
   const migrator = new Migrator({
@@ -26,13 +26,13 @@ export const migrate = async <T>(
   if (error !== undefined) throw error
 }
 
-const tooNew = (name: string, migration: string) =>
+const createTooNewError = (name: string, migration: string) =>
   new ShoalError(
     'config_invalid',
     `${name} was written by a newer shoal (it knows ${migration}); this is ${VERSION}`,
   )
 
-const executed = async <T>(db: Kysely<T>): Promise<string[]> => {
+const listExecuted = async <T>(db: Kysely<T>): Promise<string[]> => {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
   if (!tables.some(table => table.name === DEFAULT_MIGRATION_TABLE)) return []
   const { rows } = await sql<{ name: string }>`

@@ -9,7 +9,7 @@ import {
   cellTables,
   commandTables,
   configTable,
-  pastCredentials,
+  pastCredentialTable,
 } from './cell-migrations.ts'
 import { conversationTables, conversationWorkers } from './conversation-migrations.ts'
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
@@ -53,7 +53,7 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0008_commands': { up: commandTables },
   '0009_configs': { up: configTable },
   '0010_probe': { up: probeTable },
-  '0011_past_credentials': { up: pastCredentials },
+  '0011_past_credentials': { up: pastCredentialTable },
   '0012_cell_owner': { up: cellOwner },
   '0013_gates': { up: gateTables },
   '0014_policies': { up: db => policyTable(db, engine) },

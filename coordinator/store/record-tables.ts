@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 
 /** The tables of the records: what may lose its last moments. */
 export interface RecordTables {
-  usage: UsageRow & Sealable
+  usage: UsageRow & SealableColumns
   usage_buckets: UsageBucketRow
   series: SeriesRow
   series_cells: SeriesCellRow
@@ -30,7 +30,7 @@ export interface UsageRow {
   duration_ms: number
 }
 
-export interface Sealable {
+export interface SealableColumns {
   /** 1 when the row is in its bucket. */
   sealed: Generated<number>
 }

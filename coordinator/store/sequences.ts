@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Sealed } from './lanes.ts'
+import type { SealedTransaction } from './lanes.ts'
 import type { LedgerTables, SequenceRow } from './tables.ts'
 
 /** Everything that is numbered in one order over all processes. */
@@ -17,7 +17,7 @@ export type SequenceName =
  * back. `atLeast` lets a sequence jump ahead, as fences do that also follow the clock.
  */
 export const nextSequence = async (
-  trx: Sealed<LedgerTables>,
+  trx: SealedTransaction<LedgerTables>,
   name: SequenceName,
   atLeast = 1,
 ): Promise<number> => {
@@ -31,7 +31,7 @@ export const nextSequence = async (
 }
 
 /** The last number that was given; 0 before the first. */
-export const lastOfSequence = async (
+export const readLastNumber = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   name: SequenceName,
 ): Promise<number> => {
@@ -41,7 +41,7 @@ export const lastOfSequence = async (
 
 /** Goes on from another number: for a person who accepts that rows are gone. */
 export const restartSequence = async (
-  trx: Sealed<LedgerTables>,
+  trx: SealedTransaction<LedgerTables>,
   name: SequenceName,
   value: number,
 ): Promise<void> => {

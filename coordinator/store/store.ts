@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 import { type ChangeHook, withChangeHook } from './change-hook.ts'
 import type { Database, DatabaseDefinition } from './engine.ts'
-import type { Sealed } from './lanes.ts'
+import type { SealedTransaction } from './lanes.ts'
 import { ledgerMigrations } from './migrations.ts'
 import { recordMigrations } from './record-migrations.ts'
 import type { RecordTables } from './record-tables.ts'
@@ -14,7 +14,7 @@ import { readTrouble, refusalFor } from './trouble.ts'
 export type Ledger = Database<LedgerTables>
 export type Records = Database<RecordTables>
 /** Transaction of a work in the ledger's sealed lane; see `lanes.ts`. */
-export type SealedTrx = Sealed<LedgerTables>
+export type SealedTrx = SealedTransaction<LedgerTables>
 
 /** The coordinator's memory: two databases. */
 export interface Store {

@@ -5,7 +5,7 @@ import { TaskState } from './task-state.ts'
 export const MAX_HISTORY = 200
 
 /** Returns the task after one event, without changing its argument. */
-export const applied = (task: Task, { payload }: StreamResponse): Task => {
+export const applyEvent = (task: Task, { payload }: StreamResponse): Task => {
   switch (payload?.$case) {
     case 'statusUpdate': {
       const { status } = payload.value

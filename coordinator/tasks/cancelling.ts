@@ -7,7 +7,7 @@ import { postMail } from './mailbox.ts'
 import type { TaskOwner } from './task-owner.ts'
 import { readTask } from './task-rows.ts'
 import { isFinal, TaskState } from './task-state.ts'
-import { unlessElsewhere } from './turns.ts'
+import { ignoreElsewhere } from './turns.ts'
 
 /**
  * Longest wait for the owner to end a task; after that the owner is presumed gone or cut off from
@@ -38,7 +38,7 @@ export const cancelTask = async (
   const task = await readTask(ledger.read, taskId, tenantId)
   if (isFinal(task.status?.state)) return requireCancelled(task)
   try {
-    await unlessElsewhere(owner.turns.cancel(taskId, actor))
+    await ignoreElsewhere(owner.turns.cancel(taskId, actor))
     await postCancel(parts, task, tenantId, actor)
     await owner.deliver(taskId)
   } catch (cause) {

@@ -15,7 +15,7 @@ const digestOf = (message: Message): string =>
  * Returns the id of the task that accepted the same message before. Throws `invalid_request` when
  * the message id was used for another message.
  */
-export const takenBy = async (
+export const findAcceptedTask = async (
   db: Kysely<LedgerTables>,
   keyId: string,
   message: Message,
@@ -43,7 +43,7 @@ export const claimMessage = async (
   message: Message,
   taskId: string,
 ): Promise<string | undefined> => {
-  const found = await takenBy(trx, keyId, message)
+  const found = await findAcceptedTask(trx, keyId, message)
   if (found !== undefined) return found
   const row = {
     key_id: keyId,

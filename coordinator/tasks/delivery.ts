@@ -1,8 +1,8 @@
 import type { Task } from '@a2a-js/sdk'
 import type { SealedTrx } from '../store/store.ts'
-import type { Lease } from './lease.ts'
-import type { Claim } from './live.ts'
-import { TaskTaken } from './live-store.ts'
+import type { ProcessLease } from './lease.ts'
+import type { ClaimTask } from './live.ts'
+import { TaskTakenError } from './live-store.ts'
 import { dropOne, type Mail, readMail } from './mailbox.ts'
 import { readTask } from './task-rows.ts'
 import type { TaskRun } from './task-run.ts'
@@ -44,23 +44,23 @@ const COUNTS_IN: Record<Exclude<Mail['kind'], 'cancel'>, (TaskState | undefined)
 }
 
 /**
- * Takes the task and removes the mail. Throws `TaskTaken` when either has changed since it was
+ * Takes the task and removes the mail. Throws `TaskTakenError` when either has changed since it was
  * read.
  */
 export const claimFor =
-  ({ mail, task, run }: Delivery, lease: Lease): Claim =>
+  ({ mail, task, run }: Delivery, lease: ProcessLease): ClaimTask =>
   async trx => {
     await lease.take(trx, task.id)
     await requireSame(trx, task, run.tenantId)
     const [first] = await readMail(trx, task.id)
-    if (first?.kind !== mail.kind) throw new TaskTaken(task.id)
+    if (first?.kind !== mail.kind) throw new TaskTakenError(task.id)
     await dropOne(trx, mail)
   }
 
-/** Throws `TaskTaken` when the status of the task has changed. */
+/** Throws `TaskTakenError` when the status of the task has changed. */
 export const requireSame = async (trx: SealedTrx, task: Task, tenantId: string): Promise<void> => {
   const now = await readTask(trx, task.id, tenantId)
-  if (!hasSameStatus(now, task)) throw new TaskTaken(task.id)
+  if (!hasSameStatus(now, task)) throw new TaskTakenError(task.id)
 }
 
 export const hasSameStatus = (one: Task, other: Task): boolean =>

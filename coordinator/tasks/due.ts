@@ -4,7 +4,7 @@ import { isLeft } from './lease.ts'
 import type { Mail } from './mailbox.ts'
 
 /** Worker that looks for mail, and its time in Unix milliseconds. */
-export interface Looking {
+export interface MailQuery {
   worker: string
   now: number
 }
@@ -16,13 +16,13 @@ const AT_ONCE = 500
  * Reads the mail that is due for tasks without a live owner, and for tasks whose gate request was
  * decided.
  */
-export const readDue = async (db: Kysely<LedgerTables>, looking: Looking): Promise<Mail[]> => [
+export const readDue = async (db: Kysely<LedgerTables>, looking: MailQuery): Promise<Mail[]> => [
   ...(await readCutOff(db, looking)),
   ...(await readDecided(db, looking)),
 ]
 
 /** Reads tasks that should be running and have no other live owner. */
-const readCutOff = async (db: Kysely<LedgerTables>, looking: Looking): Promise<Mail[]> => {
+const readCutOff = async (db: Kysely<LedgerTables>, looking: MailQuery): Promise<Mail[]> => {
   const rows = await db
     .selectFrom('task_runs')
     .innerJoin('a2a_tasks', 'a2a_tasks.id', 'task_runs.task_id')
@@ -36,7 +36,7 @@ const readCutOff = async (db: Kysely<LedgerTables>, looking: Looking): Promise<M
 }
 
 /** Reads tasks that wait at a gate whose request is no longer pending. */
-const readDecided = async (db: Kysely<LedgerTables>, { now }: Looking): Promise<Mail[]> => {
+const readDecided = async (db: Kysely<LedgerTables>, { now }: MailQuery): Promise<Mail[]> => {
   const rows = await db
     .selectFrom('task_runs')
     .innerJoin('gate_requests', 'gate_requests.id', 'task_runs.gate_request_id')
@@ -52,7 +52,10 @@ const readDecided = async (db: Kysely<LedgerTables>, { now }: Looking): Promise<
 }
 
 /** Returns the ids of tasks with mail that no other live process owns, oldest mail first. */
-export const readMailed = async (db: Kysely<LedgerTables>, looking: Looking): Promise<string[]> => {
+export const readMailed = async (
+  db: Kysely<LedgerTables>,
+  looking: MailQuery,
+): Promise<string[]> => {
   const rows = await db
     .selectFrom('task_mail')
     .innerJoin('task_runs', 'task_runs.task_id', 'task_mail.task_id')

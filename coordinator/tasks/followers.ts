@@ -1,6 +1,6 @@
 import type { StreamResponse, Task } from '@a2a-js/sdk'
 import type { Ledger } from '../store/store.ts'
-import { applied } from './apply.ts'
+import { applyEvent } from './apply.ts'
 import { changesBetween } from './changes-between.ts'
 import { Subscription } from './subscription.ts'
 import { readTask, readUpdates, type Update } from './task-rows.ts'
@@ -52,8 +52,8 @@ export const createFollowers = ({ ledger, isRunning }: FollowerParts): Followers
     if (followed?.readers.size === 0) all.delete(taskId)
   }
 
-  const end = (taskId: string, each: (reader: Subscription) => void): void => {
-    for (const reader of all.get(taskId)?.readers ?? []) each(reader)
+  const end = (taskId: string, action: (reader: Subscription) => void): void => {
+    for (const reader of all.get(taskId)?.readers ?? []) action(reader)
     all.delete(taskId)
   }
 
@@ -72,7 +72,7 @@ export const createFollowers = ({ ledger, isRunning }: FollowerParts): Followers
     if (all.get(taskId) !== followed || followed.task !== before || isRunning(taskId)) return
     const events = changesBetween(before, task)
     for (const [index, event] of events.entries())
-      tell(index < events.length - 1 ? applied(followed.task, event) : task, event)
+      tell(index < events.length - 1 ? applyEvent(followed.task, event) : task, event)
   }
 
   const look: Followers['look'] = async only => {

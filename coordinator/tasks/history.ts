@@ -2,10 +2,10 @@ import { appendAudit } from '../audit/audit.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { TaskTransitionRow } from '../store/task-tables.ts'
 import type { TaskRun } from './task-run.ts'
-import { FIRST, sealed, type Unsealed } from './transition.ts'
+import { FIRST, sealRow, type UnsealedTransition } from './transition.ts'
 
 /** Change of state that is not yet part of the chain of its task. */
-export type Change = Omit<Unsealed, 'task_id' | 'seq'>
+export type TransitionFields = Omit<UnsealedTransition, 'task_id' | 'seq'>
 
 /** Default actor of a task: its requester. */
 export const requesterOf = ({ keyId }: TaskRun): string =>
@@ -22,9 +22,9 @@ export const addTransition = async (
   trx: SealedTrx,
   run: TaskRun,
   last: TaskTransitionRow | undefined,
-  change: Change,
+  change: TransitionFields,
 ): Promise<TaskTransitionRow> => {
-  const row = sealed(
+  const row = sealRow(
     { task_id: run.taskId, seq: (last?.seq ?? 0) + 1, ...change },
     last?.hash ?? FIRST,
   )

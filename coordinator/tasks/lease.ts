@@ -13,7 +13,7 @@ export const LEASE_MS = 15_000
 const BEAT_MS = LEASE_MS / 6
 
 /** Error for a task that another live process is running. */
-export class TaskElsewhere extends ShoalError {
+export class TaskElsewhereError extends ShoalError {
   constructor(taskId: string) {
     super('conflict', `task ${taskId} is at work in another process`)
   }
@@ -27,10 +27,10 @@ export interface LeaseParts {
 }
 
 /** Ownership of tasks by processes; one lease covers all tasks of a process. */
-export interface Lease {
+export interface ProcessLease {
   /** Renews the lease of this process; writes at most every few seconds. */
   keep(trx: Trx): Promise<void>
-  /** Takes ownership of a task. Throws `TaskElsewhere` while another live process owns it. */
+  /** Takes ownership of a task. Throws `TaskElsewhereError` while another live process owns it. */
   take(trx: Trx, taskId: string): Promise<void>
   /** Ends the lease, so that other processes may take its tasks at once. */
   end(trx: Trx): Promise<void>
@@ -46,14 +46,14 @@ export const isLeft = (
     (select task_workers.id from task_workers where task_workers.lease_until > ${now}))`
 }
 
-export const createLease = ({ worker, nowMs }: LeaseParts): Lease => {
+export const createLease = ({ worker, nowMs }: LeaseParts): ProcessLease => {
   /** Remaining lease, read from the store because a failed transaction undoes its renewal. */
   const leftMs = async (trx: Trx, at: number): Promise<number> => {
     const query = trx.selectFrom('task_workers').select('lease_until').where('id', '=', worker)
     return Number((await query.executeTakeFirst())?.lease_until ?? 0) - at
   }
 
-  const keep: Lease['keep'] = async trx => {
+  const keep: ProcessLease['keep'] = async trx => {
     const at = await nowMs(trx)
     const left = await leftMs(trx, at)
     if (left > LEASE_MS - BEAT_MS && left < LEASE_MS + BEAT_MS) return
@@ -66,7 +66,7 @@ export const createLease = ({ worker, nowMs }: LeaseParts): Lease => {
     await trx.deleteFrom('task_workers').where('lease_until', '<=', at).execute()
   }
 
-  const take: Lease['take'] = async (trx, taskId) => {
+  const take: ProcessLease['take'] = async (trx, taskId) => {
     await keep(trx)
     const taken = await trx
       .updateTable('task_runs')
@@ -74,10 +74,10 @@ export const createLease = ({ worker, nowMs }: LeaseParts): Lease => {
       .where('task_id', '=', taskId)
       .where(isLeft('worker', { worker, now: await nowMs(trx) }))
       .executeTakeFirst()
-    if (taken.numUpdatedRows === 0n) throw new TaskElsewhere(taskId)
+    if (taken.numUpdatedRows === 0n) throw new TaskElsewhereError(taskId)
   }
 
-  const end: Lease['end'] = async trx => {
+  const end: ProcessLease['end'] = async trx => {
     await trx.deleteFrom('task_workers').where('id', '=', worker).execute()
   }
 

@@ -1,8 +1,8 @@
 import { bumpRevision } from '../store/revisions.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { TaskTransitionRow } from '../store/task-tables.ts'
-import { addTransition, type Change, requesterOf } from './history.ts'
-import { TaskElsewhere } from './lease.ts'
+import { addTransition, requesterOf, type TransitionFields } from './history.ts'
+import { TaskElsewhereError } from './lease.ts'
 import { dropMail } from './mailbox.ts'
 import type { TaskChange, TaskHooks } from './task-hooks.ts'
 import { addRun, personOf, saveRun, saveTask } from './task-rows.ts'
@@ -14,15 +14,15 @@ import { lastTransition } from './transition-rows.ts'
  * Error for a task that differs from what its owner knows: another process has taken it or read its
  * mail.
  */
-export class TaskTaken extends TaskElsewhere {}
+export class TaskTakenError extends TaskElsewhereError {}
 
 /** One event, the task after it, and its row in the history if the state has changed. */
-export interface Entry extends TaskChange {
-  change: Change | undefined
+export interface TaskEntry extends TaskChange {
+  change: TransitionFields | undefined
 }
 
 /** Rows that the next change of the task builds on. */
-export interface Stored {
+export interface StoredTail {
   last: TaskTransitionRow | undefined
   /** Person whose key requested the task. */
   person: string | undefined
@@ -34,7 +34,7 @@ export const storeFirst = async (
   task: TaskChange['task'],
   run: TaskRun,
   worker: string,
-): Promise<Stored> => {
+): Promise<StoredTail> => {
   await saveTask(trx, task, run.tenantId)
   await addRun(trx, run, worker)
   const last = await addTransition(trx, run, undefined, {
@@ -50,11 +50,11 @@ export const storeFirst = async (
 
 /**
  * Stores events of a task. A settled state ends the ownership, and a final one also deletes the
- * mail. Throws `TaskTaken` when `worker` no longer owns the task.
+ * mail. Throws `TaskTakenError` when `worker` no longer owns the task.
  */
 export const storeBatch = async (
   trx: SealedTrx,
-  batch: readonly Entry[],
+  batch: readonly TaskEntry[],
   {
     run,
     worker,
@@ -64,12 +64,12 @@ export const storeBatch = async (
     hooks: TaskHooks | undefined
     known: TaskTransitionRow | undefined
   },
-): Promise<Stored> => {
+): Promise<StoredTail> => {
   let last = known ?? (await lastTransition(trx, run.taskId))
   const task = batch.at(-1)?.task as TaskChange['task']
   const state = task.status?.state
   if (!(await saveRun(trx, run, { worker, lets: isSettled(state) })))
-    throw new TaskTaken(run.taskId)
+    throw new TaskTakenError(run.taskId)
   await saveTask(trx, task, run.tenantId)
   for (const { change } of batch)
     if (change !== undefined) last = await addTransition(trx, run, last, change)

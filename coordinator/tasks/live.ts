@@ -4,10 +4,10 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Events } from '../events/bus.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
-import { applied, withMessage } from './apply.ts'
-import type { Change } from './history.ts'
-import { TaskElsewhere } from './lease.ts'
-import { type Entry, type Stored, storeBatch, storeFirst } from './live-store.ts'
+import { applyEvent, withMessage } from './apply.ts'
+import type { TransitionFields } from './history.ts'
+import { TaskElsewhereError } from './lease.ts'
+import { type StoredTail, storeBatch, storeFirst, type TaskEntry } from './live-store.ts'
 import type { Mail } from './mailbox.ts'
 import { agentMessage } from './parts.ts'
 import type { TaskHooks } from './task-hooks.ts'
@@ -15,22 +15,22 @@ import type { TaskRun } from './task-run.ts'
 import { isSettled, stateName, type TaskState } from './task-state.ts'
 import type { Opening, StatusMore, Turn } from './turn.ts'
 
-export interface LiveParts {
+export interface LiveTaskParts {
   ledger: Ledger
   /** Process that owns the task. */
   worker: string
   publish: Events['publish']
   hooks: TaskHooks | undefined
   /** Called for each event after it is stored. */
-  told: (task: Task, event: StreamResponse, tenantId: string) => void
+  onEvent: (task: Task, event: StreamResponse, tenantId: string) => void
   /** Called when a change cannot be stored now; storing is retried unless the task `isLost`. */
-  failed: (taskId: string, error: Error) => void
+  onError: (taskId: string, error: Error) => void
   logger: Pick<Logger, 'warn'>
   now: () => number
 }
 
 /** Takes the task and removes the mail that the turn acts on; part of the first store of the turn. */
-export type Claim = (trx: SealedTrx) => Promise<void>
+export type ClaimTask = (trx: SealedTrx) => Promise<void>
 
 const RETRY_MS = 1000
 
@@ -38,30 +38,30 @@ const RETRY_MS = 1000
  * A task while this process owns it and runs one of its turns. Events change the copy in memory at
  * once; they are stored in order, in batches when the store is slower, and reported after that.
  */
-export class Live {
+export class LiveTask {
   task: Task
   run: TaskRun
   /** Task as last reported to its followers. */
-  toldTask: Task
+  reportedTask: Task
   /** Whether another process has taken the task. */
   isLost = false
   /** Whether mail arrived that this turn cannot act on; it is read after the turn. */
   hasMail = false
-  readonly #parts: LiveParts
+  readonly #parts: LiveTaskParts
   readonly #stop = new AbortController()
-  readonly #pending: Entry[] = []
+  readonly #pending: TaskEntry[] = []
   #writing: Promise<void> | undefined
-  #claim: Claim | undefined
+  #claim: ClaimTask | undefined
   #actor = 'coordinator'
   #isClosing = false
   #isOver = false
   /** Rejects when the next attempt to store fails. */
   #failure = Promise.withResolvers<never>()
-  #stored: Stored = { last: undefined, person: undefined }
+  #stored: StoredTail = { last: undefined, person: undefined }
 
-  constructor(task: Task, run: TaskRun, parts: LiveParts) {
+  constructor(task: Task, run: TaskRun, parts: LiveTaskParts) {
     this.task = task
-    this.toldTask = task
+    this.reportedTask = task
     this.run = run
     this.#parts = parts
   }
@@ -95,7 +95,7 @@ export class Live {
   announce(): void {
     this.#publish('submitted')
     const event: StreamResponse = { payload: { $case: 'task', value: this.task } }
-    this.#parts.told(this.task, event, this.run.tenantId)
+    this.#parts.onEvent(this.task, event, this.run.tenantId)
   }
 
   /** Prepares the next turn: it continues with the call in the mail and no longer waits. */
@@ -109,7 +109,7 @@ export class Live {
   }
 
   /** Starts a turn: its first state is stored in one transaction with `claim`. */
-  begin({ state, more }: Opening, claim: Claim): void {
+  begin({ state, more }: Opening, claim: ClaimTask): void {
     this.#claim = claim
     this.status(state, more)
   }
@@ -122,7 +122,7 @@ export class Live {
     const message = parts && agentMessage(taskId, contextId, parts)
     const status = { state, message, timestamp: new Date(now()).toISOString() }
     this.run = { ...this.run, ...run }
-    const change: Change = {
+    const change: TransitionFields = {
       at: now(),
       from_state: from === undefined ? null : stateName(from),
       to_state: stateName(state),
@@ -148,25 +148,25 @@ export class Live {
   }
 
   /** Resolves when all events so far are stored and reported. */
-  async flushed(): Promise<void> {
+  async waitForFlush(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
   }
 
-  /** Resolves as `flushed` does; rejects when a store fails, which is still retried. */
-  stored(): Promise<void> {
-    return Promise.race([this.flushed(), this.#failure.promise])
+  /** Resolves as `waitForFlush` does; rejects when a store fails, which is still retried. */
+  waitForStore(): Promise<void> {
+    return Promise.race([this.waitForFlush(), this.#failure.promise])
   }
 
-  #emit(event: StreamResponse, change?: Change): void {
+  #emit(event: StreamResponse, change?: TransitionFields): void {
     if (this.#isOver || this.isLost) return
-    this.task = applied(this.task, event)
+    this.task = applyEvent(this.task, event)
     this.#pending.push({ event, task: this.task, change })
     this.#writing ??= this.#write()
   }
 
   /** Writes pending events until none is left; a later event starts it again. */
   async #write(): Promise<void> {
-    const { failed, logger } = this.#parts
+    const { onError, logger } = this.#parts
     while (this.#pending.length > 0) {
       try {
         const batch = await this.#store()
@@ -174,11 +174,11 @@ export class Live {
         for (const entry of batch) this.#tell(entry)
       } catch (error) {
         // losing the race for the mail to another process is expected and not logged
-        if (!(error instanceof TaskElsewhere && this.#claim !== undefined))
+        if (!(error instanceof TaskElsewhereError && this.#claim !== undefined))
           logger.warn({ err: error, task: this.task.id }, 'a task could not be stored')
-        if (error instanceof TaskElsewhere) this.#giveUp()
+        if (error instanceof TaskElsewhereError) this.#giveUp()
         this.#fail(error)
-        failed(this.task.id, error as Error)
+        onError(this.task.id, error as Error)
         if (this.#isClosing || this.isLost) break
         await setTimeout(RETRY_MS, undefined, { ref: false })
       }
@@ -200,7 +200,7 @@ export class Live {
     this.abort()
   }
 
-  async #store(): Promise<Entry[]> {
+  async #store(): Promise<TaskEntry[]> {
     const { worker, hooks, ledger } = this.#parts
     const { batch, stored } = await ledger.sealed.write(async trx => {
       const batch = [...this.#pending]
@@ -215,13 +215,13 @@ export class Live {
     return batch
   }
 
-  #tell({ event, task, change }: Entry): void {
-    this.toldTask = task
+  #tell({ event, task, change }: TaskEntry): void {
+    this.reportedTask = task
     if (change !== undefined) this.#publish(change.to_state, change)
-    this.#parts.told(task, event, this.run.tenantId)
+    this.#parts.onEvent(task, event, this.run.tenantId)
   }
 
-  #publish(state: string, change?: Change): void {
+  #publish(state: string, change?: TransitionFields): void {
     const { taskId, tenantId, operationId, keyId } = this.run
     this.#parts.publish(
       `shoal.task.${state}`,

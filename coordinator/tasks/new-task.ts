@@ -2,7 +2,7 @@ import type { Message, Task } from '@a2a-js/sdk'
 import { newId } from '../../shared/ids.ts'
 import type { TaskRun } from './task-run.ts'
 import { TaskState } from './task-state.ts'
-import type { Work } from './turn.ts'
+import type { TurnWork } from './turn.ts'
 
 export interface NewTask {
   run: Omit<TaskRun, 'taskId' | 'waits' | 'gateRequestId' | 'createdAt'>
@@ -11,7 +11,7 @@ export interface NewTask {
   /** Message that started the task; undefined if there was none. */
   message?: Message | undefined
   metadata?: Task['metadata'] | undefined
-  work: Work
+  work: TurnWork
   /** Runs in the transaction that creates the task. */
   prepare?: (taskId: string) => Promise<void>
 }

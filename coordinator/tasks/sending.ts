@@ -4,13 +4,13 @@ import type { Ledger, SealedTrx } from '../store/store.ts'
 import { claimMessage } from './claim.ts'
 import { hasSameStatus } from './delivery.ts'
 import { type AskedRun, postMail, readMail } from './mailbox.ts'
-import type { Begun, TaskOwner } from './task-owner.ts'
+import type { StartedTask, TaskOwner } from './task-owner.ts'
 import { readTask } from './task-rows.ts'
 import { TaskState } from './task-state.ts'
 import type { Opening } from './turn.ts'
 
 /** Message to a task that waits for input. */
-export interface Sent {
+export interface SentMessage {
   message: Message
   /** Actor in the form `key:…`. */
   actor: string
@@ -30,12 +30,12 @@ export interface SendingParts {
  * Posts a message to a task as the caller has seen it. Throws `conflict` when the status of the
  * task has changed or mail is already waiting, and `rate_limited`.
  */
-export const sendMessage = async (
+export const sendTaskMessage = async (
   { ledger, owner, now }: SendingParts,
   seen: Task,
   tenantId: string,
-  { message, actor, run, opening }: Sent,
-): Promise<Begun> => {
+  { message, actor, run, opening }: SentMessage,
+): Promise<StartedTask> => {
   owner.turns.requireRoom(tenantId)
   const taskId = seen.id
   const before = await ledger.sealed.write(async trx => {
@@ -46,7 +46,7 @@ export const sendMessage = async (
     await postMail(trx, mail, now())
     return undefined
   })
-  if (before !== undefined) return owner.begunBefore(before)
+  if (before !== undefined) return owner.resumeAccepted(before)
   const known = { messageId: message.messageId, opening }
   return { taskId, again: false, start: () => owner.tryToDeliver(taskId, known) }
 }

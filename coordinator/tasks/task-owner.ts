@@ -3,16 +3,16 @@ import type { SealedTrx } from '../store/store.ts'
 import { claimMessage } from './claim.ts'
 import { type Answerer, claimFor, type Delivery, deriveOpening, requireSame } from './delivery.ts'
 import { readMailed } from './due.ts'
-import { createLease, type Lease, TaskElsewhere } from './lease.ts'
-import { Live, type LiveParts } from './live.ts'
-import { TaskTaken } from './live-store.ts'
+import { createLease, type ProcessLease, TaskElsewhereError } from './lease.ts'
+import { LiveTask, type LiveTaskParts } from './live.ts'
+import { TaskTakenError } from './live-store.ts'
 import { dropOne, readMail } from './mailbox.ts'
 import { firstTask, type NewTask } from './new-task.ts'
 import { readRun, readTask } from './task-rows.ts'
 import type { Opening } from './turn.ts'
-import { type TurnParts, Turns, unlessElsewhere } from './turns.ts'
+import { ignoreElsewhere, type TurnParts, Turns } from './turns.ts'
 
-export interface Begun {
+export interface StartedTask {
   taskId: string
   /** Whether the same message was accepted before. */
   again: boolean
@@ -20,7 +20,7 @@ export interface Begun {
   start: () => Promise<void>
 }
 
-export type OwnerParts = Omit<TurnParts, 'worker' | 'lease' | 'mailed'>
+export type OwnerParts = Omit<TurnParts, 'worker' | 'lease' | 'onMail'>
 
 /**
  * Opening for a message that this process has just posted; other processes derive it from the
@@ -45,18 +45,18 @@ export class TaskOwner {
   /** Id of this process. */
   readonly worker = newId('worker')
   readonly turns: Turns
-  readonly #parts: LiveParts
-  readonly #lease: Lease
+  readonly #parts: LiveTaskParts
+  readonly #lease: ProcessLease
   #answer: Answerer = async () => undefined
 
   constructor(parts: OwnerParts) {
     const { worker } = this
-    const failed: LiveParts['failed'] = (taskId, error) =>
-      error instanceof TaskElsewhere ? parts.left(taskId) : parts.failed(taskId, error)
-    this.#parts = { ...parts, worker, failed }
+    const onError: LiveTaskParts['onError'] = (taskId, error) =>
+      error instanceof TaskElsewhereError ? parts.onLeft(taskId) : parts.onError(taskId, error)
+    this.#parts = { ...parts, worker, onError }
     this.#lease = createLease({ worker, nowMs: parts.ledger.nowMs })
-    const mailed = (taskId: string): void => void this.tryToDeliver(taskId)
-    this.turns = new Turns({ ...parts, worker, failed, lease: this.#lease, mailed })
+    const onMail = (taskId: string): void => void this.tryToDeliver(taskId)
+    this.turns = new Turns({ ...parts, worker, onError, lease: this.#lease, onMail })
   }
 
   /** Sets the handler of mail; until then only cancellations take effect. */
@@ -64,16 +64,16 @@ export class TaskOwner {
     this.#answer = answer
   }
 
-  async begin(asked: NewTask): Promise<Begun> {
+  async begin(asked: NewTask): Promise<StartedTask> {
     this.turns.requireRoom(asked.run.tenantId)
     const { task, run } = firstTask(asked, this.#parts.now())
-    const live = new Live(task, run, this.#parts)
+    const live = new LiveTask(task, run, this.#parts)
     this.turns.add(live)
     try {
       const before = await this.#parts.ledger.sealed.write(trx => this.#create(trx, live, asked))
       if (before !== undefined) {
         this.turns.leave(live)
-        return this.begunBefore(before)
+        return this.resumeAccepted(before)
       }
     } catch (error) {
       this.turns.leave(live)
@@ -87,7 +87,7 @@ export class TaskOwner {
    * Result for a message that was accepted before; its delivery is retried, since an earlier
    * obstacle may be gone.
    */
-  begunBefore(taskId: string): Begun {
+  resumeAccepted(taskId: string): StartedTask {
     return { taskId, again: true, start: () => this.tryToDeliver(taskId) }
   }
 
@@ -104,15 +104,15 @@ export class TaskOwner {
     try {
       await (opening === undefined ? this.#dropVoid(delivery) : this.#open(delivery, opening))
     } catch (error) {
-      if (!(error instanceof TaskElsewhere)) throw error
-      if (error instanceof TaskTaken && attempts > 1)
+      if (!(error instanceof TaskElsewhereError)) throw error
+      if (error instanceof TaskTakenError && attempts > 1)
         return this.deliver(taskId, known, attempts - 1)
     }
   }
 
   /** Delivers as `deliver` does, but reports a failure only to the task's followers. */
   async tryToDeliver(taskId: string, known?: KnownOpening): Promise<void> {
-    await this.deliver(taskId, known).catch(error => this.#parts.failed(taskId, error))
+    await this.deliver(taskId, known).catch(error => this.#parts.onError(taskId, error))
   }
 
   /** Acts on mail that other processes have posted for tasks that run here. */
@@ -131,7 +131,7 @@ export class TaskOwner {
    */
   async #create(
     trx: SealedTrx,
-    live: Live,
+    live: LiveTask,
     { message, run: { keyId }, prepare }: NewTask,
   ): Promise<string | undefined> {
     const { id } = live.task
@@ -160,13 +160,13 @@ export class TaskOwner {
 
   async #open(delivery: Delivery, opening: Opening): Promise<void> {
     const { task, run, mail } = delivery
-    const live = new Live(task, run, this.#parts)
+    const live = new LiveTask(task, run, this.#parts)
     this.turns.add(live)
     if (mail.kind !== 'cancel') live.prepare(mail)
     live.begin(opening, claimFor(delivery, this.#lease))
     void this.turns.perform(live, opening.work)
     try {
-      await live.stored()
+      await live.waitForStore()
     } catch (error) {
       if (live.isLost) this.turns.leave(live)
       throw error
@@ -177,10 +177,10 @@ export class TaskOwner {
    * Handles mail for a task with a turn in progress: a cancellation ends the turn, other mail waits
    * for its end.
    */
-  async #deliverTo(live: Live): Promise<void> {
+  async #deliverTo(live: LiveTask): Promise<void> {
     live.hasMail = true
     const [mail] = await readMail(this.#parts.ledger.read, live.task.id)
-    if (mail?.kind === 'cancel') await unlessElsewhere(this.turns.cancel(mail.taskId, mail.actor))
+    if (mail?.kind === 'cancel') await ignoreElsewhere(this.turns.cancel(mail.taskId, mail.actor))
   }
 
   /** Removes mail that has no effect in the task's current state. */
@@ -192,7 +192,7 @@ export class TaskOwner {
   }
 }
 
-const startOnce = (turns: Turns, live: Live, { work }: NewTask): Begun['start'] => {
+const startOnce = (turns: Turns, live: LiveTask, { work }: NewTask): StartedTask['start'] => {
   let isStarted = false
   return async () => {
     if (isStarted) return

@@ -30,7 +30,7 @@ export const seesAsked = (
   (asked.operationId !== undefined && operationIds.includes(asked.operationId))
 
 /** Restricts every read of `a2a_tasks` to the tasks that this reader may see. */
-export const seenBy = ({ keyId, personId, operationIds }: TaskReader): KyselyPlugin => {
+export const createReaderPlugin = ({ keyId, personId, operationIds }: TaskReader): KyselyPlugin => {
   const isSeen = sql`exists (
     select 1 from task_runs left join keys on keys.id = task_runs.key_id
     where task_runs.task_id = a2a_tasks.id and (

@@ -12,8 +12,8 @@ import { ShoalError } from '../../shared/errors.ts'
 import { iso } from '../../shared/time.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { seenBy, type TaskReader } from './task-reader.ts'
-import { rowOfRun, runOf, type TaskRun } from './task-run.ts'
+import { createReaderPlugin, type TaskReader } from './task-reader.ts'
+import { rowOfRun, type TaskRun, toTaskRun } from './task-run.ts'
 
 type Reader = Kysely<LedgerTables>
 type Trx = SealedTrx
@@ -42,14 +42,14 @@ export const readTask = async (db: Reader, id: string, tenantId: string): Promis
 
 /** Reads a task as `readTask` does; throws `not_found` also when the reader may not see it. */
 export const readSeen = (db: Reader, id: string, reader: TaskReader): Promise<Task> =>
-  readTask(db.withPlugin(seenBy(reader)), id, reader.tenantId)
+  readTask(db.withPlugin(createReaderPlugin(reader)), id, reader.tenantId)
 
 export const listTasks = (
   db: Reader,
   request: ListTasksRequest,
   reader: TaskReader,
 ): Promise<ListTasksResponse> =>
-  storeOn(db.withPlugin(seenBy(reader))).list(request, storeContext(reader.tenantId))
+  storeOn(db.withPlugin(createReaderPlugin(reader))).list(request, storeContext(reader.tenantId))
 
 export type Update = Pick<TaskStatus, 'state' | 'timestamp'>
 
@@ -123,7 +123,7 @@ export const readRun = async (db: Reader, taskId: string): Promise<TaskRun> => {
     .where('task_id', '=', taskId)
     .executeTakeFirst()
   if (row === undefined) throw new ShoalError('not_found', `no task ${taskId}`)
-  return runOf(row)
+  return toTaskRun(row)
 }
 
 export const readRuns = async (
@@ -135,7 +135,7 @@ export const readRuns = async (
     .selectAll()
     .where('task_id', 'in', taskIds)
     .execute()
-  return new Map(rows.map(row => [row.task_id, runOf(row)]))
+  return new Map(rows.map(row => [row.task_id, toTaskRun(row)]))
 }
 
 /** States in which a task continues without its caller; such tasks are not purged. */

@@ -19,7 +19,7 @@ export interface TaskRun {
   createdAt: number
 }
 
-export const runOf = (row: TaskRunRow): TaskRun => ({
+export const toTaskRun = (row: TaskRunRow): TaskRun => ({
   taskId: row.task_id,
   tenantId: row.tenant_id,
   keyId: row.key_id ?? undefined,

@@ -42,5 +42,5 @@ export const stateName = (state: TaskState | undefined): StateName => {
   return name
 }
 
-export const stateOf = (name: StateName): TaskState =>
+export const toTaskState = (name: StateName): TaskState =>
   Number(Object.entries(NAMES).find(([, each]) => each === name)?.[0]) as TaskState

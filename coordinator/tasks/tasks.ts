@@ -4,14 +4,14 @@ import type { Events } from '../events/bus.ts'
 import type { Store } from '../store/store.ts'
 import type { TaskTransitionRow } from '../store/task-tables.ts'
 import { cancelTask } from './cancelling.ts'
-import { takenBy } from './claim.ts'
+import { findAcceptedTask } from './claim.ts'
 import { createFollowers } from './followers.ts'
 import { LEASE_MS } from './lease.ts'
 import { lookForMail } from './looking.ts'
-import { type Sent, sendMessage } from './sending.ts'
+import { type SentMessage, sendTaskMessage } from './sending.ts'
 import type { Subscription } from './subscription.ts'
 import type { TaskHooks } from './task-hooks.ts'
-import { type Begun, TaskOwner } from './task-owner.ts'
+import { type StartedTask, TaskOwner } from './task-owner.ts'
 import type { TaskReader } from './task-reader.ts'
 import { dropEnded, listTasks, readRun, readRuns, readSeen } from './task-rows.ts'
 import type { TaskRun } from './task-run.ts'
@@ -29,7 +29,7 @@ export interface Tasks extends Pick<TaskOwner, 'begin' | 'serve'>, Pick<Turns, '
    * Posts a message to a task that waits for input, as the caller has seen it. Throws `conflict`
    * when the task is running, has ended or has another message, and `rate_limited`.
    */
-  send(seen: Task, tenantId: string, sent: Sent): Promise<Begun>
+  send(seen: Task, tenantId: string, sent: SentMessage): Promise<StartedTask>
   /**
    * Cancels a task; throws `conflict` when it has ended otherwise. When another process owns the
    * task and does not end it within 20 s, returns the task as it is.
@@ -45,9 +45,9 @@ export interface Tasks extends Pick<TaskOwner, 'begin' | 'serve'>, Pick<Turns, '
    * Result for a message that the task accepted before; its mail is delivered if it is still
    * waiting.
    */
-  again(taskId: string): Begun
+  resumeAccepted(taskId: string): StartedTask
   /** Id of the task that accepted the same message of this key before. Throws as `begin` does. */
-  taken(keyId: string, message: Message): Promise<string | undefined>
+  findAccepted(keyId: string, message: Message): Promise<string | undefined>
   get(taskId: string, reader: TaskReader): Promise<Task>
   run(taskId: string): Promise<TaskRun>
   /** Runs of several tasks by task id. */
@@ -95,9 +95,9 @@ export const createTasks = (parts: TaskParts): Tasks => {
   }
   const owner = new TaskOwner({
     ...{ ledger, logger, now, publish, hooks },
-    told: followers.tell,
-    failed: followers.fail,
-    left: lookAt,
+    onEvent: followers.tell,
+    onError: followers.fail,
+    onLeft: lookAt,
   })
   const { turns } = owner
   const own = { ledger, owner, followers, logger, now }
@@ -115,7 +115,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
 
   const follow: Tasks['follow'] = async (taskId, reader) => {
     const stored = await readSeen(ledger.read, taskId, reader)
-    const told = turns.toldTask(taskId)
+    const told = turns.reportedTask(taskId)
     const followed = followers.add(told ?? stored, reader.tenantId)
     const { events } = followed
     const task = structuredClone(told ?? followed.task)
@@ -136,14 +136,14 @@ export const createTasks = (parts: TaskParts): Tasks => {
     begin: asked => owner.begin(asked),
     serve: answer => owner.serve(answer),
     isRunning: taskId => turns.isRunning(taskId),
-    again: taskId => owner.begunBefore(taskId),
-    send: (seen, tenantId, sent) => sendMessage(own, seen, tenantId, sent),
+    resumeAccepted: taskId => owner.resumeAccepted(taskId),
+    send: (seen, tenantId, sent) => sendTaskMessage(own, seen, tenantId, sent),
     cancel: (taskId, tenantId, actor) => cancelTask(own, taskId, tenantId, actor),
     look: () => lookForMail(own),
     follow,
     close,
     unfollow: followers.remove,
-    taken: (keyId, message) => takenBy(ledger.read, keyId, message),
+    findAccepted: (keyId, message) => findAcceptedTask(ledger.read, keyId, message),
     get: (taskId, reader) => readSeen(ledger.read, taskId, reader),
     run: taskId => readRun(ledger.read, taskId),
     runs: taskIds => readRuns(ledger.read, taskIds),

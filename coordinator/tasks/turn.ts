@@ -38,18 +38,18 @@ export interface Turn {
 }
 
 /** Work of a turn; an error fails the task. */
-export type Work = (turn: Turn) => Promise<void>
+export type TurnWork = (turn: Turn) => Promise<void>
 
 /** Start of a turn: its first state, which is stored before the work begins, and the work. */
 export interface Opening {
   state: TaskState
   more?: StatusMore
   /** Work of the turn; absent when the first state settles the task. */
-  work?: Work
+  work?: TurnWork
 }
 
 export const workOf =
-  ({ state, more, work }: Opening): Work =>
+  ({ state, more, work }: Opening): TurnWork =>
   async turn => {
     turn.status(state, more)
     await work?.(turn)

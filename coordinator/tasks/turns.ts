@@ -1,29 +1,29 @@
 import type { Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { errorBody, ShoalError } from '../../shared/errors.ts'
-import { LEASE_MS, type Lease, TaskElsewhere } from './lease.ts'
-import type { Live, LiveParts } from './live.ts'
+import { LEASE_MS, type ProcessLease, TaskElsewhereError } from './lease.ts'
+import type { LiveTask, LiveTaskParts } from './live.ts'
 import { dataPart, textPart } from './parts.ts'
 import { TaskState } from './task-state.ts'
-import type { StatusMore, Work } from './turn.ts'
+import type { StatusMore, TurnWork } from './turn.ts'
 
 /** Maximum number of concurrent turns, in total and per tenant. */
 export const MAX_RUNNING = 2000
 export const MAX_RUNNING_PER_TENANT = 500
 
-export interface TurnParts extends LiveParts {
-  lease: Lease
+export interface TurnParts extends LiveTaskParts {
+  lease: ProcessLease
   logger: Pick<Logger, 'warn' | 'error'>
   /** Called when this process stops reporting the events of a task. */
-  left: (taskId: string) => void
+  onLeft: (taskId: string) => void
   /** Called for a task whose turn has ended with unhandled mail. */
-  mailed: (taskId: string) => void
+  onMail: (taskId: string) => void
 }
 
 /** Turns that run in this process, at most one per task. */
 export class Turns {
   readonly #parts: TurnParts
-  readonly #lives = new Map<string, Live>()
+  readonly #lives = new Map<string, LiveTask>()
   readonly #beating: NodeJS.Timeout
   #isClosing = false
 
@@ -40,16 +40,16 @@ export class Turns {
     return this.#lives.size
   }
 
-  get(taskId: string): Live | undefined {
+  get(taskId: string): LiveTask | undefined {
     return this.#lives.get(taskId)
   }
 
-  add(live: Live): void {
+  add(live: LiveTask): void {
     this.#lives.set(live.task.id, live)
   }
 
-  toldTask(taskId: string): Task | undefined {
-    return this.isRunning(taskId) ? this.#lives.get(taskId)?.toldTask : undefined
+  reportedTask(taskId: string): Task | undefined {
+    return this.isRunning(taskId) ? this.#lives.get(taskId)?.reportedTask : undefined
   }
 
   isRunning(taskId: string): boolean {
@@ -74,8 +74,8 @@ export class Turns {
    * Runs one turn to its end. A turn that throws or ends without a result fails the task, except
    * during shutdown.
    */
-  async perform(live: Live, work: Work | undefined): Promise<void> {
-    await live.flushed()
+  async perform(live: LiveTask, work: TurnWork | undefined): Promise<void> {
+    await live.waitForFlush()
     const isAtWork = () => !live.isOver && !live.isLost && !this.#isClosing
     try {
       if (isAtWork()) await work?.(live.turn())
@@ -83,13 +83,13 @@ export class Turns {
     } catch (error) {
       if (!this.#isClosing) this.#fail(live, error)
     }
-    await live.flushed()
+    await live.waitForFlush()
     this.leave(live)
   }
 
   /**
    * Ends the turn of a task as cancelled; undefined when no turn of it runs here. Rejects with
-   * `TaskElsewhere` when another process has the task, and with the store's error when the end
+   * `TaskElsewhereError` when another process has the task, and with the store's error when the end
    * cannot be stored now, which is retried until it succeeds.
    */
   cancel(taskId: string, actor: string): Promise<void> | undefined {
@@ -98,16 +98,16 @@ export class Turns {
     live.status(TaskState.TASK_STATE_CANCELED, cancellationBy(actor))
     live.abort()
     // the turn leaves even when no caller waits for the result
-    void live.flushed().then(() => this.leave(live))
-    return live.stored()
+    void live.waitForFlush().then(() => this.leave(live))
+    return live.waitForStore()
   }
 
-  leave(live: Live): void {
+  leave(live: LiveTask): void {
     const { id } = live.task
     if (this.#lives.get(id) !== live) return
     this.#lives.delete(id)
-    this.#parts.left(id)
-    if (live.hasMail) this.#parts.mailed(id)
+    this.#parts.onLeft(id)
+    if (live.hasMail) this.#parts.onMail(id)
   }
 
   /** Stops all turns without ending their tasks, and ends the lease of this process. */
@@ -117,13 +117,13 @@ export class Turns {
     clearInterval(this.#beating)
     const lives = [...this.#lives.values()]
     for (const live of lives) live.close()
-    await Promise.all(lives.map(live => live.flushed()))
+    await Promise.all(lives.map(live => live.waitForFlush()))
     await ledger.free
       .write(lease.end)
       .catch(error => logger.warn({ err: error }, 'tasks were not let go'))
   }
 
-  #fail(live: Live, thrown: unknown): void {
+  #fail(live: LiveTask, thrown: unknown): void {
     const known = thrown instanceof ShoalError
     if (!known) this.#parts.logger.error({ err: thrown, task: live.task.id }, 'a task failed')
     const error = known ? thrown : new ShoalError('internal', 'the coordinator failed on this task')
@@ -152,10 +152,10 @@ export const cancellationBy = (actor: string): StatusMore => ({
  * Waits for a store; resolves also when another process owns the task, since that process acts on
  * the stored mail.
  */
-export const unlessElsewhere = async (stored: Promise<void> | undefined): Promise<void> => {
+export const ignoreElsewhere = async (stored: Promise<void> | undefined): Promise<void> => {
   try {
     await stored
   } catch (error) {
-    if (!(error instanceof TaskElsewhere)) throw error
+    if (!(error instanceof TaskElsewhereError)) throw error
   }
 }

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { digestOf, newSecret, parseSecret } from '../keys/secret.ts'
 import { getTenant } from '../people/tenants.ts'
-import { count } from '../store/count.ts'
+import { countMatchingRows } from '../store/count.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 
 /** Settings of key requests by people without a key. */
@@ -154,5 +154,5 @@ const countOpen = (trx: SealedTrx, now: number): Promise<number> => {
         ]),
       ]),
     )
-  return count(open)
+  return countMatchingRows(open)
 }

@@ -3,7 +3,7 @@ import { cancelLane } from '../queue/job-store.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { SealedTrx } from '../store/store.ts'
-import { laneOf } from './webhook.ts'
+import { webhookLaneOf } from './webhook.ts'
 
 export const BY_COORDINATOR: Actor = { actor: 'coordinator' }
 
@@ -21,7 +21,7 @@ export const disableWebhook = async (
     .where('disabled_at', 'is', null)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) return false
-  const cancelled = await cancelLane(trx, laneOf(id), 'the webhook was disabled', now)
+  const cancelled = await cancelLane(trx, webhookLaneOf(id), 'the webhook was disabled', now)
   await bumpRevision(trx, 'webhooks')
   await appendAudit(trx, {
     ...BY_COORDINATOR,

@@ -7,7 +7,7 @@ import type { Queue } from '../queue/queue.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { disableWebhook } from './disable.ts'
-import { laneOf, type Webhook } from './webhook.ts'
+import { type Webhook, webhookLaneOf } from './webhook.ts'
 import { deliveryJob } from './webhook-delivery.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -17,7 +17,7 @@ export interface EventDeliveryParts {
   queue: Pick<Queue, 'addWithin' | 'wake'>
   ledger: Ledger
   maxPending: number
-  disabled: (webhook: Pick<WebhookRow, 'id' | 'tenant_id'>, reason: string) => void
+  onDisabled: (webhook: Pick<WebhookRow, 'id' | 'tenant_id'>, reason: string) => void
   logger: Pick<Logger, 'warn' | 'error'>
   /** Unix time, milliseconds. */
   now: () => number
@@ -51,7 +51,7 @@ export const deliverEvents = async (parts: EventDeliveryParts): Promise<EventDel
 
   const put = async (webhook: Webhook, event: CloudEvent): Promise<void> => {
     const { id, tenantId, url } = webhook
-    const lane = laneOf(id)
+    const lane = webhookLaneOf(id)
     const full = await ledger.sealed.write(async trx => {
       if (!(await isActive(trx, id)) || (await isTenantDisabled(trx, tenantId))) return undefined
       if ((await openInLane(trx, lane, maxPending)) >= maxPending) {
@@ -63,7 +63,7 @@ export const deliverEvents = async (parts: EventDeliveryParts): Promise<EventDel
       await queue.addWithin(trx, deliveryJob(webhook, event))
       return undefined
     })
-    if (full !== undefined) parts.disabled({ id, tenant_id: tenantId }, full)
+    if (full !== undefined) parts.onDisabled({ id, tenant_id: tenantId }, full)
     queue.wake()
   }
 

@@ -3,7 +3,7 @@ import type { Events } from '../events/bus.ts'
 import { sourceOf } from '../events/open.ts'
 import type { Sender } from '../outbound/sender.ts'
 import type { OpenQueue } from '../queue/open.ts'
-import type { Sealing } from '../signing/sealing.ts'
+import type { SecretSealer } from '../signing/sealing.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
 import type { Store } from '../store/store.ts'
 import { deliverEvents } from './event-deliveries.ts'
@@ -20,7 +20,7 @@ export interface WebhookDomainParts extends Pick<Base, 'stack' | 'logger' | 'now
   config: { name: string; webhooks: WebhooksConfig }
   store: Store
   events: Events
-  sealing: Sealing
+  sealing: SecretSealer
   sender: Sender
   work: Pick<OpenQueue, 'queue' | 'addKind'>
 }
@@ -29,11 +29,13 @@ export const openWebhooks = async (parts: WebhookDomainParts): Promise<{ views: 
   const { config, store, events, sealing, sender, work, stack, logger, now } = parts
   const { ledger } = store
   const { queue } = work
-  const disabled = ({ id, tenant_id }: Pick<WebhookRow, 'id' | 'tenant_id'>, reason: string) => {
+  const onDisabled = ({ id, tenant_id }: Pick<WebhookRow, 'id' | 'tenant_id'>, reason: string) => {
     logger.warn({ webhook: id, reason }, 'a webhook was disabled')
     events.publish('shoal.webhook.disabled', { tenant_id, reason }, id)
   }
-  work.addKind(webhookDelivery({ config: config.webhooks, ledger, sender, sealing, now, disabled }))
+  work.addKind(
+    webhookDelivery({ config: config.webhooks, ledger, sender, sealing, now, onDisabled }),
+  )
   const source = sourceOf(config)
   const webhooks = new Webhooks({
     store,
@@ -50,7 +52,7 @@ export const openWebhooks = async (parts: WebhookDomainParts): Promise<{ views: 
     queue,
     ledger,
     maxPending: config.webhooks.max_pending,
-    disabled,
+    onDisabled,
     logger,
     now,
   })

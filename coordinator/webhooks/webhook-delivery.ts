@@ -10,23 +10,23 @@ import { isTenantDisabled } from '../people/tenants.ts'
 import { JobError } from '../queue/job-error.ts'
 import { defineJobKind, type JobKind } from '../queue/job-kind.ts'
 import type { NewJob } from '../queue/job-store.ts'
-import type { Sealing } from '../signing/sealing.ts'
+import type { SecretSealer } from '../signing/sealing.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { disableWebhook } from './disable.ts'
-import { laneOf, type Webhook } from './webhook.ts'
+import { type Webhook, webhookLaneOf } from './webhook.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
 export interface DeliveryParts {
   config: WebhooksConfig
   ledger: Ledger
   sender: Pick<Sender, 'send'>
-  sealing: Sealing
+  sealing: SecretSealer
   /** Unix time, milliseconds. */
   now: () => number
   /** Reports a webhook that was disabled, after the commit. */
-  disabled: (webhook: WebhookRow, reason: string) => void
+  onDisabled: (webhook: WebhookRow, reason: string) => void
 }
 
 export const WEBHOOK_DELIVERY = 'webhook-delivery'
@@ -37,7 +37,7 @@ export const deliveryJob = ({ id, tenantId }: Webhook, event: CloudEvent): NewJo
   // as it is sent: a member without a value is none in JSON, and would be refused in a job
   payload: { webhook_id: id, event: JSON.parse(JSON.stringify(event)) },
   tenantId,
-  lane: laneOf(id),
+  lane: webhookLaneOf(id),
   onceKey: `${id}:${event.id}`,
 })
 
@@ -49,7 +49,7 @@ const BUSY = [429, 503]
 
 /** One event to one webhook, signed as Standard Webhooks has it. */
 export const webhookDelivery = (parts: DeliveryParts): JobKind => {
-  const { config, ledger, sender, sealing, now, disabled } = parts
+  const { config, ledger, sender, sealing, now, onDisabled } = parts
 
   const find = (
     db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
@@ -64,7 +64,7 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
 
   /** Returns what is to be called after the commit. */
   const disable = async (trx: SealedTrx, row: WebhookRow, reason: string) =>
-    (await disableWebhook(trx, row, reason, now())) ? () => disabled(row, reason) : () => {}
+    (await disableWebhook(trx, row, reason, now())) ? () => onDisabled(row, reason) : () => {}
 
   return defineJobKind({
     kind: WEBHOOK_DELIVERY,
@@ -103,7 +103,7 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
       })
     },
 
-    ended: async ({ webhook_id }, { state }, trx) => {
+    onEnd: async ({ webhook_id }, { state }, trx) => {
       const row = await find(trx, webhook_id)
       if (row === undefined || row.disabled_at !== null) return undefined
       const isDone = state === 'done'

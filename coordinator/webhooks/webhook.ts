@@ -32,4 +32,4 @@ export const webhookOf = (row: WebhookRow): Webhook => ({
 })
 
 /** Deliveries of one webhook run in order. */
-export const laneOf = (webhookId: string): string => `webhook:${webhookId}`
+export const webhookLaneOf = (webhookId: string): string => `webhook:${webhookId}`

@@ -9,12 +9,12 @@ import type { Sender } from '../outbound/sender.ts'
 import { newWebhookSecret } from '../outbound/signature.ts'
 import { cancelLane } from '../queue/job-store.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { Sealing } from '../signing/sealing.ts'
+import type { SecretSealer } from '../signing/sealing.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { laneOf, type Webhook, webhookOf } from './webhook.ts'
+import { type Webhook, webhookLaneOf, webhookOf } from './webhook.ts'
 import { deliveryJob } from './webhook-delivery.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
@@ -29,7 +29,7 @@ export interface WebhookScope {
 }
 
 /** A webhook with its secret, which is shown now and never again. */
-export interface WithSecret {
+export interface IssuedWebhook {
   webhook: Webhook
   secret: string
 }
@@ -37,7 +37,7 @@ export interface WithSecret {
 export interface WebhookParts {
   store: Store
   config: WebhooksConfig
-  sealing: Sealing
+  sealing: SecretSealer
   sender: Pick<Sender, 'judge'>
   queue: Pick<Queue, 'addWithin' | 'wake'>
   /** Names this coordinator in events. */
@@ -56,7 +56,7 @@ export class Webhooks {
   }
 
   /** Throws `invalid_request` for an address that is not allowed, `conflict` for too many. */
-  async create(webhook: NewWebhook, scope: WebhookScope, by: Actor): Promise<WithSecret> {
+  async create(webhook: NewWebhook, scope: WebhookScope, by: Actor): Promise<IssuedWebhook> {
     const { store } = this.#parts
     const { row, secret } = this.#newRow(webhook, scope, by)
     await store.ledger.sealed.write(async trx => {
@@ -80,7 +80,7 @@ export class Webhooks {
   }
 
   /** Creates a new secret; the previous one also signs for a day. */
-  async rotate(id: string, scope: WebhookScope, by: Actor): Promise<WithSecret> {
+  async rotate(id: string, scope: WebhookScope, by: Actor): Promise<IssuedWebhook> {
     const { sealing, now } = this.#parts
     const secret = newWebhookSecret()
     const webhook = await this.#change('rotate', [id, scope, by], row => ({
@@ -103,7 +103,7 @@ export class Webhooks {
     const { store, now } = this.#parts
     const row = await store.ledger.sealed.write(async trx => {
       const found = await find(trx, id, tenantId)
-      await cancelLane(trx, laneOf(id), 'the webhook was deleted', now())
+      await cancelLane(trx, webhookLaneOf(id), 'the webhook was deleted', now())
       await trx.deleteFrom('webhooks').where('id', '=', id).execute()
       await bumpRevision(trx, 'webhooks')
       await auditWebhook(trx, 'delete', found, by)

@@ -1,6 +1,6 @@
 import { exitCode, ShoalError } from '../../shared/errors.ts'
 import { DEFAULT_COORDINATOR_URL } from '../config.ts'
-import type { Checked, CheckSubject } from '../doctor/check.ts'
+import type { CheckSubject, NamedCheckReport } from '../doctor/check.ts'
 import { examineCell } from '../doctor/examine.ts'
 import { readIdentity } from '../identity.ts'
 import type { CommandContext, DaemonCommand } from './command.ts'
@@ -21,7 +21,7 @@ export const doctorCommand: DaemonCommand = async context => {
   if (format !== 'text' && format !== 'json')
     throw new ShoalError('wrong_usage', `--format takes text or json, not ${format}`)
   const json = format === 'json'
-  const found: Checked[] = []
+  const found: NamedCheckReport[] = []
   for await (const checked of checks(context, rest)) {
     found.push(checked)
     if (!json) context.write(line(checked))
@@ -33,7 +33,7 @@ export const doctorCommand: DaemonCommand = async context => {
 }
 
 /** Runs the checks; a missing configuration or a damaged identity ends them. */
-async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<Checked> {
+async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<NamedCheckReport> {
   let patient: CheckSubject
   try {
     const { config, file } = readSettings(context, argv)
@@ -55,7 +55,7 @@ async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<
   yield* examineCell(patient)
 }
 
-const line = ({ name, state, says, remedy }: Checked): string => {
+const line = ({ name, state, says, remedy }: NamedCheckReport): string => {
   const first = `${state.padEnd(5)} ${name.padEnd(14)} ${says}\n`
   return remedy === undefined ? first : `${first}${''.padEnd(21)}-> ${remedy}\n`
 }

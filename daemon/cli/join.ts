@@ -39,9 +39,9 @@ const REFUSED: readonly ErrorCode[] = ['auth_required', 'forbidden']
 export const joinCommand: DaemonCommand = async context => {
   const { values, words, rest } = takeFlags(context.argv, ['token', 'token-file'], [])
   const [url, ...more] = words
-  if (url === undefined || more.length > 0) throw wrongUsage('one address is needed')
+  if (url === undefined || more.length > 0) throw createUsageError('one address is needed')
   const fault = addressFault(url)
-  if (fault !== undefined) throw wrongUsage(`${url}: ${fault}`)
+  if (fault !== undefined) throw createUsageError(`${url}: ${fault}`)
   const token = values.token ?? (await tokenIn(values['token-file']))
   const { config, file } = readSettings(context, rest, { mayMiss: true })
 
@@ -76,11 +76,11 @@ export const joinCommand: DaemonCommand = async context => {
   return 0
 }
 
-const wrongUsage = (what: string): ShoalError =>
+const createUsageError = (what: string): ShoalError =>
   new ShoalError('wrong_usage', `${what}; ${JOIN_HELP.usage} (or --token-file FILE)`)
 
 const tokenIn = async (path: string | undefined): Promise<string> => {
-  if (path === undefined) throw wrongUsage('no token')
+  if (path === undefined) throw createUsageError('no token')
   const text = await readFile(path, 'utf8').catch((cause: Error) => {
     throw new ShoalError('not_found', `--token-file: ${cause.message}`, { cause })
   })

@@ -17,7 +17,7 @@ import {
   toOvertaken,
   toRejection,
 } from './outcome.ts'
-import type { Planned } from './plan-command.ts'
+import type { PlannedCommand } from './plan-command.ts'
 
 interface Circumstances {
   /** Aborts when the daemon stops. */
@@ -39,7 +39,7 @@ const REPORT_EVERY_MS = 1000
  * then has the command as executing, and the next start settles it.
  */
 export const executeCommand = async (
-  planned: Planned,
+  planned: PlannedCommand,
   command: Command,
   circumstances: Circumstances,
 ): Promise<CommandOutcome | undefined> => {
@@ -70,7 +70,7 @@ interface Work extends Circumstances {
 
 /** Runs the checks first, and re-validates time and approval after them. */
 const performWork = async (
-  { verb, part }: Planned,
+  { verb, part }: PlannedCommand,
   command: Command,
   { signal, life, findRefusal: refusal, report, nowMs }: Work,
 ): Promise<CommandOutcome> => {
@@ -122,7 +122,11 @@ const toSuccess = (
   }
 }
 
-const toTimeout = ({ verb }: Planned, command: Command, hasBegun: boolean): CommandOutcome => ({
+const toTimeout = (
+  { verb }: PlannedCommand,
+  command: Command,
+  hasBegun: boolean,
+): CommandOutcome => ({
   state: isHarmless(command) || !hasBegun ? 'failed' : 'unknown',
   reason: 'timeout',
   message: `it did not end within ${verb.timeout_seconds} s`,

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { Command, FINAL_STATES, isGenuineCommand, isHarmless } from '../../shared/wire/command.ts'
 import { Acknowledger, type AcknowledgerParts } from './acknowledger.ts'
 import { executeCommand } from './execute-command.ts'
-import { laneOf } from './journal-line.ts'
+import { deviceLaneOf } from './journal-line.ts'
 import { CommandJudge, type JudgeParts } from './judge.ts'
 import { DeviceLanes, type LaneJob } from './lanes.ts'
 import { type CommandRefusal, shorten, toInterrupted, toOvertaken, toRejection } from './outcome.ts'
@@ -98,7 +98,7 @@ export class CommandExecutor {
     const { journal } = this.#parts
     const known = journal.find(command.id)
     if (known !== undefined) return this.#acks.repeat(known)
-    if (command.fence <= journal.fenceOf(laneOf(command)))
+    if (command.fence <= journal.fenceOf(deviceLaneOf(command)))
       return this.#acks.reportUnstored(
         command.id,
         toRejection('stale_fence', 'a later command was received before'),
@@ -114,9 +114,11 @@ export class CommandExecutor {
    * Parses a command. One that is not provably from the coordinator for this cell gets no answer.
    */
   #parseGenuine(body: unknown): Command | undefined {
-    const { cellId, listTrustedKeys: trusted, logger } = this.#parts
+    const { cellId, listTrustedKeys, logger } = this.#parts
     const parsed = Command.safeParse(body)
-    const fault = parsed.success ? findFault(parsed.data, cellId, trusted()) : 'it is malformed'
+    const fault = parsed.success
+      ? findFault(parsed.data, cellId, listTrustedKeys())
+      : 'it is malformed'
     if (fault === undefined) return parsed.data
     logger.warn({ reason: fault }, 'command ignored')
     return undefined
@@ -126,14 +128,14 @@ export class CommandExecutor {
     const kind = this.#kindOf(command)
     const lanes = this.#lanes
     const reason =
-      kind === undefined ? lanes.findOverload(laneOf(command)) : lanes.findAsideOverload(kind)
+      kind === undefined ? lanes.findOverload(deviceLaneOf(command)) : lanes.findAsideOverload(kind)
     return reason === undefined ? undefined : toRejection('busy', reason)
   }
 
   /** Kind of a command that runs beside the lanes: dry runs, and urgent ones per device. */
   #kindOf(command: Command): string | undefined {
     if (command.mode === 'dry') return 'dry'
-    return this.#judge.isUrgent(command) ? `urgent ${laneOf(command)}` : undefined
+    return this.#judge.isUrgent(command) ? `urgent ${deviceLaneOf(command)}` : undefined
   }
 
   async #accept(command: Command, subject: JournalSubject, cameMs: number): Promise<void> {
@@ -143,7 +145,7 @@ export class CommandExecutor {
       return this.#enqueue({ command, subject, cameMs, hasBegun: true })
     }
     // a command that need not wait is stored as executing immediately
-    const hasBegun = command.mode === 'dry' || this.#lanes.isIdle(laneOf(command))
+    const hasBegun = command.mode === 'dry' || this.#lanes.isIdle(deviceLaneOf(command))
     try {
       await this.#acks.store(subject, hasBegun ? 'executing' : 'accepted', command)
     } catch (error) {
@@ -155,7 +157,9 @@ export class CommandExecutor {
 
   /** True when an urgent command of the same lane came while this one was put on the disk. */
   #isOvertaken(command: Command): boolean {
-    return command.mode === 'live' && this.#parts.journal.fenceOf(laneOf(command)) > command.fence
+    return (
+      command.mode === 'live' && this.#parts.journal.fenceOf(deviceLaneOf(command)) > command.fence
+    )
   }
 
   #enqueue(taken: AdmittedCommand): void {
@@ -164,7 +168,7 @@ export class CommandExecutor {
       run: overtaken => this.#execute(taken, overtaken).catch(error => this.#noteFailure(error)),
       drop: () => this.#acks.settle(subject, toOvertaken(command, false)),
     }
-    const lane = laneOf(command)
+    const lane = deviceLaneOf(command)
     const kind = this.#kindOf(command)
     if (this.#judge.isUrgent(command)) this.#lanes.overtake(lane)
     if (kind === undefined) this.#lanes.add(lane, job)

@@ -32,7 +32,7 @@ const Line = z.union([FenceLine, UsedLine, Entry])
 export type JournalLine = z.infer<typeof Line>
 
 /** Lane of a command: its device, or the cell itself. */
-export const laneOf = ({ device_id }: Pick<Command, 'device_id'>): string => device_id ?? ''
+export const deviceLaneOf = ({ device_id }: Pick<Command, 'device_id'>): string => device_id ?? ''
 
 /** Encodes a line: the CRC-32 of its JSON, then the JSON. */
 export const encodeLine = (line: object): string => {

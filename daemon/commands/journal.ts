@@ -1,10 +1,10 @@
 import { FINAL_STATES } from '../../shared/wire/command.ts'
 import {
   decodeLine,
+  deviceLaneOf,
   type Entry,
   encodeLine,
   type JournalLine,
-  laneOf,
   type UsedLine,
 } from './journal-line.ts'
 
@@ -185,7 +185,7 @@ export class CommandJournal {
   #take(entry: Entry): void {
     const { id, fence, used } = entry
     this.#entries.set(id, entry)
-    this.#raiseFence(laneOf(entry), fence)
+    this.#raiseFence(deviceLaneOf(entry), fence)
     if (used !== undefined)
       this.#used.set(`${used.request_id} ${used.part_hash}`, { ...used, by: id })
   }

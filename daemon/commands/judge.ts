@@ -5,7 +5,7 @@ import { checkTiming } from './check-timing.ts'
 import type { CoordinatorClock } from './clock.ts'
 import type { CommandJournal } from './journal.ts'
 import { type CommandRefusal, toRejection } from './outcome.ts'
-import { isRefusal, type Planned, planCommand } from './plan-command.ts'
+import { isRefusal, type PlannedCommand, planCommand } from './plan-command.ts'
 import type { Verb } from './verb.ts'
 
 export interface JudgeParts {
@@ -40,14 +40,14 @@ export class CommandJudge {
   }
 
   /** Admits or refuses a command on arrival. */
-  admit(command: Command, cameMs: number): Planned | CommandRefusal {
+  admit(command: Command, cameMs: number): PlannedCommand | CommandRefusal {
     const planned = this.judge(command, cameMs)
     if (isRefusal(planned) || isHarmless(command) || !this.#mayHaveForgotten()) return planned
     return toRejection('journal_damaged', 'commands of the last hour may have been forgotten')
   }
 
   /** Plans the command at the current moment. */
-  judge(command: Command, cameMs: number): Planned | CommandRefusal {
+  judge(command: Command, cameMs: number): PlannedCommand | CommandRefusal {
     const verb = this.#verbs.get(command.verb)
     if (verb === undefined)
       return toRejection('unknown_verb', `this cell does not support ${command.verb}`)
@@ -71,10 +71,10 @@ export class CommandJudge {
       return hazard === 'unsafe'
         ? toRejection('approval_missing', `${command.verb} is unsafe and needs ${gateId}`)
         : undefined
-    const { cellId, listTrustedKeys: trusted, journal, now, clock } = this.#parts
+    const { cellId, listTrustedKeys, journal, now, clock } = this.#parts
     const fault = findPlanFault(approval, {
       cellId,
-      trusted: trusted(),
+      trusted: listTrustedKeys(),
       gateId,
       partHash: hashPart(part),
       now: Math.max(now(), clock.bounds()?.latest ?? 0),

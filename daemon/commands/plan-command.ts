@@ -6,16 +6,16 @@ import { type CommandRefusal, toRejection } from './outcome.ts'
 import type { Verb } from './verb.ts'
 
 /** A command resolved to the actions of this cell. */
-export interface Planned {
+export interface PlannedCommand {
   verb: Verb
   part: PlanPart
 }
 
-export const isRefusal = (planned: Planned | CommandRefusal): planned is CommandRefusal =>
+export const isRefusal = (planned: PlannedCommand | CommandRefusal): planned is CommandRefusal =>
   'state' in planned
 
 /** Plans a command without side effects, or explains why this cell refuses it. */
-export const planCommand = (verb: Verb, command: Command): Planned | CommandRefusal => {
+export const planCommand = (verb: Verb, command: Command): PlannedCommand | CommandRefusal => {
   const refusal = checkDevice(verb, command) ?? checkParams(verb, command)
   if (refusal !== undefined) return refusal
   const hazard = verb.hazardOf?.(command.params) ?? verb.hazard

@@ -1,6 +1,6 @@
-import { Desired, isGenuineDesired } from '../../shared/wire/desired.ts'
+import { DesiredBody, isGenuineDesired } from '../../shared/wire/desired.ts'
 
-export interface Believing {
+export interface TrustContext {
   cellId: string
   /** Public keys of the coordinator that this cell has pinned. */
   trusted: readonly string[]
@@ -12,9 +12,9 @@ export interface Believing {
  */
 export const genuineDesired = (
   body: unknown,
-  { cellId, trusted }: Believing,
-): Desired | undefined => {
-  const desired = Desired.parse(body)
+  { cellId, trusted }: TrustContext,
+): DesiredBody | undefined => {
+  const desired = DesiredBody.parse(body)
   if (trusted.length === 0) return desired
   return trusted.some(key => isGenuineDesired(desired, cellId, key)) ? desired : undefined
 }
@@ -36,6 +36,6 @@ interface SettingsStanding {
  * restored; it then answers a birth, and an answer cannot be a replay.
  */
 export const isStale = (
-  { version }: Pick<Desired, 'version'>,
+  { version }: Pick<DesiredBody, 'version'>,
   { highest, isAnswer, isNothingNew }: SettingsStanding,
 ): boolean => !isAnswer && !isNothingNew && version <= highest

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import type { DaemonConfig } from '../config.ts'
 import { faultsOf, overlay, settingsOf, withSettings } from './settings.ts'
-import type { TrialFailure, TrialState, Wanted } from './trial.ts'
+import type { TrialFailure, TrialState, WantedSettings } from './trial.ts'
 
 const WantedText = z.object({ version: z.int(), document: z.record(z.string(), z.unknown()) })
 
@@ -35,7 +35,7 @@ const fileOf = (stateDir: string): string => join(stateDir, 'desired.json')
  */
 export const readDesired = async (
   stateDir: string,
-): Promise<{ good: Wanted; failure?: TrialFailure; highest: number }> => {
+): Promise<{ good: WantedSettings; failure?: TrialFailure; highest: number }> => {
   const text = await readPrivate(fileOf(stateDir)).catch(() => undefined)
   const { good, trying, failure, highest: kept = 0 } = understand(text)
   const versions = [good, trying, failure?.wanted].map(wanted => wanted?.version ?? 0)

@@ -1,9 +1,9 @@
 import type { EngineReport, ModelState } from '../../shared/wire/telemetry.ts'
-import type { Health } from '../health.ts'
+import type { HealthRegistry } from '../health.ts'
 import type { Trouble } from './trial.ts'
 
 interface TrialHealthOptions {
-  health: Pick<Health, 'view'>
+  health: Pick<HealthRegistry, 'view'>
   engines: () => EngineReport[]
   /** Milliseconds of a monotonic clock. */
   nowMs: () => number

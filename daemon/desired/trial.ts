@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { CellSettings, Reported, ReportedState } from '../../shared/wire/desired.ts'
+import type { CellSettings, ReportedBody, ReportedState } from '../../shared/wire/desired.ts'
 import { faultsOf, overlay, type SettingFault } from './settings.ts'
 
 /** Time for which new settings must prove that the cell lives on with them. */
@@ -10,7 +10,7 @@ export const LASTING_MS = 15_000
 export const LOADING_MS = 600_000
 
 /** Settings requested by the coordinator. */
-export interface Wanted {
+export interface WantedSettings {
   version: number
   document: Record<string, unknown>
 }
@@ -18,12 +18,12 @@ export interface Wanted {
 /** Sources of the settings: the cell's own file and the coordinator's request. */
 interface Basis {
   local: CellSettings
-  wanted: Wanted
+  wanted: WantedSettings
 }
 
 /** Newest request that is not in force, with the reason. */
 export interface TrialFailure {
-  wanted: Wanted
+  wanted: WantedSettings
   state: Extract<ReportedState, 'refused' | 'rolled_back'>
   errors: SettingFault[]
 }
@@ -45,7 +45,7 @@ export interface Trouble {
 }
 
 export type Event =
-  | { type: 'desired'; wanted: Wanted; nowMs: number }
+  | { type: 'desired'; wanted: WantedSettings; nowMs: number }
   /** The cell's own file was read again. */
   | { type: 'reload'; local: CellSettings; nowMs: number }
   | { type: 'tick'; nowMs: number; trouble: Trouble | undefined }
@@ -89,7 +89,7 @@ const current = ({ good, trial }: TrialState): Basis => trial?.basis ?? good
 export const settingsIn = (basis: Basis): CellSettings =>
   overlay(basis.local, basis.wanted.document)
 
-const startTrial = (state: TrialState, wanted: Wanted, nowMs: number): TrialStep => {
+const startTrial = (state: TrialState, wanted: WantedSettings, nowMs: number): TrialStep => {
   if (isSame(wanted, current(state).wanted)) return { state }
   if (isSame(wanted, state.failure?.wanted)) return { state }
   const errors = faultsOf(wanted.document)
@@ -121,7 +121,7 @@ const rollBack = (state: TrialState, message: string): TrialStep => {
 
 const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b)
 
-export const reportOf = (state: TrialState): Reported => {
+export const reportOf = (state: TrialState): ReportedBody => {
   const { good, trial, failure } = state
   const basis = current(state)
   return {
@@ -129,6 +129,6 @@ export const reportOf = (state: TrialState): Reported => {
     applied_version: basis.wanted.version,
     state: trial ? 'probation' : (failure?.state ?? 'applied'),
     errors: failure?.errors ?? [],
-    settings: settingsIn(trial ? trial.basis : good) as Reported['settings'],
+    settings: settingsIn(trial ? trial.basis : good) as ReportedBody['settings'],
   }
 }

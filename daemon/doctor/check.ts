@@ -10,7 +10,7 @@ export interface CheckReport {
   remedy?: string
 }
 
-export interface Checked extends CheckReport {
+export interface NamedCheckReport extends CheckReport {
   name: string
 }
 

@@ -1,4 +1,4 @@
-import type { Checked, CheckSubject, DoctorCheck } from './check.ts'
+import type { CheckSubject, DoctorCheck, NamedCheckReport } from './check.ts'
 import { broker, certificate, coordinator, identity, link, selfChecks } from './fleet-checks.ts'
 import { disk, gpus, spool, weights } from './machine-checks.ts'
 import { bluetooth, wifi } from './radio-checks.ts'
@@ -20,7 +20,7 @@ const checksFor = (patient: CheckSubject): Record<string, DoctorCheck> => ({
 })
 
 /** Runs all checks; an unreachable coordinator ends those that need it. */
-export async function* examineCell(patient: CheckSubject): AsyncGenerator<Checked> {
+export async function* examineCell(patient: CheckSubject): AsyncGenerator<NamedCheckReport> {
   let reached = true
   for (const [name, check] of Object.entries(checksFor(patient))) {
     if (!reached && NEEDS_COORDINATOR.has(name)) {

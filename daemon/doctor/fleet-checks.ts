@@ -10,7 +10,7 @@ import {
   SELF_PATH,
 } from '../../shared/wire/link.ts'
 import { followEndorsements } from '../../shared/wire/trust.ts'
-import { ask, askAsCell } from '../ask.ts'
+import { askAsCell, askCoordinator } from '../ask.ts'
 import { credentialOf, identityFile } from '../identity.ts'
 import { dial } from '../uplink/dial.ts'
 import {
@@ -49,7 +49,7 @@ export const coordinator: DoctorCheck = async patient => {
   const startedMs = performance.now()
   try {
     const asker = { ...askerOf(patient), ca: identity?.coordinator_ca }
-    await ask(asker, { method: 'GET', path: '/v1/health', answer: z.object({}) })
+    await askCoordinator(asker, { method: 'GET', path: '/v1/health', answer: z.object({}) })
   } catch (error) {
     return fail(
       (error as Error).message,

@@ -2,7 +2,7 @@ import { readdir, readFile, realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { patient } from '../patience.ts'
-import { Latest, type Seen } from './latest.ts'
+import { type GpuObservation, LatestReadings } from './latest.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, percent, quantity } from './values.ts'
 
@@ -17,7 +17,7 @@ interface AmdOptions {
 /** AMD GPUs, by the files of the amdgpu driver (Linux, Documentation/gpu/amdgpu). */
 export const amdSampler = (options: AmdOptions): GpuSampler => {
   const { drmFolder, intervalSeconds, wait = realWait, now } = options
-  const latest = new Latest(intervalSeconds * 1000, now)
+  const latest = new LatestReadings(intervalSeconds * 1000, now)
   const look = patient(() => readAmdGpus(drmFolder), intervalSeconds * 1000)
   const watch = async (signal: AbortSignal) => {
     while (!signal.aborted) {
@@ -37,11 +37,11 @@ export const amdSampler = (options: AmdOptions): GpuSampler => {
 }
 
 /** Every card that has the amdgpu driver's memory files, in the order of its number. */
-export const readAmdGpus = async (drmFolder: string): Promise<Seen[]> => {
+export const readAmdGpus = async (drmFolder: string): Promise<GpuObservation[]> => {
   const cards = (await readdir(drmFolder).catch(() => []))
     .filter(name => /^card\d+$/.test(name))
     .sort((a, b) => Number(a.slice(4)) - Number(b.slice(4)))
-  const seen: Seen[] = []
+  const seen: GpuObservation[] = []
   for (const card of cards) {
     const gpu = await readCard(join(drmFolder, card, 'device'), seen.length)
     if (gpu) seen.push(gpu)
@@ -49,7 +49,7 @@ export const readAmdGpus = async (drmFolder: string): Promise<Seen[]> => {
   return seen
 }
 
-const readCard = async (device: string, index: number): Promise<Seen | undefined> => {
+const readCard = async (device: string, index: number): Promise<GpuObservation | undefined> => {
   const read = (name: string) => readText(join(device, name))
   const vram = bytes(await read('mem_info_vram_total'), 1)
   if ((await read('vendor')) !== '0x1002' || vram === null) return undefined

@@ -3,7 +3,7 @@ import type { GpuSample } from '../../shared/wire/telemetry.ts'
 import { type GpuReading, unknownSample } from './sampler.ts'
 
 /** One GPU as a driver has just described it. */
-export interface Seen {
+export interface GpuObservation {
   facts: GpuFacts
   sample: GpuSample
 }
@@ -12,10 +12,10 @@ export interface Seen {
  * The newest word about each GPU, for sources that report on their own. A GPU that has missed two
  * periods is unknown.
  */
-export class Latest {
+export class LatestReadings {
   readonly #periodMs: number
   readonly #now: () => number
-  readonly #seen = new Map<string, Seen & { at: number }>()
+  readonly #seen = new Map<string, GpuObservation & { at: number }>()
   #complaint: string | undefined
 
   /** `now`: milliseconds of a clock that never goes back. */
@@ -24,7 +24,7 @@ export class Latest {
     this.#now = now
   }
 
-  put(seen: Seen): void {
+  put(seen: GpuObservation): void {
     this.#complaint = undefined
     this.#seen.set(seen.sample.id, { ...seen, at: this.#now() })
   }

@@ -1,6 +1,6 @@
 import type { Wait } from '../../shared/wait.ts'
 import { followChild } from './follow.ts'
-import { Latest, type Seen } from './latest.ts'
+import { type GpuObservation, LatestReadings } from './latest.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB, percent, quantity } from './values.ts'
 
@@ -36,7 +36,7 @@ const FIELDS = [
 export const nvidiaSampler = (options: NvidiaOptions): GpuSampler => {
   const { command, intervalSeconds, wait, now } = options
   const periodMs = intervalSeconds * 1000
-  const latest = new Latest(periodMs, now)
+  const latest = new LatestReadings(periodMs, now)
   const onLine = (line: string) => {
     const seen = parseRow(line)
     if (seen) latest.put(seen)
@@ -63,7 +63,7 @@ export const nvidiaSampler = (options: NvidiaOptions): GpuSampler => {
 }
 
 /** One row, or undefined for a line that is not a row, such as an error message. */
-export const parseRow = (line: string): Seen | undefined => {
+export const parseRow = (line: string): GpuObservation | undefined => {
   const [index, id, driver, total, used, busy, heat, power, clock, memoryClock, mig, ...name] =
     line.split(', ')
   if (index === undefined || !/^\d{1,3}$/.test(index) || name.length === 0 || !id) return undefined

@@ -1,6 +1,6 @@
 import type { Wait } from '../../shared/wait.ts'
 import { followChild } from './follow.ts'
-import { Latest, type Seen } from './latest.ts'
+import { type GpuObservation, LatestReadings } from './latest.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB, percent, quantity } from './values.ts'
 
@@ -18,7 +18,7 @@ interface TegrastatsOptions {
 export const jetsonSampler = (options: TegrastatsOptions): GpuSampler => {
   const { command, board, intervalSeconds, wait, now } = options
   const periodMs = intervalSeconds * 1000
-  const latest = new Latest(periodMs, now)
+  const latest = new LatestReadings(periodMs, now)
   return {
     start: signal =>
       void followChild({
@@ -43,7 +43,7 @@ export const jetsonSampler = (options: TegrastatsOptions): GpuSampler => {
  * One line of tegrastats (NVIDIA Jetson Linux Developer Guide, "tegrastats utility"), for instance
  * `RAM 2448/7620MB … GR3D_FREQ 12%@[305] … gpu@45.4C … VDD_GPU_SOC 1000mW/1000mW`.
  */
-export const parseTegrastats = (line: string, board: string): Seen | undefined => {
+export const parseTegrastats = (line: string, board: string): GpuObservation | undefined => {
   const memory = /\bRAM (\d+)\/(\d+)MB/.exec(line)
   if (memory === null) return undefined
   const engine = /\bGR3D_FREQ (\d+)%(?:@\[?(\d+))?/.exec(line)

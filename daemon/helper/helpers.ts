@@ -16,7 +16,7 @@ export class Helpers {
     )
   }
 
-  of(helperClass: HelperClass): Helper {
+  get(helperClass: HelperClass): Helper {
     return this.#byClass.get(helperClass) as Helper
   }
 

@@ -136,7 +136,7 @@ export class EngineLife {
     this.#tenure.preloaded = false
     this.#process?.stop()
     this.#process = undefined
-    this.#drop(engineStopped())
+    this.#drop(createStoppedError())
     this.#become('cold')
   }
 
@@ -289,5 +289,5 @@ const isForGood = (error: Error): boolean =>
   (error instanceof DownloadError && error.again === 'never')
 
 /** Error for requests while the engine is stopped. */
-export const engineStopped = (): ShoalError =>
+export const createStoppedError = (): ShoalError =>
   new ShoalError('draining', 'the cell is not serving now', { retryAfterSeconds: 1 })

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { SlotAdmission, type SlotRequest } from './admission.ts'
-import { EngineLife, engineStopped } from './engine-life.ts'
+import { createStoppedError, EngineLife } from './engine-life.ts'
 import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { JobFigures } from './job-figures.ts'
 import { type EngineEvent, Jobs, type JobWork } from './jobs.ts'
@@ -146,7 +146,7 @@ export class Engine {
     listener: (event: EngineEvent) => void,
     how: SlotRequest = {},
   ): () => void {
-    if (!this.#life.started) throw engineStopped()
+    if (!this.#life.started) throw createStoppedError()
     if (this.#life.state === 'failed') throw this.#life.unavailable()
     if (this.#life.state === 'cold') void this.load()
     const { remainingSeconds = 0 } = this.#life.approach.progress

@@ -202,15 +202,15 @@ const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueE
   ]
   const largest = Math.max(0, ...groups.map(({ length }) => length))
   if (groups.length > MOST)
-    throw catalogueTooLarge(
+    throw createCatalogueError(
       `it names ${groups.length} different weights; a cell serves at most ${MOST}`,
     )
   if (largest > MOST)
-    throw catalogueTooLarge(`${largest} of its ids have the same weights; at most ${MOST} may`)
+    throw createCatalogueError(`${largest} of its ids have the same weights; at most ${MOST} may`)
   return groups
 }
 
-const catalogueTooLarge = (why: string): ShoalError =>
+const createCatalogueError = (why: string): ShoalError =>
   new ShoalError('config_invalid', `catalogue: ${why}`)
 
 /** Number of slots where nothing is measured. */

@@ -19,7 +19,7 @@ export interface LoadOrder {
 }
 
 /** Measured throughput for a number of streams and threads. */
-export interface Measured {
+export interface ThroughputMeasurement {
   slots: number
   threads: number
   /** Sum over all streams. */
@@ -156,7 +156,7 @@ export interface ReadyReply {
 
 interface MeasuredReply {
   type: 'measured'
-  rows: readonly Measured[]
+  rows: readonly ThroughputMeasurement[]
 }
 
 /** The model cannot be loaded. The child exits afterwards. */

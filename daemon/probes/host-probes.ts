@@ -11,7 +11,7 @@ import type { ProbesConfig } from './config.ts'
 import { isAllowed, type ProbeTarget, parseTarget } from './target.ts'
 
 interface HostProbeParts {
-  helpers: { of(helperClass: HelperClass): Pick<Helper, 'call'> }
+  helpers: { get(helperClass: HelperClass): Pick<Helper, 'call'> }
   config: ProbesConfig
   /** Unix time, milliseconds. */
   now: () => number
@@ -90,7 +90,7 @@ const runProbe = async (
   if (refused !== undefined) return toUnavailable(refused, now())
   const { id, deadlineSeconds, reach } = probe
   try {
-    const helper = helpers.of(CLASS_OF_REACH[reach])
+    const helper = helpers.get(CLASS_OF_REACH[reach])
     const found = await helper.call({ module: 'host', function: id, input, deadlineSeconds })
     return { ...ProbeResult.parse(found), taken_at: now() }
   } catch (error) {

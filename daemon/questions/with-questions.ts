@@ -1,4 +1,4 @@
-import { errorBody, httpStatus, retryAfterSeconds, ShoalError } from '../../shared/errors.ts'
+import { errorBody, httpStatus, retryAfterOf, ShoalError } from '../../shared/errors.ts'
 import { QUESTION_MAX_BYTES } from '../../shared/wire/answer-events.ts'
 import {
   type HttpRequest,
@@ -75,7 +75,7 @@ const refuse = (response: HttpResponse, cause: Error): void => {
     response.end()
     return
   }
-  const seconds = retryAfterSeconds(error)
+  const seconds = retryAfterOf(error)
   if (seconds !== undefined) response.setHeader('retry-after', seconds)
   response.statusCode = httpStatus(error.code)
   sendJson(response, errorBody(error))

@@ -6,7 +6,7 @@ import { CREDENTIAL_PATH, SELF_PATH } from '../../shared/wire/link.ts'
 import { TrustBody } from '../../shared/wire/trust.ts'
 import { askAsCell } from '../ask.ts'
 import type { OwnIdentity } from '../own-identity.ts'
-import { type RenewalQuestions, renewCredential, settleCredential } from '../renewal.ts'
+import { finishRenewal, type RenewalQuestions, renewCredential } from '../renewal.ts'
 import type { Service } from '../service.ts'
 import { believe } from '../trust.ts'
 import { Nudge } from '../uplink/nudge.ts'
@@ -62,11 +62,11 @@ export const credentialService = (options: CredentialOptions): Service => ({
     signal.addEventListener('abort', () => {
       for (const off of undo) off()
     })
-    const due = () => wanted || isOld(options)
-    const renewed = () => {
+    const isDue = () => wanted || isOld(options)
+    const onRenewed = () => {
       wanted = false
     }
-    keepYoung({ ...options, questions, isDue: due, onRenewed: renewed, asked, signal }).catch(fail)
+    keepYoung({ ...options, questions, isDue, onRenewed, asked, signal }).catch(fail)
   },
 })
 
@@ -76,7 +76,7 @@ export const settleAtStart = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const { identity, logger } = options
-  await settleCredential(identity, questionsOf(options, signal)).catch(error =>
+  await finishRenewal(identity, questionsOf(options, signal)).catch(error =>
     logger.warn({ reason: error.message }, 'an earlier renewal is not settled yet'),
   )
 }
@@ -96,7 +96,7 @@ const keepYoung = async (keeping: Keeping): Promise<void> => {
     let pauseMs = LOOK_MS
     try {
       if (identity.next_credential !== undefined) {
-        await settleCredential(identity, questions, now)
+        await finishRenewal(identity, questions, now)
         nudge.ring()
       }
       if (isDue()) {

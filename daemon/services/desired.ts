@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { CellSettings } from '../../shared/wire/desired.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
-import { type Believing, genuineDesired, isStale } from '../desired/believable.ts'
+import { genuineDesired, isStale, type TrustContext } from '../desired/believable.ts'
 import { readDesired, writeDesired } from '../desired/desired-file.ts'
 import type { OpenBirths } from '../desired/freshness.ts'
 import {
@@ -15,7 +15,7 @@ import {
   type TrialStep,
 } from '../desired/trial.ts'
 import { TrialHealth } from '../desired/trial-health.ts'
-import type { Health } from '../health.ts'
+import type { HealthRegistry } from '../health.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
@@ -26,10 +26,10 @@ export interface DesiredOptions {
   local: CellSettings
   /** Brings settings into force. */
   apply: (settings: CellSettings) => Promise<void>
-  health: Pick<Health, 'view'>
+  health: Pick<HealthRegistry, 'view'>
   engines: () => EngineReport[]
   /** Keys that the cell trusts; without it, every publisher is trusted. */
-  trustedKeys?: () => Believing
+  trustedKeys?: () => TrustContext
   births?: Pick<OpenBirths, 'take'>
   /** Sends another birth, so that the coordinator repeats its settings. */
   askAgain?: () => void

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { LINK_PATH, LINK_PROTOCOL } from '../../shared/wire/link.ts'
-import type { Health } from '../health.ts'
+import type { HealthRegistry } from '../health.ts'
 import type { Identity } from '../identity.ts'
 import type { HttpRequest, HttpResponse } from '../inference/openai/http.ts'
 import type { Service } from '../service.ts'
@@ -21,7 +21,7 @@ interface LinkServiceOptions {
   url: string
   connectTimeoutSeconds: number
   handle: Handle
-  health: Health
+  health: HealthRegistry
   nudge: Nudge
   quarantine?: QuarantineNotice
   wait?: Wait

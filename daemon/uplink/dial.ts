@@ -7,7 +7,7 @@ import { basic } from '../ask.ts'
 import { coordinatorPath } from '../coordinator-url.ts'
 import { credentialOf } from '../identity.ts'
 import type { OwnIdentity } from '../own-identity.ts'
-import { refusal, unreachable } from '../refusal.ts'
+import { createUnreachableError, readRefusalError } from '../refusal.ts'
 
 interface DialOptions {
   /** Address of the coordinator. */
@@ -33,7 +33,7 @@ export const dial = async (options: DialOptions): Promise<Socket> => {
   try {
     return await upgrade(target, options)
   } catch (cause) {
-    throw unreachable(target, cause)
+    throw createUnreachableError(target, cause)
   }
 }
 
@@ -50,7 +50,7 @@ const upgrade = (target: URL, options: DialOptions): Promise<Socket> =>
       options.signal.removeEventListener('abort', stop)
     })
     request.on('error', reject)
-    request.on('response', response => refusal(response).then(reject, reject))
+    request.on('response', response => readRefusalError(response).then(reject, reject))
     request.on('upgrade', (response, socket, head) => {
       clearTimeout(deadline)
       options.signal.removeEventListener('abort', stop)

@@ -1,7 +1,7 @@
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { reconnectMs } from '../backoff.ts'
-import type { Health } from '../health.ts'
+import type { HealthRegistry } from '../health.ts'
 import type { Nudge } from './nudge.ts'
 import type { QuarantineNotice } from './quarantine-notice.ts'
 
@@ -14,7 +14,7 @@ interface ConnectionOptions {
    */
   connect(onUp: () => void): Promise<void>
   signal: AbortSignal
-  health: Health
+  health: HealthRegistry
   /** Shared by all connections to one coordinator. */
   nudge: Nudge
   quarantine?: QuarantineNotice | undefined

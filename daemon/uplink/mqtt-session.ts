@@ -15,7 +15,7 @@ const DOWN = (Object.keys(TOPICS) as TopicName[]).filter(
 )
 
 /** Received message; only its topic has been checked. */
-export interface Arrived {
+export interface ReceivedMessage {
   name: TopicName
   payload: Buffer
   /** True when the broker had retained the message. */
@@ -37,7 +37,7 @@ export class MqttSession {
   static async open(
     socket: Socket,
     identity: Identity,
-    onMessage: (message: Arrived) => void,
+    onMessage: (message: ReceivedMessage) => void,
   ): Promise<MqttSession> {
     const session = new MqttSession(socket, identity)
     session.#client.on('message', (topic, payload, { retain }) => {
@@ -74,7 +74,7 @@ export class MqttSession {
     const { qos, retain } = TOPICS[name]
     const topic = topicFor(name, this.#identity.cell_id, id)
     return new Promise((resolve, reject) => {
-      if (!this.#client.connected) return reject(connectionEnded())
+      if (!this.#client.connected) return reject(createConnectionEndedError())
       this.#pending.add(reject)
       this.#client.publish(topic, JSON.stringify(message), { qos, retain }, error => {
         this.#pending.delete(reject)
@@ -112,11 +112,11 @@ export class MqttSession {
 
   async #waitFailed(): Promise<never> {
     const error = await this.closed
-    throw error ?? connectionEnded()
+    throw error ?? createConnectionEndedError()
   }
 
   #rejectPending(): void {
-    for (const reject of this.#pending) reject(connectionEnded())
+    for (const reject of this.#pending) reject(createConnectionEndedError())
     this.#pending.clear()
   }
 
@@ -134,7 +134,7 @@ export class MqttSession {
   }
 }
 
-const connectionEnded = (): Error => new Error('the connection ended')
+const createConnectionEndedError = (): Error => new Error('the connection ended')
 
 const optionsFor = ({ cell_id, epoch, ...credentials }: Identity): IClientOptions => ({
   clientId: cell_id,

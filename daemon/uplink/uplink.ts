@@ -4,13 +4,13 @@ import { Envelope, envelope, type StateBody } from '../../shared/wire/envelope.t
 import { MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
-import type { Health } from '../health.ts'
+import type { HealthRegistry } from '../health.ts'
 import type { Identity } from '../identity.ts'
 import type { Service, ServiceContext } from '../service.ts'
 import { dial } from './dial.ts'
 import { drain } from './drain.ts'
 import { keepConnected } from './keep-connected.ts'
-import { type Arrived, MqttSession } from './mqtt-session.ts'
+import { MqttSession, type ReceivedMessage } from './mqtt-session.ts'
 import type { Nudge } from './nudge.ts'
 import type { QuarantineNotice } from './quarantine-notice.ts'
 import { MAX_RECORD_BYTES } from './records.ts'
@@ -26,7 +26,7 @@ export interface UplinkOptions {
   spool: { folder: string; maxBytes: number; drainBytesPerSecond: number }
   /** Messages that must reach the coordinator: never dropped, and sent first. */
   outbox?: { folder: string; maxBytes: number }
-  health: Health
+  health: HealthRegistry
   nudge: Nudge
   /** Shared by all connections to one coordinator. */
   quarantine?: QuarantineNotice
@@ -263,7 +263,7 @@ export class Uplink implements Service {
   }
 
   /** Ignores retained messages: they do not reflect the coordinator's current state. */
-  #onMessage({ name, payload, retained }: Arrived): void {
+  #onMessage({ name, payload, retained }: ReceivedMessage): void {
     const { logger } = this.#options
     try {
       if (retained) throw new Error('it was retained')

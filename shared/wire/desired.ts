@@ -70,9 +70,9 @@ const DesiredFields = z.object({
   /** Signature over all other fields. */
   signature: Signature.exactOptional(),
 })
-export type Desired = z.infer<typeof DesiredFields>
+export type DesiredBody = z.infer<typeof DesiredFields>
 /** Body of the `desired` topic. Loose, because unknown fields are signed too. */
-export const Desired = DesiredFields.loose()
+export const DesiredBody = DesiredFields.loose()
 
 const PURPOSE = 'desired'
 
@@ -80,13 +80,17 @@ const PURPOSE = 'desired'
  * Signs a document with every field that this version sends; `answers` only in reply to a birth.
  */
 export const signDesired = (
-  desired: Required<Pick<Desired, 'version' | 'document' | 'cell_id' | 'issued_at'>> &
-    Pick<Desired, 'answers'>,
+  desired: Required<Pick<DesiredBody, 'version' | 'document' | 'cell_id' | 'issued_at'>> &
+    Pick<DesiredBody, 'answers'>,
   signer: Signer,
-): Desired => signMessage(PURPOSE, desired, signer)
+): DesiredBody => signMessage(PURPOSE, desired, signer)
 
 /** True when the owner of the key signed exactly these settings for this cell. */
-export const isGenuineDesired = (desired: Desired, cellId: string, publicKey: string): boolean => {
+export const isGenuineDesired = (
+  desired: DesiredBody,
+  cellId: string,
+  publicKey: string,
+): boolean => {
   const { signature, cell_id } = desired
   if (signature === undefined || cell_id !== cellId) return false
   return isGenuine(PURPOSE, { ...desired, signature }, publicKey)
@@ -102,7 +106,7 @@ export const MAX_ERRORS = 16
 const MAX_SETTINGS_LENGTH = 16 * 1024
 
 /** Body of the `reported` topic. */
-export const Reported = z.object({
+export const ReportedBody = z.object({
   /** Version of the newest document received. */
   desired_version: z.int().nonnegative(),
   /** Version of the document in force. */
@@ -119,7 +123,7 @@ export const Reported = z.object({
       error: `more than ${MAX_SETTINGS_LENGTH} characters`,
     }),
 })
-export type Reported = z.infer<typeof Reported>
+export type ReportedBody = z.infer<typeof ReportedBody>
 
 /** Merges settings in order, key by key; lists are replaced. */
 export const mergeDocuments = (...documents: object[]): Record<string, unknown> => {

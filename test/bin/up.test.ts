@@ -118,7 +118,7 @@ t.test('a child that dies', async t => {
 })
 
 t.test('the screen', async t => {
-  const shown = (isTTY: boolean): string => {
+  const renderScreen = (isTTY: boolean): string => {
     let text = ''
     const screen = createScreen({ isTTY, columns: 12, write: more => (text += more) })
     screen.progress('one')
@@ -127,8 +127,16 @@ t.test('the screen', async t => {
     screen.say('done\x1b[2J')
     return text
   }
-  t.equal(shown(false), 'one\na long line of progress\ndone [2J\n', 'is plain lines in a pipe')
-  t.equal(shown(true), 'one\r\x1b[2Ka long line\r\x1b[2Kdone [2J\n', 'is one line on a terminal')
+  t.equal(
+    renderScreen(false),
+    'one\na long line of progress\ndone [2J\n',
+    'is plain lines in a pipe',
+  )
+  t.equal(
+    renderScreen(true),
+    'one\r\x1b[2Ka long line\r\x1b[2Kdone [2J\n',
+    'is one line on a terminal',
+  )
 
   const banner = { baseUrl: 'http://h:1', mqttUrl: undefined, keys: KEYS, cells: 2 }
   const text = bannerText({ ...banner, keysFile: '/k', logs: '/l' })

@@ -3,7 +3,7 @@ import { jsonSchema } from '../../coordinator/operations/json-schema.ts'
 import { missingInput } from '../../coordinator/operations/missing-input.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
-import { a2aScene, caller, type Json, message } from '../support/a2a.ts'
+import { type AnyJson, a2aScene, caller, message } from '../support/a2a.ts'
 
 /* Nothing behind the views is asked for: what counts is that a call gets there and comes back. */
 const scene = await a2aScene(t)
@@ -12,19 +12,21 @@ const ENDS = ['COMPLETED', 'FAILED', 'REJECTED', 'AUTH_REQUIRED', 'INPUT_REQUIRE
   state => `TASK_STATE_${state}`,
 )
 
-const send = async (skill: string, input: object): Promise<Json> => {
+const send = async (skill: string, input: object): Promise<AnyJson> => {
   const body = message({ data: { skill, input } })
   const { result, error } = await rpc('SendMessage', { message: body })
   if (error !== undefined) throw new Error(`${skill}: ${JSON.stringify(error)}`)
   return result.task
 }
 
-const required = ({ input }: Skill): unknown[] => (jsonSchema(input).required as string[]) ?? []
+const listRequiredFields = ({ input }: Skill): unknown[] =>
+  (jsonSchema(input).required as string[]) ?? []
 
 t.test('a field that only the schema leaves optional is asked for, all of them at once', t => {
   const lacking = skills.map(skill => [
     skill.id,
-    ...(missingInput(skill, {})?.names.filter(name => !required(skill).includes(name)) ?? []),
+    ...(missingInput(skill, {})?.names.filter(name => !listRequiredFields(skill).includes(name)) ??
+      []),
   ])
   t.strictSame(
     lacking.filter(([, name]) => name !== undefined),

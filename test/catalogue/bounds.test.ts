@@ -12,16 +12,16 @@ const isBoundedPattern = (pattern: unknown): boolean =>
   !/[*+]|,\}/.test(pattern.replaceAll(/\[[^\]]*\]/g, ''))
 
 /** Places in an input where somebody could send without end. */
-const unbounded = (schema: JsonSchema, at: string): string[] => {
+const findUnbounded = (schema: JsonSchema, at: string): string[] => {
   const { type, items, additionalProperties, properties = {} } = schema as Partial<Schema>
   if ('x-max-bytes' in schema) return []
   const branches = ['anyOf', 'oneOf', 'allOf'].flatMap(name => (schema[name] ?? []) as JsonSchema[])
   const inside = [
-    ...branches.flatMap(branch => unbounded(branch, at)),
+    ...branches.flatMap(branch => findUnbounded(branch, at)),
     ...Object.entries(properties as object).flatMap(([name, member]) =>
-      unbounded(member, `${at}.${name}`),
+      findUnbounded(member, `${at}.${name}`),
     ),
-    ...(items === undefined ? [] : unbounded(items, `${at}[]`)),
+    ...(items === undefined ? [] : findUnbounded(items, `${at}[]`)),
   ]
   if ('enum' in schema || 'const' in schema) return inside
   if (type === 'string' && !('maxLength' in schema) && !isBoundedPattern(schema.pattern))
@@ -40,7 +40,7 @@ const unbounded = (schema: JsonSchema, at: string): string[] => {
 t.test('every text, list and object that an operation takes has a largest size', async t => {
   const all = [...operations, ...skills]
   t.strictSame(
-    all.flatMap(({ id, input }) => unbounded(jsonSchema(input), id)),
+    all.flatMap(({ id, input }) => findUnbounded(jsonSchema(input), id)),
     [],
   )
 })
@@ -61,7 +61,7 @@ t.test('a bound that is missing is found', async t => {
       f: { anyOf: [{ type: 'string' }, { type: 'null' }] },
     },
   }
-  t.strictSame(unbounded(schema, 'x'), [
+  t.strictSame(findUnbounded(schema, 'x'), [
     ...['x.a: a text', 'x.c[]: a text', 'x.c: a list', 'x.d: anything', 'x.e: an object'],
     ...['x.h: a text', 'x.i: a text', 'x.f: a text'],
   ])

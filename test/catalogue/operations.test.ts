@@ -17,13 +17,13 @@ const app = await appWith()
 t.teardown(() => app.close())
 const document = (await app.inject('/v1/openapi.json')).json() as OpenApiDocument
 
-const described = ({ path, method }: Operation) =>
+const openApiOf = ({ path, method }: Operation) =>
   document.paths[path]?.[method.toLowerCase()] as unknown as {
     deprecated?: boolean
     parameters: { name: string; in: string }[]
   }
 
-const filled = ({ path }: Operation): string => path.replaceAll(/\{\w+\}/g, 'x')
+const fillPath = ({ path }: Operation): string => path.replaceAll(/\{\w+\}/g, 'x')
 
 t.test('every answer of every operation names the version, and what goes away says so', async t => {
   const wrong: string[] = []
@@ -33,7 +33,7 @@ t.test('every answer of every operation names the version, and what goes away sa
     for (const key of ['admin-key', 'none']) {
       const { headers } = await app.inject({
         method,
-        url: filled(operation),
+        url: fillPath(operation),
         headers: { authorization: `Bearer ${key}` },
       })
       const isRight =
@@ -42,7 +42,7 @@ t.test('every answer of every operation names the version, and what goes away sa
         headers.sunset === wanted.sunset
       if (!isRight) wrong.push(`${id} with ${key}`)
     }
-    if ((described(operation).deprecated === true) !== (deprecated !== undefined)) wrong.push(id)
+    if ((openApiOf(operation).deprecated === true) !== (deprecated !== undefined)) wrong.push(id)
   }
   t.strictSame(wrong, [])
 })
@@ -88,7 +88,7 @@ t.test('every mutation takes an Idempotency-Key and says so, and nothing else do
   t.ok(all.filter(isMutation).length > 20)
   const wrong: string[] = []
   for (const operation of all) {
-    const names = described(operation).parameters.flatMap(({ name, in: place }) =>
+    const names = openApiOf(operation).parameters.flatMap(({ name, in: place }) =>
       place === 'header' ? [name] : [],
     )
     const wanted = isMutation(operation) ? 'Idempotency-Key' : ''
@@ -97,7 +97,7 @@ t.test('every mutation takes an Idempotency-Key and says so, and nothing else do
     const body = operation.method === 'DELETE' ? undefined : {}
     const bad = { 'idempotency-key': 'a b' }
     const method = operation.method as 'POST'
-    const answer = await call(demo.operator, method, filled(operation), body, bad)
+    const answer = await call(demo.operator, method, fillPath(operation), body, bad)
     const { param } = answer.json.error
     const isRefused = answer.status === 422 ? param === 'Idempotency-Key' : answer.status === 403
     if (!isRefused) wrong.push(`${operation.id} answers ${answer.status}`)

@@ -43,7 +43,7 @@ const parametersOf = (schema: JsonSchema): Parameter[] => {
   }))
 }
 
-const byName = (a: Parameter, b: Parameter): number => a.name.localeCompare(b.name)
+const compareNames = (a: Parameter, b: Parameter): number => a.name.localeCompare(b.name)
 
 t.test('the table has the 99 skills of the interface specification, each once', async t => {
   t.equal(table.length, 99)
@@ -59,8 +59,8 @@ for (const skill of skills)
     t.equal('input_schema' in published, row.has_schema, 'it publishes its schema')
     if (row.has_schema)
       t.strictSame(
-        parametersOf(jsonSchema(skill.input)).toSorted(byName),
-        row.parameters.toSorted(byName),
+        parametersOf(jsonSchema(skill.input)).toSorted(compareNames),
+        row.parameters.toSorted(compareNames),
       )
     t.match(skill.description, /^[A-Z].{10,}\.$/s)
     t.not(skill.tags.length, 0)

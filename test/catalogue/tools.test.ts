@@ -46,7 +46,7 @@ t.test('every tool is one that any client takes, and belongs to a toolset', asyn
   const schemas = all
     .map(toolOf)
     .flatMap(({ inputSchema, outputSchema }) => [...[inputSchema, outputSchema]])
-  t.strictSame(schemas.flatMap(unresolved), [])
+  t.strictSame(schemas.flatMap(findUnresolved), [])
 })
 
 t.test('the prompts name tools that are there', async t => {
@@ -58,7 +58,7 @@ t.test('the prompts name tools that are there', async t => {
 })
 
 /** References that lead nowhere in the schema they stand in. */
-const unresolved = (schema: unknown): string[] => {
+const findUnresolved = (schema: unknown): string[] => {
   const text = JSON.stringify(schema)
   const references = [...text.matchAll(/"\$ref":"#\/\$defs\/([^"]+)"/g)].map(
     ([, name = '']) => name,

@@ -188,13 +188,16 @@ const callOf = async (declared: Operation, ...argv: string[]): Promise<ApiCall |
     asked = call
   })
   program.configureOutput({ writeErr: () => {} })
-  for (const command of allOf(program))
+  for (const command of flattenCommands(program))
     command.exitOverride().configureOutput({ writeErr: () => {} })
   await program.parseAsync(argv, { from: 'user' })
   return asked
 }
 
-const allOf = (command: Command): Command[] => [command, ...command.commands.flatMap(allOf)]
+const flattenCommands = (command: Command): Command[] => [
+  command,
+  ...command.commands.flatMap(flattenCommands),
+]
 
 const everyKind = operation('things-make-all', {
   path: '/v1/things/{thing_id}',

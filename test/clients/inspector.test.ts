@@ -8,7 +8,7 @@ import t from 'tap'
 import { isTool } from '../../coordinator/operations/declaration.ts'
 import { operations } from '../../coordinator/operations/index.ts'
 import { skills } from '../../coordinator/skills/index.ts'
-import type { Json } from '../support/a2a.ts'
+import type { AnyJson } from '../support/a2a.ts'
 import { startInOneProcess } from '../support/one-process-stack.ts'
 
 /* The command line of the MCP inspector, as it is, against a real coordinator and cell. */
@@ -43,7 +43,7 @@ const openDoor = async (toolsets: string | undefined): Promise<Server> => {
 }
 
 /** Lists tools; the inspector reads only the first page, which a single group fits. */
-const inspect = async (toolsets: string | undefined, ...args: string[]): Promise<Json> => {
+const inspect = async (toolsets: string | undefined, ...args: string[]): Promise<AnyJson> => {
   const door = await openDoor(toolsets)
   const { port } = door.address() as AddressInfo
   try {
@@ -59,9 +59,13 @@ const inspect = async (toolsets: string | undefined, ...args: string[]): Promise
 }
 
 const listTools = async (toolsets?: string): Promise<string[]> =>
-  (await inspect(toolsets, '--method', 'tools/list')).tools.map(({ name }: Json) => name)
+  (await inspect(toolsets, '--method', 'tools/list')).tools.map(({ name }: AnyJson) => name)
 
-const call = (group: string, name: string, input: Record<string, string> = {}): Promise<Json> => {
+const call = (
+  group: string,
+  name: string,
+  input: Record<string, string> = {},
+): Promise<AnyJson> => {
   const named = Object.entries(input).flatMap(([field, value]) => [
     ...['--tool-arg', `${field}=${value}`],
   ])

@@ -14,15 +14,15 @@ t.test('unmodified client libraries', async t => {
   const { url, keys, stop } = await startStack()
   t.teardown(stop)
   const base = `${url}/v1`
-  const all = (key: string): Library[] => [
+  const createLibraries = (key: string): Library[] => [
     openaiChat(base, key),
     openaiResponses(base, key),
     ...aiSdk(base, key),
     ...langchain(base, key),
   ]
-  const [strangers, free] = [all('svc-dev-nobody'), all(keys.free)]
+  const [strangers, free] = [createLibraries('svc-dev-nobody'), createLibraries(keys.free)]
 
-  for (const [index, library] of all(keys.enterprise).entries()) {
+  for (const [index, library] of createLibraries(keys.enterprise).entries()) {
     const { finishes } = library
     t.test(library.name, async t => {
       t.test('gets an answer with its end and its usage', async t => {

@@ -47,7 +47,7 @@ const { key } = await keys.create(
 )
 keys.close()
 await store.close()
-const fixture = { executor: fixtureExecutor, key, around: asKitsExpect }
+const fixture = { executor: fixtureExecutor, key, wrapHandler: asKitsExpect }
 const coordinator = await serve(config, logger, { fixture })
 process.stdout.write(`${coordinator.url}\n`)
 

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Part } from '@a2a-js/sdk'
-import type { Answer, Executor, Incoming } from '../../coordinator/a2a/executor.ts'
+import type { Executor, ExecutorAnswer, ExecutorRequest } from '../../coordinator/a2a/executor.ts'
 import { agentMessage, artifactOf, dataPart, textPart } from '../../coordinator/tasks/parts.ts'
 import { TaskState } from '../../coordinator/tasks/task-state.ts'
-import type { Opening, StatusMore, Turn, Work } from '../../coordinator/tasks/turn.ts'
+import type { Opening, StatusMore, Turn, TurnWork } from '../../coordinator/tasks/turn.ts'
 
 /**
  * What the public A2A kits expect of an agent under test: the beginning of the messageId says how a
@@ -11,22 +11,22 @@ import type { Opening, StatusMore, Turn, Work } from '../../coordinator/tasks/tu
  */
 export const fixtureExecutor: Executor = incoming => {
   const { messageId } = incoming.message
-  if (messageId.startsWith('tck-message-response')) return spoken(incoming)
+  if (messageId.startsWith('tck-message-response')) return answerWithMessage(incoming)
   const run = { operationId: undefined, input: {}, cellId: undefined, audited: false }
   return { kind: 'task', run, opening: openingFor(messageId) }
 }
 
-const spoken = ({ message }: Incoming): Answer => ({
+const answerWithMessage = ({ message }: ExecutorRequest): ExecutorAnswer => ({
   kind: 'message',
   message: agentMessage('', message.contextId, [textPart('Direct message response')]),
 })
 
 const complete = (turn: Turn): void => turn.status(TaskState.TASK_STATE_COMPLETED)
 
-const working = (work: Work): Opening => ({ state: TaskState.TASK_STATE_WORKING, work })
+const createOpening = (work: TurnWork): Opening => ({ state: TaskState.TASK_STATE_WORKING, work })
 
 const withArtifact = (part: Part): Opening =>
-  working(async turn => {
+  createOpening(async turn => {
     turn.artifact(artifactOf('result', [part]))
     complete(turn)
   })
@@ -53,7 +53,7 @@ const steps = (count: number): Opening => ({
   },
 })
 
-const chunks = working(async turn => {
+const chunks = createOpening(async turn => {
   const { artifactId } = artifactOf('chunked', [])
   for (const at of [0, 1, 2]) {
     const artifact = { ...artifactOf('chunked', [textPart(`chunk ${at}`)]), artifactId }
@@ -70,7 +70,7 @@ const ask: Opening = {
 /** Long enough for a client to leave and to come back. */
 const RESUBSCRIBE_MS = 4000
 
-const linger = working(async turn => {
+const linger = createOpening(async turn => {
   await setTimeout(RESUBSCRIBE_MS, undefined, { signal: turn.signal }).catch(() => {})
   complete(turn)
 })

@@ -3,7 +3,7 @@ import type { Leader } from '../../coordinator/leader/leader.ts'
 import type { Ledger } from '../../coordinator/store/store.ts'
 
 /** A process that may lead, on a store that all candidates of a bench share. */
-export interface Candidate {
+export interface LeaderCandidate {
   leader: Leader
   ledger: Ledger
   /** Has the process renew or claim the lead now, as its timer would. */
@@ -12,14 +12,14 @@ export interface Candidate {
 
 export interface LeaderBench {
   /** One candidate where the store belongs to one process, else two. */
-  candidates: readonly Candidate[]
+  candidates: readonly LeaderCandidate[]
   /** Moves the clocks of the store and of the processes. */
   advance(milliseconds: number): void
   /** Longest time that a leader which does not renew may go on. */
   tenureMs: number
 }
 
-const canWrite = ({ leader, ledger }: Candidate): Promise<boolean> =>
+const canWrite = ({ leader, ledger }: LeaderCandidate): Promise<boolean> =>
   ledger.sealed
     .write(trx => leader.requireLeader(trx))
     .then(

@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import type { Transaction } from 'kysely'
 import type { Test } from 'tap'
 import { withChangeHook } from '../../coordinator/store/change-hook.ts'
-import { count, countAll, sumOf } from '../../coordinator/store/count.ts'
+import { countAll, countMatchingRows, sumOf } from '../../coordinator/store/count.ts'
 import { faultOf } from '../../coordinator/store/faults.ts'
-import { lastOfSequence, nextSequence } from '../../coordinator/store/sequences.ts'
+import { nextSequence, readLastNumber } from '../../coordinator/store/sequences.ts'
 import type { Ledger, SealedTrx, Store } from '../../coordinator/store/store.ts'
 import type { LedgerTables } from '../../coordinator/store/tables.ts'
 import { markTrouble } from '../../coordinator/store/trouble.ts'
@@ -181,8 +181,8 @@ const testSequences = (t: Test, open: Open): void => {
       Array.from({ length: 80 }, (_, n) => n + 1),
     )
     const [{ ledger }] = stores
-    t.equal(await lastOfSequence(ledger.read, 'jobs'), 80)
-    t.equal(await lastOfSequence(ledger.read, 'configs'), 0, 'each sequence is its own')
+    t.equal(await readLastNumber(ledger.read, 'jobs'), 80)
+    t.equal(await readLastNumber(ledger.read, 'configs'), 0, 'each sequence is its own')
   })
 
   t.test('a sequence may jump ahead and never goes back', async t => {
@@ -204,8 +204,8 @@ const testNumbers = (t: Test, open: Open): void => {
       await trx.insertInto('probe').values({ id: 8, at: largest }).execute()
     })
     const { read } = ledger
-    t.equal(await count(read.selectFrom('tenants')), 1)
-    t.equal(await count(read.selectFrom('tenants').where('id', '=', 'none')), 0)
+    t.equal(await countMatchingRows(read.selectFrom('tenants')), 1)
+    t.equal(await countMatchingRows(read.selectFrom('tenants').where('id', '=', 'none')), 0)
     const grouped = read
       .selectFrom('tenants')
       .groupBy('name')
@@ -227,7 +227,7 @@ const testNumbers = (t: Test, open: Open): void => {
     const insert = () => ledger.free.write(trx => ledger.insertNew(trx, target, rows))
     await insert()
     await insert()
-    t.equal(await count(ledger.read.selectFrom('tenants')), 300)
+    t.equal(await countMatchingRows(ledger.read.selectFrom('tenants')), 300)
   })
 
   t.test('the database itself keeps what must only grow', async t => {

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import t from 'tap'
 import { DaemonConfig } from '../../daemon/config.ts'
 import { daemon } from '../../daemon/daemon.ts'
-import type { Inference } from '../../daemon/daemon-parts.ts'
+import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { loadConfig } from '../../shared/config.ts'
 import { exitCode } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { Announce } from '../../shared/wire/announce.ts'
 import { Sample } from '../../shared/wire/telemetry.ts'
-import { logger, type StandIn, standIn, until } from './stand-in.ts'
+import { logger, type StandIn, standIn, waitUntilTrue } from './stand-in.ts'
 
-const inference = (): Inference & { stopped: boolean } => {
+const inference = (): InferenceBackend & { stopped: boolean } => {
   const fake = {
     name: 'inference',
     stopped: false,
@@ -26,7 +26,7 @@ const inference = (): Inference & { stopped: boolean } => {
     handle: (_request: unknown, response: { end: (text: string) => void }) =>
       response.end('served'),
   }
-  return fake as Inference & { stopped: boolean }
+  return fake as InferenceBackend & { stopped: boolean }
 }
 
 interface Setting {
@@ -80,8 +80,8 @@ t.test('daemon', async t => {
     const at = await setting(t)
     writeFileSync(join(at.folder, 'token'), 'good\n')
     const first = start(at, { coordinator: { join_token_file: join(at.folder, 'token') } })
-    await until(() => at.coordinator.heard.some(({ topic }) => topic === 'telemetry'))
-    await until(() => at.coordinator.links.length === 1)
+    await waitUntilTrue(() => at.coordinator.heard.some(({ topic }) => topic === 'telemetry'))
+    await waitUntilTrue(() => at.coordinator.links.length === 1)
     const birth = at.coordinator.heard.find(({ topic }) => topic === 'birth')?.message
     const telemetry = at.coordinator.heard.find(({ topic }) => topic === 'telemetry')?.message
     t.match(Announce.parse(birth?.body), { name: 'n', protocol: 1, gpus: [] })
@@ -93,7 +93,7 @@ t.test('daemon', async t => {
     t.ok(first.fake.stopped)
 
     const second = start(at)
-    await until(() => at.coordinator.heard.some(({ message }) => message.epoch === 2))
+    await waitUntilTrue(() => at.coordinator.heard.some(({ message }) => message.epoch === 2))
     second.stop.abort()
     await second.ended
     const stored = JSON.parse(readFileSync(join(at.folder, 'state', 'identity.json'), 'utf8'))
@@ -117,7 +117,7 @@ t.test('daemon', async t => {
   t.test('a damaged identity is not replaced, whatever token there is', async t => {
     const at = await setting(t)
     const first = start(at, { coordinator: { join_token: 'good' } })
-    await until(() => at.coordinator.links.length === 1)
+    await waitUntilTrue(() => at.coordinator.links.length === 1)
     first.stop.abort()
     await first.ended
     writeFileSync(join(at.folder, 'state', 'identity.json'), '{"cell_id"')

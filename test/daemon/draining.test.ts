@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { afterAnswers, countAnswers } from '../../daemon/draining.ts'
+import { countAnswers, createStopSignal } from '../../daemon/draining.ts'
 import type { Handle } from '../../daemon/services/link.ts'
 
 /** A daemon that is asked to leave, with answers that the test ends. */
@@ -8,12 +8,12 @@ const set = () => {
   const leave = new AbortController()
   const stop = new AbortController()
   const answers = countAnswers(() => {})
-  let late: () => void = () => {}
+  let endWait: () => void = () => {}
   const wait = () =>
     new Promise<void>(resolve => {
-      late = resolve
+      endWait = resolve
     })
-  const signal = afterAnswers({
+  const signal = createStopSignal({
     leave: leave.signal,
     signal: stop.signal,
     answers,
@@ -26,7 +26,7 @@ const set = () => {
     return response
   }
   const ended = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
-  return { leave, stop, signal, begin, ended, late: () => late() }
+  return { leave, stop, signal, begin, ended, late: () => endWait() }
 }
 
 t.test('a daemon that is told to leave', async t => {

@@ -6,7 +6,7 @@ import { Cells } from '../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { credentialOf, readIdentity, writeIdentity } from '../../daemon/identity.ts'
 import { type OwnIdentity, ownIdentity } from '../../daemon/own-identity.ts'
-import { type RenewalQuestions, renewCredential, settleCredential } from '../../daemon/renewal.ts'
+import { finishRenewal, type RenewalQuestions, renewCredential } from '../../daemon/renewal.ts'
 import { believe } from '../../daemon/trust.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
@@ -20,7 +20,7 @@ const newFolder = (t: Test): string => {
 }
 
 /** A cell of a real store, with its identity on disk. */
-const enrolled = async (t: Test) => {
+const enrolCell = async (t: Test) => {
   const store = await temporaryStore(t)
   let now = Date.now()
   const cells = new Cells({ store, now: () => now })
@@ -35,7 +35,7 @@ const enrolled = async (t: Test) => {
 }
 
 /** The daemon after a start: what it knows is what is on the disk. */
-const started = async (folder: string): Promise<OwnIdentity> => {
+const loadIdentity = async (folder: string): Promise<OwnIdentity> => {
   const stored = await readIdentity(folder)
   if (stored === undefined) throw new Error('no identity')
   return ownIdentity(folder, stored)
@@ -65,7 +65,7 @@ const KILL_POINTS = [
   'after that is known, before it is on the disk',
 ] as const
 
-const killedAt = (
+const renewUntilKilled = (
   point: (typeof KILL_POINTS)[number],
   identity: OwnIdentity,
   questions: RenewalQuestions,
@@ -96,8 +96,8 @@ const killedAt = (
 
 t.test('the renewal of a credential', async t => {
   t.test('makes a new one the only one that is good', async t => {
-    const { cells, folder, cellId, first } = await enrolled(t)
-    const identity = await started(folder)
+    const { cells, folder, cellId, first } = await enrolCell(t)
+    const identity = await loadIdentity(folder)
     await renewCredential(identity, questionsTo(cells, cellId), () => 77)
     t.not(identity.credential, first)
     t.match(await readIdentity(folder), { credential: identity.credential, credential_at: 77 })
@@ -108,16 +108,18 @@ t.test('the renewal of a credential', async t => {
 
   for (const point of KILL_POINTS)
     t.test(`killed ${point}, the cell comes back and renews`, async t => {
-      const { cells, folder, cellId, first, later } = await enrolled(t)
+      const { cells, folder, cellId, first, later } = await enrolCell(t)
       const questions = questionsTo(cells, cellId)
-      await t.rejects(killedAt(point, await started(folder), questions), { message: point })
+      await t.rejects(renewUntilKilled(point, await loadIdentity(folder), questions), {
+        message: point,
+      })
 
-      const again = await started(folder)
+      const again = await loadIdentity(folder)
       later()
       const shown = credentialOf(again)
       t.notOk(await cells.isReplaced(cellId, shown), 'nobody takes it for a copy')
       t.match(await cells.authenticate(cellId, shown), { id: cellId }, 'without having settled')
-      await settleCredential(again, questions)
+      await finishRenewal(again, questions)
       t.match(await cells.authenticate(cellId, again.credential), { id: cellId }, 'it is known')
       await renewCredential(again, questions)
       t.match(await cells.authenticate(cellId, again.credential), { id: cellId })
@@ -127,14 +129,16 @@ t.test('the renewal of a credential', async t => {
     })
 
   t.test('that another renewal has overtaken falls back to the old one', async t => {
-    const { cells, folder, cellId, first, later } = await enrolled(t)
+    const { cells, folder, cellId, first, later } = await enrolCell(t)
     const questions = questionsTo(cells, cellId)
-    const identity = await started(folder)
-    await t.rejects(killedAt(KILL_POINTS[3], identity, questions), { message: KILL_POINTS[3] })
+    const identity = await loadIdentity(folder)
+    await t.rejects(renewUntilKilled(KILL_POINTS[3], identity, questions), {
+      message: KILL_POINTS[3],
+    })
     later()
     await cells.renew(cellId)
-    const again = await started(folder)
-    await settleCredential(again, questions)
+    const again = await loadIdentity(folder)
+    await finishRenewal(again, questions)
     t.equal(again.credential, first)
     t.match(await cells.authenticate(cellId, first), { id: cellId })
   })
@@ -144,8 +148,8 @@ t.test('the renewal of a credential', async t => {
     ['that an old coordinator refused is tried again', undefined, false],
   ] as const)
     t.test(title, async t => {
-      const { folder, first } = await enrolled(t)
-      const identity = await started(folder)
+      const { folder, first } = await enrolCell(t)
+      const identity = await loadIdentity(folder)
       const error = new ShoalError('upgrade_required', 'no', cause && { cause })
       const renewed = renewCredential(identity, {
         renew: async () => 'next',
@@ -159,22 +163,24 @@ t.test('the renewal of a credential', async t => {
     })
 
   t.test('keeps both when both are refused, and settles later', async t => {
-    const { cells, folder, cellId, first } = await enrolled(t)
+    const { cells, folder, cellId, first } = await enrolCell(t)
     const questions = questionsTo(cells, cellId)
-    const identity = await started(folder)
-    await t.rejects(killedAt(KILL_POINTS[4], identity, questions), { message: KILL_POINTS[4] })
-    const again = await started(folder)
+    const identity = await loadIdentity(folder)
+    await t.rejects(renewUntilKilled(KILL_POINTS[4], identity, questions), {
+      message: KILL_POINTS[4],
+    })
+    const again = await loadIdentity(folder)
     const refuse = async () => {
       throw new ShoalError('auth_required', 'no')
     }
-    await t.rejects(settleCredential(again, { confirm: refuse }), { code: 'auth_required' })
+    await t.rejects(finishRenewal(again, { confirm: refuse }), { code: 'auth_required' })
     t.equal(again.credential, first)
-    await settleCredential(again, questions)
+    await finishRenewal(again, questions)
     t.match(await cells.authenticate(cellId, again.credential), { id: cellId })
   })
 
   t.test('is not asked for many times in a row', async t => {
-    const { cells, cellId, later } = await enrolled(t)
+    const { cells, cellId, later } = await enrolCell(t)
     await cells.renew(cellId)
     await t.rejects(cells.renew(cellId), { code: 'rate_limited' })
     later()
@@ -185,7 +191,7 @@ t.test('the renewal of a credential', async t => {
 t.test('changes of the identity that come together all reach the disk', async t => {
   const folder = newFolder(t)
   await writeIdentity(folder, newIdentity('https://c.example'))
-  const identity = await started(folder)
+  const identity = await loadIdentity(folder)
   const key = createSigner(generatePrivateKey()).publicKey
   await Promise.all([
     identity.update({ next_credential: 'n' }),
@@ -206,7 +212,7 @@ t.test('the signing key of the coordinator', async t => {
   const identity = async (t: Test) => {
     const folder = newFolder(t)
     await writeIdentity(folder, newIdentity('https://c.example'))
-    return started(folder)
+    return loadIdentity(folder)
   }
 
   t.test('is pinned when it is first heard of, and followed when it is vouched for', async t => {

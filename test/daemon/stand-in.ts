@@ -28,7 +28,7 @@ export const noWait = (pauses: number[] = []): Wait => {
   }
 }
 
-export interface Heard {
+export interface StandInMessage {
   topic: string
   retain: boolean
   message: Envelope
@@ -37,7 +37,7 @@ export interface Heard {
 /** As much of a coordinator as a cell sees: enrolment is left to the tests that need it. */
 export const standIn = async () => {
   const broker = await Aedes.createBroker()
-  const heard: Heard[] = []
+  const heard: StandInMessage[] = []
   const sockets = new Set<Socket>()
   const links: ClientHttp2Session[] = []
   const server = http.createServer()
@@ -120,6 +120,6 @@ export const standIn = async () => {
 export type StandIn = Awaited<ReturnType<typeof standIn>>
 
 /** Waits until something is true; the test's own timeout ends a wait in vain. */
-export const until = async (isTrue: () => boolean): Promise<void> => {
+export const waitUntilTrue = async (isTrue: () => boolean): Promise<void> => {
   while (!isTrue()) await new Promise(resolve => setImmediate(resolve))
 }

@@ -3,7 +3,7 @@ import { backoffMs, reconnectMs } from '../../daemon/backoff.ts'
 import { patient } from '../../daemon/patience.ts'
 import type { Service, ServiceContext } from '../../daemon/service.ts'
 import { supervise } from '../../daemon/supervisor.ts'
-import { logger, newHealth, until } from './stand-in.ts'
+import { logger, newHealth, waitUntilTrue } from './stand-in.ts'
 
 t.test('pauses', async t => {
   t.strictSame(
@@ -21,7 +21,7 @@ t.test('pauses', async t => {
 })
 
 /** A service that tells its test what it was given. */
-const recorded = (name: string, starts: (() => Promise<void>)[] = []) => {
+const createRecordedService = (name: string, starts: (() => Promise<void>)[] = []) => {
   const contexts: ServiceContext[] = []
   const service: Service = {
     name,
@@ -45,12 +45,12 @@ const run = (services: Service[], now = () => 0) => {
   return { stop, health, pauses, ended, state: (name: string) => health.view()[name]?.state }
 }
 
-const hang = (before: () => void): Promise<void> => {
-  before()
+const hang = (onHang: () => void): Promise<void> => {
+  onHang()
   return new Promise(() => {})
 }
 
-const failing = async () => {
+const failStart = async () => {
   throw new Error('broken')
 }
 
@@ -60,7 +60,7 @@ t.test('supervisor', async t => {
     const slow: Service = { name: 'slow', start: () => hang(() => order.push('slow')) }
     const quick: Service = { name: 'quick', start: async () => void order.push('quick') }
     const { stop, ended, state } = run([slow, quick])
-    await until(() => state('quick') === 'running')
+    await waitUntilTrue(() => state('quick') === 'running')
     t.strictSame(order, ['slow', 'quick'])
     t.equal(state('slow'), 'starting')
     stop.abort()
@@ -70,11 +70,11 @@ t.test('supervisor', async t => {
   })
 
   t.test('starts a service again after longer and longer pauses', async t => {
-    const { service, contexts } = recorded('a', Array(7).fill(failing))
+    const { service, contexts } = createRecordedService('a', Array(7).fill(failStart))
     const { stop, ended, pauses, state, health } = run([service])
-    await until(() => state('a') === 'waiting')
+    await waitUntilTrue(() => state('a') === 'waiting')
     t.match(health.view().a?.reason, 'broken; next try in 1 s')
-    await until(() => state('a') === 'running')
+    await waitUntilTrue(() => state('a') === 'running')
     t.strictSame(pauses, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000])
     t.equal(contexts.length, 8)
     stop.abort()
@@ -82,14 +82,14 @@ t.test('supervisor', async t => {
   })
 
   t.test('a service that fails later lets go first, and the others do not notice', async t => {
-    const { service, contexts } = recorded('a')
-    const other = recorded('b')
+    const { service, contexts } = createRecordedService('a')
+    const other = createRecordedService('b')
     const { stop, ended, state } = run([service, other.service])
-    await until(() => state('a') === 'running')
+    await waitUntilTrue(() => state('a') === 'running')
     contexts[0]?.fail(new Error('later'))
     contexts[0]?.fail(new Error('twice'))
     t.equal(contexts[0]?.signal.aborted, true)
-    await until(() => contexts.length === 2 && state('a') === 'running')
+    await waitUntilTrue(() => contexts.length === 2 && state('a') === 'running')
     t.equal(other.contexts.length, 1)
     t.equal(other.contexts[0]?.signal.aborted, false)
     stop.abort()
@@ -100,12 +100,12 @@ t.test('supervisor', async t => {
 
   t.test('after a minute without failure the pauses are short again', async t => {
     let clock = 0
-    const { service, contexts } = recorded('a', [failing, failing])
+    const { service, contexts } = createRecordedService('a', [failStart, failStart])
     const { stop, ended, pauses, state } = run([service], () => clock)
-    await until(() => state('a') === 'running')
+    await waitUntilTrue(() => state('a') === 'running')
     clock = 60_000
     contexts[2]?.fail(new Error('later'))
-    await until(() => contexts.length === 4)
+    await waitUntilTrue(() => contexts.length === 4)
     t.strictSame(pauses, [1000, 2000, 1000])
     stop.abort()
     await ended
@@ -121,7 +121,7 @@ t.test('supervisor', async t => {
       },
     }
     const { stop, ended, state } = run([service])
-    await until(() => state('a') === 'running')
+    await waitUntilTrue(() => state('a') === 'running')
     t.equal(tries, 2)
     stop.abort()
     await ended

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { TOPICS, topicOf } from '../../coordinator/events/topics.ts'
+import { EVENT_TOPICS, topicOf } from '../../coordinator/events/topics.ts'
 import { CAPABILITIES, CAPABILITY } from '../../shared/wire/capability.ts'
 
 /* docs/events.md names every family of events, and every one that is published is in one. */
@@ -15,7 +15,7 @@ t.test('every family is in docs/events.md as it is', async t => {
   const rows = page.split('\n').filter(line => line.startsWith('| `shoal.'))
   t.strictSame(
     rows,
-    TOPICS.map(
+    EVENT_TOPICS.map(
       ({ prefix, audience, scope, says }) =>
         `| \`${prefix}*\` | ${audience} | ${scope} | ${says} |`,
     ),

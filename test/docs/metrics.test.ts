@@ -25,7 +25,7 @@ const unitOf = (name: string): string =>
 
 const code = (text: string): string => `\`${text}\``
 
-export const rowOf = ({ name, type, labels, help }: Metric): string =>
+export const formatMetricRow = ({ name, type, labels, help }: Metric): string =>
   `| ${code(name)} | ${type} | ${labels.map(code).join(' ')} | ${unitOf(name)} | ${help} |`
 
 /** The rows of the table under a heading. */
@@ -35,11 +35,11 @@ const rowsUnder = (heading: string): string[] => {
 }
 
 t.test('every metric of the coordinator is in docs/metrics.md as it is', async t => {
-  t.strictSame(rowsUnder('Coordinator'), coordinator.map(rowOf))
+  t.strictSame(rowsUnder('Coordinator'), coordinator.map(formatMetricRow))
 })
 
 t.test('every metric of a cell is in docs/metrics.md as it is', async t => {
-  t.strictSame(rowsUnder('Cells'), cell.map(rowOf))
+  t.strictSame(rowsUnder('Cells'), cell.map(formatMetricRow))
 })
 
 t.test('every metric of the process is named', async t => {

@@ -18,7 +18,7 @@ const root = resolve(import.meta.dirname, '..', '..')
 type Arrow = readonly [folder: string, from: string]
 
 /** Plants one import per arrow into a tree that has our lint rules, and tells which are refused. */
-const refused = (t: Test, arrows: readonly Arrow[]): ReadonlySet<string> => {
+const findRefused = (t: Test, arrows: readonly Arrow[]): ReadonlySet<string> => {
   const tree = mkdtempSync(join(tmpdir(), 'shoal-arrows-'))
   t.teardown(() => rmSync(tree, { recursive: true }))
   copyFileSync(join(root, 'biome.json'), join(tree, 'biome.json'))
@@ -56,7 +56,7 @@ const planted: Arrow[] = ARROWS.flatMap(({ includes: [include = ''], forbidden }
 )
 
 t.test('an import against an arrow of the table is refused', async t => {
-  const found = refused(t, planted)
+  const found = findRefused(t, planted)
   const passed = planted.filter((_, i) => !found.has(String(i)))
   t.strictSame(passed, [])
 })
@@ -86,5 +86,5 @@ const allowed: Arrow[] = [
 ]
 
 t.test('an import along the arrows passes', async t => {
-  t.strictSame(refused(t, allowed), new Set())
+  t.strictSame(findRefused(t, allowed), new Set())
 })

@@ -28,12 +28,12 @@ export const main = async (argv: string[]): Promise<boolean> => {
     ...['--state-dir', stateDir],
     ...['--http-port', port],
   ])
-  const up = async (): Promise<void> => {
+  const startCoordinator = async (): Promise<void> => {
     coordinator.start()
     await coordinator.line(/"msg":"coordinator is up"/)
   }
   const token = await newToken(stateDir)
-  await up()
+  await startCoordinator()
   await enrolInto(join(folder, 'cell'), url, token)
   const cell = new Renewer(join(folder, 'cell'), url)
   cell.start()
@@ -41,7 +41,7 @@ export const main = async (argv: string[]): Promise<boolean> => {
     await sleep(500 + Math.random() * 2000)
     if (kill % 2 === 0) {
       await coordinator.end('SIGKILL')
-      await up()
+      await startCoordinator()
     } else {
       await cell.kill()
       cell.start()

@@ -95,8 +95,8 @@ const judge = async (
   const store = await openStore(stateDir)
   const rows = await store.ledger.read.selectFrom('gate_requests').select(['id', 'state']).execute()
   const stored = new Map(rows.map(({ id, state }) => [id, state]))
-  const far = (state: string | undefined): number => PROGRESS[state ?? ''] ?? 0
-  const lost = [...states].filter(([id, state]) => far(stored.get(id)) < far(state))
+  const progressOf = (state: string | undefined): number => PROGRESS[state ?? ''] ?? 0
+  const lost = [...states].filter(([id, state]) => progressOf(stored.get(id)) < progressOf(state))
   const twice = [...uses].filter(([, count]) => count > 1)
   const { ok } = await verifyAudit(store.ledger)
   await store.close()

@@ -36,7 +36,7 @@ export const main = async (argv: string[]): Promise<boolean> => {
   const rounds = Number(parseArgs({ args: argv, options }).values.rounds)
   const ends: (() => unknown)[] = []
   const { keys, presented } = await keyClasses({ teardown: run => void ends.push(run as never) })
-  const samples = await measured(text => keys.authenticate(text), presented, rounds)
+  const samples = await measureChecks(text => keys.authenticate(text), presented, rounds)
   keys.close()
   for (const end of ends.toReversed()) await end()
 
@@ -44,7 +44,7 @@ export const main = async (argv: string[]): Promise<boolean> => {
     KEY_CLASSES.map(name => ({
       class: name,
       'median ns': Math.round(median(samples[name])),
-      'halves differ by at most ns': rounded(spreadOf(samples[name])),
+      'halves differ by at most ns': roundToTenth(spreadOf(samples[name])),
     })),
   )
   const verdicts = [
@@ -65,7 +65,7 @@ const spreadOf = (values: readonly number[]): number => {
 
 type Samples = Record<KeyClass, number[]>
 
-const measured = async (
+const measureChecks = async (
   check: (text: string) => unknown,
   presented: Record<KeyClass, string[]>,
   rounds: number,
@@ -73,8 +73,8 @@ const measured = async (
   const samples = Object.fromEntries(KEY_CLASSES.map(name => [name, [] as number[]])) as Samples
   const warming = Math.ceil(rounds / 10)
   for (let round = -warming; round < rounds; round++) {
-    for (const name of shuffled(KEY_CLASSES)) {
-      const took = timed(check, presented[name])
+    for (const name of shuffle(KEY_CLASSES)) {
+      const took = timeChecks(check, presented[name])
       if (round >= 0) samples[name].push(took)
     }
     // what runs beside it, such as the collection of garbage, falls on no class alone
@@ -84,7 +84,7 @@ const measured = async (
 }
 
 /** Nanoseconds for one check. */
-const timed = (check: (text: string) => unknown, texts: readonly string[]): number => {
+const timeChecks = (check: (text: string) => unknown, texts: readonly string[]): number => {
   const before = process.hrtime.bigint()
   for (let n = 0; n < BATCH; n++) check(texts[n % texts.length] as string)
   return Number(process.hrtime.bigint() - before) / BATCH
@@ -96,17 +96,17 @@ const verdict = ([a, b]: [KeyClass, KeyClass], samples: Samples, boundNs: number
   const apart = boundNs > 0 && differ <= boundNs ? 'by less than the bound' : 'yes'
   return {
     pair: `${a} / ${b}`,
-    'differ by ns': rounded(differ),
-    'noise ns': rounded(noise),
+    'differ by ns': roundToTenth(differ),
+    'noise ns': roundToTenth(noise),
     'bound ns': boundNs === 0 ? '' : boundNs,
     'can be told apart': differ <= noise ? 'no' : apart,
     holds: differ <= Math.max(noise, boundNs),
   }
 }
 
-const rounded = (value: number): number => Math.round(value * 10) / 10
+const roundToTenth = (value: number): number => Math.round(value * 10) / 10
 
-const shuffled = <T>(values: readonly T[]): T[] => {
+const shuffle = <T>(values: readonly T[]): T[] => {
   const left = [...values]
   for (let n = left.length - 1; n > 0; n--) {
     const other = Math.floor(Math.random() * (n + 1))

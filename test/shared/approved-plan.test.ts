@@ -58,7 +58,7 @@ t.test('a cell executes its approved part once, by a local check', async t => {
 })
 
 t.test('each fault of an approval has its own reason', async t => {
-  const signed = (parts: object) => signApproval({ ...body, ...parts }, signer)
+  const signWith = (parts: object) => signApproval({ ...body, ...parts }, signer)
   const away = { ...plan, parts: [{ cell_id: OTHER, part_hash: OWN }] }
   const whole = { plan, approval }
   const found = (
@@ -66,14 +66,14 @@ t.test('each fault of an approval has its own reason', async t => {
       [whole, { now: NOW + 1000 }],
       [whole, { gateId: 'gate.swarm-formation-live' }],
       [whole, { cellId: newId('cell') }],
-      [{ plan: away, approval: signed({ plan_hash: planHash(away) }) }, {}],
+      [{ plan: away, approval: signWith({ plan_hash: planHash(away) }) }, {}],
       [whole, { partHash: OTHERS }],
       [{ plan: away, approval }, {}],
       [{ plan, approval: signApproval(body, createSigner(generatePrivateKey())) }, {}],
       [whole, { trusted: [] }],
       [{ plan, approval: { ...approval, signature: 'A'.repeat(86) } }, {}],
-      [{ plan, approval: signed({ approver_ids: ['ada', 'ada'] }) }, {}],
-      [{ plan, approval: signed({ approver_ids: ['bea'] }) }, {}],
+      [{ plan, approval: signWith({ approver_ids: ['ada', 'ada'] }) }, {}],
+      [{ plan, approval: signWith({ approver_ids: ['bea'] }) }, {}],
       [whole, { isUsed: () => true }],
     ] as [unknown, Partial<CellFacts>][]
   ).map(([message, seen]) => findPlanFault(message, { ...facts, ...seen })?.reason)

@@ -2,7 +2,7 @@ import t from 'tap'
 import * as z from 'zod'
 import '../../shared/issue-words.ts'
 
-const told = (schema: z.ZodType, value: unknown): string | undefined =>
+const issueMessageOf = (schema: z.ZodType, value: unknown): string | undefined =>
   schema.safeParse(value).error?.issues[0]?.message
 
 t.test('an issue of a value', async t => {
@@ -31,7 +31,7 @@ t.test('an issue of a value', async t => {
     [z.string().startsWith('gate.'), 'x', 'must begin with gate.'],
     [z.strictObject({}), { a: 1, b: 2 }, 'unknown field a, b'],
   ] as const)
-    t.test(`is described as "${says}"`, async t => t.equal(told(schema, value), says))
+    t.test(`is described as "${says}"`, async t => t.equal(issueMessageOf(schema, value), says))
 })
 
 t.test('an issue of a union', async t => {
@@ -69,9 +69,9 @@ t.test('an issue of a union', async t => {
       'must have at least 3 characters',
     ],
   ] as const)
-    t.test(title, async t => t.equal(told(schema, value), says))
+    t.test(title, async t => t.equal(issueMessageOf(schema, value), says))
 })
 
 t.test('a message set by a schema is kept', async t =>
-  t.equal(told(z.string({ error: 'name who it is' }), 5), 'name who it is'),
+  t.equal(issueMessageOf(z.string({ error: 'name who it is' }), 5), 'name who it is'),
 )

@@ -23,8 +23,8 @@ t.test('a histogram agrees with counting by hand, for any values', async t => {
     fc.property(fc.array(fc.double({ min: 0, max: 20, noNaN: true })), values => {
       const histogram = new Histogram(bounds)
       for (const value of values) histogram.observe(value)
-      const upTo = (bound: number) => values.filter(value => value <= bound).length
-      t.strictSame(histogram.toCumulative(), [...bounds.map(upTo), values.length])
+      const countUpTo = (bound: number) => values.filter(value => value <= bound).length
+      t.strictSame(histogram.toCumulative(), [...bounds.map(countUpTo), values.length])
     }),
   )
 })

@@ -48,7 +48,7 @@ t.test('systemd', async t => {
 })
 
 t.test('a process on a lifeline is notified when its launcher ends', async t => {
-  const gone = async (env: Record<string, string>): Promise<boolean> => {
+  const isNotified = async (env: Record<string, string>): Promise<boolean> => {
     const stdin = new PassThrough()
     let told = false
     onLauncherGone(env, stdin, () => {
@@ -59,6 +59,6 @@ t.test('a process on a lifeline is notified when its launcher ends', async t => 
     await new Promise(done => stdin.destroy().once('close', done))
     return told
   }
-  t.equal(await gone({ [LIFELINE]: '1' }), true)
-  t.equal(await gone({}), false, 'and no other')
+  t.equal(await isNotified({ [LIFELINE]: '1' }), true)
+  t.equal(await isNotified({}), false, 'and no other')
 })

@@ -7,7 +7,7 @@ import t from 'tap'
 const bin = resolve(import.meta.dirname, '..', '..', 'bin')
 
 /** A program whose output is closed before it says anything; its code, and what it says of that. */
-const unheard = async (program: string, ...args: string[]) => {
+const runWithClosedOutput = async (program: string, ...args: string[]) => {
   const child = spawn(process.execPath, [join(bin, `${program}.mjs`), ...args], {
     env: { PATH: process.env.PATH, HOME: t.testdir(), XDG_CACHE_HOME: t.testdir() },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -31,7 +31,7 @@ t.test('a reader that leaves causes no stack trace and no other exit code', asyn
     ['shoal', [...nowhere, 'health'], 69, /^shoal: no coordinator answers/],
     ['up', ['--help'], 0, /^$/],
   ] as const) {
-    const ended = await unheard(program, ...args)
+    const ended = await runWithClosedOutput(program, ...args)
     t.match(ended, { code, said }, `${program} ${args.join(' ')}`)
   }
 })

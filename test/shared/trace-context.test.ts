@@ -33,7 +33,8 @@ t.test('an invalid traceparent is dropped together with its tracestate', async t
 
 t.test('a tracestate is passed on unless it is too long', async t => {
   const traceparent = `00-${TRACE}-${SPAN}-01`
-  const passed = (tracestate: string) => traceHeaders(traceContextOf({ traceparent, tracestate }))
-  t.strictSame(passed('a=b'), { traceparent, tracestate: 'a=b' })
-  t.strictSame(passed('a'.repeat(513)), { traceparent })
+  const forwardState = (tracestate: string) =>
+    traceHeaders(traceContextOf({ traceparent, tracestate }))
+  t.strictSame(forwardState('a=b'), { traceparent, tracestate: 'a=b' })
+  t.strictSame(forwardState('a'.repeat(513)), { traceparent })
 })

@@ -29,7 +29,7 @@ export const caller = (
         ? {}
         : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-  const json = async (path: string, body?: unknown, method?: string): Promise<Answer> => {
+  const json = async (path: string, body?: unknown, method?: string): Promise<A2aAnswer> => {
     const response = await raw(path, body, method)
     const text = await response.text()
     return { status: response.status, headers: response.headers, json: text && JSON.parse(text) }
@@ -38,7 +38,7 @@ export const caller = (
   const rpc = async (method: string, params: object, path = '/a2a') =>
     (await json(path, { jsonrpc: '2.0', id: ++next, method, params })).json
   /** Events of a streaming call, in JSON-RPC or without. */
-  async function* events(path: string, body?: unknown): AsyncGenerator<Json> {
+  async function* events(path: string, body?: unknown): AsyncGenerator<AnyJson> {
     const response = await raw(path, body)
     const type = response.headers.get('content-type') ?? ''
     if (!type.startsWith('text/event-stream')) throw new Error(await response.text())
@@ -58,12 +58,12 @@ export const caller = (
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
-export type Json = any
+export type AnyJson = any
 
-export interface Answer {
+export interface A2aAnswer {
   status: number
   headers: Headers
-  json: Json
+  json: AnyJson
 }
 
 let messages = 0
@@ -77,7 +77,7 @@ export const message = (part: object, more: object = {}) => ({
 })
 
 /** Asks again until the answer is right: for what happens by itself. */
-export const until = async <T>(
+export const askUntil = async <T>(
   ask: () => Promise<T>,
   isRight: (answer: T) => boolean,
 ): Promise<T> => {

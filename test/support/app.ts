@@ -89,10 +89,10 @@ export const appWith = ({ views: seen = views(), ...parts }: Partial<AppParts> =
     fleet: { pick: () => undefined, cells: () => [], serves: () => false, roundTripsMs: () => [] },
     figures: createFigures(),
     events: createEvents({ source: '/shoal/test', logger: silent }),
-    running: { add: () => {}, remove: () => {}, draining: () => false },
+    running: { add: () => {}, remove: () => {}, isDraining: () => false },
     enrol: async () => ({ cell_id: 'c', credential: 'x' }),
     cellSelf: {} as AppParts['cellSelf'],
-    notReady: () => undefined,
+    findReadinessFault: () => undefined,
     views: seen,
     pipeline: pipelineWith({
       views: () => seen,

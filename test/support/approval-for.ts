@@ -8,7 +8,7 @@ import { LIVE_GATE, type PlanPart, planOf } from '../../shared/wire/plan-part.ts
 type Given = { signer: Signer; expiresAt: number } & Partial<Approval>
 
 /** The approval of any plan by two people. */
-export const approve = (
+export const approvePlan = (
   plan: ApprovedPlan['plan'],
   { signer, expiresAt, ...changes }: Given,
 ): ApprovedPlan => ({
@@ -33,4 +33,4 @@ export const approve = (
 export const approvalFor = (
   part: Omit<PlanPart, 'bounds' | 'gate'> & Partial<PlanPart>,
   given: Given,
-): ApprovedPlan => approve(planOf({ gate: LIVE_GATE, bounds: {}, ...part }), given)
+): ApprovedPlan => approvePlan(planOf({ gate: LIVE_GATE, bounds: {}, ...part }), given)

@@ -9,10 +9,10 @@ import { mosquittoFiles } from '../../coordinator/broker/mosquitto-files.ts'
 import { acceptUpgrades } from '../../coordinator/http/upgrades.ts'
 import { MQTT_PATH } from '../../shared/wire/link.ts'
 import { silent } from './cell.ts'
-import { freePort, type Mosquitto, startMosquitto } from './mosquitto.ts'
+import { findFreePort, type Mosquitto, startMosquitto } from './mosquitto.ts'
 import { RawMqtt } from './raw-mqtt.ts'
 
-export interface Heard {
+export interface BusMessage {
   name: string
   cellId: string
   text: string
@@ -22,11 +22,11 @@ export interface Heard {
 export interface BusRig {
   bus: Bus
   port: number
-  heard: Heard[]
+  heard: BusMessage[]
   seen: string[]
   takeovers: { cellId: string }[]
   /** The next message that was received. */
-  next(): Promise<Heard>
+  next(): Promise<BusMessage>
   /** A raw client behind an upgrade of this cell; CONNECT is not sent yet. */
   dial(cellId: string): Promise<RawMqtt>
   /** The same after CONNECT. */
@@ -34,9 +34,9 @@ export interface BusRig {
 }
 
 /** Where things end that were begun: a test, or a long run. */
-export type Scope = Pick<Test, 'teardown'> | { teardown: (end: () => unknown) => void }
+export type TeardownScope = Pick<Test, 'teardown'> | { teardown: (end: () => unknown) => void }
 
-export type MakeBus = (t: Scope, parts: BusParts) => Promise<Bus>
+export type MakeBus = (t: TeardownScope, parts: BusParts) => Promise<Bus>
 
 export const embeddedBus: MakeBus = (_t, parts) => createEmbeddedBus(parts)
 
@@ -60,7 +60,7 @@ export const startBroker = (
 export const openExternal = (
   parts: BusParts,
   port: number,
-  changed: (connected: boolean) => void = () => {},
+  onChange: (connected: boolean) => void = () => {},
   ca?: Buffer,
 ): Promise<Bus> =>
   new Promise(resolve => {
@@ -68,26 +68,26 @@ export const openExternal = (
     const bus = createExternalBus({
       ...parts,
       broker: { url, coordinator, cells, ...(ca && { ca }) },
-      changed: connected => {
-        changed(connected)
+      onConnectionChange: connected => {
+        onChange(connected)
         if (connected) resolve(bus)
       },
     })
   })
 
 export const mosquittoBus: MakeBus = async (t, parts) => {
-  const port = await freePort()
+  const port = await findFreePort()
   const mosquitto = await startBroker(port)
   t.teardown(mosquitto.stop)
   return openExternal(parts, port)
 }
 
 export const busRig = async (
-  t: Scope,
+  t: TeardownScope,
   makeBus: MakeBus,
   more: Partial<BusParts> = {},
 ): Promise<BusRig> => {
-  const heard: Heard[] = []
+  const heard: BusMessage[] = []
   const seen: string[] = []
   const takeovers: { cellId: string }[] = []
   let wake: () => void = () => {}
@@ -97,8 +97,8 @@ export const busRig = async (
     nowMs: () => performance.now(),
     epoch: 1,
     authenticate,
-    seen: cellId => seen.push(cellId),
-    takeover: cellId => takeovers.push({ cellId }),
+    onActivity: cellId => seen.push(cellId),
+    onTakeover: cellId => takeovers.push({ cellId }),
     receive: (name, cellId, payload) => {
       heard.push({ name, cellId, text: String(payload) })
       wake()
@@ -111,7 +111,7 @@ export const busRig = async (
     authenticate,
     openMqtt: (socket, cellId) => bus.handle(socket, cellId),
     openLink: socket => socket.destroy(),
-    draining: () => false,
+    isDraining: () => false,
   })
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -122,7 +122,7 @@ export const busRig = async (
     server.close()
     server.closeAllConnections()
   })
-  const next = async (): Promise<Heard> => {
+  const next = async (): Promise<BusMessage> => {
     for (;;) {
       const first = heard.shift()
       if (first !== undefined) return first
@@ -132,7 +132,7 @@ export const busRig = async (
     }
   }
   const dial = async (cellId: string): Promise<RawMqtt> => {
-    const client = new RawMqtt(await upgraded(port, cellId))
+    const client = new RawMqtt(await connectUpgraded(port, cellId))
     clients.add(client)
     client.closed.then(() => clients.delete(client))
     return client
@@ -151,7 +151,7 @@ export const loginOf = (cellId: string) => ({
   password: Buffer.from('good'),
 })
 
-export const upgraded = async (port: number, cellId: string): Promise<Socket> => {
+export const connectUpgraded = async (port: number, cellId: string): Promise<Socket> => {
   const authorization = `Basic ${Buffer.from(`${cellId}:good`).toString('base64')}`
   const headers = { connection: 'Upgrade', upgrade: 'mqtt', authorization }
   const asked = request({ port, host: '127.0.0.1', path: MQTT_PATH, headers, agent: false })

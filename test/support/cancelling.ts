@@ -12,7 +12,7 @@ export const PHASES = [
 ] as const
 export type Phase = (typeof PHASES)[number]
 
-export interface Limits {
+export interface CellLimits {
   slots: number
   /** Requests that may wait on the cell. */
   queue: number
@@ -29,16 +29,22 @@ const ENDLESS = 8000
 export const cancelIn = async (
   stack: OneProcessStack,
   phase: Phase,
-  { slots, queue }: Limits,
+  { slots, queue }: CellLimits,
   count: number,
 ): Promise<number[]> => {
   const agent = new Agent({ keepAlive: false })
   const client = clientOf(stack, agent)
   const tookMs: number[] = []
   const report = () => stack.inference.reports()[0]
-  const busy = () => report()?.slots_busy
-  const queued = () => report()?.queued
-  const held = await occupy(client, busy, queued, occupiedIn(phase, { slots, queue }), slots)
+  const countBusy = () => report()?.slots_busy
+  const countQueued = () => report()?.queued
+  const held = await occupy(
+    client,
+    countBusy,
+    countQueued,
+    countOccupied(phase, { slots, queue }),
+    slots,
+  )
   const wave = waveIn(phase, { slots, queue })
   for (let done = 0; done < count; done += wave) {
     const asked = Array.from({ length: Math.min(wave, count - done) }, (_, i) =>
@@ -47,43 +53,46 @@ export const cancelIn = async (
         phase === 'prompt' ? `${done + i} ${LONG_PROMPT}` : 'go',
       ),
     )
-    if (phase === 'queued at the coordinator') await until(() => stack.waiting() === asked.length)
-    else if (phase === 'queued at the cell') await until(() => queued() === asked.length)
-    else await until(() => busy() === asked.length)
+    if (phase === 'queued at the coordinator')
+      await waitFor(() => stack.countWaiting() === asked.length)
+    else if (phase === 'queued at the cell') await waitFor(() => countQueued() === asked.length)
+    else await waitFor(() => countBusy() === asked.length)
     if (phase === 'mid-stream') await Promise.all(asked.map(each => each.begun))
     const startedMs = performance.now()
     for (const each of asked) each.destroy()
-    if (phase === 'queued at the coordinator') await until(() => stack.waiting() === 0)
-    else if (phase === 'queued at the cell') await until(() => queued() === 0)
-    else await until(() => busy() === 0)
+    if (phase === 'queued at the coordinator') await waitFor(() => stack.countWaiting() === 0)
+    else if (phase === 'queued at the cell') await waitFor(() => countQueued() === 0)
+    else await waitFor(() => countBusy() === 0)
     tookMs.push(performance.now() - startedMs)
   }
   for (const each of held) each.destroy()
-  await until(() => busy() === 0 && queued() === 0)
+  await waitFor(() => countBusy() === 0 && countQueued() === 0)
   agent.destroy()
   return tookMs
 }
 
 /** What has to be full so that the next request is in the phase. */
-const occupiedIn = (phase: Phase, { slots, queue }: Limits): number => {
+const countOccupied = (phase: Phase, { slots, queue }: CellLimits): number => {
   if (phase === 'queued at the coordinator') return slots + queue
   return phase === 'queued at the cell' ? slots : 0
 }
 
-const waveIn = (phase: Phase, { slots, queue }: Limits): number => {
+const waveIn = (phase: Phase, { slots, queue }: CellLimits): number => {
   if (phase === 'queued at the coordinator') return 200
   return phase === 'queued at the cell' ? queue : slots
 }
 
 const occupy = async (
   client: ReturnType<typeof clientOf>,
-  busy: () => number | undefined,
-  queued: () => number | undefined,
+  countBusy: () => number | undefined,
+  countQueued: () => number | undefined,
   count: number,
   slots: number,
 ): Promise<Asked[]> => {
   const held = Array.from({ length: count }, () => client.ask(true, 'go'))
-  await until(() => busy() === Math.min(count, slots) && queued() === Math.max(0, count - slots))
+  await waitFor(
+    () => countBusy() === Math.min(count, slots) && countQueued() === Math.max(0, count - slots),
+  )
   return held
 }
 
@@ -123,4 +132,5 @@ const clientOf = ({ url, keys }: OneProcessStack, agent: Agent) => ({
   },
 })
 
-const until = (isSo: () => boolean): Promise<boolean> => waitUntil('what was held is free', isSo, 2)
+const waitFor = (isSo: () => boolean): Promise<boolean> =>
+  waitUntil('what was held is free', isSo, 2)

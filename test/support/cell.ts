@@ -64,12 +64,12 @@ export const linkCell = async (
   const cellServer = createHttp2Server(handler)
   cellServer.on('sessionError', () => {})
   cellServer.emit('connection', cellEnd)
-  let down: () => void = () => {}
+  let onDown: () => void = () => {}
   const isDown = new Promise<void>(resolve => {
-    down = resolve
+    onDown = resolve
   })
   const link = await new Promise<CellLink>(up =>
-    open({ cellId, socket, logger: silent, pingEveryMs, up, down: () => down() }),
+    open({ cellId, socket, logger: silent, pingEveryMs, onUp: up, onDown: () => onDown() }),
   )
   const close = async (): Promise<void> => {
     link.close()

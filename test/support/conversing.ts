@@ -11,7 +11,7 @@ import { silent } from './cell.ts'
 import { withMembers } from './coordinator.ts'
 
 /** How models answer in a conversation, and who may speak. */
-export interface TestConversing {
+export interface TestConversationOptions {
   /** Laid over the configuration of conversations. */
   settings?: object
   outbound?: object
@@ -26,7 +26,7 @@ export interface TestConversing {
 const STANDING = { limit: 9, remaining: 9, resetSeconds: 1, burst: 9, minuteLimit: 9 }
 
 /** The parts that a test has in place of those of the product. */
-export const conversingParts = ({ askModel, standing, draining }: TestConversing) => ({
+export const conversingParts = ({ askModel, standing, draining }: TestConversationOptions) => ({
   askModel: askModel ?? (() => Promise.reject(new Error('no model is asked here'))),
   quota: {
     standing: () => ({ ...STANDING, ...standing }),
@@ -35,19 +35,19 @@ export const conversingParts = ({ askModel, standing, draining }: TestConversing
   running: {
     add: () => {},
     remove: () => {},
-    draining: draining ?? (() => false),
+    isDraining: draining ?? (() => false),
     drain: async () => {},
   },
 })
 
 /** Conversations alone over a store, with models that a test speaks for. */
-export const testConversations = async (
+export const openTestConversations = async (
   store: Store,
   now: () => number,
-  conversing: TestConversing = {},
+  conversing: TestConversationOptions = {},
 ) => {
   const { settings = {}, outbound = {}, env = {}, moreSkills = [] } = conversing
-  const around = () => ({
+  const openConversingParts = () => ({
     ...conversingParts(conversing),
     store,
     events: createEvents({ source: '/test', logger: silent }),
@@ -55,7 +55,7 @@ export const testConversations = async (
     fleet: { serves: conversing.serves ?? (() => true) },
   })
   const { views, close } = await openCoordinator(
-    [openLeader, around, openSpeakers],
+    [openLeader, openConversingParts, openSpeakers],
     config({ conversations: settings, outbound }),
     silent,
     { now, env, moreSkills },

@@ -6,7 +6,7 @@ import {
   parts,
 } from '../../coordinator/assembly/coordinator.ts'
 import { openRoutes } from '../../coordinator/assembly/open-routes.ts'
-import type { Open } from '../../coordinator/base/open-all.ts'
+import type { OpenPart } from '../../coordinator/base/open-all.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { Keys } from '../../coordinator/keys/keys.ts'
 import type { Views } from '../../coordinator/operations/context.ts'
@@ -33,9 +33,9 @@ export interface SceneOptions extends CoordinatorOptions {
   /** Parts of the test, over those of the product; the surfaces get them. */
   given?: object
   /** Parts of the product that are not opened, or another one in their place. */
-  swaps?: ReadonlyMap<Open, Open>
+  swaps?: ReadonlyMap<OpenPart, OpenPart>
   /** Parts that are opened after those of the product. */
-  moreParts?: readonly Open[]
+  moreParts?: readonly OpenPart[]
 }
 
 /**
@@ -58,7 +58,7 @@ export const openScene = async (t: Pick<Test, 'teardown'>, options: SceneOptions
 }
 
 /** A part that gives nothing. */
-export const nothing: Open = () => ({})
+export const openNothing: OpenPart = () => ({})
 
 const WIDE = {
   tiers: Object.fromEntries(
@@ -71,18 +71,19 @@ const WIDE = {
 
 const listFor = (store: Store, { views, given, swaps, moreParts = [] }: SceneOptions) => {
   const probe = { trouble: () => undefined }
-  const own = new Map<Open, Open>([[openStorePart, () => ({ store, probe })]])
-  const list: Open[] = parts.map(part => swaps?.get(part) ?? own.get(part) ?? part)
-  const insert = (before: Open, ...more: Open[]) => list.splice(list.indexOf(before), 0, ...more)
+  const own = new Map<OpenPart, OpenPart>([[openStorePart, () => ({ store, probe })]])
+  const list: OpenPart[] = parts.map(part => swaps?.get(part) ?? own.get(part) ?? part)
+  const insert = (before: OpenPart, ...more: OpenPart[]) =>
+    list.splice(list.indexOf(before), 0, ...more)
   insert(openReaders, () => given ?? {})
   insert(openRoutes, ...moreParts, (opened: { views: object }) => ({
-    views: laidOver(opened.views as Record<string, object>, views),
+    views: overlayViews(opened.views as Record<string, object>, views),
   }))
   return list as unknown as typeof parts
 }
 
 /** Members of a view that the test does not have are those of the product. */
-const laidOver = (views: Record<string, object>, over: SceneOptions['views'] = {}): object =>
+const overlayViews = (views: Record<string, object>, over: SceneOptions['views'] = {}): object =>
   Object.fromEntries(
     Object.entries(over).map(([name, own]) => [name, withMembers(views[name] ?? {}, own)]),
   )

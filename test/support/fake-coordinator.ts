@@ -5,20 +5,20 @@ import { json } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { VERSION } from '../../shared/version.ts'
 
-export interface Asked {
+export interface ReceivedRequest {
   method: string
   path: string
   body: unknown
   key: string | undefined
 }
 
-export type Answer = (asked: Asked) => [status: number, body: unknown] | undefined
+export type Responder = (asked: ReceivedRequest) => [status: number, body: unknown] | undefined
 
 /** A server that answers as a test says, and the requests that it got. 404 for all others. */
-export const fakeCoordinator = async (t: Test, answer: Answer) => {
-  const asked: Asked[] = []
+export const fakeCoordinator = async (t: Test, answer: Responder) => {
+  const asked: ReceivedRequest[] = []
   const server: Server = createServer(async (request, response) => {
-    const one = await askedOf(request)
+    const one = await readRequest(request)
     asked.push(one)
     const [status, body] = answer(one) ?? [404, error('not_found', `no ${one.path}`)]
     const headers = { 'content-type': 'application/json', 'x-shoal-version': VERSION }
@@ -34,7 +34,7 @@ export const fakeCoordinator = async (t: Test, answer: Answer) => {
   return { url: `http://127.0.0.1:${port}`, asked }
 }
 
-const askedOf = async (request: IncomingMessage): Promise<Asked> => ({
+const readRequest = async (request: IncomingMessage): Promise<ReceivedRequest> => ({
   method: request.method ?? '',
   path: request.url ?? '',
   body: request.method === 'POST' ? await json(request).catch(() => undefined) : undefined,
@@ -46,7 +46,7 @@ export const error = (code: string, message: string, param: string | null = null
 })
 
 /** An API document of operations: `['POST', '/v1/x', {group, verb}, mode?]`. */
-export const documentOf = (
+export const createApiDocument = (
   operations: readonly [
     method: string,
     path: string,

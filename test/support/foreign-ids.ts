@@ -87,7 +87,7 @@ const LOOKS_LIKE_AN_ID = /_id$|^further_tenants$|^subject$|^actor$/
 
 const all: readonly Operation[] = [...operations, ...skills]
 
-const besideFields = ({ input, path }: Operation): string[] =>
+const inputFieldsOf = ({ input, path }: Operation): string[] =>
   Object.keys(input.shape).filter(name => !pathFields(path).includes(name))
 
 /** Fields that may hold an id of which nobody has said whose it is. */
@@ -96,7 +96,7 @@ export const undecidedFields = (): string[] => [
     .flatMap(({ path }) => pathFields(path))
     .filter(field => !SHARED.includes(field) && !(OWNED as readonly string[]).includes(field)),
   ...all
-    .flatMap(operation => besideFields(operation).map(field => `${operation.id} ${field}`))
+    .flatMap(operation => inputFieldsOf(operation).map(field => `${operation.id} ${field}`))
     .filter(field => LOOKS_LIKE_AN_ID.test(field.split(' ')[1] ?? ''))
     .filter(field => !(field in BESIDE) && !(field in HARMLESS)),
 ]
@@ -122,7 +122,7 @@ const OWN_REST: Record<string, object> = {
   'tasks-update': { state: 'done' },
 }
 
-const restOf = ({ id, input, method }: Operation): object =>
+const defaultInputOf = ({ id, input, method }: Operation): object =>
   method === 'GET'
     ? {}
     : {
@@ -141,11 +141,11 @@ const pathCases = (operation: Operation): Case[] =>
       kind,
       isPath: true,
       url: id => pathOf(operation, kind, id),
-      body: () => restOf(operation),
+      body: () => defaultInputOf(operation),
     }))
 
-const besideCases = (operation: Operation): Case[] =>
-  besideFields(operation).flatMap(field => {
+const inputCases = (operation: Operation): Case[] =>
+  inputFieldsOf(operation).flatMap(field => {
     const found = BESIDE[`${operation.id} ${field}`]
     if (found === undefined) return []
     const { kind, value } = found
@@ -157,7 +157,7 @@ const besideCases = (operation: Operation): Case[] =>
         kind,
         isPath: false,
         url: (id: string) => pathOf(operation) + (isQuery ? query(id) : ''),
-        body: (id: string) => ({ ...restOf(operation), [field]: value(id) }),
+        body: (id: string) => ({ ...defaultInputOf(operation), [field]: value(id) }),
       },
     ]
   })
@@ -168,7 +168,7 @@ const tenantCase = (operation: Operation): Case => ({
   kind: 'tenant_id',
   isPath: false,
   url: () => pathOf(operation),
-  body: () => restOf(operation),
+  body: () => defaultInputOf(operation),
   headers: id => ({ 'x-svc-tenant': id }),
 })
 
@@ -176,7 +176,7 @@ const tenantCase = (operation: Operation): Case => ({
 export const foreignCases = (): Case[] =>
   all.flatMap(operation => [
     ...pathCases(operation),
-    ...besideCases(operation),
+    ...inputCases(operation),
     tenantCase(operation),
   ])
 
@@ -220,13 +220,13 @@ const idsOf = async ({ demo, call }: Scene): Promise<Record<Owned, string[]>> =>
     const sent = { jsonrpc: '2.0', id: n, method: 'SendMessage', params: { message } }
     tasks.push((await call(demo.operator, 'POST', '/a2a', sent)).json.result.task.id)
   }
-  const listed = async (what: string): Promise<string[]> =>
+  const listIds = async (what: string): Promise<string[]> =>
     (await call(demo.operator, 'GET', `/v1/${what}`)).json[what].map(({ id }: Id) => id)
   return {
     request_id: ids,
-    key_id: await listed('keys'),
-    person_id: await listed('persons'),
-    tenant_id: await listed('tenants'),
+    key_id: await listIds('keys'),
+    person_id: await listIds('persons'),
+    tenant_id: await listIds('tenants'),
     webhook_id: hooks,
     job_id: jobs,
     conversation_id: conversations,
@@ -256,14 +256,14 @@ export const foreignCalls = async (
     const each = cases[n % cases.length] as Case
     const { operation, kind, url, body, headers, isPath } = each
     const foreign = ids[kind][below(ids[kind].length)] as string
-    const at = async (id: string) => {
+    const callWith = async (id: string) => {
       const method = operation.method
       const sent = method === 'GET' || method === 'DELETE' ? undefined : body?.(id)
       const answer = await call(demo.stranger, method, url(id), sent, headers?.(id))
       const text = JSON.stringify(answer.json).replaceAll(id, 'ID').replaceAll(PASSING, 'T')
       return { ...answer, text }
     }
-    const [theirs, nothing] = [await at(foreign), await at(absentLike(foreign, below))]
+    const [theirs, nothing] = [await callWith(foreign), await callWith(absentLike(foreign, below))]
     const wanted = isPath ? 404 : headers && 403
     const isRight = wanted === undefined || theirs.status === wanted
     if (!isRight || theirs.status !== nothing.status || theirs.text !== nothing.text)

@@ -1,6 +1,6 @@
 import { GateDefinition } from '../../coordinator/gates/definition.ts'
 import { GateKeeper } from '../../coordinator/gates/gates.ts'
-import type { Person } from '../../coordinator/gates/rules.ts'
+import type { GatePerson } from '../../coordinator/gates/rules.ts'
 import { addKey } from '../../coordinator/keys/issue.ts'
 import type { KeySpec } from '../../coordinator/keys/key.ts'
 import { Keys } from '../../coordinator/keys/keys.ts'
@@ -18,8 +18,8 @@ const randomOf = (seed: number) => {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  const below = (limit: number): number => Math.floor(next() * limit)
-  return { below, pick: <T>(list: readonly T[]): T => list[below(list.length)] as T }
+  const randomBelow = (limit: number): number => Math.floor(next() * limit)
+  return { randomBelow, pick: <T>(list: readonly T[]): T => list[randomBelow(list.length)] as T }
 }
 type Random = ReturnType<typeof randomOf>
 
@@ -60,11 +60,11 @@ interface Belief {
   approvedAt?: number
 }
 
-interface Actor extends Person {
+interface Actor extends GatePerson {
   revoked: boolean
 }
 
-export interface Tally {
+export interface HistoryTally {
   histories: number
   steps: number
   used: number
@@ -78,7 +78,7 @@ export interface Tally {
 export const runHistories = async (
   store: Store,
   { count, seed }: { count: number; seed: number },
-): Promise<Tally> => {
+): Promise<HistoryTally> => {
   const clock = { now: Date.now() }
   const people = await makePeople(store, randomOf(seed))
   const keys = new Keys({ store, logger: { warn: () => {} }, now: () => clock.now })
@@ -89,7 +89,7 @@ export const runHistories = async (
     publish: () => ({}) as never,
     now: () => clock.now,
   })
-  const tally: Tally = { histories: 0, steps: 0, used: 0, refused: 0 }
+  const tally: HistoryTally = { histories: 0, steps: 0, used: 0, refused: 0 }
   for (let n = 0; n < count; n++) {
     const own = seed + n
     try {
@@ -111,20 +111,21 @@ interface Scene {
   keys: Keys
   people: Actor[]
   clock: { now: number }
-  tally: Tally
+  tally: HistoryTally
 }
 
 const history = async (scene: Scene, random: Random, subject: string): Promise<void> => {
   const { clock, tally, people } = scene
   const beliefs = new Map<string, Belief>()
   const cast = Array.from({ length: 5 }, () => random.pick(people))
-  const steps = 6 + random.below(20)
+  const steps = 6 + random.randomBelow(20)
   for (let step = 0; step < steps; step++) {
     tally.steps++
-    clock.now += random.below(8) === 0 ? random.below(40) * MINUTE_MS : random.below(1000)
+    clock.now +=
+      random.randomBelow(8) === 0 ? random.randomBelow(40) * MINUTE_MS : random.randomBelow(1000)
     const actor = random.pick(cast)
     const id = beliefs.size === 0 ? undefined : random.pick([...beliefs.keys()])
-    const action = id === undefined ? 0 : random.below(12)
+    const action = id === undefined ? 0 : random.randomBelow(12)
     if (id === undefined || action === 0) await ask(scene, beliefs, actor, random, subject)
     else await act(scene, beliefs, id, actor, action, random)
   }
@@ -140,7 +141,7 @@ const ask = async (
   subject: string,
 ): Promise<void> => {
   const gate = random.pick(Object.keys(GATES) as GateName[])
-  const plan = random.below(PLANS.length)
+  const plan = random.randomBelow(PLANS.length)
   const asked = { gateId: gate, subject, summary: 'proof', plan: PLANS[plan] }
   const { id } = await gates.request(asked, callerOf(actor))
   if (beliefs.has(id)) return
@@ -183,7 +184,7 @@ const act = async (
     const may = actor.personId === belief.requester && isOpen(belief, clock.now)
     await expectOutcome(gates.withdraw(id, callerOf(actor)), may, 'withdraw')
     if (may) belief.end = 'withdrawn'
-  } else if (action === 9 && random.below(6) === 0) {
+  } else if (action === 9 && random.randomBelow(6) === 0) {
     await keys.revoke(actor.keyId, 'all', { actor: 'proof' })
     actor.revoked = true
   } else await use(scene, beliefs, id, random)
@@ -231,10 +232,10 @@ const use = async (
   random: Random,
 ): Promise<void> => {
   const belief = beliefs.get(id) as Belief
-  const honest = random.below(4) > 0
+  const honest = random.randomBelow(4) > 0
   const owner = people.find(({ personId }) => personId === belief.requester)
   const user = honest && owner ? owner : random.pick(people)
-  const plan = random.below(4) === 0 ? random.below(PLANS.length) : belief.plan
+  const plan = random.randomBelow(4) === 0 ? random.randomBelow(PLANS.length) : belief.plan
   const live = [...belief.approvedBy.values()].filter(({ key }) => !key.revoked)
   const may =
     belief.approvedAt !== undefined &&
@@ -276,7 +277,7 @@ const makePeople = (store: Store, random: Random): Promise<Actor[]> =>
     for (let n = 0; n < 16; n++) {
       const person = await addPerson(trx, { tenantId: TENANT, name: `person ${n}` }, by)
       // some people hold two keys with different roles
-      for (let key = 0; key <= random.below(2); key++) {
+      for (let key = 0; key <= random.randomBelow(2); key++) {
         const roles = [random.pick(ROLES), random.pick(ROLES)]
         const spec = { tenantId: TENANT, personId: person.id, tier: 'enterprise' as const, roles }
         const kind = random.pick(KINDS)

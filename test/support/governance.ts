@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Open } from '../../coordinator/base/open-all.ts'
+import type { OpenPart } from '../../coordinator/base/open-all.ts'
 import type { CloudEvent } from '../../coordinator/events/bus.ts'
 import type { Alert } from '../../coordinator/fleet/alerts.ts'
 import type { Fleet } from '../../coordinator/fleet/fleet.ts'
@@ -8,8 +8,8 @@ import { openAskModel } from '../../coordinator/http/open-ask-model.ts'
 import { openPipeline, type PipelinePartParts } from '../../coordinator/operations/invoke/open.ts'
 import { openWorker } from '../../coordinator/queue/open-worker.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
-import { conversingParts, type TestConversing } from './conversing.ts'
-import { nothing, openScene, withMembers } from './coordinator.ts'
+import { conversingParts, type TestConversationOptions } from './conversing.ts'
+import { openNothing, openScene, withMembers } from './coordinator.ts'
 
 export interface GovernanceOptions {
   /** Of the store. */
@@ -19,7 +19,7 @@ export interface GovernanceOptions {
   alerts?: Alert[]
   /** Of visitors. */
   settings?: object
-  conversing?: TestConversing
+  conversing?: TestConversationOptions
   /** Beside the product's. */
   moreSkills?: readonly Skill[]
   pipeline?: Partial<PipelinePartParts>
@@ -40,14 +40,17 @@ export const governanceScene = async (
 ) => {
   const { askModel, quota, running } = conversingParts(conversing)
   const serves = conversing.serves ?? (() => true)
-  const swaps = new Map<Open, Open>([
-    [openWorker, nothing],
+  const swaps = new Map<OpenPart, OpenPart>([
+    [openWorker, openNothing],
     [
       openPipeline,
       (parts: Parameters<typeof openPipeline>[0]) => openPipeline({ ...parts, ...pipeline }),
     ],
     [openAskModel, () => ({ askModel })],
-    [openFleet, (parts: Parameters<typeof openFleet>[0]) => servedBy(openFleet(parts), serves)],
+    [
+      openFleet,
+      (parts: Parameters<typeof openFleet>[0]) => overrideServes(openFleet(parts), serves),
+    ],
   ])
   const scene = await openScene(t, {
     ...rest,
@@ -62,7 +65,7 @@ export const governanceScene = async (
     },
     given: { quota, running },
     views: {
-      monitor: { alerts: () => alerts, degraded: () => false },
+      monitor: { alerts: () => alerts, isDegraded: () => false },
       fleet: { serves: (id: string) => id === 'model-a:7b' },
     },
   })
@@ -94,6 +97,6 @@ export const governanceScene = async (
   return { app, demo, call, text, keys, store, agents: scene.views.agents, events }
 }
 
-const servedBy = (opened: ReturnType<typeof openFleet>, serves: Fleet['serves']) => {
+const overrideServes = (opened: ReturnType<typeof openFleet>, serves: Fleet['serves']) => {
   return { ...opened, fleet: withMembers(opened.fleet, { serves }) }
 }

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
-import type { Json } from './a2a.ts'
+import type { AnyJson } from './a2a.ts'
 
 /** A receiver of events on loopback. */
 export const startHook = async (t: Pick<Test, 'teardown'>) => {
-  const got: { headers: IncomingHttpHeaders; body: Json; text: string }[] = []
+  const got: { headers: IncomingHttpHeaders; body: AnyJson; text: string }[] = []
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const piece of request) text += piece

@@ -23,7 +23,7 @@ const ID_END = KEY_PREFIX.length + 8 + 1
 const SECRET_END = ID_END + 43
 
 /** The same secret with other characters at these places, and a checksum that fits. */
-const altered = (secret: string, places: readonly number[]): string => {
+const alterSecret = (secret: string, places: readonly number[]): string => {
   const body = [...secret.slice(0, SECRET_END)]
   for (const at of places) body[at] = body[at] === 'x' ? 'y' : 'x'
   return withChecksum(body.join(''))
@@ -38,27 +38,29 @@ export const keyClasses = async (
   await populate(store)
   const clock = { now: 1_800_000_000_000 }
   const keys = new Keys({ store, logger, now: () => clock.now, ...options })
-  const made = async (more: object = {}) => keys.create({ ...SPEC, ...more }, BY)
+  const createKey = async (more: object = {}) => keys.create({ ...SPEC, ...more }, BY)
   const presented = Object.fromEntries(KEY_CLASSES.map(name => [name, [] as string[]])) as Record<
     KeyClass,
     string[]
   >
   for (let n = 0; n < each; n++) {
-    const { secret } = await made()
+    const { secret } = await createKey()
     const last = SECRET_END - 1
     presented.right.push(secret)
-    presented['wrong first byte'].push(altered(secret, [ID_END]))
-    presented['wrong last byte'].push(altered(secret, [last]))
-    presented['wrong in many bytes'].push(altered(secret, [ID_END, ID_END + 7, ID_END + 20, last]))
+    presented['wrong first byte'].push(alterSecret(secret, [ID_END]))
+    presented['wrong last byte'].push(alterSecret(secret, [last]))
+    presented['wrong in many bytes'].push(
+      alterSecret(secret, [ID_END, ID_END + 7, ID_END + 20, last]),
+    )
     presented['unknown id'].push(newSecret(KEY_PREFIX).text)
     presented.malformed.push(`${secret.slice(0, -1)}-`)
-    const revoked = await made()
+    const revoked = await createKey()
     await keys.revoke(revoked.key.id, 'all', BY)
     presented['revoked, right'].push(revoked.secret)
-    presented['revoked, wrong'].push(altered(revoked.secret, [last]))
-    const expired = await made({ expiresAt: clock.now + 1 })
+    presented['revoked, wrong'].push(alterSecret(revoked.secret, [last]))
+    const expired = await createKey({ expiresAt: clock.now + 1 })
     presented['expired, right'].push(expired.secret)
-    presented['expired, wrong'].push(altered(expired.secret, [last]))
+    presented['expired, wrong'].push(alterSecret(expired.secret, [last]))
   }
   clock.now += 1
   for (const secret of Object.values(presented).flat()) await keys.authenticate(secret)

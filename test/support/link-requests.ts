@@ -38,24 +38,24 @@ export const openRequest = (
   let trailers: AnswerHeaders | undefined
   let read = 0
   const stream = link.request(request, {
-    head: (status, headers) => {
+    onHead: (status, headers) => {
       head = { status, headers }
-      more.head?.(status, headers)
+      more.onHead?.(status, headers)
     },
-    data: piece => {
+    onData: piece => {
       pieces.push(piece)
       read += piece.length
       begin()
-      more.data?.(piece)
+      more.onData?.(piece)
     },
-    trailers: headers => {
+    onTrailers: headers => {
       trailers = headers
-      more.trailers?.(headers)
+      more.onTrailers?.(headers)
     },
-    silent: () => more.silent?.(),
-    closed: isWhole => {
+    onSilence: () => more.onSilence?.(),
+    onClose: isWhole => {
       const bytes = Buffer.concat(pieces)
-      more.closed?.(isWhole)
+      more.onClose?.(isWhole)
       resolve({ ...head, bytes, text: bytes.toString(), trailers, isWhole })
     },
   })

@@ -22,7 +22,7 @@ const [FIRST_PORT, END_PORT] = [20_000, 32_000]
  * For a program that cannot take port 0. Nobody else is given this port before it is bound, as one
  * of those that the system gives out could be, to a test beside this one.
  */
-export const freePort = async (): Promise<number> => {
+export const findFreePort = async (): Promise<number> => {
   for (;;) {
     const port = randomInt(FIRST_PORT, END_PORT)
     const server = createServer()

@@ -19,7 +19,7 @@ export interface OneProcessStack {
   keys: DemoKeys
   inference: InferenceService
   /** Requests in line at the coordinator. */
-  waiting(): number
+  countWaiting(): number
   stop(): Promise<void>
 }
 
@@ -83,6 +83,6 @@ export const startInOneProcess = async (inferenceInput: object): Promise<OneProc
     await coordinator.close()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
-  const waiting = () => coordinator.waiting().get(MODEL) ?? 0
-  return { url: coordinator.url, keys, inference, waiting, stop }
+  const countWaiting = () => coordinator.queueLengths().get(MODEL) ?? 0
+  return { url: coordinator.url, keys, inference, countWaiting, stop }
 }

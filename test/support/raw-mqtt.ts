@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import mqtt, { type IConnectPacket, type Packet } from 'mqtt-packet'
 
-export type Command = Packet['cmd']
-export type Of<C extends Command> = Extract<Packet, { cmd: C }>
+export type PacketKind = Packet['cmd']
+export type PacketOf<C extends PacketKind> = Extract<Packet, { cmd: C }>
 
 /** An MQTT client that sends exactly what it is told, also what no library would send. */
 export class RawMqtt {
@@ -38,10 +38,10 @@ export class RawMqtt {
   }
 
   /** The next packet of this kind; others before it stay. Undefined when the connection ended. */
-  async next<C extends Command>(cmd: C): Promise<Of<C> | undefined> {
+  async next<C extends PacketKind>(cmd: C): Promise<PacketOf<C> | undefined> {
     for (;;) {
       const at = this.#packets.findIndex(packet => packet.cmd === cmd)
-      if (at >= 0) return this.#packets.splice(at, 1)[0] as Of<C>
+      if (at >= 0) return this.#packets.splice(at, 1)[0] as PacketOf<C>
       if (this.#over) return undefined
       await new Promise<void>(resolve => {
         this.#wake = resolve
@@ -50,11 +50,13 @@ export class RawMqtt {
   }
 
   /** What has come and was not asked for yet. */
-  rest(): Packet[] {
+  pendingPackets(): Packet[] {
     return this.#packets
   }
 
-  async connect(options: Partial<IConnectPacket> & { clientId: string }): Promise<Of<'connack'>> {
+  async connect(
+    options: Partial<IConnectPacket> & { clientId: string },
+  ): Promise<PacketOf<'connack'>> {
     this.send(connectPacket(options))
     const answer = await this.next('connack')
     if (answer === undefined) throw new Error('the connection ended before CONNACK')

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 const root = resolve(import.meta.dirname, '..', '..')
 export const SHOAL = join(root, 'bin', 'shoal.mjs')
 
-export interface Ended {
+export interface ProgramResult {
   code: number | null
   out: string
   err: string
@@ -18,7 +18,7 @@ export const shoal = async (
   env: Environment,
   args: readonly string[],
   input = '',
-): Promise<Ended> => {
+): Promise<ProgramResult> => {
   const child = spawn(process.execPath, [SHOAL, ...args], {
     env: { PATH: process.env.PATH ?? '', ...env },
   })
@@ -64,7 +64,7 @@ export interface TerminalOptions {
 }
 
 /** What a person sees, and the exit code. Needs python3, see `hasPython`. */
-export const inTerminal = async (
+export const runInTerminal = async (
   argv: readonly string[],
   { columns = 80, env = {}, steps = [] }: TerminalOptions = {},
 ): Promise<{ code: number; out: string }> => {

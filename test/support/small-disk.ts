@@ -21,7 +21,7 @@ export const onSmallDisk = (folder: string, bytes: number): string[] => [
 ]
 
 /** Why there can be no such disk here; undefined when there can. */
-export const whyNoSmallDisk = (): string | undefined => {
+export const smallDiskProblem = (): string | undefined => {
   try {
     const words = ['--user', '--map-root-user', '--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']
     execFileSync('unshare', words, { stdio: 'pipe' })

@@ -11,18 +11,18 @@ import { openStore } from '../../coordinator/store/store.ts'
 import { DEADLINE_MS, waitUntil } from './wait-until.ts'
 
 /** A real coordinator and real daemons, as processes on loopback, in a folder of their own. */
-export interface Stack {
+export interface TestStack {
   url: string
   keys: DemoKeys
   folder: string
   coordinator: Process
   cells: Process[]
   /** Polls `/v1/health` until the answer is right. */
-  until(isRight: (health: Health) => boolean): Promise<Health>
+  waitForHealth(isRight: (health: HealthAnswer) => boolean): Promise<HealthAnswer>
   stop(): Promise<void>
 }
 
-export interface Health {
+export interface HealthAnswer {
   status: string
   cells: number
   models: number
@@ -114,7 +114,7 @@ export class Process {
   }
 }
 
-export const startStack = async (options: StackOptions = {}): Promise<Stack> => {
+export const startStack = async (options: StackOptions = {}): Promise<TestStack> => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-stack-'))
   const stateDir = join(folder, 'coordinator')
   const { catalogue, inference = {} } = options
@@ -172,12 +172,12 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   )
   for (const cell of cells) cell.start()
 
-  const healthNow = (): Promise<Health | undefined> =>
+  const healthNow = (): Promise<HealthAnswer | undefined> =>
     fetch(`${address}/v1/health`).then(
-      response => response.json() as Promise<Health>,
+      response => response.json() as Promise<HealthAnswer>,
       () => undefined,
     )
-  const until = (isRight: (health: Health) => boolean): Promise<Health> =>
+  const waitForHealth = (isRight: (health: HealthAnswer) => boolean): Promise<HealthAnswer> =>
     waitUntil('the health that the test needs', async () => {
       const health = await healthNow()
       return health !== undefined && isRight(health) && health
@@ -189,8 +189,8 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   }
   const preloads = !('preload' in inference) || inference.preload !== false
   if (preloads) await Promise.all(cells.map(cell => cell.line(/"msg":"engine ready"/)))
-  await until(({ cells, status }) => cells === tokens.length && status === 'ok')
-  return { url: address, keys, folder, coordinator, cells, until, stop }
+  await waitForHealth(({ cells, status }) => cells === tokens.length && status === 'ok')
+  return { url: address, keys, folder, coordinator, cells, waitForHealth, stop }
 }
 
 const writeConfig = (folder: string, name: string, values: object): string => {

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import { errorCodes, rpcCode } from '../../shared/errors.ts'
-import { caller, type Json, message, until } from './a2a.ts'
+import { type AnyJson, askUntil, caller, message } from './a2a.ts'
 import type { governanceScene } from './governance.ts'
 
-export interface Told {
+export interface SurfaceCallOptions {
   key: string
   /** Names the call for a repetition. */
   callKey?: string
@@ -13,14 +13,14 @@ export interface Told {
 /** One way to call a skill. The answer is the outcome in the same words for all of them. */
 export interface Surface {
   name: string
-  call(skill: string, input: object, told: Told): Promise<string>
+  call(skill: string, input: object, told: SurfaceCallOptions): Promise<string>
   /** The same call once more after an approval; a task goes on by itself. */
-  again?(skill: string, input: object, told: Told): Promise<string>
+  again?(skill: string, input: object, told: SurfaceCallOptions): Promise<string>
   /** Cancels the call under way, where leaving does not. */
-  cancelled?(key: string): Promise<unknown>
+  cancelCall?(key: string): Promise<unknown>
 }
 
-const outcomeOf = ({ said, task_id, status }: Json): string => {
+const outcomeOf = ({ said, task_id, status }: AnyJson): string => {
   if (said !== undefined) return `done ${said}`
   if (task_id !== undefined) return 'task'
   return status === 'pending' ? 'pending' : 'unknown'
@@ -36,7 +36,7 @@ export const surfacesOf = (
   const { port } = app.server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
 
-  const post = async (path: string, body: object, { key, signal, callKey }: Told) => {
+  const post = async (path: string, body: object, { key, signal, callKey }: SurfaceCallOptions) => {
     const response = await fetch(url + path, {
       method: 'POST',
       headers: {
@@ -51,10 +51,10 @@ export const surfacesOf = (
     })
     const text = await response.text()
     const data = text.split('\n').find(line => line.startsWith('data: '))
-    const json: Json = JSON.parse(data?.slice(6) ?? text)
+    const json: AnyJson = JSON.parse(data?.slice(6) ?? text)
     return { status: response.status, json }
   }
-  const refusedOr = ({ status, json }: { status: number; json: Json }, show: () => string) =>
+  const refusedOr = ({ status, json }: { status: number; json: AnyJson }, show: () => string) =>
     status < 300 ? show() : `refused ${json.error.code}`
 
   const rest: Surface = {
@@ -78,7 +78,7 @@ export const surfacesOf = (
   }
 
   let lastTask = ''
-  const taskOutcome = ({ status, artifacts = [] }: Json): string => {
+  const taskOutcome = ({ status, artifacts = [] }: AnyJson): string => {
     if (status.state === 'TASK_STATE_COMPLETED') return outcomeOf(artifacts.at(-1).parts[0].data)
     if (status.state === 'TASK_STATE_AUTH_REQUIRED') return 'pending'
     if (status.state === 'TASK_STATE_CANCELED') return 'cancelled'
@@ -95,14 +95,14 @@ export const surfacesOf = (
       lastTask = json.result.task.id
       return taskOutcome(json.result.task)
     },
-    cancelled: async key => {
+    cancelCall: async key => {
       const { result } = await caller(url, key).rpc('ListTasks', { pageSize: 1 })
       return caller(url, key).rpc('CancelTask', { id: result.tasks[0].id })
     },
     again: async (_skill, _input, { key }) => {
       const show = () => caller(url, key).rpc('GetTask', { id: lastTask })
-      const isOver = ({ result }: Json) => result.status.state !== 'TASK_STATE_AUTH_REQUIRED'
-      const { result } = await until(
+      const isOver = ({ result }: AnyJson) => result.status.state !== 'TASK_STATE_AUTH_REQUIRED'
+      const { result } = await askUntil(
         show,
         answer => isOver(answer) && !/WORKING/.test(answer.result.status.state),
       )

@@ -5,10 +5,10 @@ import type { Answerer } from '../../coordinator/tasks/delivery.ts'
 import { LEASE_MS } from '../../coordinator/tasks/lease.ts'
 import { isFinal, TaskState } from '../../coordinator/tasks/task-state.ts'
 import { createTasks, type Tasks } from '../../coordinator/tasks/tasks.ts'
-import { brokenAt } from '../../coordinator/tasks/transition.ts'
+import { findBrokenRow } from '../../coordinator/tasks/transition.ts'
 import type { Opening } from '../../coordinator/tasks/turn.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { ask, failed, HOME, newTask, sent } from '../coordinator/tasks/fixtures.ts'
+import { createSent, failed, HOME, newTask, requestInput } from '../coordinator/tasks/fixtures.ts'
 
 export interface HistoryOptions {
   folder: string
@@ -96,7 +96,7 @@ class TaskHistories {
     await Promise.all(Array.from({ length: CLIENTS }, client))
     over.abort()
     await chaos
-    await this.#rest()
+    await this.#settle()
   }
 
   async judge(): Promise<Judgement> {
@@ -118,7 +118,7 @@ class TaskHistories {
     const rows = await tasks.transitions(taskId)
     const state = rows.at(-1)?.to_state
     const faults: string[] = []
-    if (brokenAt(rows) !== undefined) faults.push('its history is broken')
+    if (findBrokenRow(rows) !== undefined) faults.push('its history is broken')
     const isAtRest = isFinal(status?.state) || state === 'input-required'
     if (!isAtRest) faults.push(`it is stuck as ${state}`)
     if (cancelled.has(taskId) && state !== 'canceled') faults.push(`cancelled, and ${state}`)
@@ -180,7 +180,7 @@ class TaskHistories {
         done.set(messageId, (done.get(messageId) ?? 0) + 1)
         await wait(this.#options.random() * 5)
         if ((input as { last: boolean }).last) turn.status(TaskState.TASK_STATE_COMPLETED)
-        else await ask(turn)
+        else await requestInput(turn)
       },
     }
   }
@@ -205,7 +205,7 @@ class TaskHistories {
 
   async #begin(): Promise<string | undefined> {
     try {
-      const { taskId, start } = await this.#pick().tasks.begin(newTask(ask))
+      const { taskId, start } = await this.#pick().tasks.begin(newTask(requestInput))
       await start()
       return taskId
     } catch {
@@ -219,7 +219,7 @@ class TaskHistories {
     const { accepted } = this.#known
     const task = await this.#pick().tasks.get(taskId, HOME)
     const input = { last: random() < 0.3 }
-    const { message, run, actor } = sent(task, failed, input)
+    const { message, run, actor } = createSent(task, failed, input)
     for (let attempt = 0; attempt < 3; attempt++) {
       const { tasks, isDead } = this.#pick()
       try {
@@ -259,7 +259,7 @@ class TaskHistories {
   }
 
   /** What runs comes to its end, and what lost its owner is found. */
-  async #rest(): Promise<void> {
+  async #settle(): Promise<void> {
     for (let round = 0; round < 4; round++) {
       await wait(50)
       this.#ahead += LEASE_MS + 1

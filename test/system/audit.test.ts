@@ -40,7 +40,7 @@ t.test('a cell gives away an audit that was cut while the coordinator was down',
 
   stack.coordinator.start()
   await stack.coordinator.line(/row \d+ was seen and is gone.*the audit was tampered with/)
-  await stack.until(({ cells }) => cells === 1)
+  await stack.waitForHealth(({ cells }) => cells === 1)
   const refused = await ask('/v1/persons', { name: 'Bob' })
   t.match(refused, { status: 503, json: { error: { code: 'audit_broken' } } })
   const message = { role: 'user', content: 'What is a cell?' }
@@ -49,7 +49,7 @@ t.test('a cell gives away an audit that was cut while the coordinator was down',
 
   await stack.coordinator.end('SIGKILL')
   stack.coordinator.start()
-  await stack.until(({ cells }) => cells === 1)
+  await stack.waitForHealth(({ cells }) => cells === 1)
   t.match(await ask('/v1/persons', { name: 'Bob' }), { status: 503 }, 'a new start ends nothing')
   t.equal(
     (await ask('/v1/chat/completions', { model: 'model-a:7b', messages: [message] })).status,
@@ -73,16 +73,20 @@ t.test('a coordinator purges what is too old at its start, and says so', async t
   coordinator.start()
   t.teardown(() => coordinator.end('SIGTERM'))
   const purged = { seq: 3, rows: 3, retention_days: 400, last_at: new Date(at + 2).toISOString() }
-  const verified = async () => {
+  const fetchVerification = async () => {
     const [, url = ''] = await coordinator.line(/"url":"(http:\/\/127\.0\.0\.1:\d+)"/)
     const headers = { authorization: `Bearer ${keys.operator}` }
     return (await fetch(`${url}/v1/audit/verify`, { headers })).json()
   }
   await coordinator.line(/"rows":3.*the audit was purged/)
-  t.match(await verified(), { ok: true, purged, reason: null })
+  t.match(await fetchVerification(), { ok: true, purged, reason: null })
   await coordinator.end('SIGTERM')
   coordinator.start()
-  t.match(await verified(), { ok: true, purged, reason: null }, 'and believes itself later')
+  t.match(
+    await fetchVerification(),
+    { ok: true, purged, reason: null },
+    'and believes itself later',
+  )
 })
 
 t.test('rows cut after a clean stop are reported at each start', async t => {

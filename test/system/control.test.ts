@@ -12,7 +12,7 @@ import { openStore } from '../../coordinator/store/store.ts'
 import type { Verb } from '../../daemon/commands/verb.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
 import { daemon } from '../../daemon/daemon.ts'
-import type { Inference } from '../../daemon/daemon-parts.ts'
+import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { MAX_RESULT_BYTES } from '../../shared/wire/command.ts'
 import { silent } from '../support/cell.ts'
 import { Process } from '../support/stack.ts'
@@ -44,17 +44,17 @@ const place = async (t: Test) => {
     })
     return { status: response.status, body: (await response.json()) as Json }
   }
-  const until = (path: string, isRight: (body: Json) => boolean): Promise<Json> =>
+  const waitForBody = (path: string, isRight: (body: Json) => boolean): Promise<Json> =>
     waitUntil(`${path} is as the test needs it`, async () => {
       const { body } = await ask('GET', path)
       return isRight(body) && body
     })
-  return { folder, url: coordinator.url, token: secret, ask, until }
+  return { folder, url: coordinator.url, token: secret, ask, waitForBody }
 }
 
 type Place = Awaited<ReturnType<typeof place>>
 
-const plain = (name: string, parts: Pick<Verb, 'run'> & Partial<Verb>): Verb => ({
+const createVerb = (name: string, parts: Pick<Verb, 'run'> & Partial<Verb>): Verb => ({
   verb: name,
   hazard: 'safe',
   description: '',
@@ -65,21 +65,21 @@ const plain = (name: string, parts: Pick<Verb, 'run'> & Partial<Verb>): Verb => 
 })
 
 const verbs = [
-  plain('dump', { run: async () => 'x'.repeat(MAX_RESULT_BYTES - 2) }),
-  plain('hang', {
+  createVerb('dump', { run: async () => 'x'.repeat(MAX_RESULT_BYTES - 2) }),
+  createVerb('hang', {
     run: async (_part, { report }) => {
       report({ percent: 50 })
       return new Promise(() => {})
     },
   }),
-  plain('halt', { urgent: true, run: async () => null }),
+  createVerb('halt', { urgent: true, run: async () => null }),
 ]
 
 /** A daemon in this process that notes when its engines are restarted. */
 const startDaemon = (t: Test, { folder, url, token }: Place) => {
   const stop = new AbortController()
   const restarts: unknown[] = []
-  const inference: Inference = {
+  const inference: InferenceBackend = {
     name: 'inference',
     start: async () => {},
     reports: () => [],
@@ -110,7 +110,7 @@ const startDaemon = (t: Test, { folder, url, token }: Place) => {
 t.test('a cell is commanded and configured', async t => {
   const at = await place(t)
   const cell = startDaemon(t, at)
-  await at.until('/v1/cells', ({ cells }) => (cells as Json[])[0]?.presence === 'ready')
+  await at.waitForBody('/v1/cells', ({ cells }) => (cells as Json[])[0]?.presence === 'ready')
   const path = `/v1/cells/${cell.identity().cell_id}`
 
   const command = async (body: object) => {
@@ -118,7 +118,7 @@ t.test('a cell is commanded and configured', async t => {
     if (made.status !== 200) return made.body
     const isOver = ({ state }: Json) =>
       !['queued', 'sent', 'accepted', 'executing'].includes(String(state))
-    return at.until(`/v1/commands/${made.body.id}`, isOver)
+    return at.waitForBody(`/v1/commands/${made.body.id}`, isOver)
   }
 
   t.test('a command comes back with its result', async t => {
@@ -153,10 +153,10 @@ t.test('a cell is commanded and configured', async t => {
   t.test('a stop is carried out while another verb hangs, which it ends', async t => {
     const hanging = await at.ask('POST', `${path}/commands`, { verb: 'hang', mode: 'live' })
     const isRunning = ({ progress }: Json) => progress !== null
-    const running = await at.until(`/v1/commands/${hanging.body.id}`, isRunning)
+    const running = await at.waitForBody(`/v1/commands/${hanging.body.id}`, isRunning)
     t.match(running, { state: 'executing', progress: { percent: 50 } })
     t.match(await command({ verb: 'halt', mode: 'live' }), { state: 'succeeded' })
-    const ended = await at.until(`/v1/commands/${hanging.body.id}`, ({ state }) => {
+    const ended = await at.waitForBody(`/v1/commands/${hanging.body.id}`, ({ state }) => {
       return state !== 'executing'
     })
     t.match(ended, { state: 'failed', reason: 'overtaken' })
@@ -182,7 +182,7 @@ t.test('a cell is commanded and configured', async t => {
       document: { telemetry: { interval_seconds: 2 }, inference: { slots: 3 } },
     })
     t.equal(set.status, 200)
-    const { reported, desired, sources } = await at.until(
+    const { reported, desired, sources } = await at.waitForBody(
       `${path}/config`,
       ({ reported }) => (reported as Json)?.applied_version === 2,
     )
@@ -224,7 +224,7 @@ t.test('a cell is commanded and configured', async t => {
     )
     const again = startDaemon(t, at)
     t.equal(again.logger.level, 'silent')
-    const { reported } = await at.until(`${path}/config`, () => again.restarts.length > 0)
+    const { reported } = await at.waitForBody(`${path}/config`, () => again.restarts.length > 0)
     t.match(reported, { desired_version: 2, applied_version: 2, state: 'probation' })
     t.match(again.restarts, [{ slots: 3 }])
   })
@@ -251,17 +251,17 @@ t.test('SIGHUP has a daemon read its own file again', async t => {
   })
   shoald.start()
   t.teardown(() => shoald.end('SIGTERM'))
-  const { cells } = await at.until('/v1/cells', ({ cells }) => {
+  const { cells } = await at.waitForBody('/v1/cells', ({ cells }) => {
     return (cells as Json[])[0]?.presence === 'ready'
   })
   const path = `/v1/cells/${(cells as Json[])[0]?.id}/config`
   const interval = ({ reported }: Json): unknown =>
     (reported as { settings: { telemetry: Json } } | null)?.settings.telemetry.interval_seconds
-  await at.until(path, config => interval(config) === 7)
+  await at.waitForBody(path, config => interval(config) === 7)
 
   write(9)
   process.kill(shoald.pid, 'SIGHUP')
-  const { reported } = await at.until(path, config => interval(config) === 9)
+  const { reported } = await at.waitForBody(path, config => interval(config) === 9)
   t.match(reported, { state: 'probation', errors: [] })
 
   writeFileSync(file, 'telemetry: { interval_seconds: 0 }')

@@ -6,7 +6,7 @@ import t from 'tap'
 import { verifyAudit } from '../../coordinator/audit/verify.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { writeRandomModel } from '../../models/gguf/random-model.ts'
-import { type Stack, startStack } from '../support/stack.ts'
+import { startStack, type TestStack } from '../support/stack.ts'
 import { pause, waitUntil } from '../support/wait-until.ts'
 
 /** Random weights, asked greedily, go round in circles: streams of a length the test chooses. */
@@ -29,7 +29,7 @@ t.before(() =>
   }),
 )
 
-const openStream = async (stack: Stack, maxTokens: number): Promise<Response> => {
+const openStream = async (stack: TestStack, maxTokens: number): Promise<Response> => {
   const response = await fetch(`${stack.url}/v1/chat/completions`, {
     method: 'POST',
     headers: {
@@ -54,10 +54,14 @@ interface Ending {
   last: string
 }
 
-/** Reads one stream to its end; `started` is called with its first bytes. */
-const follow = async (stack: Stack, maxTokens: number, started: () => void): Promise<Ending> => {
+/** Reads one stream to its end; `onStart` is called with its first bytes. */
+const follow = async (
+  stack: TestStack,
+  maxTokens: number,
+  onStart: () => void,
+): Promise<Ending> => {
   const response = await openStream(stack, maxTokens)
-  let tell: (() => void) | undefined = started
+  let tell: (() => void) | undefined = onStart
   let tail = ''
   for await (const piece of response.body ?? []) {
     tell?.()
@@ -68,8 +72,8 @@ const follow = async (stack: Stack, maxTokens: number, started: () => void): Pro
   return { cell: response.headers.get('x-shoal-cell'), last }
 }
 
-const whole = (ending: Ending): boolean => ending.last === '[DONE]'
-const failed = (ending: Ending): boolean => /"code":"cell_unavailable"/.test(ending.last)
+const isWhole = (ending: Ending): boolean => ending.last === '[DONE]'
+const hasFailed = (ending: Ending): boolean => /"code":"cell_unavailable"/.test(ending.last)
 
 t.test('with two cells and 50 streams', async t => {
   const stack = await startStack({ cells: 2, catalogue, inference: { slots: 32 } })
@@ -93,12 +97,12 @@ t.test('with two cells and 50 streams', async t => {
   const deadId = dead?.lines.map(line => /"cell_id":"(cell_\w+)"/.exec(line)?.[1]).find(Boolean)
   const before = [...ended]
   await dead?.end('SIGKILL')
-  await stack.until(({ cells }) => cells === 1)
+  await stack.waitForHealth(({ cells }) => cells === 1)
 
   t.test('a request right after the death is answered by the other cell', async t => {
     const ending = await follow(stack, 5, () => {})
     t.not(ending.cell, deadId)
-    t.ok(whole(ending))
+    t.ok(isWhole(ending))
   })
 
   t.test(
@@ -110,11 +114,11 @@ t.test('with two cells and 50 streams', async t => {
       const onAlive = endings.filter(({ cell }) => cell !== deadId)
       t.ok(onDead.length > 0 && onAlive.length > 0, 'both cells have streams')
       t.strictSame(
-        onDead.filter(ending => !failed(ending)),
+        onDead.filter(ending => !hasFailed(ending)),
         [],
       )
       t.strictSame(
-        onAlive.filter(ending => !whole(ending)),
+        onAlive.filter(ending => !isWhole(ending)),
         [],
       )
     },
@@ -122,12 +126,12 @@ t.test('with two cells and 50 streams', async t => {
 
   t.test('the cell serves again after a restart, with the same identity', async t => {
     dead?.start()
-    await stack.until(({ cells }) => cells === 2)
+    await stack.waitForHealth(({ cells }) => cells === 2)
     await alive?.end('SIGTERM')
-    await stack.until(({ cells, models }) => cells === 1 && models === 1)
+    await stack.waitForHealth(({ cells, models }) => cells === 1 && models === 1)
     const ending = await follow(stack, 5, () => {})
     t.equal(ending.cell, deadId)
-    t.ok(whole(ending))
+    t.ok(isWhole(ending))
   })
 })
 
@@ -149,8 +153,8 @@ t.test('the engine of a cell dies within a stream', async t => {
   const ending = follow(stack, 1900, () => {
     for (const engine of running) process.kill(engine, 'SIGKILL')
   })
-  t.ok(failed(await ending))
-  t.ok(whole(await follow(stack, 5, () => {})), 'the next request waits for the model')
+  t.ok(hasFailed(await ending))
+  t.ok(isWhole(await follow(stack, 5, () => {})), 'the next request waits for the model')
   t.equal(cell?.pid, pid, 'the daemon lives')
 })
 
@@ -180,21 +184,21 @@ t.test('kill -9 of the coordinator under load', async t => {
     }
   }
   const clients = Array.from({ length: 8 }, client)
-  const enough = (count: number): Promise<boolean> =>
+  const waitForAcknowledged = (count: number): Promise<boolean> =>
     waitUntil(`${count} answers are acknowledged`, () => acknowledged.length >= count)
   for (let kill = 1; kill <= 3; kill++) {
-    await enough(kill * 20)
+    await waitForAcknowledged(kill * 20)
     await stack.coordinator.end('SIGKILL')
     stack.coordinator.start()
-    await stack.until(({ cells }) => cells === 2)
+    await stack.waitForHealth(({ cells }) => cells === 2)
   }
-  await enough(acknowledged.length + 20)
+  await waitForAcknowledged(acknowledged.length + 20)
   stop = true
   await Promise.all(clients)
   await stack.coordinator.end('SIGKILL')
   // rows that were not in their table yet are found at the next start
   stack.coordinator.start()
-  await stack.until(({ cells }) => cells === 2)
+  await stack.waitForHealth(({ cells }) => cells === 2)
   await stack.coordinator.end('SIGTERM')
 
   const store = await openStore(join(stack.folder, 'coordinator'))

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { fillDisk, onSmallDisk, whyNoSmallDisk } from '../support/small-disk.ts'
-import { type Stack, startStack } from '../support/stack.ts'
+import { fillDisk, onSmallDisk, smallDiskProblem } from '../support/small-disk.ts'
+import { startStack, type TestStack } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const GATE = 'gate.minor-release-approve'
@@ -17,8 +17,8 @@ interface Answer {
 
 type Ask = (key: string, method: string, path: string, body?: object) => Promise<Answer>
 
-const asking =
-  ({ url }: Stack): Ask =>
+const createAsk =
+  ({ url }: TestStack): Ask =>
   async (key, method, path, body) => {
     const headers = {
       authorization: `Bearer ${key}`,
@@ -41,7 +41,7 @@ interface Write {
 }
 
 /** Makes what every kind of write can be tried on, and answers the writes. */
-const prepare = async (ask: Ask, { keys }: Stack): Promise<Write[]> => {
+const prepare = async (ask: Ask, { keys }: TestStack): Promise<Write[]> => {
   const { operator, approver_a, pro, free } = keys
   const done = async (...asked: Parameters<Ask>): Promise<Record<string, unknown>> => {
     const { status, json } = await ask(...asked)
@@ -49,7 +49,7 @@ const prepare = async (ask: Ask, { keys }: Stack): Promise<Write[]> => {
     return json
   }
   let releases = 0
-  const requested = async (): Promise<unknown> => {
+  const createRequest = async (): Promise<unknown> => {
     const body = { plan: PLAN, summary: 'x', subject: `release ${releases++}` }
     return (await done(operator, 'POST', `/v1/gates/${GATE}/requests`, body)).id
   }
@@ -59,7 +59,7 @@ const prepare = async (ask: Ask, { keys }: Stack): Promise<Write[]> => {
   }
   const on = (id: unknown, verb: string): string => `/v1/gates/requests/${id}/${verb}`
   const [asked, refused, regretted, approved] = [
-    ...[await requested(), await requested(), await requested(), await requested()],
+    ...[await createRequest(), await createRequest(), await createRequest(), await createRequest()],
   ]
   await done(approver_a, 'POST', on(approved, 'approve'), {})
   const wish = { tier: 'free', label: 'wish' }
@@ -110,7 +110,7 @@ const isRefused = ({ status, json, headers }: Answer): boolean =>
 const chat = { model: MODEL, messages: [{ role: 'user', content: 'go' }], max_tokens: 2 }
 
 /** Reads, refusals and answers of models, while nothing can be stored. */
-const goesOn = async (t: Test, ask: Ask, { keys, url }: Stack): Promise<void> => {
+const goesOn = async (t: Test, ask: Ask, { keys, url }: TestStack): Promise<void> => {
   for (const path of READS) t.match(await ask(keys.operator, 'GET', path), { status: 200 }, path)
   const someone = { name: 'Eve' }
   t.match(await ask('svc-dev-nobody', 'POST', '/v1/persons', someone), { status: 401 })
@@ -123,11 +123,11 @@ const goesOn = async (t: Test, ask: Ask, { keys, url }: Stack): Promise<void> =>
 /** Everything is tried while the disk takes nothing, and again when it does. */
 const walk = async (
   t: Test,
-  stack: Stack,
+  stack: TestStack,
   starve: () => () => void,
   { isTotal }: { isTotal: boolean },
 ): Promise<void> => {
-  const ask = asking(stack)
+  const ask = createAsk(stack)
   const writes = await prepare(ask, stack)
   t.match(await ask(stack.keys.enterprise, 'POST', '/v1/chat/completions', chat), { status: 200 })
   const feed = starve()
@@ -166,7 +166,7 @@ const walk = async (
   t.comment(`${open.length} of ${writes.length} writes refused, ${answered} answers`)
 }
 
-const noDisk = whyNoSmallDisk()
+const noDisk = smallDiskProblem()
 
 t.test('a full disk', { skip: noDisk ?? false }, async t => {
   const stack = await startStack({

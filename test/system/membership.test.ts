@@ -28,7 +28,7 @@ import { joinCommand } from '../../daemon/cli/join.ts'
 import { leaveCommand } from '../../daemon/cli/leave.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
 import { daemon } from '../../daemon/daemon.ts'
-import type { Inference } from '../../daemon/daemon-parts.ts'
+import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { joinTokenText } from '../../shared/join-token.ts'
 import { createLogger } from '../../shared/logger.ts'
 import { silent } from '../support/cell.ts'
@@ -93,7 +93,7 @@ const identityIn = (state: string) => JSON.parse(readFileSync(join(state, 'ident
 const join_ = async (at: Place, name: string, token: string) =>
   run(joinCommand, at.url, '--token', token, '--state-dir', stateOf(at, name), '--name', name)
 
-const noEngines = (): Inference => ({
+const noEngines = (): InferenceBackend => ({
   name: 'inference',
   start: async () => {},
   reports: () => [],
@@ -138,14 +138,14 @@ const ask = async (at: Place, method: string, path: string) => {
 }
 
 /** Polls the cell until it is right. */
-const until = (at: Place, id: string, isRight: (cell: Record<string, unknown>) => boolean) =>
+const waitForCell = (at: Place, id: string, isRight: (cell: Record<string, unknown>) => boolean) =>
   waitUntil(`${id} is as the test needs it`, async () => {
     const { body } = await ask(at, 'GET', `/v1/cells/${id}`)
     return isRight(body) && body
   })
 
 /** Waits until the cell has replaced its credential. */
-const untilRenewed = (state: string, credential: string) =>
+const waitForRenewal = (state: string, credential: string) =>
   waitUntil('the cell renews', () => identityIn(state).credential !== credential)
 
 const isUp = (cell: Record<string, unknown>): boolean =>
@@ -184,7 +184,7 @@ t.test('over TLS with a certificate of its own', async t => {
   t.test('control plane and link go over TLS', async t => {
     const state = stateOf(at, 'first')
     const { end } = startDaemon(t, state)
-    const cell = await until(at, identityIn(state).cell_id, isUp)
+    const cell = await waitForCell(at, identityIn(state).cell_id, isUp)
     t.equal(cell.presence, 'ready')
     await end()
   })
@@ -248,9 +248,9 @@ t.test('on loopback', async t => {
     const state = stateOf(at, 'renewed')
     const { cell_id, credential } = identityIn(state)
     startDaemon(t, state)
-    t.match(await until(at, cell_id, isUp), { tags: ['rack-1'] })
+    t.match(await waitForCell(at, cell_id, isUp), { tags: ['rack-1'] })
     t.equal((await ask(at, 'POST', `/v1/cells/${cell_id}/renew`)).status, 200)
-    await untilRenewed(state, credential)
+    await waitForRenewal(state, credential)
     const headers = (secret: string) => ({
       authorization: `Basic ${Buffer.from(`${cell_id}:${secret}`).toString('base64')}`,
       'x-shoal-probe': '1',
@@ -281,7 +281,7 @@ t.test('on loopback', async t => {
     await asCell('GET', 'self', next_credential)
     writeFileSync(join(state, 'identity.json'), JSON.stringify({ ...identity, next_credential }))
     startDaemon(t, state)
-    await until(at, identity.cell_id, isUp)
+    await waitForCell(at, identity.cell_id, isUp)
     t.match(identityIn(state), { credential: next_credential, epoch: 1 })
   })
 
@@ -290,7 +290,7 @@ t.test('on loopback', async t => {
     const state = stateOf(at, 'trusting')
     const { cell_id, coordinator_key } = identityIn(state)
     startDaemon(t, state)
-    await until(at, cell_id, isUp)
+    await waitForCell(at, cell_id, isUp)
     const { body } = await ask(at, 'POST', '/v1/signing-key/rotate')
     t.not(body.signing_key, coordinator_key)
     await waitUntil('the cell pins the new key', () => {
@@ -303,7 +303,7 @@ t.test('on loopback', async t => {
     const state = stateOf(at, 'revoked')
     const { cell_id } = identityIn(state)
     startDaemon(t, state)
-    await until(at, cell_id, isUp)
+    await waitForCell(at, cell_id, isUp)
     const admin = spawn(
       process.execPath,
       [
@@ -317,7 +317,7 @@ t.test('on loopback', async t => {
       { stdio: ['ignore', 'pipe', 'inherit'] },
     )
     await once(admin.stdout, 'data')
-    await until(at, cell_id, cell => cell.presence === 'revoked' && cell.linked === false)
+    await waitForCell(at, cell_id, cell => cell.presence === 'revoked' && cell.linked === false)
     const { code, text } = await run(doctorCommand, '--state-dir', state)
     t.equal(code, 69)
     t.match(text, /^fail +credential .*was revoked/m)
@@ -329,11 +329,11 @@ t.test('on loopback', async t => {
     const state = stateOf(at, 'original')
     const { cell_id } = identityIn(state)
     const original = startDaemon(t, state)
-    await until(at, cell_id, isUp)
+    await waitForCell(at, cell_id, isUp)
     const copied = stateOf(at, 'copy')
     cpSync(state, copied, { recursive: true })
     const copy = startDaemon(t, copied)
-    await until(at, cell_id, cell => cell.presence === 'quarantined' && cell.linked === false)
+    await waitForCell(at, cell_id, cell => cell.presence === 'quarantined' && cell.linked === false)
     await original.end()
     await copy.end()
     const doctor = await run(doctorCommand, '--state-dir', state)
@@ -342,7 +342,7 @@ t.test('on loopback', async t => {
     t.equal((await ask(at, 'POST', `/v1/cells/${cell_id}/release`)).status, 200)
     t.equal((await ask(at, 'POST', `/v1/cells/${cell_id}/release`)).status, 409)
     startDaemon(t, state)
-    t.ok(isUp(await until(at, cell_id, isUp)), 'the original is back')
+    t.ok(isUp(await waitForCell(at, cell_id, isUp)), 'the original is back')
   })
 
   t.test('a copy from before a renewal is found out when it comes', async t => {
@@ -352,16 +352,16 @@ t.test('on loopback', async t => {
     const copied = stateOf(at, 'old copy')
     cpSync(state, copied, { recursive: true })
     const original = startDaemon(t, state)
-    await until(at, cell_id, isUp)
+    await waitForCell(at, cell_id, isUp)
     await ask(at, 'POST', `/v1/cells/${cell_id}/renew`)
-    await untilRenewed(state, credential)
+    await waitForRenewal(state, credential)
     const lines: string[] = []
     const copy = startDaemon(t, copied, {}, logTo(lines))
-    await until(at, cell_id, cell => cell.presence === 'quarantined' && cell.linked === false)
-    const told = () => lines.filter(line => line.includes('shoal cells release'))
-    await waitUntil('the copy says what to do', () => told().length > 0)
+    await waitForCell(at, cell_id, cell => cell.presence === 'quarantined' && cell.linked === false)
+    const listReleaseHints = () => lines.filter(line => line.includes('shoal cells release'))
+    await waitUntil('the copy says what to do', () => listReleaseHints().length > 0)
     await copy.end()
-    t.equal(told().length, 1, 'the copy says once what to do')
+    t.equal(listReleaseHints().length, 1, 'the copy says once what to do')
     const alerts = async () =>
       ((await ask(at, 'GET', '/v1/alerts')).body.alerts as Record<string, unknown>[]).filter(
         ({ rule, cell_id: about, cleared_at }) =>
@@ -373,7 +373,7 @@ t.test('on loopback', async t => {
     await original.end()
     t.equal((await ask(at, 'POST', `/v1/cells/${cell_id}/release`)).status, 200)
     startDaemon(t, state)
-    t.ok(isUp(await until(at, cell_id, isUp)), 'the original is back with the new one')
+    t.ok(isUp(await waitForCell(at, cell_id, isUp)), 'the original is back with the new one')
     await waitUntil('the alert is cleared', async () => (await alerts()).length === 0)
   })
 
@@ -383,7 +383,7 @@ t.test('on loopback', async t => {
     const { cell_id } = identityIn(state)
     for (let i = 0; i < 10; i++) {
       const { end } = startDaemon(t, state)
-      await until(at, cell_id, cell => cell.epoch === i + 1 && isUp(cell))
+      await waitForCell(at, cell_id, cell => cell.epoch === i + 1 && isUp(cell))
       await end()
     }
     t.match((await ask(at, 'GET', `/v1/cells/${cell_id}`)).body, { epoch: 10 })
@@ -396,7 +396,7 @@ t.test('on loopback', async t => {
     const leave = (...argv: string[]) => run(leaveCommand, '--state-dir', state, ...argv)
     await t.rejects(leave(), { code: 'invalid_request', message: /add --yes/ })
     const { end } = startDaemon(t, state)
-    await until(at, cell_id, isUp)
+    await waitForCell(at, cell_id, isUp)
     await t.rejects(leave('--yes'), { code: 'conflict' })
     await end()
     t.equal((await leave('--yes')).code, 0)

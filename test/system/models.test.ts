@@ -81,13 +81,13 @@ const engineOf = async (model: string): Promise<Json> => {
   const engines = (body.engines ?? []) as Json[]
   return engines.find(each => (each.models as string[]).includes(model)) ?? {}
 }
-const until = (model: string, isRight: (engine: Json) => boolean): Promise<Json> =>
+const waitForEngine = (model: string, isRight: (engine: Json) => boolean): Promise<Json> =>
   waitUntil(`the engine of ${model} is as the test needs it`, async () => {
     const engine = await engineOf(model)
     return isRight(engine) && engine
   })
 /** Waits until the daemon has logged a message about some weights so often since its start. */
-const logged = (file: string, message: string, times: number): Promise<boolean> =>
+const waitForLog = (file: string, message: string, times: number): Promise<boolean> =>
   waitUntil(`${message} is logged of ${file}`, () => count(file, message) >= times)
 const count = (file: string, message: string): number => {
   const isIt = (line: string) => line.includes(`${file}"`) && line.includes(message)
@@ -101,9 +101,9 @@ const chat = (model: string) =>
   })
 
 t.test('with nothing loaded the service is well, because everything can be', async t => {
-  const health = await stack.until(({ status }) => status === 'ok')
+  const health = await stack.waitForHealth(({ status }) => status === 'ok')
   t.match(health, { status: 'ok', cells: 1, models: 0 })
-  t.match(await until('here:1b', ({ memory_bytes }) => memory_bytes !== undefined), {
+  t.match(await waitForEngine('here:1b', ({ memory_bytes }) => memory_bytes !== undefined), {
     state: 'cold',
     pinned: false,
   })
@@ -112,8 +112,8 @@ t.test('with nothing loaded the service is well, because everything can be', asy
 t.test('a request loads its model, and when nobody uses it, it goes', async t => {
   const { status, body } = await chat('here:1b')
   t.match([status, body], [200, { usage: { completion_tokens: 2 } }])
-  await logged(here, 'engine unloaded', 1)
-  await until('here:1b', ({ state }) => state === 'cold')
+  await waitForLog(here, 'engine unloaded', 1)
+  await waitForEngine('here:1b', ({ state }) => state === 'cold')
   t.equal((await chat('here:1b')).status, 200, 'and comes back')
 })
 
@@ -121,7 +121,7 @@ t.test('an operator loads a model that has to be fetched', async t => {
   const { status, body } = await act('remote/x:1b', 'load')
   t.match([status, body], [200, { cell_id: cellId, model: 'remote/x:1b', pinned: false }])
   t.match(body.state, /^(loading|ready)$/)
-  await logged('x.gguf@v1', 'engine ready', 1)
+  await waitForLog('x.gguf@v1', 'engine ready', 1)
   t.strictSame(asked, ['/acme/tiny/resolve/v1/x.gguf'])
   t.strictSame(readdirSync(join(stack.folder, 'cell-0', 'models')), [
     `sha256-${hash('sha256', remote)}.gguf`,
@@ -130,12 +130,12 @@ t.test('an operator loads a model that has to be fetched', async t => {
 
 t.test('a pinned model stays, and a pin outlives the cell', async t => {
   t.match((await act('pinned:1b', 'pin')).body, { pinned: true, state: /^(loading|ready)$/ })
-  await until('pinned:1b', ({ state }) => state === 'ready')
+  await waitForEngine('pinned:1b', ({ state }) => state === 'ready')
   const loads = count(here, 'engine ready')
-  await logged(here, 'engine unloaded', loads)
+  await waitForLog(here, 'engine unloaded', loads)
   await act('here:1b', 'load')
-  await logged(here, 'engine ready', loads + 1)
-  await logged(here, 'engine unloaded', loads + 1)
+  await waitForLog(here, 'engine ready', loads + 1)
+  await waitForLog(here, 'engine unloaded', loads + 1)
   t.match(await engineOf('pinned:1b'), { state: 'ready', pinned: true, restarts: 0 })
   t.match(await act('pinned:1b', 'unload'), {
     status: 409,
@@ -145,14 +145,14 @@ t.test('a pinned model stays, and a pin outlives the cell', async t => {
   await cell?.end('SIGKILL')
   cell?.start()
   await cell?.line(/"msg":"engine ready"/)
-  t.match(await until('pinned:1b', ({ state }) => state === 'ready'), { pinned: true })
+  t.match(await waitForEngine('pinned:1b', ({ state }) => state === 'ready'), { pinned: true })
 })
 
 t.test('a coordinator that dies unloads nothing', async t => {
   const before = count(pinned, 'engine ready')
   await stack.coordinator.end('SIGKILL')
   stack.coordinator.start()
-  await stack.until(({ cells, models }) => cells === 1 && models === 1)
+  await stack.waitForHealth(({ cells, models }) => cells === 1 && models === 1)
   t.match(await engineOf('pinned:1b'), { state: 'ready', restarts: 0 })
   t.equal(count(pinned, 'engine ready'), before)
   t.equal(count(pinned, 'engine unloaded'), 0)

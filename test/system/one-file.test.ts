@@ -31,7 +31,7 @@ export default defineSkill({
 `
 
 /** The sources in a folder of their own, with one more file among them. */
-const planted = async (): Promise<string> => {
+const plantSkill = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'shoal-one-file-'))
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   for (const name of ['coordinator', 'daemon', 'shared', 'clients', 'bin', 'package.json'])
@@ -41,13 +41,13 @@ const planted = async (): Promise<string> => {
   return folder
 }
 
-const folder = await planted()
+const folder = await plantSkill()
 const stateDir = join(folder, 'state')
 const store = await openStore(stateDir)
 const { keys } = await bootstrap(store)
 await store.close()
 
-const started = async (): Promise<string> => {
+const startCoordinator = async (): Promise<string> => {
   const args = [join(folder, 'bin', 'shoal-coordinator.mjs')]
   const child = spawn(process.execPath, [...args, '--state-dir', stateDir, '--http-port', '0'], {
     cwd: folder,
@@ -70,7 +70,7 @@ const started = async (): Promise<string> => {
   }
   throw new Error('the coordinator ended')
 }
-const url = await started()
+const url = await startCoordinator()
 const { json, rpc } = caller(url, keys.operator)
 
 t.test('one file is a route', async t => {

@@ -56,12 +56,12 @@ t.test('a policy that was approved holds without a restart, and over one', async
   t.teardown(() => first.coordinator.end('SIGTERM'))
   const shoal = (url: string, key: string, ...args: string[]) =>
     run('shoal.mjs', args, { SHOAL_URL: url, SHOAL_KEY: key })
-  const mine = (...args: string[]) => shoal(first.url, keys.operator, ...args)
+  const runAsOperator = (...args: string[]) => shoal(first.url, keys.operator, ...args)
   const asks = async (url: string) =>
     (await shoal(url, keys.operator, 'policy', 'check', '--action-type', 'tea.make')).code
 
   t.equal(await asks(first.url), 77, 'what no rule knows is denied')
-  const shown = await mine('policy', 'show', '--as', 'yaml')
+  const shown = await runAsOperator('policy', 'show', '--as', 'yaml')
   t.equal(shown.code, 0, shown.error)
   const rule = '  - { id: tea, actions: [tea.make], decision: allowed, reason: Tea is harmless. }\n'
   const row = '  - { action_type: tea.make, expect: allowed }\n'
@@ -70,16 +70,16 @@ t.test('a policy that was approved holds without a restart, and over one', async
     .replace(/^rules:\n/m, `rules:\n${rule}`)
     .replace(/^tests:\n/m, `tests:\n${row}`)
   writeFileSync(file, text.replace('expect: allowed }', 'expect: denied }'))
-  const refused = await mine('policy', 'change', file)
+  const refused = await runAsOperator('policy', 'change', file)
   t.equal(refused.code, 65)
   t.match(refused.error, /test 1: tea\.make by person \(client\) is allowed, not denied/)
-  t.equal((await mine('policy', 'change', join(folder, 'none.yaml'))).code, 65)
+  t.equal((await runAsOperator('policy', 'change', join(folder, 'none.yaml'))).code, 65)
 
   writeFileSync(file, text)
-  const dry = await mine('policy', 'change', file, '--dry-run')
+  const dry = await runAsOperator('policy', 'change', file, '--dry-run')
   t.equal(dry.code, 0, dry.error)
   t.match(dry.out, /rule +tea +added/)
-  const asked = await mine('policy', 'change', file)
+  const asked = await runAsOperator('policy', 'change', file)
   t.equal(asked.code, 75, asked.error)
   t.match(asked.out, /1 rule added/)
   const [id = ''] = /gate_\w{26}/.exec(asked.out) ?? []
@@ -88,11 +88,11 @@ t.test('a policy that was approved holds without a restart, and over one', async
   for (const key of [keys.approver_a, keys.approver_b])
     t.equal((await shoal(first.url, key, 'gate', 'approve', id)).code, 0)
   t.equal(await asks(first.url), 77, 'approved is not yet carried out')
-  const done = await mine('policy', 'change', file)
+  const done = await runAsOperator('policy', 'change', file)
   t.equal(done.code, 0, done.error)
   t.match(done.out, /status +changed/)
   t.equal(await asks(first.url), 0, 'at once')
-  t.match((await mine('policy', 'history')).out, new RegExp(id))
+  t.match((await runAsOperator('policy', 'history')).out, new RegExp(id))
   await first.coordinator.end('SIGTERM')
 
   await t.test('also where the file still says something else, which is told', async t => {

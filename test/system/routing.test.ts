@@ -5,11 +5,11 @@ import { Keys } from '../../coordinator/keys/keys.ts'
 import { createTenant } from '../../coordinator/people/tenants.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { silent } from '../support/cell.ts'
-import { type Stack, startStack } from '../support/stack.ts'
+import { startStack, type TestStack } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Two real cells, each with one slot and no queue of its own, behind a real coordinator. */
-const stack: Stack = await startStack({ cells: 2, inference: { slots: 1, queue_factor: 0 } })
+const stack: TestStack = await startStack({ cells: 2, inference: { slots: 1, queue_factor: 0 } })
 t.teardown(stack.stop)
 
 const chat = async (content: string, key = stack.keys.enterprise): Promise<Response> =>
@@ -78,15 +78,15 @@ t.test("a tenant's own cell serves nobody else", async t => {
   const { cells } = (await operate('GET', '/v1/cells')) as { cells: { id: string }[] }
   const [own = '', shared = ''] = cells.map(({ id }) => id)
 
-  const served = async (): Promise<(string | null)[]> => {
+  const listServingCells = async (): Promise<(string | null)[]> => {
     const seen = new Set<string | null>()
     for (let i = 0; i < 12; i++) seen.add(await cellOf(await chat(`question ${i}`)))
     return [...seen]
   }
   await operate('PUT', `/v1/cells/${own}/tenant`, { tenant_id: 'acme' }, secret)
-  t.strictSame(await served(), [shared])
+  t.strictSame(await listServingCells(), [shared])
   await operate('PUT', `/v1/cells/${own}/tenant`, { tenant_id: 'demo', exclusive: true })
-  t.strictSame(await served(), [own])
+  t.strictSame(await listServingCells(), [own])
   t.match(await operate('GET', '/v1/routing?model=model-a%3A7b'), {
     pools: [
       { tenant_id: null, engines: [{ cell_id: shared }] },
@@ -94,5 +94,8 @@ t.test("a tenant's own cell serves nobody else", async t => {
     ],
   })
   await operate('PUT', `/v1/cells/${own}/tenant`, {})
-  await waitUntil('both cells serve everybody again', async () => (await served()).length === 2)
+  await waitUntil(
+    'both cells serve everybody again',
+    async () => (await listServingCells()).length === 2,
+  )
 })

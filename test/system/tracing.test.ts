@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../coordinator/assembly/app.ts'
-import type { Engine } from '../../coordinator/fleet/router.ts'
+import type { CellEngine } from '../../coordinator/fleet/router.ts'
 import { createHandler } from '../../daemon/inference/handler.ts'
 import type { EngineEvent } from '../../daemon/inference/jobs.ts'
 import { SHIPPED_CATALOGUE } from '../../shared/catalogue.ts'
@@ -60,7 +60,7 @@ const rig = async (
     seen.push(request.headers)
     handle(request, response)
   }) as CellHandler)
-  const chosen: Engine = {
+  const chosen: CellEngine = {
     cellId: 'cell-a',
     link: cell.link,
     slots: 1,
@@ -241,13 +241,13 @@ t.test('with an SDK', async t => {
   })
 
   t.test('a client that leaves is no failure', async t => {
-    let began: () => void = () => {}
+    let markBegun: () => void = () => {}
     const hasBegun = new Promise<void>(resolve => {
-      began = resolve
+      markBegun = resolve
     })
     const { port } = await rig(t, listener => {
       listener({ type: 'start', job: 1, promptTokens: 7, cachedTokens: 0, maxTokens: 9 })
-      began()
+      markBegun()
     })
     const leave = new AbortController()
     const asked = fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {

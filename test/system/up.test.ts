@@ -39,7 +39,7 @@ class Launcher {
   }
 
   /** The ready file, when it is there and as wanted. */
-  until(isRight: (ready: Ready) => boolean = () => true): Promise<Ready> {
+  waitForReady(isRight: (ready: Ready) => boolean = () => true): Promise<Ready> {
     return waitUntil('the ready file is there and right', () => {
       if (this.child.exitCode !== null) throw new Error(`npm start ended:\n${this.said}`)
       if (!existsSync(this.readyFile)) return undefined
@@ -48,11 +48,11 @@ class Launcher {
     })
   }
 
-  async untilSaid(pattern: RegExp): Promise<void> {
+  async waitForOutput(pattern: RegExp): Promise<void> {
     await waitUntil(`npm start says ${pattern}`, () => pattern.test(this.said))
   }
 
-  async ended(): Promise<number | null> {
+  async waitForExit(): Promise<number | null> {
     if (this.child.exitCode === null && this.child.signalCode === null)
       await once(this.child, 'close')
     return this.child.exitCode
@@ -68,7 +68,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-const allGone = async ({ pids }: Ready): Promise<void> => {
+const waitForAllGone = async ({ pids }: Ready): Promise<void> => {
   const all = [pids.coordinator, ...pids.cells]
   await waitUntil('all processes are gone', () => !all.some(isAlive))
 }
@@ -77,7 +77,7 @@ const start = (t: Test, folder: string, ...args: string[]): Launcher => {
   const launcher = new Launcher(folder, args)
   t.teardown(async () => {
     launcher.child.kill('SIGTERM')
-    await launcher.ended()
+    await launcher.waitForExit()
   })
   return launcher
 }
@@ -93,10 +93,10 @@ const FREE_PORTS = ['--port', '0', '--mqtt-port', '0']
 t.test('npm start', async t => {
   const folder = newFolder(t)
   const launcher = start(t, folder, ...FREE_PORTS, '--cells', '2')
-  const first = await launcher.until()
+  const first = await launcher.waitForReady()
 
   t.test('says on one screen what to do next, and writes it for programs', async t => {
-    await launcher.untilSaid(/Ctrl-C stops everything/)
+    await launcher.waitForOutput(/Ctrl-C stops everything/)
     t.equal(statSync(launcher.readyFile).mode & 0o777, 0o600)
     const keysFile = join(folder, 'state', 'demo-keys.json')
     t.equal(statSync(keysFile).mode & 0o777, 0o600)
@@ -120,7 +120,9 @@ t.test('npm start', async t => {
 
   t.test('brings back a coordinator that was killed, on the same port', async t => {
     process.kill(first.pids.coordinator, 'SIGKILL')
-    const next = await launcher.until(({ pids }) => pids.coordinator !== first.pids.coordinator)
+    const next = await launcher.waitForReady(
+      ({ pids }) => pids.coordinator !== first.pids.coordinator,
+    )
     t.strictSame(next.pids.cells, first.pids.cells)
     t.equal(next.base_url, first.base_url)
     t.equal(next.mqtt_url, first.mqtt_url)
@@ -130,22 +132,22 @@ t.test('npm start', async t => {
 
   t.test('brings back a daemon that was killed', async t => {
     process.kill(first.pids.cells[1] ?? 0, 'SIGKILL')
-    const next = await launcher.until(({ pids }) => pids.cells[1] !== first.pids.cells[1])
+    const next = await launcher.waitForReady(({ pids }) => pids.cells[1] !== first.pids.cells[1])
     t.equal(next.pids.cells[0], first.pids.cells[0])
     t.match(await ask(), { object: 'chat.completion' })
   })
 
   t.test('refuses a second one on the same folder', async t => {
     const second = new Launcher(folder, ['--ready-file', join(folder, 'second.json')])
-    t.equal(await second.ended(), 65)
+    t.equal(await second.waitForExit(), 65)
     t.match(second.said, /^npm start: .*state is used by another npm start\n$/)
   })
 
   t.test('ends everything on SIGTERM', async t => {
-    const last = await launcher.until()
+    const last = await launcher.waitForReady()
     launcher.child.kill('SIGTERM')
-    t.equal(await launcher.ended(), 0)
-    await allGone(last)
+    t.equal(await launcher.waitForExit(), 0)
+    await waitForAllGone(last)
     t.notOk(existsSync(launcher.readyFile))
   })
 
@@ -155,21 +157,21 @@ t.test('npm start', async t => {
     const { cell_id } = JSON.parse(identity())
     writeFileSync(keysFile, JSON.stringify({ ...first.keys, pro: 'lost' }))
     const again = start(t, folder, ...FREE_PORTS)
-    const ready = await again.until()
+    const ready = await again.waitForReady()
     t.match(again.said, /^new keys for pro: /m, 'a key that was lost is made anew')
     t.strictSame({ ...ready.keys, pro: '' }, { ...first.keys, pro: '' })
     t.strictSame(JSON.parse(readFileSync(keysFile, 'utf8')), ready.keys)
     t.equal(JSON.parse(identity()).cell_id, cell_id)
     again.child.kill('SIGKILL')
-    await again.ended()
-    await allGone(ready)
+    await again.waitForExit()
+    await waitForAllGone(ready)
   })
 })
 
 t.test('what only a person can mend ends npm start with one line and a code', async t => {
-  const refused = async (folder: string, ...args: string[]) => {
+  const launchRefused = async (folder: string, ...args: string[]) => {
     const launcher = new Launcher(folder, args)
-    const code = await launcher.ended()
+    const code = await launcher.waitForExit()
     t.notOk(existsSync(launcher.readyFile))
     return { code, said: launcher.said }
   }
@@ -181,10 +183,10 @@ t.test('what only a person can mend ends npm start with one line and a code', as
     await once(foreign, 'listening')
     t.teardown(() => foreign.close())
     const { port } = foreign.address() as AddressInfo
-    const http = await refused(newFolder(t), '--port', `${port}`, '--mqtt-port', 'none')
+    const http = await launchRefused(newFolder(t), '--port', `${port}`, '--mqtt-port', 'none')
     t.equal(http.code, 69)
     t.match(http.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is in use.*\n$`, 'm'))
-    const mqtt = await refused(newFolder(t), '--port', '0', '--mqtt-port', `${port}`)
+    const mqtt = await launchRefused(newFolder(t), '--port', '0', '--mqtt-port', `${port}`)
     t.equal(mqtt.code, 69)
     t.match(mqtt.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is in use.*\n$`, 'm'))
     t.equal(bytes, 0)
@@ -204,7 +206,7 @@ t.test('what only a person can mend ends npm start with one line and a code', as
       const folder = newFolder(t)
       await run('mkdir', ['-p', join(folder, 'state', file, '..')])
       writeFileSync(join(folder, 'state', file), 'x'.repeat(4096))
-      const refusal = await refused(folder, ...FREE_PORTS)
+      const refusal = await launchRefused(folder, ...FREE_PORTS)
       t.equal(refusal.code, code)
       t.match(refusal.said, message)
       t.equal(refusal.said.trimEnd().split('\n').length, 1)
@@ -212,15 +214,15 @@ t.test('what only a person can mend ends npm start with one line and a code', as
 
   t.test('a folder that cannot be made, and a flag that is not there', async t => {
     const folder = newFolder(t)
-    const unmade = await refused(folder, '--state-dir', '/dev/null/x')
+    const unmade = await launchRefused(folder, '--state-dir', '/dev/null/x')
     t.strictSame(unmade, {
       code: 73,
       said: "npm start: cannot make the folder /dev/null/x/logs: ENOTDIR: not a directory, mkdir '/dev/null/x/logs'\n",
     })
-    const unready = await refused(folder, '--ready-file', '/dev/null/x')
+    const unready = await launchRefused(folder, '--ready-file', '/dev/null/x')
     t.equal(unready.code, 73)
     t.match(unready.said, /^npm start: cannot write \/dev\/null\/x: /)
-    t.equal((await refused(folder, '--nonsense')).code, 64)
+    t.equal((await launchRefused(folder, '--nonsense')).code, 64)
   })
 })
 

@@ -1,12 +1,12 @@
 import type { Message, SendMessageRequest, Task } from '@a2a-js/sdk'
 import { RequestMalformedError, UnsupportedOperationError } from '@a2a-js/sdk/errors'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Begun } from '../../tasks/task-owner.ts'
+import type { StartedTask } from '../../tasks/task-owner.ts'
 import type { TaskRun } from '../../tasks/task-run.ts'
 import { isFinal, TaskState } from '../../tasks/task-state.ts'
 import { workOf } from '../../tasks/turn.ts'
 import { tenantFor } from '../call.ts'
-import type { Answer, Executor } from '../executor.ts'
+import type { Executor, ExecutorAnswer } from '../executor.ts'
 import type { PushConfigs } from '../push/push-configs.ts'
 import { checkedMessage, historyLengthOf } from '../request-checks.ts'
 import { rewordError } from './reword-error.ts'
@@ -18,9 +18,11 @@ export interface AcceptParts {
 }
 
 /** A message that was answered at once, or its task, of which nothing runs yet. */
-export type Accepted = { answer: Message } | { begun: Begun; tenant: string; message: Message }
+export type AcceptedMessage =
+  | { answer: Message }
+  | { begun: StartedTask; tenant: string; message: Message }
 
-type TaskAnswer = Extract<Answer, { kind: 'task' }>
+type TaskAnswer = Extract<ExecutorAnswer, { kind: 'task' }>
 interface Previous {
   task: Task
   run: TaskRun
@@ -31,13 +33,13 @@ export const acceptMessage = async (
   { executor, push }: AcceptParts,
   scope: TaskScope,
   request: SendMessageRequest,
-): Promise<Accepted> => {
+): Promise<AcceptedMessage> => {
   const { call, tasks } = scope
   const message = checkedMessage(request.message)
   historyLengthOf(request.configuration?.historyLength)
   const tenant = call.key === undefined ? '' : tenantFor(call, request.tenant)
-  const before = call.key && (await tasks.taken(call.key.id, message))
-  if (before !== undefined) return { begun: tasks.again(before), tenant, message }
+  const before = call.key && (await tasks.findAccepted(call.key.id, message))
+  if (before !== undefined) return { begun: tasks.resumeAccepted(before), tenant, message }
   const previous = await previousOf(scope, message, tenant)
   const metadata = request.metadata ?? {}
   const own = { ...call, tenantId: call.key === undefined ? undefined : tenant }
@@ -77,7 +79,7 @@ const beginTask = (
   message: Message,
   tenantId: string,
   { run, opening, metadata }: TaskAnswer,
-): Promise<Begun> =>
+): Promise<StartedTask> =>
   tasks.begin({
     run: { ...run, tenantId, keyId: call.key?.id, requestId: call.requestId },
     contextId: message.contextId || undefined,
@@ -92,7 +94,7 @@ const continueTask = (
   message: Message,
   tenantId: string,
   { answer: { run, opening }, previous }: { answer: TaskAnswer; previous: Previous },
-): Promise<Begun> =>
+): Promise<StartedTask> =>
   // of two messages for one task at once, one is too late
   rewordError(
     tasks.send(previous.task, tenantId, {

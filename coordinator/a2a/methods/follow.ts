@@ -3,7 +3,7 @@ import { UnsupportedOperationError } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import type { Subscription } from '../../tasks/subscription.ts'
 import { isFinal, TaskState } from '../../tasks/task-state.ts'
-import { type Call, tenantFor } from '../call.ts'
+import { type A2aCall, tenantFor } from '../call.ts'
 import type { TaskScope } from './task-scope.ts'
 
 export const followMethods = (scope: TaskScope): Pick<A2ARequestHandler, 'resubscribe'> => ({
@@ -72,7 +72,7 @@ export const stateIn = ({ payload }: StreamResponse): TaskState | undefined =>
   payload?.$case === 'statusUpdate' ? payload.value.status?.state : undefined
 
 /** Ends the events when the client leaves; the answer takes that back. */
-const closeOnAbort = ({ signal }: Call, events: Subscription): (() => void) => {
+const closeOnAbort = ({ signal }: A2aCall, events: Subscription): (() => void) => {
   const close = (): void => events.close()
   signal.addEventListener('abort', close, { once: true })
   if (signal.aborted) close()

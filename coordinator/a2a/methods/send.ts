@@ -1,7 +1,7 @@
 import type { Message, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import { isSettled, TaskState } from '../../tasks/task-state.ts'
-import { type Accepted, type AcceptParts, acceptMessage } from './accept.ts'
+import { type AcceptedMessage, type AcceptParts, acceptMessage } from './accept.ts'
 import { eventsOf, followTask, stateIn } from './follow.ts'
 import type { TaskScope } from './task-scope.ts'
 
@@ -36,7 +36,7 @@ export const sendMethods = (
   },
 })
 
-type Begun = Extract<Accepted, { tenant: string }>
+type Begun = Extract<AcceptedMessage, { tenant: string }>
 
 /** Starts the turn of a message; resolves when it has come to a state that settles the task. */
 const waitUntilSettled = async (

@@ -3,7 +3,7 @@ import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors'
 import type { ReaderOf } from '../../operations/task-readers.ts'
 import type { TaskReader } from '../../tasks/task-reader.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
-import { type Call, tenantFor } from '../call.ts'
+import { type A2aCall, tenantFor } from '../call.ts'
 import { EXTENSIONS } from '../extensions.ts'
 import { withHistory, withTransitions } from '../shown-task.ts'
 import { rewordError } from './reword-error.ts'
@@ -15,11 +15,11 @@ export interface TaskScopeParts {
 
 /** Tasks as one call sees them. */
 export class TaskScope {
-  readonly call: Call
+  readonly call: A2aCall
   readonly tasks: Tasks
   readonly #readerOf: ReaderOf
 
-  constructor({ tasks, readerOf }: TaskScopeParts, call: Call) {
+  constructor({ tasks, readerOf }: TaskScopeParts, call: A2aCall) {
     this.call = call
     this.tasks = tasks
     this.#readerOf = readerOf
@@ -37,8 +37,12 @@ export class TaskScope {
     // before 1.0 ids come as they were sent
     if (typeof taskId !== 'string' || taskId.trim() === '')
       throw new RequestMalformedError('the task id is missing')
-    const unknown = () => new TaskNotFoundError(`Task not found: ${taskId}`)
-    return rewordError(this.tasks.get(taskId, this.reader(tenant)), 'not_found', unknown)
+    const createNotFoundError = () => new TaskNotFoundError(`Task not found: ${taskId}`)
+    return rewordError(
+      this.tasks.get(taskId, this.reader(tenant)),
+      'not_found',
+      createNotFoundError,
+    )
   }
 
   /** Tenant of the call. Throws for a task that the caller does not see. */

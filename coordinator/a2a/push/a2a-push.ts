@@ -3,7 +3,11 @@ import * as z from 'zod'
 import { deliveryLimits } from '../../outbound/delivery-limits.ts'
 import { asJobFailure } from '../../outbound/send-error.ts'
 import type { Sender } from '../../outbound/sender.ts'
-import { type Signed, signatureHeaders, WEBHOOK_SECRET_PREFIX } from '../../outbound/signature.ts'
+import {
+  type SignatureInput,
+  signatureHeaders,
+  WEBHOOK_SECRET_PREFIX,
+} from '../../outbound/signature.ts'
 import { JobError } from '../../queue/job-error.ts'
 import { defineJobKind, type JobKind } from '../../queue/job-kind.ts'
 import type { WebhooksConfig } from '../../webhooks/webhooks-config.ts'
@@ -13,7 +17,7 @@ import type { PushConfigs } from './push-configs.ts'
 export interface PushParts {
   /** Hooks of tasks are tried as often as webhooks are. */
   config: Pick<WebhooksConfig, 'max_attempts' | 'retry_first_seconds'>
-  configs: Pick<PushConfigs, 'forSending'>
+  configs: Pick<PushConfigs, 'listWithSecrets'>
   sender: Pick<Sender, 'send'>
   /** Whether the creator of the webhook can currently see its task. */
   isSeen: (hook: HookPlace) => Promise<boolean>
@@ -48,7 +52,9 @@ export const a2aPush = ({ config, configs, sender, isSeen, isShut, now }: PushPa
 
     run: async (payload, { job, signal }) => {
       const { tenant_id, task_id, config_id, body, content_type } = payload
-      const hook = (await configs.forSending(task_id, tenant_id)).find(({ id }) => id === config_id)
+      const hook = (await configs.listWithSecrets(task_id, tenant_id)).find(
+        ({ id }) => id === config_id,
+      )
       // it was taken away, or its task was: nobody waits for this any more
       if (hook === undefined) return
       // waiting notifications are sent when the tenant is enabled again
@@ -76,7 +82,7 @@ export const a2aPush = ({ config, configs, sender, isSeen, isShut, now }: PushPa
 /** A2A specification 1.0, section 4.3.3; the `webhook-` ones as Standard Webhooks has them. */
 const hookHeaders = (
   { token, authentication }: TaskPushNotificationConfig,
-  signed: Signed,
+  signed: SignatureInput,
 ): Record<string, string> => {
   const { scheme = '', credentials = '' } = authentication ?? {}
   return {

@@ -1,11 +1,11 @@
 import { TaskNotFoundError } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
-import type { Call } from '../call.ts'
+import type { A2aCall } from '../call.ts'
 import type { PushConfigs } from './push-configs.ts'
 
 export interface HookHandlerParts {
   push: Pick<PushConfigs, 'save' | 'list' | 'remove'>
-  call: Pick<Call, 'version' | 'key'>
+  call: Pick<A2aCall, 'version' | 'key'>
   /** The tenant of the caller. Throws for a task that the caller does not see. */
   tenantOf: (taskId: string, tenant: string) => Promise<string>
 }

@@ -4,7 +4,7 @@ import type { ReaderOf } from '../../operations/task-readers.ts'
 import type { Sender } from '../../outbound/sender.ts'
 import { isTenantDisabled } from '../../people/tenants.ts'
 import type { OpenQueue } from '../../queue/open.ts'
-import type { Sealing } from '../../signing/sealing.ts'
+import type { SecretSealer } from '../../signing/sealing.ts'
 import type { Store } from '../../store/store.ts'
 import { a2aPush, type PushParts } from './a2a-push.ts'
 import { hookAccess } from './hook-access.ts'
@@ -15,7 +15,7 @@ export interface PushDomainParts extends Pick<Base, 'now'> {
   store: Pick<Store, 'ledger'>
   keys: Pick<Keys, 'asNow'>
   readerOf: ReaderOf
-  sealing: Sealing
+  sealing: SecretSealer
   sender: Sender
   work: Pick<OpenQueue, 'addKind'>
 }

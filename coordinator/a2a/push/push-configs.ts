@@ -4,7 +4,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { randomId } from '../../../shared/ids.ts'
 import type { Sender } from '../../outbound/sender.ts'
-import type { Sealing } from '../../signing/sealing.ts'
+import type { SecretSealer } from '../../signing/sealing.ts'
 import type { Ledger } from '../../store/store.ts'
 import type { LedgerTables } from '../../store/tables.ts'
 import { OWNER, storeContext } from '../../tasks/task-rows.ts'
@@ -27,7 +27,7 @@ export interface PushConfigs {
   list(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
   remove(taskId: string, tenantId: string, configId: string): Promise<void>
   /** Configurations of a task with their secrets. */
-  forSending(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
+  listWithSecrets(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
   /** Webhooks of a task, each with its protocol version. */
   hooksOf(
     trx: Transaction<LedgerTables>,
@@ -38,12 +38,12 @@ export interface PushConfigs {
 
 export interface PushConfigParts {
   ledger: Ledger
-  sealing: Sealing
+  sealing: SecretSealer
   sender: Pick<Sender, 'judge'>
 }
 
 export const createPushConfigs = ({ ledger, sealing, sender }: PushConfigParts): PushConfigs => {
-  const stored = (taskId: string, tenantId: string) =>
+  const loadConfigs = (taskId: string, tenantId: string) =>
     storeOn(ledger.read).load(taskId, storeContext(tenantId))
   const seal = (config: TaskPushNotificationConfig) =>
     withSecrets(config, secret => sealing.seal(secret, placeOf(config)))
@@ -72,16 +72,16 @@ export const createPushConfigs = ({ ledger, sealing, sender }: PushConfigParts):
         .where('config_id', '=', config.id)
         .execute()
     })
-    return shown(config)
+    return maskSecrets(config)
   }
 
   return {
     save,
     list: async (taskId, tenantId) =>
-      (await stored(taskId, tenantId)).map(config => shown(open(config))),
+      (await loadConfigs(taskId, tenantId)).map(config => maskSecrets(open(config))),
     remove: (taskId, tenantId, configId) =>
       ledger.free.write(trx => storeOn(trx).delete(taskId, storeContext(tenantId), configId)),
-    forSending: async (taskId, tenantId) => (await stored(taskId, tenantId)).map(open),
+    listWithSecrets: async (taskId, tenantId) => (await loadConfigs(taskId, tenantId)).map(open),
     hooksOf: async (trx, taskId, tenantId) =>
       (await storeOn(trx).loadWithMetadata(taskId, storeContext(tenantId))).map(
         ({ config, wireVersion }) => ({ id: config.id, version: wireVersion }),
@@ -114,11 +114,12 @@ const withSecrets = (
   }
 }
 
-const shown = (config: TaskPushNotificationConfig): TaskPushNotificationConfig =>
-  withSecrets(config, masked)
+const maskSecrets = (config: TaskPushNotificationConfig): TaskPushNotificationConfig =>
+  withSecrets(config, maskSecret)
 
 /** Enough to tell two secrets apart, where they are long enough for that. */
-const masked = (secret: string): string => (secret.length < 16 ? '***' : `***${secret.slice(-4)}`)
+const maskSecret = (secret: string): string =>
+  secret.length < 16 ? '***' : `***${secret.slice(-4)}`
 
 /** Throws unless the fields, which become headers, are short and cannot start another header. */
 const requireShort = ({ id, url, token, authentication }: TaskPushNotificationConfig): void => {

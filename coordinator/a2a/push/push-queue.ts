@@ -1,7 +1,7 @@
 import { V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server'
 import { V1PushNotificationSerializer } from '@a2a-js/sdk/server'
 import type { Logger } from 'pino'
-import { MAX_BODY_BYTES } from '../../outbound/sender.ts'
+import { MAX_OUTBOUND_BODY_BYTES } from '../../outbound/sender.ts'
 import { openInLane } from '../../queue/job-store.ts'
 import type { Queue } from '../../queue/queue.ts'
 import type { TaskHooks } from '../../tasks/task-hooks.ts'
@@ -33,7 +33,7 @@ export const pushQueue = ({ configs, queue, logger }: PushQueueParts): TaskHooks
       for (const { event, task } of changes) {
         const serializer = version.startsWith('1') ? V1 : V03
         const { body, contentType } = serializer.serialize(event, task)
-        if (waiting >= MAX_WAITING || Buffer.byteLength(body) > MAX_BODY_BYTES) {
+        if (waiting >= MAX_WAITING || Buffer.byteLength(body) > MAX_OUTBOUND_BODY_BYTES) {
           logger.warn(
             { task: taskId, hook: id, waiting },
             'an event was not queued for its webhook',

@@ -18,14 +18,14 @@ export interface DocumentedOperation extends OpenApiOperation {
   'x-shoal-cli'?: { group: string; verb: string; arguments: string[]; file?: string }
 }
 
-export interface Content {
+export interface MediaContent {
   schema: JsonSchema
   example?: unknown
 }
 
 /** Bodies and answers by media type. */
-export const contentOf = (value: object | undefined): Record<string, Content> =>
-  (value as { content?: Record<string, Content> } | undefined)?.content ?? {}
+export const contentOf = (value: object | undefined): Record<string, MediaContent> =>
+  (value as { content?: Record<string, MediaContent> } | undefined)?.content ?? {}
 
-export const jsonBody = ({ requestBody }: OpenApiOperation): Content | undefined =>
+export const jsonBody = ({ requestBody }: OpenApiOperation): MediaContent | undefined =>
   contentOf(requestBody)['application/json']

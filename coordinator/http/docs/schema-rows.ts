@@ -37,13 +37,13 @@ const innerOf = (schema: JsonSchema): { schema: JsonSchema; join: string } | und
     .filter(inner => inner !== undefined)
   const [first] = found
   if (first !== undefined)
-    return { schema: merged(found.map(inner => inner.schema)), join: first.join }
+    return { schema: mergeObjects(found.map(inner => inner.schema)), join: first.join }
   const items = isSchema(schema.items) ? innerOf(schema.items) : undefined
   return items && { schema: items.schema, join: `[]${items.join}` }
 }
 
 /** Merges objects: every field of any of them; a field is required if all of them require it. */
-const merged = (objects: readonly JsonSchema[]): JsonSchema => {
+const mergeObjects = (objects: readonly JsonSchema[]): JsonSchema => {
   const [first = {}, ...more] = objects
   if (more.length === 0) return first
   const all = objects.map(each => (each.properties ?? {}) as Record<string, JsonSchema>)
@@ -94,16 +94,16 @@ const boundsOf = (schema: JsonSchema): string => {
   const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems } =
     Object.assign({}, ...choicesOf(schema), schema) as JsonSchema
   const parts = [
-    between(minimum, maximum, ''),
+    formatRange(minimum, maximum, ''),
     exclusiveMinimum === undefined ? '' : `above ${exclusiveMinimum}`,
-    between(minLength, maxLength, ' characters'),
-    between(minItems, maxItems, ' items'),
+    formatRange(minLength, maxLength, ' characters'),
+    formatRange(minItems, maxItems, ' items'),
   ].filter(part => part !== '')
   const text = parts.join(', ')
   return text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}.`
 }
 
-const between = (least: unknown, most: unknown, unit: string): string => {
+const formatRange = (least: unknown, most: unknown, unit: string): string => {
   if (least === undefined && most === undefined) return ''
   if (least === undefined) return most === 0 && unit !== '' ? `no${unit}` : `at most ${most}${unit}`
   return most === undefined ? `at least ${least}${unit}` : `${least} to ${most}${unit}`

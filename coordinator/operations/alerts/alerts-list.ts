@@ -29,7 +29,7 @@ export default defineOperation({
       .filter(alert => state === 'all' || (alert.clearedAt === undefined) === (state === 'raised'))
     return {
       data_state: dataState(wanted.length),
-      fleet_degraded: monitor.degraded(),
+      fleet_degraded: monitor.isDegraded(),
       alerts: wanted.slice(0, limit).map(alertData),
     }
   },

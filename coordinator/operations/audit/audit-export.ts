@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { EXPORT_TYPES, exported } from '../../audit/export.ts'
-import { lastOfFullPage } from '../fields.ts'
+import { EXPORT_TYPES, formatRows } from '../../audit/export.ts'
+import { findCursorRow } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { AUDIT_FILTER, filterOf } from './audit-view.ts'
 
@@ -39,8 +39,8 @@ export default defineOperation({
     const rows = await audit.query(asked, { tenantId })
     return {
       content_type: EXPORT_TYPES[format],
-      text: exported(rows, format, { isFirst: after === 0 }),
-      next: lastOfFullPage(rows, limit)?.seq ?? null,
+      text: formatRows(rows, format, { isFirst: after === 0 }),
+      next: findCursorRow(rows, limit)?.seq ?? null,
     }
   },
 })

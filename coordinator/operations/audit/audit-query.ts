@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { lastOfFullPage, numberedPage } from '../fields.ts'
+import { findCursorRow, numberedPage } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { AUDIT_FILTER, AuditView, auditViewOf, filterOf } from './audit-view.ts'
 
@@ -25,7 +25,7 @@ export default defineOperation({
     const rows = await audit.query(asked, { tenantId })
     return {
       rows: rows.map(auditViewOf),
-      next: lastOfFullPage(rows, limit)?.seq ?? null,
+      next: findCursorRow(rows, limit)?.seq ?? null,
     }
   },
 })

@@ -58,7 +58,7 @@ export default defineOperation({
         reason: verdict.reason,
       }
     const { rows, head, purged } = verdict
-    return { ok: true, rows, head, purged: purgedOf(purged), broken_at: null, reason: null }
+    return { ok: true, rows, head, purged: toCheckpointView(purged), broken_at: null, reason: null }
   },
 })
 
@@ -72,7 +72,7 @@ const witnessOf = (seq: number | undefined, hash: string | undefined): Head | un
   })
 }
 
-const purgedOf = (purged: Checkpoint | undefined) => {
+const toCheckpointView = (purged: Checkpoint | undefined) => {
   if (purged === undefined) return null
   const { seq, hash, rows, first_at, last_at, retention_days, made_at } = purged
   const times = { first_at: iso(first_at), last_at: iso(last_at), made_at: iso(made_at) }

@@ -3,14 +3,14 @@ import { GpuFacts, HostFacts } from '../../../shared/wire/announce.ts'
 import { FIRST_CAPABILITY } from '../../../shared/wire/capability.ts'
 import { VerbFacts } from '../../../shared/wire/command.ts'
 import { EngineReport, GpuSample, HostSample } from '../../../shared/wire/telemetry.ts'
-import type { CellSettings } from '../../enrolment/cell-settings.ts'
-import type { Cell } from '../../enrolment/cells.ts'
-import type { Cell as LiveCell } from '../../fleet/cell.ts'
+import type { OperatorSettings } from '../../enrolment/cell-settings.ts'
+import type { EnrolledCell } from '../../enrolment/cells.ts'
+import type { Cell } from '../../fleet/cell.ts'
 import { engineReports } from '../../fleet/cell.ts'
-import { type Metric, metricsOf } from '../../fleet/metrics.ts'
+import { type CellMetric, metricsOf } from '../../fleet/metrics.ts'
 
 /** Operator-defined labels of a cell, such as `site: north`. */
-export const Labels = z.record(
+export const CellLabels = z.record(
   z.string().regex(/^[a-z0-9]([a-z0-9._/-]{0,61}[a-z0-9])?$/),
   z.string().max(256),
 )
@@ -31,7 +31,7 @@ export const CellSummary = z.object({
   ]),
   /** An operator has taken it out of routing. */
   drained: z.boolean(),
-  labels: Labels,
+  labels: CellLabels,
   /** Tenant to which the cell is dedicated; null for a shared cell. */
   tenant_id: z.string().nullable(),
   version: z.string().nullable(),
@@ -63,10 +63,10 @@ export const CellDetails = CellSummary.extend({
     .nullable(),
 })
 
-export const summaryOf = (
-  cell: Cell,
-  live: LiveCell | undefined,
-  settings: CellSettings,
+export const cellSummaryOf = (
+  cell: EnrolledCell,
+  live: Cell | undefined,
+  settings: OperatorSettings,
 ): z.input<typeof CellSummary> => ({
   id: cell.id,
   name: live?.announce?.name ?? cell.name,
@@ -83,13 +83,13 @@ export const summaryOf = (
 })
 
 /** An operator's decision about a cell takes precedence over its observed presence. */
-const presenceOf = (cell: Cell, live: LiveCell | undefined) => {
+const presenceOf = (cell: EnrolledCell, live: Cell | undefined) => {
   if (cell.revokedAt !== undefined) return 'revoked'
   return cell.quarantinedAt === undefined ? (live?.presence ?? 'unknown') : 'quarantined'
 }
 
 /** Models that can be requested now; the models of a dead cell cannot. */
-const modelsOf = (live: LiveCell | undefined): string[] =>
+const modelsOf = (live: Cell | undefined): string[] =>
   live === undefined || live.presence === 'dead'
     ? []
     : engineReports(live)
@@ -101,10 +101,10 @@ const LOAD = [
   'vram_used_percent',
   'slots_busy_percent',
   'queued',
-] as const satisfies Metric[]
+] as const satisfies CellMetric[]
 
 /** Load of a live cell; the last sample of a dead cell says nothing about the present. */
-const loadOf = (live: LiveCell | undefined) => {
+const loadOf = (live: Cell | undefined) => {
   const sample = live?.presence === 'dead' ? undefined : live?.sample
   const metrics = sample && metricsOf(sample)
   const entries = LOAD.map(name => [name, metrics?.[name] ?? null])
@@ -112,16 +112,16 @@ const loadOf = (live: LiveCell | undefined) => {
 }
 
 /** Tags from the cell's join token and from its announcement. */
-export const tagsOf = (cell: Cell, live: LiveCell | undefined): string[] => [
+export const tagsOf = (cell: EnrolledCell, live: Cell | undefined): string[] => [
   ...new Set([...cell.tags, ...(live?.announce?.tags ?? [])]),
 ]
 
 export const detailsOf = (
-  cell: Cell,
-  live: LiveCell | undefined,
-  settings: CellSettings,
+  cell: EnrolledCell,
+  live: Cell | undefined,
+  settings: OperatorSettings,
 ): z.input<typeof CellDetails> => ({
-  ...summaryOf(cell, live, settings),
+  ...cellSummaryOf(cell, live, settings),
   epoch: live?.epoch ?? cell.epoch,
   host: live?.announce?.host ?? null,
   gpus: live?.announce?.gpus ?? [],

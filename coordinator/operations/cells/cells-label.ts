@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { Labels } from './cell-view.ts'
+import { CellLabels } from './cell-view.ts'
 
 const MAX_LABELS = 64
 
@@ -15,11 +15,11 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject({
     cell_id: Id,
-    labels: Labels.refine(labels => Object.keys(labels).length <= MAX_LABELS, {
+    labels: CellLabels.refine(labels => Object.keys(labels).length <= MAX_LABELS, {
       error: `a cell has at most ${MAX_LABELS} labels`,
     }).meta({ maxProperties: MAX_LABELS }),
   }),
-  output: z.object({ id: z.string(), labels: Labels }),
+  output: z.object({ id: z.string(), labels: CellLabels }),
   run: async ({ cell_id, labels }, { settings, actor }) => ({
     id: cell_id,
     labels: (await settings.setLabels(cell_id, labels, actor)).labels,

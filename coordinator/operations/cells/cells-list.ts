@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { NO_SETTINGS } from '../../enrolment/cell-settings.ts'
 import { defineOperation } from '../operation.ts'
-import { CellSummary, summaryOf } from './cell-view.ts'
+import { CellSummary, cellSummaryOf } from './cell-view.ts'
 
 export default defineOperation({
   id: 'cells-list',
@@ -19,7 +19,7 @@ export default defineOperation({
     const shown = (await cells.list()).filter(cell => all || cell.revokedAt === undefined)
     return {
       cells: shown.map(cell =>
-        summaryOf(cell, fleet.cell(cell.id), own.get(cell.id) ?? NO_SETTINGS),
+        cellSummaryOf(cell, fleet.cell(cell.id), own.get(cell.id) ?? NO_SETTINGS),
       ),
     }
   },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Reported } from '../../../shared/wire/desired.ts'
+import { ReportedBody } from '../../../shared/wire/desired.ts'
 import type { ConfigDocument } from '../../control/config-store.ts'
 import type { CellConfig } from '../../control/configs.ts'
 
@@ -19,7 +19,7 @@ export const CellConfigView = z.object({
   tags: z.array(z.string()),
   sources: z.array(ConfigView),
   desired: z.object({ version: z.int(), document: Document }),
-  reported: Reported.extend({ at: z.iso.datetime() }).nullable(),
+  reported: ReportedBody.extend({ at: z.iso.datetime() }).nullable(),
   in_sync: z.boolean(),
 })
 

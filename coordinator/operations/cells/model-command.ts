@@ -3,7 +3,7 @@ import { type ErrorCode, ShoalError } from '../../../shared/errors.ts'
 import { AckState } from '../../../shared/wire/command.ts'
 import { ModelStanding } from '../../../shared/wire/model-standing.ts'
 import { ModelState } from '../../../shared/wire/telemetry.ts'
-import { type CommandRecord, isFinal } from '../../control/command.ts'
+import { type CommandRecord, isFinalCommandState } from '../../control/command.ts'
 import { commandEnd } from '../../control/command-end.ts'
 import { engineReports } from '../../fleet/cell.ts'
 import type { Presence } from '../../fleet/presence.ts'
@@ -76,7 +76,7 @@ const requireModel = (
 }
 
 const answerOf = (command: CommandRecord, model: string): ModelAnswer => {
-  if (isFinal(command.state) && command.state !== 'succeeded') throw refusal(command)
+  if (isFinalCommandState(command.state) && command.state !== 'succeeded') throw refusal(command)
   const standing = ModelStanding.safeParse(command.result).data
   return {
     cell_id: command.cellId,

@@ -26,7 +26,7 @@ export const CommandView = z.object({
   updated_at: z.iso.datetime(),
 })
 
-export const viewOf = (command: CommandRecord): z.input<typeof CommandView> => ({
+export const commandViewOf = (command: CommandRecord): z.input<typeof CommandView> => ({
   id: command.id,
   cell_id: command.cellId,
   device_id: command.deviceId ?? null,

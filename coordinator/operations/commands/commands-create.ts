@@ -5,10 +5,10 @@ import type { ApprovedPlan } from '../../../shared/wire/approved-plan.ts'
 import { MAX_TTL_SECONDS, VerbName } from '../../../shared/wire/command.ts'
 import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import type { CommandRequest } from '../../control/commands.ts'
-import { bounded } from '../bounded-json.ts'
+import { limitJson } from '../bounded-json.ts'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { CommandView, viewOf } from './command-view.ts'
+import { CommandView, commandViewOf } from './command-view.ts'
 
 const MAX_PARAMS_BYTES = 64 * 1024
 
@@ -30,7 +30,7 @@ export default defineOperation({
         'Device that the verb is for; commands of one device are executed one after another.',
       ),
     verb: VerbName.describe('One of the verbs that the cell announces.'),
-    params: bounded(z.record(z.string().max(128), z.json()), MAX_PARAMS_BYTES).default({}),
+    params: limitJson(z.record(z.string().max(128), z.json()), MAX_PARAMS_BYTES).default({}),
     mode: z
       .enum(['live', 'dry'])
       .default('dry')
@@ -63,7 +63,7 @@ export default defineOperation({
     return { plan: { request, covers }, covers, summary, gate: gate ?? LIVE_GATE }
   },
   run: async ({ request, covers }: CreatePlan, { commands, actor }, approval) =>
-    viewOf(
+    commandViewOf(
       approval === undefined
         ? await commands.create(request, actor)
         : await approval.use((trx, signed) =>

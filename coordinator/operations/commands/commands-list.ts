@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { Id, lastOfFullPage, NextCursor, PAGE } from '../fields.ts'
+import { findCursorRow, Id, NextCursor, PAGE } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { CommandView, viewOf } from './command-view.ts'
+import { CommandView, commandViewOf } from './command-view.ts'
 
 export default defineOperation({
   id: 'commands-list',
@@ -22,6 +22,6 @@ export default defineOperation({
       ...(cell_id === undefined ? {} : { cellId: cell_id }),
       ...(before === undefined ? {} : { before }),
     })
-    return { commands: found.map(viewOf), next: lastOfFullPage(found, limit)?.id ?? null }
+    return { commands: found.map(commandViewOf), next: findCursorRow(found, limit)?.id ?? null }
   },
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { CommandView, viewOf } from './command-view.ts'
+import { CommandView, commandViewOf } from './command-view.ts'
 
 export default defineOperation({
   id: 'commands-show',
@@ -17,6 +17,6 @@ export default defineOperation({
   run: async ({ command_id }, { commands }) => {
     const command = await commands.get(command_id)
     if (command === undefined) throw new ShoalError('not_found', `no command ${command_id}`)
-    return viewOf(command)
+    return commandViewOf(command)
   },
 })

@@ -6,7 +6,7 @@ import {
   type Message,
   Participant,
 } from '../../conversations/conversation.ts'
-import type { Told } from '../../conversations/exchange.ts'
+import type { ExchangeEvent } from '../../conversations/exchange.ts'
 import type { Context } from '../context.ts'
 import { Id } from '../fields.ts'
 
@@ -88,7 +88,7 @@ export const CONVERSATION_PATH = { conversation_id: Id }
 
 export const MAX_TITLE_CHARS = 200
 export const Title = z.string().min(1).max(MAX_TITLE_CHARS).describe('Title of the conversation.')
-export const Content = z.string().min(1).max(200_000)
+export const MessageContent = z.string().min(1).max(200_000)
 export const Participants = z
   .array(Participant)
   .min(1)
@@ -139,12 +139,12 @@ export const showConversation = async (
   }
 }
 
-export const sendMessage = async (
+export const sendConversationMessage = async (
   asked: { conversation_id: string; content: string; auto_route?: boolean },
   context: Context,
 ): Promise<z.input<typeof ExchangeView>> => {
   const { conversation_id, content, auto_route: autoRoute = false } = asked
-  const tell = (told: Told): void => {
+  const tell = (told: ExchangeEvent): void => {
     const event = eventOf(told)
     if (context.tell !== undefined) context.tell(event)
     // tasks keep whole messages, without the partial ones
@@ -162,7 +162,7 @@ export const sendMessage = async (
   }
 }
 
-const eventOf = (told: Told): { event: string; data: z.input<typeof ToldView> } =>
+const eventOf = (told: ExchangeEvent): { event: string; data: z.input<typeof ToldView> } =>
   told.event === 'message'
     ? { event: 'message', data: messageViewOf(told.message) }
     : { event: 'delta', data: { from: told.from, delta: told.text } }

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
 import {
   CONVERSATION_PATH,
-  Content,
   ExchangeView,
-  sendMessage,
+  MessageContent,
+  sendConversationMessage,
   ToldView,
 } from './conversation-view.ts'
 
@@ -26,12 +26,12 @@ export default defineOperation({
       .literal('message')
       .exactOptional()
       .describe("Ignored; accepted so that the skill's input is valid here too."),
-    content: Content.describe(
+    content: MessageContent.describe(
       'Text of the message. `@id` mentions the participant that should answer; a skill takes JSON after its mention.',
     ),
   }),
   examples: [{ content: '@model-a:7b What is a cell?' }],
   output: ExchangeView,
   events: ToldView,
-  run: sendMessage,
+  run: sendConversationMessage,
 })

@@ -61,7 +61,8 @@ export const viewFor = (
     status: fault === undefined ? publicStatus(state) : 'blocked',
     gate_id: request.gateId,
     requester_id: request.requesterId,
-    approvals_missing: state === 'pending' && fault === undefined ? missing(request, gates) : 0,
+    approvals_missing:
+      state === 'pending' && fault === undefined ? countMissing(request, gates) : 0,
     reason: reason === undefined ? null : escapeHidden(reason),
     subject: escapeHidden(request.subject),
     plan_hash: request.planHash,
@@ -80,7 +81,7 @@ export const viewFor = (
   }
 }
 
-const missing = ({ gateId, votes }: GateRequest, gates: Context['gates']): number =>
+const countMissing = ({ gateId, votes }: GateRequest, gates: Context['gates']): number =>
   openSeats(
     gates.definition(gateId).approvals,
     votes.filter(({ decision }) => decision === 'approve'),
@@ -103,7 +104,7 @@ export const Reason = z
   .max(500)
   .default('')
   .describe('Reason for the decision, kept in the audit.')
-export const Subject = z
+export const GateSubject = z
   .string()
   .min(1)
   .max(200)

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Approval } from '../../../shared/wire/approval.ts'
 import { MAX_PLAN_BYTES } from '../../gates/plan-hash.ts'
-import { bounded } from '../bounded-json.ts'
+import { limitJson } from '../bounded-json.ts'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { callerOf, RequestView, viewFor } from './gate-view.ts'
@@ -16,7 +16,7 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject({
     request_id: Id,
-    plan: bounded(z.json(), MAX_PLAN_BYTES).describe(
+    plan: limitJson(z.json(), MAX_PLAN_BYTES).describe(
       'The plan that is about to be carried out; it must equal the approved plan.',
     ),
   }),

@@ -21,7 +21,7 @@ export default defineOperation({
   run: async ({ gate_id }, context) => {
     const { tenantId, person } = callerOf(context)
     const definition = context.gates.definition(gate_id)
-    const waiting = await context.gates.pending({ tenantId })
+    const waiting = await context.gates.countPending({ tenantId })
     const { approvals } = definition
     return {
       gate_id,

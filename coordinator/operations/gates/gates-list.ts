@@ -27,7 +27,7 @@ export default defineOperation({
   }),
   run: async (_input, context) => {
     const { tenantId } = callerOf(context)
-    const waiting = await context.gates.pending({ tenantId })
+    const waiting = await context.gates.countPending({ tenantId })
     return {
       gates: Object.entries(context.gates.definitions).map(([gate_id, definition]) => ({
         gate_id,

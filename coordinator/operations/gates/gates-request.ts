@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { MAX_PLAN_BYTES } from '../../gates/plan-hash.ts'
-import { bounded } from '../bounded-json.ts'
+import { limitJson } from '../bounded-json.ts'
 import { defineOperation } from '../operation.ts'
-import { callerOf, RequestView, Subject, Summary, viewFor } from './gate-view.ts'
+import { callerOf, GateSubject, RequestView, Summary, viewFor } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-request',
@@ -13,12 +13,12 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject({
     gate_id: z.string().max(128),
-    plan: bounded(z.json(), MAX_PLAN_BYTES).describe(
+    plan: limitJson(z.json(), MAX_PLAN_BYTES).describe(
       'The exact plan; an approval is valid for this plan only.',
     ),
     summary: Summary,
-    subject: Subject,
-    evidence: bounded(z.json(), MAX_PLAN_BYTES)
+    subject: GateSubject,
+    evidence: limitJson(z.json(), MAX_PLAN_BYTES)
       .exactOptional()
       .describe('Supporting evidence, such as tickets or reports.'),
   }),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { REQUEST_STATES } from '../../gates/request.ts'
-import { lastOfFullPage, NextCursor, PAGE } from '../fields.ts'
+import { findCursorRow, NextCursor, PAGE } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { callerOf, RequestView, viewFor } from './gate-view.ts'
 
@@ -30,7 +30,7 @@ export default defineOperation({
       },
       { tenantId },
     )
-    const next = lastOfFullPage(found, limit)?.id ?? null
+    const next = findCursorRow(found, limit)?.id ?? null
     return { requests: found.map(request => viewFor(request, context)), next }
   },
 })

@@ -4,7 +4,7 @@ import { HOST_PROBES } from '../../../shared/probes/host-probes.ts'
 import type { HostProbe, ProbeShape } from '../../../shared/probes/probe.ts'
 import { HOST_DATA_MAX_BYTES, HOST_PROBE_SECONDS } from '../../../shared/wire/host-probe.ts'
 import { askForProbe } from '../../fleet/cell-probe.ts'
-import { bounded } from '../bounded-json.ts'
+import { limitJson } from '../bounded-json.ts'
 import { Id } from '../fields.ts'
 import { defineOperation, type Operation } from '../operation.ts'
 
@@ -21,7 +21,7 @@ const SHAPES: Record<ProbeShape, z.ZodType> = {
 /** A look at the machine of one cell, as an operation. */
 const operationOf = (probe: HostProbe): Operation => {
   const { units, reach } = probe
-  const data = bounded(SHAPES[probe.shape].nullable(), HOST_DATA_MAX_BYTES)
+  const data = limitJson(SHAPES[probe.shape].nullable(), HOST_DATA_MAX_BYTES)
   return defineOperation({
     id: `host-${probe.id}`,
     description: probe.description,

@@ -1,18 +1,18 @@
-import { Approval } from '../../gates/approval.ts'
+import { SingleUseApproval } from '../../gates/approval.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { ownSubject } from '../../gates/own-subject.ts'
 import type { GateRequest } from '../../gates/request.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import type { Operation } from '../operation.ts'
-import { Pending } from '../pending.ts'
-import type { Planned } from '../plan.ts'
+import { PendingResult } from '../pending.ts'
+import type { OperationPlan } from '../plan.ts'
 
 type AnyGated = Operation & { effect: 'gated' }
 
 /**
  * Plans, and carries the plan out when it may be: at once without a gate, with its approval
- * otherwise. The answer is `Pending` while the approval is missing.
+ * otherwise. The answer is `PendingResult` while the approval is missing.
  */
 export const carryOut = async (
   { id, plan, show, run }: AnyGated,
@@ -31,13 +31,13 @@ export const carryOut = async (
   const request = planned.request ?? (await askAt(gate, planned, requester, context))
   if (request.state !== 'approved' || run === undefined) return pendingOf(request, planned)
   const use = { requestId: request.id, plan: coveredBy(planned), caller: requester }
-  const approval = new Approval(context.gates, use)
+  const approval = new SingleUseApproval(context.gates, use)
   const answer = await run(planned.plan, context, approval)
   if (approval.isUsed) return answer
   throw new TypeError(`${id} did not use the approval ${request.id}`)
 }
 
-const coveredBy = ({ plan, covers = plan }: Planned<unknown>): unknown => covers
+const coveredBy = ({ plan, covers = plan }: OperationPlan<unknown>): unknown => covers
 
 /**
  * Finds the request of an equal plan, or makes one; a different plan with its subject supersedes
@@ -45,7 +45,7 @@ const coveredBy = ({ plan, covers = plan }: Planned<unknown>): unknown => covers
  */
 const askAt = async (
   gateId: string,
-  planned: Planned<unknown>,
+  planned: OperationPlan<unknown>,
   requester: Caller,
   { gates }: Context,
 ): Promise<GateRequest> => {
@@ -60,9 +60,9 @@ const askAt = async (
   }
 }
 
-const pendingOf = (request: GateRequest, planned: Planned<unknown>): Pending => {
+const pendingOf = (request: GateRequest, planned: OperationPlan<unknown>): PendingResult => {
   const { next, difference, claimToken } = planned
-  return new Pending(request, next?.(request), {
+  return new PendingResult(request, next?.(request), {
     ...(difference === undefined ? {} : { difference }),
     ...(claimToken === undefined ? {} : { claim_token: claimToken }),
   })

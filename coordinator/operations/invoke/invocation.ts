@@ -2,13 +2,13 @@ import type { Progress, TaskCaller, Tell } from '../context.ts'
 import type { Operation } from '../operation.ts'
 
 /** Receives the progress of a running call. */
-export interface Listener {
+export interface CallListener {
   progress?: ((progress: Progress) => void) | undefined
   tell?: Tell | undefined
 }
 
 /** Input of a call as the caller sent it, and the cell that was named beside it. */
-export interface Asked {
+export interface CallInput {
   input: unknown
   cellId?: string | undefined
 }
@@ -18,19 +18,19 @@ export interface Invocation {
   operation: Operation
   caller: TaskCaller
   /** Reads the input; called when the caller was admitted. Throws `invalid_request`. */
-  read: () => Asked | Promise<Asked>
+  read: () => CallInput | Promise<CallInput>
   /** The idempotency key, if there is one, and its name on this surface. */
   repeat?: { callKey: unknown; param: string } | undefined
   /** Each ends the call when it aborts. */
   signals: readonly AbortSignal[]
-  listener?: Listener | undefined
+  listener?: CallListener | undefined
   /** True for a call inside another one that was counted for both. */
   isCounted?: boolean | undefined
 }
 
 /** A call that was admitted, with its parsed input. */
-export interface Call extends Asked {
+export interface Call extends CallInput {
   operation: Operation
   caller: TaskCaller
-  listener?: Listener | undefined
+  listener?: CallListener | undefined
 }

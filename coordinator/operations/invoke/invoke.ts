@@ -5,7 +5,7 @@ import type { Keys } from '../../keys/keys.ts'
 import type { CallSkill, Views } from '../context.ts'
 import type { Operation } from '../operation.ts'
 import type { OperationTasks } from '../operation-tasks.ts'
-import { Pending } from '../pending.ts'
+import { PendingResult } from '../pending.ts'
 import { requireAccess } from './access.ts'
 import { contextFor } from './call-context.ts'
 import { type Count, type CountParts, countingWith, refunding } from './count.ts'
@@ -40,7 +40,7 @@ export interface Pipeline {
   count: Count
   /**
    * Runs the second half of `invoke` for a turn of a task: access is checked again, then everything
-   * from the time limit on. Resolves with the output, or with `Pending`.
+   * from the time limit on. Resolves with the output, or with `PendingResult`.
    */
   perform(call: Call, signal: AbortSignal): Promise<unknown>
 }
@@ -82,7 +82,7 @@ export class CallPipeline implements Pipeline {
         isTask ? this.#begin(call) : this.#run(call, time),
       ),
     )
-    if (answer instanceof Pending) return { kind: 'pending', pending: answer }
+    if (answer instanceof PendingResult) return { kind: 'pending', pending: answer }
     if (!isTask) return { kind: 'done', output: answer, isReplay: replayed }
     return { kind: 'task', taskId: (answer as Begun).task_id, isReplay: replayed }
   }
@@ -132,11 +132,11 @@ export class CallPipeline implements Pipeline {
     const answer = await (operation.effect === 'gated'
       ? carryOut(operation, input, context)
       : operation.run(input as never, context))
-    return answer instanceof Pending ? answer : operation.output.encode(answer)
+    return answer instanceof PendingResult ? answer : operation.output.encode(answer)
   }
 
   #callSkillOf({ caller }: Call, signal: AbortSignal): CallSkill {
-    return (id, { input, admitted, isCounted, ends = signal }) => {
+    return (id, { input, onAdmitted: admitted, isCounted, ends = signal }) => {
       const operation = this.#skills.get(id)
       if (operation === undefined) throw new ShoalError('not_found', `no skill ${id}`)
       const read = async () => {

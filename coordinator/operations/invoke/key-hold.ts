@@ -18,6 +18,6 @@ export const holdKey = (
   return hold(key, {
     tenantId,
     cut: reason => (isRead ? time.end(reason) : time.abort(reason)),
-    may: key => mayCall(operation, key),
+    isAllowed: key => mayCall(operation, key),
   })
 }

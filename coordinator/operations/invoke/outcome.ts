@@ -1,4 +1,4 @@
-import type { Pending } from '../pending.ts'
+import type { PendingResult } from '../pending.ts'
 
 /** End of one call, for a surface to translate; a refusal is thrown as a `ShoalError`. */
 export type Outcome =
@@ -9,7 +9,7 @@ export type Outcome =
       isReplay: boolean
     }
   | { kind: 'task'; taskId: string; isReplay: boolean }
-  | { kind: 'pending'; pending: Pending }
+  | { kind: 'pending'; pending: PendingResult }
 
 /** Body of an outcome in JSON. */
 export const bodyOf = (outcome: Outcome): unknown => {

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Declaration } from '../declaration.ts'
-import { Pending } from '../pending.ts'
+import { PendingResult } from '../pending.ts'
 import type { Call, Invocation } from './invocation.ts'
 import { timeLimitSeconds } from './time.ts'
 
@@ -50,7 +50,7 @@ export const runOnce = async (
   return idempotency.once(repeatable, run, isKept)
 }
 
-const isKept = (answer: unknown): boolean => !(answer instanceof Pending)
+const isKept = (answer: unknown): boolean => !(answer instanceof PendingResult)
 
 /** A task only has to start within the time limit of the call. */
 const answerSeconds = (operation: Pick<Declaration, 'timeoutSeconds' | 'mode'>): number =>

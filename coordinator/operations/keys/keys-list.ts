@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { lastOfFullPage, NextCursor, PAGE, pageLimit } from '../fields.ts'
+import { findCursorRow, NextCursor, PAGE, pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { isAdministrator, KeyView, keyViewOf } from './key-view.ts'
 
@@ -21,7 +21,7 @@ export default defineOperation({
     const { key, keys, tenantId = '' } = context
     const personId = isAdministrator(context) ? undefined : key?.personId
     const found = await keys.list({ tenantId }, { limit, after, personId })
-    const next = lastOfFullPage(found, limit)?.id ?? null
+    const next = findCursorRow(found, limit)?.id ?? null
     return { keys: found.map(keyViewOf), next }
   },
 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { Approval } from '../../gates/approval.ts'
+import { SingleUseApproval } from '../../gates/approval.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import type { GateRequest } from '../../gates/request.ts'
@@ -33,7 +33,7 @@ export default defineOperation({
     requireAsker(request, caller.person)
     const plan = KeyPlan.parse(request.plan)
     await requireMayHave(plan, context)
-    const approval = new Approval(gates, { requestId: request_id, plan, caller })
+    const approval = new SingleUseApproval(gates, { requestId: request_id, plan, caller })
     const { key, secret } = await approval.use(trx => addKey(trx, specOf(plan), actor, now()))
     return { ...keyViewOf(key), secret }
   },

@@ -40,14 +40,14 @@ type Said = Pick<VisitorPlan, 'name' | 'contact' | 'purpose' | 'tier' | 'kind'>
 export const visitorPlan = ({ tier, kind, ...said }: Said): Omit<VisitorPlan, 'tenant_id'> => ({
   action: 'key.issue-to-visitor',
   roles: ['client'],
-  name: shown('name', said.name, 200),
-  contact: shown('contact', said.contact, 200),
-  purpose: shown('purpose', said.purpose, 500),
+  name: escapeField('name', said.name, 200),
+  contact: escapeField('contact', said.contact, 200),
+  purpose: escapeField('purpose', said.purpose, 500),
   tier,
   kind,
 })
 
-const shown = (param: string, text: string, most: number): string => {
+const escapeField = (param: string, text: string, most: number): string => {
   const safe = escapeHidden(text)
   if (safe.length <= most) return safe
   throw new ShoalError('invalid_request', `${param} has too many invisible characters`, { param })

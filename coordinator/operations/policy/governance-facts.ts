@@ -11,7 +11,7 @@ export const gatherFacts = async (context: Context): Promise<GovernanceFacts> =>
   const { audit, gates, policies, keys, people, cells, listens } = context
   const { tenantId = '' } = context
   const scope = { tenantId }
-  const requests = await gates.newest(LOOKED_AT, scope)
+  const requests = await gates.listNewest(LOOKED_AT, scope)
   const since = requests.at(-1)?.createdAt ?? context.now()
   const rows = { action: 'gate.*', from: since, order: 'newest', limit: 8 * LOOKED_AT } as const
   const [verdict, appendOnly, gateRows, allKeys, persons, allCells] = await Promise.all([

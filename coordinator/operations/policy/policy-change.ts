@@ -1,10 +1,14 @@
 import * as z from 'zod'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Approval } from '../../gates/approval.ts'
+import type { SingleUseApproval } from '../../gates/approval.ts'
 import type { PolicyInForce } from '../../gates/policies.ts'
 import type { Policy } from '../../gates/policy.ts'
-import { type PolicyChange, policyDifference, summaryOf } from '../../gates/policy-difference.ts'
+import {
+  type PolicyChange,
+  policyDifference,
+  summarizeChanges,
+} from '../../gates/policy-difference.ts'
 import { POLICY_GATE } from '../../gates/policy-floor.ts'
 import { putPolicy } from '../../gates/policy-store.ts'
 import { proposedPolicy } from '../../gates/proposed-policy.ts'
@@ -49,7 +53,7 @@ export default defineOperation({
     const current = policies.current()
     const difference = policyDifference(current.document, wanted.document)
     const plan: ChangePlan = { wanted, current, reason, difference }
-    const summary = `policy ${wanted.version} for ${current.version}: ${summaryOf(difference)}`
+    const summary = `policy ${wanted.version} for ${current.version}: ${summarizeChanges(difference)}`
     if (isUnchanged(plan)) return { plan, summary }
     if (wanted.version === current.version)
       throw new ShoalError(
@@ -59,11 +63,11 @@ export default defineOperation({
       )
     return {
       plan,
-      covers: coveredBy(plan),
+      covers: toCoveredPlan(plan),
       summary: summary.slice(0, 500),
       gate: POLICY_GATE,
       subject: 'policy',
-      evidence: { difference: fitting(difference) },
+      evidence: { difference: abridgeDifference(difference) },
       difference: difference.map(row => ({ ...row })),
     }
   },
@@ -90,9 +94,9 @@ const answerOf = (
   { wanted: { version, hash }, difference }: ChangePlan,
   status: 'changed' | 'unchanged' | 'dry_run',
   number: number,
-) => ({ status, number, version, hash, difference, summary: summaryOf(difference) })
+) => ({ status, number, version, hash, difference, summary: summarizeChanges(difference) })
 
-const coveredBy = ({ wanted, current, reason }: ChangePlan) => ({
+const toCoveredPlan = ({ wanted, current, reason }: ChangePlan) => ({
   action: 'policy.change',
   document_hash: wanted.hash,
   replaces: { number: current.number, hash: current.hash },
@@ -103,14 +107,14 @@ const coveredBy = ({ wanted, current, reason }: ChangePlan) => ({
 /** Size limit of the evidence; a longer difference is abridged, since the plan has the document. */
 const EVIDENCE_CHARS = 40_000
 
-const fitting = (difference: PolicyChange[]): object[] =>
+const abridgeDifference = (difference: PolicyChange[]): object[] =>
   canonicalJson(difference).length <= EVIDENCE_CHARS
     ? difference
     : difference.map(({ what, id, change }) => ({ what, id, change })).slice(0, 300)
 
 const changeOf = (
   { wanted, current, reason }: ChangePlan,
-  { requestId, requesterId }: Approval,
+  { requestId, requesterId }: SingleUseApproval,
   { policies, now }: Context,
 ) => ({
   version: wanted.version,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { lastOfFullPage, numberedPage } from '../fields.ts'
+import { findCursorRow, numberedPage } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { PolicyRecord, recordOf } from './policy-view.ts'
+import { PolicyRecord, toPolicyRecord } from './policy-view.ts'
 
 export default defineOperation({
   id: 'policy-history',
@@ -17,7 +17,7 @@ export default defineOperation({
   output: z.object({ policies: z.array(PolicyRecord), next: z.int().nullable() }),
   run: async ({ before, limit }, { policies }) => {
     const rows = await policies.history({ before, limit })
-    const next = lastOfFullPage(rows, limit)?.number ?? null
-    return { policies: rows.map(recordOf), next }
+    const next = findCursorRow(rows, limit)?.number ?? null
+    return { policies: rows.map(toPolicyRecord), next }
   },
 })

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Context } from '../context.ts'
 import { defineOperation } from '../operation.ts'
-import { NOBODY, PolicyRecord, recordOf } from './policy-view.ts'
+import { NOBODY, PolicyRecord, toPolicyRecord } from './policy-view.ts'
 
 export default defineOperation({
   id: 'policy-show',
@@ -38,7 +38,7 @@ export default defineOperation({
   text: { body: 'text', type: 'content_type' },
   run: async ({ number, as }, context) => {
     const { policies } = context
-    const { document, ...record } = await found(number, context)
+    const { document, ...record } = await findPolicy(number, context)
     const { file, hash } = policies.configured
     return {
       ...record,
@@ -52,12 +52,12 @@ export default defineOperation({
   },
 })
 
-const found = async (number: number | undefined, { policies }: Context) => {
+const findPolicy = async (number: number | undefined, { policies }: Context) => {
   const current = policies.current()
   if (number === undefined || number === current.number) {
     const { row, version, hash, source, document } = current
     const record =
-      row === undefined ? { number: 0, version, hash, source, ...NOBODY } : recordOf(row)
+      row === undefined ? { number: 0, version, hash, source, ...NOBODY } : toPolicyRecord(row)
     return { ...record, document }
   }
   if (number === 0) {
@@ -65,7 +65,7 @@ const found = async (number: number | undefined, { policies }: Context) => {
     const source = file === undefined ? ('shipped' as const) : ('file' as const)
     return { number, version, hash, source, ...NOBODY, document }
   }
-  const row = await policies.byNumber(number)
+  const row = await policies.findByNumber(number)
   if (row === undefined) throw new ShoalError('not_found', `no policy ${number}`)
-  return { ...recordOf(row), document: JSON.parse(row.document_json) }
+  return { ...toPolicyRecord(row), document: JSON.parse(row.document_json) }
 }

@@ -30,7 +30,7 @@ export const PolicyRecord = z.object({
   replaced_hash: z.string().nullable(),
 })
 
-export const recordOf = (row: PolicyRow): z.input<typeof PolicyRecord> => ({
+export const toPolicyRecord = (row: PolicyRow): z.input<typeof PolicyRecord> => ({
   number: row.number,
   version: row.version,
   hash: row.hash,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
 import { escapeHidden } from '../../../shared/visible.ts'
 import { JOB_STATES, type Job } from '../../queue/job.ts'
-import { Id, lastOfFullPage, NextCursor, PAGE } from '../fields.ts'
+import { findCursorRow, Id, NextCursor, PAGE } from '../fields.ts'
 
 const time = z.iso.datetime()
 
@@ -65,5 +65,5 @@ export const JobPage = z.object({ jobs: z.array(JobView), next: NextCursor })
 /** The page with the id where the next one begins. */
 export const jobPageOf = (jobs: readonly Job[], limit: number): z.input<typeof JobPage> => ({
   jobs: jobs.map(jobViewOf),
-  next: lastOfFullPage(jobs, limit)?.id ?? null,
+  next: findCursorRow(jobs, limit)?.id ?? null,
 })

@@ -16,7 +16,7 @@ export default defineOperation({
   output: JobDetails,
   run: async ({ job_id }, context) => {
     const job = jobDetailsOf(await context.queue.get(job_id, scopeOf(context)))
-    return { ...job, payload: await shownTo(job.payload, context) }
+    return { ...job, payload: await redactPayload(job.payload, context) }
   },
 })
 
@@ -25,7 +25,7 @@ type Json = z.core.util.JSONType
 const OfTask = z.object({ task_id: z.string(), body: z.string() }).catchall(z.json())
 
 /** Payload of a job; the text of a task event is omitted unless the caller may see the task. */
-const shownTo = async (payload: Json, context: Context): Promise<Json> => {
+const redactPayload = async (payload: Json, context: Context): Promise<Json> => {
   const { data } = OfTask.safeParse(payload)
   if (data === undefined || (await sees(context, data.task_id))) return payload
   const { body: _, ...rest } = data

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Engine, isFull } from '../../fleet/engine.ts'
+import { type CellEngine, isFull } from '../../fleet/engine.ts'
 import type { Pool } from '../../fleet/pool.ts'
 import { trailOf } from '../../fleet/trails.ts'
 import { defineOperation } from '../operation.ts'
@@ -56,7 +56,7 @@ export default defineOperation({
   }),
   cli: { group: 'routing', verb: 'show' },
   run: ({ model, limit }, { routing: { router, queue, nowMs } }) => ({
-    pools: [...router.all()]
+    pools: [...router.listPools()]
       .filter(({ pool }) => pool.engines.length > 0 && (model ?? pool.model) === pool.model)
       .map(({ pool, tenantId }) => poolView(pool, tenantId, { limit, nowMs: nowMs() })),
     waiting: Object.fromEntries(queue.lengths()),
@@ -79,7 +79,7 @@ const poolView = (
     .slice(0, limit),
 })
 
-const engineView = (engine: Engine, nowMs: number): z.input<typeof EngineView> => ({
+const engineView = (engine: CellEngine, nowMs: number): z.input<typeof EngineView> => ({
   cell_id: engine.cellId,
   slots: engine.slots,
   in_flight: engine.inFlight,

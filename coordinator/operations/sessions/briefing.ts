@@ -1,7 +1,13 @@
 import type * as z from 'zod'
 import { escapeHidden } from '../../../shared/visible.ts'
 import { recommend } from '../../agents/recommend.ts'
-import { type AgentRole, DEFAULT_ROLE, knownRoles, mayCall, rolesIn } from '../../agents/roles.ts'
+import {
+  type AgentRole,
+  DEFAULT_ROLE,
+  hasSkillAccess,
+  knownRoles,
+  rolesIn,
+} from '../../agents/roles.ts'
 import { STEPS } from '../../agents/session.ts'
 import { alertData } from '../../fleet/monitor.ts'
 import type { GateRequest } from '../../gates/request.ts'
@@ -35,7 +41,7 @@ export const briefingFor = async (
 ): Promise<Briefing> => {
   const { situation, decidable, own, alerts, fleet } = await look(roles, context, lastSkill)
   const callable = context.skills.filter(
-    ({ id }) => situation.callable.has(id) && mayCall(roles, id),
+    ({ id }) => situation.callable.has(id) && hasSkillAccess(roles, id),
   )
   return {
     roles: roles.map(({ id, title, purpose, operator_role }) => ({
@@ -46,8 +52,8 @@ export const briefingFor = async (
     })),
     rules: rulesOf(roles, context),
     waits: {
-      to_decide: decidable.slice(0, SHOWN).map(waitingOf),
-      yours: own.slice(0, SHOWN).map(waitingOf),
+      to_decide: decidable.slice(0, SHOWN).map(toWaitingView),
+      yours: own.slice(0, SHOWN).map(toWaitingView),
       alerts: alerts?.slice(0, SHOWN).map(alertData) ?? null,
     },
     fleet,
@@ -63,7 +69,7 @@ export const recommendationsFor = async (
   lastSkill: string | undefined,
 ) => recommend((await look(roles, context, lastSkill)).situation)
 
-const waitingOf = (request: GateRequest): z.input<typeof Waiting> => ({
+const toWaitingView = (request: GateRequest): z.input<typeof Waiting> => ({
   request_id: request.id,
   gate_id: request.gateId,
   summary: escapeHidden(request.summary),

@@ -3,7 +3,7 @@ import * as z from 'zod'
 /** Schemes of links for people: those that run code or embed data are rejected. */
 const PLACES = /^(?!(javascript|data|vbscript|blob)$)/
 
-export const EvidenceItem = z.strictObject({
+export const EvidenceItemInput = z.strictObject({
   kind: z.string().min(1).max(64).describe('Kind of evidence, such as `commit` or `test-report`.'),
   text: z.string().min(1).max(10_000).exactOptional(),
   uri: z

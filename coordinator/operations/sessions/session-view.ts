@@ -4,9 +4,9 @@ import { escapeHidden } from '../../../shared/visible.ts'
 import {
   AGENT_TYPES,
   type AgentSession,
+  endReasonOf,
   nextSteps,
   OUTCOMES,
-  overBecause,
   STEPS,
   TASK_STATES,
   VARIANTS,
@@ -63,7 +63,7 @@ export const SessionView = z.object({
 })
 
 export const sessionViewOf = (session: AgentSession, now: number): z.input<typeof SessionView> => {
-  const over = overBecause(session, now)
+  const over = endReasonOf(session, now)
   const { waiting, endedAt } = session
   return {
     session_id: session.id,

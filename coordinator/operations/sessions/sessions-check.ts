@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { AgentSession } from '../../agents/session.ts'
 import type { Commit } from '../../agents/step.ts'
-import { Approval } from '../../gates/approval.ts'
+import { SingleUseApproval } from '../../gates/approval.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import { type GateRequest, publicStatus, stateAt } from '../../gates/request.ts'
@@ -136,7 +136,7 @@ const passWith = async (
     }
   if (publicStatus(state) === 'blocked')
     return { status: 'blocked', request_id: requestId, next: `the request is ${state}: ${ask}` }
-  const approval = new Approval(gates, { requestId, plan: request.plan, caller })
+  const approval = new SingleUseApproval(gates, { requestId, plan: request.plan, caller })
   return { commit: work => approval.use(work) }
 }
 

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
-import { EvidenceItem } from './evidence-item.ts'
+import { EvidenceItemInput } from './evidence-item.ts'
 import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
-const Item = EvidenceItem.refine(
+const Item = EvidenceItemInput.refine(
   ({ text, uri }) => text !== undefined || uri !== undefined,
   'needs a text or a uri',
 )

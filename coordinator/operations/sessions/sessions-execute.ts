@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { knownRoles, mayCall } from '../../agents/roles.ts'
-import { bounded } from '../bounded-json.ts'
+import { hasSkillAccess, knownRoles } from '../../agents/roles.ts'
+import { limitJson } from '../bounded-json.ts'
 import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { bodyOf } from '../invoke/outcome.ts'
@@ -23,7 +23,7 @@ export default defineOperation({
   input: z.strictObject({
     ...SESSION_ID,
     skill: Id.describe('Id of the skill.'),
-    input: bounded(z.record(z.string().max(128), z.json()), MAX_INPUT_BYTES)
+    input: limitJson(z.record(z.string().max(128), z.json()), MAX_INPUT_BYTES)
       .default({})
       .describe('Input of the skill.'),
   }),
@@ -38,7 +38,7 @@ export default defineOperation({
     )
     if (!context.skills.some(({ id }) => id === skill))
       throw new ShoalError('not_found', `no skill ${skill}`, { param: 'skill' })
-    if (!mayCall(knownRoles(roles), skill))
+    if (!hasSkillAccess(knownRoles(roles), skill))
       throw new ShoalError(
         'forbidden',
         `${skill} is not a skill of the session: ${roles.join(', ')}`,
@@ -53,7 +53,7 @@ export default defineOperation({
     const outcome = await context.callSkill(skill, {
       input,
       isCounted: true,
-      admitted: async () => {
+      onAdmitted: async () => {
         await sessions.execute(session_id, callerOf(context), skill)
       },
     })

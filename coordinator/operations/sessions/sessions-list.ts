@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { lastOfFullPage, NextCursor, PAGE } from '../fields.ts'
+import { findCursorRow, NextCursor, PAGE } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { SessionView, sessionViewOf } from './session-view.ts'
@@ -28,7 +28,7 @@ export default defineOperation({
       ...(live ? { liveAt: now } : {}),
       ...(before === undefined ? {} : { before }),
     })
-    const next = lastOfFullPage(found, limit)?.id ?? null
+    const next = findCursorRow(found, limit)?.id ?? null
     return { sessions: found.map(session => sessionViewOf(session, now)), next }
   },
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
-import { EvidenceItem } from './evidence-item.ts'
+import { EvidenceItemInput } from './evidence-item.ts'
 import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
 export default defineOperation({
@@ -18,7 +18,7 @@ export default defineOperation({
         evidence_id: z.string(),
         at: z.iso.datetime(),
         summary: z.string(),
-        items: z.array(EvidenceItem),
+        items: z.array(EvidenceItemInput),
         scopes: z.array(z.string()),
       }),
     ),

@@ -64,7 +64,7 @@ const fleetOf = ({ fleet, monitor, catalogue }: Context): NonNullable<Briefing['
   for (const { presence } of fleet.cells()) cells[presence] = (cells[presence] ?? 0) + 1
   const ids = catalogue.map(({ id }) => id)
   return {
-    degraded: monitor.degraded(),
+    degraded: monitor.isDegraded(),
     cells,
     models_served: ids.filter(id => fleet.serves(id)),
     models_missing: ids.filter(id => !fleet.serves(id)),

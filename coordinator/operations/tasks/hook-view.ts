@@ -33,7 +33,7 @@ export const hookViewOf = ({
   credentials: authentication?.credentials || null,
 })
 
-export const tenantOf = ({ tenantId }: Pick<Context, 'tenantId'>): string => {
+export const requireCallerTenant = ({ tenantId }: Pick<Context, 'tenantId'>): string => {
   if (tenantId === undefined) throw new ShoalError('auth_required', 'this call needs a key')
   return tenantId
 }
@@ -44,7 +44,7 @@ export const hooksOf = async (
   taskId: string,
 ): Promise<TaskPushNotificationConfig[]> => {
   await context.tasks.get(taskId, context)
-  return context.tasks.hooks.list(taskId, tenantOf(context))
+  return context.tasks.hooks.list(taskId, requireCallerTenant(context))
 }
 
 /** Throws `not_found` for a hook that the task does not have. */

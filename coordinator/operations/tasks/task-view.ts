@@ -3,14 +3,14 @@ import * as z from 'zod'
 import type { TaskRun } from '../../tasks/task-run.ts'
 import { STATE_NAMES, stateName } from '../../tasks/task-state.ts'
 
-export const TaskState = z.enum(STATE_NAMES)
+export const TaskStateName = z.enum(STATE_NAMES)
 export const TaskId = z.string().min(1).max(128)
 
 export const TaskView = z.object({
   id: z.string(),
   /** The conversation that it is part of. */
   context_id: z.string(),
-  state: TaskState,
+  state: TaskStateName,
   /** Null while the operation is unknown. */
   operation: z.string().nullable(),
   /** Text of the latest status message. */
@@ -29,7 +29,7 @@ export const TaskDetail = TaskView.extend({
   result: z.json().nullable(),
 })
 
-const first = (parts: readonly Part[] | undefined, kind: 'text' | 'data') =>
+const findContent = (parts: readonly Part[] | undefined, kind: 'text' | 'data') =>
   parts?.find(({ content }) => content?.$case === kind)?.content?.value ?? null
 
 export const taskViewOf = ({ id, contextId, status }: Task, run: TaskRun) => ({
@@ -37,8 +37,8 @@ export const taskViewOf = ({ id, contextId, status }: Task, run: TaskRun) => ({
   context_id: contextId,
   state: stateName(status?.state),
   operation: run.operationId ?? null,
-  message: first(status?.message?.parts, 'text') as string | null,
-  details: first(status?.message?.parts, 'data') as z.core.util.JSONType,
+  message: findContent(status?.message?.parts, 'text') as string | null,
+  details: findContent(status?.message?.parts, 'data') as z.core.util.JSONType,
   gate_request_id: run.waits === 'gate' ? (run.gateRequestId ?? null) : null,
   created_at: new Date(run.createdAt).toISOString(),
   updated_at: status?.timestamp ?? new Date(run.createdAt).toISOString(),
@@ -46,5 +46,5 @@ export const taskViewOf = ({ id, contextId, status }: Task, run: TaskRun) => ({
 
 export const taskDetailOf = (task: Task, run: TaskRun) => ({
   ...taskViewOf(task, run),
-  result: first(task.artifacts.at(-1)?.parts, 'data') as z.core.util.JSONType,
+  result: findContent(task.artifacts.at(-1)?.parts, 'data') as z.core.util.JSONType,
 })

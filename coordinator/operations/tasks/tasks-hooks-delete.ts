@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
-import { HOOK_PATH, HookView, hookOf, hookViewOf, tenantOf } from './hook-view.ts'
+import { HOOK_PATH, HookView, hookOf, hookViewOf, requireCallerTenant } from './hook-view.ts'
 
 export default defineOperation({
   id: 'tasks-hooks-delete',
@@ -14,7 +14,7 @@ export default defineOperation({
   output: HookView,
   run: async (input, context) => {
     const hook = await hookOf(context, input)
-    await context.tasks.hooks.remove(input.task_id, tenantOf(context), hook.id)
+    await context.tasks.hooks.remove(input.task_id, requireCallerTenant(context), hook.id)
     return hookViewOf(hook)
   },
 })

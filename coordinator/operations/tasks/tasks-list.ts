@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { stateOf } from '../../tasks/task-state.ts'
+import { toTaskState } from '../../tasks/task-state.ts'
 import { NextCursor, pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { TaskState, TaskView, taskViewOf } from './task-view.ts'
+import { TaskStateName, TaskView, taskViewOf } from './task-view.ts'
 
 export default defineOperation({
   id: 'tasks-list',
@@ -13,7 +13,7 @@ export default defineOperation({
   access: 'key',
   effect: 'read',
   input: z.strictObject({
-    state: TaskState.exactOptional().describe('Only tasks in this state.'),
+    state: TaskStateName.exactOptional().describe('Only tasks in this state.'),
     context_id: z.string().max(128).exactOptional().describe('Only tasks of this conversation.'),
     cursor: z.string().max(512).default('').describe("Cursor from the previous page's `next`."),
     limit: pageLimit(100, 50),
@@ -26,7 +26,7 @@ export default defineOperation({
         {
           tenant: '',
           contextId: context_id,
-          status: state === undefined ? 0 : stateOf(state),
+          status: state === undefined ? 0 : toTaskState(state),
           pageSize: limit,
           pageToken: cursor,
           historyLength: 0,

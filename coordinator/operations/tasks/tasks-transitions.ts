@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { brokenAt } from '../../tasks/transition.ts'
+import { findBrokenRow } from '../../tasks/transition.ts'
 import { pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { TaskId, TaskState } from './task-view.ts'
+import { TaskId, TaskStateName } from './task-view.ts'
 
 export const Transition = z.object({
   seq: z.int(),
-  from: TaskState.nullable(),
-  to: TaskState,
+  from: TaskStateName.nullable(),
+  to: TaskStateName,
   at: z.iso.datetime(),
   /** `key:…`, `anonymous` or `coordinator`. */
   actor: z.string(),
@@ -45,12 +45,12 @@ export default defineOperation({
     return {
       transitions: page.map(({ task_id: _, from_state, to_state, at, ...row }) => ({
         ...row,
-        from: from_state as z.output<typeof TaskState> | null,
-        to: to_state as z.output<typeof TaskState>,
+        from: from_state as z.output<typeof TaskStateName> | null,
+        to: to_state as z.output<typeof TaskStateName>,
         at: new Date(at).toISOString(),
       })),
       next: last < (all.at(-1)?.seq ?? 0) ? last : null,
-      intact: brokenAt(all) === undefined,
+      intact: findBrokenRow(all) === undefined,
     }
   },
 })

@@ -17,7 +17,7 @@ export const TokenView = z.object({
   revoked_at: z.iso.datetime().nullable(),
 })
 
-export const viewOf = (token: JoinToken): z.input<typeof TokenView> => ({
+export const tokenViewOf = (token: JoinToken): z.input<typeof TokenView> => ({
   id: token.id,
   role: token.role,
   tags: token.tags,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { joinTokenText } from '../../../shared/join-token.ts'
 import type { NewToken } from '../../enrolment/join-tokens.ts'
 import { defineOperation } from '../operation.ts'
-import { Tags, TokenView, viewOf } from './token-view.ts'
+import { Tags, TokenView, tokenViewOf } from './token-view.ts'
 
 const ENROL_GATE = 'gate.cell-enroll'
 
@@ -45,6 +45,6 @@ export default defineOperation({
         ? await tokens.create(plan, actor)
         : await approval.use(trx => tokens.createWithin(trx, plan, actor))
     const fingerprint = identity.fingerprint()
-    return { ...viewOf(token), secret: joinTokenText({ secret, fingerprint }) }
+    return { ...tokenViewOf(token), secret: joinTokenText({ secret, fingerprint }) }
   },
 })

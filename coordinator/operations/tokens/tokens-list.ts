@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
-import { TokenView, viewOf } from './token-view.ts'
+import { TokenView, tokenViewOf } from './token-view.ts'
 
 export default defineOperation({
   id: 'tokens-list',
@@ -13,5 +13,5 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: z.object({ tokens: z.array(TokenView) }),
-  run: async (_input, { tokens }) => ({ tokens: (await tokens.list()).map(viewOf) }),
+  run: async (_input, { tokens }) => ({ tokens: (await tokens.list()).map(tokenViewOf) }),
 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { mayCall as isSkillOf, knownRoles } from '../../agents/roles.ts'
+import { hasSkillAccess, knownRoles } from '../../agents/roles.ts'
 import type { AgentSession } from '../../agents/session.ts'
 import type { Context } from '../../operations/context.ts'
 import type { SkillFacts } from '../../operations/declaration.ts'
@@ -46,7 +46,7 @@ export default defineSkill({
     const live = await context.agents.sessions.list(filter)
     const sessions = await Promise.all(
       live.map(async session => {
-        const reason = (await whyNot(session, skill, context)) ?? null
+        const reason = (await findCapabilityFault(session, skill, context)) ?? null
         return {
           session_id: session.id,
           roles: [...session.roles],
@@ -63,14 +63,14 @@ export default defineSkill({
 })
 
 /** Reads the key again: it may have been revoked since the agent docked. */
-const whyNot = async (
+const findCapabilityFault = async (
   { keyId, roles }: AgentSession,
   skill: SkillFacts,
   { keys }: Context,
 ): Promise<string | undefined> => {
   const key = await keys.asNow(keyId)
   if (key === undefined) return 'its key is no longer valid'
-  if (!isSkillOf(knownRoles(roles), skill.id))
+  if (!hasSkillAccess(knownRoles(roles), skill.id))
     return `${skill.id} is not a skill of the session: ${roles.join(', ')}`
   return accessFault(skill, key)
 }

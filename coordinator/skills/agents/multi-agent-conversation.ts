@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import {
-  Content,
   ConversationDetails,
   ConversationView,
   createConversation,
   type ExchangeView,
   listConversations,
+  MessageContent,
   MessageView,
   Participants,
-  sendMessage,
+  sendConversationMessage,
   showConversation,
   Title,
   ToldView,
@@ -37,7 +37,7 @@ export default defineSkill({
     conversation_id: Id.exactOptional().describe(
       'Id of the conversation; for actions message and get.',
     ),
-    content: Content.exactOptional().describe(
+    content: MessageContent.exactOptional().describe(
       'Text of the message; for action message. `@id` mentions the participant that should answer.',
     ),
     auto_route: z
@@ -81,7 +81,7 @@ export default defineSkill({
     const { action, title, auto_route } = input
     const newest = { limit: limit.parse(undefined) }
     if (action === 'create') {
-      const participants = needed(input.participants, 'participants')
+      const participants = requireField(input.participants, 'participants')
       const wanted = { participants, auto_route, ...(title === undefined ? {} : { title }) }
       return { action, conversation: await createConversation(wanted, context) }
     }
@@ -89,14 +89,14 @@ export default defineSkill({
       const { conversations } = await listConversations(newest, context)
       return { action, conversations }
     }
-    const conversation_id = needed(input.conversation_id, 'conversation_id')
+    const conversation_id = requireField(input.conversation_id, 'conversation_id')
     if (action === 'get')
       return {
         action,
         conversation: await showConversation({ conversation_id, ...newest }, context),
       }
-    const content = needed(input.content, 'content')
-    const sent: z.input<typeof ExchangeView> = await sendMessage(
+    const content = requireField(input.content, 'content')
+    const sent: z.input<typeof ExchangeView> = await sendConversationMessage(
       { conversation_id, content, auto_route },
       context,
     )
@@ -104,7 +104,7 @@ export default defineSkill({
   },
 })
 
-const needed = <T>(value: T | undefined, param: string): T => {
+const requireField = <T>(value: T | undefined, param: string): T => {
   if (value !== undefined) return value
   throw new ShoalError('invalid_request', `${param} is missing for this action`, { param })
 }

@@ -31,7 +31,7 @@ export default defineSkill({
   }),
   run: (_input, context) => {
     const { calls, vitals, now } = context
-    const skills = context.skills.map(({ id }) => ({ id, ...calls.of(id) }))
+    const skills = context.skills.map(({ id }) => ({ id, ...calls.figuresFor(id) }))
     const sum = (name: 'calls' | 'errors') => skills.reduce((all, skill) => all + skill[name], 0)
     return {
       since: new Date(now() - vitals.uptimeSeconds() * 1000).toISOString(),
@@ -41,13 +41,13 @@ export default defineSkill({
         id,
         calls,
         errors,
-        p50_ms: rounded(p50Ms),
-        p95_ms: rounded(p95Ms),
+        p50_ms: roundMs(p50Ms),
+        p95_ms: roundMs(p95Ms),
       })),
     }
   },
 })
 
 /** To a hundredth of a millisecond. */
-const rounded = (value: number | undefined): number | null =>
+const roundMs = (value: number | undefined): number | null =>
   value === undefined ? null : Math.round(value * 100) / 100

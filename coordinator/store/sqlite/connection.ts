@@ -1,8 +1,8 @@
 import Sqlite from 'better-sqlite3'
 import type { Dialect } from 'kysely'
 import type { DatabaseDefinition } from '../engine.ts'
-import { dialectOf } from './dialect.ts'
-import { translated } from './sqlite-faults.ts'
+import { createSqliteDialect } from './dialect.ts'
+import { translateFaults } from './sqlite-faults.ts'
 
 export interface Connection {
   dialect: Dialect
@@ -33,8 +33,8 @@ export const connect = (
   role: 'reader' | 'writer',
   survives: DatabaseDefinition<unknown>['survives'],
 ): Connection => {
-  const database = translated(() => new Sqlite(path, { timeout: LOCK_WAIT_MS }))
-  const pragma = (text: string) => translated(() => database.pragma(text, { simple: true }))
+  const database = translateFaults(() => new Sqlite(path, { timeout: LOCK_WAIT_MS }))
+  const pragma = (text: string) => translateFaults(() => database.pragma(text, { simple: true }))
   try {
     pragma('journal_mode = wal')
     pragma(`synchronous = ${SYNCHRONOUS[survives]}`)
@@ -46,7 +46,7 @@ export const connect = (
     throw error
   }
   return {
-    dialect: dialectOf(database),
+    dialect: createSqliteDialect(database),
     dataVersion: () => pragma('data_version') as number,
     beImpatient: () => pragma('busy_timeout = 0'),
     close: () => database.close(),

@@ -8,12 +8,12 @@ import {
   SqliteQueryCompiler,
   type SqliteStatement,
 } from 'kysely'
-import { translated } from './sqlite-faults.ts'
+import { translateFaults } from './sqlite-faults.ts'
 
 const CACHED_STATEMENTS = 256
 
 /** Kysely over one connection, with failures translated and statements kept prepared. */
-export const dialectOf = (database: Sqlite.Database): Dialect => ({
+export const createSqliteDialect = (database: Sqlite.Database): Dialect => ({
   createDriver: () => new ImmediateDriver(database),
   createAdapter: () => new TransactionalAdapter(),
   createQueryCompiler: () => new SqliteQueryCompiler(),
@@ -37,12 +37,12 @@ class ImmediateDriver extends SqliteDriver {
   }
 
   override async beginTransaction(): Promise<void> {
-    if (this.#database.inTransaction) translated(() => this.#database.exec('rollback'))
-    translated(() => this.#database.exec('begin immediate'))
+    if (this.#database.inTransaction) translateFaults(() => this.#database.exec('rollback'))
+    translateFaults(() => this.#database.exec('begin immediate'))
   }
 
   override async commitTransaction(): Promise<void> {
-    translated(() => this.#database.exec('commit'))
+    translateFaults(() => this.#database.exec('commit'))
   }
 
   /**
@@ -64,8 +64,8 @@ const statementCache = (database: Sqlite.Database): SqliteDatabase => {
     const statement = database.prepare<unknown[]>(text)
     return {
       reader: statement.reader,
-      all: values => translated(() => statement.all(values)),
-      run: values => translated(() => statement.run(values)),
+      all: values => translateFaults(() => statement.all(values)),
+      run: values => translateFaults(() => statement.run(values)),
       iterate: values => statement.iterate(values),
     }
   }
@@ -74,7 +74,7 @@ const statementCache = (database: Sqlite.Database): SqliteDatabase => {
     prepare: text => {
       const known = statements.get(text)
       if (known !== undefined) return known
-      const made = translated(() => prepare(text))
+      const made = translateFaults(() => prepare(text))
       statements.set(text, made)
       const oldest = statements.keys().next().value
       if (statements.size > CACHED_STATEMENTS && oldest !== undefined) statements.delete(oldest)

@@ -3,7 +3,7 @@ import { chmod, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Database, DatabaseDefinition, Engine } from '../engine.ts'
+import type { Database, DatabaseDefinition, StoreEngine } from '../engine.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { migrate } from '../migrate.ts'
 import { isAppendOnly, sqliteSchema } from './append-only.ts'
@@ -15,7 +15,7 @@ import { insertNew } from './insert-new.ts'
  * database is a connection for reads and one for the queue of writes. Several processes may open
  * one folder. Throws ShoalError `store_unavailable` for a folder or file that cannot be used.
  */
-export const sqliteEngine = (folder: string): Engine => ({
+export const sqliteEngine = (folder: string): StoreEngine => ({
   schema: sqliteSchema,
   open: async definition => {
     await makeFolderPrivate(folder)

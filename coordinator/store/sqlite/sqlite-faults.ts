@@ -24,7 +24,7 @@ const BROKEN: readonly [code: string, kind: FaultKind][] = [
 ]
 
 /** Calls SQLite; its errors are thrown as the faults of the port. */
-export const translated = <R>(call: () => R): R => {
+export const translateFaults = <R>(call: () => R): R => {
   try {
     return call()
   } catch (error) {

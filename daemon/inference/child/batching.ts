@@ -14,7 +14,7 @@ const MAX_SPINS = 16
  * slot has queued its token, so an empty answer makes it ask again. The slots go in by id, because
  * llama.cpp cuts a batch wherever the ids are not consecutive (`split_equal` in llama-batch.cpp).
  */
-export class Batching {
+export class BatchScheduler {
   /** Slots that will queue tokens without waiting for anything else. */
   active = 0
   readonly counts: StepCounts = { steps: 0, width: 0, active: 0, tokens: 0 }

@@ -5,7 +5,7 @@ import type { TokenChance, TokenInfo } from '../protocol.ts'
 const LEAST_LOGPROB = -9999
 
 /** Engine output for a token. */
-export interface Sampled {
+export interface SampledToken {
   token: Token
   /** 0 to 1, in the distribution that the token was drawn from. */
   confidence?: number
@@ -26,7 +26,7 @@ export const metadataFor = (topLogprobs: number | undefined): SequenceEvaluateMe
 
 /** @param text what the token adds to the answer */
 export const tokenInfo = (
-  { confidence, probabilities }: Sampled,
+  { confidence, probabilities }: SampledToken,
   text: string,
   topLogprobs: number,
   textOf: (token: Token) => string,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { LlamaModel } from 'node-llama-cpp'
 import type { ChatOrder, LoadOrder, StepCounts } from '../protocol.ts'
 import type { CallShape } from '../tool-syntax.ts'
-import { Batching } from './batching.ts'
+import { BatchScheduler } from './batching.ts'
 import { ChatTemplate } from './chat-template.ts'
 import { createChatContext } from './context.ts'
 import { generate } from './generate.ts'
@@ -23,12 +23,12 @@ export class ChatEngine {
   readonly #template: ChatTemplate
   readonly #tokenizer: ModelTokenizer<number>
   readonly #slots: Slot[]
-  readonly #batching: Batching
+  readonly #batching: BatchScheduler
   readonly #pace = new PromptPace()
 
   private constructor(
     model: LlamaModel,
-    batching: Batching,
+    batching: BatchScheduler,
     slots: Slot[],
     { contextLength }: LoadOrder,
   ) {
@@ -48,7 +48,7 @@ export class ChatEngine {
     order: LoadOrder,
     onStep: () => void,
   ): Promise<ChatEngine> {
-    const batching = new Batching(onStep)
+    const batching = new BatchScheduler(onStep)
     const { slots } = await createChatContext(model, order, batching)
     return new ChatEngine(model, batching, slots, order)
   }
@@ -88,13 +88,14 @@ export class ChatEngine {
 
   #read(order: ChatOrder): { prompt: number[]; callShape?: CallShape } {
     const characters = charactersOf(order)
-    if (characters > this.#mostCharacters) throw promptTooLong(`${characters} characters`, order)
+    if (characters > this.#mostCharacters)
+      throw createPromptTooLongError(`${characters} characters`, order)
     const read =
       order.prompt === undefined
         ? this.#render(order)
         : { prompt: rawPrompt(this.#model, this.#tokenizer, order.prompt) }
     if (read.prompt.length < order.contextLength) return read
-    throw promptTooLong(`${read.prompt.length} tokens`, order)
+    throw createPromptTooLongError(`${read.prompt.length} tokens`, order)
   }
 
   #render({ messages, tools }: ChatOrder): { prompt: number[]; callShape: CallShape } {
@@ -115,7 +116,10 @@ const charactersOf = ({ messages, prompt, tools = [] }: ChatOrder): number => {
   ].reduce((sum, { length }) => sum + length, 0)
 }
 
-const promptTooLong = (size: string, { contextLength, prompt }: ChatOrder): UnservableError => {
+const createPromptTooLongError = (
+  size: string,
+  { contextLength, prompt }: ChatOrder,
+): UnservableError => {
   const [what, param] =
     prompt === undefined
       ? ['the messages and tools have', 'messages']

@@ -1,5 +1,5 @@
 import type { LlamaContext, LlamaModel } from 'node-llama-cpp'
-import type { Batching } from './batching.ts'
+import type { BatchScheduler } from './batching.ts'
 import { flashAttentionFor } from './model.ts'
 import { Slot } from './slot.ts'
 import { Turnstile } from './turnstile.ts'
@@ -18,7 +18,7 @@ interface ContextSize {
 export const createChatContext = async (
   model: LlamaModel,
   { slots, contextLength, threads }: ContextSize,
-  batching: Batching,
+  batching: BatchScheduler,
 ): Promise<{ context: LlamaContext; slots: Slot[] }> => {
   const context = await model.createContext({
     sequences: slots,

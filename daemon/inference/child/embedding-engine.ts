@@ -83,12 +83,13 @@ export class EmbeddingEngine {
     { contextLength }: EmbedOrder,
   ): { tokens: Token[]; length: number } {
     if (input.length > this.#mostCharacters) {
-      throw inputTooLong(index, `is ${input.length} long`, contextLength)
+      throw createInputTooLongError(index, `is ${input.length} long`, contextLength)
     }
     const tokens =
       typeof input === 'string' ? this.#model.tokenize(input) : this.#checkTokens(input)
     const length = context.calculateInputLength(tokens)
-    if (length > contextLength) throw inputTooLong(index, `has ${length} tokens`, contextLength)
+    if (length > contextLength)
+      throw createInputTooLongError(index, `has ${length} tokens`, contextLength)
     return { tokens, length }
   }
 
@@ -111,7 +112,11 @@ export class EmbeddingEngine {
   }
 }
 
-const inputTooLong = (index: number, size: string, contextLength: number): UnservableError =>
+const createInputTooLongError = (
+  index: number,
+  size: string,
+  contextLength: number,
+): UnservableError =>
   new UnservableError(
     'context_length_exceeded',
     `input ${index} ${size}; the model takes ${contextLength} tokens`,

@@ -3,7 +3,7 @@ import type { EndReason } from '../protocol.ts'
 import { callMarks } from '../tool-syntax.ts'
 import { AnswerHold } from './answer-hold.ts'
 import { AnswerText, type VisibleText } from './answer-text.ts'
-import { metadataFor, type Sampled, tokenInfo } from './chances.ts'
+import { metadataFor, type SampledToken, tokenInfo } from './chances.ts'
 import type { Generation } from './generation.ts'
 import { detokenizer } from './model.ts'
 import { isScored, readScored } from './prompt-scores.ts'
@@ -77,7 +77,7 @@ const sampledTokens = (
   { slot, order }: Generation,
   prompt: Token[],
   options: SequenceEvaluateOptions,
-): AsyncIterable<Sampled> => {
+): AsyncIterable<SampledToken> => {
   const { topLogprobs, logprobTokens } = order
   const metadata = metadataFor(topLogprobs)
   if (logprobTokens === undefined) return slot.generate(prompt, options, metadata)
@@ -88,9 +88,9 @@ const sampledTokens = (
 
 const tellFirst = async function* (
   count: number,
-  told: AsyncIterable<Sampled>,
-  goOn: (last: Token) => AsyncIterable<Sampled>,
-): AsyncGenerator<Sampled> {
+  told: AsyncIterable<SampledToken>,
+  goOn: (last: Token) => AsyncIterable<SampledToken>,
+): AsyncGenerator<SampledToken> {
   let seen = 0
   for await (const sampled of told) {
     yield sampled
@@ -109,7 +109,7 @@ interface Answering {
 /** Nothing but the engine may be awaited in this loop: the other slots wait for it. */
 const answer = async (
   generation: Generation,
-  tokens: AsyncIterable<Sampled>,
+  tokens: AsyncIterable<SampledToken>,
   { generated, maxTokens, hold }: Answering,
 ): Promise<EndReason> => {
   const { model, slot, isCancelled } = generation
@@ -141,7 +141,7 @@ const shower = ({ model, order, callShape, emit }: Generation, hold: AnswerHold 
   const text = new AnswerText<Token>(detokenizer(model, marks), order.sampling.stop)
   const trail = new TokenTrail()
   const textOf = (token: Token): string => model.detokenize([token])
-  const withTokens = (shown: VisibleText, sampled: Sampled | undefined): void => {
+  const withTokens = (shown: VisibleText, sampled: SampledToken | undefined): void => {
     if (sampled?.confidence !== undefined)
       trail.push(tokenInfo(sampled, shown.piece, topLogprobs ?? 0, textOf))
     const tokens = trail.show(shown.text)
@@ -149,7 +149,7 @@ const shower = ({ model, order, callShape, emit }: Generation, hold: AnswerHold 
     if (tokens.length > 0 || shown.text !== '')
       emit({ type: 'text', job, text: shown.text, tokens })
   }
-  return (sampled: Sampled | undefined): boolean => {
+  return (sampled: SampledToken | undefined): boolean => {
     const shown = sampled ? text.push(sampled.token) : text.end()
     if (sampled) hold?.follow(shown.piece)
     if (topLogprobs !== undefined) withTokens(shown, sampled)

@@ -1,6 +1,6 @@
 import type { LlamaContext, LlamaModel, Token } from 'node-llama-cpp'
-import type { Measured, MeasureOrder } from '../protocol.ts'
-import { Batching } from './batching.ts'
+import type { MeasureOrder, ThroughputMeasurement } from '../protocol.ts'
+import { BatchScheduler } from './batching.ts'
 import { createChatContext } from './context.ts'
 import { isTransient } from './model.ts'
 import type { Slot } from './slot.ts'
@@ -19,8 +19,8 @@ const WARM_UP_TOKENS = 2
 export const measureThroughput = async (
   model: LlamaModel,
   order: MeasureOrder,
-): Promise<Measured[]> => {
-  const rows: Measured[] = []
+): Promise<ThroughputMeasurement[]> => {
+  const rows: ThroughputMeasurement[] = []
   const share = order.budgetMs / (order.slots.length * order.threads.length)
   const endsAt = performance.now() + 2 * order.budgetMs
   for (const threads of order.threads) {
@@ -44,7 +44,7 @@ const largestContext = async (
 ): Promise<{ context: LlamaContext; slots: Slot[] } | undefined> => {
   for (const slots of counts.toSorted((a, b) => b - a)) {
     try {
-      return await createChatContext(model, { slots, contextLength, threads }, new Batching())
+      return await createChatContext(model, { slots, contextLength, threads }, new BatchScheduler())
     } catch (error) {
       if (!isTransient(error)) throw error
     }

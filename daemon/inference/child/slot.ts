@@ -5,8 +5,8 @@ import type {
   SequenceEvaluateOptions,
   Token,
 } from 'node-llama-cpp'
-import type { Batching } from './batching.ts'
-import type { Sampled } from './chances.ts'
+import type { BatchScheduler } from './batching.ts'
+import type { SampledToken } from './chances.ts'
 import { NO_TOP_K } from './sampling.ts'
 import type { SlotView } from './slots.ts'
 import type { Turnstile } from './turnstile.ts'
@@ -16,14 +16,14 @@ export class Slot implements SlotView {
   busy = false
   readonly id: number
   readonly #sequence: LlamaContextSequence
-  readonly #batching: Batching
+  readonly #batching: BatchScheduler
   readonly #turnstile: Turnstile
   readonly #options: Pick<SequenceEvaluateOptions, 'evaluationPriority' | 'contextShift'>
 
   constructor(
     id: number,
     sequence: LlamaContextSequence,
-    batching: Batching,
+    batching: BatchScheduler,
     turnstile: Turnstile,
   ) {
     this.id = id
@@ -99,7 +99,7 @@ export class Slot implements SlotView {
     tokens: Token[],
     sampling: SequenceEvaluateOptions,
     metadata: SequenceEvaluateMetadataOptions,
-  ): AsyncGenerator<Sampled, void> {
+  ): AsyncGenerator<SampledToken, void> {
     return this.#sequence.evaluateWithMetadata(tokens, metadata, {
       ...sampling,
       ...this.#options,

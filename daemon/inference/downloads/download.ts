@@ -49,7 +49,7 @@ export const download = async (order: Download): Promise<void> => {
       } catch (error) {
         if (signal.aborted || isFinal(error)) throw explainError(error)
         failures = part.bytes > before ? 1 : failures + 1
-        if (failures >= MAX_FAILURES) throw cannotFetch(url, error)
+        if (failures >= MAX_FAILURES) throw createFetchError(url, error)
         if (error instanceof UnusablePart) await part.restart()
         await wait(backoffMs(failures - 1), signal)
       }
@@ -140,7 +140,7 @@ const isFull = (error: unknown): boolean =>
 const explainError = (error: unknown): unknown =>
   isFull(error) ? new DownloadError('the disk is full', 'later', error) : error
 
-const cannotFetch = (url: URL, cause: unknown): DownloadError =>
+const createFetchError = (url: URL, cause: unknown): DownloadError =>
   new DownloadError(
     `it cannot be fetched from ${url.host}: ${(cause as Error).message || 'no connection'}`,
     'later',

@@ -7,7 +7,7 @@ import type { Weights } from '../weights.ts'
 import { download } from './download.ts'
 import { DownloadError } from './download-error.ts'
 import { partName } from './part-file.ts'
-import { Shared } from './shared.ts'
+import { SharedWork } from './shared.ts'
 
 export interface ModelFolderOptions {
   folder: string
@@ -32,7 +32,7 @@ const RESERVE_BYTES = 256 * 1024 * 1024
 /** Folder of downloaded weights. Weights that several engines need are downloaded once. */
 export class ModelFolder {
   readonly #options: ModelFolderOptions
-  readonly #downloads = new Shared<readonly [number, number | undefined]>()
+  readonly #downloads = new SharedWork<readonly [number, number | undefined]>()
 
   /** Sizes of the files being downloaded, once known. */
   readonly #coming = new Map<string, number>()

@@ -8,7 +8,7 @@ interface Running<P> {
 }
 
 /** Work shared by several waiters, aborted when the last of them leaves. */
-export class Shared<P> {
+export class SharedWork<P> {
   readonly #running = new Map<string, Running<P>>()
 
   /** Joins the work of that name, or begins it. Rejects at once when the signal aborts. */

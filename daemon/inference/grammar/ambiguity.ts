@@ -12,7 +12,7 @@ export const MAX_WAYS = 64
  * @throws Error when there is no bound, or too high a one
  */
 export const checkAmbiguity = ({ root, defs }: Shape): void => {
-  const ways = new Ways(new Leaves(defs)).of(root)
+  const ways = new Ways(new Leaves(defs)).count(root)
   if (ways > MAX_WAYS) throw new Error(`${ways} alternatives begin alike; ${MAX_WAYS} may`)
 }
 
@@ -24,15 +24,15 @@ class Ways {
     this.#leaves = leaves
   }
 
-  of(node: Node): number {
-    const groups = [...Map.groupBy(this.#leaves.of(node), beginningOf).values()]
-    return Math.max(1, ...groups.map(group => this.#together(group)))
+  count(node: Node): number {
+    const groups = [...Map.groupBy(this.#leaves.resolve(node), beginningOf).values()]
+    return Math.max(1, ...groups.map(group => this.#countGroup(group)))
   }
 
-  #together(group: readonly Leaf[]): number {
-    if (group.length === 1) return this.#leaf(group[0] as Leaf)
+  #countGroup(group: readonly Leaf[]): number {
+    if (group.length === 1) return this.#countLeaf(group[0] as Leaf)
     if (group.length > MAX_WAYS) throw new Error(`${group.length} alternatives begin alike`)
-    const each = group.map(leaf => this.#leaf(leaf))
+    const each = group.map(leaf => this.#countLeaf(leaf))
     if (this.#areToldApart(group)) return Math.max(group.length, ...each)
     if (this.#holdEachOther(group))
       throw new Error('alternatives that begin alike hold each other again')
@@ -40,11 +40,11 @@ class Ways {
   }
 
   /** Inside of itself a leaf adds nothing: the ways outside of it have ended in one. */
-  #leaf(leaf: Leaf): number {
+  #countLeaf(leaf: Leaf): number {
     const known = this.#known.get(leaf)
     if (known !== undefined) return known
     this.#known.set(leaf, 1)
-    const ways = Math.max(ownWays(leaf), ...childrenOf(leaf).map(child => this.of(child)))
+    const ways = Math.max(countOwnWays(leaf), ...childrenOf(leaf).map(child => this.count(child)))
     this.#known.set(leaf, ways)
     return ways
   }
@@ -62,7 +62,7 @@ class Ways {
   }
 
   #constants({ value }: Property): readonly string[] | undefined {
-    const leaves = this.#leaves.of(value)
+    const leaves = this.#leaves.resolve(value)
     const isConstant = leaves.every(leaf => leaf.kind === 'literal')
     return isConstant ? leaves.flatMap(({ texts }) => texts) : undefined
   }
@@ -71,7 +71,7 @@ class Ways {
     const held = new Set<Leaf>()
     const todo = [...group]
     for (let next = todo.pop(); next !== undefined; next = todo.pop())
-      for (const inner of childrenOf(next).flatMap(child => this.#leaves.of(child))) {
+      for (const inner of childrenOf(next).flatMap(child => this.#leaves.resolve(child))) {
         if (group.includes(inner)) return true
         if (!held.has(inner)) todo.push(inner)
         held.add(inner)
@@ -89,7 +89,7 @@ const beginningOf = (leaf: Leaf): string => {
 }
 
 /** Lengths of a bounded integer; keys that may come next, where properties may be left out. */
-const ownWays = (leaf: Leaf): number => {
+const countOwnWays = (leaf: Leaf): number => {
   if (leaf.kind === 'integer')
     return 1 + Number(leaf.min !== undefined) + Number(leaf.max !== undefined)
   if (leaf.kind !== 'object') return 1

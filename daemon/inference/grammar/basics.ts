@@ -36,4 +36,4 @@ export const BASICS = {
   uuid: String.raw`"\"" hex4 hex4 "-" hex4 "-" [1-8] [0-9a-f]{3} "-" [89ab] [0-9a-f]{3} "-" hex4 hex4 hex4 "\""`,
 } as const satisfies Record<string, string> & Record<StringFormat, string>
 
-export type Basic = keyof typeof BASICS
+export type BasicRule = keyof typeof BASICS

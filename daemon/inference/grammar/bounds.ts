@@ -1,4 +1,4 @@
-import { invalid, unserved } from './faults.ts'
+import { createSchemaError, createUnsupportedError } from './faults.ts'
 import type { IntegerBounds } from './integer-range.ts'
 import type { Keywords } from './keywords.ts'
 
@@ -6,29 +6,32 @@ import type { Keywords } from './keywords.ts'
 export const leastNumber = (at: Keywords): 'any' | 'zero' => {
   for (const name of ['exclusiveMinimum', 'maximum', 'exclusiveMaximum'])
     if (at.take(name, 'number') !== undefined)
-      throw unserved(at.place(name), 'is served for integers only')
+      throw createUnsupportedError(at.place(name), 'is served for integers only')
   const minimum = at.take('minimum', 'number')
   if (minimum === undefined) return 'any'
   if (minimum === 0) return 'zero'
-  throw unserved(at.place('minimum'), 'is served for 0 only, and for integers')
+  throw createUnsupportedError(at.place('minimum'), 'is served for 0 only, and for integers')
 }
 
 /** @throws ShoalError invalid_request when they leave no integer */
 export const integerBounds = (at: Keywords): IntegerBounds => {
   const min = largest([
-    wholeBound(at, 'minimum', Math.ceil),
-    wholeBound(at, 'exclusiveMinimum', Math.floor, 1n),
+    takeIntegerBound(at, 'minimum', Math.ceil),
+    takeIntegerBound(at, 'exclusiveMinimum', Math.floor, 1n),
   ])
   const max = smallest([
-    wholeBound(at, 'maximum', Math.floor),
-    wholeBound(at, 'exclusiveMaximum', Math.ceil, -1n),
+    takeIntegerBound(at, 'maximum', Math.floor),
+    takeIntegerBound(at, 'exclusiveMaximum', Math.ceil, -1n),
   ])
   if (min !== undefined && max !== undefined && min > max)
-    throw invalid(at.place(at.has('maximum') ? 'maximum' : 'exclusiveMaximum'), 'leaves no integer')
+    throw createSchemaError(
+      at.place(at.has('maximum') ? 'maximum' : 'exclusiveMaximum'),
+      'leaves no integer',
+    )
   return { min, max }
 }
 
-const wholeBound = (
+const takeIntegerBound = (
   at: Keywords,
   name: string,
   round: (value: number) => number,
@@ -36,7 +39,7 @@ const wholeBound = (
 ): bigint | undefined => {
   const bound = at.take(name, 'number')
   if (bound === undefined) return undefined
-  if (!Number.isFinite(bound)) throw invalid(at.place(name), 'is too large a number')
+  if (!Number.isFinite(bound)) throw createSchemaError(at.place(name), 'is too large a number')
   return BigInt(round(bound)) + step
 }
 

@@ -18,9 +18,9 @@ export const integerRange = (bounds: IntegerBounds, digits: Digits): string => {
   const min = bounds.min ?? -largestBeside(bounds.max)
   const max = bounds.max ?? largestBeside(bounds.min)
   const parts: string[] = []
-  if (min < 0n) parts.push(`"-" (${positive(max < 0n ? -max : 1n, -min, digits)})`)
+  if (min < 0n) parts.push(`"-" (${positiveRange(max < 0n ? -max : 1n, -min, digits)})`)
   if (min <= 0n && max >= 0n) parts.push('"0"')
-  if (max > 0n) parts.push(positive(min > 0n ? min : 1n, max, digits))
+  if (max > 0n) parts.push(positiveRange(min > 0n ? min : 1n, max, digits))
   return parts.join(' | ')
 }
 
@@ -30,36 +30,36 @@ const largestBeside = (bound = 0n): bigint => {
 }
 
 /** 1 <= least <= most: those with the digits of either bound, and all lengths between. */
-const positive = (least: bigint, most: bigint, digits: Digits): string => {
+const positiveRange = (least: bigint, most: bigint, digits: Digits): string => {
   const [low, high] = [String(least), String(most)]
-  if (low.length === high.length) return sameLength(low, high, digits)
+  if (low.length === high.length) return equalLengthRange(low, high, digits)
   const isWholeLow = /^10*$/.test(low)
   const isWholeHigh = /^9*$/.test(high)
   const shortest = low.length - (isWholeLow ? 1 : 0)
   const longest = high.length - (isWholeHigh ? 0 : 1)
   const parts: string[] = []
-  if (!isWholeLow) parts.push(sameLength(low, '9'.repeat(low.length), digits))
+  if (!isWholeLow) parts.push(equalLengthRange(low, '9'.repeat(low.length), digits))
   if (longest > shortest) parts.push(`[1-9] [0-9]{${shortest},${longest - 1}}`)
-  if (!isWholeHigh) parts.push(sameLength(`1${'0'.repeat(high.length - 1)}`, high, digits))
+  if (!isWholeHigh) parts.push(equalLengthRange(`1${'0'.repeat(high.length - 1)}`, high, digits))
   return parts.join(' | ')
 }
 
 /** Texts of one length between two others; the first digit that differs tells them apart. */
-const sameLength = (low: string, high: string, digits: Digits): string => {
+const equalLengthRange = (low: string, high: string, digits: Digits): string => {
   const [first, last] = [Number(low[0]), Number(high[0])]
   const [lowRest, highRest] = [low.slice(1), high.slice(1)]
-  if (lowRest === '') return anyOf(first, last)
-  if (first === last) return `"${first}" (${sameLength(lowRest, highRest, digits)})`
+  if (lowRest === '') return digitRange(first, last)
+  if (first === last) return `"${first}" (${equalLengthRange(lowRest, highRest, digits)})`
   const isOpenLow = /^0*$/.test(lowRest)
   const isOpenHigh = /^9*$/.test(highRest)
   const [from, to] = [isOpenLow ? first : first + 1, isOpenHigh ? last : last - 1]
   const parts: string[] = []
   const [nines, zeros] = ['9'.repeat(lowRest.length), '0'.repeat(lowRest.length)]
-  if (!isOpenLow) parts.push(`"${first}" (${sameLength(lowRest, nines, digits)})`)
-  if (from <= to) parts.push(`${anyOf(from, to)} ${digits(lowRest.length)}`)
-  if (!isOpenHigh) parts.push(`"${last}" (${sameLength(zeros, highRest, digits)})`)
+  if (!isOpenLow) parts.push(`"${first}" (${equalLengthRange(lowRest, nines, digits)})`)
+  if (from <= to) parts.push(`${digitRange(from, to)} ${digits(lowRest.length)}`)
+  if (!isOpenHigh) parts.push(`"${last}" (${equalLengthRange(zeros, highRest, digits)})`)
   return parts.join(' | ')
 }
 
-const anyOf = (first: number, last: number): string =>
+const digitRange = (first: number, last: number): string =>
   first === last ? `"${first}"` : `[${first}-${last}]`

@@ -25,7 +25,7 @@ export class Keywords {
 
   /** @throws ShoalError invalid_request when it is no schema */
   constructor(schema: unknown, param: string) {
-    if (!isOf('object', schema)) throw wrongValue(param, 'is not a JSON Schema')
+    if (!isOf('object', schema)) throw createKeywordError(param, 'is not a JSON Schema')
     this.#schema = schema as Record<string, unknown>
     this.#param = param
   }
@@ -43,7 +43,7 @@ export class Keywords {
   take<T extends keyof Types>(name: string, type: T): Types[T] | undefined {
     if (!this.has(name)) return undefined
     const value = this.#schema[name]
-    if (!isOf(type, value)) throw wrongValue(this.place(name), `is not of the type ${type}`)
+    if (!isOf(type, value)) throw createKeywordError(this.place(name), `is not of the type ${type}`)
     this.#taken.add(name)
     return value as Types[T]
   }
@@ -66,5 +66,5 @@ const isOf = (type: keyof Types, value: unknown): boolean => {
   return typeof value === type
 }
 
-const wrongValue = (param: string, why: string): ShoalError =>
+const createKeywordError = (param: string, why: string): ShoalError =>
   new ShoalError('invalid_request', `${param} ${why}`, { param })

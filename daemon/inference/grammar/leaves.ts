@@ -19,8 +19,8 @@ export class Leaves {
    * @throws Error when a reference leads back to itself, or when lists of constants that are
    *   referred to again and again would make a grammar of many times the schema's size
    */
-  of(node: Node): readonly Leaf[] {
-    if (node.kind === 'ref') return this.of(this.#followReferences(node.to))
+  resolve(node: Node): readonly Leaf[] {
+    if (node.kind === 'ref') return this.resolve(this.#followReferences(node.to))
     const known = this.#known.get(node)
     if (known) return known
     if (this.#known.has(node)) throw new Error('a reference leads back to itself without an end')
@@ -31,7 +31,7 @@ export class Leaves {
   }
 
   #union(nodes: readonly Node[]): readonly Leaf[] {
-    const all = [...new Set(nodes.flatMap(node => this.of(node)))]
+    const all = [...new Set(nodes.flatMap(node => this.resolve(node)))]
     const any = all.find(({ kind }) => kind === 'any')
     if (any) return [any]
     const literals = all.filter(leaf => leaf.kind === 'literal')

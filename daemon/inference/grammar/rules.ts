@@ -33,7 +33,7 @@ export class Rules {
   }
 
   #value(node: Node, defs: Leaves): string {
-    const leaves = defs.of(node)
+    const leaves = defs.resolve(node)
     if (leaves.length === 1) return this.#leaf(leaves[0] as Leaf, defs)
     const known = this.#unions.get(leaves)
     if (known !== undefined) return known
@@ -78,13 +78,13 @@ export class Rules {
 
   #integer({ min, max }: IntegerBounds): string {
     if (min === undefined && max === undefined) return 'integer'
-    return this.#shared(`${min} to ${max}`, () =>
-      integerRange({ min, max }, count => this.#shared(`${count}`, () => `[0-9]{${count}}`)),
+    return this.#addOnce(`${min} to ${max}`, () =>
+      integerRange({ min, max }, count => this.#addOnce(`${count}`, () => `[0-9]{${count}}`)),
     )
   }
 
   /** The name of a rule that is written once, however often it is referred to. */
-  #shared(key: string, write: () => string): string {
+  #addOnce(key: string, write: () => string): string {
     const known = this.#ranges.get(key) ?? this.#add(write())
     this.#ranges.set(key, known)
     return known
@@ -113,15 +113,15 @@ export class Rules {
     const most = max === undefined ? undefined : max - prefix.length
     const item = items === undefined ? undefined : this.#add(this.#value(items, defs))
     if (members.length === 0) return item === undefined ? NOTHING : this.#list(item, least, most)
-    const rest = item === undefined ? NOTHING : times(this.#after(item), least, most)
+    const rest = item === undefined ? NOTHING : times(this.#addNextItem(item), least, most)
     return `${members.join(' "," ws ')} ${rest}`
   }
 
   #list(item: string, min: number, max: number | undefined): string {
-    return list(item, this.#after(item), min, max)
+    return list(item, this.#addNextItem(item), min, max)
   }
 
-  #after(item: string): string {
+  #addNextItem(item: string): string {
     return this.#add(`"," ws ${item}`)
   }
 

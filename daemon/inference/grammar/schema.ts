@@ -1,5 +1,5 @@
 import { integerBounds, leastNumber } from './bounds.ts'
-import { invalid, unserved } from './faults.ts'
+import { createSchemaError, createUnsupportedError } from './faults.ts'
 import { Keywords, MAX_NAME_LENGTH } from './keywords.ts'
 import { type Node, type Property, type Shape, STRING_FORMATS, type StringFormat } from './node.ts'
 import { impliedTypes, isOfType, type JsonType, typesOf } from './types.ts'
@@ -52,13 +52,14 @@ class Reader {
     this.#defs.set('#', root)
     for (const [ref, place] of this.#refs)
       if (!this.#defs.has(ref))
-        throw unserved(place, `nothing is at ${ref.slice(0, MAX_NAME_LENGTH)}`)
+        throw createUnsupportedError(place, `nothing is at ${ref.slice(0, MAX_NAME_LENGTH)}`)
     return { root, defs: this.#defs }
   }
 
   #node(schema: unknown, param: string, depth: number): Node {
     this.#spend('nodes', 1, param)
-    if (depth > MAX_DEPTH) throw unserved(param, `is nested more than ${MAX_DEPTH} deep`)
+    if (depth > MAX_DEPTH)
+      throw createUnsupportedError(param, `is nested more than ${MAX_DEPTH} deep`)
     if (schema === true) return { kind: 'any' }
     return this.#keywords(new Keywords(schema, param), depth)
   }
@@ -80,8 +81,9 @@ class Reader {
     for (const name of ['anyOf', 'oneOf', 'allOf'] as const) {
       const of = at.take(name, 'array')
       if (of === undefined) continue
-      if (of.length === 0) throw invalid(at.place(name), 'is empty')
-      if (name === 'allOf' && of.length > 1) throw unserved(at.place(name), 'has several schemas')
+      if (of.length === 0) throw createSchemaError(at.place(name), 'is empty')
+      if (name === 'allOf' && of.length > 1)
+        throw createUnsupportedError(at.place(name), 'has several schemas')
       const nodes = of.map((one, index) => this.#node(one, `${at.place(name)}.${index}`, depth + 1))
       return { kind: 'union', of: nodes }
     }
@@ -94,7 +96,7 @@ class Reader {
     if (literal) return literal
     const known = types ?? impliedTypes(at)
     if (known === undefined) return { kind: 'any' }
-    const nodes = known.map(type => this.#typed(type, at, depth))
+    const nodes = known.map(type => this.#valueOfType(type, at, depth))
     return nodes.length === 1 ? (nodes[0] as Node) : { kind: 'union', of: nodes }
   }
 
@@ -106,13 +108,13 @@ class Reader {
     const texts = values
       .filter(value => types?.some(type => isOfType(value, type)) ?? true)
       .map(value => JSON.stringify(value))
-    if (texts.length === 0) throw invalid(param, 'has no value of the type')
+    if (texts.length === 0) throw createSchemaError(param, 'has no value of the type')
     this.#spend('nodes', texts.length, param)
     for (const { length } of texts) this.#spend('characters', length, param)
     return { kind: 'literal', texts: [...new Set(texts)] }
   }
 
-  #typed(type: JsonType, at: Keywords, depth: number): Node {
+  #valueOfType(type: JsonType, at: Keywords, depth: number): Node {
     switch (type) {
       case 'string':
         return this.#string(at)
@@ -143,7 +145,10 @@ class Reader {
     const [min, max] = this.#range(at, 'minLength', 'maxLength')
     if (format === undefined) return { kind: 'string', min, max }
     if (!isFormat(format))
-      throw unserved(at.place('format'), `${format.slice(0, MAX_NAME_LENGTH)} is not served`)
+      throw createUnsupportedError(
+        at.place('format'),
+        `${format.slice(0, MAX_NAME_LENGTH)} is not served`,
+      )
     return { kind: 'format', format }
   }
 
@@ -154,7 +159,7 @@ class Reader {
     const names = new Set<unknown>(properties.map(([name]) => name))
     const absent = [...required].find(name => !names.has(name))
     if (absent !== undefined)
-      throw unserved(
+      throw createUnsupportedError(
         at.place('required'),
         `${String(absent).slice(0, MAX_NAME_LENGTH)} is not among the properties`,
       )
@@ -189,16 +194,19 @@ class Reader {
     const first = at.take('prefixItems', 'array') ?? []
     const rest = at.take('items', 'any')
     if (at.take('uniqueItems', 'any') === true)
-      throw unserved(at.place('uniqueItems'), 'is not served')
+      throw createUnsupportedError(at.place('uniqueItems'), 'is not served')
     const [min, max] = this.#range(at, 'minItems', 'maxItems')
     const prefix = first.map((one, index) =>
       this.#node(one, `${at.place('prefixItems')}.${index}`, depth + 1),
     )
     const items = this.#items(at, rest, depth)
     if (items === undefined && min > prefix.length)
-      throw invalid(at.place('minItems'), 'asks for more than prefixItems allow')
+      throw createSchemaError(at.place('minItems'), 'asks for more than prefixItems allow')
     if (max !== undefined && max < prefix.length)
-      throw unserved(at.place('maxItems'), 'is smaller than the number of prefixItems')
+      throw createUnsupportedError(
+        at.place('maxItems'),
+        'is smaller than the number of prefixItems',
+      )
     return { kind: 'array', prefix, items, min, max }
   }
 
@@ -210,7 +218,8 @@ class Reader {
   #range(at: Keywords, least: string, most: string): [number, number | undefined] {
     const min = this.#count(at, least) ?? 0
     const max = this.#count(at, most)
-    if (max !== undefined && max < min) throw invalid(at.place(most), `is smaller than ${least}`)
+    if (max !== undefined && max < min)
+      throw createSchemaError(at.place(most), `is smaller than ${least}`)
     return [min, max]
   }
 
@@ -218,15 +227,16 @@ class Reader {
     const count = at.take(name, 'number')
     if (count === undefined) return undefined
     if (!Number.isInteger(count) || count < 0)
-      throw invalid(at.place(name), 'is not a whole number')
-    if (count > MAX_COUNT) throw unserved(at.place(name), `is over ${MAX_COUNT}`)
+      throw createSchemaError(at.place(name), 'is not a whole number')
+    if (count > MAX_COUNT) throw createUnsupportedError(at.place(name), `is over ${MAX_COUNT}`)
     this.#spend('repeats', count, at.place(name))
     return count
   }
 
   #spend(what: keyof Budget, amount: number, param: string): void {
     this.#budget[what] -= amount
-    if (this.#budget[what] < 0) throw unserved(param, `the schema has too many ${what}`)
+    if (this.#budget[what] < 0)
+      throw createUnsupportedError(param, `the schema has too many ${what}`)
   }
 }
 

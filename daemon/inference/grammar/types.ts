@@ -1,4 +1,4 @@
-import { invalid } from './faults.ts'
+import { createSchemaError } from './faults.ts'
 import type { Keywords } from './keywords.ts'
 
 const JSON_TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'] as const
@@ -10,7 +10,7 @@ export const typesOf = (at: Keywords): readonly JsonType[] | undefined => {
   const types = Array.isArray(given) ? [...new Set(given)] : [given]
   const isType = (type: unknown): type is JsonType => JSON_TYPES.includes(type as JsonType)
   if (types.length > 0 && types.every(isType)) return types
-  throw invalid(at.place('type'), 'is no JSON type')
+  throw createSchemaError(at.place('type'), 'is no JSON type')
 }
 
 /** Many schemas leave the type out where it is plain. */

@@ -1,6 +1,6 @@
 import type { ShoalError } from '../../../shared/errors.ts'
 import type { ChatCompletion, ChatCompletionChunk, Usage } from '../../../shared/wire/openai.ts'
-import type { EventStream } from './event-stream.ts'
+import type { SseStream } from './event-stream.ts'
 
 /** Takes the chunks of a streamed answer and writes them down. */
 export interface ChunkSink {
@@ -12,15 +12,15 @@ export interface ChunkSink {
 
 /** Format in which answers of the chat path are written. */
 export interface AnswerShape {
-  whole(completion: ChatCompletion): unknown
-  sink(stream: EventStream): ChunkSink
+  toBody(completion: ChatCompletion): unknown
+  createSink(stream: SseStream): ChunkSink
   /** A refusal in the words of the request that was made. */
-  error(error: ShoalError): ShoalError
+  toError(error: ShoalError): ShoalError
 }
 
 /** Format of OpenAI's chat completions. */
 export const CHAT_SHAPE: AnswerShape = {
-  whole: completion => completion,
-  sink: stream => stream,
-  error: error => error,
+  toBody: completion => completion,
+  createSink: stream => stream,
+  toError: error => error,
 }

@@ -25,12 +25,12 @@ export const callRules = (
     const { name, parameters } = tools[index] as PlainTool
     const param = `tools.${places[index]}.function.parameters`
     const read = () => safeShape(objectSchema(parameters), param, budget)
-    return { name, rule: rules.value(forced ? read() : orAnyObject(read)) }
+    return { name, rule: rules.value(forced ? read() : readOrAnyObject(read)) }
   })
   return { rules: rules.body(), functions, parallel, param: 'tools' }
 }
 
-const orAnyObject = (read: () => Shape): Shape => {
+const readOrAnyObject = (read: () => Shape): Shape => {
   try {
     return read()
   } catch (error) {

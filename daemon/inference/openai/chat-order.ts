@@ -15,7 +15,7 @@ const MAX_BIASES = 1024
 /** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
 export const parseChatRequest = (body: unknown): ChatRequest => {
   const parsed = ChatRequest.safeParse(body)
-  if (!parsed.success) throw invalidField(firstIssue(parsed.error, body))
+  if (!parsed.success) throw createInvalidFieldError(firstIssue(parsed.error, body))
   const request = parsed.data
   const unserved = findUnsupportedField(request)
   if (unserved !== undefined) {
@@ -23,14 +23,23 @@ export const parseChatRequest = (body: unknown): ChatRequest => {
   }
   requireFewBiases(request)
   if (request.stream_options && request.stream !== true) {
-    throw invalidField({ param: 'stream_options', message: 'stream_options needs stream: true' })
+    throw createInvalidFieldError({
+      param: 'stream_options',
+      message: 'stream_options needs stream: true',
+    })
   }
   if (typeof request.top_logprobs === 'number' && request.logprobs !== true) {
-    throw invalidField({ param: 'top_logprobs', message: 'top_logprobs needs logprobs: true' })
+    throw createInvalidFieldError({
+      param: 'top_logprobs',
+      message: 'top_logprobs needs logprobs: true',
+    })
   }
   for (const param of ['tools', 'response_format'] as const) {
     if (isDeeper(request[param], MAX_DEPTH))
-      throw invalidField({ param, message: `${param} is nested more than ${MAX_DEPTH} deep` })
+      throw createInvalidFieldError({
+        param,
+        message: `${param} is nested more than ${MAX_DEPTH} deep`,
+      })
   }
   return request
 }
@@ -38,7 +47,7 @@ export const parseChatRequest = (body: unknown): ChatRequest => {
 /** @throws ShoalError invalid_request */
 export const requireFewBiases = ({ logit_bias }: Pick<ChatRequest, 'logit_bias'>): void => {
   if (Object.keys(logit_bias ?? {}).length > MAX_BIASES)
-    throw invalidField({
+    throw createInvalidFieldError({
       param: 'logit_bias',
       message: `logit_bias has more than ${MAX_BIASES} tokens`,
     })
@@ -52,7 +61,7 @@ const isDeeper = (value: unknown, depth: number): boolean => {
   return depth === 0 || Object.values(value).some(inner => isDeeper(inner, depth - 1))
 }
 
-export const invalidField = ({
+export const createInvalidFieldError = ({
   param,
   message,
 }: {

@@ -24,7 +24,7 @@ export const chatWork = (
 })
 
 /** Returns the work for each answer, each with its own seed. */
-export const perChoice = (work: ChatWork, n: number): ChatWork[] =>
+export const toChoiceWorks = (work: ChatWork, n: number): ChatWork[] =>
   Array.from({ length: n }, (_, index) => {
     const seed = seedOfChoice(work.sampling.seed, index)
     return { ...work, sampling: { ...work.sampling, seed } }

@@ -2,12 +2,12 @@ import { HEADER_JUDGE, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { type AnswerShape, CHAT_SHAPE } from './answer-shape.ts'
-import { invalidField, parseChatRequest } from './chat-order.ts'
-import { chatWork, perChoice, promptBytes } from './chat-work.ts'
-import type { Callable } from './choice.ts'
+import { createInvalidFieldError, parseChatRequest } from './chat-order.ts'
+import { chatWork, promptBytes, toChoiceWorks } from './chat-work.ts'
+import type { CallableFunctions } from './choice.ts'
 import { Choices, type ChoicesListener } from './choices.ts'
 import type { RouteContext } from './context.ts'
-import { type HttpRequest, type HttpResponse, readJson, whenAborted } from './http.ts'
+import { type HttpRequest, type HttpResponse, readJson, runOnAbort } from './http.ts'
 import { findModel } from './models.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
 import { type ActiveTools, activeTools } from './tools.ts'
@@ -73,7 +73,7 @@ export const answerChat = (
   const choices = new Choices(
     {
       engine: tracedDoor(engine, { operation: 'chat', body, request, gone }),
-      works: perChoice(work, body.n ?? 1),
+      works: toChoiceWorks(work, body.n ?? 1),
       bytes: promptBytes(work),
       callable: active && callableOf(active),
       newId: context.newId,
@@ -81,10 +81,10 @@ export const answerChat = (
     listener,
   )
   cancel = () => choices.cancel()
-  whenAborted(gone, cancel)
+  runOnAbort(gone, cancel)
 }
 
-const callableOf = ({ tools, parallel }: ActiveTools): Callable => ({
+const callableOf = ({ tools, parallel }: ActiveTools): CallableFunctions => ({
   names: tools.map(({ name }) => name),
   most: parallel ? Number.POSITIVE_INFINITY : 1,
 })
@@ -94,7 +94,7 @@ export const headerNumber = (request: HttpRequest, name: string): number | undef
   const header = request.headers[name]
   if (header === undefined) return undefined
   if (typeof header === 'string' && /^[1-9]\d{0,9}$/.test(header)) return Number(header)
-  throw invalidField({ param: name, message: `${name} is not a number` })
+  throw createInvalidFieldError({ param: name, message: `${name} is not a number` })
 }
 
 const smallest = (...values: (number | undefined)[]): number | undefined => {
@@ -123,6 +123,6 @@ const listenerFor = (
   const includeUsage = body.stream_options?.include_usage === true
   const { repeat } = context
   const answer = new StreamedAnswer(response, { ...options, includeUsage, repeat, cancel })
-  whenAborted(gone, () => answer.close())
+  runOnAbort(gone, () => answer.close())
   return answer
 }

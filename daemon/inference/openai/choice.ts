@@ -12,7 +12,7 @@ export type ChoiceDelta =
   | { type: 'arguments'; call: number; text: string }
 
 /** The functions that an answer may call. */
-export interface Callable {
+export interface CallableFunctions {
   names: readonly string[]
   /** Calls in one answer; those that a model writes beyond are left out. */
   most: number
@@ -20,14 +20,14 @@ export interface Callable {
 
 /** One answer: text, or text and calls where there are functions to call. */
 export class Choice {
-  readonly #callable: Callable | undefined
+  readonly #callable: CallableFunctions | undefined
   readonly #newId: () => string
   #splitter: CallSplitter | undefined
   readonly #tokens = new ContentTokens()
   #calls = 0
 
   /** @param callable undefined when no call is to be looked for */
-  constructor(callable: Callable | undefined, newId: () => string) {
+  constructor(callable: CallableFunctions | undefined, newId: () => string) {
     this.#callable = callable
     this.#newId = newId
   }

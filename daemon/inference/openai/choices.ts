@@ -3,7 +3,7 @@ import type { FinishReason, Usage } from '../../../shared/wire/openai.ts'
 import type { EngineDoor } from '../engine-view.ts'
 import type { EngineEvent, JobWork } from '../jobs.ts'
 import type { TokenInfo } from '../protocol.ts'
-import { type Callable, Choice, type ChoiceDelta } from './choice.ts'
+import { type CallableFunctions, Choice, type ChoiceDelta } from './choice.ts'
 
 /** Events of the answers to one request. Nothing follows `onEnd` or `onError`. */
 export interface ChoicesListener {
@@ -24,7 +24,7 @@ export interface ChoicesOptions {
   /** Size of the prompt. */
   bytes: number
   /** Functions that may be called; undefined when none is to be looked for. */
-  callable: Callable | undefined
+  callable: CallableFunctions | undefined
   newId: () => string
 }
 

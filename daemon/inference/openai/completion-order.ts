@@ -7,7 +7,12 @@ import {
   promptsOf,
 } from '../../../shared/wire/completions.ts'
 import type { EngineEvent, JobWork } from '../jobs.ts'
-import { invalidField, requireFewBiases, samplingOf, seedOfChoice } from './chat-order.ts'
+import {
+  createInvalidFieldError,
+  requireFewBiases,
+  samplingOf,
+  seedOfChoice,
+} from './chat-order.ts'
 
 /** OpenAI's default of `max_tokens`. */
 export const DEFAULT_TOKENS = 16
@@ -15,12 +20,12 @@ export const DEFAULT_TOKENS = 16
 /** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
 export const parseCompletionRequest = (body: unknown): CompletionRequest => {
   const parsed = CompletionRequest.safeParse(body)
-  if (!parsed.success) throw invalidField(firstIssue(parsed.error, body))
+  if (!parsed.success) throw createInvalidFieldError(firstIssue(parsed.error, body))
   const unserved = findUnsupportedParameter(parsed.data)
   if (unserved)
     throw new ShoalError('unsupported_parameter', unserved.message, { param: unserved.param })
   const wrong = findContradiction(parsed.data)
-  if (wrong) throw invalidField(wrong)
+  if (wrong) throw createInvalidFieldError(wrong)
   requireFewBiases(parsed.data)
   return parsed.data
 }

@@ -8,7 +8,7 @@ import { completionLogprobs } from './completion-choice.ts'
 import type { CompletionPlan, Runner } from './completion-order.ts'
 import { CompletionTotals } from './completion-totals.ts'
 import type { RouteContext } from './context.ts'
-import { EventStream } from './event-stream.ts'
+import { SseStream } from './event-stream.ts'
 import type { HttpResponse } from './http.ts'
 
 /** The answers of a legacy completion as chunks, one answer after another. */
@@ -17,7 +17,7 @@ export class StreamedCompletion {
   readonly #head: AnswerHead
   readonly #plan: CompletionPlan
   readonly #totals: CompletionTotals
-  readonly #stream: EventStream
+  readonly #stream: SseStream
 
   constructor(
     response: HttpResponse,
@@ -30,7 +30,7 @@ export class StreamedCompletion {
     this.#head = head
     this.#plan = plan
     this.#totals = new CompletionTotals(plan.asked)
-    this.#stream = new EventStream(response, {
+    this.#stream = new SseStream(response, {
       headers: () => [
         ...promptHeaders(this.#totals.promptTokens),
         ...(this.#totals.lowered === undefined

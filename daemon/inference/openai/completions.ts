@@ -22,7 +22,7 @@ import {
   type HttpRequest,
   type HttpResponse,
   readJson,
-  whenAborted,
+  runOnAbort,
 } from './http.ts'
 import { findModel } from './models.ts'
 import { tracedDoor } from './trace-job.ts'
@@ -50,9 +50,9 @@ export const completions = async (
   }
   const traced = tracedDoor(engine, { operation: 'text_completion', body, request, gone })
   const run = createRunner(traced, gone)
-  if (body.stream !== true) return whole(response, body, head, plan, run)
+  if (body.stream !== true) return sendWholeAnswer(response, body, head, plan, run)
   const stream = new StreamedCompletion(response, body, head, plan, context.repeat)
-  whenAborted(gone, () => stream.close())
+  runOnAbort(gone, () => stream.close())
   await stream.run(run)
 }
 
@@ -68,14 +68,14 @@ const createRunner = (engine: EngineDoor, gone: AbortSignal): Runner => {
       }
       const cancel = engine.submit(work, bytes, listen, { follows })
       follows = true
-      whenAborted(gone, () => {
+      runOnAbort(gone, () => {
         cancel()
         reject(new ShoalError('client_closed', 'the client has left'))
       })
     })
 }
 
-const whole = async (
+const sendWholeAnswer = async (
   response: HttpResponse,
   body: CompletionRequest,
   head: AnswerHead,
@@ -96,14 +96,17 @@ const whole = async (
         else if (event.type === 'end') choice.end(event)
       })
     }
-    for (const choice of best(made, plan.given))
+    for (const choice of selectBest(made, plan.given))
       choices.push(choice.toJson(choices.length, body.logprobs ?? null))
   }
   send(response, { ...head, object: 'text_completion', choices, usage: totals.usage }, totals)
 }
 
 /** Answers with the highest log probability per token, the best first, otherwise in order. */
-const best = (made: readonly CompletionChoice[], given: number): readonly CompletionChoice[] =>
+const selectBest = (
+  made: readonly CompletionChoice[],
+  given: number,
+): readonly CompletionChoice[] =>
   made.length === given
     ? made
     : made.toSorted((a, b) => b.confidence - a.confidence).slice(0, given)

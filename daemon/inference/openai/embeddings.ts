@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { ShoalError } from '../../../shared/errors.ts'
 import { firstIssue } from '../../../shared/first-issue.ts'
 import { type EmbeddingAnswer, EmbeddingRequest } from '../../../shared/wire/openai.ts'
-import { invalidField } from './chat-order.ts'
+import { createInvalidFieldError } from './chat-order.ts'
 import type { RouteContext } from './context.ts'
 import {
   announceUsage,
@@ -10,8 +10,8 @@ import {
   type HttpRequest,
   type HttpResponse,
   readJson,
+  runOnAbort,
   sendError,
-  whenAborted,
 } from './http.ts'
 import { findModel } from './models.ts'
 import { tracedDoor } from './trace-job.ts'
@@ -35,12 +35,12 @@ export const embeddings = async (
       else if (event.type === 'vectors') void send(response, gone, body, event)
     },
   )
-  whenAborted(gone, cancel)
+  runOnAbort(gone, cancel)
 }
 
 const parseEmbeddingRequest = (body: unknown): EmbeddingRequest => {
   const parsed = EmbeddingRequest.safeParse(body)
-  if (!parsed.success) throw invalidField(firstIssue(parsed.error, body))
+  if (!parsed.success) throw createInvalidFieldError(firstIssue(parsed.error, body))
   return parsed.data
 }
 

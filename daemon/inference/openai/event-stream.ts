@@ -15,7 +15,7 @@ import { announceUsage, endWithUsage, type HttpResponse } from './http.ts'
  */
 export const MAX_WAITING_BYTES = 256 * 1024
 
-export interface EventStreamOptions {
+export interface SseStreamOptions {
   /** Additional headers, requested when the first event is sent. */
   headers: () => [string, string][]
   /** Runs the function again and again until the answer is called. */
@@ -28,14 +28,14 @@ export interface EventStreamOptions {
  * An answer as server-sent events. Writing never waits: what the reader has not taken yet waits in
  * the response, up to a bound.
  */
-export class EventStream {
+export class SseStream {
   readonly #response: HttpResponse
-  readonly #options: EventStreamOptions
+  readonly #options: SseStreamOptions
   #quiet = false
   #largestBytes = 0
   #stopKeepalive: (() => void) | undefined
 
-  constructor(response: HttpResponse, options: EventStreamOptions) {
+  constructor(response: HttpResponse, options: SseStreamOptions) {
     this.#response = response
     this.#options = options
   }

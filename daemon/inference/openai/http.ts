@@ -42,19 +42,19 @@ export const readJson = async (
 }
 
 const readBody = async (request: HttpRequest, maxBytes: number): Promise<Buffer> => {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw createTooLargeError(maxBytes)
   const chunks: Buffer[] = []
   let length = 0
   // a request that is destroyed takes its connection along, and the answer with it
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     length += chunk.length
-    if (length > maxBytes) throw tooLarge(maxBytes)
+    if (length > maxBytes) throw createTooLargeError(maxBytes)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
-const tooLarge = (maxBytes: number): ShoalError =>
+const createTooLargeError = (maxBytes: number): ShoalError =>
   new ShoalError('payload_too_large', `the body is larger than ${maxBytes} bytes`)
 
 export const sendJson = (response: HttpResponse, value: unknown): void => {
@@ -63,7 +63,7 @@ export const sendJson = (response: HttpResponse, value: unknown): void => {
 }
 
 /** Runs on abort, also when the signal is aborted already. */
-export const whenAborted = (signal: AbortSignal, run: () => void): void => {
+export const runOnAbort = (signal: AbortSignal, run: () => void): void => {
   if (signal.aborted) run()
   else signal.addEventListener('abort', run, { once: true })
 }

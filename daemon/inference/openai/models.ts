@@ -10,12 +10,12 @@ export const findModel = (
   kind: CatalogueEntry['kind'],
 ): NonNullable<ReturnType<EngineView['find']>> => {
   const found = engines.find(id)
-  if (found === undefined) throw invalidModel(`no model is called ${id}`)
-  if (found.entry.kind !== kind) throw invalidModel(`${id} is no ${kind} model`)
+  if (found === undefined) throw createInvalidModelError(`no model is called ${id}`)
+  if (found.entry.kind !== kind) throw createInvalidModelError(`${id} is no ${kind} model`)
   return found
 }
 
-const invalidModel = (message: string): ShoalError =>
+const createInvalidModelError = (message: string): ShoalError =>
   new ShoalError('invalid_model', message, { param: 'model' })
 
 /** @param created unix time, seconds */

@@ -12,7 +12,7 @@ import type {
 } from '../../../shared/wire/response.ts'
 import type { ResponsesRequest } from '../../../shared/wire/responses.ts'
 import type { AnswerHead } from './answer-head.ts'
-import { ending, type Progress, responseFrame } from './response-frame.ts'
+import { ending, type ResponseProgress, responseFrame } from './response-frame.ts'
 
 type Choice = ChatCompletionChunk['choices'][number]
 /** Each kind of event without its sequence number. */
@@ -186,7 +186,7 @@ export class ResponseEvents {
     return itemId(prefix, this.#head, this.#output.length)
   }
 
-  #response(progress: Omit<Progress, 'output'>): ModelResponse {
+  #response(progress: Omit<ResponseProgress, 'output'>): ModelResponse {
     return responseFrame(this.#request, this.#head, { ...progress, output: this.#output })
   }
 

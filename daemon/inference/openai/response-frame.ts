@@ -4,7 +4,7 @@ import type { ResponsesRequest } from '../../../shared/wire/responses.ts'
 import type { AnswerHead } from './answer-head.ts'
 
 /** State of a response; fields that are not known yet are null or empty on the wire. */
-export interface Progress {
+export interface ResponseProgress {
   status: ModelResponse['status']
   output: readonly OutputItem[]
   usage?: Usage
@@ -18,7 +18,7 @@ export interface Progress {
 export const responseFrame = (
   request: ResponsesRequest,
   { id, created, model }: AnswerHead,
-  { status, output, usage, completedAt, error, reason }: Progress,
+  { status, output, usage, completedAt, error, reason }: ResponseProgress,
 ): ModelResponse => ({
   id,
   object: 'response',
@@ -81,7 +81,7 @@ const responseUsage = (usage: Usage): ResponseUsage => ({
 /** Effect of a finish reason of the chat path on the response and its last item. */
 export const ending = (
   finish: string,
-): Pick<Progress, 'reason'> & { status: 'completed' | 'incomplete' } => {
+): Pick<ResponseProgress, 'reason'> & { status: 'completed' | 'incomplete' } => {
   if (finish === 'length') return { status: 'incomplete', reason: 'max_output_tokens' }
   if (finish === 'content_filter') return { status: 'incomplete', reason: 'content_filter' }
   return { status: 'completed' }

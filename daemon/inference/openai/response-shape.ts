@@ -19,8 +19,8 @@ export const responseShape = (
   head: AnswerHead,
   nowSeconds: () => number,
 ): AnswerShape => ({
-  whole: completion => wholeResponse(request, head, completion, nowSeconds()),
-  sink: stream => {
+  toBody: completion => wholeResponse(request, head, completion, nowSeconds()),
+  createSink: stream => {
     const events = new ResponseEvents(request, head)
     return {
       send: chunk => stream.sendText(writeEvents(events.chunk(chunk))),
@@ -31,7 +31,7 @@ export const responseShape = (
       },
     }
   },
-  error: renameField,
+  toError: renameField,
 })
 
 const writeEvents = (events: readonly ResponseEvent[]): string =>

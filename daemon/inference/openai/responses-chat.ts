@@ -16,7 +16,7 @@ import { INCLUDE_LOGPROBS } from '../../../shared/wire/responses-unsupported.ts'
  * that are not asked for are left out, so that the defaults of the chat path count.
  */
 export const chatBodyOf = (request: ResponsesRequest): Record<string, unknown> => ({
-  ...known({
+  ...omitNullish({
     model: request.model,
     messages: messagesOf(request),
     max_completion_tokens: request.max_output_tokens,
@@ -32,7 +32,7 @@ export const chatBodyOf = (request: ResponsesRequest): Record<string, unknown> =
   ...(request.stream === true && { stream: true, stream_options: { include_usage: true } }),
 })
 
-const known = (fields: Record<string, unknown>): Record<string, unknown> =>
+const omitNullish = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
   )
@@ -89,16 +89,19 @@ const formatOf = ({ text }: ResponsesRequest): unknown => {
 const toolsOf = ({ tools, tool_choice: choice }: ResponsesRequest): Record<string, unknown> => {
   const functions = (tools ?? []).filter(isFunction)
   if (typeof choice !== 'object' || choice === null)
-    return known({ tools: chatTools(functions), tool_choice: choice })
-  const named = (name: string) => ({ type: 'function', function: { name } })
+    return omitNullish({ tools: chatTools(functions), tool_choice: choice })
+  const toNamedTool = (name: string) => ({ type: 'function', function: { name } })
   if ('mode' in choice && Array.isArray(choice.tools)) {
-    const allowed = { mode: choice.mode, tools: choice.tools.map(({ name }) => named(name)) }
-    return known({
+    const allowed = { mode: choice.mode, tools: choice.tools.map(({ name }) => toNamedTool(name)) }
+    return omitNullish({
       tools: chatTools(functions),
       tool_choice: { type: 'allowed_tools', allowed_tools: allowed },
     })
   }
-  return { tools: chatTools(functions), tool_choice: named((choice as { name: string }).name) }
+  return {
+    tools: chatTools(functions),
+    tool_choice: toNamedTool((choice as { name: string }).name),
+  }
 }
 
 const isFunction = (
@@ -108,7 +111,7 @@ const isFunction = (
 const chatTools = (functions: readonly ResponsesFunction[]): object[] | undefined =>
   functions.length === 0
     ? undefined
-    : functions.map(({ type, ...rest }) => ({ type, function: known(rest) }))
+    : functions.map(({ type, ...rest }) => ({ type, function: omitNullish(rest) }))
 
 const logprobsOf = ({ include, top_logprobs: top }: ResponsesRequest): Record<string, unknown> => {
   const wanted = include?.includes(INCLUDE_LOGPROBS) || (top ?? 0) > 0

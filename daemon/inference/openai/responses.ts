@@ -2,7 +2,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { findRequestIssue, ResponsesRequest } from '../../../shared/wire/responses.ts'
 import { findUnsupported } from '../../../shared/wire/responses-unsupported.ts'
 import { answerChat } from './chat.ts'
-import { invalidField, parseChatRequest } from './chat-order.ts'
+import { createInvalidFieldError, parseChatRequest } from './chat-order.ts'
 import type { RouteContext } from './context.ts'
 import { type HttpRequest, type HttpResponse, readJson } from './http.ts'
 import { renameField, responseShape } from './response-shape.ts'
@@ -34,7 +34,7 @@ export const responses = async (
 /** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
 export const parseResponsesRequest = (body: unknown): ResponsesRequest => {
   const parsed = ResponsesRequest.safeParse(body)
-  if (!parsed.success) throw invalidField(findRequestIssue(body, parsed.error))
+  if (!parsed.success) throw createInvalidFieldError(findRequestIssue(body, parsed.error))
   const unserved = findUnsupported(parsed.data)
   if (unserved === undefined) return parsed.data
   throw new ShoalError('unsupported_parameter', unserved.message, { param: unserved.param })

@@ -5,7 +5,7 @@ import { boundHeaders, promptHeaders } from './answer-head.ts'
 import type { ChunkSink } from './answer-shape.ts'
 import type { ChoiceDelta } from './choice.ts'
 import type { ChoicesListener } from './choices.ts'
-import { EventStream } from './event-stream.ts'
+import { SseStream } from './event-stream.ts'
 import { type HttpResponse, sendError } from './http.ts'
 import { Judge } from './judge.ts'
 import { choiceLogprobs } from './logprobs.ts'
@@ -24,7 +24,7 @@ export class StreamedAnswer implements ChoicesListener {
   readonly #response: HttpResponse
   readonly #options: StreamOptions
   readonly #judge: Judge
-  readonly #stream: EventStream
+  readonly #stream: SseStream
   readonly #sink: ChunkSink
   readonly #begun = new Set<number>()
   #headers: [string, string][] = []
@@ -35,12 +35,12 @@ export class StreamedAnswer implements ChoicesListener {
     this.#response = response
     this.#options = options
     this.#judge = new Judge(options.judgeTokens)
-    this.#stream = new EventStream(response, {
+    this.#stream = new SseStream(response, {
       headers: () => [...this.#headers, ...this.#judge.headers(), ...this.#judge.usageHeaders()],
       repeat: options.repeat,
       onStalled: () => this.#giveUp(),
     })
-    this.#sink = options.shape.sink(this.#stream)
+    this.#sink = options.shape.createSink(this.#stream)
   }
 
   onStart({ maxTokens, promptTokens }: { maxTokens: number; promptTokens: number }): void {
@@ -88,7 +88,7 @@ export class StreamedAnswer implements ChoicesListener {
       return
     }
     this.#stream.close()
-    sendError(this.#response, this.#options.shape.error(error))
+    sendError(this.#response, this.#options.shape.toError(error))
   }
 
   /** Nobody reads any more. */

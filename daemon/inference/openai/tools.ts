@@ -20,13 +20,13 @@ export const activeTools = (request: ChatRequest): ActiveTools | undefined => {
   checkNames(tools)
   const choice = request.tool_choice ?? (tools.length > 0 ? 'auto' : 'none')
   if (tools.length === 0 && choice !== 'none' && choice !== 'auto')
-    throw invalid('tool_choice', 'tool_choice needs tools')
+    throw createInvalidRequestError('tool_choice', 'tool_choice needs tools')
   if (tools.length === 0 || choice === 'none') return undefined
   const places = allowedPlaces(choice, tools)
   return {
     tools: places.map(place => plainTool(tools[place] as FunctionTool)),
     places,
-    forced: forcedBy(choice, tools),
+    forced: findForcedTools(choice, tools),
     parallel: request.parallel_tool_calls !== false,
   }
 }
@@ -44,7 +44,7 @@ const allowedPlaces = (choice: Choice, tools: readonly FunctionTool[]): readonly
   return [...new Set(places)].toSorted((a, b) => a - b)
 }
 
-const forcedBy = (
+const findForcedTools = (
   choice: Choice,
   tools: readonly FunctionTool[],
 ): readonly number[] | undefined => {
@@ -57,7 +57,7 @@ const forcedBy = (
 const placeOf = (name: string, tools: readonly FunctionTool[], param: string): number => {
   const index = tools.findIndex(tool => tool.function.name === name)
   if (index >= 0) return index
-  throw invalid(param, `${name} is not among the tools`)
+  throw createInvalidRequestError(param, `${name} is not among the tools`)
 }
 
 const checkNames = (tools: readonly FunctionTool[]): void => {
@@ -68,7 +68,8 @@ const checkNames = (tools: readonly FunctionTool[]): void => {
       function: { name },
     },
   ] of tools.entries()) {
-    if (seen.has(name)) throw invalid(`tools.${index}.function.name`, `${name} comes twice`)
+    if (seen.has(name))
+      throw createInvalidRequestError(`tools.${index}.function.name`, `${name} comes twice`)
     seen.add(name)
   }
 }
@@ -81,5 +82,5 @@ const plainTool = ({ function: { name, description, parameters } }: FunctionTool
 
 export const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
 
-const invalid = (param: string, message: string): ShoalError =>
+const createInvalidRequestError = (param: string, message: string): ShoalError =>
   new ShoalError('invalid_request', message, { param })

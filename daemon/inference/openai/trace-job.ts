@@ -15,7 +15,7 @@ import { type InferenceSpan, startInferenceSpan } from '../../../shared/tracing/
 import { HEADER_REQUEST_ID } from '../../../shared/wire/link.ts'
 import type { EngineDoor } from '../engine-view.ts'
 import type { EngineEvent, EngineListener } from '../jobs.ts'
-import { type HttpRequest, whenAborted } from './http.ts'
+import { type HttpRequest, runOnAbort } from './http.ts'
 
 export interface TracedJob {
   operation: GenAiOperation
@@ -30,7 +30,7 @@ export interface TracedJob {
 const traceJob = (
   job: TracedJob,
   listener: EngineListener,
-): { hear: EngineListener; refused: (error: unknown) => void } => {
+): { hear: EngineListener; onRefusal: (error: unknown) => void } => {
   const { operation, body, request, gone } = job
   const span = startInferenceSpan({
     operation,
@@ -39,24 +39,24 @@ const traceJob = (
     headers: request.headers,
     attributes: () => startAttributes(request),
   })
-  if (!span.isTraced) return { hear: listener, refused: () => {} }
-  whenAborted(gone, () => span.end({ [OUTCOME]: 'cancelled' }))
-  const note = noting(span, body.model)
+  if (!span.isTraced) return { hear: listener, onRefusal: () => {} }
+  runOnAbort(gone, () => span.end({ [OUTCOME]: 'cancelled' }))
+  const recordEvent = createEventRecorder(span, body.model)
   const hear: EngineListener = event => {
-    note(event)
+    recordEvent(event)
     listener(event)
   }
-  return { hear, refused: error => span.end({ [OUTCOME]: 'failed' }, error) }
+  return { hear, onRefusal: error => span.end({ [OUTCOME]: 'failed' }, error) }
 }
 
 /** Wraps an engine so that each of its answers is traced, refused ones included. */
 export const tracedDoor = (engine: EngineDoor, job: TracedJob): EngineDoor => ({
   submit: (work, bytes, listener, how) => {
-    const { hear, refused } = traceJob(job, listener)
+    const { hear, onRefusal } = traceJob(job, listener)
     try {
       return engine.submit(work, bytes, hear, how)
     } catch (error) {
-      refused(error)
+      onRefusal(error)
       throw error
     }
   },
@@ -67,7 +67,10 @@ const startAttributes = ({ headers }: HttpRequest): Attributes => {
   return { [SERVER_ADDRESS]: hostname(), ...(typeof id === 'string' && { [REQUEST_ID]: id }) }
 }
 
-const noting = (span: InferenceSpan, model: string): ((event: EngineEvent) => void) => {
+const createEventRecorder = (
+  span: InferenceSpan,
+  model: string,
+): ((event: EngineEvent) => void) => {
   let usage: Attributes = {}
   let isFirst = true
   return event => {

@@ -55,7 +55,7 @@ export class WholeAnswer implements ChoicesListener {
   }
 
   onError(error: ShoalError): void {
-    sendError(this.#response, this.#options.shape.error(error))
+    sendError(this.#response, this.#options.shape.toError(error))
   }
 
   onEnd(usage: Usage): void {
@@ -67,7 +67,7 @@ export class WholeAnswer implements ChoicesListener {
     announceUsage(response)
     const choices = this.#gathered.map((choice, index) => choice.toChoice(index, logprobs))
     const completion: ChatCompletion = { ...head, object: 'chat.completion', choices, usage }
-    response.write(JSON.stringify(shape.whole(completion)))
+    response.write(JSON.stringify(shape.toBody(completion)))
     endWithUsage(response, usage)
   }
 }

@@ -1,4 +1,4 @@
-import type { Measured } from '../protocol.ts'
+import type { ThroughputMeasurement } from '../protocol.ts'
 
 export interface Limits {
   slots: number
@@ -35,7 +35,7 @@ const SAME = 0.95
  * The most slots that cost no speed, because they let more people in; then the fewest threads.
  * Undefined of nothing.
  */
-export const chooseLimits = (rows: readonly Measured[]): Limits | undefined => {
+export const chooseLimits = (rows: readonly ThroughputMeasurement[]): Limits | undefined => {
   const best = Math.max(...rows.map(row => row.tokensPerSecond))
   const [chosen] = rows
     .filter(row => row.tokensPerSecond >= SAME * best)

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { SpawnEngine } from '../engine-child.ts'
-import type { Measured, MeasureOrder } from '../protocol.ts'
+import type { MeasureOrder, ThroughputMeasurement } from '../protocol.ts'
 
 /**
  * Lets an engine process of its own measure, and resolves once it is gone, so that the memory is
@@ -10,11 +10,11 @@ export const measureEngine = (
   order: MeasureOrder,
   { spawn, clock, life }: { spawn: SpawnEngine; clock: Clock; life: AbortSignal },
   timeoutSeconds: number,
-): Promise<readonly Measured[] | undefined> =>
+): Promise<readonly ThroughputMeasurement[] | undefined> =>
   new Promise(resolve => {
     // The process would otherwise not be ended
     if (life.aborted) return resolve(undefined)
-    let rows: readonly Measured[] | undefined
+    let rows: readonly ThroughputMeasurement[] | undefined
     const child = spawn(Math.max(...order.slots), {
       onReply: reply => {
         if (reply.type === 'measured') rows = reply.rows

@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { splitLine } from '../../../clients/cli/split-line.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
-import { documentOf, fakeCoordinator } from '../../support/fake-coordinator.ts'
+import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import {
   type Environment,
   hasPython,
-  inTerminal,
+  runInTerminal,
   SHOAL,
   shoal,
 } from '../../support/shoal-program.ts'
@@ -35,7 +35,7 @@ const body = (schema: object) => ({
   requestBody: { content: { 'application/json': { schema } } },
 })
 
-const document = documentOf([
+const document = createApiDocument([
   ['GET', '/v1/cells', { group: 'cells', verb: 'list' }],
   ['GET', '/v1/cells/{cell_id}', { group: 'cells', verb: 'show' }],
   ['POST', '/v1/cells/{cell_id}/models/{model}/load', { group: 'cells', verb: 'load' }],
@@ -159,7 +159,10 @@ t.test('names from a coordinator are escaped to one line and one word', async t 
   const summary = `${words}\t:files\n:files\r\u001b[2J`
   const { url } = await fakeCoordinator(t, ({ path }) =>
     path === '/v1/openapi.json'
-      ? [200, documentOf([['GET', '/v1/x', { group: 'x', verb: 'list' }, { summary } as never]])]
+      ? [
+          200,
+          createApiDocument([['GET', '/v1/x', { group: 'x', verb: 'list' }, { summary } as never]]),
+        ]
       : undefined,
   )
   const env = { HOME: home, SHOAL_URL: url, SHOAL_KEY: KEY }
@@ -169,8 +172,12 @@ t.test('names from a coordinator are escaped to one line and one word', async t 
 })
 
 t.test('the scripts split a line without executing any of it', async t => {
-  const of = async (name: string) => (await shoal({}, ['completion', name])).out
-  const [bash, zsh, fish] = [await of('bash'), await of('zsh'), await of('fish')]
+  const readScript = async (name: string) => (await shoal({}, ['completion', name])).out
+  const [bash, zsh, fish] = [
+    await readScript('bash'),
+    await readScript('zsh'),
+    await readScript('fish'),
+  ]
   for (const script of [bash, zsh, fish]) t.notMatch(script, /\beval\b|\$\(shoal/)
   t.match(zsh, /^#compdef shoal\n/, 'compinit finds it by its first line')
   t.match(zsh, /\{word\/\/:\/\\\\:\}/, 'a colon of a word does not begin its description')
@@ -214,7 +221,7 @@ t.test('bash completes at the tab key', { skip: !findShell('bash') || !hasPython
     wait: i === 0 ? 'ready\r\n' : '>\r\n',
     type: `${line}\r`,
   }))
-  const done = await inTerminal(['bash', '--norc', '--noprofile', '-i'], {
+  const done = await runInTerminal(['bash', '--norc', '--noprofile', '-i'], {
     columns: 120,
     env: { ...env, PS1: '% ', PATH: pathWith(home) },
     steps: [{ wait: '% ', type: first }, ...steps, { wait: '>\r\n', type: 'exit\r' }],

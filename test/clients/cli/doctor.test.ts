@@ -2,10 +2,10 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { doctor } from '../../../clients/cli/doctor.ts'
 import {
+  type CoordinatorReply,
   type DoctorResult,
   type DoctorSubject,
   examineConnection,
-  type Look,
 } from '../../../clients/cli/doctor-checks.ts'
 import { resolveSettings } from '../../../clients/cli/settings.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -53,7 +53,7 @@ const patient = (
     {},
     { profiles: {} },
   ),
-  look: async (path): Promise<Look> => {
+  look: async (path): Promise<CoordinatorReply> => {
     const [status, body, more = {}] = { ...fine, ...bodies }[path] ?? [404, {}]
     return { status, body, headers: new Headers({ ...headers, ...more }), at: NOW }
   },
@@ -96,7 +96,7 @@ t.test('every check passes on a healthy setup', async t => {
 })
 
 t.test('each fault is reported with a remedy', async t => {
-  const late = (seconds: number) => ({
+  const createLateHealth = (seconds: number) => ({
     '/v1/health': [
       200,
       { status: 'ok', cells: 1, models: 2 },
@@ -112,9 +112,9 @@ t.test('each fault is reported with a remedy', async t => {
     ['tls', patient({ url: 'https://shoal.example', days: 13.5 }), 'warn', /13 days/],
     ['version', patient({ bodies: version('99.0.0') }), 'fail', /99\.0\.0/],
     ['version', patient({ bodies: version(VERSION.replace(/\d+$/, '99')) }), 'warn', /99/],
-    ['clock', patient({ bodies: late(4) }), 'ok', /agree/],
-    ['clock', patient({ bodies: late(6) }), 'warn', /6 s behind/],
-    ['clock', patient({ bodies: late(-200) }), 'fail', /200 s ahead/],
+    ['clock', patient({ bodies: createLateHealth(4) }), 'ok', /agree/],
+    ['clock', patient({ bodies: createLateHealth(6) }), 'warn', /6 s behind/],
+    ['clock', patient({ bodies: createLateHealth(-200) }), 'fail', /200 s ahead/],
     [
       'key',
       patient({ bodies: { '/v1/keys?limit=1000': [401, {}] } }),
@@ -185,17 +185,23 @@ t.test('each fault is reported with a remedy', async t => {
 
 t.test('the settings name the source of each value once', async t => {
   const kept = { current: 'work', profiles: { work: { url: 'http://a', key: KEY } } }
-  const said = async (flags: object, env: Record<string, string>) => {
+  const describeSettings = async (flags: object, env: Record<string, string>) => {
     const settings = resolveSettings({ format: 'text', ...flags }, env, kept)
     return (await findNamed('settings', { ...patient(), settings }))?.says
   }
-  t.equal(await said({}, {}), 'http://a and the key from the profile work')
-  t.equal(await said({ key: 'k' }, {}), 'http://a from the profile work, key from --key')
+  t.equal(await describeSettings({}, {}), 'http://a and the key from the profile work')
   t.equal(
-    await said({ url: 'http://b', key: 'k' }, {}),
+    await describeSettings({ key: 'k' }, {}),
+    'http://a from the profile work, key from --key',
+  )
+  t.equal(
+    await describeSettings({ url: 'http://b', key: 'k' }, {}),
     'http://b from --url, key from --key, profile work',
   )
-  t.equal(await said({ url: 'http://b' }, {}), 'http://b from --url, no key, profile work')
+  t.equal(
+    await describeSettings({ url: 'http://b' }, {}),
+    'http://b from --url, no key, profile work',
+  )
 })
 
 t.test('the checks end when no coordinator answers', async t => {
@@ -220,10 +226,10 @@ t.test('the exit code is that of the first failure', async t => {
     const say = (text: string) => {
       out += text
     }
-    async function* each() {
+    async function* yieldResults() {
       yield* all
     }
-    return { code: await doctor(each(), json, say, 60), out }
+    return { code: await doctor(yieldResults(), json, say, 60), out }
   }
   const ok: DoctorResult = { name: 'a', state: 'ok', says: 'x' }
   const warn: DoctorResult = { name: 'b', state: 'warn', says: 'x', next: 'y' }

@@ -9,8 +9,8 @@ import { profilesFile, readProfiles, writeProfiles } from '../../../clients/cli/
 import { type CliSettings, resolveSettings } from '../../../clients/cli/settings.ts'
 import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
-import { type Asked, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
-import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
+import { error, fakeCoordinator, type ReceivedRequest } from '../../support/fake-coordinator.ts'
+import { hasPython, runInTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 
 const KEY = `svc-dev-abcdefgh_${'k'.repeat(40)}`
 
@@ -22,7 +22,7 @@ t.test('settings come from a flag, the environment or a profile, in that order',
       b: { url: 'http://b:1', key: 'key-b' },
     },
   }
-  const of = (options: object, env: Record<string, string>): CliSettings =>
+  const resolveWith = (options: object, env: Record<string, string>): CliSettings =>
     resolveSettings({ format: 'text', ...options }, env, kept)
   for (const [options, env, url, key, urlFrom] of [
     [{}, {}, 'http://a:1', 'key-a', 'the profile a'],
@@ -36,12 +36,15 @@ t.test('settings come from a flag, the environment or a profile, in that order',
     [{ profile: 'b' }, { SHOAL_URL: 'http://e:1', SHOAL_KEY: 'e' }, 'http://b:1', 'key-b', /b$/],
     [{ profile: 'b', key: 'f' }, {}, 'http://b:1', 'f', 'the profile b'],
   ] as const)
-    t.match(of(options, env), { url, key, urlFrom }, JSON.stringify([options, env]))
-  t.equal(of({}, {}).tenant, 'tenant-a')
-  t.equal(of({ profile: 'b' }, {}).tenant, undefined)
+    t.match(resolveWith(options, env), { url, key, urlFrom }, JSON.stringify([options, env]))
+  t.equal(resolveWith({}, {}).tenant, 'tenant-a')
+  t.equal(resolveWith({ profile: 'b' }, {}).tenant, undefined)
   t.match(resolveSettings({ format: 'text' }, {}, { profiles: {} }), { urlFrom: 'the default' })
-  t.throws(() => of({ profile: 'c' }, {}), { code: 'config_invalid', message: /no profile c/ })
-  t.throws(() => of({ profile: 'constructor' }, {}), { code: 'config_invalid' })
+  t.throws(() => resolveWith({ profile: 'c' }, {}), {
+    code: 'config_invalid',
+    message: /no profile c/,
+  })
+  t.throws(() => resolveWith({ profile: 'constructor' }, {}), { code: 'config_invalid' })
 })
 
 t.test('the key of a profile is sent only to its own address', async t => {
@@ -82,7 +85,7 @@ const model = (id: string) => ({
 
 const scene = async (t: Test) => {
   const home = await temporaryFolder(t)
-  const { url, asked } = await fakeCoordinator(t, ({ path, key }: Asked) => {
+  const { url, asked } = await fakeCoordinator(t, ({ path, key }: ReceivedRequest) => {
     if (key !== undefined && key !== KEY)
       return [401, error('auth_required', `${key} is not valid`)]
     if (path === '/v1/skills') return [200, { skills: [] }]
@@ -145,12 +148,12 @@ t.test('shoal login', async t => {
     const { env, url, file } = await scene(t)
     const argv = [process.execPath, SHOAL, 'login', '--url', url]
     const type = `x\u007f${KEY}\r`
-    const done = await inTerminal(argv, { env, steps: [{ wait: 'key: ', type }] })
+    const done = await runInTerminal(argv, { env, steps: [{ wait: 'key: ', type }] })
     t.equal(done.code, 0)
     t.notMatch(done.out, 'kkkk')
     t.match(readFileSync(file, 'utf8'), `"${KEY}"`)
     const steps = [{ wait: 'key: ', type: 'abc\u0003' }]
-    const left = await inTerminal(argv, { env, steps })
+    const left = await runInTerminal(argv, { env, steps })
     t.match(left, { code: 75, out: /nothing was changed/ })
     t.notMatch(left.out, 'abc')
   })

@@ -3,14 +3,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { nextStep } from '../../../clients/cli/next-step.ts'
-import { coordinatorUnreachable } from '../../../clients/cli/unreachable.ts'
+import { createCoordinatorUnreachableError } from '../../../clients/cli/unreachable.ts'
 import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
 import { type ErrorCode, errorCodes, isForPrograms, ShoalError } from '../../../shared/errors.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { temporaryFolder, temporaryStore } from '../../coordinator/store/temporary.ts'
 import { appWith, views } from '../../support/app.ts'
-import { documentOf, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
-import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
+import { createApiDocument, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
+import { hasPython, runInTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 
 t.test('every error has a next step or is self-explanatory', async t => {
   const saysAll: ErrorCode[] = [
@@ -57,12 +57,12 @@ t.test(
       ['ERR_SSL_WRONG_VERSION_NUMBER', /not speak TLS/, /http:\/\//],
       ['EODD', /EODD/, /npm start/],
     ] as const) {
-      const told = coordinatorUnreachable('http://a', fetchFailure(code))
+      const told = createCoordinatorUnreachableError('http://a', fetchFailure(code))
       t.match(told.message, says)
       t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), next, code)
       t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), /the address is from SHOAL_URL/)
     }
-    const refused = coordinatorUnreachable('http://a', fetchFailure('ECONNREFUSED'))
+    const refused = createCoordinatorUnreachableError('http://a', fetchFailure('ECONNREFUSED'))
     const step = (url: string, urlFrom = '--url') => nextStep(refused, { url, urlFrom })
     t.match(step('http://a/hook'), /for a field called url write --input-url; start it/)
     for (const [url, from] of [
@@ -72,7 +72,7 @@ t.test(
     ] as const)
       t.notMatch(step(url, from), 'input-url')
     const timeout = Object.assign(new Error('x'), { name: 'TimeoutError' })
-    t.match(coordinatorUnreachable('http://a', timeout).message, /there is no answer/)
+    t.match(createCoordinatorUnreachableError('http://a', timeout).message, /there is no answer/)
   },
 )
 
@@ -181,7 +181,7 @@ t.test('the program', async t => {
   t.test('help fits a narrow terminal too', { skip: !hasPython }, async t => {
     for (const words of [[], ['gates'], ['cells', 'load'], ['doctor']]) {
       const argv = [process.execPath, SHOAL, ...words, '--help']
-      const { out, code } = await inTerminal(argv, { columns: 40, env })
+      const { out, code } = await runInTerminal(argv, { columns: 40, env })
       t.equal(code, 0)
       const lines = out.split('\r\n').filter(line => !line.startsWith('Usage:'))
       t.strictSame(
@@ -258,7 +258,7 @@ t.test('an address where another program answers is reported as such', async t =
 
 t.test('a conflict suggests the show command of the group', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
-  const document = documentOf([
+  const document = createApiDocument([
     ['GET', '/v1/things/{thing_id}', { group: 'things', verb: 'show' }],
     ['POST', '/v1/things/{thing_id}/parts/{part}', { group: 'things', verb: 'add' }],
     ['POST', '/v1/things', { group: 'things', verb: 'ask' }],
@@ -268,18 +268,21 @@ t.test('a conflict suggests the show command of the group', async t => {
   const { url } = await fakeCoordinator(t, ({ method }) =>
     method === 'GET' ? [200, document] : [409, error('conflict', 'it is in use')],
   )
-  const told = async (...args: string[]) => (await shoal(env, [...args, '--url', url])).err
+  const readErrorText = async (...args: string[]) => (await shoal(env, [...args, '--url', url])).err
   t.equal(
-    await told('things', 'add', 'thing_1', 'a b'),
+    await readErrorText('things', 'add', 'thing_1', 'a b'),
     'shoal: it is in use (conflict)\nshoal things show thing_1 shows its state\n',
   )
-  t.match(await told('things', 'mode', 'set', 'thing_1'), /\nshoal things mode get thing_1 shows/)
-  t.equal(await told('things', 'ask'), 'shoal: it is in use (conflict)\n')
+  t.match(
+    await readErrorText('things', 'mode', 'set', 'thing_1'),
+    /\nshoal things mode get thing_1 shows/,
+  )
+  t.equal(await readErrorText('things', 'ask'), 'shoal: it is in use (conflict)\n')
 })
 
 t.test('a missing resource suggests the list command of its own kind', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
-  const document = documentOf([
+  const document = createApiDocument([
     ['GET', '/v1/things', { group: 'things', verb: 'list' }],
     ['GET', '/v1/owners', { group: 'owners', verb: 'list' }],
     ['PUT', '/v1/things/{thing_id}', { group: 'things', verb: 'give' }],
@@ -302,7 +305,7 @@ t.test('sizes have readable units in text output and are exact in JSON', async t
   const answer = { data: [{ size: 270_553_174_016, rss: 2048, age: 3 }], size: null }
   const { url } = await fakeCoordinator(t, ({ path }) => [
     200,
-    path === '/v1/host' ? answer : documentOf([['GET', '/v1/host', cli]]),
+    path === '/v1/host' ? answer : createApiDocument([['GET', '/v1/host', cli]]),
   ])
   const { out } = await shoal(env, ['host', 'x', '--url', url])
   t.match(out, /^252 GiB +2 MiB +3$/m)

@@ -6,7 +6,7 @@ import type { OpenSession } from '../../../clients/cli/session.ts'
 /** Text with control characters, with which a cell could steer a terminal. */
 const TEXT = 'up 1\r\n# \u001b]0;title\u0007 \u009b2J\u202eleft\n'
 
-const written = async (isTerminal: boolean): Promise<string> => {
+const printAnswer = async (isTerminal: boolean): Promise<string> => {
   let text = ''
   const session = {
     api: { call: async () => new TextAnswer(TEXT, 'text/plain', undefined) },
@@ -24,9 +24,9 @@ const written = async (isTerminal: boolean): Promise<string> => {
 }
 
 t.test('control characters of a text answer do not reach the terminal', async t => {
-  t.equal(await written(true), 'up 1\n# \\u{1b}]0;title\\u{7} \\u{9b}2J\\u{202e}left\n')
+  t.equal(await printAnswer(true), 'up 1\n# \\u{1b}]0;title\\u{7} \\u{9b}2J\\u{202e}left\n')
 })
 
 t.test('a text answer is written unchanged to a file or pipe', async t => {
-  t.equal(await written(false), TEXT)
+  t.equal(await printAnswer(false), TEXT)
 })

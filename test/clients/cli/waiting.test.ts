@@ -1,10 +1,10 @@
 import t from 'tap'
 import { followWork, mayTakeLong } from '../../../clients/cli/follow.ts'
 import { createProgress, showWhile } from '../../../clients/cli/progress.ts'
-import type { Printable } from '../../../shared/print.ts'
+import type { PrintableRows } from '../../../shared/print.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
-import { documentOf, fakeCoordinator } from '../../support/fake-coordinator.ts'
-import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
+import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
+import { hasPython, runInTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 
 /** A terminal with a clock that the test advances. */
 const terminal = (more: object = {}) => {
@@ -57,7 +57,7 @@ const signal = new AbortController().signal
 const wait = async () => {}
 
 /** Follows what comes of an answer, when the server answers these one after the other. */
-const followed = async (answer: Printable, looks: object[]) => {
+const followAnswer = async (answer: PrintableRows, looks: object[]) => {
   const asked: string[] = []
   const shown: [string, number | null | undefined][] = []
   const api = {
@@ -80,7 +80,7 @@ const task = (state: string, more: object = {}) => ({
 })
 
 t.test('a task is followed to its end, which sets the exit code', async t => {
-  const { end, asked, shown } = await followed({ task_id: 't1' }, [
+  const { end, asked, shown } = await followAnswer({ task_id: 't1' }, [
     task('submitted'),
     task('working', { message: 'half', details: { progress_percent: 50 } }),
     task('completed', { result: { a: 1 } }),
@@ -100,8 +100,12 @@ t.test('a task is followed to its end, which sets the exit code', async t => {
     ['auth-required', null, 75],
     ['input-required', null, 65],
   ] as const)
-    t.match((await followed({ task_id: 't1' }, [task(state, { details })])).end, { exit }, state)
-  const again = await followed(task('working'), [task('completed')])
+    t.match(
+      (await followAnswer({ task_id: 't1' }, [task(state, { details })])).end,
+      { exit },
+      state,
+    )
+  const again = await followAnswer(task('working'), [task('completed')])
   t.match(again.end, { exit: 0 }, 'a task that is shown can be followed as well')
 })
 
@@ -115,15 +119,15 @@ t.test('a model is followed until it is loaded; an old failure is ignored', asyn
     ],
   })
   const loading = cell('loading', { phase: 'downloading', progress_percent: 10 })
-  const good = await followed(answer, [cell('failed'), loading, cell('ready')])
+  const good = await followAnswer(answer, [cell('failed'), loading, cell('ready')])
   t.match(good.end, { exit: 0, answer: { cell_id: 'c', model: 'm', state: 'ready' } })
   t.strictSame(good.shown.at(-1), ['m on c: downloading', 10])
-  const bad = await followed(answer, [loading, cell('failed', { reason: 'no memory' })])
+  const bad = await followAnswer(answer, [loading, cell('failed', { reason: 'no memory' })])
   t.match(bad.end, { exit: 69, answer: { state: 'failed', reason: 'no memory' } })
-  t.match((await followed(answer, [cell('failed')])).end, { exit: 69 }, 'not for ever either')
-  t.match((await followed(answer, [cell('loading', {}, 'dead')])).end, { exit: 69 })
-  t.equal((await followed({ ...answer, state: 'ready' }, [{}])).end, undefined)
-  t.equal((await followed({ status: 'pending', request_id: 'r' }, [{}])).end, undefined)
+  t.match((await followAnswer(answer, [cell('failed')])).end, { exit: 69 }, 'not for ever either')
+  t.match((await followAnswer(answer, [cell('loading', {}, 'dead')])).end, { exit: 69 })
+  t.equal((await followAnswer({ ...answer, state: 'ready' }, [{}])).end, undefined)
+  t.equal((await followAnswer({ status: 'pending', request_id: 'r' }, [{}])).end, undefined)
 })
 
 t.test('an interrupted wait prints the command to check later', async t => {
@@ -137,23 +141,23 @@ t.test('an interrupted wait prints the command to check later', async t => {
 })
 
 t.test('only commands that may take long have --wait', async t => {
-  const of = (method: string, path: string, mode?: string) =>
+  const canTakeLong = (method: string, path: string, mode?: string) =>
     mayTakeLong({ method, path, mode } as never)
-  t.ok(of('POST', '/v1/skills/x', 'task'))
-  t.ok(of('GET', '/v1/tasks/{task_id}'))
-  t.ok(of('POST', '/v1/cells/{cell_id}/models/{model}/pin'))
-  t.notOk(of('POST', '/v1/tokens'))
-  t.notOk(of('GET', '/v1/tasks'))
+  t.ok(canTakeLong('POST', '/v1/skills/x', 'task'))
+  t.ok(canTakeLong('GET', '/v1/tasks/{task_id}'))
+  t.ok(canTakeLong('POST', '/v1/cells/{cell_id}/models/{model}/pin'))
+  t.notOk(canTakeLong('POST', '/v1/tokens'))
+  t.notOk(canTakeLong('GET', '/v1/tasks'))
 })
 
-const slow = documentOf([
+const slow = createApiDocument([
   ['POST', '/v1/skills/slow', { group: 'skills', verb: 'run slow' }, { 'x-shoal-mode': 'task' }],
   ['GET', '/v1/tasks/{task_id}', { group: 'tasks', verb: 'show' }],
 ])
 
 t.test('--wait accepts an immediate answer, and does not wait for approvals', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'k' }
-  const document = documentOf([
+  const document = createApiDocument([
     ['GET', '/v1/cells', { group: 'cells', verb: 'list' }],
     ['POST', '/v1/gates/{gate_id}/requests', { group: 'gates', verb: 'request' }],
   ])
@@ -195,7 +199,7 @@ t.test('the program waits for a task', async t => {
     rest = Number.POSITIVE_INFINITY
     const argv = [process.execPath, SHOAL, 'skill', 'run', 'slow', '--wait']
     const steps = [{ wait: 'task t1: working', type: '\u0003' }]
-    const left = await inTerminal(argv, { env: { ...env, NO_COLOR: '1' }, steps })
+    const left = await runInTerminal(argv, { env: { ...env, NO_COLOR: '1' }, steps })
     t.equal(left.code, 75)
     t.match(left.out, /task t1 goes on.*\r\ncheck later with: shoal tasks show t1 --wait/)
     t.notMatch(left.out, '\u001b[3', 'no colours')

@@ -12,7 +12,7 @@ import {
   type ToolSet,
   tool,
 } from 'ai'
-import { type Ask, abortedAfterFirst, type Library, SCHEMA, TOOL } from './library.ts'
+import { abortedAfterFirst, type Library, type LibraryRequest, SCHEMA, TOOL } from './library.ts'
 
 const look = tool({
   description: TOOL.description,
@@ -27,7 +27,7 @@ const library = (
   model: (id: string) => LanguageModel,
   embedding?: (id: string) => EmbeddingModel,
 ): Library => {
-  const request = ({ model: id, text, temperature = 0, maxTokens, signal }: Ask) => ({
+  const request = ({ model: id, text, temperature = 0, maxTokens, signal }: LibraryRequest) => ({
     model: model(id),
     prompt: text,
     temperature,
@@ -36,7 +36,7 @@ const library = (
     ...(signal && { abortSignal: signal }),
   })
   /** Streams an answer; the library passes errors to a callback and ends the stream normally. */
-  const streamWith = (ask: Ask, more: object = {}) => {
+  const streamWith = (ask: LibraryRequest, more: object = {}) => {
     let thrown: unknown
     const onError = ({ error }: { error: unknown }): void => {
       thrown = error
@@ -44,7 +44,7 @@ const library = (
     const stream = streamText({ ...request(ask), ...more, onError })
     return { stream, check: () => (thrown === undefined ? undefined : Promise.reject(thrown)) }
   }
-  const texts = async function* (ask: Ask) {
+  const texts = async function* (ask: LibraryRequest) {
     const { stream, check } = streamWith(ask)
     for await (const part of stream.fullStream) {
       if (part.type === 'text-delta') yield part.text

@@ -1,5 +1,5 @@
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai'
-import { type Ask, abortedAfterFirst, type Library, SCHEMA, TOOL } from './library.ts'
+import { abortedAfterFirst, type Library, type LibraryRequest, SCHEMA, TOOL } from './library.ts'
 
 const tools = [{ type: 'function' as const, function: TOOL }]
 
@@ -13,7 +13,7 @@ interface Message {
 /** `@langchain/openai`, with chat completions or with the Responses API. */
 const library = (baseURL: string, apiKey: string, useResponsesApi: boolean): Library => {
   const configuration = { baseURL }
-  const model = ({ model, temperature = 0, maxTokens }: Ask): ChatOpenAI =>
+  const model = ({ model, temperature = 0, maxTokens }: LibraryRequest): ChatOpenAI =>
     new ChatOpenAI({
       model,
       apiKey,
@@ -25,30 +25,30 @@ const library = (baseURL: string, apiKey: string, useResponsesApi: boolean): Lib
     })
   const finishOf = ({ response_metadata: of }: Message) =>
     (useResponsesApi ? of.status : of.finish_reason) as string | undefined
-  const said = (message: Message) => ({
+  const toReply = (message: Message) => ({
     text: message.text,
     finish: finishOf(message),
     inputTokens: message.usage_metadata?.input_tokens,
     outputTokens: message.usage_metadata?.output_tokens,
   })
-  const called = (message: Message) => {
+  const toToolCall = (message: Message) => {
     const [call] = message.tool_calls ?? []
     if (call === undefined) throw new Error('no function was called')
     return { name: call.name, input: call.args, finish: finishOf(message) }
   }
-  const gathered = async <T extends { concat(other: T): T }>(
+  const concatStream = async <T extends { concat(other: T): T }>(
     stream: AsyncIterable<T>,
-    each: (chunk: T) => void,
+    onChunk: (chunk: T) => void,
   ): Promise<T> => {
     let whole: T | undefined
     for await (const chunk of stream) {
-      each(chunk)
+      onChunk(chunk)
       whole = whole === undefined ? chunk : whole.concat(chunk)
     }
     if (whole === undefined) throw new Error('the stream was empty')
     return whole
   }
-  const texts = async function* (ask: Ask, signal: AbortSignal) {
+  const texts = async function* (ask: LibraryRequest, signal: AbortSignal) {
     for await (const chunk of await model(ask).stream(ask.text, { signal })) yield chunk.text
   }
   return {
@@ -56,22 +56,22 @@ const library = (baseURL: string, apiKey: string, useResponsesApi: boolean): Lib
     finishes: useResponsesApi
       ? { stop: 'completed', tool: 'completed', length: 'incomplete' }
       : { stop: 'stop', tool: 'tool_calls', length: 'length' },
-    chat: async ask => said((await model(ask).invoke(ask.text)) as Message),
+    chat: async ask => toReply((await model(ask).invoke(ask.text)) as Message),
     stream: async ask => {
       let pieces = 0
       const stream = await model(ask).stream(ask.text)
-      const message = await gathered(stream, chunk => {
+      const message = await concatStream(stream, chunk => {
         if (chunk.text !== '') pieces++
       })
-      return { ...said(message as Message), pieces }
+      return { ...toReply(message as Message), pieces }
     },
     tool: async ask => {
       const bound = model(ask).bindTools(tools, { tool_choice: TOOL.name })
-      return called((await bound.invoke(ask.text)) as Message)
+      return toToolCall((await bound.invoke(ask.text)) as Message)
     },
     toolStream: async ask => {
       const bound = model(ask).bindTools(tools, { tool_choice: TOOL.name })
-      return called((await gathered(await bound.stream(ask.text), () => {})) as Message)
+      return toToolCall((await concatStream(await bound.stream(ask.text), () => {})) as Message)
     },
     json: ask =>
       model(ask)

@@ -1,5 +1,5 @@
 /** One call of the table, as every client library can make it. */
-export interface Ask {
+export interface LibraryRequest {
   model: string
   text: string
   /** 0 when absent. */
@@ -8,7 +8,7 @@ export interface Ask {
   signal?: AbortSignal
 }
 
-export interface Said {
+export interface LibraryAnswer {
   text: string
   /** Finish reason as the library names it. */
   finish: string | undefined
@@ -16,7 +16,7 @@ export interface Said {
   outputTokens: number | undefined
 }
 
-export interface Called {
+export interface LibraryCall {
   name: string
   input: unknown
   finish: string | undefined
@@ -27,16 +27,16 @@ export interface Library {
   name: string
   /** The library's names for an answer that ended by itself, by a tool call and by its limit. */
   finishes: { stop: string | undefined; tool: string | undefined; length: string | undefined }
-  chat(ask: Ask): Promise<Said>
+  chat(ask: LibraryRequest): Promise<LibraryAnswer>
   /** `pieces` counts the pieces of text. */
-  stream(ask: Ask): Promise<Said & { pieces: number }>
+  stream(ask: LibraryRequest): Promise<LibraryAnswer & { pieces: number }>
   /** Must call the function. */
-  tool(ask: Ask): Promise<Called>
-  toolStream(ask: Ask): Promise<Called>
-  json(ask: Ask): Promise<unknown>
+  tool(ask: LibraryRequest): Promise<LibraryCall>
+  toolStream(ask: LibraryRequest): Promise<LibraryCall>
+  json(ask: LibraryRequest): Promise<unknown>
   embed?(model: string, texts: string[]): Promise<number[][]>
   /** Aborts a stream after its first text; the answer is what is thrown, if anything is. */
-  abort(ask: Ask): Promise<unknown>
+  abort(ask: LibraryRequest): Promise<unknown>
   /** An abort ends the stream without a word. */
   abortsQuietly?: true
   /** Status and code that the library reports for an error. */

@@ -1,10 +1,16 @@
 import OpenAI, { type APIError } from 'openai'
-import { type Ask, abortedAfterFirst, type MakeLibrary, SCHEMA, TOOL } from './library.ts'
+import {
+  abortedAfterFirst,
+  type LibraryRequest,
+  type MakeLibrary,
+  SCHEMA,
+  TOOL,
+} from './library.ts'
 
 const tools = [{ type: 'function' as const, function: { ...TOOL, strict: true } }]
 const tool_choice = { type: 'function' as const, function: { name: TOOL.name } }
 
-const request = ({ model, text, temperature = 0, maxTokens }: Ask) => ({
+const request = ({ model, text, temperature = 0, maxTokens }: LibraryRequest) => ({
   model,
   messages: [{ role: 'user' as const, content: text }],
   temperature,
@@ -15,7 +21,7 @@ const request = ({ model, text, temperature = 0, maxTokens }: Ask) => ({
 export const openaiChat: MakeLibrary = (baseURL, apiKey) => {
   const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
   const { completions } = client.chat
-  const texts = async function* (ask: Ask, signal: AbortSignal) {
+  const texts = async function* (ask: LibraryRequest, signal: AbortSignal) {
     const stream = await completions.create({ ...request(ask), stream: true }, { signal })
     for await (const chunk of stream) yield chunk.choices[0]?.delta.content ?? ''
   }
@@ -47,11 +53,11 @@ export const openaiChat: MakeLibrary = (baseURL, apiKey) => {
     },
     tool: async ask => {
       const { choices } = await completions.create({ ...request(ask), tools, tool_choice })
-      return called(choices[0])
+      return toToolCall(choices[0])
     },
     toolStream: async ask => {
       const stream = completions.stream({ ...request(ask), tools, tool_choice })
-      return called((await stream.finalChatCompletion()).choices[0])
+      return toToolCall((await stream.finalChatCompletion()).choices[0])
     },
     json: async ask => {
       const json_schema = { name: 'kind', schema: SCHEMA, strict: true }
@@ -69,7 +75,7 @@ export const openaiChat: MakeLibrary = (baseURL, apiKey) => {
   }
 }
 
-const called = (choice: OpenAI.ChatCompletion.Choice | undefined) => {
+const toToolCall = (choice: OpenAI.ChatCompletion.Choice | undefined) => {
   const call = choice?.message.tool_calls?.[0]
   if (call?.type !== 'function') throw new Error('no function was called')
   const { name, arguments: input } = call.function

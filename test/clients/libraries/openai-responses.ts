@@ -1,10 +1,16 @@
 import OpenAI, { type APIError } from 'openai'
-import { type Ask, abortedAfterFirst, type MakeLibrary, SCHEMA, TOOL } from './library.ts'
+import {
+  abortedAfterFirst,
+  type LibraryRequest,
+  type MakeLibrary,
+  SCHEMA,
+  TOOL,
+} from './library.ts'
 
 const tools = [{ type: 'function' as const, ...TOOL, strict: true }]
 const tool_choice = { type: 'function' as const, name: TOOL.name }
 
-const request = ({ model, text, temperature = 0, maxTokens }: Ask) => ({
+const request = ({ model, text, temperature = 0, maxTokens }: LibraryRequest) => ({
   model,
   input: text,
   temperature,
@@ -14,7 +20,7 @@ const request = ({ model, text, temperature = 0, maxTokens }: Ask) => ({
 /** `openai`, the Responses API. */
 export const openaiResponses: MakeLibrary = (baseURL, apiKey) => {
   const { responses } = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
-  const texts = async function* (ask: Ask, signal: AbortSignal) {
+  const texts = async function* (ask: LibraryRequest, signal: AbortSignal) {
     const stream = await responses.create({ ...request(ask), stream: true }, { signal })
     for await (const event of stream)
       if (event.type === 'response.output_text.delta') yield event.delta
@@ -22,17 +28,17 @@ export const openaiResponses: MakeLibrary = (baseURL, apiKey) => {
   return {
     name: 'openai, responses',
     finishes: { stop: 'completed', tool: 'completed', length: 'incomplete' },
-    chat: async ask => said(await responses.create(request(ask))),
+    chat: async ask => toReply(await responses.create(request(ask))),
     stream: async ask => {
       const stream = responses.stream(request(ask))
       let pieces = 0
       stream.on('response.output_text.delta', () => pieces++)
-      return { ...said(await stream.finalResponse()), pieces }
+      return { ...toReply(await stream.finalResponse()), pieces }
     },
-    tool: async ask => called(await responses.create({ ...request(ask), tools, tool_choice })),
+    tool: async ask => toToolCall(await responses.create({ ...request(ask), tools, tool_choice })),
     toolStream: async ask => {
       const stream = responses.stream({ ...request(ask), tools, tool_choice })
-      return called(await stream.finalResponse())
+      return toToolCall(await stream.finalResponse())
     },
     json: async ask => {
       const format = { type: 'json_schema' as const, name: 'kind', schema: SCHEMA, strict: true }
@@ -45,14 +51,14 @@ export const openaiResponses: MakeLibrary = (baseURL, apiKey) => {
   }
 }
 
-const said = ({ output_text, status, usage }: OpenAI.Responses.Response) => ({
+const toReply = ({ output_text, status, usage }: OpenAI.Responses.Response) => ({
   text: output_text,
   finish: status,
   inputTokens: usage?.input_tokens,
   outputTokens: usage?.output_tokens,
 })
 
-const called = ({ output, status }: OpenAI.Responses.Response) => {
+const toToolCall = ({ output, status }: OpenAI.Responses.Response) => {
   const call = output.find(item => item.type === 'function_call')
   if (call === undefined) throw new Error('no function was called')
   return { name: call.name, input: JSON.parse(call.arguments), finish: status }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 
-export interface Seen {
+export interface SeenRequest {
   method: string | undefined
   url: string | undefined
   headers: IncomingMessage['headers']
@@ -12,11 +12,11 @@ export interface Seen {
 }
 
 /** A server that gives one prepared answer after the other, and what it was asked. */
-export const startServer = async (
+export const startAnswerServer = async (
   t: Test,
   ...answers: ((response: ServerResponse) => void)[]
-): Promise<{ url: string; seen: Seen[] }> => {
-  const seen: Seen[] = []
+): Promise<{ url: string; seen: SeenRequest[] }> => {
+  const seen: SeenRequest[] = []
   const server = createServer(async (request, response) => {
     const { method, url, headers } = request
     seen.push({ method, url, headers, body: await text(request) })
@@ -39,7 +39,7 @@ export const json =
     response.end(JSON.stringify(body))
   }
 
-export const refusal = (code: string, message = code) => ({
+export const createErrorBody = (code: string, message = code) => ({
   error: { code, message, type: 'x', param: null },
 })
 

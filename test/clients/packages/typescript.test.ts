@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { GateCheck, GateNotApproved, ShoalClient } from '../../../clients/typescript/src/index.ts'
 import { parseRetryAfter } from '../../../clients/typescript/src/retry.ts'
-import { events, json, refusal, startServer } from './answers.ts'
+import { createErrorBody, events, json, startAnswerServer } from './answers.ts'
 
 const clientOf = (baseUrl: string, pauses: number[] = []) =>
   new ShoalClient({
@@ -26,9 +26,9 @@ const collect = async (client: ShoalClient): Promise<string> => {
 t.test(
   'a call carries the key, the tenant and, when it changes something, one key for all its attempts',
   async t => {
-    const { url, seen } = await startServer(
+    const { url, seen } = await startAnswerServer(
       t,
-      json(503, refusal('draining')),
+      json(503, createErrorBody('draining')),
       json(200, { ok: true }),
     )
     t.same(await clientOf(url).call('POST', '/v1/x', { body: { a: 1 } }), { ok: true })
@@ -45,7 +45,7 @@ t.test(
 
 t.test('a call is tried three times with growing pauses', async t => {
   const pauses: number[] = []
-  const { url, seen } = await startServer(t, json(429, refusal('rate_limited')))
+  const { url, seen } = await startAnswerServer(t, json(429, createErrorBody('rate_limited')))
   await t.rejects(clientOf(url, pauses).call('GET', '/'), { code: 'rate_limited', status: 429 })
   t.equal(seen.length, 3)
   t.ok(pauses[0] !== undefined && pauses[0] >= 2000 && pauses[0] <= 3000)
@@ -54,32 +54,35 @@ t.test('a call is tried three times with growing pauses', async t => {
 
 t.test('Retry-After is respected unless it is too long', async t => {
   const pauses: number[] = []
-  const soon = json(429, refusal('rate_limited'), { 'retry-after': '7' })
-  const { url } = await startServer(t, soon, json(200, {}))
+  const soon = json(429, createErrorBody('rate_limited'), { 'retry-after': '7' })
+  const { url } = await startAnswerServer(t, soon, json(200, {}))
   await clientOf(url, pauses).call('GET', '/')
   t.ok(pauses[0] !== undefined && pauses[0] >= 7000 && pauses[0] <= 8000)
-  const late = await startServer(t, json(503, refusal('draining'), { 'retry-after': '3600' }))
+  const late = await startAnswerServer(
+    t,
+    json(503, createErrorBody('draining'), { 'retry-after': '3600' }),
+  )
   await t.rejects(clientOf(late.url).call('GET', '/'), { code: 'draining' })
   t.equal(late.seen.length, 1)
 })
 
 t.test('a permanent error is not retried', async t => {
   for (const status of [400, 401, 403, 404, 422, 500]) {
-    const { url, seen } = await startServer(t, json(status, refusal('x', 'words')))
+    const { url, seen } = await startAnswerServer(t, json(status, createErrorBody('x', 'words')))
     await t.rejects(clientOf(url).call('POST', '/'), { message: 'words', status })
     t.equal(seen.length, 1)
   }
 })
 
 t.test('a completion that may have been generated is not requested again', async t => {
-  const { url, seen } = await startServer(t, response => void response.destroy())
+  const { url, seen } = await startAnswerServer(t, response => void response.destroy())
   const messages = [{ role: 'user' as const, content: 'x' }]
   await t.rejects(clientOf(url).chat({ model: 'm', messages }), { code: 'coordinator_unavailable' })
   t.equal(seen.length, 1)
 })
 
 t.test('a redirect does not receive the key', async t => {
-  const { url, seen } = await startServer(
+  const { url, seen } = await startAnswerServer(
     t,
     response => void response.writeHead(302, { location: '/elsewhere' }).end(),
   )
@@ -90,7 +93,7 @@ t.test('a redirect does not receive the key', async t => {
 })
 
 t.test('a route without Idempotency-Key is not retried when its answer is lost', async t => {
-  const { url, seen } = await startServer(t, response => void response.destroy())
+  const { url, seen } = await startAnswerServer(t, response => void response.destroy())
   const refused = { code: 'coordinator_unavailable' }
   for (const path of ['/v1/embeddings', '/v1/chat/completions', '/v1/responses', '/mcp/', '/a2a'])
     await t.rejects(clientOf(url).call('POST', path, { body: {} }), refused, path)
@@ -105,10 +108,10 @@ t.test('a truncated answer is requested again', async t => {
     response.writeHead(200, { 'content-length': '100' }).write('{"a":')
     setImmediate(() => response.destroy())
   }
-  const { url, seen } = await startServer(t, cut, json(200, { a: 1 }))
+  const { url, seen } = await startAnswerServer(t, cut, json(200, { a: 1 }))
   t.same(await clientOf(url).call('POST', '/v1/x'), { a: 1 })
   t.equal(seen[0]?.headers['idempotency-key'], seen[1]?.headers['idempotency-key'])
-  const lost = await startServer(t, cut)
+  const lost = await startAnswerServer(t, cut)
   await t.rejects(clientOf(lost.url).call('GET', '/'), {
     code: 'coordinator_unavailable',
     status: 0,
@@ -117,7 +120,7 @@ t.test('a truncated answer is requested again', async t => {
 })
 
 t.test('an answer without a body is undefined, and one that is not JSON is an error', async t => {
-  const { url } = await startServer(
+  const { url } = await startAnswerServer(
     t,
     response => void response.writeHead(204).end(),
     response => void response.end('<html>'),
@@ -129,19 +132,19 @@ t.test('an answer without a body is undefined, and one that is not JSON is an er
 t.test('a stalled answer times out before and after it has begun', async t => {
   const headOf = (response: ServerResponse) => response.writeHead(200).write('{"a":')
   for (const still of [() => {}, headOf]) {
-    const { url } = await startServer(t, still)
+    const { url } = await startAnswerServer(t, still)
     const client = new ShoalClient({ baseUrl: url, apiKey: 'k', timeoutMs: 1 })
     await t.rejects(client.chat({ model: 'm', messages: [] }), { code: 'coordinator_unavailable' })
   }
-  const { url } = await startServer(t, json(200, {}))
+  const { url } = await startAnswerServer(t, json(200, {}))
   const patient = new ShoalClient({ baseUrl: url, apiKey: 'k', timeoutMs: Infinity })
   t.same(await patient.call('GET', '/'), {}, 'no limit is none')
 })
 
 t.test('an aborted call rejects at once with the reason of its signal', async t => {
-  const { url, seen } = await startServer(
+  const { url, seen } = await startAnswerServer(
     t,
-    json(503, refusal('draining'), { 'retry-after': '50' }),
+    json(503, createErrorBody('draining'), { 'retry-after': '50' }),
   )
   const client = new ShoalClient({ baseUrl: url, apiKey: 'k' })
   const left = new AbortController()
@@ -195,7 +198,7 @@ t.test('invalid keys, addresses and paths are refused without showing the key', 
 t.test('a stream is complete with its [DONE], however it was split', async t => {
   const whole = `${chunk('one ')}: keep-alive\n\n${chunk('twö')}data: [DONE]\n\n`
   const bytes = Buffer.from(whole).toString('latin1')
-  const { url } = await startServer(t, response => {
+  const { url } = await startAnswerServer(t, response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const character of bytes) response.write(Buffer.from(character, 'latin1'))
     response.end()
@@ -204,20 +207,25 @@ t.test('a stream is complete with its [DONE], however it was split', async t => 
 })
 
 t.test('a stream that fails or ends too early throws', async t => {
-  const failed = `data: ${JSON.stringify(refusal('cell_unavailable', 'gone'))}\n\n`
-  const one = await startServer(t, events([chunk('a'), failed]))
+  const failed = `data: ${JSON.stringify(createErrorBody('cell_unavailable', 'gone'))}\n\n`
+  const one = await startAnswerServer(t, events([chunk('a'), failed]))
   await t.rejects(collect(clientOf(one.url)), { code: 'cell_unavailable', message: 'gone' })
-  const two = await startServer(t, events([chunk('a')]))
+  const two = await startAnswerServer(t, events([chunk('a')]))
   await t.rejects(collect(clientOf(two.url)), /ended too early/)
-  const three = await startServer(t, events([chunk('a')], false))
+  const three = await startAnswerServer(t, events([chunk('a')], false))
   await t.rejects(collect(clientOf(three.url)), { code: 'coordinator_unavailable' })
-  const four = await startServer(t, events([chunk('a'), 'data: {"cho\n\n']))
+  const four = await startAnswerServer(t, events([chunk('a'), 'data: {"cho\n\n']))
   await t.rejects(collect(clientOf(four.url)), { code: 'internal', message: /not JSON/ })
 })
 
 t.test('a gate that is not approved makes the caller fail', async t => {
   const status = (status: string) => json(200, { gate_id: 'g', status, reason: null })
-  const { url } = await startServer(t, status('pending'), status('blocked'), status('approved'))
+  const { url } = await startAnswerServer(
+    t,
+    status('pending'),
+    status('blocked'),
+    status('approved'),
+  )
   const gates = new GateCheck(clientOf(url))
   for (const gateStatus of ['pending', 'blocked']) {
     const error = await gates.require('gate.x').catch((thrown: unknown) => thrown)

@@ -5,13 +5,19 @@ import { image, PNG, resource, text } from './contents.ts'
 const user = (content: object) => ({ role: 'user' as const, content: content as never })
 
 export const addResources = (server: McpServer): void => {
-  const fixed = (name: string, mimeType: string, content: { text: string } | { blob: string }) =>
+  const addFixedResource = (
+    name: string,
+    mimeType: string,
+    content: { text: string } | { blob: string },
+  ) =>
     server.registerResource(name, `test://${name}`, { description: name, mimeType }, uri => ({
       contents: [{ uri: uri.href, mimeType, ...content }],
     }))
-  fixed('static-text', 'text/plain', { text: 'This is the content of the static text resource.' })
-  fixed('static-binary', 'image/png', { blob: PNG })
-  fixed('watched-resource', 'text/plain', { text: 'watched' })
+  addFixedResource('static-text', 'text/plain', {
+    text: 'This is the content of the static text resource.',
+  })
+  addFixedResource('static-binary', 'image/png', { blob: PNG })
+  addFixedResource('watched-resource', 'text/plain', { text: 'watched' })
   server.registerResource(
     'template',
     new ResourceTemplate('test://template/{id}/data', { list: undefined }),

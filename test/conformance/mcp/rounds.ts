@@ -29,7 +29,10 @@ const sample = (question: string, maxTokens: number) =>
 const done = (answer: string) => ({ content: [text(answer)] })
 
 /** What a client answered to one question, when it is an accepted form. */
-const accepted = ({ mcpReq }: ServerContext, name: string): Record<string, unknown> | undefined => {
+const readAcceptedForm = (
+  { mcpReq }: ServerContext,
+  name: string,
+): Record<string, unknown> | undefined => {
   const view = inputResponse(mcpReq.inputResponses, name)
   return view.kind === 'elicit' && view.action === 'accept' ? view.content : undefined
 }
@@ -38,7 +41,7 @@ const kindOf = ({ mcpReq }: ServerContext, name: string): string =>
   inputResponse(mcpReq.inputResponses, name).kind
 
 /** What the request says its client can do. */
-const declared = ({ mcpReq }: ServerContext): Record<string, unknown> => {
+const clientCapabilitiesOf = ({ mcpReq }: ServerContext): Record<string, unknown> => {
   const envelope = mcpReq.envelope as Record<string, unknown> | undefined
   return (envelope?.['io.modelcontextprotocol/clientCapabilities'] ?? {}) as Record<string, unknown>
 }
@@ -49,7 +52,7 @@ export const addRounds = (server: McpServer): void => {
     server.registerTool(name, { description: name }, async context => (await run(context)) as never)
 
   const askName = (context: ServerContext) => {
-    const name = accepted(context, 'user_name')?.name
+    const name = readAcceptedForm(context, 'user_name')?.name
     return typeof name === 'string'
       ? done(`Hello, ${name}!`)
       : inputRequired({ inputRequests: { user_name: elicit('What is your name?', 'name') } })
@@ -74,7 +77,8 @@ export const addRounds = (server: McpServer): void => {
   })
 
   const confirm = async (context: ServerContext) =>
-    accepted(context, 'confirm') !== undefined && context.mcpReq.requestState() !== undefined
+    readAcceptedForm(context, 'confirm') !== undefined &&
+    context.mcpReq.requestState() !== undefined
       ? done('state-ok')
       : inputRequired({
           inputRequests: { confirm: elicit('Please confirm', 'ok', 'boolean') },
@@ -84,7 +88,7 @@ export const addRounds = (server: McpServer): void => {
   tool('test_input_required_result_tampered_state', confirm)
 
   tool('test_input_required_result_multiple_inputs', async context =>
-    accepted(context, 'user_name') &&
+    readAcceptedForm(context, 'user_name') &&
     kindOf(context, 'greeting') === 'sampling' &&
     kindOf(context, 'client_roots') === 'roots'
       ? done('all answered')
@@ -100,8 +104,8 @@ export const addRounds = (server: McpServer): void => {
 
   tool('test_input_required_result_multi_round', async context => {
     const round = context.mcpReq.requestState<{ round: number }>()?.round ?? 0
-    if (round === 2 && accepted(context, 'step2')) return done('both answered')
-    if (round === 1 && accepted(context, 'step1'))
+    if (round === 2 && readAcceptedForm(context, 'step2')) return done('both answered')
+    if (round === 1 && readAcceptedForm(context, 'step1'))
       return inputRequired({
         inputRequests: { step2: elicit('Step 2: What is your favorite color?', 'color') },
         requestState: await codec.mint({ round: 2 }),
@@ -113,7 +117,7 @@ export const addRounds = (server: McpServer): void => {
   })
 
   tool('test_input_required_result_capabilities', context => {
-    const can = declared(context)
+    const can = clientCapabilitiesOf(context)
     return inputRequired({
       inputRequests: {
         ...('elicitation' in can && { user_name: elicit('What is your name?', 'name') }),
@@ -126,7 +130,7 @@ export const addRounds = (server: McpServer): void => {
     'test_input_required_result_prompt',
     { description: 'Asks for its context.', argsSchema: z.object({}) },
     (_values, context) => {
-      const given = accepted(context, 'user_context')?.context
+      const given = readAcceptedForm(context, 'user_context')?.context
       return typeof given === 'string'
         ? { messages: [{ role: 'user' as const, content: text(`Context: ${given}`) }] }
         : inputRequired({

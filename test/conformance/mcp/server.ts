@@ -49,18 +49,18 @@ export const startFixtures = async (): Promise<{ url: string; close: () => Promi
     docs: { id: 'mcp', tag: 'agent', summary: 'Fixtures.', answer: z.looseObject({}) },
     access: 'none',
     factory: fixtures,
-    listening: ({ body }, stalled) => {
+    listening: ({ body }, onStalled) => {
       const asked = listenOf(body)
       if (asked === undefined) return undefined
       const listener = { tenantId: 'conformance', personId: 'conformance' }
-      return createListening({ ...{ events, listener, stalled, stallMs: 30_000 }, ...asked })
+      return createListening({ ...{ events, listener, onStalled, stallMs: 30_000 }, ...asked })
     },
     admit: request => {
       requireOwnOrigin(request.headers.origin, hosts)
       return { token: '', clientId: 'conformance', scopes: [] }
     },
-    whenEnded: () => () => {},
-    failed: () => {},
+    acquireStream: () => () => {},
+    onError: () => {},
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo

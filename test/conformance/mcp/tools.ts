@@ -33,7 +33,7 @@ const HEADED = {
   properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
 } as const
 
-const progressed = async ({ mcpReq }: ServerContext): Promise<void> => {
+const reportProgress = async ({ mcpReq }: ServerContext): Promise<void> => {
   const progressToken = mcpReq._meta?.progressToken
   if (progressToken === undefined) return
   for (const progress of [0, 50, 100])
@@ -45,15 +45,15 @@ const progressed = async ({ mcpReq }: ServerContext): Promise<void> => {
 
 /** Tools that answer at once. */
 export const addTools = (server: McpServer): void => {
-  const plain = (name: string, content: object[]) =>
+  const addPlainTool = (name: string, content: object[]) =>
     server.registerTool(name, { description: name }, () => ({ content: content as never }))
-  plain('test_simple_text', [text('This is a simple text response for testing.')])
-  plain('test_image_content', [image])
-  plain('test_audio_content', [audio])
-  plain('test_embedded_resource', [
+  addPlainTool('test_simple_text', [text('This is a simple text response for testing.')])
+  addPlainTool('test_image_content', [image])
+  addPlainTool('test_audio_content', [audio])
+  addPlainTool('test_embedded_resource', [
     resource('test://embedded-resource', 'text/plain', 'This is an embedded resource content.'),
   ])
-  plain('test_multiple_content_types', [
+  addPlainTool('test_multiple_content_types', [
     text('Multiple content types test:'),
     image,
     resource('test://mixed-content-resource', 'application/json', '{"test":"data","value":123}'),
@@ -65,7 +65,7 @@ export const addTools = (server: McpServer): void => {
     'test_tool_with_progress',
     { description: 'Tells how far it is.' },
     async context => {
-      await progressed(context)
+      await reportProgress(context)
       return { content: [text('done')] }
     },
   )

@@ -47,11 +47,11 @@ const carryAnswers = (t: Test, open: OpenLink): void => {
     })
     const calls: string[] = []
     const listener = {
-      head: (status: number, headers: object) =>
+      onHead: (status: number, headers: object) =>
         calls.push(`head ${status}`, ...Object.keys(headers)),
-      data: () => calls.push('data'),
-      trailers: () => calls.push('trailers'),
-      closed: (isWhole: boolean) => calls.push(`closed ${isWhole}`),
+      onData: () => calls.push('data'),
+      onTrailers: () => calls.push('trailers'),
+      onClose: (isWhole: boolean) => calls.push(`closed ${isWhole}`),
     }
     const { end } = openRequest(link, GET, listener as never)
     calls.push('returned')

@@ -45,8 +45,8 @@ const cancelRequests = (t: Test, open: OpenLink): void => {
         if (url === '/flood') flood(response, 1_000_000)
       })
       const ends: boolean[] = []
-      const closed = (isWhole: boolean) => void ends.push(isWhole)
-      const request = openRequest(link, { method: 'POST', path, body }, { closed })
+      const noteEnd = (isWhole: boolean) => void ends.push(isWhole)
+      const request = openRequest(link, { method: 'POST', path, body }, { onClose: noteEnd })
       const phase = reached(request, arrived.promise)
       if (phase !== undefined) await phase
       request.stream.cancel()
@@ -104,8 +104,8 @@ const cutAnswers = (t: Test, open: OpenLink): void => {
   ]
   for (const [title, end, pingEveryMs] of gone)
     t.test(`a link ${title} is down, and its answers are cut`, async t => {
-      const half: CellHandler = (_request, response) => void response.write('half')
-      const cell = await cellWith(t, open, half, pingEveryMs)
+      const answerHalf: CellHandler = (_request, response) => void response.write('half')
+      const cell = await cellWith(t, open, answerHalf, pingEveryMs)
       const request = openRequest(cell.link, GET)
       const paused = openRequest(cell.link, GET)
       await Promise.all([request.begun, paused.begun])

@@ -45,16 +45,16 @@ class NodeHttp2Link implements CellLink {
       clearTimeout(greeting)
       this.#pings = setInterval(() => this.#ping(), options.pingEveryMs)
       this.#ping()
-      options.up(this)
+      options.onUp(this)
     })
-    this.#session.on('goaway', () => options.down(this))
+    this.#session.on('goaway', () => options.onDown(this))
     this.#session.on('error', error =>
       options.logger.info({ cell: this.cellId, reason: error.message }, 'link failed'),
     )
     this.#session.once('close', () => {
       clearTimeout(greeting)
       clearInterval(this.#pings)
-      options.down(this)
+      options.onDown(this)
     })
   }
 
@@ -143,15 +143,15 @@ class NodeHttp2Stream implements CellStream {
     const stream = this.#stream
     stream.on('response', headers => {
       if (sizeOf(headers) > MAX_HEAD_BYTES) this.cancel()
-      if (!this.#isClosed) this.#listener.head(headers[':status'] ?? 0, answerHeaders(headers))
+      if (!this.#isClosed) this.#listener.onHead(headers[':status'] ?? 0, answerHeaders(headers))
     })
     stream.on('data', piece => {
-      if (!this.#isClosed) this.#listener.data(piece)
+      if (!this.#isClosed) this.#listener.onData(piece)
     })
     stream.on('trailers', headers => {
       this.#trailers = answerHeaders(headers)
     })
-    stream.setTimeout(SILENCE_MS, () => this.#listener.silent())
+    stream.setTimeout(SILENCE_MS, () => this.#listener.onSilence())
     stream.on('end', () => this.#end())
     stream.on('error', () => {})
     stream.on('close', () => this.#close(false))
@@ -160,7 +160,7 @@ class NodeHttp2Stream implements CellStream {
   /** The rest of a request that was answered early is not sent (RFC 9113, section 8.1). */
   #end(): void {
     if (this.#isClosed || this.#stream.aborted || this.#stream.destroyed) return
-    if (this.#trailers !== undefined) this.#listener.trailers(this.#trailers)
+    if (this.#trailers !== undefined) this.#listener.onTrailers(this.#trailers)
     this.#close(true)
     if (!this.#stream.writableFinished) this.#stream.close(constants.NGHTTP2_NO_ERROR)
   }
@@ -168,7 +168,7 @@ class NodeHttp2Stream implements CellStream {
   #close(isWhole: boolean): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#listener.closed(isWhole)
+    this.#listener.onClose(isWhole)
   }
 }
 

@@ -36,17 +36,17 @@ export const echoStream: CellHandler = (request, response) => {
   request.on('end', () => endWithUsage(response))
 }
 
-/** Writes an answer of this size as fast as the link takes it; `wrote` is called with each piece. */
+/** Writes an answer of this size as fast as the link takes it; `onWrite` is called with each piece. */
 export const flood = (
   response: Http2ServerResponse,
   bytes: number,
-  wrote: (bytes: number) => void = () => {},
+  onWrite: (bytes: number) => void = () => {},
 ): void => {
   if (bytes === 0) {
     endWithUsage(response)
     return
   }
   const piece = Math.min(bytes, 16_384)
-  wrote(piece)
-  response.write(randomBytes(piece), () => flood(response, bytes - piece, wrote))
+  onWrite(piece)
+  response.write(randomBytes(piece), () => flood(response, bytes - piece, onWrite))
 }

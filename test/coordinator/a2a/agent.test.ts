@@ -144,7 +144,7 @@ t.test('what is registered is counted, and turns its boolean', async t => {
 })
 
 t.test('the served card says what this coordinator was built with, and nothing else', async t => {
-  const lanes = () => ({ pick: () => undefined, wait: () => undefined, left: () => {} })
+  const lanes = () => ({ pick: () => undefined, wait: () => undefined, reportEnd: () => {} })
   const cardWith = async (given: Parameters<typeof appWith>[0]) => {
     const app = await appWith(given)
     t.teardown(() => app.close())

@@ -1,14 +1,14 @@
 import t from 'tap'
 import * as z from 'zod'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
-import { a2aScene, caller, type Json } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, caller } from '../../support/a2a.ts'
 
 const scene = await a2aScene(t)
 const { url } = scene
 const STANDARD = '/.well-known/agent-card.json'
 const ask = (headers: Record<string, string>, path = STANDARD) =>
   caller(url, undefined, headers).json(path)
-const isPure = ({ json }: { json: Json }): boolean => !('url' in json)
+const isPure = ({ json }: { json: AnyJson }): boolean => !('url' in json)
 
 t.test('the standard path has the card in the version that is asked for', async t => {
   t.notOk(isPure(await ask({})))
@@ -42,7 +42,7 @@ t.test('both cards list the same ways in, and what the agent can do', async t =>
     capabilities: { streaming: true, stateTransitionHistory: true, pushNotifications: true },
   })
   t.strictSame(
-    pure.capabilities.extensions.map(({ required }: Json) => required),
+    pure.capabilities.extensions.map(({ required }: AnyJson) => required),
     [false, false, false, false, false],
   )
 })
@@ -54,12 +54,15 @@ t.test('a key that may call fewer skills is told of the same agent', async t => 
     run: () => ({}),
   })
   const { url, demo } = await a2aScene(t, { moreSkills: [forOperators] })
-  const extended = async (key: string) =>
+  const fetchExtendedCard = async (key: string) =>
     (await caller(url, key, { 'a2a-version': '1.0' }).json('/a2a/rest/extendedAgentCard')).json
-  const [client, operator] = [await extended(demo.free), await extended(demo.operator)]
-  const listed = ({ skills }: Json): string[] => skills.map(({ id }: Json) => id)
-  t.ok(listed(operator).includes('device-command'))
-  t.notOk(listed(client).includes('device-command'))
+  const [client, operator] = [
+    await fetchExtendedCard(demo.free),
+    await fetchExtendedCard(demo.operator),
+  ]
+  const listSkillIds = ({ skills }: AnyJson): string[] => skills.map(({ id }: AnyJson) => id)
+  t.ok(listSkillIds(operator).includes('device-command'))
+  t.notOk(listSkillIds(client).includes('device-command'))
   t.match(JSON.stringify(client.capabilities), /"physical_devices":true/)
   t.same(client.capabilities, operator.capabilities)
 })

@@ -13,7 +13,7 @@ import {
   RestTransportFactory as RestTransportFactory03,
 } from 'a2a-sdk-0-3/client'
 import t, { type Test } from 'tap'
-import { a2aScene, type Json, until } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, askUntil } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { startHook } from '../../support/hook.ts'
 
@@ -40,8 +40,8 @@ t.teardown(() => {
   globalThis.fetch = plain
 })
 
-const events = async (source: AsyncIterable<Json>): Promise<Json[]> => {
-  const all: Json[] = []
+const events = async (source: AsyncIterable<AnyJson>): Promise<AnyJson[]> => {
+  const all: AnyJson[] = []
   for await (const event of source) all.push(event)
   return all
 }
@@ -55,7 +55,7 @@ const older = (skill: string, input: object) => ({
   },
 })
 
-const newer = (skill: string, input: object, configuration?: object): Json => ({
+const newer = (skill: string, input: object, configuration?: object): AnyJson => ({
   tenant: '',
   message: {
     messageId: id(),
@@ -85,7 +85,7 @@ const newer = (skill: string, input: object, configuration?: object): Json => ({
 })
 
 const use10 = async (t: Test, client: Client): Promise<void> => {
-  const sent = (await client.sendMessage(newer('test-echo', { words: 'hi' }))) as Json
+  const sent = (await client.sendMessage(newer('test-echo', { words: 'hi' }))) as AnyJson
   t.equal(sent.status.state, TaskState.TASK_STATE_COMPLETED)
   t.strictSame(sent.artifacts[0].parts[0].content.value, { said: ['hi'], cell: null })
 
@@ -93,9 +93,9 @@ const use10 = async (t: Test, client: Client): Promise<void> => {
   t.equal(told[0].payload.$case, 'task')
   t.equal(told.at(-1).payload.value.status.state, TaskState.TASK_STATE_COMPLETED)
 
-  const begun = (await client.sendMessage(newer('test-slow', {}, {}))) as Json
+  const begun = (await client.sendMessage(newer('test-slow', {}, {}))) as AnyJson
   const again = client.resubscribeTask({ tenant: '', id: begun.id })
-  const first = (await again.next()) as Json
+  const first = (await again.next()) as AnyJson
   t.equal(first.value.payload.value.id, begun.id)
   const rest = events(again)
   const ended = await client.cancelTask({ tenant: '', id: begun.id, metadata: undefined })
@@ -129,7 +129,7 @@ for (const path of CARDS)
         transports: [new JsonRpcTransportFactory03(), new RestTransportFactory03()],
         preferredTransports: [preferred],
       }).createFromUrl(url, path)
-      const sent = (await client.sendMessage(older('test-echo', { words: 'hi' }))) as Json
+      const sent = (await client.sendMessage(older('test-echo', { words: 'hi' }))) as AnyJson
       t.match(sent, { kind: 'task', status: { state: 'completed' } })
       t.strictSame(sent.artifacts[0].parts[0].data, { said: ['hi'], cell: null })
 
@@ -138,7 +138,10 @@ for (const path of CARDS)
       t.match(told.at(-1), { kind: 'status-update', final: true, status: { state: 'completed' } })
 
       const configuration = { blocking: false }
-      const begun = (await client.sendMessage({ ...older('test-slow', {}), configuration })) as Json
+      const begun = (await client.sendMessage({
+        ...older('test-slow', {}),
+        configuration,
+      })) as AnyJson
       t.match(await client.getTask({ id: begun.id }), { id: begun.id })
       t.match(await client.cancelTask({ id: begun.id }), { status: { state: 'canceled' } })
       await t.rejects(client.cancelTask({ id: sent.id }), { name: 'TaskNotCancelableError' })
@@ -147,15 +150,18 @@ for (const path of CARDS)
 for (const path of CARDS)
   t.test(`the client 0.2.5 with the card from ${path}`, async t => {
     const client = new A2AClient(url, path)
-    const sent = (await client.sendMessage(older('test-echo', { words: 'hi' }))) as Json
+    const sent = (await client.sendMessage(older('test-echo', { words: 'hi' }))) as AnyJson
     t.match(sent.result, { kind: 'task', status: { state: 'completed' } })
     const told = await events(client.sendMessageStream(older('test-talk', {})))
     t.match(told.at(-1), { kind: 'status-update', final: true, status: { state: 'completed' } })
     const configuration = { blocking: false, acceptedOutputModes: ['application/json'] }
-    const begun = (await client.sendMessage({ ...older('test-slow', {}), configuration })) as Json
-    const ended = (await client.cancelTask({ id: begun.result.id })) as Json
+    const begun = (await client.sendMessage({
+      ...older('test-slow', {}),
+      configuration,
+    })) as AnyJson
+    const ended = (await client.cancelTask({ id: begun.result.id })) as AnyJson
     t.equal(ended.result.status.state, 'canceled')
-    const none = (await client.getTask({ id: 'none' })) as Json
+    const none = (await client.getTask({ id: 'none' })) as AnyJson
     t.equal(none.error.code, -32001)
   })
 
@@ -175,11 +181,11 @@ t.test('a hook registered by the client 1.3.0 gets StreamResponses, in order', a
       {},
       { taskPushNotificationConfig: { ...config, authentication: undefined } },
     ),
-  )) as Json
+  )) as AnyJson
   await client.cancelTask({ tenant: '', id: begun.id, metadata: undefined })
-  const isLast = (got: Json[]) =>
+  const isLast = (got: AnyJson[]) =>
     got.at(-1)?.body.statusUpdate?.status.state === 'TASK_STATE_CANCELED'
-  await until(async () => hook.got, isLast)
+  await askUntil(async () => hook.got, isLast)
   const [first] = hook.got
   t.match(first?.headers, {
     'content-type': 'application/a2a+json',
@@ -206,9 +212,9 @@ t.test('a hook registered by the client 0.3.14 gets the bare task', async t => {
   const begun = (await client.sendMessage({
     ...older('test-slow', {}),
     configuration: { blocking: false, pushNotificationConfig },
-  })) as Json
+  })) as AnyJson
   await client.cancelTask({ id: begun.id })
-  await until(
+  await askUntil(
     async () => hook.got,
     got => got.at(-1)?.body.status?.state === 'canceled',
   )

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { AgentCard } from '@a2a-js/sdk'
 import t from 'tap'
-import { caller, type Json } from '../../support/a2a.ts'
+import { type AnyJson, caller } from '../../support/a2a.ts'
 import { startHook } from '../../support/hook.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -27,13 +27,18 @@ const rest1 = caller(`${url}/a2a/rest`, undefined, { 'a2a-version': '1.0' })
 const rpc03 = caller(url, undefined)
 
 let count = 0
-const named = (prefix: string) => `${prefix}-${process.pid}-${++count}`
+const createMessageId = (prefix: string) => `${prefix}-${process.pid}-${++count}`
 const newer = (prefix: string, more: object = {}) => ({
-  message: { messageId: named(prefix), role: 'ROLE_USER', parts: [{ text: 'hi' }], ...more },
+  message: {
+    messageId: createMessageId(prefix),
+    role: 'ROLE_USER',
+    parts: [{ text: 'hi' }],
+    ...more,
+  },
 })
 const older = (prefix: string, more: object = {}) => ({
   message: {
-    ...{ kind: 'message', messageId: named(prefix), role: 'user' },
+    ...{ kind: 'message', messageId: createMessageId(prefix), role: 'user' },
     parts: [{ kind: 'text', text: 'hi' }],
     ...more,
   },
@@ -41,14 +46,14 @@ const older = (prefix: string, more: object = {}) => ({
 
 /** One way to speak 1.0. */
 interface Binding {
-  send(params: object): Promise<Json>
-  get(id: string): Promise<Json>
-  cancel(id: string): Promise<Json>
-  stream(params: object): AsyncGenerator<Json>
-  subscribe(id: string): AsyncGenerator<Json>
+  send(params: object): Promise<AnyJson>
+  get(id: string): Promise<AnyJson>
+  cancel(id: string): Promise<AnyJson>
+  stream(params: object): AsyncGenerator<AnyJson>
+  subscribe(id: string): AsyncGenerator<AnyJson>
 }
 
-const unwrapped = async function* (events: AsyncGenerator<Json>) {
+const unwrapResults = async function* (events: AsyncGenerator<AnyJson>) {
   for await (const { result } of events) yield result
 }
 const bindings: Record<string, Binding> = {
@@ -56,8 +61,8 @@ const bindings: Record<string, Binding> = {
     send: async params => (await rpc1.rpc('SendMessage', params)).result,
     get: async id => (await rpc1.rpc('GetTask', { id })).result,
     cancel: async id => (await rpc1.rpc('CancelTask', { id })).result,
-    stream: params => unwrapped(rpc1.stream('SendStreamingMessage', params)),
-    subscribe: id => unwrapped(rpc1.stream('SubscribeToTask', { id })),
+    stream: params => unwrapResults(rpc1.stream('SendStreamingMessage', params)),
+    subscribe: id => unwrapResults(rpc1.stream('SubscribeToTask', { id })),
   },
   'HTTP+JSON': {
     send: async params => (await rest1.json('/message:send', params)).json,
@@ -105,11 +110,13 @@ for (const [name, binding] of Object.entries(bindings))
     const { task: two } = await binding.send(reused)
     t.not(one.id, two.id, 'the kits name every message alike')
 
-    const { task: open } = await binding.send(newer('anything', { contextId: named('ctx') }))
+    const { task: open } = await binding.send(
+      newer('anything', { contextId: createMessageId('ctx') }),
+    )
     t.equal((await binding.cancel(open.id)).status.state, 'TASK_STATE_CANCELED')
 
     for (const kind of ['001', '002', '003', 'ordering-001', 'artifact-text', 'artifact-file']) {
-      const all: Json[] = []
+      const all: AnyJson[] = []
       for await (const event of binding.stream(newer(`tck-stream-${kind}`))) all.push(event)
       t.ok(all[0].task, `${kind} begins with the task`)
       t.ok(
@@ -118,7 +125,7 @@ for (const [name, binding] of Object.entries(bindings))
       )
       t.equal(all.at(-1).statusUpdate.status.state, 'TASK_STATE_COMPLETED', kind)
     }
-    const pieces: Json[] = []
+    const pieces: AnyJson[] = []
     for await (const { artifactUpdate } of binding.stream(newer('tck-stream-artifact-chunked')))
       if (artifactUpdate !== undefined) pieces.push(artifactUpdate)
     t.strictSame(
@@ -132,7 +139,7 @@ for (const [name, binding] of Object.entries(bindings))
     const whole = await binding.get(pieces[0].taskId)
     t.equal(whole.artifacts[0].parts.length, 3)
 
-    const streamed: Json[] = []
+    const streamed: AnyJson[] = []
     for await (const event of binding.stream(newer('tck-message-response'))) streamed.push(event)
     t.ok(streamed[0].message)
     t.equal(streamed.length, 1)
@@ -142,7 +149,7 @@ for (const [name, binding] of Object.entries(bindings))
       ...newer('test-resubscribe-message-id'),
       configuration,
     })
-    const followed: Json[] = []
+    const followed: AnyJson[] = []
     for await (const event of binding.subscribe(long.id)) followed.push(event)
     t.equal(followed[0].task.id, long.id)
     t.equal(followed.at(-1).statusUpdate.status.state, 'TASK_STATE_COMPLETED')
@@ -168,7 +175,7 @@ t.test('0.3 over JSON-RPC', async t => {
   t.equal((await rpc03.rpc('tasks/get', {})).error.code, -32602)
   t.equal((await rpc03.rpc('tasks/nothing', {})).error.code, -32601)
   t.equal((await rpc03.rpc('message/send', older('x', { taskId: 'none' }))).error.code, -32001)
-  const all: Json[] = []
+  const all: AnyJson[] = []
   for await (const { result } of rpc03.stream('message/stream', older('tck-stream-001')))
     all.push(result)
   t.match(all.at(-1), { kind: 'status-update', final: true, status: { state: 'completed' } })
@@ -196,7 +203,7 @@ t.test('hooks on loopback get what happens', async t => {
 
 t.test('the card is the one of 1.0 alone, and nothing in it is lost by its own codec', async t => {
   const { json, headers } = await rpc03.json('/.well-known/agent-card.json')
-  const read = AgentCard.toJSON(AgentCard.fromJSON(json)) as Json
+  const read = AgentCard.toJSON(AgentCard.fromJSON(json)) as AnyJson
   const keys = (value: object) => Object.keys(value).toSorted()
   t.strictSame(keys(read), keys(json))
   t.strictSame(keys(read.capabilities), keys(json.capabilities))

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Keys } from '../../../coordinator/keys/keys.ts'
-import { a2aScene, caller, type Json, message, until } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, askUntil, caller, message } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { BY } from '../store/temporary.ts'
 
@@ -19,12 +19,12 @@ const begin = async () => {
 }
 const stateNow = async (id: string): Promise<string> =>
   (await mine.rpc('GetTask', { id })).result.status.state
-const ended = (id: string) =>
-  until(
+const waitForEnd = (id: string) =>
+  askUntil(
     () => stateNow(id),
     state => state !== 'TASK_STATE_AUTH_REQUIRED' && state !== 'TASK_STATE_WORKING',
   )
-const decide = (gate: Json, verb: string) =>
+const decide = (gate: AnyJson, verb: string) =>
   people.json(`/v1/gates/requests/${gate.request_id}/${verb}`, {})
 
 t.test(
@@ -61,7 +61,7 @@ t.test('a no ends the task as rejected, with the reason', async t => {
   const { task, gate, stone } = await begin()
   t.equal(task.status.state, 'TASK_STATE_AUTH_REQUIRED')
   await people.json(`/v1/gates/requests/${gate.request_id}/reject`, { reason: 'too heavy' })
-  t.equal(await ended(task.id), 'TASK_STATE_REJECTED')
+  t.equal(await waitForEnd(task.id), 'TASK_STATE_REJECTED')
   const { result } = await mine.rpc('GetTask', { id: task.id })
   t.match(result.status.message.parts[0].text, /too heavy/)
   t.match(result.status.message.parts[1].data, { error: { code: 'gate_blocked' } })
@@ -71,7 +71,7 @@ t.test('a no ends the task as rejected, with the reason', async t => {
 t.test('a request that is taken back ends the task as rejected', async t => {
   const { task, gate } = await begin()
   await mine.json(`/v1/gates/requests/${gate.request_id}/withdraw`, {})
-  t.equal(await ended(task.id), 'TASK_STATE_REJECTED')
+  t.equal(await waitForEnd(task.id), 'TASK_STATE_REJECTED')
 })
 
 t.test('a task that is cancelled takes its request back, and a yes comes too late', async t => {
@@ -101,7 +101,7 @@ t.test('a yes is of no use to a key that was revoked meanwhile', async t => {
   const { gate } = result.task.status.message.parts[1].data
   await keys.revoke(made.key.id, 'all', BY)
   await decide(gate, 'approve')
-  t.equal(await ended(result.task.id), 'TASK_STATE_REJECTED')
+  t.equal(await waitForEnd(result.task.id), 'TASK_STATE_REJECTED')
   t.notOk(done.includes('revoked'))
   keys.close()
 })
@@ -112,7 +112,7 @@ t.test('the skill that asks people waits for them as a task', async t => {
   const { result } = await mine.rpc('SendMessage', { message: body })
   t.equal(result.task.status.state, 'TASK_STATE_AUTH_REQUIRED')
   await decide(result.task.status.message.parts[1].data.gate, 'approve')
-  t.equal(await ended(result.task.id), 'TASK_STATE_COMPLETED')
+  t.equal(await waitForEnd(result.task.id), 'TASK_STATE_COMPLETED')
   const { result: after } = await mine.rpc('GetTask', { id: result.task.id })
   t.match(after.artifacts[0].parts[0].data, { status: 'approved' })
 })
@@ -120,12 +120,12 @@ t.test('the skill that asks people waits for them as a task', async t => {
 t.test('the states stand in a chain of their own, which the audit holds on to', async t => {
   const { task, gate } = await begin()
   await decide(gate, 'approve')
-  await ended(task.id)
+  await waitForEnd(task.id)
   const { json } = await mine.json(`/v1/tasks/${task.id}/transitions`)
   t.equal(json.intact, true)
   t.match(json.transitions[2], { to: 'auth-required', gate_request_id: gate.request_id })
   t.strictSame(
-    json.transitions.map(({ to }: Json) => to),
+    json.transitions.map(({ to }: AnyJson) => to),
     ['submitted', 'working', 'auth-required', 'working', 'completed'],
   )
   const rows = await scene.store.ledger.read

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { a2aScene, caller, type Json, message } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, caller, message } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { statusAfterWriting } from '../../support/app.ts'
 
@@ -13,8 +13,8 @@ const { rpc, json, stream } = caller(url, demo.operator)
 
 const call = (skill: string, input: object) => message({ data: { skill, input } })
 const send = (body: object, more: object = {}) => rpc('SendMessage', { message: body, ...more })
-const stateOf = (answer: Json): string => answer.result.task.status.state
-const said = (task: Json) => task.artifacts[0].parts[0].data.said
+const stateOf = (answer: AnyJson): string => answer.result.task.status.state
+const wordsOf = (task: AnyJson) => task.artifacts[0].parts[0].data.said
 
 t.test('a skill is called by a data part, and its output is the artifact of a task', async t => {
   const { result } = await send(call('test-echo', { words: 'hello' }))
@@ -71,7 +71,7 @@ t.test('every form of a call that is promised is taken', async t => {
     ['the name of a skill that looks, in a sentence with data', message({ text: 'echo chamber' })],
   ]
   for (const [title, body] of forms.slice(0, 3))
-    t.strictSame(said((await send(body)).result.task), ['a'], title)
+    t.strictSame(wordsOf((await send(body)).result.task), ['a'], title)
   t.equal(
     stateOf(await send(forms[3]?.[1] ?? {})),
     'TASK_STATE_INPUT_REQUIRED',
@@ -114,7 +114,7 @@ t.test('what is missing is asked for with its schema, and the next message bring
   t.equal(wrong.error.code, -32602)
   const right = await send(message({ text: 'two words' }, { taskId }))
   t.equal(right.result.task.id, taskId)
-  t.strictSame(said(right.result.task), ['two words', 'two words'])
+  t.strictSame(wordsOf(right.result.task), ['two words', 'two words'])
   t.equal(right.result.task.history.length, 3)
   const late = await send(message({ text: 'more' }, { taskId }))
   t.equal(late.error.code, -32004)
@@ -177,7 +177,7 @@ t.test('a stream tells every state; one that comes later begins with the task', 
     configuration: { returnImmediately: true },
   })
   const { id } = begun.result.task
-  const all: Json[] = []
+  const all: AnyJson[] = []
   for await (const { result } of stream('SubscribeToTask', { id })) {
     all.push(result)
     if (all.length === 1) await rpc('CancelTask', { id })
@@ -202,7 +202,7 @@ t.test('a streamed call runs its skill once', async t => {
 })
 
 t.test('progress is told while a skill runs, and is no part of the history', async t => {
-  const told: Json[] = []
+  const told: AnyJson[] = []
   for await (const { result } of stream('SendStreamingMessage', { message: call('test-talk', {}) }))
     told.push(result)
   const progress = told.flatMap(({ statusUpdate }) => statusUpdate?.status.message?.parts ?? [])
@@ -217,7 +217,7 @@ t.test('tasks are listed newest first, by state and conversation, in pages', asy
   const first = (await rpc('ListTasks', { contextId, pageSize: 2, historyLength: 0 })).result
   t.equal(first.totalSize, 3)
   t.strictSame(
-    first.tasks.map((task: Json) => 'history' in task),
+    first.tasks.map((task: AnyJson) => 'history' in task),
     [false, false],
   )
   const second = (
@@ -225,7 +225,7 @@ t.test('tasks are listed newest first, by state and conversation, in pages', asy
   ).result
   t.equal(second.tasks.length, 1)
   t.equal(second.nextPageToken, '')
-  const ids = [...first.tasks, ...second.tasks].map((task: Json) => task.id)
+  const ids = [...first.tasks, ...second.tasks].map((task: AnyJson) => task.id)
   t.equal(new Set(ids).size, 3)
   const none = (await rpc('ListTasks', { contextId, status: 'TASK_STATE_FAILED' })).result
   t.strictSame(none.tasks, [])
@@ -365,7 +365,7 @@ t.test('the history of states is on the task when the extension is asked for', a
   t.equal(headers.get('a2a-extensions'), uri)
   const { transitions } = found.result.metadata[uri]
   t.strictSame(
-    transitions.map(({ from, to }: Json) => [from, to]),
+    transitions.map(({ from, to }: AnyJson) => [from, to]),
     [
       [null, 'submitted'],
       ['submitted', 'working'],
@@ -374,7 +374,7 @@ t.test('the history of states is on the task when the extension is asked for', a
   )
   const listed = (await asking.rpc('ListTasks', { pageSize: 100 })).result.tasks
   for (const { metadata } of listed) t.equal(metadata[uri].transitions[0].from, null)
-  const mine = listed.find(({ id }: Json) => id === result.task.id)
+  const mine = listed.find(({ id }: AnyJson) => id === result.task.id)
   t.strictSame(mine.metadata[uri].transitions, transitions)
   const plain = (await rpc('ListTasks', {})).result.tasks
   t.notOk(JSON.stringify(plain).includes(uri), 'a list has it only when it is asked for')
@@ -385,7 +385,7 @@ t.test('the history of states is on the task when the extension is asked for', a
 t.test('the extended card has what the key may call', async t => {
   const mine = await rpc('GetExtendedAgentCard', {})
   const theirs = await caller(url, demo.pro).rpc('GetExtendedAgentCard', {})
-  const ids = (card: Json) => card.result.skills.map(({ id }: Json) => id)
+  const ids = (card: AnyJson) => card.result.skills.map(({ id }: AnyJson) => id)
   t.ok(ids(mine).includes('test-gated'))
   t.notOk(ids(theirs).includes('test-gated'))
   t.ok(ids(theirs).includes('test-echo'))

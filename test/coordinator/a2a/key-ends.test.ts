@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import t, { type Test } from 'tap'
-import { a2aScene, caller, type Json, message, until } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, askUntil, caller, message } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { BY } from '../store/temporary.ts'
 
@@ -39,7 +39,7 @@ t.test(
     const { tenantId, personId, tier } = key
     const { secret: another } = await keys.create({ tenantId, personId, tier }, BY)
     const id = await begin()
-    const events: Json[] = []
+    const events: AnyJson[] = []
     for await (const event of caller(url, secret).stream('SubscribeToTask', { id })) {
       events.push(event)
       if (events.length === 1) await revoke()
@@ -57,7 +57,7 @@ t.test('HTTP+JSON streams and messages that wait end too', async t => {
   const waiting = rest.json('/message:send', {
     message: message({ data: { skill: 'test-slow', input: {} } }),
   })
-  const events: Json[] = []
+  const events: AnyJson[] = []
   for await (const event of rest.events(`/tasks/${id}:subscribe`)) {
     events.push(event)
     if (events.length === 1) await revoke()
@@ -92,7 +92,7 @@ t.test('a stream for a tenant that a request names ends when that one is disable
     message: message({ data: { skill: 'test-slow', input: {} } }),
     configuration: { returnImmediately: true },
   })
-  const events: Json[] = []
+  const events: AnyJson[] = []
   const params = { id: sent.result.task.id, tenant: 'other' }
   for await (const event of caller(url, secret).stream('SubscribeToTask', params)) {
     events.push(event)
@@ -133,14 +133,14 @@ t.test('a subscription over MCP ends when the person of its key is disabled', as
   t.equal(first.done, false)
   await keys.enablePerson(key.personId, false, { tenantId: 'demo' }, BY)
   let told = ''
-  const ended = async () => {
+  const readToEnd = async () => {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
       told += Buffer.from(value).toString()
     }
   }
-  await ended().catch(() => {})
+  await readToEnd().catch(() => {})
   t.match(told, /"error":\{"code":-32081,.*auth_required/, 'it has ended, and said why')
 })
 
@@ -153,7 +153,7 @@ t.test('a call over MCP that only looks ends with the reason', async t => {
   )
   t.teardown(() => client.close())
   const called = client.callTool({ name: 'test-again', arguments: {} })
-  await until(
+  await askUntil(
     async () => done,
     all => all.includes('again'),
   )

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { a2aScene, caller, type Json, message } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, caller, message } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { startHook } from '../../support/hook.ts'
 
@@ -26,7 +26,7 @@ t.test('HTTP+JSON 1.0 has every method at its path, also below the name of the t
     )
     t.equal((await rest.json(`${prefix}/tasks/${id}:cancel`, {})).status, 400)
     t.equal((await rest.json(`${prefix}/extendedAgentCard`)).json.name, 'shoal')
-    const told: Json[] = []
+    const told: AnyJson[] = []
     for await (const event of rest.events(`${prefix}/message:stream`, call('test-talk', {})))
       told.push(event)
     t.ok(told[0].task)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { a2aScene, caller, message, until } from '../../support/a2a.ts'
+import { a2aScene, askUntil, caller, message } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 
 t.test('after a restart every task goes on, waits on, or says why it ended', async t => {
@@ -14,8 +14,8 @@ t.test('after a restart every task goes on, waits on, or says why it ended', asy
     return { id: result.task.id as string, body }
   }
   const stateOf = async (id: string) => (await ask.rpc('GetTask', { id })).result.status.state
-  const inState = (id: string, wanted: string) =>
-    until(
+  const waitForState = (id: string, wanted: string) =>
+    askUntil(
       () => stateOf(id),
       state => state === wanted,
     )
@@ -23,10 +23,10 @@ t.test('after a restart every task goes on, waits on, or says why it ended', asy
   const again = await begin('test-again')
   const gated = await begin('test-gated', { stone: 'waits' })
   const asking = await begin('test-echo')
-  await inState(cut.id, 'TASK_STATE_WORKING')
-  await inState(again.id, 'TASK_STATE_WORKING')
-  await inState(gated.id, 'TASK_STATE_AUTH_REQUIRED')
-  await inState(asking.id, 'TASK_STATE_INPUT_REQUIRED')
+  await waitForState(cut.id, 'TASK_STATE_WORKING')
+  await waitForState(again.id, 'TASK_STATE_WORKING')
+  await waitForState(gated.id, 'TASK_STATE_AUTH_REQUIRED')
+  await waitForState(asking.id, 'TASK_STATE_INPUT_REQUIRED')
   await first.close()
 
   const after = testSkills()
@@ -34,15 +34,15 @@ t.test('after a restart every task goes on, waits on, or says why it ended', asy
   const second = await a2aScene(t, { moreSkills: after.skills, from: { store, demo } })
   const { rpc, json } = caller(second.url, demo.operator)
   const get = async (id: string) => (await rpc('GetTask', { id })).result
-  const over = (id: string, wanted: string) =>
-    until(
+  const waitForTask = (id: string, wanted: string) =>
+    askUntil(
       () => get(id),
       task => task.status.state === wanted,
     )
 
-  const failed = await over(cut.id, 'TASK_STATE_FAILED')
+  const failed = await waitForTask(cut.id, 'TASK_STATE_FAILED')
   t.match(failed.status.message.parts[1].data, { error: { code: 'coordinator_restarted' } })
-  await over(again.id, 'TASK_STATE_COMPLETED')
+  await waitForTask(again.id, 'TASK_STATE_COMPLETED')
   t.strictSame(after.done, ['again'])
   t.equal((await get(asking.id)).status.state, 'TASK_STATE_INPUT_REQUIRED')
 
@@ -53,7 +53,7 @@ t.test('after a restart every task goes on, waits on, or says why it ended', asy
     `/v1/gates/requests/${gate.request_id}/approve`,
     {},
   )
-  await over(gated.id, 'TASK_STATE_COMPLETED')
+  await waitForTask(gated.id, 'TASK_STATE_COMPLETED')
   t.ok(after.done.includes('waits'))
 
   const answered = await rpc('SendMessage', {

@@ -1,11 +1,11 @@
 import t from 'tap'
-import type { Call } from '../../../coordinator/a2a/call.ts'
+import type { A2aCall } from '../../../coordinator/a2a/call.ts'
 import { sendStream } from '../../../coordinator/a2a/stream.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
 t.test('a stream whose key ends before its first event lets go of what it follows', async t => {
   const over = new AbortController()
-  const call = { signal: over.signal } as Call
+  const call = { signal: over.signal } as A2aCall
   const found = Promise.withResolvers<void>()
   const left = Promise.withResolvers<string>()
   async function* source() {

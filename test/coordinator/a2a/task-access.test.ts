@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { a2aScene, caller, type Json, message } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, caller, message } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { BY } from '../store/temporary.ts'
 
@@ -8,7 +8,7 @@ const { url, demo, keys, events } = await a2aScene(t, { moreSkills: skills })
 t.teardown(release)
 
 /** A task of a skill for operators, which waits for people. */
-const begun = async (): Promise<string> => {
+const beginGatedTask = async (): Promise<string> => {
   const { result } = await caller(url, demo.operator).rpc('SendMessage', {
     message: message({ data: { skill: 'test-gated', input: { stone: 'grey' } } }),
     configuration: { returnImmediately: true },
@@ -20,33 +20,34 @@ const begun = async (): Promise<string> => {
 const ways = (secret: string) => {
   const { json, rpc } = caller(url, secret)
   const legacy = caller(url, secret, { 'a2a-version': '0.3' })
-  const found = async (answer: Promise<{ status: number }>) => (await answer).status !== 404
-  const known = async (answer: Promise<Json>) => (await answer).error?.code !== -32001
+  const isFound = async (answer: Promise<{ status: number }>) => (await answer).status !== 404
+  const isKnown = async (answer: Promise<AnyJson>) => (await answer).error?.code !== -32001
   const hook = { url: 'https://example.com/hook' }
   return {
-    show: (id: string) => found(json(`/v1/tasks/${id}`)),
-    transitions: (id: string) => found(json(`/v1/tasks/${id}/transitions`)),
-    get: (id: string) => known(rpc('GetTask', { id })),
-    'get over HTTP': (id: string) => found(json(`/a2a/rest/tasks/${id}`)),
-    'get 0.3': (id: string) => known(legacy.rpc('tasks/get', { id })),
-    'get 0.3 over HTTP': (id: string) => found(legacy.json(`/a2a/rest/v1/tasks/${id}`)),
-    hooks: (taskId: string) => known(rpc('ListTaskPushNotificationConfigs', { taskId })),
+    show: (id: string) => isFound(json(`/v1/tasks/${id}`)),
+    transitions: (id: string) => isFound(json(`/v1/tasks/${id}/transitions`)),
+    get: (id: string) => isKnown(rpc('GetTask', { id })),
+    'get over HTTP': (id: string) => isFound(json(`/a2a/rest/tasks/${id}`)),
+    'get 0.3': (id: string) => isKnown(legacy.rpc('tasks/get', { id })),
+    'get 0.3 over HTTP': (id: string) => isFound(legacy.json(`/a2a/rest/v1/tasks/${id}`)),
+    hooks: (taskId: string) => isKnown(rpc('ListTaskPushNotificationConfigs', { taskId })),
     'hook 0.3': (taskId: string) =>
-      known(
+      isKnown(
         legacy.rpc('tasks/pushNotificationConfig/set', { taskId, pushNotificationConfig: hook }),
       ),
-    'hooks over HTTP': (id: string) => found(json(`/a2a/rest/tasks/${id}/pushNotificationConfigs`)),
+    'hooks over HTTP': (id: string) =>
+      isFound(json(`/a2a/rest/tasks/${id}/pushNotificationConfigs`)),
     'message to it': (taskId: string) =>
-      known(rpc('SendMessage', { message: message({ data: {} }, { taskId }) })),
+      isKnown(rpc('SendMessage', { message: message({ data: {} }, { taskId }) })),
     'list of REST': async (id: string) =>
-      (await json('/v1/tasks')).json.tasks.some((task: Json) => task.id === id),
+      (await json('/v1/tasks')).json.tasks.some((task: AnyJson) => task.id === id),
     list: async (id: string) =>
-      (await rpc('ListTasks', {})).result.tasks.some((task: Json) => task.id === id),
+      (await rpc('ListTasks', {})).result.tasks.some((task: AnyJson) => task.id === id),
   }
 }
 
 /** A task of a skill for every key: what it answers depends on whose key asks. */
-const asked = async (): Promise<string> => {
+const beginEchoTask = async (): Promise<string> => {
   const { result } = await caller(url, demo.operator).rpc('SendMessage', {
     message: message({ data: { skill: 'test-echo', input: { words: 'mine' } } }),
   })
@@ -66,10 +67,10 @@ const cancels = (secret: string) => {
 }
 
 const expectFor = async (t: Test, secret: string, may: boolean) => {
-  const id = await begun()
+  const id = await beginGatedTask()
   for (const [name, ask] of Object.entries(ways(secret))) t.equal(await ask(id), may, name)
   for (const [name, ask] of Object.entries(cancels(secret)))
-    t.equal(await ask(await begun()), may, name)
+    t.equal(await ask(await beginGatedTask()), may, name)
 }
 
 t.test('who may not call the skill of a task finds none', t => expectFor(t, demo.free, false))
@@ -80,25 +81,25 @@ t.test('who may call its skill finds it, and so does another key of who began it
 })
 
 t.test('what a skill for every key has answered one key is not for the others', async t => {
-  const id = await asked()
+  const id = await beginEchoTask()
   for (const secret of [demo.free, demo.approver_a])
     for (const [name, ask] of Object.entries(ways(secret))) t.equal(await ask(id), false, name)
   for (const [name, ask] of Object.entries(ways(await ownKey()))) t.ok(await ask(id), name)
 })
 
 t.test('a page of a list is full of what its reader sees', async t => {
-  await begun()
+  await beginGatedTask()
   const { json, rpc } = caller(url, demo.free)
   const ids: string[] = []
   for (const words of ['a', 'b', 'c']) {
     const data = { skill: 'test-echo', input: { words } }
     ids.push((await rpc('SendMessage', { message: message({ data }) })).result.task.id)
-    await begun()
+    await beginGatedTask()
   }
   const first = (await json('/v1/tasks?limit=2')).json
   const second = (await json(`/v1/tasks?limit=2&cursor=${encodeURIComponent(first.next)}`)).json
   t.strictSame(
-    [first, second].map(page => page.tasks.map((task: Json) => task.id)),
+    [first, second].map(page => page.tasks.map((task: AnyJson) => task.id)),
     [[ids[2], ids[1]], [ids[0]]],
   )
   t.equal(second.next, null)
@@ -113,7 +114,7 @@ const ownKey = async (): Promise<string> => {
 
 t.test('what happens to a task is told to who sees it', async t => {
   const { id: mark } = events.publish('shoal.cell.ready', null)
-  const hidden = await begun()
+  const hidden = await beginGatedTask()
   const { result } = await caller(url, demo.operator).rpc('SendMessage', {
     message: message({ data: { skill: 'test-open', input: {} } }),
   })

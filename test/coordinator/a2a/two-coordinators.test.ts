@@ -1,5 +1,5 @@
 import t from 'tap'
-import { a2aScene, caller, type Json, message, until } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, askUntil, caller, message } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
@@ -26,7 +26,7 @@ const begin = async ({ rpc }: ReturnType<typeof caller>): Promise<string> => {
     configuration: { returnImmediately: true },
   })
   const { id } = result.task
-  await until(
+  await askUntil(
     () => rpc('GetTask', { id }),
     answer => answer.result.status.state === 'TASK_STATE_WORKING',
   )
@@ -37,7 +37,7 @@ t.test('a task is followed at one coordinator while the other runs it', async t 
   const { here, ask } = await pair(t)
   const [first, second] = ask
   const id = await begin(first)
-  const told: Json[] = []
+  const told: AnyJson[] = []
   for await (const { result } of second.stream('SubscribeToTask', { id })) {
     told.push(result)
     if (told.length === 1) here.release()
@@ -55,7 +55,7 @@ t.test('a task is cancelled at one coordinator while the other runs it', async t
   t.match(rest, { status: 200, json: { state: 'canceled' } })
   const a2a = await second.rpc('CancelTask', { id: ids[1] })
   t.equal(a2a.result.status.state, 'TASK_STATE_CANCELED')
-  await until(
+  await askUntil(
     async () => here.done.filter(each => each === 'stopped').length,
     stopped => stopped === 2,
   )

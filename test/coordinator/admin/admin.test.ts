@@ -23,7 +23,7 @@ import { auditRows, logger } from '../keys/fixtures.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 /** The program on a store of its own, and that store. */
-const administered = async (t: Pick<Test, 'teardown'>) => {
+const createAdminScene = async (t: Pick<Test, 'teardown'>) => {
   const folder = await temporaryFolder(t)
   const text = async (...argv: string[]): Promise<string> => {
     let out = ''
@@ -47,7 +47,7 @@ const administered = async (t: Pick<Test, 'teardown'>) => {
 
 t.test('init', async t => {
   t.test('makes the first operator, audited as bootstrap, and only once', async t => {
-    const { store, json } = await administered(t)
+    const { store, json } = await createAdminScene(t)
     const made = await json('init', '--tenant', 'acme', '--person', 'Ada')
     t.match(made, { tenant: 'acme', roles: ['client', 'operator_admin'], kind: 'person' })
     t.match(await new Keys({ store, logger }).authenticate(made.secret), { id: made.id })
@@ -62,7 +62,7 @@ t.test('init', async t => {
   })
 
   t.test('works beside the demonstration keys', async t => {
-    const { store, json } = await administered(t)
+    const { store, json } = await createAdminScene(t)
     await bootstrap(store)
     t.match(await json('init', '--tenant', 'demo'), { tenant: 'demo' })
   })
@@ -111,7 +111,7 @@ t.test('the demonstration set-up', async t => {
 })
 
 t.test('keys', async t => {
-  const { store, text, json } = await administered(t)
+  const { store, text, json } = await createAdminScene(t)
   await json('tenant', 'create', 'acme', '--name', 'Acme')
   await json('tenant', 'create', 'other')
   const person = await json('person', 'create', '--tenant', 'acme', '--name', 'Ada')
@@ -156,7 +156,7 @@ t.test('keys', async t => {
 })
 
 t.test('cells', async t => {
-  const { store, text, json } = await administered(t)
+  const { store, text, json } = await createAdminScene(t)
   t.equal(await text('cell', 'list'), 'none\n')
   const token = await json('token', 'create', '--ttl-minutes', '5', '--tag', 'rack', 'gpu')
   await t.rejects(json('token', 'create', '--uses', '2'), {
@@ -228,7 +228,7 @@ t.test(
 )
 
 t.test('tenants and persons are listed', async t => {
-  const { json } = await administered(t)
+  const { json } = await createAdminScene(t)
   await json('tenant', 'create', 'acme')
   t.match(await json('tenant', 'list'), [{ id: 'acme', name: 'acme' }])
   await json('person', 'create', '--tenant', 'acme', '--name', 'Ada')
@@ -236,7 +236,7 @@ t.test('tenants and persons are listed', async t => {
 })
 
 t.test('audit verify says what was purged, and does not believe another key', async t => {
-  const { folder, store, json, text } = await administered(t)
+  const { folder, store, json, text } = await createAdminScene(t)
   const audit = createAudit(store)
   for (const at of [1000, 2000, 3000])
     await audit.append({ actor: 'a', action: 'b', subject: 'c', outcome: 'done', at })
@@ -254,7 +254,7 @@ t.test('audit verify says what was purged, and does not believe another key', as
 })
 
 t.test('audit verify tells the head of a whole chain, and fails for a broken one', async t => {
-  const { store, text, json } = await administered(t)
+  const { store, text, json } = await createAdminScene(t)
   await json('tenant', 'create', 'acme')
   t.match(await json('audit', 'verify'), { ok: true, rows: 1, head: /^[0-9a-f]{64}$/ })
   t.match(await text('audit', 'verify'), /^ok {4}true\nrows {2}1\nhead {2}/)
@@ -288,7 +288,7 @@ t.test('what is printed', async t => {
 })
 
 t.test('a key is moved to another tier', async t => {
-  const { json, text } = await administered(t)
+  const { json, text } = await createAdminScene(t)
   const { id } = await json('init')
   t.match(await json('key', 'tier', id, '--tier', 'pro'), { id, tier: 'pro' })
   t.match(await json('key', 'list'), [{ tier: 'pro' }])

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { AgentsConfig } from '../../../coordinator/agents/config.ts'
 import { recommend, type Situation } from '../../../coordinator/agents/recommend.ts'
-import { AGENT_ROLES, mayCall, roleOf, rolesIn } from '../../../coordinator/agents/roles.ts'
+import { AGENT_ROLES, hasSkillAccess, roleOf, rolesIn } from '../../../coordinator/agents/roles.ts'
 import {
   type AgentSession,
+  endReasonOf,
   nextSteps,
-  overBecause,
   STEPS,
 } from '../../../coordinator/agents/session.ts'
 import { recommendedVariant } from '../../../coordinator/agents/variant.ts'
@@ -39,9 +39,9 @@ t.test('the roles', async t => {
   )
   t.throws(() => rolesIn(''), { code: 'invalid_request', param: 'role' })
   t.throws(() => rolesIn('coding,testing,review,release,finance,devices'), { message: /at most 5/ })
-  t.ok(mayCall([roleOf('administration')], 'anything'))
-  t.notOk(mayCall([roleOf('coding')], 'device-command'))
-  t.ok(mayCall([roleOf('coding'), roleOf('devices')], 'device-command'))
+  t.ok(hasSkillAccess([roleOf('administration')], 'anything'))
+  t.notOk(hasSkillAccess([roleOf('coding')], 'device-command'))
+  t.ok(hasSkillAccess([roleOf('coding'), roleOf('devices')], 'device-command'))
 })
 
 t.test('the configuration', async t => {
@@ -68,7 +68,7 @@ t.test('a session is over', async t => {
     ['when it is noted', { endedAt: 50, outcome: 'expired' as const }, 60, /has expired/],
   ] as const)
     t.test(what, async t => {
-      const because = overBecause(session(parts), now)
+      const because = endReasonOf(session(parts), now)
       if (reason === undefined) return t.equal(because, undefined)
       t.match(because, reason)
       t.strictSame(nextSteps(session(parts), now), [])
@@ -93,30 +93,36 @@ t.test('what is recommended', async t => {
     modelsMissing: [],
     ...parts,
   })
-  const first = (parts: Partial<Situation>) => recommend(situation(parts))[0]
+  const recommendFirst = (parts: Partial<Situation>) => recommend(situation(parts))[0]
   const warn = { rule: 'cell_lost', level: 'warn' as const, message: 'c is away' }
   const vram = { rule: 'vram_full', level: 'critical' as const, message: 'g is full' }
-  t.match(first({}), { skill: 'agent-briefing', because: 'role' })
-  t.match(first({ lastSkill: 'vram-guard' }), {
+  t.match(recommendFirst({}), { skill: 'agent-briefing', because: 'role' })
+  t.match(recommendFirst({ lastSkill: 'vram-guard' }), {
     skill: 'self-diagnose',
     because: 'role',
     reason: /follows vram-guard/,
   })
-  t.match(first({ alerts: [warn, vram] }), { skill: 'vram-guard', reason: /critical.*g is full/ })
-  t.match(first({ alerts: [warn], decidable: 2 }), { skill: 'self-diagnose', because: 'alert' })
-  t.match(first({ decidable: 2, modelsMissing: ['m'] }), {
+  t.match(recommendFirst({ alerts: [warn, vram] }), {
+    skill: 'vram-guard',
+    reason: /critical.*g is full/,
+  })
+  t.match(recommendFirst({ alerts: [warn], decidable: 2 }), {
+    skill: 'self-diagnose',
+    because: 'alert',
+  })
+  t.match(recommendFirst({ decidable: 2, modelsMissing: ['m'] }), {
     skill: 'gate-routing-query',
     because: 'gate',
     reason: /: 2$/,
   })
-  t.match(first({ modelsMissing: ['m'] }), { skill: 'self-diagnose', because: 'models' })
+  t.match(recommendFirst({ modelsMissing: ['m'] }), { skill: 'self-diagnose', because: 'models' })
   t.match(
-    first({ alerts: [warn], callable: new Set(['skill-stats']) }),
+    recommendFirst({ alerts: [warn], callable: new Set(['skill-stats']) }),
     { skill: 'skill-stats' },
     'what the key may not call is left out',
   )
   t.match(
-    first({ alerts: [warn], roles: [roleOf('finance')] }),
+    recommendFirst({ alerts: [warn], roles: [roleOf('finance')] }),
     { skill: 'agent-briefing' },
     'what the role may not call is left out',
   )

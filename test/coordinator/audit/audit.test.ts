@@ -18,7 +18,7 @@ const entry = (n: number): AuditEntry => ({
   details: { n, nested: { b: 1, a: 'ä' } },
 })
 
-const filled = async (store: Store, rows: number) => {
+const createFilledAudit = async (store: Store, rows: number) => {
   const audit = createAudit(store)
   for (let n = 1; n <= rows; n++) await audit.append(entry(n))
   return audit
@@ -81,7 +81,7 @@ t.test('the chain', async t => {
 
   t.test('rows can be neither changed nor deleted', async t => {
     const store = await temporaryStore(t)
-    await filled(store, 2)
+    await createFilledAudit(store, 2)
     const refused = { message: 'audit is append-only' }
     const change = store.ledger.sealed.write(trx =>
       trx.updateTable('audit').set({ actor: 'x' }).execute(),
@@ -139,7 +139,7 @@ t.test('tampering with the file is found at the row where it begins', async t =>
   for (const [name, brokenAt, statements] of table) {
     t.test(name, async t => {
       const store = await temporaryStore(t)
-      const _audit = await filled(store, 4)
+      const _audit = await createFilledAudit(store, 4)
       await tamper(store, ...statements)
       t.match(await verifyAudit(store.ledger), { ok: false, brokenAt })
     })
@@ -149,7 +149,7 @@ t.test('tampering with the file is found at the row where it begins', async t =>
 t.test('a witness finds what the chain alone cannot', async t => {
   t.test('rows cut off at the end', async t => {
     const store = await temporaryStore(t)
-    const audit = await filled(store, 3)
+    const audit = await createFilledAudit(store, 3)
     const witness = await audit.append(entry(4))
     await tamper(store, 'delete from audit where seq > 2')
     t.match(await verifyChain(store.ledger), { ok: true, rows: 2 })
@@ -162,7 +162,7 @@ t.test('a witness finds what the chain alone cannot', async t => {
 
   t.test('a chain that was written anew', async t => {
     const store = await temporaryStore(t)
-    const audit = await filled(store, 1)
+    const audit = await createFilledAudit(store, 1)
     const witness = await audit.append(entry(2))
     const rows = await store.ledger.read.selectFrom('audit').selectAll().execute()
     const last = { ...(rows[1] as AuditRow), actor: 'somebody else' }

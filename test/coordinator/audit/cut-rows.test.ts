@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { restartSequence } from '../../../coordinator/store/sequences.ts'
 import { temporaryFolder, testStore } from '../store/temporary.ts'
-import { append, guarding, reopened, tamper } from './guarding.ts'
+import { append, reopenStore, startGuard, tamper } from './guarding.ts'
 
 interface Cut {
   stop: 'clean' | 'kill -9'
@@ -20,11 +20,11 @@ interface Cut {
 const FILES = ['ledger.db', 'ledger.db-wal', 'audit-head.json']
 
 /** A coordinator's folder after its stop, and the head that a cell has. */
-const stopped = async (t: Pick<Test, 'teardown'>, stop: Cut['stop']) => {
+const runAndStop = async (t: Pick<Test, 'teardown'>, stop: Cut['stop']) => {
   const folder = await temporaryFolder(t)
   const store = await testStore(folder)
   await append(store, 20)
-  const running = guarding(store, folder)
+  const running = startGuard(store, folder)
   const witnessed = await running.signed
   await append(store, 3)
   // what the disk has at the instant of a kill
@@ -47,22 +47,22 @@ const isFrozen = async (folder: string): Promise<boolean> => {
 
 /** How a cut shows at the first start, and whether it still does at the second, without the cell. */
 const outcomeOf = async (t: Pick<Test, 'teardown'>, cut: Cut): Promise<string> => {
-  const { folder, witnessed } = await stopped(t, cut.stop)
+  const { folder, witnessed } = await runAndStop(t, cut.stop)
   await tamper(folder, async trx => {
     await trx.deleteFrom('audit').where('seq', '>=', cut.from).execute()
     if (cut.counter === 'set back') await restartSequence(trx, 'audit', cut.from - 1)
   })
   if (!cut.file) rmSync(join(folder, 'audit-head.json'))
   const store = await testStore(folder)
-  const first = guarding(store, folder)
+  const first = startGuard(store, folder)
   await first.guard.checked
-  if (cut.cell) await first.guard.witnessed(witnessed, 'cell_1')
+  if (cut.cell) await first.guard.compareHead(witnessed, 'cell_1')
   const trouble = first.guard.trouble()
   await first.stop()
   await store.close()
   if (trouble === undefined) return 'unnoticed'
   const isMarked = await isFrozen(folder)
-  const second = await reopened(folder)
+  const second = await reopenStore(folder)
   const again = second.guard.trouble()
   await second.store.close()
   const isReported = [first, second].every(({ events }) => events.includes('shoal.audit.broken'))

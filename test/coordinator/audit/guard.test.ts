@@ -23,14 +23,14 @@ import { createSigner, generatePrivateKey, type Signer } from '../../../shared/s
 import { silent } from '../../support/cell.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
 import { temporaryFolder, testStore } from '../store/temporary.ts'
-import { append, guarding, reopened, signer } from './guarding.ts'
+import { append, reopenStore, signer, startGuard } from './guarding.ts'
 
 /** A store with rows whose head was signed, closed as a crash leaves it or in order. */
 const witnessedStore = async (t: Pick<Test, 'teardown'>) => {
   const folder = await temporaryFolder(t)
   const store = await testStore(folder)
   await append(store, 20)
-  const { signed, stop } = guarding(store, folder)
+  const { signed, stop } = startGuard(store, folder)
   const head = await signed
   await stop()
   return { folder, store, head }
@@ -183,13 +183,13 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
       copyFileSync(ledger(folder), backup)
       const second = await testStore(folder)
       await append(second, 15)
-      const { signed, stop } = guarding(second, folder)
+      const { signed, stop } = startGuard(second, folder)
       await signed
       await stop()
       await second.close()
 
       await tamper(folder, backup)
-      const { store, guard, events } = await reopened(folder)
+      const { store, guard, events } = await reopenStore(folder)
       t.match(guard.trouble(), /.+/)
       t.strictSame(events, ['shoal.audit.broken'])
       await t.rejects(append(store, 1), { code: 'audit_broken', message: /tampered/ })
@@ -216,7 +216,7 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
       await store.close()
       t.ok(existsSync(`${ledger(crashed)}-wal`))
       t.ok(tamper(`${ledger(crashed)}-wal`))
-      const { guard, store: after } = await reopened(crashed)
+      const { guard, store: after } = await reopenStore(crashed)
       t.match(guard.trouble(), /.+/)
       await after.close()
     })
@@ -226,9 +226,9 @@ t.test('a purge of ours is no tampering', async t => {
   const { folder, store, head } = await witnessedStore(t)
   t.equal(await purgeTen(store), 5)
   await store.close()
-  const again = await reopened(folder)
+  const again = await reopenStore(folder)
   t.equal(again.guard.trouble(), undefined)
-  await again.guard.witnessed(head, 'cell_1')
+  await again.guard.compareHead(head, 'cell_1')
   t.equal(again.guard.trouble(), undefined)
   await again.store.close()
 })
@@ -237,9 +237,9 @@ t.test('an audit that was left alone is not suspected', async t => {
   const { folder, store, head } = await witnessedStore(t)
   await append(store, 3)
   await store.close()
-  const again = await reopened(folder)
+  const again = await reopenStore(folder)
   t.equal(again.guard.trouble(), undefined)
-  await again.guard.witnessed(head, 'cell_1')
+  await again.guard.compareHead(head, 'cell_1')
   t.equal(again.guard.trouble(), undefined)
   await append(again.store, 1)
   await again.store.close()
@@ -249,14 +249,14 @@ t.test(
   'a cell that has seen more than there is raises the alarm; a forged head does not',
   async t => {
     const { folder, store, head } = await witnessedStore(t)
-    const { guard, stop } = guarding(store, folder)
+    const { guard, stop } = startGuard(store, folder)
     await guard.checked
     const other = createSigner(generatePrivateKey())
-    await guard.witnessed({ ...head, seq: 999 }, 'cell_1')
-    await guard.witnessed({ ...head, seq: 999, key_id: other.publicKey }, 'cell_1')
+    await guard.compareHead({ ...head, seq: 999 }, 'cell_1')
+    await guard.compareHead({ ...head, seq: 999, key_id: other.publicKey }, 'cell_1')
     t.equal(guard.trouble(), undefined)
     await rewriteInPlace(store)
-    await guard.witnessed(head, 'cell_1')
+    await guard.compareHead(head, 'cell_1')
     t.match(guard.trouble(), /row 20 was seen and is gone.*cell_1/)
     await stop()
     await store.close()
@@ -275,13 +275,13 @@ t.test('an older copy that was put back is accepted by a person, with a reason',
   const signing = await openSigning(folder)
   const first = await testStore(folder)
   await append(first, 20)
-  const { signed, stop } = guarding(first, folder, signing)
+  const { signed, stop } = startGuard(first, folder, signing)
   const head = await signed
   await stop()
   await first.close()
   await rewrite(folder, deleteFrom(15))
 
-  const frozen = await reopened(folder, await openSigning(folder))
+  const frozen = await reopenStore(folder, await openSigning(folder))
   t.match(frozen.guard.trouble(), /row 20/)
   await frozen.store.close()
 
@@ -294,9 +294,9 @@ t.test('an older copy that was put back is accepted by a person, with a reason',
   t.not(signing.publicKey, head.key_id)
   await store.close()
 
-  const after = await reopened(folder, await openSigning(folder))
+  const after = await reopenStore(folder, await openSigning(folder))
   t.equal(after.guard.trouble(), undefined)
-  await after.guard.witnessed(head, 'cell_1')
+  await after.guard.compareHead(head, 'cell_1')
   t.equal(after.guard.trouble(), undefined, 'what a cell has kept is void')
   await append(after.store, 1)
   const rows = await after.store.ledger.read.selectFrom('audit').selectAll().execute()
@@ -317,7 +317,7 @@ t.test('a signing key that was lost after a purge is made good by who names it',
   await first.close()
 
   const signing = await openSigning(folder)
-  const frozen = await reopened(folder, signing)
+  const frozen = await reopenStore(folder, signing)
   t.match(frozen.guard.trouble(), /no purge of ours/)
   await frozen.store.close()
 
@@ -336,7 +336,7 @@ t.test('a signing key that was lost after a purge is made good by who names it',
   t.notOk(signing.witnesses(lost.publicKey), 'its heads count for nothing')
   t.notOk(signing.trust().endorsements.some(({ previous }) => previous === lost.publicKey))
 
-  const after = await reopened(folder, await openSigning(folder))
+  const after = await reopenStore(folder, await openSigning(folder))
   t.equal(after.guard.trouble(), undefined)
   await append(after.store, 1)
   const rows = await after.store.ledger.read.selectFrom('audit').selectAll().execute()
@@ -349,12 +349,12 @@ t.test('a signing key that was lost after a purge is made good by who names it',
 t.test('what was found once stays in doubt until somebody accepts it', async t => {
   const folder = await temporaryFolder(t)
   const signing = await openSigning(folder)
-  const first = await reopened(folder, signing)
+  const first = await reopenStore(folder, signing)
   await append(first.store, 3)
   first.guard.suspect('something')
   await first.store.close()
 
-  const again = await reopened(folder, signing)
+  const again = await reopenStore(folder, signing)
   t.equal(again.guard.trouble(), 'something', 'also when the chain looks whole')
   await t.rejects(append(again.store, 1), { code: 'audit_broken' })
   const { endorses } = signing
@@ -366,7 +366,7 @@ t.test('what was found once stays in doubt until somebody accepts it', async t =
   t.match(await verifyOnce(store.ledger, endorses), { ok: true })
   await append(store, 1)
   await store.close()
-  const after = await reopened(folder, signing)
+  const after = await reopenStore(folder, signing)
   t.equal(after.guard.trouble(), undefined)
   await after.store.close()
 })
@@ -376,22 +376,22 @@ t.test('a new signing key does not make void what was seen before', async t => {
   const signing = await openSigning(folder)
   const store = await testStore(folder)
   await append(store, 20)
-  const { signed, stop } = guarding(store, folder, signing)
+  const { signed, stop } = startGuard(store, folder, signing)
   const head = await signed
   await stop()
   await signing.rotate()
   await store.close()
   await rewrite(folder, deleteFrom(15))
-  const byFile = await reopened(folder, await openSigning(folder))
+  const byFile = await reopenStore(folder, await openSigning(folder))
   t.match(byFile.guard.trouble(), /row 20/, 'the file tells')
   await byFile.store.close()
 
   const elsewhere = await temporaryFolder(t)
   const copy = await testStore(elsewhere)
   await append(copy, 14)
-  const { guard, stop: end } = guarding(copy, elsewhere, signing)
+  const { guard, stop: end } = startGuard(copy, elsewhere, signing)
   await guard.checked
-  await guard.witnessed(head, 'cell_1')
+  await guard.compareHead(head, 'cell_1')
   await end()
   t.match(guard.trouble(), /row 20.*cell_1/, 'and so does a cell')
   await copy.close()
@@ -438,13 +438,13 @@ t.test('rows cut off under a running coordinator are missed by itself', async t 
       wait: () =>
         new Promise(resolve => {
           look = resolve
-          waiting()
+          onWait()
         }),
     })
   })
-  let waiting = (): void => {}
+  let onWait = (): void => {}
   await new Promise<void>(resolve => {
-    waiting = resolve
+    onWait = resolve
   })
   t.equal(heads, 1)
   await rewriteInPlace(store)

@@ -10,7 +10,7 @@ import { testStore } from '../store/temporary.ts'
 export const signer = loneSigner()
 
 /** A guard over the store; the answer has what it reported, and ends it. */
-export const guarding = (
+export const startGuard = (
   store: Store,
   stateDir: string,
   own: AuditGuardParts['signer'] = signer,
@@ -47,9 +47,9 @@ export const append = async (store: Store, count: number, word = 'test'): Promis
 }
 
 /** The store at its next start, whose guard has checked the audit and was stopped again. */
-export const reopened = async (folder: string, own?: AuditGuardParts['signer']) => {
+export const reopenStore = async (folder: string, own?: AuditGuardParts['signer']) => {
   const store = await testStore(folder)
-  const watched = guarding(store, folder, own)
+  const watched = startGuard(store, folder, own)
   await watched.guard.checked
   await watched.stop()
   return { store, ...watched }

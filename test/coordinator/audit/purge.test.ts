@@ -130,14 +130,15 @@ t.test('what was seen before a purge', async t => {
 t.test('the store itself', async t => {
   const { store } = await storeWith(t, [1, 2, 3, 4, 5])
   await purge(store, 4)
-  const refused = (text: string) => store.ledger.sealed.write(trx => sql.raw(text).execute(trx))
+  const executeSealed = (text: string) =>
+    store.ledger.sealed.write(trx => sql.raw(text).execute(trx))
   for (const [what, statement, message] of [
     ['keeps rows behind the checkpoint', 'delete from audit where seq = 4', /append-only/],
     ['keeps the checkpoint', 'delete from audit_checkpoint', /stays/],
     ['lets it not go back', 'update audit_checkpoint set seq = 2', /only goes up/],
     ['lets it not be changed', "update audit_checkpoint set hash = 'x'", /only goes up/],
   ] as const)
-    await t.rejects(refused(statement), { message }, what)
+    await t.rejects(executeSealed(statement), { message }, what)
 })
 
 t.test('a purge that nobody has signed for', async t => {

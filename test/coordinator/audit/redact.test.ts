@@ -1,7 +1,7 @@
 import t from 'tap'
 import { appendAudit } from '../../../coordinator/audit/audit.ts'
-import { exported } from '../../../coordinator/audit/export.ts'
-import { redacted } from '../../../coordinator/audit/redact.ts'
+import { formatRows } from '../../../coordinator/audit/export.ts'
+import { redact } from '../../../coordinator/audit/redact.ts'
 import { KEY_PREFIX, newSecret, TOKEN_PREFIX } from '../../../coordinator/keys/secret.ts'
 import type { AuditRow } from '../../../coordinator/store/audit-tables.ts'
 import { auditRows } from '../keys/fixtures.ts'
@@ -26,7 +26,7 @@ t.test('a secret never gets into the audit, wherever it stands', async t => {
 })
 
 t.test('prompts and answers are there as length and digest', t => {
-  const { prompt, messages, max_tokens } = redacted({
+  const { prompt, messages, max_tokens } = redact({
     prompt: 'my name is Ada',
     messages: [{ role: 'user', content: 'secret plan' }],
     max_tokens: 5,
@@ -45,7 +45,7 @@ t.test('what is nested without end is cut', t => {
     at.next = next
     at = next
   }
-  t.match(JSON.stringify(redacted(deep)), /redacted/)
+  t.match(JSON.stringify(redact(deep)), /redacted/)
   t.end()
 })
 
@@ -63,11 +63,11 @@ t.test('an export as CSV runs nothing in a spreadsheet', t => {
     prev: '0',
     hash: '1',
   }
-  const [, line] = exported([row], 'csv', { isFirst: true }).split('\r\n')
+  const [, line] = formatRows([row], 'csv', { isFirst: true }).split('\r\n')
   t.equal(
     line,
     `1,0,"'=HYPERLINK(""http://example.invalid"")",,"a,b","line\nbreak",done,"{""a"":""b""}",'@x,0,1`,
   )
-  t.equal(exported([row], 'jsonl', { isFirst: false }), `${JSON.stringify(row)}\n`)
+  t.equal(formatRows([row], 'jsonl', { isFirst: false }), `${JSON.stringify(row)}\n`)
   t.end()
 })

@@ -17,7 +17,7 @@ const append = (store: Store, at: number) =>
     appendAudit(trx, { actor: 'a', action: 'test.run', subject: 's', outcome: 'done', at }),
   )
 
-const left = async ({ ledger }: Store): Promise<number> =>
+const countTestRows = async ({ ledger }: Store): Promise<number> =>
   (await ledger.read.selectFrom('audit').select('seq').where('action', '=', 'test.run').execute())
     .length
 
@@ -43,7 +43,7 @@ const machineOf = (store: Store, retentionDays = 183) => {
     })
     return {
       /** Resolves when a round is over. */
-      rest: () => waits.promise,
+      waitForRound: () => waits.promise,
       nextRound: async () => {
         waits = Promise.withResolvers()
         go()
@@ -74,13 +74,13 @@ t.test('the retention of the audit', async t => {
   t.test('is kept to the day, with a week more, and then is over', async t => {
     const { store, start, pass } = await rig(t)
     const running = start()
-    await running.rest()
+    await running.waitForRound()
     pass((183 + BELIEVED_DAYS) * DAY_MS - 20)
     await running.nextRound()
-    t.equal(await left(store), 1)
+    t.equal(await countTestRows(store), 1)
     pass(DAY_MS)
     await running.nextRound()
-    t.equal(await left(store), 0)
+    t.equal(await countTestRows(store), 0)
     await running.stop()
   })
 
@@ -88,56 +88,56 @@ t.test('the retention of the audit', async t => {
     const { store, start, pass } = await rig(t)
     await append(store, START + 210 * DAY_MS)
     const running = start()
-    await running.rest()
+    await running.waitForRound()
     pass(400 * DAY_MS)
     await running.nextRound()
-    t.equal(await left(store), 1)
+    t.equal(await countTestRows(store), 1)
     pass(DAY_MS / 24)
     await running.nextRound()
-    t.equal(await left(store), 1, 'not twice on one day')
+    t.equal(await countTestRows(store), 1, 'not twice on one day')
     pass(DAY_MS)
     await running.nextRound()
-    t.equal(await left(store), 0)
+    t.equal(await countTestRows(store), 0)
     await running.stop()
   })
 
   t.test('is not ended by a clock that was set forward, whatever is started again', async t => {
     const { store, start, clocks } = await rig(t)
     const first = start()
-    await first.rest()
+    await first.waitForRound()
     clocks.wall += 3 * YEAR_MS
     await first.nextRound()
     await first.stop()
     for (let n = 0; n < 5; n++) {
       const again = start()
-      await again.rest()
+      await again.waitForRound()
       await append(store, clocks.wall)
       await again.stop()
     }
-    t.equal(await left(store), 6)
+    t.equal(await countTestRows(store), 6)
   })
 
   t.test('is not ended by a wrong clock at the very first start', async t => {
     const { store, start, clocks } = await rig(t)
     clocks.wall += 3 * YEAR_MS
     const running = start()
-    await running.rest()
-    t.equal(await left(store), 1)
+    await running.waitForRound()
+    t.equal(await countTestRows(store), 1)
     await running.stop()
   })
 
   t.test('waits while the clock stands before a decision at a gate', async t => {
     const { store, start, pass, clocks } = await rig(t)
     const running = start()
-    await running.rest()
+    await running.waitForRound()
     pass(300 * DAY_MS)
     const ahead = { name: 'gates', at: clocks.wall + DAY_MS }
     await store.ledger.sealed.write(trx => trx.insertInto('clocks').values(ahead).execute())
     await running.nextRound()
-    t.equal(await left(store), 1)
+    t.equal(await countTestRows(store), 1)
     pass(2 * DAY_MS)
     await running.nextRound()
-    t.equal(await left(store), 0)
+    t.equal(await countTestRows(store), 0)
     await running.stop()
   })
 
@@ -146,8 +146,8 @@ t.test('the retention of the audit', async t => {
     clocks.trouble = 'row 3 was changed'
     const running = start()
     pass(300 * DAY_MS)
-    await running.rest()
-    t.equal(await left(store), 1)
+    await running.waitForRound()
+    t.equal(await countTestRows(store), 1)
     await running.stop()
   })
 
@@ -161,15 +161,15 @@ t.test('the retention of the audit', async t => {
         .execute()
     })
     const running = start()
-    await running.rest()
+    await running.waitForRound()
     pass(300 * DAY_MS)
     await running.nextRound()
-    t.equal(await left(store), 1)
+    t.equal(await countTestRows(store), 1)
     const over = { state: 'expired' }
     await store.ledger.sealed.write(trx => trx.updateTable('gate_requests').set(over).execute())
     pass(DAY_MS)
     await running.nextRound()
-    t.equal(await left(store), 0)
+    t.equal(await countTestRows(store), 0)
     await running.stop()
   })
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createWitnesses } from '../../../coordinator/broker/audit-witnesses.ts'
 import { silent } from '../../support/cell.ts'
 
-const witnessing = (count: number) => {
+const createWitnessRig = (count: number) => {
   const told: string[] = []
   const cells = Array.from({ length: count }, (_, n) => ({ id: `cell_${n}`, presence: 'ready' }))
   const tell = createWitnesses({
@@ -18,13 +18,13 @@ const witnessing = (count: number) => {
 }
 
 t.test('a small fleet is given every head', t => {
-  const next = witnessing(3)
+  const next = createWitnessRig(3)
   for (let n = 0; n < 4; n++) t.strictSame(next(), ['cell_0', 'cell_1', 'cell_2'])
   t.end()
 })
 
 t.test('in a large fleet all have their turn, none twice in one head', t => {
-  const next = witnessing(20)
+  const next = createWitnessRig(20)
   for (let round = 0; round < 3; round++) {
     const heads = [next(), next(), next(), next()]
     for (const head of heads) t.equal(new Set(head).size, 8)

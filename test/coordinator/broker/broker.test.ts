@@ -83,7 +83,7 @@ t.test('the inbox drops what does not fit and passes on what does', async t => {
   const inbox = createInbox({
     fleet: { birth: note('birth'), state: note('state'), sample: note('sample') },
     logger: silent,
-    born: note('born'),
+    onBirth: note('born'),
   })
   const bytes = (value: unknown) => Buffer.from(JSON.stringify(value))
   for (const payload of [

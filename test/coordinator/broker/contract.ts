@@ -169,7 +169,7 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       const fresh = await online(A)
       await fresh.subscribe(topicFor('rebirth', A), 1)
       t.ok(await fresh.ping())
-      t.strictSame(fresh.rest(), [])
+      t.strictSame(fresh.pendingPackets(), [])
     })
   })
 }

@@ -18,7 +18,7 @@ import { createLogger } from '../../../shared/logger.ts'
 import { TOPICS, type TopicName, topicFor } from '../../../shared/wire/topics.ts'
 import { busRig, cells, openExternal, startBroker } from '../../support/bus.ts'
 import { silent } from '../../support/cell.ts'
-import { freePort, mosquittoMissing } from '../../support/mosquitto.ts'
+import { findFreePort, mosquittoMissing } from '../../support/mosquitto.ts'
 import { RawMqtt } from '../../support/raw-mqtt.ts'
 
 const A = newId('cell')
@@ -112,18 +112,18 @@ t.test('what a cell says is cut into whole packets, wherever the wire cuts it', 
 t.test('a coordinator starts and ends without its broker, and says that it is away', async t => {
   const config = CoordinatorConfig.parse({
     state_dir: temporary(t),
-    broker: { mode: 'external', url: `mqtt://127.0.0.1:${await freePort()}` },
+    broker: { mode: 'external', url: `mqtt://127.0.0.1:${await findFreePort()}` },
   })
   const bus = await openBus(config, {
     logger: silent,
     nowMs: () => 0,
     epoch: 1,
-    seen: () => {},
+    onActivity: () => {},
     receive: () => {},
-    takeover: () => {},
+    onTakeover: () => {},
     authenticate: () => true,
   })
-  t.notOk(bus.connected())
+  t.notOk(bus.isConnected())
   await t.rejects(bus.publish('rebirth', A, 'rebirth', {}), { code: 'cell_unavailable' })
   await bus.close()
 })
@@ -150,15 +150,15 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
     return client
   }
 
-  const running = async (t: Test) => {
-    const port = await freePort()
+  const runBroker = async (t: Test) => {
+    const port = await findFreePort()
     const mosquitto = await startBroker(port)
     t.teardown(mosquitto.stop)
     return port
   }
 
   t.test('keeps cells apart also when the coordinator is passed by', async t => {
-    const port = await running(t)
+    const port = await runBroker(t)
     const { bus, next } = await busRig(t, (_t, parts) => openExternal(parts, port))
     const a = await direct(t, port, A)
     const b = await direct(t, port, B)
@@ -179,7 +179,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
   })
 
   t.test('tells the coordinator nothing that was retained', async t => {
-    const port = await running(t)
+    const port = await runBroker(t)
     const poisoner = await direct(t, port, A)
     poisoner.publish(topicFor('state', A), 'poison', { qos: 1, retain: true })
     await poisoner.next('puback')
@@ -190,7 +190,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
   })
 
   t.test('keeps what it acknowledged for a coordinator that is away', async t => {
-    const port = await running(t)
+    const port = await runBroker(t)
     const parts = (t: Test) => busRig(t, (_t, parts) => openExternal(parts, port))
     await t.test('first', async t => void (await parts(t)))
     const a = await direct(t, port, A)
@@ -201,7 +201,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
   })
 
   t.test('tells cells whether the coordinator is there', async t => {
-    const port = await running(t)
+    const port = await runBroker(t)
     const presence = async (client: RawMqtt): Promise<string> =>
       JSON.parse(String((await client.next('publish'))?.payload)).body.state
     const a = await direct(t, port, A)
@@ -217,7 +217,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
     const { cert, key, caFile = '' } = await loadOwnCertificate(temporary(t), ['127.0.0.1'])
     const other = await loadOwnCertificate(temporary(t), ['127.0.0.1'])
     const elsewhere = await loadOwnCertificate(temporary(t), ['broker.example'])
-    const port = await freePort()
+    const port = await findFreePort()
     const mosquitto = await startBroker(port, { cert, key })
     t.teardown(mosquitto.stop)
     const ca = readFileSync(caFile)
@@ -249,21 +249,21 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
           logger: log,
           nowMs: () => 0,
           epoch: 1,
-          seen: () => {},
+          onActivity: () => {},
           receive: () => {},
-          takeover: () => {},
+          onTakeover: () => {},
           authenticate: () => true,
         }).then(bus => t.teardown(() => bus.close()), reject)
       })
     t.match(await refusal(port, other.caFile ?? ''), /certificate/, 'of another authority')
-    const wrongName = await freePort()
+    const wrongName = await findFreePort()
     const impostor = await startBroker(wrongName, elsewhere)
     t.teardown(impostor.stop)
     t.match(await refusal(wrongName, elsewhere.caFile ?? ''), /127\.0\.0\.1/, 'for another name')
   })
 
   t.test('that dies takes the connections with it, and is found again', async t => {
-    const port = await freePort()
+    const port = await findFreePort()
     const mosquitto = await startBroker(port)
     const waiting: ((connected: boolean) => void)[] = []
     const change = () => new Promise<boolean>(resolve => waiting.push(resolve))
@@ -275,7 +275,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
     await mosquitto.stop()
     await client.closed
     t.equal(await lost, false)
-    t.notOk(bus.connected())
+    t.notOk(bus.isConnected())
     await t.rejects(bus.publish('rebirth', A, 'rebirth', {}), { code: 'cell_unavailable' })
 
     const found = change()

@@ -31,7 +31,7 @@ export const fuzzBroker = async (rig: BusRig, options: FuzzOptions): Promise<Fuz
     const rogue = await rig.dial(rogueId)
     if (random(2) === 0) rogue.send(connectPacket(loginOf(rogueId)))
     for (let i = 0; i < PER_CONNECTION; i++) {
-      rogue.send(damaged(originals[random(originals.length)] as Buffer, random))
+      rogue.send(damagePacket(originals[random(originals.length)] as Buffer, random))
       result.packets++
     }
     rogue.socket.end()
@@ -79,7 +79,7 @@ const packetsOf = (rogueId: string, honestId: string): Buffer[] => {
 }
 
 /** One to four bytes changed, then perhaps cut, lengthened or doubled. */
-const damaged = (packet: Buffer, random: (below: number) => number): Buffer => {
+const damagePacket = (packet: Buffer, random: (below: number) => number): Buffer => {
   const bytes = Buffer.from(packet)
   for (let changes = 1 + random(4); changes > 0; changes--)
     bytes[random(bytes.length)] = random(256)

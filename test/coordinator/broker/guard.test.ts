@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import fc from 'fast-check'
 import mqtt from 'mqtt-packet'
 import t from 'tap'
-import { Bucket, guardSocket, PacketMeter } from '../../../coordinator/broker/guard.ts'
+import { guardSocket, PacketMeter, RateBucket } from '../../../coordinator/broker/guard.ts'
 
 t.test('the packet meter', async t => {
   t.test('follows real packets however they are cut', async t => {
@@ -54,7 +54,7 @@ t.test('the packet meter', async t => {
 })
 
 t.test('the bucket allows the burst, then the rate', async t => {
-  const bucket = new Bucket({ perSecond: 1000, burst: 500 }, 0)
+  const bucket = new RateBucket({ perSecond: 1000, burst: 500 }, 0)
   t.equal(bucket.take(500, 0), 0)
   t.equal(bucket.take(100, 0), 100)
   t.equal(bucket.take(0, 100), 0)
@@ -75,8 +75,8 @@ t.test(
       packets: { perSecond: 1000, burst: 5 },
       maxWaitMs: 1000,
       nowMs: () => 0,
-      seen: () => {},
-      violated: () => t.fail('it must not be cut off'),
+      onActivity: () => {},
+      onViolation: () => t.fail('it must not be cut off'),
     })
     let read = 0
     guarded.on('data', piece => {
@@ -113,8 +113,8 @@ t.test('the guard cuts a socket whose packet is too large and reports it once', 
     packets: { perSecond: 1e9, burst: 1e9 },
     maxWaitMs: 1000,
     nowMs: () => 0,
-    seen: () => {},
-    violated: violation => violations.push(violation),
+    onActivity: () => {},
+    onViolation: violation => violations.push(violation),
   })
   client.write(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]))
   await once(client, 'close')

@@ -3,8 +3,8 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { Aedes } from 'aedes'
 import t, { type Test } from 'tap'
 import { ENGINE } from '../../../coordinator/broker/broker.ts'
-import { freePort, mosquittoMissing, startMosquitto } from '../../support/mosquitto.ts'
-import { connectPacket, type Of, RawMqtt } from '../../support/raw-mqtt.ts'
+import { findFreePort, mosquittoMissing, startMosquitto } from '../../support/mosquitto.ts'
+import { connectPacket, type PacketOf, RawMqtt } from '../../support/raw-mqtt.ts'
 
 /*
  * Ten checks of MQTT 3.1.1 behaviour over raw sockets. They are run on the broker engine with our
@@ -37,7 +37,7 @@ const startEngine: Start = async t => {
 }
 
 const startControl: Start = async t => {
-  const port = await freePort()
+  const port = await findFreePort()
   const overlapping = 'allow_duplicate_messages true'
   const lines = [overlapping, `listener ${port} 127.0.0.1`, 'allow_anonymous true']
   const mosquitto = await startMosquitto(() => ({ 'mosquitto.conf': `${lines.join('\n')}\n` }))
@@ -63,7 +63,7 @@ const publish = async (
 }
 
 /** Takes a message and goes through its whole handshake. */
-const receive = async (client: RawMqtt): Promise<Of<'publish'>> => {
+const receive = async (client: RawMqtt): Promise<PacketOf<'publish'>> => {
   const message = await client.next('publish')
   if (message === undefined) throw new Error('the connection ended')
   const messageId = message.messageId as number
@@ -125,7 +125,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       const late = await anybody()
       await late.subscribe('kept/+', 2)
       await late.ping()
-      t.strictSame(late.rest(), [])
+      t.strictSame(late.pendingPackets(), [])
     })
 
     t.test('3 messages for a session that is away are kept', async t => {
@@ -161,7 +161,9 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       await publish(client, 'over/a', 'once', 2)
       const first = await receive(client)
       await client.ping()
-      const more = client.rest().filter(({ cmd }) => cmd === 'publish') as Of<'publish'>[]
+      const more = client
+        .pendingPackets()
+        .filter(({ cmd }) => cmd === 'publish') as PacketOf<'publish'>[]
       const qualities = [first, ...more].map(({ qos }) => qos).sort()
       t.ok(['2', '1,2'].includes(qualities.join()), qualities.join())
     })
@@ -186,9 +188,9 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       reader.socket.destroy()
       const back = await online(session)
       const second = [await back.next('publish'), await back.next('publish')]
-      const shown = (messages: (Of<'publish'> | undefined)[]) =>
+      const formatMessages = (messages: (PacketOf<'publish'> | undefined)[]) =>
         messages.map(message => `${message?.messageId} ${message?.payload}`).sort()
-      t.strictSame(shown(second), shown(first))
+      t.strictSame(formatMessages(second), formatMessages(first))
       back.socket.destroy()
       await online({ ...session, clean: true })
     })

@@ -12,7 +12,7 @@ const A = newId('cell')
 const B = newId('cell')
 
 /** The port in front of a real broker; every cell has the credential `good`. */
-const opened = async (t: Test, more: Partial<PlainPortParts> = {}) => {
+const openTestPort = async (t: Test, more: Partial<PlainPortParts> = {}) => {
   const rig = await busRig(t, embeddedBus)
   const asked: string[] = []
   const plain = await openPlainPort({
@@ -21,7 +21,7 @@ const opened = async (t: Test, more: Partial<PlainPortParts> = {}) => {
       asked.push(cellId)
       return credential === 'good'
     },
-    draining: () => false,
+    isDraining: () => false,
     logger: silent,
     port: 0,
     ...more,
@@ -38,7 +38,7 @@ const opened = async (t: Test, more: Partial<PlainPortParts> = {}) => {
 
 t.test('the plain MQTT port', async t => {
   t.test('lets in a cell that CONNECT proves, with the rights of that cell', async t => {
-    const { dial, next, plain } = await opened(t)
+    const { dial, next, plain } = await openTestPort(t)
     t.match(plain.url, /^mqtt:\/\/127\.0\.0\.1:\d+$/)
     const client = await dial()
     t.equal((await client.connect(loginOf(A))).returnCode, 0)
@@ -49,7 +49,7 @@ t.test('the plain MQTT port', async t => {
   })
 
   t.test('loses nothing that is sent together with CONNECT, or in pieces', async t => {
-    const { dial, next } = await opened(t)
+    const { dial, next } = await openTestPort(t)
     const client = await dial()
     client.socket.cork()
     const answer = client.connect(loginOf(A))
@@ -64,7 +64,7 @@ t.test('the plain MQTT port', async t => {
     ['no credential', { clientId: A }],
   ] as const)
     t.test(`refuses ${what}`, async t => {
-      const { dial, seen } = await opened(t)
+      const { dial, seen } = await openTestPort(t)
       const client = await dial()
       t.equal((await client.connect(login)).returnCode, 5)
       await client.closed
@@ -72,7 +72,7 @@ t.test('the plain MQTT port', async t => {
     })
 
   t.test('refuses a client id that is not the cell', async t => {
-    const { dial } = await opened(t)
+    const { dial } = await openTestPort(t)
     const client = await dial()
     await client.connect({ ...loginOf(A), clientId: B }).catch(() => {})
     await client.closed
@@ -87,7 +87,7 @@ t.test('the plain MQTT port', async t => {
     ],
   ] as const)
     t.test(`cuts off ${what}, unheard`, async t => {
-      const { dial, asked } = await opened(t)
+      const { dial, asked } = await openTestPort(t)
       const client = await dial()
       client.send(bytes)
       await client.closed
@@ -95,17 +95,17 @@ t.test('the plain MQTT port', async t => {
     })
 
   t.test('cuts off who says nothing, and everybody while the coordinator stops', async t => {
-    const silence = await opened(t, { connectTimeoutMs: 1 })
+    const silence = await openTestPort(t, { connectTimeoutMs: 1 })
     await (await silence.dial()).closed
-    const stopping = await opened(t, { draining: () => true })
+    const stopping = await openTestPort(t, { isDraining: () => true })
     await (await stopping.dial()).closed
     t.strictSame([...silence.asked, ...stopping.asked], [])
   })
 
   t.test('that is taken is a clear error', async t => {
-    const { plain } = await opened(t)
+    const { plain } = await openTestPort(t)
     const port = Number(new URL(plain.url).port)
-    await t.rejects(opened(t, { port }), {
+    await t.rejects(openTestPort(t, { port }), {
       code: 'address_in_use',
       message: `port ${port} on 127.0.0.1 is in use; choose another with mqtt.port`,
     })

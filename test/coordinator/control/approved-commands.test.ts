@@ -4,7 +4,7 @@ import type { CommandRecord } from '../../../coordinator/control/command.ts'
 import { createCommands } from '../../../coordinator/control/commands.ts'
 import { shippedGates } from '../../../coordinator/gates/definition.ts'
 import { GateKeeper } from '../../../coordinator/gates/gates.ts'
-import type { Person } from '../../../coordinator/gates/rules.ts'
+import type { GatePerson } from '../../../coordinator/gates/rules.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
@@ -32,7 +32,7 @@ const scene = async (t: Test) => {
   const keys = new Keys({ store, logger: silent, now })
   t.teardown(() => keys.close())
   await createTenant(store.ledger, { id: 'one', name: 'one' }, BY)
-  const enter = async (id: string, role: string): Promise<Person> => {
+  const enter = async (id: string, role: string): Promise<GatePerson> => {
     await createPerson(store.ledger, { id, tenantId: 'one', name: id }, BY)
     const spec = { tenantId: 'one', personId: id, tier: 'enterprise', roles: [role] }
     const { key } = await keys.create(spec as never, BY)
@@ -96,22 +96,29 @@ const scene = async (t: Test) => {
   })
   t.teardown(() => commands.close())
 
-  const by = async (person: Promise<Person>) => ({ person: await person, tenantId: 'one', by: BY })
-  const [bea, ada] = [await by(enter('bea', 'builder')), await by(enter('ada', 'operator_admin'))]
+  const toActor = async (person: Promise<GatePerson>) => ({
+    person: await person,
+    tenantId: 'one',
+    by: BY,
+  })
+  const [bea, ada] = [
+    await toActor(enter('bea', 'builder')),
+    await toActor(enter('ada', 'operator_admin')),
+  ]
   const request = { cellId: CELL, deviceId: 'arm', verb: 'move', params: { to: 3 }, ttlSeconds: 60 }
   /** What people have said yes to. */
-  const approved = async () => {
+  const createApproved = async () => {
     const { plan, gate = '' } = await commands.plan(request, BY)
     const { id } = await gates.request({ gateId: gate, summary: 'move the arm', plan }, bea)
     await gates.approve(id, ada)
     return { id, plan }
   }
-  type Approved = Awaited<ReturnType<typeof approved>>
+  type Approved = Awaited<ReturnType<typeof createApproved>>
   const live = async ({ id, plan }: Approved, fail = false): Promise<CommandRecord> => {
     const made: CommandRecord[] = []
     await gates.consume(id, bea, {
       plan,
-      within: async (trx, approval) => {
+      runInTransaction: async (trx, approval) => {
         made.push(await commands.createWithin(trx, request, BY, { plan, approval }))
         if (fail) throw new Error('the rest of the work fails')
       },
@@ -119,7 +126,7 @@ const scene = async (t: Test) => {
     return made[0] as CommandRecord
   }
   /** The command when nothing is under way any more. */
-  const ended = async ({ id }: CommandRecord) => {
+  const waitForEnd = async ({ id }: CommandRecord) => {
     for (;;) {
       const record = await commands.get(id)
       if (record && !['queued', 'sent', 'accepted', 'executing'].includes(record.state))
@@ -127,15 +134,15 @@ const scene = async (t: Test) => {
       await new Promise(setImmediate)
     }
   }
-  return { commands, gates, world, moved, approved, live, ended }
+  return { commands, gates, world, moved, createApproved, live, waitForEnd }
 }
 
 t.test('what people have approved is carried out exactly once', async t => {
-  const { approved, live, ended, moved, world, commands } = await scene(t)
-  const yes = await approved()
+  const { createApproved, live, waitForEnd, moved, world, commands } = await scene(t)
+  const yes = await createApproved()
   t.match(yes.plan, { device_id: 'arm', operations: [{ go: 3 }], bounds: { max_speed_mps: 1 } })
   world.battery = 60
-  t.match(await ended(await live(yes)), { state: 'succeeded', result: { moved: true } })
+  t.match(await waitForEnd(await live(yes)), { state: 'succeeded', result: { moved: true } })
   await t.rejects(live(yes), { code: 'forbidden' })
   t.strictSame(moved, [{ go: 3 }])
   const all = await commands.list({ limit: 10 })
@@ -143,8 +150,8 @@ t.test('what people have approved is carried out exactly once', async t => {
 })
 
 t.test('a command whose transaction is rolled back was never created, and is free', async t => {
-  const { approved, live, ended, moved, commands, gates } = await scene(t)
-  const yes = await approved()
+  const { createApproved, live, waitForEnd, moved, commands, gates } = await scene(t)
+  const yes = await createApproved()
   await t.rejects(live(yes, true), { message: /rest of the work/ })
   await commands.close()
   const all = await commands.list({ limit: 10 })
@@ -154,22 +161,22 @@ t.test('a command whose transaction is rolled back was never created, and is fre
   )
   t.strictSame(moved, [])
   t.match(await gates.get(yes.id, 'all'), { state: 'approved' }, 'it was not used')
-  t.match(await ended(await live(yes)), { state: 'succeeded' })
+  t.match(await waitForEnd(await live(yes)), { state: 'succeeded' })
 })
 
 t.test('a plan that has changed since is refused by the cell', async t => {
-  const { approved, live, ended, moved, world } = await scene(t)
-  const yes = await approved()
+  const { createApproved, live, waitForEnd, moved, world } = await scene(t)
+  const yes = await createApproved()
   world.maxSpeed = 2
-  t.match(await ended(await live(yes)), { state: 'rejected', reason: 'approval_other_plan' })
+  t.match(await waitForEnd(await live(yes)), { state: 'rejected', reason: 'approval_other_plan' })
   t.strictSame(moved, [])
 })
 
 t.test('a reading below its limit is refused by the cell, with the value', async t => {
-  const { approved, live, ended, moved, world } = await scene(t)
-  const yes = await approved()
+  const { createApproved, live, waitForEnd, moved, world } = await scene(t)
+  const yes = await createApproved()
   world.battery = 12
-  const refused = await ended(await live(yes))
+  const refused = await waitForEnd(await live(yes))
   t.match(refused, { state: 'rejected', reason: 'precondition_failed', message: /battery is 12/ })
   t.strictSame(moved, [])
 })

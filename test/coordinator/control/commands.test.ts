@@ -173,7 +173,7 @@ t.test('a command', async t => {
       created.push(await commands.create({ ...arm, verb }, BY))
     const other = await commands.create(ping, BY)
     world.here = true
-    commands.connected(CELL)
+    commands.sendOpen(CELL)
     t.strictSame(
       world.sent.map(({ verb }) => verb),
       ['stop', 'ping'],
@@ -190,9 +190,12 @@ t.test('a command', async t => {
   t.test('that a cell of an older level could not verify is refused, and names it', async t => {
     const { commands, world, audit } = await rig(t)
     world.level = 1
-    const refused = (more: object) => commands.create({ ...ping, ...more }, BY)
-    await t.rejects(refused({ deviceId: 'arm' }), { code: 'conflict', message: /needs level 2/ })
-    await t.rejects(refused({ verb: 'fly' }), { code: 'conflict', message: /needs level 3/ })
+    const createCommand = (more: object) => commands.create({ ...ping, ...more }, BY)
+    await t.rejects(createCommand({ deviceId: 'arm' }), {
+      code: 'conflict',
+      message: /needs level 2/,
+    })
+    await t.rejects(createCommand({ verb: 'fly' }), { code: 'conflict', message: /needs level 3/ })
     const { mode, ttlSeconds, ...wanted } = ping
     await t.rejects(commands.plan({ ...wanted, verb: 'fly' }, BY), { message: /needs level 3/ })
     t.match(
@@ -216,7 +219,7 @@ t.test('a command', async t => {
     const newer = await commands.create({ ...ping, deviceId: 'arm' }, BY)
     const plain = await commands.create(ping, BY)
     Object.assign(world, { here: true, level: 1 })
-    commands.connected(CELL)
+    commands.sendOpen(CELL)
     t.match(await commands.get(newer.id), { state: 'rejected', reason: 'capability' })
     t.strictSame(
       world.sent.map(({ id }) => id),
@@ -233,7 +236,7 @@ t.test('a command', async t => {
     const { id } = await commands.create(ping, BY)
     t.equal(await stateOf(commands, id), 'queued')
     world.here = true
-    commands.connected(CELL)
+    commands.sendOpen(CELL)
     t.equal(world.sent.length, 1)
     t.equal(await stateOf(commands, id), 'sent')
   })
@@ -247,7 +250,7 @@ t.test('a command', async t => {
       await commands.create(ping, BY)
       Object.assign(signer, other)
       world.here = true
-      commands.connected(CELL)
+      commands.sendOpen(CELL)
       const [sent] = world.sent
       t.ok(sent && sent.key_id === other.publicKey && isGenuineCommand(sent, other.publicKey))
     },
@@ -256,7 +259,7 @@ t.test('a command', async t => {
   t.test('that was not acknowledged is sent once more, with the same id', async t => {
     const { commands, world } = await rig(t)
     const { id } = await commands.create(ping, BY)
-    for (let i = 0; i < 3; i++) commands.connected(CELL)
+    for (let i = 0; i < 3; i++) commands.sendOpen(CELL)
     t.strictSame(
       world.sent.map(command => command.id),
       [id, id],
@@ -267,7 +270,7 @@ t.test('a command', async t => {
     const { commands, world } = await rig(t)
     const { id } = await commands.create(ping, BY)
     await commands.acknowledge(CELL, ack(id, 'accepted'))
-    commands.connected(CELL)
+    commands.sendOpen(CELL)
     t.equal(world.sent.length, 1)
   })
 
@@ -277,7 +280,7 @@ t.test('a command', async t => {
     await commands.create(ping, BY)
     world.here = true
     world.now += 60_000
-    commands.connected(CELL)
+    commands.sendOpen(CELL)
     t.strictSame(world.sent, [])
   })
 
@@ -286,7 +289,7 @@ t.test('a command', async t => {
     const { id } = await commands.create(ping, BY)
     await commands.close()
     const again = await restart()
-    again.connected(CELL)
+    again.sendOpen(CELL)
     t.equal(world.sent.length, 2)
     await again.acknowledge(CELL, ack(id, 'succeeded', cell, { result: { pong: true } }))
     await again.close()
@@ -338,7 +341,7 @@ t.test('a command', async t => {
     await commands.create({ ...ping, verb: 'open' }, BY)
     world.here = true
     failing.writes = true
-    commands.connected(CELL)
+    commands.sendOpen(CELL)
     await new Promise(setImmediate)
     t.strictSame(world.sent, [])
   })
@@ -374,7 +377,7 @@ t.test('a command', async t => {
     for (let i = 0; i < 20; i++) await commands.create(ping, BY)
     const again = await restart()
     world.here = true
-    again.connected(CELL)
+    again.sendOpen(CELL)
     const fences = world.sent.map(({ fence }) => fence)
     t.equal(fences.length, 20)
     t.strictSame(

@@ -1,21 +1,21 @@
 import t from 'tap'
 import { createControl } from '../../../coordinator/control/control.ts'
-import type { Cell } from '../../../coordinator/enrolment/cell.ts'
-import type { Cell as LiveCell } from '../../../coordinator/fleet/cell.ts'
+import type { EnrolledCell } from '../../../coordinator/enrolment/cell.ts'
+import type { Cell } from '../../../coordinator/fleet/cell.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { withholdKeys } from '../../../shared/wire/capability.ts'
-import { Desired, isGenuineDesired } from '../../../shared/wire/desired.ts'
+import { DesiredBody, isGenuineDesired } from '../../../shared/wire/desired.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
 t.test('a tag of the join token wins over one that the cell calls itself', async t => {
   const id = newId('cell')
-  const live = { id, announce: { tags: ['mine', 'rack'] } } as unknown as LiveCell
+  const live = { id, announce: { tags: ['mine', 'rack'] } } as unknown as Cell
   const { configs } = await createControl({
     store: await temporaryStore(t),
     signer: createSigner(generatePrivateKey()),
-    cells: { get: async () => ({ id, tags: ['site', 'rack'] }) as Cell },
+    cells: { get: async () => ({ id, tags: ['site', 'rack'] }) as EnrolledCell },
     fleet: { cell: () => live, cells: () => [] },
     publish: async () => {},
     now: Date.now,
@@ -38,15 +38,15 @@ t.test('a cell is told what it is to be, signed for it alone', async t => {
   const { configs } = await createControl({
     store: await temporaryStore(t),
     signer,
-    cells: { get: async () => ({ id, tags: [] as string[] }) as Cell },
+    cells: { get: async () => ({ id, tags: [] as string[] }) as EnrolledCell },
     fleet: { cell: () => undefined, cells: () => [] },
     publish: async (_name, _cellId, body) => void sent.push(body),
     now: () => 1234,
     logger: silent,
   })
   await configs.set({ scope: 'cell', name: id, document: { log: { level: 'debug' } } }, BY)
-  await configs.born(id, 'birth')
-  const desired = Desired.parse(JSON.parse(JSON.stringify(sent.at(-1))))
+  await configs.answerBirth(id, 'birth')
+  const desired = DesiredBody.parse(JSON.parse(JSON.stringify(sent.at(-1))))
   t.match(desired, { version: 1, cell_id: id, answers: 'birth', issued_at: 1234 })
   t.ok(isGenuineDesired(desired, id, signer.publicKey))
   t.notOk(isGenuineDesired(desired, newId('cell'), signer.publicKey))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { chooseSpeakers, type SkillFacts } from '../../../coordinator/conversations/choose.ts'
+import { chooseSpeakers, type SpeakingSkill } from '../../../coordinator/conversations/choose.ts'
 import type { Participant } from '../../../coordinator/conversations/conversation.ts'
 import { leadingObject, mentions } from '../../../coordinator/conversations/mention.ts'
 
@@ -11,7 +11,8 @@ const people: Participant[] = [
   { id: 'keys-wipe', type: 'skill' },
   { id: 'far.away', type: 'agent', url: 'https://far.away.com/card' },
 ]
-const named = (text: string) => mentions(text, people).map(({ participant }) => participant.id)
+const listMentioned = (text: string) =>
+  mentions(text, people).map(({ participant }) => participant.id)
 
 for (const [text, ids] of [
   ['@model-a:7b hello', ['model-a:7b']],
@@ -29,7 +30,7 @@ for (const [text, ids] of [
   ['', []],
 ] as [string, string[]][])
   t.test(`${JSON.stringify(text)} names ${ids.join(' and ') || 'nobody'}`, async t => {
-    t.strictSame(named(text), ids)
+    t.strictSame(listMentioned(text), ids)
   })
 
 t.test('the JSON behind a name ends where its braces do, whatever its strings hold', async t => {
@@ -39,7 +40,7 @@ t.test('the JSON behind a name ends where its braces do, whatever its strings ho
   t.equal(leadingObject(''), undefined)
 })
 
-const facts: Record<string, SkillFacts> = {
+const facts: Record<string, SpeakingSkill> = {
   'vram-guard': {
     id: 'vram-guard',
     name: 'VRAM guard',

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import type { AskModel } from '../../../coordinator/http/ask-model.ts'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { TestConversing } from '../../support/conversing.ts'
+import type { TestConversationOptions } from '../../support/conversing.ts'
 import { governanceScene } from '../../support/governance.ts'
 
 const usage = (total: number) => ({
@@ -13,7 +13,7 @@ const usage = (total: number) => ({
 })
 
 /** Models that say what a test lets them say. */
-const saying =
+const createScriptedModel =
   (lines: Record<string, string>, tokens = 10): AskModel =>
   async ({ body, delta }) => {
     const text = lines[body.model] ?? 'nothing'
@@ -39,7 +39,7 @@ const MODELS = [
   { id: 'model-b:3b', type: 'model' },
 ]
 
-const scene = async (t: Test, conversing: TestConversing = {}) => {
+const scene = async (t: Test, conversing: TestConversationOptions = {}) => {
   const { demo, call, store, events } = await governanceScene(t, { conversing })
   const begin = async (body: object, key = demo.pro) =>
     call(key, 'POST', '/a2a/conversations', body)
@@ -136,7 +136,10 @@ t.test('a call with an Idempotency-Key is answered once', async t => {
 
 t.test('two that hand on to each other end at the limit, and it is said', async t => {
   const { made, say } = await scene(t, {
-    askModel: saying({ 'model-a:7b': 'ask @model-b:3b', 'model-b:3b': 'no, @model-a:7b' }),
+    askModel: createScriptedModel({
+      'model-a:7b': 'ask @model-b:3b',
+      'model-b:3b': 'no, @model-a:7b',
+    }),
   })
   const routed = await made(MODELS, { auto_route: true })
   const { replies } = (await say(routed, 'who knows?')).json
@@ -173,7 +176,7 @@ t.test(
     const ran: unknown[] = []
     const { made, say } = await scene(t, {
       moreSkills: [skillOf('lamp-count', 'read', ran), skillOf('lamp-set', 'write', ran)],
-      askModel: saying({
+      askModel: createScriptedModel({
         'model-a:7b': '@lamp-count {"lamps": 1} then @lamp-set {"lamps": 2}',
       }),
     })
@@ -195,7 +198,7 @@ t.test(
 t.test('what waits for people is said, and is not done', async t => {
   const { demo, begin, say } = await scene(t, {
     moreSkills: [],
-    askModel: saying({}),
+    askModel: createScriptedModel({}),
   })
   const participants = [{ id: 'hitl-gate', type: 'skill' }]
   const { json } = await begin({ participants }, demo.operator)
@@ -266,7 +269,7 @@ t.test('what cannot be answered is refused before it is stored', async t => {
     ['a coordinator that stops', { draining: () => true }, 'draining', 503],
     ['too long a text', { settings: { max_content_chars: 5 } }, 'invalid_request', 422],
   ] as const) {
-    const { made, say, show } = await scene(t, { askModel: saying({}), ...conversing })
+    const { made, say, show } = await scene(t, { askModel: createScriptedModel({}), ...conversing })
     const id = await made(MODELS)
     const { status: got, json, headers } = await say(id, '@model-a:7b hi')
     t.match([got, json.error?.code], [status, code], what)
@@ -285,7 +288,7 @@ t.test('a conversation that is used up takes no more', async t => {
 
   const limits = { max_cost_eur: 0.01, eur_per_million_tokens: 1000 }
   const dear = await scene(t, {
-    askModel: saying({ 'model-a:7b': '@model-b:3b go on' }, 10),
+    askModel: createScriptedModel({ 'model-a:7b': '@model-b:3b go on' }, 10),
     settings: limits,
   })
   const other = await dear.made(MODELS, { auto_route: true })
@@ -334,7 +337,7 @@ t.test(
   'a stream tells each message as it is made, and a refusal is an ordinary answer',
   async t => {
     const { demo, call, made, say } = await scene(t, {
-      askModel: saying({ 'model-a:7b': 'hello' }),
+      askModel: createScriptedModel({ 'model-a:7b': 'hello' }),
     })
     const id = await made(MODELS)
     const events = { accept: 'text/event-stream' }
@@ -364,7 +367,9 @@ t.test(
 )
 
 t.test('the skill does what the routes do', async t => {
-  const { demo, call, show } = await scene(t, { askModel: saying({ 'model-a:7b': 'hello' }) })
+  const { demo, call, show } = await scene(t, {
+    askModel: createScriptedModel({ 'model-a:7b': 'hello' }),
+  })
   const skill = (input: object) =>
     call(demo.pro, 'POST', '/v1/skills/multi-agent-conversation', input)
   const made = await skill({ action: 'create', title: 'Talk', participants: MODELS })

@@ -9,7 +9,7 @@ import { LEASE_MS } from '../../../coordinator/tasks/lease.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import { keyOfTier } from '../../support/app.ts'
-import { type TestConversing, testConversations } from '../../support/conversing.ts'
+import { openTestConversations, type TestConversationOptions } from '../../support/conversing.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
 const NOW = 1_800_000_000_000
@@ -18,11 +18,11 @@ const NOW = 1_800_000_000_000
 const caller = (signal = new AbortController().signal): Context =>
   ({ key: keyOfTier('pro'), tenantId: 'home', requestId: 'r', actor: BY, signal }) as Context
 
-const begun = async (t: Test, conversing: TestConversing) => {
+const beginConversation = async (t: Test, conversing: TestConversationOptions) => {
   const clock = { now: NOW }
   const store = await temporaryStore(t, undefined, { now: () => clock.now })
   await createTenant(store.ledger, { id: 'home', name: 'home' }, BY)
-  const conversations = await testConversations(store, () => clock.now, conversing)
+  const conversations = await openTestConversations(store, () => clock.now, conversing)
   t.teardown(() => conversations.close())
   const { id } = await conversations.create(
     { title: 'T', participants: [{ id: 'model-a:7b', type: 'model' }], autoRoute: true },
@@ -42,10 +42,10 @@ const messages = async (conversations: Pick<Conversations<Context>, 'send' | 'ge
   (await conversations.get(id, { limit: 50 }, caller())).messages
 
 /** A model that answers when it is let, and ends when nobody waits any more. */
-const held = () => {
+const createHeldModel = () => {
   const asked = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()
-  const askModel: TestConversing['askModel'] = ({ signal }) => {
+  const askModel: TestConversationOptions['askModel'] = ({ signal }) => {
     asked.resolve()
     return new Promise((_, reject) => {
       // as the connection to a cell does, it keeps the process alive
@@ -63,8 +63,8 @@ const held = () => {
 }
 
 t.test('a caller that leaves ends the work of the model, and the message says so', async t => {
-  const model = held()
-  const { conversations, id } = await begun(t, { askModel: model.askModel })
+  const model = createHeldModel()
+  const { conversations, id } = await beginConversation(t, { askModel: model.askModel })
   const leaving = new AbortController()
   const sent = say(conversations, id, 'hi', caller(leaving.signal))
   await model.asked
@@ -75,8 +75,11 @@ t.test('a caller that leaves ends the work of the model, and the message says so
 })
 
 t.test('a message that takes too long ends with a word about it', async t => {
-  const { askModel } = held()
-  const { conversations, id } = await begun(t, { askModel, settings: { message_seconds: 0.05 } })
+  const { askModel } = createHeldModel()
+  const { conversations, id } = await beginConversation(t, {
+    askModel,
+    settings: { message_seconds: 0.05 },
+  })
   t.match(await say(conversations, id, 'hi'), {
     message: { state: 'failed', reason: /longer than 0.05 s/ },
     replies: [{ from: 'system', state: 'failed' }],
@@ -96,7 +99,7 @@ t.test('a skill that does not end holds nobody up', async t => {
     output: z.object({}),
     run: () => ({}),
   })
-  const conversations = await testConversations(store, () => NOW, {
+  const conversations = await openTestConversations(store, () => NOW, {
     moreSkills: [endless],
     settings: { message_seconds: 0.05 },
   })
@@ -108,8 +111,8 @@ t.test('a skill that does not end holds nobody up', async t => {
 })
 
 t.test('a call whose time is up while others were answered says so', async t => {
-  const model = held()
-  const { conversations, id } = await begun(t, { askModel: model.askModel })
+  const model = createHeldModel()
+  const { conversations, id } = await beginConversation(t, { askModel: model.askModel })
   const call = new AbortController()
   const sent = say(conversations, id, 'hi', caller(call.signal))
   await model.asked
@@ -119,7 +122,7 @@ t.test('a call whose time is up while others were answered says so', async t => 
 
 t.test('a disk that takes nothing is told before anything is asked', async t => {
   let asked = false
-  const { conversations, id, store } = await begun(t, {
+  const { conversations, id, store } = await beginConversation(t, {
     askModel: async () => {
       asked = true
       return { text: 'x', usage: undefined }
@@ -138,26 +141,28 @@ t.test('a disk that takes nothing is told before anything is asked', async t => 
 })
 
 t.test('a coordinator that stops says that a message was not answered', async t => {
-  const model = held()
-  const { conversations, id, store } = await begun(t, { askModel: model.askModel })
+  const model = createHeldModel()
+  const { conversations, id, store } = await beginConversation(t, { askModel: model.askModel })
   const sent = say(conversations, id, 'hi')
   await model.asked
   await conversations.close()
   t.match(await sent, { message: { state: 'failed', reason: /stopped before/ } })
-  const next = await testConversations(store, () => NOW)
+  const next = await openTestConversations(store, () => NOW)
   t.teardown(() => next.close())
   t.match(await messages(next, id), [{ state: 'failed', reason: /stopped before/ }])
 })
 
 t.test('one that was killed says so when it is back, and only of what was left over', async t => {
-  const model = held()
-  const { conversations, id, store, clock } = await begun(t, { askModel: model.askModel })
+  const model = createHeldModel()
+  const { conversations, id, store, clock } = await beginConversation(t, {
+    askModel: model.askModel,
+  })
   const leaving = new AbortController()
   const sent = say(conversations, id, 'hi', caller(leaving.signal))
   await model.asked
   t.match(await messages(conversations, id), [{ state: 'answering' }])
   clock.now += LEASE_MS + 1
-  const next = await testConversations(store, () => clock.now)
+  const next = await openTestConversations(store, () => clock.now)
   t.teardown(() => next.close())
   t.match(await messages(next, id), [
     { state: 'failed', reason: 'the coordinator stopped before it was answered' },
@@ -169,14 +174,14 @@ t.test('one that was killed says so when it is back, and only of what was left o
 t.test('of two on one store, each leaves alone what the other one answers', async t => {
   const model = Promise.withResolvers<string>()
   const asked = Promise.withResolvers<void>()
-  const askModel: TestConversing['askModel'] = async () => {
+  const askModel: TestConversationOptions['askModel'] = async () => {
     asked.resolve()
     return { text: await model.promise, usage: undefined }
   }
-  const { conversations, id, store } = await begun(t, { askModel })
+  const { conversations, id, store } = await beginConversation(t, { askModel })
   const sent = say(conversations, id, 'hi')
   await asked.promise
-  const next = await testConversations(store, () => NOW)
+  const next = await openTestConversations(store, () => NOW)
   t.match(await messages(next, id), [{ state: 'answering' }])
   await next.close()
   t.match(await messages(conversations, id), [{ state: 'answering' }])
@@ -189,7 +194,7 @@ t.test('messages to one conversation are answered one after another', async t =>
   const first = Promise.withResolvers<string>()
   const asked = Promise.withResolvers<void>()
   let count = 0
-  const { conversations, id } = await begun(t, {
+  const { conversations, id } = await beginConversation(t, {
     askModel: async () => {
       asked.resolve()
       const text = ++count === 1 ? await first.promise : 'second'
@@ -208,19 +213,19 @@ t.test('messages to one conversation are answered one after another', async t =>
 })
 
 t.test('what was not touched for long is deleted, with its messages, and nothing else', async t => {
-  const { conversations, id, store } = await begun(t, {
+  const { conversations, id, store } = await beginConversation(t, {
     askModel: async () => ({ text: 'x', usage: undefined }),
   })
   await say(conversations, id, 'hi')
   const count = async ({ ledger }: Store) =>
     (await ledger.read.selectFrom('conversation_messages').select('id').execute()).length
-  const at = async (days: number, settings = {}) => {
-    const later = await testConversations(store, () => NOW + days * DAY_MS, { settings })
+  const countAfterDays = async (days: number, settings = {}) => {
+    const later = await openTestConversations(store, () => NOW + days * DAY_MS, { settings })
     await later.close()
     return count(store)
   }
-  t.equal(await at(90), 2)
-  t.equal(await at(1000, { retention_days: 0 }), 2)
-  t.equal(await at(91), 0)
+  t.equal(await countAfterDays(90), 2)
+  t.equal(await countAfterDays(1000, { retention_days: 0 }), 2)
+  t.equal(await countAfterDays(91), 0)
   await t.rejects(conversations.get(id, { limit: 1 }, caller()), { code: 'not_found' })
 })

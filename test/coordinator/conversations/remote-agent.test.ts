@@ -117,27 +117,29 @@ t.test(
 
 t.test('an agent that cannot be asked now and then is asked again, but not for ever', async t => {
   const working = { result: { task: { id: 'far', status: { state: 'TASK_STATE_WORKING' } } } }
-  const following = (answers: object[]) =>
+  const createFollowedAgent = (answers: object[]) =>
     agent(t, NEWER, ({ method }) =>
       method === 'SendMessage' ? working : (answers.shift() ?? { error: 'broken' }),
     )
   const artifacts = [{ parts: [{ text: 'late' }] }]
-  const ended = (state: string) => ({ result: { id: 'far', status: { state }, artifacts } })
+  const createEndedTask = (state: string) => ({
+    result: { id: 'far', status: { state }, artifacts },
+  })
   const broken = { error: 'broken' }
-  const done = ended('TASK_STATE_COMPLETED')
-  const slow = await following([broken, broken, working, broken, broken, done])
+  const done = createEndedTask('TASK_STATE_COMPLETED')
+  const slow = await createFollowedAgent([broken, broken, working, broken, broken, done])
   t.equal(await agentsAt([slow.place]).ask(slow.card, 'x', signal), 'late')
   t.ok(slow.asked.slice(1).every(({ method }) => method === 'GetTask'))
   for (const [answers, message, methods] of [
     [[], /no JSON-RPC/, ['GetTask', 'GetTask', 'GetTask', 'CancelTask']],
-    [[ended('TASK_STATE_FAILED')], /is failed/, ['GetTask', 'CancelTask']],
+    [[createEndedTask('TASK_STATE_FAILED')], /is failed/, ['GetTask', 'CancelTask']],
     [
       [{ error: { code: -32001, message: 'unknown task' } }],
       /unknown task/,
       ['GetTask', 'CancelTask'],
     ],
   ] as const) {
-    const { asked, place, card } = await following([...answers])
+    const { asked, place, card } = await createFollowedAgent([...answers])
     await t.rejects(agentsAt([place]).ask(card, 'x', signal), { code: 'cell_unavailable', message })
     t.strictSame(
       asked.slice(1).map(({ method }) => method),

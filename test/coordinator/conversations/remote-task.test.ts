@@ -6,19 +6,19 @@ import { Outbound } from '../../../coordinator/outbound/outbound-config.ts'
 import { createSender } from '../../../coordinator/outbound/sender.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { keyOfTier } from '../../support/app.ts'
-import { testConversations } from '../../support/conversing.ts'
+import { openTestConversations } from '../../support/conversing.ts'
 import { newerAgent, olderAgent } from '../../support/sdk-agents.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
 /** Waits for nothing, but says how long it would have, and what it is told of before. */
-const scene = (place: string, waited: (milliseconds: number) => unknown = () => {}) =>
+const scene = (place: string, onWait: (milliseconds: number) => unknown = () => {}) =>
   new RemoteAgents({
     sender: createSender({ config: Outbound.parse({ allow: [place], allow_http: true }) }),
     config: ConversationsConfig.parse({ agents: [place] }),
     credentials: { headersFor: async () => ({}) },
     wait: async (milliseconds, signal) => {
-      await waited(milliseconds)
+      await onWait(milliseconds)
       signal.throwIfAborted()
     },
   })
@@ -61,7 +61,7 @@ for (const [version, open, get, cancel] of KINDS) {
     const { place, card, methods, cancelled } = await open(t, 'never', { until: promise })
     const store = await temporaryStore(t)
     await createTenant(store.ledger, { id: 'home', name: 'home' }, BY)
-    const conversations = await testConversations(store, Date.now, {
+    const conversations = await openTestConversations(store, Date.now, {
       settings: { agents: [place] },
       outbound: { allow: [place], allow_http: true },
     })

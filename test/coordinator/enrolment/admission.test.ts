@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { Admission } from '../../../coordinator/enrolment/admission.ts'
+import { CellAdmission } from '../../../coordinator/enrolment/admission.ts'
 import { Cells } from '../../../coordinator/enrolment/cells.ts'
 import { createClones } from '../../../coordinator/enrolment/clones.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
@@ -12,15 +12,15 @@ import { auditRows } from '../keys/fixtures.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
 /** A real store with one cell, and what was published and dropped. */
-const admitted = async (t: Test) => {
+const createAdmissionScene = async (t: Test) => {
   const store = await temporaryStore(t)
   let now = Date.now()
   const cells = new Cells({ store, now: () => now })
   const limits = { suspectAfterMs: 7500, deadAfterMs: 12_000 }
-  const fleet = new Fleet({ limits, nowMs: () => 0, changed: () => {} })
+  const fleet = new Fleet({ limits, nowMs: () => 0, onPresenceChange: () => {} })
   const dropped: string[] = []
   const published: [type: string, data: unknown, subject: string | undefined][] = []
-  const admission = new Admission({
+  const admission = new CellAdmission({
     cells,
     fleet,
     drop: id => {
@@ -44,24 +44,24 @@ const admitted = async (t: Test) => {
     try {
       const cell = await admission.authenticate(id, secret, { bootId, address: `at ${bootId}` })
       if (cell === undefined) return 'refused'
-      admission.arrived(id, bootId)
+      admission.noteArrival(id, bootId)
       return 'in'
     } catch (error) {
       return (error as Error).message.includes('quarantine') ? 'quarantine' : 'failed'
     }
   }
-  const renewed = () => {
+  const renew = () => {
     now += 60_000
     return cells.renew(id)
   }
   const quarantines = async () =>
     (await auditRows(store)).filter(({ action }) => action === 'cell.quarantine')
   const parts = { store, cells, fleet, admission, dropped, published }
-  return { ...parts, id, credential, enrol, comes, renewed, quarantines }
+  return { ...parts, id, credential, enrol, comes, renew, quarantines }
 }
 
 t.test('a cell whose disk was set back is heard again after its release', async t => {
-  const { id, cells, fleet, admission, dropped } = await admitted(t)
+  const { id, cells, fleet, admission, dropped } = await createAdmissionScene(t)
   const birth = (epoch: number) => {
     fleet.birth(id, epoch, { name: 'n', engines: [] } as unknown as Announce)
     return fleet.cell(id)?.epoch
@@ -77,14 +77,15 @@ t.test('a cell whose disk was set back is heard again after its release', async 
 
 t.test('a credential that was replaced', async t => {
   t.test('is good until the new one was used, and then evidence of a copy', async t => {
-    const { id, credential, comes, renewed, published, quarantines, cells } = await admitted(t)
+    const { id, credential, comes, renew, published, quarantines, cells } =
+      await createAdmissionScene(t)
     t.equal(await comes('own', credential), 'in')
-    const next = await renewed()
+    const next = await renew()
     t.equal(await comes('own', credential), 'in', 'the new one was not used yet')
     t.equal(await comes('own', next), 'in')
     t.equal(await comes('copy', credential), 'quarantine')
     t.equal(await comes('own', next), 'quarantine', 'nobody knows which of the two is real')
-    await t.resolves(quarantined(cells, id))
+    await t.resolves(waitForQuarantine(cells, id))
     const reason = 'a superseded credential was presented'
     t.match(await quarantines(), [
       { actor: 'coordinator', subject: id, details: { reason, address: 'at copy' } },
@@ -95,41 +96,42 @@ t.test('a credential that was replaced', async t => {
   })
 
   t.test('is evidence also after further ones, and after a release', async t => {
-    const { id, credential, comes, renewed, admission, cells, quarantines } = await admitted(t)
-    const second = await renewed()
+    const { id, credential, comes, renew, admission, cells, quarantines } =
+      await createAdmissionScene(t)
+    const second = await renew()
     t.equal(await comes('own', second), 'in')
-    const third = await renewed()
+    const third = await renew()
     t.equal(await comes('own', third), 'in')
     t.equal(await comes('copy', credential), 'quarantine')
-    await quarantined(cells, id)
+    await waitForQuarantine(cells, id)
     await admission.release(id, BY)
     t.equal(await comes('own', third), 'in')
     t.equal(await comes('copy', second), 'quarantine')
-    await quarantined(cells, id)
+    await waitForQuarantine(cells, id)
     t.equal((await quarantines()).length, 2)
   })
 
   t.test('does no harm to the start that has replaced it', async t => {
-    const { credential, comes, renewed } = await admitted(t)
+    const { credential, comes, renew } = await createAdmissionScene(t)
     t.equal(await comes('own', credential), 'in')
-    const next = await renewed()
+    const next = await renew()
     t.equal(await comes('own', next), 'in')
     t.equal(await comes('own', credential), 'refused', 'a question that was under way')
     t.equal(await comes('own', next), 'in')
   })
 
   t.test('is only refused where nobody says who comes', async t => {
-    const { id, credential, comes, renewed, admission } = await admitted(t)
-    const next = await renewed()
+    const { id, credential, comes, renew, admission } = await createAdmissionScene(t)
+    const next = await renew()
     t.equal(await comes('own', next), 'in')
     t.equal(await admission.authenticate(id, credential), undefined)
     t.equal(await comes('own', next), 'in')
   })
 
   t.test('and was never used is no evidence: a crash may have left it behind', async t => {
-    const { credential, comes, renewed } = await admitted(t)
-    const lost = await renewed()
-    const next = await renewed()
+    const { credential, comes, renew } = await createAdmissionScene(t)
+    const lost = await renew()
+    const next = await renew()
     t.equal(await comes('restarted', lost), 'refused')
     t.equal(await comes('restarted', credential), 'in')
     t.equal(await comes('restarted', next), 'in')
@@ -138,7 +140,7 @@ t.test('a credential that was replaced', async t => {
   })
 
   t.test('before the cell came for the first time is evidence once it has come', async t => {
-    const { credential, comes, enrol } = await admitted(t)
+    const { credential, comes, enrol } = await createAdmissionScene(t)
     const again = (await enrol()).credential
     t.equal(await comes('other', credential), 'refused')
     t.equal(await comes('own', again), 'in')
@@ -146,8 +148,8 @@ t.test('a credential that was replaced', async t => {
   })
 
   t.test('says nothing of a cell that is ended, or of another one', async t => {
-    const { credential, comes, renewed, admission, id, quarantines } = await admitted(t)
-    t.equal(await comes('own', await renewed()), 'in')
+    const { credential, comes, renew, admission, id, quarantines } = await createAdmissionScene(t)
+    t.equal(await comes('own', await renew()), 'in')
     for (const secret of ['x', `${credential.slice(1)}x`, 'y'.repeat(43)])
       t.equal(await comes('guess', secret), 'refused')
     await admission.revoke(id, BY)
@@ -156,7 +158,7 @@ t.test('a credential that was replaced', async t => {
   })
 })
 
-const quarantined = async (cells: Cells, id: string): Promise<void> => {
+const waitForQuarantine = async (cells: Cells, id: string): Promise<void> => {
   while ((await cells.get(id))?.quarantinedAt === undefined)
     await new Promise(resolve => setImmediate(resolve))
 }

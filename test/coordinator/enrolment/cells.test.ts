@@ -12,7 +12,7 @@ import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 const token = async ({ ledger }: Store, uses = 1, now = Date.now()) =>
   createToken(ledger, { uses, ttlMinutes: 1 }, BY, now)
 
-const enrolled = async (store: Store) => {
+const enrolCell = async (store: Store) => {
   const cells = new Cells({ store, logger })
   const { secret } = await token(store)
   return { cells, ...(await cells.enrol({ token: secret, name: 'rack 1' })) }
@@ -21,7 +21,7 @@ const enrolled = async (store: Store) => {
 t.test('enrolment', async t => {
   t.test('gives a cell an id and a credential, of which only a digest is stored', async t => {
     const store = await temporaryStore(t)
-    const { cells, cellId, credential } = await enrolled(store)
+    const { cells, cellId, credential } = await enrolCell(store)
     t.match(cellId, CELL_ID)
     t.match(credential, /^[0-9A-Za-z]{43}$/)
     t.match(await cells.authenticate(cellId, credential), { id: cellId, name: 'rack 1', epoch: 0 })
@@ -38,7 +38,7 @@ t.test('enrolment', async t => {
 
   t.test('is audited with the token it used', async t => {
     const store = await temporaryStore(t)
-    const { cellId } = await enrolled(store)
+    const { cellId } = await enrolCell(store)
     const [made, used] = await auditRows(store)
     t.match(made, { actor: 'test', action: 'token.create', details: { uses: 1 } })
     t.match(used, { action: 'cell.enrol', subject: cellId, outcome: 'done' })
@@ -102,16 +102,16 @@ t.test('enrolment', async t => {
     let now = Date.now()
     const cells = new Cells({ store, logger, now: () => now })
     const { secret } = await token(store, 1, now)
-    const asked = (signer: Signer, name = 'rack 1') => {
+    const signClaim = (signer: Signer, name = 'rack 1') => {
       const claim = { token: secret, name, public_key: signer.publicKey }
       return { ...claim, proof: signer.sign(ENROL_PURPOSE, claim) }
     }
     const [own, other] = [createSigner(generatePrivateKey()), createSigner(generatePrivateKey())]
     const refused = { code: 'auth_required', message: 'the join token is not valid' }
-    const lost = await cells.enrol(asked(own))
-    await t.rejects(cells.enrol(asked(other)), refused)
+    const lost = await cells.enrol(signClaim(own))
+    await t.rejects(cells.enrol(signClaim(other)), refused)
     await t.rejects(cells.enrol({ token: secret, name: 'rack 1' }), refused, 'without a key')
-    const again = await cells.enrol(asked(own))
+    const again = await cells.enrol(signClaim(own))
     t.equal(again.cellId, lost.cellId)
     t.match(await cells.authenticate(again.cellId, again.credential), { id: lost.cellId })
     t.equal(await cells.authenticate(lost.cellId, lost.credential), undefined)
@@ -119,10 +119,10 @@ t.test('enrolment', async t => {
     t.match((await auditRows(store)).at(-1), { action: 'cell.enrol', details: { again: true } })
 
     now += 60_000
-    await t.rejects(cells.enrol(asked(own)), refused, 'the token has expired')
+    await t.rejects(cells.enrol(signClaim(own)), refused, 'the token has expired')
     now -= 60_000
     await cells.noteEpoch(again.cellId, 1)
-    await t.rejects(cells.enrol(asked(own)), refused, 'the cell has come')
+    await t.rejects(cells.enrol(signClaim(own)), refused, 'the cell has come')
   })
 
   t.test('that is refused again and again is audited once an hour for each reason', async t => {
@@ -130,13 +130,14 @@ t.test('enrolment', async t => {
     let now = 1_000_000
     const cells = new Cells({ store, logger, now: () => now })
     const { token: known } = await token(store, 1, now)
-    const wrong = () => cells.enrol({ token: newSecret(TOKEN_PREFIX, known.id).text, name: 'x' })
+    const enrolWithBadToken = () =>
+      cells.enrol({ token: newSecret(TOKEN_PREFIX, known.id).text, name: 'x' })
     const refusals = async () =>
       (await auditRows(store)).filter(row => row.outcome === 'refused').length
-    for (let i = 0; i < 5; i++) await t.rejects(wrong(), { code: 'auth_required' })
+    for (let i = 0; i < 5; i++) await t.rejects(enrolWithBadToken(), { code: 'auth_required' })
     t.equal(await refusals(), 1)
     now += 3_600_000
-    await t.rejects(wrong(), { code: 'auth_required' })
+    await t.rejects(enrolWithBadToken(), { code: 'auth_required' })
     t.equal(await refusals(), 2)
   })
 
@@ -151,7 +152,7 @@ t.test('enrolment', async t => {
 t.test('a cell', async t => {
   t.test('that is revoked is refused at once', async t => {
     const store = await temporaryStore(t)
-    const { cells, cellId, credential } = await enrolled(store)
+    const { cells, cellId, credential } = await enrolCell(store)
     await cells.authenticate(cellId, credential)
     t.match(await cells.revoke(cellId, BY), { revokedAt: Number })
     t.equal(await cells.authenticate(cellId, credential), undefined)
@@ -165,7 +166,7 @@ t.test('a cell', async t => {
     async t => {
       const folder = await temporaryFolder(t)
       const store = await temporaryStore(t, folder)
-      const { cells, cellId, credential } = await enrolled(store)
+      const { cells, cellId, credential } = await enrolCell(store)
       await store.revisions.poll()
       await cells.authenticate(cellId, credential)
       let told = 0
@@ -179,7 +180,7 @@ t.test('a cell', async t => {
 
   t.test('keeps the highest boot epoch it has shown', async t => {
     const store = await temporaryStore(t)
-    const { cells, cellId, credential } = await enrolled(store)
+    const { cells, cellId, credential } = await enrolCell(store)
     await cells.authenticate(cellId, credential)
     for (const [shown, highest] of [
       [3, 3],
@@ -197,7 +198,7 @@ t.test('a cell', async t => {
 })
 
 t.test('the key of a cell', async t => {
-  const claimed = async (store: Store, changes: object = {}) => {
+  const createClaim = async (store: Store, changes: object = {}) => {
     const { secret } = await token(store)
     const signer = createSigner(generatePrivateKey())
     const claim = { token: secret, name: 'n', public_key: signer.publicKey }
@@ -206,7 +207,7 @@ t.test('the key of a cell', async t => {
 
   t.test('is kept when whoever shows it has its private part', async t => {
     const store = await temporaryStore(t)
-    const { signer, request } = await claimed(store)
+    const { signer, request } = await createClaim(store)
     const cells = new Cells({ store })
     const { cellId } = await cells.enrol(request)
     t.equal((await cells.get(cellId))?.publicKey, signer.publicKey)
@@ -221,7 +222,7 @@ t.test('the key of a cell', async t => {
   ] as const)
     t.test(`${what} is refused, and the token stays good`, async t => {
       const store = await temporaryStore(t)
-      const { request } = await claimed(store, changes)
+      const { request } = await createClaim(store, changes)
       const cells = new Cells({ store })
       await t.rejects(cells.enrol(request), { code: 'invalid_request', param: 'proof' })
       t.match(await listTokens(store.ledger), [{ usesLeft: 1 }])
@@ -231,7 +232,7 @@ t.test('the key of a cell', async t => {
 t.test('a cell in quarantine', async t => {
   t.test('is told so, until it is released', async t => {
     const store = await temporaryStore(t)
-    const { cells, cellId, credential } = await enrolled(store)
+    const { cells, cellId, credential } = await enrolCell(store)
     t.match(await cells.quarantine(cellId, 'two machines'), { quarantinedAt: Number })
     const refused = { code: 'forbidden', message: /in quarantine: two machines use its identity/ }
     await t.rejects(async () => cells.authenticate(cellId, credential), refused)
@@ -245,7 +246,7 @@ t.test('a cell in quarantine', async t => {
 
   t.test('begins to count its starts anew when it is released', async t => {
     const store = await temporaryStore(t)
-    const { cells, cellId, credential } = await enrolled(store)
+    const { cells, cellId, credential } = await enrolCell(store)
     await cells.noteEpoch(cellId, 900)
     await cells.quarantine(cellId, 'two machines')
     t.match(await cells.release(cellId, BY), { epoch: 0 })
@@ -256,7 +257,7 @@ t.test('a cell in quarantine', async t => {
 
   t.test('that leaves is gone for good, by its own word', async t => {
     const store = await temporaryStore(t)
-    const { cells, cellId, credential } = await enrolled(store)
+    const { cells, cellId, credential } = await enrolCell(store)
     t.match(await cells.leave(cellId), { revokedAt: Number })
     t.equal(await cells.authenticate(cellId, credential), undefined)
     t.match((await auditRows(store)).at(-1), { actor: `cell:${cellId}`, action: 'cell.leave' })

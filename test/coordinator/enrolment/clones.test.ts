@@ -3,13 +3,13 @@ import t from 'tap'
 import { createClones } from '../../../coordinator/enrolment/clones.ts'
 
 /** Connects with these boot ids, at these seconds; answers whether the last one was too many. */
-const told = (arrivals: [seconds: number, bootId: string][]): boolean => {
+const isCloneDetected = (arrivals: [seconds: number, bootId: string][]): boolean => {
   let nowMs = 0
   const clones = createClones(() => nowMs)
   let last = false
   for (const [seconds, bootId] of arrivals) {
     nowMs = seconds * 1000
-    last = clones.arrived('cell', bootId)
+    last = clones.noteArrival('cell', bootId)
   }
   return last
 }
@@ -105,7 +105,7 @@ t.test('two machines with one identity', async t => {
       true,
     ],
   ] as [string, [number, string][], boolean][])
-    t.equal(told(arrivals), copied, what)
+    t.equal(isCloneDetected(arrivals), copied, what)
 })
 
 t.test('no sequence of starts of one machine looks like two', async () => {
@@ -117,7 +117,7 @@ t.test('no sequence of starts of one machine looks like two', async () => {
       for (const { waitMs, restart } of steps) {
         nowMs += waitMs
         if (restart) start++
-        if (clones.arrived('cell', `start ${start}`)) return false
+        if (clones.noteArrival('cell', `start ${start}`)) return false
       }
       return true
     }),
@@ -127,8 +127,8 @@ t.test('no sequence of starts of one machine looks like two', async () => {
 
 t.test('a cell that was released begins anew, and cells do not mix', async t => {
   const clones = createClones(() => 0)
-  for (const bootId of ['a', 'b', 'a']) t.notOk(clones.arrived('one', bootId))
-  t.notOk(clones.arrived('two', 'b'))
+  for (const bootId of ['a', 'b', 'a']) t.notOk(clones.noteArrival('one', bootId))
+  t.notOk(clones.noteArrival('two', 'b'))
   clones.forget('one')
-  t.notOk(clones.arrived('one', 'b'))
+  t.notOk(clones.noteArrival('one', 'b'))
 })

@@ -70,7 +70,7 @@ t.test('events', async t => {
   t.test('can be read again after the last one seen, as long as they are kept', async t => {
     const events = createEvents({ source, logger, kept: 3 })
     const ids = ['1', '2', '3', '4'].map(type => events.publish(type, null).id)
-    const types = (id = '') => events.since(id)?.map(event => event.type)
+    const types = (id = '') => events.listSince(id)?.map(event => event.type)
     t.strictSame(types(ids[0]), undefined)
     t.strictSame(types(ids[1]), ['3', '4'])
     t.strictSame(types(ids[3]), [])

@@ -2,7 +2,12 @@ import t from 'tap'
 import { createEvents } from '../../../coordinator/events/bus.ts'
 import { type Outlet, openEventStream } from '../../../coordinator/events/event-stream.ts'
 import { TypePattern } from '../../../coordinator/events/event-view.ts'
-import { isWanted, mayHear, TOPICS, TYPE_PATTERN } from '../../../coordinator/events/topics.ts'
+import {
+  EVENT_TOPICS,
+  isWanted,
+  mayHear,
+  TYPE_PATTERN,
+} from '../../../coordinator/events/topics.ts'
 
 const logger = { warn: () => {} }
 const source = '/shoal/test'
@@ -22,7 +27,7 @@ const scene = (lastEventId?: string, kept = 3) => {
       written.push(text)
       return takes
     },
-    drained: () => drained.promise,
+    waitForDrain: () => drained.promise,
     end: () => void ended++,
   }
   const open = (patterns: string[] = [], operator = true, id = lastEventId) =>
@@ -164,7 +169,7 @@ t.test('patterns', async t => {
 
 t.test('events of a tenant that name none reach nobody', async t => {
   const hearer = { tenantId: 'one', operator: true, sees: () => true }
-  for (const { prefix, scope } of TOPICS)
+  for (const { prefix, scope } of EVENT_TOPICS)
     for (const data of [null, {}, { tenant_id: 'two' }, 'text']) {
       const event = createEvents({ source, logger }).publish(`${prefix}x`, data)
       t.equal(mayHear(event, hearer), scope === 'fleet', `${prefix} ${JSON.stringify(data)}`)

@@ -9,7 +9,7 @@ import { FLAG, FRAME } from '../../../coordinator/link/frames.ts'
 import { frame, greetedCell, OK } from '../link/raw-cell.ts'
 
 /** An answer that a client waits for. */
-const waiting = async (t: Test): Promise<ServerResponse> => {
+const openResponse = async (t: Test): Promise<ServerResponse> => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {
@@ -24,7 +24,7 @@ const waiting = async (t: Test): Promise<ServerResponse> => {
 const follow = async (t: Test, response: ServerResponse, streaming: boolean) => {
   const cell = await greetedCell(t)
   const client = new ClientAnswer(response, {})
-  const options = { client, streaming, accept: undefined, started: () => {} }
+  const options = { client, streaming, accept: undefined, onStart: () => {} }
   const { attempt } = new Follower(cell.link, { method: 'POST', path: '/' }, options)
   cell.send(frame(FRAME.headers, FLAG.endHeaders, 1, OK))
   return { cell, attempt }
@@ -32,7 +32,7 @@ const follow = async (t: Test, response: ServerResponse, streaming: boolean) => 
 
 t.test('an answer that others have ended holds nothing of what comes after', async t => {
   for (const text of ['data: a\n\ndata: b', 'data: a\n\ndata: [DONE]\n\n']) {
-    const response = await waiting(t)
+    const response = await openResponse(t)
     const { cell, attempt } = await follow(t, response, true)
     response.end('data: {"error":{}}\n\n')
     cell.send(frame(FRAME.data, 0, 1, Buffer.from(text)))

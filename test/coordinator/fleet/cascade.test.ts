@@ -1,7 +1,11 @@
 import t from 'tap'
-import { type Asked, cascade, type Discarded } from '../../../coordinator/fleet/cascade.ts'
+import {
+  type CascadeAttempt,
+  cascade,
+  type DiscardedAnswer,
+} from '../../../coordinator/fleet/cascade.ts'
 import { CascadeConfig, cascadeSteps } from '../../../coordinator/fleet/cascade-steps.ts'
-import type { Ending } from '../../../coordinator/fleet/dispatch.ts'
+import type { DispatchResult } from '../../../coordinator/fleet/dispatch.ts'
 import { CatalogueEntry } from '../../../shared/catalogue.ts'
 
 /** What a model does when it is asked: its confidence, a refusal, or nothing at all. */
@@ -16,8 +20,8 @@ const run = async (
 ) => {
   const given: string[] = []
   const asked: string[] = []
-  let discarded: readonly Discarded[] = []
-  let trail: readonly Asked[] = []
+  let discarded: readonly DiscardedAnswer[] = []
+  let trail: readonly CascadeAttempt[] = []
   await cascade({
     steps: Object.keys(models).map(model => ({ model, minimumConfidence: minimum })),
     serves: model => !unserved.includes(model),
@@ -25,12 +29,12 @@ const run = async (
       trail = steps.map(step => ({ ...step }))
     },
     now: () => 0,
-    ask: async (model, how): Promise<Ending> => {
+    ask: async (model, how): Promise<DispatchResult> => {
       asked.push(how.judge ? model : `${model}!`)
       const does = models[model] as Model
-      const done = (): Ending => {
+      const done = (): DispatchResult => {
         given.push(`${model} ${does}`)
-        discarded = [...how.discarded()]
+        discarded = [...how.listDiscarded()]
         return { kind: 'done' }
       }
       if (does === 'away') return how.quiet ? { kind: 'unavailable' } : done()

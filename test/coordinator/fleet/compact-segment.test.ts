@@ -7,7 +7,7 @@ import {
   type Segment,
 } from '../../../coordinator/fleet/bucket.ts'
 import { CompactSegment } from '../../../coordinator/fleet/compact-segment.ts'
-import { METRIC_NAMES, type Metric } from '../../../coordinator/fleet/metrics.ts'
+import { type CellMetric, METRIC_NAMES } from '../../../coordinator/fleet/metrics.ts'
 
 const value = fc.option(fc.integer({ min: 0, max: 100 }))
 const sample = fc
@@ -21,15 +21,15 @@ t.test('a compact segment holds what a map of buckets would hold', async t => {
       const map: Segment = new Map()
       for (const [n, metrics] of added) {
         const at = 1_700_000_000_000 + n * 10_000
-        const bucket = (): Bucket => bucketOf(metrics as Record<Metric, number | null>)
+        const bucket = (): Bucket => bucketOf(metrics as Record<CellMetric, number | null>)
         compact.add(at, bucket())
         const known = map.get(at)
         if (known === undefined) map.set(at, bucket())
         else mergeInto(known, bucket())
       }
-      const sorted = (entries: Iterable<[number, Bucket]>) =>
+      const serializeSorted = (entries: Iterable<[number, Bucket]>) =>
         JSON.stringify([...entries].sort(([a], [b]) => a - b))
-      return sorted(compact) === sorted(map)
+      return serializeSorted(compact) === serializeSorted(map)
     }),
     { numRuns: 300 },
   )
@@ -38,7 +38,7 @@ t.test('a compact segment holds what a map of buckets would hold', async t => {
 
 t.test('what it tells is a copy', async t => {
   const compact = new CompactSegment()
-  const none = Object.fromEntries(METRIC_NAMES.map(name => [name, 7])) as Record<Metric, number>
+  const none = Object.fromEntries(METRIC_NAMES.map(name => [name, 7])) as Record<CellMetric, number>
   compact.add(10, bucketOf(none))
   for (const [, bucket] of compact) {
     bucket.values.fill(0)

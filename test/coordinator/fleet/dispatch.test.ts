@@ -12,9 +12,9 @@ import t, { type Test } from 'tap'
 import { Follower } from '../../../coordinator/fleet/attempt.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { ClientAnswer } from '../../../coordinator/fleet/client-answer.ts'
-import { dispatch, type Outcome } from '../../../coordinator/fleet/dispatch.ts'
+import { type DispatchOutcome, dispatch } from '../../../coordinator/fleet/dispatch.ts'
 import { heldAnswers } from '../../../coordinator/fleet/held-memory.ts'
-import type { Engine } from '../../../coordinator/fleet/router.ts'
+import type { CellEngine } from '../../../coordinator/fleet/router.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS, TRAILER_USAGE } from '../../../shared/wire/link.ts'
 import {
   type CellHandler,
@@ -27,8 +27,8 @@ import { collectAnswer } from '../../support/link-requests.ts'
 
 interface Rig {
   cells: Record<string, LinkedCell>
-  engines: Record<string, Engine>
-  outcomes: Outcome[]
+  engines: Record<string, CellEngine>
+  outcomes: DispatchOutcome[]
   url: string
   /** Resolves when the request under way is settled on the coordinator's side. */
   settled: () => Promise<unknown>
@@ -41,13 +41,13 @@ const rig = async (
   stream: boolean,
 ): Promise<Rig> => {
   const cells: Record<string, LinkedCell> = {}
-  const engines: Record<string, Engine> = {}
+  const engines: Record<string, CellEngine> = {}
   for (const [id, handler] of Object.entries(handlers)) {
     const cell = await linkCell(id, handler)
     cells[id] = cell
     engines[id] = { cellId: id, link: cell.link, slots: 1, inFlight: 0, others: 0, ready: true }
   }
-  const outcomes: Outcome[] = []
+  const outcomes: DispatchOutcome[] = []
   let running: Promise<unknown> = Promise.resolve()
   const server: Server = createServer((_request, response) => {
     running = dispatch({
@@ -83,7 +83,7 @@ const ok: CellHandler = (request, response) => {
     endWithUsage(response)
   })
 }
-const full: CellHandler = (_request, response) => {
+const answerFull: CellHandler = (_request, response) => {
   response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '7' })
   response.end('{"error":{"message":"all slots are busy"}}')
 }
@@ -134,11 +134,11 @@ t.test('a stream that breaks off within an event ends with whole events alone', 
 
 t.test('a cell that says neither yes nor no is replaced by another', async t => {
   for (const status of [201, 204, 302]) {
-    const odd: CellHandler = (_request, response) => {
+    const answerUnexpected: CellHandler = (_request, response) => {
       response.writeHead(status)
       response.end()
     }
-    const { url, outcomes } = await rig(t, { a: odd, b: ok }, false)
+    const { url, outcomes } = await rig(t, { a: answerUnexpected, b: ok }, false)
     const response = await ask(url)
     t.equal(response.headers[HEADER_CELL], 'b')
     await text(response)
@@ -166,7 +166,7 @@ t.test('events are passed on whole, in whatever pieces they come', async t => {
 })
 
 t.test('a cell that is full is replaced by another', async t => {
-  const { outcomes, url } = await rig(t, { a: full, b: ok }, true)
+  const { outcomes, url } = await rig(t, { a: answerFull, b: ok }, true)
   const response = await ask(url)
   t.equal(response.statusCode, 200)
   t.equal(response.headers[HEADER_CELL], 'b')
@@ -177,7 +177,7 @@ t.test('a cell that is full is replaced by another', async t => {
 t.test(
   'when every cell is full the answer is 503 with the shortest promise of the last',
   async t => {
-    const { outcomes, url } = await rig(t, { a: full, b: full }, true)
+    const { outcomes, url } = await rig(t, { a: answerFull, b: answerFull }, true)
     const response = await ask(url)
     t.equal(response.statusCode, 503)
     t.equal(response.headers['retry-after'], '7')
@@ -197,10 +197,10 @@ t.test('without any cell the answer is 503 and says to wait 30 seconds', async t
 })
 
 t.test('an error of the request itself is passed on and not tried elsewhere', async t => {
-  const tooLong: CellHandler = (_request, response) => {
+  const refuseTooLong: CellHandler = (_request, response) => {
     response.writeHead(422, { 'content-type': 'application/json' }).end('{"error":{}}')
   }
-  const { outcomes, url } = await rig(t, { a: tooLong, b: ok }, true)
+  const { outcomes, url } = await rig(t, { a: refuseTooLong, b: ok }, true)
   const response = await ask(url)
   t.equal(response.statusCode, 422)
   await text(response)
@@ -217,11 +217,11 @@ for (const stream of [true, false])
   })
 
 t.test('a cell that dies within a stream ends it with an error event and no [DONE]', async t => {
-  const half: CellHandler = (_request, response) => {
+  const answerHalf: CellHandler = (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('data: {"n":1}\n\n')
   }
-  const { cells, outcomes, url } = await rig(t, { a: half, b: ok }, true)
+  const { cells, outcomes, url } = await rig(t, { a: answerHalf, b: ok }, true)
   const response = await ask(url)
   response.once('data', () => cells.a?.cut())
   const body = await text(response)
@@ -231,11 +231,11 @@ t.test('a cell that dies within a stream ends it with an error event and no [DON
 })
 
 t.test('a cell that ends a stream itself with an error is not spoken over', async t => {
-  const broken: CellHandler = (_request, response) => {
+  const answerWithError: CellHandler = (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end('data: {"error":{"code":"cell_unavailable"}}\n\n')
   }
-  const { outcomes, url } = await rig(t, { a: broken }, true)
+  const { outcomes, url } = await rig(t, { a: answerWithError }, true)
   t.equal(await text(await ask(url)), 'data: {"error":{"code":"cell_unavailable"}}\n\n')
   t.match(outcomes, [{ status: 'failed' }])
 })
@@ -262,12 +262,12 @@ for (const [phase, handler] of [
 ] as const)
   t.test(`a client that leaves ${phase} resets the stream on the cell`, async t => {
     let reset: (code: number) => void = () => {}
-    let reached: () => void = () => {}
+    let markReached: () => void = () => {}
     const wasReset = new Promise<number>(resolve => {
       reset = resolve
     })
     const wasReached = new Promise<void>(resolve => {
-      reached = resolve
+      markReached = resolve
     })
     const { outcomes, engines, settled, url } = await rig(
       t,
@@ -275,7 +275,7 @@ for (const [phase, handler] of [
         a: (request, response) => {
           request.stream.on('close', () => reset(request.stream.rstCode))
           handler(request, response)
-          reached()
+          markReached()
         },
       },
       true,
@@ -296,17 +296,17 @@ t.test('a client that reads slowly holds back the cell and loses nothing', async
   let written = 0
   const flood: CellHandler = (_request, response) => {
     response.writeHead(200)
-    const more = (): void => {
+    const writeMore = (): void => {
       while (written < total) {
         written += 65_536
         if (!response.write(Buffer.alloc(65_536))) {
-          response.once('drain', more)
+          response.once('drain', writeMore)
           return
         }
       }
       endWithUsage(response)
     }
-    more()
+    writeMore()
   }
   const { url } = await rig(t, { a: flood }, true)
   const quick = await rig(t, { a: ok }, true)
@@ -356,7 +356,7 @@ t.test('a link that is cut off is down before its streams end', async t => {
 })
 
 t.test('a client that leaves between two tries is recorded at the cell that saw it', async t => {
-  const a = await linkCell('a', full)
+  const a = await linkCell('a', answerFull)
   const b = await linkCell('b', ok)
   const engines = [a, b].map(({ link }) => ({
     cellId: link.cellId,
@@ -366,7 +366,7 @@ t.test('a client that leaves between two tries is recorded at the cell that saw 
     others: 0,
     ready: true,
   }))
-  const outcomes: Outcome[] = []
+  const outcomes: DispatchOutcome[] = []
   const settled = Promise.withResolvers<unknown>()
   const server = createServer((_request, response) => {
     const running = dispatch({
@@ -402,11 +402,11 @@ t.test('an answer that is too large for any cell is not made again', async t => 
     response.writeHead(200)
     const piece = Buffer.alloc(1024 * 1024)
     let left = 65
-    const more = (): void => {
-      while (left-- > 0) if (!response.write(piece)) return void response.once('drain', more)
+    const writeMore = (): void => {
+      while (left-- > 0) if (!response.write(piece)) return void response.once('drain', writeMore)
       endWithUsage(response)
     }
-    more()
+    writeMore()
   }
   const { outcomes, url } = await rig(t, { a: huge, b: ok }, false)
   const response = await ask(url)
@@ -455,7 +455,7 @@ t.test('an answer that was kept for a client that has left is recorded as cancel
   const cell = await linkCell('a', ok)
   const { link } = cell
   const engine = { cellId: 'a', link, slots: 1, inFlight: 0, others: 0, ready: true }
-  const outcomes: Outcome[] = []
+  const outcomes: DispatchOutcome[] = []
   const { promise: delivered, resolve, reject } = Promise.withResolvers<void>()
   const server = createServer(async (_request, response) => {
     const ending = await dispatch({
@@ -479,7 +479,7 @@ t.test('an answer that was kept for a client that has left is recorded as cancel
 
 t.test('a client that does not read a large answer is let go', async t => {
   const server = createServer((_request, response) =>
-    new ClientAnswer(response, {}).whole(200, {}, 'a', Buffer.alloc(8 * 1024 * 1024)),
+    new ClientAnswer(response, {}).sendWhole(200, {}, 'a', Buffer.alloc(8 * 1024 * 1024)),
   )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -524,7 +524,7 @@ t.test('a client that does not read is let go, and its cell is not blamed', asyn
     request: (_, listener) => ({
       pause() {},
       resume() {},
-      cancel: () => listener.closed(false),
+      cancel: () => listener.onClose(false),
     }),
     roundTripMs: () => undefined,
     close() {},
@@ -536,9 +536,9 @@ t.test('a client that does not read is let go, and its cell is not blamed', asyn
       client: client as unknown as ClientAnswer,
       streaming: true,
       accept: undefined,
-      started: () => {},
+      onStart: () => {},
     },
   )
-  follower.silent()
+  follower.onSilence()
   t.match(await follower.attempt, { kind: 'cancelled' })
 })

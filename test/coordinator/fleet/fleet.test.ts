@@ -40,8 +40,8 @@ const set = () => {
   const fleet = new Fleet({
     limits: { suspectAfterMs: 7500, deadAfterMs: 12_000 },
     nowMs: () => clock.ms,
-    changed: (cell, from) => changes.push(`${from} -> ${cell.presence}`),
-    setBack: ({ staleEpoch, epoch }) => changes.push(`set back: ${staleEpoch} < ${epoch}`),
+    onPresenceChange: (cell, from) => changes.push(`${from} -> ${cell.presence}`),
+    onStaleBirth: ({ staleEpoch, epoch }) => changes.push(`set back: ${staleEpoch} < ${epoch}`),
   })
   const id = newId('cell')
   fleet.admit(id, 3)
@@ -111,7 +111,7 @@ t.test('the fleet', async t => {
       fleet.sweep()
       t.equal(fleet.cell(id)?.presence, presence)
       t.equal(fleet.pick('m') !== undefined, routed)
-      fleet.seen(id)
+      fleet.touch(id)
       t.equal(fleet.cell(id)?.presence, 'ready', 'any packet brings it back')
       t.ok(fleet.pick('m'))
     })
@@ -141,7 +141,7 @@ t.test('the fleet', async t => {
     t.notOk(fleet.pick('m'))
     clock.ms = 8000
     fleet.sweep()
-    fleet.seen(id)
+    fleet.touch(id)
     t.equal(fleet.cell(id)?.presence, 'draining')
   })
 
@@ -193,8 +193,8 @@ t.test('the fleet', async t => {
     const fleet = new Fleet({
       limits: { suspectAfterMs: 1, deadAfterMs: 2 },
       nowMs: () => 0,
-      changed: () => {},
-      unannounced: cellId => asked.push(cellId),
+      onPresenceChange: () => {},
+      onUnannounced: cellId => asked.push(cellId),
     })
     fleet.admit('known', 0)
     fleet.state('known', 1, 'ready')

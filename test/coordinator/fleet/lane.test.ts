@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { dispatch, type Outcome } from '../../../coordinator/fleet/dispatch.ts'
+import { type DispatchOutcome, dispatch } from '../../../coordinator/fleet/dispatch.ts'
 import { createLanes } from '../../../coordinator/fleet/lane.ts'
-import { type Engine, Router } from '../../../coordinator/fleet/router.ts'
+import { type CellEngine, Router } from '../../../coordinator/fleet/router.ts'
 import { createTrails, trailOf } from '../../../coordinator/fleet/trails.ts'
 import { WaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
@@ -18,8 +18,8 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
   const queue = new WaitQueue({ limits, router, nowMs })
   const lanes = createLanes({ router, queue, trails: createTrails(nowMs), nowMs })
   const cells: Record<string, LinkedCell> = {}
-  const engines: Record<string, Engine> = {}
-  const serve = (id: string): void => router.update(id, new Map([['m', engines[id] as Engine]]))
+  const engines: Record<string, CellEngine> = {}
+  const serve = (id: string): void => router.update(id, new Map([['m', engines[id] as CellEngine]]))
   for (const [id, handler] of Object.entries(handlers)) {
     const cell = await linkCell(id, handler)
     t.teardown(() => cell.close())
@@ -36,7 +36,7 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
     }
     serve(id)
   }
-  const outcomes: Outcome[] = []
+  const outcomes: DispatchOutcome[] = []
   const running = new Set<Promise<unknown>>()
   const server = createServer((_request, response) => {
     const lane = lanes({ model: 'm', keyId: 'k' })
@@ -65,10 +65,10 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
   const waiting = async (count: number): Promise<void> => {
     while ((queue.lengths().get('m') ?? 0) !== count) await turn()
   }
-  const settled = async (): Promise<void> => {
+  const waitUntilSettled = async (): Promise<void> => {
     while (running.size > 0) await Promise.all(running)
   }
-  return { router, queue, cells, engines, outcomes, url, serve, waiting, settled }
+  return { router, queue, cells, engines, outcomes, url, serve, waiting, waitUntilSettled }
 }
 
 const turn = (): Promise<void> => new Promise(done => setImmediate(done))
@@ -87,7 +87,7 @@ const ask = (url: string) => {
 }
 
 /** Answers when it is told to. */
-const held = () => {
+const createHeldCell = () => {
   const answers: (() => void)[] = []
   const handler: CellHandler = (_request, response) => {
     answers.push(() => {
@@ -96,10 +96,10 @@ const held = () => {
       endWithUsage(response)
     })
   }
-  const reached = async (count: number): Promise<void> => {
+  const waitForRequests = async (count: number): Promise<void> => {
     while (answers.length < count) await turn()
   }
-  return { handler, reached, answer: (index: number) => answers[index]?.() }
+  return { handler, waitForRequests, answer: (index: number) => answers[index]?.() }
 }
 
 const refuses: CellHandler = (_request, response) => {
@@ -107,22 +107,22 @@ const refuses: CellHandler = (_request, response) => {
 }
 
 t.test('a request that no cell has room for waits and is served next', async t => {
-  const cell = held()
+  const cell = createHeldCell()
   const { url, waiting, engines } = await rig(t, { a: cell.handler })
   const first = ask(url)
-  await cell.reached(1)
+  await cell.waitForRequests(1)
   const second = ask(url)
   await waiting(1)
   cell.answer(0)
   t.equal((await first.answer).status, 200)
-  await cell.reached(2)
+  await cell.waitForRequests(2)
   cell.answer(1)
   t.equal((await second.answer).headers[HEADER_CELL], 'a')
   t.equal(engines.a?.inFlight, 0)
 })
 
 t.test('a cell that says it is full is asked again, and others meanwhile', async t => {
-  const cell = held()
+  const cell = createHeldCell()
   let isFull = true
   const { url, waiting } = await rig(t, {
     a: (request, response) => (isFull ? refuses : cell.handler)(request, response),
@@ -130,23 +130,23 @@ t.test('a cell that says it is full is asked again, and others meanwhile', async
   const { answer } = ask(url)
   await waiting(1)
   isFull = false
-  await cell.reached(1)
+  await cell.waitForRequests(1)
   cell.answer(0)
   t.equal((await answer).status, 200)
 })
 
 t.test('a client that leaves while it waits is out of the line, and is not charged', async t => {
-  const cell = held()
-  const { url, waiting, outcomes, settled, engines } = await rig(t, { a: cell.handler })
+  const cell = createHeldCell()
+  const { url, waiting, outcomes, waitUntilSettled, engines } = await rig(t, { a: cell.handler })
   const first = ask(url)
-  await cell.reached(1)
+  await cell.waitForRequests(1)
   const second = ask(url)
   await waiting(1)
   second.request.destroy()
   await waiting(0)
   cell.answer(0)
   await first.answer
-  await settled()
+  await waitUntilSettled()
   t.match(outcomes, [
     { status: 'refused', cellId: undefined, httpStatus: undefined },
     { status: 'ok' },
@@ -168,14 +168,14 @@ t.test('a model that nobody serves is refused at once', async t => {
 })
 
 t.test('a model whose engine starts again is waited for', async t => {
-  const cell = held()
+  const cell = createHeldCell()
   const { url, router, queue, engines, serve, waiting } = await rig(t, { a: cell.handler })
   router.update('a', new Map())
   const { answer } = ask(url)
   await waiting(1)
   serve('a')
-  queue.offer(engines.a as Engine)
-  await cell.reached(1)
+  queue.offer(engines.a as CellEngine)
+  await cell.waitForRequests(1)
   cell.answer(0)
   t.equal((await answer).status, 200)
 })
@@ -204,13 +204,13 @@ for (const [how, end] of [
   ['is cut off', cell => cell.link.close()],
 ] as [string, (cell: LinkedCell) => void][])
   t.test(`those who wait stay in line when a cell ${how}`, async t => {
-    const dying = held()
-    const living = held()
+    const dying = createHeldCell()
+    const living = createHeldCell()
     const handlers = { a: dying.handler, b: living.handler }
     const { url, cells, engines, waiting } = await rig(t, handlers)
     const asked = [ask(url), ask(url)]
-    await dying.reached(1)
-    await living.reached(1)
+    await dying.waitForRequests(1)
+    await living.waitForRequests(1)
     for (let more = 0; more < 4; more++) asked.push(ask(url))
     await waiting(4)
     end(cells.a as LinkedCell)
@@ -218,7 +218,7 @@ for (const [how, end] of [
     // the one that the cell had waits with them
     await waiting(5)
     for (let place = 0; place < asked.length; place++) {
-      await living.reached(place + 1)
+      await living.waitForRequests(place + 1)
       living.answer(place)
     }
     const answers = await Promise.all(asked.map(({ answer }) => answer))
@@ -230,25 +230,25 @@ for (const [how, end] of [
   })
 
 t.test('answers lay trails, and a stream that breaks off washes them away', async t => {
-  const cell = held()
+  const cell = createHeldCell()
   let breaks = false
-  const { url, engines, settled } = await rig(t, {
+  const { url, engines, waitUntilSettled } = await rig(t, {
     a: (request, response) => {
       if (!breaks) return cell.handler(request, response)
       response.writeHead(200).end('data: {"error":{}}\n\n')
     },
   })
   const { answer } = ask(url)
-  await cell.reached(1)
+  await cell.waitForRequests(1)
   cell.answer(0)
   await answer
-  await settled()
+  await waitUntilSettled()
   const laid = engines.a?.trail?.level ?? 0
   t.ok(laid > 0)
   breaks = true
   await ask(url).answer
-  await settled()
-  t.ok(trailOf(engines.a as Engine, performance.now()) < laid)
+  await waitUntilSettled()
+  t.ok(trailOf(engines.a as CellEngine, performance.now()) < laid)
 })
 
 for (const ending of ['leaves', 'fails'] as const)
@@ -256,7 +256,7 @@ for (const ending of ['leaves', 'fails'] as const)
     `a stream whose ${ending === 'leaves' ? 'client' : 'cell'} ${ending} is recorded with what it used`,
     async t => {
       let end: () => void = () => {}
-      const { url, outcomes, settled } = await rig(t, {
+      const { url, outcomes, waitUntilSettled } = await rig(t, {
         a: (_request, response) => {
           response.writeHead(200, { [HEADER_PROMPT_TOKENS]: '17' })
           response.write('data: {"role"}\n\n: keepalive\n\ndata: 1\n\ndata: 2\n\n')
@@ -277,7 +277,7 @@ for (const ending of ['leaves', 'fails'] as const)
       if (ending === 'leaves') request.destroy()
       else end()
       while (outcomes.length === 0) await turn()
-      await settled()
+      await waitUntilSettled()
       const status = ending === 'leaves' ? 'cancelled' : 'failed'
       t.match(outcomes, [{ status, cellId: 'a', usage: { prompt_tokens: 17 } }])
       const { completion_tokens = 0 } = outcomes[0]?.usage ?? {}

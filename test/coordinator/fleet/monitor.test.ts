@@ -72,7 +72,7 @@ t.test('utilisation is good for a minute, and anew when a cell joins or leaves',
   t.match(monitor.read(), { activeCells: 2, refreshedAt: 61_000 })
   cells = []
   clock.at = 61_001
-  monitor.changed()
+  monitor.invalidate()
   t.match(monitor.read(), { activeCells: 0, refreshedAt: 61_001 })
   clock.at = 5
   t.match(monitor.read(), { refreshedAt: 5 }, 'also when the clock was set back')
@@ -118,7 +118,7 @@ t.test('requests of the last hour are counted, older ones fall out', async t => 
   t.equal(lastHour(), 1)
 })
 
-const OBSERVED = { missing: () => false, newlyDropped: () => 0 }
+const OBSERVED = { isMissing: () => false, newlyDropped: () => 0 }
 
 /** Which rules are bad or held for a cell. */
 const statesOf = (cell: Cell, around = OBSERVED): Partial<Record<AlertRule, string>> =>
@@ -167,7 +167,7 @@ t.test('a cell is lost when it is dead without a word', async t => {
     t.equal(states.vram_warn, 'hold', 'nothing else is known of a silent cell')
   }
   const dead = cellWith({}, { presence: 'dead' })
-  t.equal(statesOf(dead, { ...OBSERVED, missing: () => true }).cell_lost, 'hold')
+  t.equal(statesOf(dead, { ...OBSERVED, isMissing: () => true }).cell_lost, 'hold')
 })
 
 t.test('alerts', async t => {
@@ -177,7 +177,7 @@ t.test('alerts', async t => {
     const alerts = createAlerts({
       nowMs: () => clock.ms,
       now: () => clock.ms,
-      changed: (alert, what) => told.push(`${what} ${alert.rule}`),
+      onChange: (alert, what) => told.push(`${what} ${alert.rule}`),
     })
     const look = (ms: number, ...observations: Partial<Observation>[]) => {
       clock.ms = ms
@@ -255,7 +255,7 @@ t.test('the loss of half a fleet is one alert, and what stays away later is told
   const alerts = createAlerts({
     nowMs: () => clock.ms,
     now: () => clock.ms,
-    changed: (alert, what) => told.push(`${what} ${alert.rule} ${alert.cellId ?? ''}`.trim()),
+    onChange: (alert, what) => told.push(`${what} ${alert.rule} ${alert.cellId ?? ''}`.trim()),
   })
   const watch = createWatch({ cells: () => cells, massLoss, alerts })
   const become = (from: number, to: number, presence: Cell['presence']) => {
@@ -286,7 +286,7 @@ t.test('only what a spool dropped since the last look is told', async t => {
   const alerts = createAlerts({
     nowMs: () => 0,
     now: () => 0,
-    changed: (alert, what) => told.push(`${what} ${alert.message}`),
+    onChange: (alert, what) => told.push(`${what} ${alert.message}`),
   })
   const massLoss = createMassLoss(() => 0)
   const watch = createWatch({ cells: () => [cell], massLoss, alerts })
@@ -332,7 +332,7 @@ t.test('the monitor', async t => {
       nowMs: () => clock.at,
       publish: (type, data) => events.push([type, data]),
     })
-    monitor.completed(clock.at)
+    monitor.countCompleted(clock.at)
     t.equal(monitor.utilization().itemsPerHour, 2)
     monitor.tick()
     t.match(events, [
@@ -340,7 +340,7 @@ t.test('the monitor', async t => {
       ['shoal.alert.raised', { rule: 'vram_critical', level: 'critical', cleared_at: null }],
     ])
     cells = []
-    monitor.forgotten('c')
+    monitor.forget('c')
     for (const _ of [1, 2]) {
       clock.at += 10_000
       monitor.tick()

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { type Cell, newCell, servingOf } from '../../../coordinator/fleet/cell.ts'
+import { type Cell, newCell, resolveEngines } from '../../../coordinator/fleet/cell.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
-import { claim, type Engine } from '../../../coordinator/fleet/engine.ts'
+import { type CellEngine, claim } from '../../../coordinator/fleet/engine.ts'
 import { Router } from '../../../coordinator/fleet/router.ts'
 import type { EngineReport, GpuSample } from '../../../shared/wire/telemetry.ts'
 import { engine, gpu, sampleOf } from './samples.ts'
@@ -29,7 +29,7 @@ const cold = (memory_bytes?: number, reason?: string): Partial<EngineReport> => 
 /** Where the first request for the model goes. */
 const choice = (cells: readonly Cell[]): string | undefined => {
   const router = new Router()
-  for (const each of cells) router.update(each.id, servingOf(each))
+  for (const each of cells) router.update(each.id, resolveEngines(each))
   return router.pick('m')?.cellId
 }
 
@@ -85,7 +85,7 @@ t.test('in a large fleet', async t => {
     const router = new Router()
     for (let n = 0; n < 2000; n++) {
       const each = cell(`c${n}`, reportOf(n), [gpu(50)])
-      router.update(each.id, servingOf(each))
+      router.update(each.id, resolveEngines(each))
     }
     return router
   }
@@ -97,9 +97,9 @@ t.test('in a large fleet', async t => {
 
   t.test('a model that no cell has loaded is loaded on one until that is full', async t => {
     const router = fleet(() => cold(20))
-    const chosen: Engine[] = []
+    const chosen: CellEngine[] = []
     for (let n = 0; n < 100; n++) {
-      const engine = router.pick('m') as Engine
+      const engine = router.pick('m') as CellEngine
       claim(engine)
       chosen.push(engine)
     }

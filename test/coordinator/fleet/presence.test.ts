@@ -3,7 +3,7 @@ import t from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMassLoss } from '../../../coordinator/fleet/mass-loss.ts'
-import { type Declared, presenceOf } from '../../../coordinator/fleet/presence.ts'
+import { type DeclaredState, presenceOf } from '../../../coordinator/fleet/presence.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import { engine, sampleOf } from './samples.ts'
 
@@ -31,7 +31,7 @@ const linkOf = (cellId: string) => ({ cellId, close: () => {} }) as unknown as C
 
 const set = () => {
   const clock = { ms: 0 }
-  const fleet = new Fleet({ limits: LIMITS, nowMs: () => clock.ms, changed: () => {} })
+  const fleet = new Fleet({ limits: LIMITS, nowMs: () => clock.ms, onPresenceChange: () => {} })
   fleet.admit('c', 0)
   fleet.birth('c', 1, announce(engine(0)))
   fleet.state('c', 1, 'ready')
@@ -92,11 +92,20 @@ t.test(
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), steps => {
         const clock = { ms: 0 }
-        const fleet = new Fleet({ limits: LIMITS, nowMs: () => clock.ms, changed: () => {} })
+        const fleet = new Fleet({
+          limits: LIMITS,
+          nowMs: () => clock.ms,
+          onPresenceChange: () => {},
+        })
         fleet.admit('c', 0)
-        const model = { epoch: 0, born: false, word: undefined as Declared | undefined, seenMs: 0 }
+        const model = {
+          epoch: 0,
+          born: false,
+          word: undefined as DeclaredState | undefined,
+          seenMs: 0,
+        }
         let epoch = 1
-        const hear = (word: Declared) => {
+        const hear = (word: DeclaredState) => {
           if (!model.born || epoch < model.epoch) return
           Object.assign(model, { word, seenMs: clock.ms })
         }
@@ -124,7 +133,7 @@ t.test(
             fleet.state('c', epoch, 'draining')
             hear('draining')
           } else if (one.kind === 'packet') {
-            fleet.seen('c')
+            fleet.touch('c')
             model.seenMs = clock.ms
           } else
             for (let left = one.ms; left > 0; left -= 250) {
@@ -172,9 +181,9 @@ t.test('the loss of many cells at once', async t => {
     t.test(`${lost} of ${cells} ${degraded ? 'degrades' : 'does not degrade'}`, async t => {
       const { loss, lose, told } = rig(cells)
       lose(0, lost)
-      t.equal(loss.degraded(), degraded)
+      t.equal(loss.isDegraded(), degraded)
       t.strictSame(told, degraded ? [true] : [], 'it is told once')
-      t.equal(loss.missing('c0'), degraded)
+      t.equal(loss.isMissing('c0'), degraded)
     })
 
   t.test('that takes longer than 10 s is many single ones', async t => {
@@ -182,7 +191,7 @@ t.test('the loss of many cells at once', async t => {
     lose(0, 10)
     clock.ms = 10_001
     lose(10, 15)
-    t.notOk(loss.degraded())
+    t.notOk(loss.isDegraded())
   })
 
   t.test('is over when nine of ten are back, or the others are revoked', async t => {
@@ -190,16 +199,16 @@ t.test('the loss of many cells at once', async t => {
     lose(0, 12)
     for (let i = 0; i < 9; i++) loss.note(`c${i}`, 'ready')
     loss.note('c9', 'gone')
-    t.ok(loss.degraded(), '2 of 19 are missing')
+    t.ok(loss.isDegraded(), '2 of 19 are missing')
     loss.note('c10', 'draining')
-    t.notOk(loss.degraded())
-    t.notOk(loss.missing('c11'))
+    t.notOk(loss.isDegraded())
+    t.notOk(loss.isMissing('c11'))
     t.strictSame(told, [true, false])
   })
 
   t.test('does not count cells that were never there', async t => {
     const { loss, lose } = rig(2)
     lose(2, 50)
-    t.notOk(loss.degraded())
+    t.notOk(loss.isDegraded())
   })
 })

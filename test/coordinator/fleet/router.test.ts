@@ -1,10 +1,16 @@
 import t from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
-import { claim, isFull, noteRefusal, noteRoom, release } from '../../../coordinator/fleet/engine.ts'
-import { type Engine, Router } from '../../../coordinator/fleet/router.ts'
+import {
+  claim,
+  isFull,
+  noteEngineRefusal,
+  noteRoom,
+  release,
+} from '../../../coordinator/fleet/engine.ts'
+import { type CellEngine, Router } from '../../../coordinator/fleet/router.ts'
 import { createTrails, HALF_LIFE_MS, trailOf } from '../../../coordinator/fleet/trails.ts'
 
-const engine = (cellId: string, inFlight = 0, slots = 4, others = 0, ready = true): Engine => ({
+const engine = (cellId: string, inFlight = 0, slots = 4, others = 0, ready = true): CellEngine => ({
   cellId,
   link: {} as CellLink,
   slots,
@@ -13,7 +19,8 @@ const engine = (cellId: string, inFlight = 0, slots = 4, others = 0, ready = tru
   ready,
 })
 
-const serving = (engine: Engine, ...models: string[]) => new Map(models.map(id => [id, engine]))
+const createModelMap = (engine: CellEngine, ...models: string[]) =>
+  new Map(models.map(id => [id, engine]))
 
 t.test('the router', async t => {
   t.test('knows no cell for a model nobody serves', async t => {
@@ -31,8 +38,8 @@ t.test('the router', async t => {
       ] as const) {
         const draws = [0, 0.9]
         const router = new Router(() => draws.pop() ?? 0)
-        router.update('busy', serving(busy, 'm'))
-        router.update('idle', serving(idle, 'm'))
+        router.update('busy', createModelMap(busy, 'm'))
+        router.update('idle', createModelMap(idle, 'm'))
         t.equal(router.pick('m')?.cellId, 'idle')
       }
     },
@@ -47,7 +54,7 @@ t.test('the router', async t => {
         ['b', 2],
         ['c', 1],
       ] as const)
-        router.update(id, serving(engine(id, load), 'm'))
+        router.update(id, createModelMap(engine(id, load), 'm'))
       t.equal(router.pick('m', new Set(['a']))?.cellId, 'c')
       t.equal(router.pick('m', new Set(['a', 'c']))?.cellId, 'b')
       t.equal(router.pick('m', new Set(['a', 'b', 'c'])), undefined)
@@ -57,9 +64,9 @@ t.test('the router', async t => {
   t.test('forgets a model that a cell no longer serves and keeps the others', async t => {
     const router = new Router()
     const one = engine('a')
-    router.update('a', serving(one, 'm', 'n'))
-    router.update('b', serving(engine('b'), 'm'))
-    router.update('a', serving(one, 'n'))
+    router.update('a', createModelMap(one, 'm', 'n'))
+    router.update('b', createModelMap(engine('b'), 'm'))
+    router.update('a', createModelMap(one, 'n'))
     t.equal(router.count('m'), 1)
     t.equal(router.pick('m')?.cellId, 'b')
     t.equal(router.pick('n')?.cellId, 'a')
@@ -69,7 +76,7 @@ t.test('the router', async t => {
 
   t.test('spreads over ten thousand equal cells', async t => {
     const router = new Router()
-    for (let i = 0; i < 10_000; i++) router.update(`c${i}`, serving(engine(`c${i}`), 'm'))
+    for (let i = 0; i < 10_000; i++) router.update(`c${i}`, createModelMap(engine(`c${i}`), 'm'))
     const seen = new Set(Array.from({ length: 1000 }, () => router.pick('m')?.cellId))
     t.ok(seen.size > 800, `${seen.size} different cells in 1000 picks`)
   })
@@ -80,7 +87,7 @@ t.test('the router', async t => {
     const [a, b] = [engine('a', 0, 1), engine('b', 0, 1)]
     for (const each of [a, b]) {
       each.queue = 1
-      router.update(each.cellId, serving(each, 'm'))
+      router.update(each.cellId, createModelMap(each, 'm'))
     }
     claim(a)
     claim(a)
@@ -97,7 +104,7 @@ t.test('the router', async t => {
   t.test('finds room among ten thousand cells of which most are full', async t => {
     const router = new Router()
     for (let i = 0; i < 10_000; i++)
-      router.update(`c${i}`, serving(engine(`c${i}`, i % 3 === 0 ? 0 : 12), 'm'))
+      router.update(`c${i}`, createModelMap(engine(`c${i}`, i % 3 === 0 ? 0 : 12), 'm'))
     const picks = Array.from({ length: 200 }, () => router.pick('m')?.inFlight)
     t.strictSame([...new Set(picks)], [0])
   })
@@ -107,13 +114,13 @@ t.test('a cell that refuses is left alone twice as long each time, up to 2 s', a
   const cell = engine('a')
   const pauses = [100, 200, 400, 800, 1600, 2000, 2000]
   for (const pause of pauses) {
-    noteRefusal(cell, 0)
+    noteEngineRefusal(cell, 0)
     t.ok(isFull(cell, pause - 1))
     t.notOk(isFull(cell, pause))
   }
   noteRoom(cell)
   t.notOk(isFull(cell, 0))
-  noteRefusal(cell, 0)
+  noteEngineRefusal(cell, 0)
   t.notOk(isFull(cell, 100))
 })
 
@@ -121,7 +128,7 @@ t.test('prefix affinity', async t => {
   const fleet = (cells: number, slots = 8) => {
     const router = new Router(Math.random, () => 0)
     const engines = Array.from({ length: cells }, (_, i) => engine(`c${i}`, 0, slots))
-    for (const each of engines) router.update(each.cellId, serving(each, 'm'))
+    for (const each of engines) router.update(each.cellId, createModelMap(each, 'm'))
     return { router, engines }
   }
 
@@ -135,7 +142,7 @@ t.test('prefix affinity', async t => {
 
   t.test('goes on to the next cell above a quarter more than the mean load', async t => {
     const { router, engines } = fleet(4, 64)
-    for (let i = 0; i < 80; i++) claim(router.pick('m', undefined, { affinity: 7 }) as Engine)
+    for (let i = 0; i < 80; i++) claim(router.pick('m', undefined, { affinity: 7 }) as CellEngine)
     const loads = engines.map(each => each.inFlight)
     t.ok(Math.max(...loads) <= Math.ceil((1.25 * 80) / 4), `loads ${loads.join(' ')}`)
     t.equal(loads.filter(load => load > 0).length, 4)
@@ -144,10 +151,10 @@ t.test('prefix affinity', async t => {
   t.test('takes another cell when its own was tried, is not loaded or has left', async t => {
     const { router, engines } = fleet(5)
     const affinity = 99
-    const home = router.pick('m', undefined, { affinity }) as Engine
+    const home = router.pick('m', undefined, { affinity }) as CellEngine
     t.not(router.pick('m', new Set([home.cellId]), { affinity }), home)
     home.ready = false
-    const second = router.pick('m', undefined, { affinity }) as Engine
+    const second = router.pick('m', undefined, { affinity }) as CellEngine
     t.not(second, home)
     home.ready = true
     t.equal(router.pick('m', undefined, { affinity }), home)
@@ -164,7 +171,7 @@ t.test('trails', async t => {
     const trails = createTrails(() => clock.ms)
     const router = new Router(Math.random, () => clock.ms)
     const [fast, slow] = [engine('fast'), engine('slow')]
-    for (const each of [fast, slow]) router.update(each.cellId, serving(each, 'm'))
+    for (const each of [fast, slow]) router.update(each.cellId, createModelMap(each, 'm'))
     const answers = (count: number) => {
       for (let i = 0; i < count; i++) {
         trails.deposit(fast, 'm', { durationMs: 100, tokens: 10 })
@@ -212,7 +219,7 @@ t.test("a tenant's own cells", async t => {
   const rig = (exclusive: boolean) => {
     const router = new Router()
     const [own, shared] = [engine('own', 0, 1), engine('shared', 0, 1)]
-    for (const each of [own, shared]) router.update(each.cellId, serving(each, 'm'))
+    for (const each of [own, shared]) router.update(each.cellId, createModelMap(each, 'm'))
     router.assign(new Map([['own', { tenantId: 'acme', exclusive }]]))
     const cellFor = (tenantId: string | undefined) =>
       router.pick('m', undefined, { tenantId })?.cellId
@@ -247,7 +254,7 @@ t.test("a tenant's own cells", async t => {
     router.update('own', new Map())
     router.assign(new Map())
     t.equal(cellFor('acme'), 'shared')
-    router.update('own', serving(own, 'm'))
+    router.update('own', createModelMap(own, 'm'))
     router.update('shared', new Map())
     t.equal(cellFor('other'), 'own')
   })

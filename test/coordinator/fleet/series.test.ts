@@ -72,7 +72,7 @@ const someBucket: fc.Arbitrary<Bucket> = fc
     bucketOf(Object.fromEntries(METRIC_NAMES.map((name, i) => [name, values[i] ?? null])) as never),
   )
 
-const merged = (buckets: Bucket[]): Bucket => {
+const mergeBuckets = (buckets: Bucket[]): Bucket => {
   const [first, ...rest] = structuredClone(buckets)
   for (const bucket of rest) mergeInto(first as Bucket, bucket)
   return first as Bucket
@@ -82,14 +82,14 @@ t.test('samples make the same bucket in any order, and it is kept as it is', asy
   const some = fc.array(someBucket, { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(some, fc.integer({ min: 0, max: 8 }), (buckets, cut) => {
-      const forward = merged(buckets)
+      const forward = mergeBuckets(buckets)
       const parts = [buckets.slice(cut), buckets.slice(0, cut)].filter(part => part.length > 0)
-      const other = merged(parts.map(part => merged(part.toReversed())))
-      const same = (a: number, b: number) =>
+      const other = mergeBuckets(parts.map(part => mergeBuckets(part.toReversed())))
+      const isClose = (a: number, b: number) =>
         Number.isNaN(a) ? Number.isNaN(b) : Math.abs(a - b) < 1e-6
       const equal =
         forward.samples === other.samples &&
-        forward.values.every((one, i) => same(one, other.values[i] as number))
+        forward.values.every((one, i) => isClose(one, other.values[i] as number))
       const [, kept] = [...decodeSegment(encodeSegment(new Map([[0, forward]])))][0] ?? []
       const unchanged =
         kept?.known.every((known, i) => known === forward.known[i]) &&
@@ -112,7 +112,7 @@ t.test('series', async t => {
       [25, 0],
     ] as const) {
       clock.at = START + seconds * 1000
-      series.live('c', cpu(clock.at, percent), 0)
+      series.addLive('c', cpu(clock.at, percent), 0)
     }
     const expected = [
       { at: START, value: 20, samples: 2 },
@@ -130,14 +130,14 @@ t.test('series', async t => {
     const { series, clock, writes, store, open } = await set(t)
     for (let second = 0; second < 120; second++) {
       clock.at = START + second * 1000
-      for (let cell = 0; cell < 20; cell++) series.live(`c${cell}`, cpu(clock.at, second), 0)
+      for (let cell = 0; cell < 20; cell++) series.addLive(`c${cell}`, cpu(clock.at, second), 0)
       await series.tick()
     }
     t.ok(writes() <= 4, `${writes()} writes for 2400 samples`)
     await series.flush()
     const after = await open()
     clock.at = START + 119_500
-    after.live('c3', cpu(clock.at, 0), 0)
+    after.addLive('c3', cpu(clock.at, 0), 0)
     await after.flush()
     const minutes = await after.points('c3', 'cpu_percent', '1m')
     t.match(
@@ -155,12 +155,12 @@ t.test('series', async t => {
     const { series, clock, open } = await set(t)
     clock.at = START + 600_000
     const batch = [cpu(START, 10), cpu(START + 5000, 20), cpu(START + 60_000, 90)]
-    series.live('c', cpu(clock.at, 50), 0)
-    series.late('c', batch, 0)
-    series.late('c', batch, 0)
+    series.addLive('c', cpu(clock.at, 50), 0)
+    series.addLate('c', batch, 0)
+    series.addLate('c', batch, 0)
     await series.flush()
     const after = await open()
-    after.late('c', [...batch, cpu(START + 65_000, 70)], 0)
+    after.addLate('c', [...batch, cpu(START + 65_000, 70)], 0)
     t.strictSame(await after.points('c', 'cpu_percent', '1m'), [
       { at: START, value: 15, samples: 2 },
       { at: START + 60_000, value: 80, samples: 2 },
@@ -172,10 +172,10 @@ t.test('series', async t => {
     const { series, clock } = await set(t)
     const AHEAD = 365 * 24 * 3_600_000
     clock.at = START + 600_000
-    series.late('c', [cpu(START + AHEAD, 10)], AHEAD)
-    series.late('c', [cpu(START + AHEAD, 10)], AHEAD)
-    series.late('c', [cpu(START + 60_000, 20)], 5)
-    series.late('c', [cpu(START + 60_000, 20)], 5)
+    series.addLate('c', [cpu(START + AHEAD, 10)], AHEAD)
+    series.addLate('c', [cpu(START + AHEAD, 10)], AHEAD)
+    series.addLate('c', [cpu(START + 60_000, 20)], 5)
+    series.addLate('c', [cpu(START + 60_000, 20)], 5)
     t.strictSame(await series.points('c', 'cpu_percent', '1m'), [
       { at: START, value: 10, samples: 1 },
       { at: START + 60_000, value: 20, samples: 1 },
@@ -185,7 +185,7 @@ t.test('series', async t => {
   t.test('write late samples with the next tick', async t => {
     const { series, clock, writes } = await set(t)
     clock.at = START + 600_000
-    series.late('c', [cpu(START, 10)], 0)
+    series.addLate('c', [cpu(START, 10)], 0)
     await series.tick()
     t.equal(writes(), 1)
   })
@@ -193,9 +193,9 @@ t.test('series', async t => {
   t.test('put samples of a wrong clock where they belong, and none into the future', async t => {
     const { series, clock } = await set(t)
     clock.at = START + 600_000
-    series.live('ahead', cpu(clock.at + 3_600_000, 1), 3_600_000)
-    series.late('behind', [cpu(5000, 2)], 10_000 - clock.at)
-    series.live('liar', cpu(clock.at + 3_600_000, 1), 0)
+    series.addLive('ahead', cpu(clock.at + 3_600_000, 1), 3_600_000)
+    series.addLate('behind', [cpu(5000, 2)], 10_000 - clock.at)
+    series.addLive('liar', cpu(clock.at + 3_600_000, 1), 0)
     t.strictSame(await series.points('ahead', 'cpu_percent', '10s'), [
       { at: clock.at, value: 1, samples: 1 },
     ])
@@ -210,7 +210,7 @@ t.test('series', async t => {
     const HOUR = 3_600_000
     for (const ago of [0, 2 * HOUR, 30 * HOUR, 400 * 24 * HOUR]) {
       clock.at = START - ago
-      series.live('c', cpu(clock.at, 1), 0)
+      series.addLive('c', cpu(clock.at, 1), 0)
     }
     clock.at = START
     await series.flush()
@@ -238,7 +238,7 @@ t.test('series', async t => {
       fails ? Promise.reject(new Error('disk full')) : rows.add(...args)
     const parts = { store: { ...rows, add }, logger: silent, now: () => clock.at, maxPending: 30 }
     const series = await Series.open(parts)
-    for (let cell = 0; cell < 20; cell++) series.live(`c${cell}`, cpu(clock.at, cell), 0)
+    for (let cell = 0; cell < 20; cell++) series.addLive(`c${cell}`, cpu(clock.at, cell), 0)
     clock.at += 3_600_000
     await series.tick()
     fails = false

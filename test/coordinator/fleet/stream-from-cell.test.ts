@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { askCell, type CellQuestion } from '../../../coordinator/fleet/ask-cell.ts'
 import { newCell } from '../../../coordinator/fleet/cell.ts'
-import { MAX_WAITING_BYTES } from '../../../coordinator/fleet/line-reader.ts'
+import { MAX_WAITING_LINE_BYTES } from '../../../coordinator/fleet/line-reader.ts'
 import { streamFromCell } from '../../../coordinator/fleet/stream-from-cell.ts'
 import type { Helper } from '../../../daemon/helper/helper.ts'
 import { createSpawner } from '../../../daemon/helper/helper-child.ts'
@@ -52,7 +52,7 @@ const rig = async (t: Test, handler?: CellHandler) => {
   const probes = new Helpers({ spawn: createSpawner(process.env) })
   const config = { enabled: true, allowed_targets: [] }
   const host = createHostQuestion(createHostProbes({ helpers: probes, config, now: Date.now }))
-  const helper = helpers.of('lan')
+  const helper = helpers.get('lan')
   const handle = withQuestions([testQuestion(helper), host], engines as never)
   const linked = await linkCell('near', handler ?? handle)
   t.teardown(async () => {
@@ -84,14 +84,17 @@ t.test('10,000 items come through a cell and its helper, held back by a slow rea
   const { helper, stream } = await rig(t)
   const events = stream('/test/items', { count: 10_000 })
   const read: unknown[] = [(await events.next()).value]
-  const produced = async () => Number(await helper.call(callOf('produced', null)))
+  const countProduced = async () => Number(await helper.call(callOf('produced', null)))
   let before = -1
-  for (let now = await produced(); now > before; now = await produced()) {
+  for (let now = await countProduced(); now > before; now = await countProduced()) {
     before = now
     await helper.call(callOf('slowEcho', null))
   }
   // windows of the reader, of the link and of the helper, and what sockets hold between them
-  t.ok(before < (MAX_WAITING_BYTES + WINDOW_BYTES + 512 * 1024) / 1000, `${before} were produced`)
+  t.ok(
+    before < (MAX_WAITING_LINE_BYTES + WINDOW_BYTES + 512 * 1024) / 1000,
+    `${before} were produced`,
+  )
   for await (const event of events) read.push(event)
   t.strictSame(
     read.map(event => (event as { value: { n: number } }).value.n),
@@ -101,19 +104,19 @@ t.test('10,000 items come through a cell and its helper, held back by a slow rea
 
 t.test('a reader that leaves ends the function on the cell', async t => {
   const { helper, stream } = await rig(t)
-  const cleanedUp = () => helper.call(callOf('cleanedUp', null))
+  const countCleanups = () => helper.call(callOf('cleanedUp', null))
   for await (const event of stream('/test/items', { count: 10_000 })) {
     t.match(event, { type: 'item', value: { n: 0 } })
     break
   }
-  await waitUntil('the helper cleans up', async () => (await cleanedUp()) === 1)
+  await waitUntil('the helper cleans up', async () => (await countCleanups()) === 1)
   const controller = new AbortController()
   const events = stream('/test/untilCancelled', {}, controller.signal)
   await events.next()
   const next = events.next()
   controller.abort()
   await t.rejects(next, { code: 'cell_unavailable' })
-  await waitUntil('the helper cleans up again', async () => (await cleanedUp()) === 2)
+  await waitUntil('the helper cleans up again', async () => (await countCleanups()) === 2)
 })
 
 t.test('a cut link ends the function on the cell and the stream', async t => {

@@ -1,14 +1,14 @@
 import t from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { claim, release } from '../../../coordinator/fleet/engine.ts'
-import { type Engine, Router } from '../../../coordinator/fleet/router.ts'
+import { type CellEngine, Router } from '../../../coordinator/fleet/router.ts'
 import { type Place, WaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
 
 /** A queue before one cell with one slot and no queue of its own, and a clock by hand. */
 const rig = (length = 3) => {
   const clock = { ms: 0 }
   const timers = new Set<{ atMs: number; run: () => void }>()
-  const after = (milliseconds: number, run: () => void) => {
+  const callAfter = (milliseconds: number, run: () => void) => {
     const timer = { atMs: clock.ms + milliseconds, run }
     timers.add(timer)
     return () => timers.delete(timer)
@@ -30,9 +30,9 @@ const rig = (length = 3) => {
     limits: { length, maxWaitMs: 30_000, restartMs: 10_000 },
     router,
     nowMs,
-    after,
+    callAfter,
   })
-  const cell: Engine = {
+  const cell: CellEngine = {
     cellId: 'a',
     link: {} as CellLink,
     slots: 1,
@@ -56,14 +56,14 @@ const rig = (length = 3) => {
   /** One request leaves the cell; who had its turn then. */
   const leave = async (): Promise<string[]> => {
     release(cell)
-    queue.freed(cell)
-    return seen()
+    queue.offerPlace(cell)
+    return takeServed()
   }
-  const seen = async (): Promise<string[]> => {
+  const takeServed = async (): Promise<string[]> => {
     await new Promise(done => setImmediate(done))
     return served.splice(0)
   }
-  return { queue, router, cell, timers, pass, enter, join, leave, seen }
+  return { queue, router, cell, timers, pass, enter, join, leave, takeServed }
 }
 
 t.test('a request that finds room does not wait, and has its place', async t => {
@@ -73,10 +73,10 @@ t.test('a request that finds room does not wait, and has its place', async t => 
 })
 
 t.test('a place that becomes free wakes exactly one, in order', async t => {
-  const { cell, join, leave, seen } = rig()
+  const { cell, join, leave, takeServed } = rig()
   claim(cell)
   for (const name of ['1', '2', '3']) join(name, 'k')
-  t.strictSame(await seen(), [])
+  t.strictSame(await takeServed(), [])
   t.strictSame(await leave(), ['1'])
   t.equal(cell.inFlight, 1)
   t.strictSame(await leave(), ['2'])
@@ -97,35 +97,35 @@ t.test('keys take turns, however many requests one has', async t => {
 })
 
 t.test('a full line refuses, but who has most gives way to who has none', async t => {
-  const { cell, join, seen } = rig(3)
+  const { cell, join, takeServed } = rig(3)
   claim(cell)
   for (const name of ['a1', 'a2', 'a3', 'a4']) join(name, 'a')
-  t.match(await seen(), [/^a4 cell_unavailable \d+$/])
+  t.match(await takeServed(), [/^a4 cell_unavailable \d+$/])
   join('b1', 'b')
-  t.match(await seen(), [/^a3 cell_unavailable \d+$/])
+  t.match(await takeServed(), [/^a3 cell_unavailable \d+$/])
   join('b2', 'b')
-  t.match(await seen(), [/^b2 cell_unavailable \d+$/])
+  t.match(await takeServed(), [/^b2 cell_unavailable \d+$/])
 })
 
 t.test('a wait that takes too long ends with 503 and Retry-After', async t => {
-  const { cell, join, pass, seen, queue, timers } = rig()
+  const { cell, join, pass, takeServed, queue, timers } = rig()
   claim(cell)
   join('1')
   pass(29_999)
-  t.strictSame(await seen(), [])
+  t.strictSame(await takeServed(), [])
   pass(1)
-  t.strictSame(await seen(), ['1 cell_unavailable 30'])
+  t.strictSame(await takeServed(), ['1 cell_unavailable 30'])
   t.equal(queue.lengths().size, 0)
   t.equal(timers.size, 0)
 })
 
 t.test('who leaves is out at once, and the next one is served', async t => {
-  const { cell, join, leave, seen, queue, timers } = rig()
+  const { cell, join, leave, takeServed, queue, timers } = rig()
   claim(cell)
   const first = join('1')
   join('2')
   first.leave()
-  t.strictSame(await seen(), ['1 left'])
+  t.strictSame(await takeServed(), ['1 left'])
   t.equal(queue.lengths().get('m'), 1)
   t.strictSame(await leave(), ['2'])
   first.leave()
@@ -134,39 +134,39 @@ t.test('who leaves is out at once, and the next one is served', async t => {
 })
 
 t.test('a model nobody serves, or that is gone for long, is not waited for', async t => {
-  const { queue, router, join, pass, seen } = rig()
+  const { queue, router, join, pass, takeServed } = rig()
   t.equal(queue.enter({ model: 'unknown', keyId: 'k' }), undefined)
   router.update('a', new Map())
   join('1')
-  t.strictSame(await seen(), [])
+  t.strictSame(await takeServed(), [])
   pass(10_000)
   t.equal(queue.enter({ model: 'm', keyId: 'k' }), undefined)
 })
 
 t.test('an engine that comes back serves as many as it takes', async t => {
-  const { queue, router, cell, join, seen } = rig()
+  const { queue, router, cell, join, takeServed } = rig()
   router.update('a', new Map())
   for (const name of ['1', '2', '3']) join(name)
   router.update('a', new Map([['m', cell]]))
   queue.offer(cell)
-  t.strictSame(await seen(), ['1'])
+  t.strictSame(await takeServed(), ['1'])
   cell.queue = 1
   queue.offer(cell)
-  t.strictSame(await seen(), ['2'])
+  t.strictSame(await takeServed(), ['2'])
 })
 
 t.test('a cell that others have filled is looked at again by itself', async t => {
-  const { cell, join, pass, seen } = rig()
+  const { cell, join, pass, takeServed } = rig()
   cell.fullUntilMs = 400
   join('1')
   pass(399)
-  t.strictSame(await seen(), [])
+  t.strictSame(await takeServed(), [])
   pass(101)
-  t.strictSame(await seen(), ['1'])
+  t.strictSame(await takeServed(), ['1'])
 })
 
 t.test('one engine serves the lines of all its models, who waited longest first', async t => {
-  const { queue, router, cell, pass, seen } = rig()
+  const { queue, router, cell, pass, takeServed } = rig()
   router.update('a', new Map(['m', 'n'].map(model => [model, cell])))
   claim(cell)
   const done: string[] = []
@@ -176,8 +176,8 @@ t.test('one engine serves the lines of all its models, who waited longest first'
   }
   for (let i = 0; i < 2; i++) {
     release(cell)
-    queue.freed(cell)
-    await seen()
+    queue.offerPlace(cell)
+    await takeServed()
   }
   t.strictSame(done, ['n', 'm'])
 })
@@ -193,9 +193,9 @@ t.test("a tenant's own cell wakes only who belongs to it", async t => {
 })
 
 t.test('closing refuses everybody who waits', async t => {
-  const { queue, cell, join, seen } = rig()
+  const { queue, cell, join, takeServed } = rig()
   claim(cell)
   for (const name of ['1', '2']) join(name)
   queue.close()
-  t.strictSame(await seen(), ['1 draining undefined', '2 draining undefined'])
+  t.strictSame(await takeServed(), ['1 draining undefined', '2 draining undefined'])
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Cell } from '../../../coordinator/enrolment/cell.ts'
+import type { EnrolledCell } from '../../../coordinator/enrolment/cell.ts'
 import { CHECK_IDS, CHECKS, runChecks } from '../../../coordinator/gates/checks.ts'
 import type { DecidedRequest } from '../../../coordinator/gates/decided.ts'
 import { type GateDefinition, shippedGates } from '../../../coordinator/gates/definition.ts'
@@ -46,7 +46,7 @@ const request: DecidedRequest = {
   consumedAt: NOW - 1000,
   votes: [vote('bob')],
 }
-const cell: Cell = {
+const cell: EnrolledCell = {
   id: 'cell_1',
   name: 'one',
   tags: [],
@@ -74,11 +74,11 @@ const healthy: GovernanceFacts = {
   listens: { loopbackOnly: false, encrypted: true },
 }
 
-const without = (id: string) => {
+const omitGate = (id: string) => {
   const { [id]: _, ...rest } = gates
   return rest
 }
-const changed = (id: string, parts: object) => ({ ...gates, [id]: { ...gates[id], ...parts } })
+const changeGate = (id: string, parts: object) => ({ ...gates, [id]: { ...gates[id], ...parts } })
 const always = (decision: 'allowed' | 'denied'): Policy => ({
   ...policy,
   decide: () => ({ decision, gateId: undefined, ruleId: undefined, reason: '' }),
@@ -87,11 +87,11 @@ const withRequest = (parts: Partial<DecidedRequest>) => ({ requests: [{ ...reque
 
 /** For each check, what breaks it and nothing else it should see. */
 const BROKEN: Record<string, Partial<GovernanceFacts>> = {
-  'rules-in-force': { gates: without('gate.avv-signature-confirm') as never },
+  'rules-in-force': { gates: omitGate('gate.avv-signature-confirm') as never },
   'dual-approval': {
-    gates: changed('gate.policy-change', { approvals: [['architect']] }) as never,
+    gates: changeGate('gate.policy-change', { approvals: [['architect']] }) as never,
   },
-  'short-approvals': { gates: changed('gate.repair-run', { approval_minutes: 16 }) as never },
+  'short-approvals': { gates: changeGate('gate.repair-run', { approval_minutes: 16 }) as never },
   'unsafe-is-gated': { policy: always('allowed') },
   'unknown-is-denied': { policy: always('allowed') },
   'programs-never-approve': { policy: always('allowed') },
@@ -112,7 +112,7 @@ const BROKEN: Record<string, Partial<GovernanceFacts>> = {
   'no-sleeping-operators': { keys: people.map(id => key(id, { lastUsedAt: NOW - 91 * DAY_MS })) },
   'no-demo-in-public': { keys: [...healthy.keys, key('cyd', { tenantId: 'demo' })] },
   'encrypted-off-loopback': { listens: { loopbackOnly: false, encrypted: false } },
-  'cells-sign': { cells: [{ ...cell, publicKey: undefined } as unknown as Cell] },
+  'cells-sign': { cells: [{ ...cell, publicKey: undefined } as unknown as EnrolledCell] },
   'quarantine-looked-at': { cells: [{ ...cell, quarantinedAt: NOW - 2 * DAY_MS }] },
 }
 
@@ -136,16 +136,16 @@ for (const [id, parts] of Object.entries(BROKEN))
   })
 
 t.test('what was used is judged by the rules of its time', async t => {
-  const failed = (facts: Partial<GovernanceFacts>) =>
+  const listFailed = (facts: Partial<GovernanceFacts>) =>
     runChecks({ ...healthy, ...facts })
       .filter(({ id, passed }) => id === 'seats-filled' && !passed)
       .map(({ id }) => id)
-  const stricter = changed(request.gateId, { approvals: [['reviewer'], ['reviewer']] }) as never
-  t.strictSame(failed({ gates: stricter }), [], 'one person was enough then')
-  t.strictSame(failed({ gates: without(request.gateId) as never }), [])
-  for (const gates of [stricter, without(request.gateId) as never])
+  const stricter = changeGate(request.gateId, { approvals: [['reviewer'], ['reviewer']] }) as never
+  t.strictSame(listFailed({ gates: stricter }), [], 'one person was enough then')
+  t.strictSame(listFailed({ gates: omitGate(request.gateId) as never }), [])
+  for (const gates of [stricter, omitGate(request.gateId) as never])
     t.strictSame(
-      failed({ gates, ...withRequest({ votes: [] }) }),
+      listFailed({ gates, ...withRequest({ votes: [] }) }),
       ['seats-filled'],
       'nobody is not',
     )

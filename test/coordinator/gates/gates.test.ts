@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { readDecided } from '../../../coordinator/gates/decided.ts'
 import { Gates, shippedGates } from '../../../coordinator/gates/definition.ts'
 import { GateKeeper } from '../../../coordinator/gates/gates.ts'
-import type { Person } from '../../../coordinator/gates/rules.ts'
+import type { GatePerson } from '../../../coordinator/gates/rules.ts'
 import { openSeats } from '../../../coordinator/gates/seats.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
@@ -24,7 +24,7 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) =>
   const keys = new Keys({ store, logger, now: () => clock.now })
   t.teardown(() => keys.close())
   for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
-  const enter = async (id: string, roles: string[], options = {}): Promise<Person> => {
+  const enter = async (id: string, roles: string[], options = {}): Promise<GatePerson> => {
     await createPerson(store.ledger, { id, tenantId: 'one', name: id }, BY).catch(() => {})
     const spec = { tenantId: 'one', personId: id, tier: 'enterprise' as const, roles, ...options }
     const { key } = await keys.create(spec as never, BY)
@@ -50,7 +50,7 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) =>
   }
 }
 
-const as = (person: Person, tenantId = 'one') => ({ person, tenantId, by: BY })
+const as = (person: GatePerson, tenantId = 'one') => ({ person, tenantId, by: BY })
 const PLAN = { release: '2.0.0', sha: 'abc' }
 const MAJOR = { gateId: 'gate.major-release-approve', summary: 'release 2.0.0', plan: PLAN }
 const DEVICE = { gateId: 'gate.device-command-live', summary: 'move', plan: PLAN }

@@ -6,7 +6,7 @@ import { Gates, shippedGates } from '../../../coordinator/gates/definition.ts'
 import { documentApart } from '../../../coordinator/gates/document-apart.ts'
 import { configuredPolicy, openPolicies } from '../../../coordinator/gates/policies.ts'
 import { type Policy, policyOf, readPolicy } from '../../../coordinator/gates/policy.ts'
-import { policyDifference, summaryOf } from '../../../coordinator/gates/policy-difference.ts'
+import { policyDifference, summarizeChanges } from '../../../coordinator/gates/policy-difference.ts'
 import { newestPolicy, putPolicy } from '../../../coordinator/gates/policy-store.ts'
 import { proposedPolicy } from '../../../coordinator/gates/proposed-policy.ts'
 import { auditRows } from '../keys/fixtures.ts'
@@ -19,7 +19,7 @@ const documentOf = (version: string, parts: object = {}) => ({
   ...{ version, rules: [rule], tests: [{ action_type: 'a.b', expect: 'allowed' }] },
   ...parts,
 })
-const named = (version: string): Policy => policyOf(documentOf(version), gates)
+const createPolicy = (version: string): Policy => policyOf(documentOf(version), gates)
 
 /** A ledger, and coordinators over it with the configured policy that each is given. */
 const scene = async (t: Pick<Test, 'teardown'>) => {
@@ -60,7 +60,7 @@ t.test('the configured policy holds until another takes its place, which then st
   const policies = await open()
   t.match(policies.current(), { number: 0, source: 'shipped' })
   const other = await open(shipped, await temporaryStore(t, folder))
-  await put(named('2'), policies.current())
+  await put(createPolicy('2'), policies.current())
   await policies.reload()
   t.match(policies.current(), { number: 1, version: '2', source: 'accepted' })
   t.equal(policies.current().decide('a.b', { kind: 'person', roles: [] }).decision, 'allowed')
@@ -74,8 +74,8 @@ t.test('the configured policy holds until another takes its place, which then st
   await t.resolves(store.ledger.sealed.write(other.requireCurrent))
   t.strictSame(events, ['shoal.policy.changed', 'shoal.policy.changed'])
   t.match((await open()).current(), { number: 1, version: '2' }, 'after a restart')
-  await t.rejects(put(named('3'), shipped as never), { code: 'conflict' })
-  await t.rejects(put(named('3'), { number: 1, hash: shipped.hash }), { code: 'conflict' })
+  await t.rejects(put(createPolicy('3'), shipped as never), { code: 'conflict' })
+  await t.rejects(put(createPolicy('3'), { number: 1, hash: shipped.hash }), { code: 'conflict' })
   const rows = (await auditRows(store)).filter(({ action }) => action === 'policy.change')
   t.match(rows, [{ subject: 'policy-1', outcome: 'done' }])
   t.match(await verifyAudit(store.ledger), { ok: true })
@@ -88,17 +88,21 @@ t.test('the configured policy holds until another takes its place, which then st
 
 t.test('a file that is not what holds is neither taken nor passed over', async t => {
   const { open, put, said } = await scene(t)
-  const first = { ...named('file'), file: 'p.yaml' }
+  const first = { ...createPolicy('file'), file: 'p.yaml' }
   const before = await open(first)
   t.match(before.current(), { number: 0, source: 'file', version: 'file' })
   t.equal(before.drift(), undefined)
-  await put(named('2'), before.current())
+  await put(createPolicy('2'), before.current())
   for (const [what, configured, reason] of [
     ['the file from before', first, /p\.yaml is not policy 1/],
-    ['another file', { ...named('new'), file: 'p.yaml' }, /p\.yaml is not policy 1/],
-    ['the file with what holds', { ...named('2'), file: 'p.yaml' }, undefined],
+    ['another file', { ...createPolicy('new'), file: 'p.yaml' }, /p\.yaml is not policy 1/],
+    ['the file with what holds', { ...createPolicy('2'), file: 'p.yaml' }, undefined],
     ['the shipped one that was replaced', shipped, undefined],
-    ['a newer shipped one', { ...named('newer'), file: undefined }, /shipped policy is another/],
+    [
+      'a newer shipped one',
+      { ...createPolicy('newer'), file: undefined },
+      /shipped policy is another/,
+    ],
   ] as const)
     await t.test(what, async t => {
       said.length = 0
@@ -113,7 +117,7 @@ t.test('a file that is not what holds is neither taken nor passed over', async t
 t.test('who runs the machine takes the configured one, and says why', async t => {
   const { open, put, store } = await scene(t)
   await t.rejects(acceptPolicy(store.ledger, shipped, 'why', BY), { code: 'conflict' })
-  await put(named('2'), (await open()).current())
+  await put(createPolicy('2'), (await open()).current())
   await t.rejects(acceptPolicy(store.ledger, shipped, ' ', BY), { code: 'invalid_request' })
   await acceptPolicy(store.ledger, shipped, 'nobody is left', BY)
   t.match((await open()).current(), { number: 2, hash: shipped.hash, source: 'accepted' })
@@ -252,7 +256,8 @@ t.test('a text that is made to be slow stops nobody else, and is given up', asyn
 })
 
 t.test('a rule that moved is named, and not those that moved up for it', t => {
-  const ordered = (ids: string) => documentOf('1', { rules: [...ids].map(id => ({ ...rule, id })) })
+  const createDocument = (ids: string) =>
+    documentOf('1', { rules: [...ids].map(id => ({ ...rule, id })) })
   for (const [before, after, moved] of [
     ['abcdef', 'bcdefa', 'rule a moved from place 1 to 6'],
     ['abcdef', 'abfcde', 'rule f moved from place 6 to 3'],
@@ -260,7 +265,9 @@ t.test('a rule that moved is named, and not those that moved up for it', t => {
     ['abcd', 'dcba', 3],
     ['abcdef', 'fedcba', '5 rules moved'],
   ] as const) {
-    const summary = summaryOf(policyDifference(ordered(before), ordered(after)))
+    const summary = summarizeChanges(
+      policyDifference(createDocument(before), createDocument(after)),
+    )
     if (typeof moved === 'number') t.equal(summary.split(' moved ').length - 1, moved)
     else t.equal(summary, moved, `${before} to ${after}`)
   }
@@ -291,13 +298,13 @@ t.test('the difference names what is added, removed and changed, and the order',
   })
   t.match(difference[4], { before: null, after: '{"behind":"r","place":3}' })
   t.equal(
-    summaryOf(difference),
+    summarizeChanges(difference),
     '1 rule changed, 1 rule added, 1 gate added, 1 test removed, 1 test added, rule s moved from place 2 to 1',
   )
   t.strictSame(policyDifference(before, structuredClone(before)), [])
-  t.equal(summaryOf([]), 'nothing changes')
+  t.equal(summarizeChanges([]), 'nothing changes')
   t.equal(
-    summaryOf(policyDifference(before, { ...before, version: '9' })),
+    summarizeChanges(policyDifference(before, { ...before, version: '9' })),
     'only the version differs',
   )
 })

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
-import type { Engine } from '../../../coordinator/fleet/router.ts'
+import type { CellEngine } from '../../../coordinator/fleet/router.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { LeasedQuota } from '../../../coordinator/quota/quota.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
@@ -132,7 +132,7 @@ t.test('the tiers are listed as they are configured', async t => {
 
 t.test('every refusal with 503 says when to come back', async t => {
   const app = await appWith({
-    notReady: () => new ShoalError('broker_unavailable', 'the broker is unreachable'),
+    findReadinessFault: () => new ShoalError('broker_unavailable', 'the broker is unreachable'),
   })
   t.teardown(() => app.close())
   const { statusCode, headers } = await app.inject('/readyz')
@@ -163,7 +163,7 @@ t.test('what a request costs', async t => {
     })
   })
   t.teardown(cell.close)
-  const engine: Engine = {
+  const engine: CellEngine = {
     cellId: 'a',
     link: cell.link,
     slots: 1,

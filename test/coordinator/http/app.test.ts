@@ -4,7 +4,7 @@ import type { InjectOptions } from 'fastify'
 import t from 'tap'
 import { networkOf } from '../../../coordinator/http/answer-headers.ts'
 import { jsonShape, parseJsonBody } from '../../../coordinator/http/json-body.ts'
-import { notReady } from '../../../coordinator/http/readiness.ts'
+import { findReadinessFault } from '../../../coordinator/http/readiness.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { appWith, config, rawRequest } from '../../support/app.ts'
 
@@ -293,20 +293,26 @@ t.test('health needs no key and is always 200', async t => {
 })
 
 t.test('readiness says with its code what is missing', async t => {
-  const fine = { draining: () => false, brokerConnected: () => true, storeProblem: () => undefined }
+  const fine = {
+    isDraining: () => false,
+    brokerConnected: () => true,
+    storeProblem: () => undefined,
+  }
   for (const [wrong, code, message] of [
-    [{ draining: () => true }, 'draining', /stopping/],
+    [{ isDraining: () => true }, 'draining', /stopping/],
     [{ brokerConnected: () => false }, 'broker_unavailable', /broker is unreachable/],
     [{ storeProblem: () => 'the disk is full' }, 'store_unavailable', /^the disk is full$/],
   ] as const) {
-    const app = await appWith({ notReady: () => notReady({ ...fine, ...wrong }) })
+    const app = await appWith({
+      findReadinessFault: () => findReadinessFault({ ...fine, ...wrong }),
+    })
     t.teardown(() => app.close())
     const response = await app.inject({ url: '/readyz' })
     t.equal(response.statusCode, 503)
     t.match(response.json().error, { code, message })
     t.equal(response.headers['retry-after'], '5')
   }
-  t.equal(notReady(fine), undefined)
+  t.equal(findReadinessFault(fine), undefined)
 })
 
 t.test('a request id of the client is kept when it is harmless', async t => {

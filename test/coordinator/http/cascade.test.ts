@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import type { Engine } from '../../../coordinator/fleet/router.ts'
+import type { CellEngine } from '../../../coordinator/fleet/router.ts'
 import type { NewUsage } from '../../../coordinator/quota/usage.ts'
 import { appWith } from '../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell } from '../../support/cell.ts'
@@ -56,7 +56,7 @@ const rig = async (
     endWithUsage(response)
   }
   const cell = await linkCell('a', handler)
-  const engine: Engine = {
+  const engine: CellEngine = {
     cellId: 'a',
     link: cell.link,
     slots: 1,

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Cell } from '../../../coordinator/enrolment/cell.ts'
+import type { EnrolledCell } from '../../../coordinator/enrolment/cell.ts'
 import { NO_BOOT_ID } from '../../../coordinator/http/cell-caller.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import {
@@ -16,7 +16,7 @@ const own = 'a'.repeat(32)
 const copy = 'b'.repeat(32)
 
 /** What was told to whom by questions with these headers. */
-const asked = async (t: Test, method: 'GET' | 'POST', path: string) => {
+const callSelf = async (t: Test, method: 'GET' | 'POST', path: string) => {
   const shown: unknown[] = []
   const arrivals: string[] = []
   let left = 0
@@ -24,9 +24,9 @@ const asked = async (t: Test, method: 'GET' | 'POST', path: string) => {
     cellSelf: {
       authenticate: async (id, _credential, caller) => {
         shown.push(caller?.bootId)
-        return { id, name: 'n', tags: [] as string[], renewedAt: 0 } as Cell
+        return { id, name: 'n', tags: [] as string[], renewedAt: 0 } as EnrolledCell
       },
-      arrived: (_id, bootId) => {
+      noteArrival: (_id, bootId) => {
         arrivals.push(bootId)
         if (bootId === copy) throw new ShoalError('forbidden', 'two machines')
       },
@@ -48,7 +48,7 @@ const asked = async (t: Test, method: 'GET' | 'POST', path: string) => {
 }
 
 t.test('a new credential is given to a start of the daemon that says which it is', async t => {
-  const { status, shown, arrivals } = await asked(t, 'POST', CREDENTIAL_PATH)
+  const { status, shown, arrivals } = await callSelf(t, 'POST', CREDENTIAL_PATH)
   t.equal(await status({}), 422)
   t.equal(await status({ [HEADER_BOOT_ID]: NO_BOOT_ID }), 422)
   t.equal(await status({ [HEADER_BOOT_ID]: own }), 201)
@@ -59,7 +59,7 @@ t.test('a new credential is given to a start of the daemon that says which it is
 })
 
 t.test('a cell leaves by one of its starts; peers that say none count as one', async t => {
-  const { status, arrivals, left } = await asked(t, 'POST', LEAVE_PATH)
+  const { status, arrivals, left } = await callSelf(t, 'POST', LEAVE_PATH)
   t.equal(await status({ [HEADER_BOOT_ID]: copy }), 403)
   t.equal(await status({ [HEADER_BOOT_ID]: copy, [HEADER_PROBE]: '1' }), 403)
   t.equal(left(), 0, 'a copy cannot end the cell')
@@ -70,7 +70,7 @@ t.test('a cell leaves by one of its starts; peers that say none count as one', a
 })
 
 t.test('a cell that looks at itself counts as a start when it says which', async t => {
-  const { status, shown, arrivals } = await asked(t, 'GET', SELF_PATH)
+  const { status, shown, arrivals } = await callSelf(t, 'GET', SELF_PATH)
   t.equal(await status({ [HEADER_BOOT_ID]: own }), 200)
   t.equal(await status({ [HEADER_BOOT_ID]: copy }), 403)
   t.equal(await status({}), 200, 'a look changes nothing')

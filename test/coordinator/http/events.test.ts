@@ -33,11 +33,11 @@ const scene = async (t: Test, settings: object = {}) => {
     })
     const closed = new Promise(resolve => response.once('close', resolve))
     response.on('error', () => {})
-    const until = async (pattern: RegExp): Promise<string> => {
+    const readUntil = async (pattern: RegExp): Promise<string> => {
       while (!pattern.test(text)) await once(response, 'data')
       return text
     }
-    return { response, until, closed, leave: () => request.destroy() }
+    return { response, readUntil, closed, leave: () => request.destroy() }
   }
   return { app, events, keys, open }
 }
@@ -45,7 +45,7 @@ const scene = async (t: Test, settings: object = {}) => {
 t.test('an operator hears what happens, with the headers of every answer', async t => {
   const { events, open } = await scene(t)
   const stream = await open('operator', '?types=shoal.cell.*')
-  await stream.until(/retry/)
+  await stream.readUntil(/retry/)
   t.match(stream.response.headers, {
     'content-type': /^text\/event-stream/,
     'cache-control': 'no-cache',
@@ -54,12 +54,12 @@ t.test('an operator hears what happens, with the headers of every answer', async
   })
   events.publish('shoal.alert.raised', null)
   const { id } = events.publish('shoal.cell.ready', { a: 1 }, 'cell_1')
-  const text = await stream.until(/ready/)
+  const text = await stream.readUntil(/ready/)
   t.match(text, new RegExp(`id: ${id}\ndata: .*"subject":"cell_1"`))
   t.notMatch(text, /alert/)
   events.publish('shoal.cell.dead', null)
   const again = await open('operator', '', { 'last-event-id': id })
-  t.match(await again.until(/dead/), /^retry: \d+\n\nid: /)
+  t.match(await again.readUntil(/dead/), /^retry: \d+\n\nid: /)
 })
 
 t.test('the question is checked', async t => {
@@ -84,9 +84,9 @@ t.test('the question is checked', async t => {
 t.test('a key has so many streams at once, and a place that is left is free', async t => {
   const { app, open } = await scene(t, { max_streams_per_key: 1, max_streams: 2 })
   const headers = { authorization: 'Bearer client' }
-  const refused = () => app.inject({ url: '/v1/events', headers })
+  const requestStream = () => app.inject({ url: '/v1/events', headers })
   const first = await open('client')
-  t.match(await refused(), { statusCode: 429, headers: { 'retry-after': '10' } })
+  t.match(await requestStream(), { statusCode: 429, headers: { 'retry-after': '10' } })
   await open('operator')
   first.leave()
   await first.closed
@@ -110,7 +110,7 @@ t.test('streams and other calls of a key count against one minute', async t => {
 t.test('a key that is revoked hears nothing more', async t => {
   const { events, keys, open } = await scene(t)
   const stream = await open('operator')
-  await stream.until(/retry/)
+  await stream.readUntil(/retry/)
   delete keys.operator
   await stream.closed
   t.doesNotThrow(() => events.publish('shoal.cell.ready', null))
@@ -121,7 +121,7 @@ t.test('a stream for another tenant ends when that one is disabled', async t => 
   const key = { ...keyOfTier('free'), id: 'o', furtherTenants: ['other'] }
   keys.operator = key
   const stream = await open('operator', '', { 'x-svc-tenant': 'other' })
-  await stream.until(/retry/)
+  await stream.readUntil(/retry/)
   keys.operator = { ...key, disabledTenants: ['other'] }
   await stream.closed
   t.pass('it has ended')
@@ -130,7 +130,7 @@ t.test('a stream for another tenant ends when that one is disabled', async t => 
 t.test('a coordinator that closes ends its streams', async t => {
   const { app, open } = await scene(t)
   const stream = await open('operator')
-  await stream.until(/retry/)
+  await stream.readUntil(/retry/)
   await Promise.all([app.close(), stream.closed])
   t.pass('it has ended')
 })

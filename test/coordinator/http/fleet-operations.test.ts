@@ -35,8 +35,8 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
     router,
     limits: { suspectAfterMs: 7500, deadAfterMs: 12_000 },
     nowMs: () => clock.ms,
-    changed: monitor.changed,
-    sampled: monitor.sampled,
+    onPresenceChange: monitor.notePresence,
+    onSample: monitor.addSample,
   })
   const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
   const { cellId } = await cells.enrol({ token: secret, name: 'one' })
@@ -55,7 +55,7 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
   const app = await appWith({
     views: views({ fleet, cells, settings, routing, monitor: createMonitorView(monitor, store) }),
     fleet,
-    degraded: monitor.degraded,
+    isDegraded: monitor.isDegraded,
   })
   t.teardown(async () => {
     await monitor.close()
@@ -74,21 +74,21 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
 t.test('an operator drains a cell, resumes it and labels it, and each is audited', async t => {
   const { ask, cellId, comeUp, fleet, store } = await rig(t)
   comeUp()
-  const shown = async () => (await ask('GET', `/v1/cells/${cellId}`)).json()
-  t.match(await shown(), { presence: 'ready', drained: false, labels: {} })
+  const showCell = async () => (await ask('GET', `/v1/cells/${cellId}`)).json()
+  t.match(await showCell(), { presence: 'ready', drained: false, labels: {} })
 
   t.strictSame((await ask('POST', `/v1/cells/${cellId}/drain`)).json(), {
     id: cellId,
     drained: true,
   })
-  t.match(await shown(), { presence: 'draining', drained: true })
+  t.match(await showCell(), { presence: 'draining', drained: true })
   t.notOk(fleet.pick('m'))
   t.match((await ask('POST', `/v1/cells/${cellId}/resume`)).json(), { drained: false })
   t.ok(fleet.pick('m'))
 
   const labels = { site: 'north', 'rack.row': '3' }
   t.match((await ask('PUT', `/v1/cells/${cellId}/labels`, { labels })).json(), { labels })
-  t.match((await shown()).labels, labels)
+  t.match((await showCell()).labels, labels)
   t.match((await ask('GET', '/v1/cells')).json(), { cells: [{ labels }] })
   t.strictSame(
     (await ask('PUT', `/v1/cells/${cellId}/labels`, { labels: {} })).json().labels,
@@ -266,7 +266,7 @@ t.test('health is degraded while over half of the fleet is lost', async t => {
   for (const presence of ['ready', 'dead'] as const)
     for (let i = 0; i < 5; i++) {
       const cell = [...fleet.cells()][0]
-      if (cell) monitor.changed({ ...cell, id: `x${i}`, presence }, 'unknown')
+      if (cell) monitor.notePresence({ ...cell, id: `x${i}`, presence }, 'unknown')
     }
   t.match((await ask('GET', '/v1/alerts')).json(), { fleet_degraded: true })
   t.equal((await ask('GET', '/v1/health')).json().cells, 1)

@@ -99,8 +99,8 @@ t.test('a tenant sees nothing of another, and cannot tell absent from foreign', 
     ] as const
   ).entries()) {
     const which = n < 5 ? 0 : 1
-    const at = (id = '') => call(demo.stranger, method, path.replace('{}', id))
-    const [theirs, nothing] = [await at(foreign[which]), await at(absent[which])]
+    const callAt = (id = '') => call(demo.stranger, method, path.replace('{}', id))
+    const [theirs, nothing] = [await callAt(foreign[which]), await callAt(absent[which])]
     t.equal(theirs.status, 404, `${method} ${path}`)
     const blank = (text: string, id = '') => text.replaceAll(id, 'ID')
     t.equal(
@@ -295,7 +295,7 @@ t.test('nobody becomes somebody else through a key', async t => {
 
 t.test('a request made by hand lets nothing of shoal through', async t => {
   const { demo, call } = await scene(t)
-  const byHand = (gate: string, body: object) =>
+  const requestByHand = (gate: string, body: object) =>
     call(demo.operator, 'POST', `/v1/gates/${gate}/requests`, { summary: 'harmless', ...body })
   const approve = (id: string) => call(demo.approver_a, 'POST', `/v1/gates/requests/${id}/approve`)
 
@@ -305,17 +305,17 @@ t.test('a request made by hand lets nothing of shoal through', async t => {
     expires_at: null,
   }
   for (const own of [plan, { any: 'thing' }]) {
-    const { id } = (await byHand('gate.developer-api-key-approve', { plan: own })).json
+    const { id } = (await requestByHand('gate.developer-api-key-approve', { plan: own })).json
     t.equal((await approve(id)).json.state, 'approved')
     const revealed = await call(demo.operator, 'POST', `/v1/keys/requests/${id}/reveal`)
     t.match(revealed, { status: 403, json: { error: { message: /keys-request/ } } })
   }
   const tokens = { action: 'cell.enrol-many', uses: 500, tags: [], ttlMinutes: 30 }
-  const { id } = (await byHand('gate.cell-enroll', { plan: tokens })).json
+  const { id } = (await requestByHand('gate.cell-enroll', { plan: tokens })).json
   await approve(id)
   const asked = await call(demo.operator, 'POST', '/v1/tokens', { uses: 500, ttl_minutes: 30 })
   t.equal(asked.status, 202, 'it asks in its own words')
-  t.match(await byHand('gate.cell-enroll', { plan: tokens, subject: 'shoal:x' }), {
+  t.match(await requestByHand('gate.cell-enroll', { plan: tokens, subject: 'shoal:x' }), {
     status: 422,
     json: { error: { param: 'subject' } },
   })

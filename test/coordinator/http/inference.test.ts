@@ -3,7 +3,7 @@ import { request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
-import type { Engine } from '../../../coordinator/fleet/router.ts'
+import type { CellEngine } from '../../../coordinator/fleet/router.ts'
 import { acceptUpgrades } from '../../../coordinator/http/upgrades.ts'
 import type { Admission } from '../../../coordinator/quota/quota.ts'
 import { LINK_PATH } from '../../../shared/wire/link.ts'
@@ -23,7 +23,7 @@ const whole = JSON.stringify({ ...JSON.parse(stream), stream: false })
 /** The real front on a real link to a cell, listening. */
 const rig = async (t: Test, handler: CellHandler, parts: Partial<AppParts>) => {
   const cell = await linkCell('a', handler)
-  const engine: Engine = {
+  const engine: CellEngine = {
     cellId: 'a',
     link: cell.link,
     slots: 1,
@@ -32,18 +32,18 @@ const rig = async (t: Test, handler: CellHandler, parts: Partial<AppParts>) => {
     ready: true,
   }
   const count = { running: 0 }
-  let idle: () => void = () => {}
+  let markIdle: () => void = () => {}
   const isIdle = new Promise<void>(resolve => {
-    idle = resolve
+    markIdle = resolve
   })
   const app = await appWith({
     fleet: { pick: () => engine, cells: () => [], serves: () => true, roundTripsMs: () => [] },
     running: {
       add: () => void count.running++,
       remove: () => {
-        if (--count.running === 0) idle()
+        if (--count.running === 0) markIdle()
       },
-      draining: () => false,
+      isDraining: () => false,
     },
     ...parts,
   })
@@ -70,27 +70,27 @@ const post = (port: number, body = stream) => {
 }
 
 t.test('a client that leaves while its quota is looked up leaves no work behind', async t => {
-  let admitted: (admission: Admission) => void = () => {}
-  let asking: () => void = () => {}
+  let resolveAdmission: (admission: Admission) => void = () => {}
+  let markAsked: () => void = () => {}
   const wasAsked = new Promise<void>(resolve => {
-    asking = resolve
+    markAsked = resolve
   })
-  let recorded: (status: string) => void = () => {}
+  let resolveStatus: (status: string) => void = () => {}
   const status = new Promise<string>(resolve => {
-    recorded = resolve
+    resolveStatus = resolve
   })
   const reached: string[] = []
   const { app, port, engine, isIdle } = await rig(t, request => void reached.push(request.url), {
     quota: {
       standing,
       admit: () => {
-        asking()
+        markAsked()
         return new Promise<Admission>(resolve => {
-          admitted = resolve
+          resolveAdmission = resolve
         })
       },
     },
-    usage: { record: async row => recorded(row.status) },
+    usage: { record: async row => resolveStatus(row.status) },
   })
   const client = post(port)
   const [socket] = (await once(app.server, 'connection')) as [import('node:net').Socket]
@@ -98,7 +98,7 @@ t.test('a client that leaves while its quota is looked up leaves no work behind'
   const closed = once(socket, 'close')
   client.destroy()
   await closed
-  admitted({ refund: () => {} })
+  resolveAdmission({ refund: () => {} })
   t.equal(await status, 'cancelled')
   await isIdle
   t.equal(engine.inFlight, 0)
@@ -110,9 +110,9 @@ t.test('a stream is on record before its client reads [DONE]', async t => {
   const written = new Promise<void>(resolve => {
     write = resolve
   })
-  let recording: () => void = () => {}
+  let markRecording: () => void = () => {}
   const isRecording = new Promise<void>(resolve => {
-    recording = resolve
+    markRecording = resolve
   })
   const cell: CellHandler = (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -124,7 +124,7 @@ t.test('a stream is on record before its client reads [DONE]', async t => {
     quota: { standing, admit: () => ({ refund: () => {} }) },
     usage: {
       record: () => {
-        recording()
+        markRecording()
         return written
       },
     },
@@ -202,7 +202,7 @@ t.test('a client that leaves while it waits for room gets its request back', asy
       t.strictSame([keyId, tenantId, affinity], ['key-free', 'home', undefined])
       return {
         pick: () => undefined,
-        left: () => {},
+        reportEnd: () => {},
         wait: () => {
           const turn = new Promise<undefined>(resolve => {
             leave = () => resolve(undefined)
@@ -225,7 +225,7 @@ t.test('a refused upgrade is closed also when its client keeps its side open', a
   acceptUpgrades(app.server, {
     logger: silent,
     authenticate: () => false,
-    draining: () => false,
+    isDraining: () => false,
     answerHeaders: () => app.answerHeaders({ id: 'req_x', ip: '127.0.0.1', key: undefined }),
     openMqtt: () => {},
     openLink: () => {},

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { createAskModel } from '../../../coordinator/http/ask-model.ts'
 import { cutAnswer } from '../../../coordinator/http/cut-answer.ts'
-import type { Exchange } from '../../../coordinator/http/exchange.ts'
+import type { HttpExchange } from '../../../coordinator/http/exchange.ts'
 import { errorBody, ShoalError } from '../../../shared/errors.ts'
 import { SSE_DONE, sseData, sseError } from '../../../shared/wire/sse.ts'
 import { keyOfTier } from '../../support/app.ts'
@@ -16,7 +16,7 @@ const chunk = (content: string, usage?: object) => ({
 const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
 
 const ask = (
-  infer: (exchange: Exchange) => Promise<void>,
+  infer: (exchange: HttpExchange) => Promise<void>,
   { signal = new AbortController().signal, delta = (_text: string) => {} } = {},
 ) =>
   createAskModel({ infer })({
@@ -47,7 +47,7 @@ t.test('an answer is read, however its bytes are cut', async t => {
 
 t.test('what a client would be told is thrown', async t => {
   const error = new ShoalError('context_length_exceeded', 'too long', { param: 'messages' })
-  const cases: [string, (exchange: Exchange) => Promise<void>][] = [
+  const cases: [string, (exchange: HttpExchange) => Promise<void>][] = [
     ['an error that is thrown', () => Promise.reject(error)],
     [
       'an error body',

@@ -6,7 +6,11 @@ const DEMO = { tenantId: 'demo' }
 const DAY_MS = 86_400_000
 
 /** A key that was asked for and approved, and not read yet. */
-const approved = async (t: Test, wanted: object = {}, asker: 'free' | 'operator' = 'free') => {
+const createApprovedKey = async (
+  t: Test,
+  wanted: object = {},
+  asker: 'free' | 'operator' = 'free',
+) => {
   const clock = { now: Date.now() }
   const all = await governanceScene(t, { now: () => clock.now })
   const { demo, call } = all
@@ -21,7 +25,7 @@ const approved = async (t: Test, wanted: object = {}, asker: 'free' | 'operator'
 t.test('an approved key is not shown', async t => {
   t.test('after its end', async t => {
     const expires_at = new Date(Date.now() + DAY_MS / 2).toISOString()
-    const { reveal, demo, clock } = await approved(t, { expires_at })
+    const { reveal, demo, clock } = await createApprovedKey(t, { expires_at })
     clock.now = Date.parse(expires_at)
     const answer = await reveal(demo.free)
     t.match(answer, { status: 422, json: { error: { param: 'expires_at' } } })
@@ -31,7 +35,7 @@ t.test('an approved key is not shown', async t => {
 
   t.test('for a person who was disabled since', async t => {
     const wanted = { person_id: 'demo_pro' }
-    const { reveal, demo, keys } = await approved(t, wanted, 'operator')
+    const { reveal, demo, keys } = await createApprovedKey(t, wanted, 'operator')
     await keys.enablePerson('demo_pro', false, DEMO, BY)
     const answer = await reveal(demo.operator)
     t.match(answer, { status: 422, json: { error: { param: 'person_id' } } })
@@ -40,7 +44,7 @@ t.test('an approved key is not shown', async t => {
   })
 
   t.test('when who approved it was disabled since', async t => {
-    const { reveal, demo, keys } = await approved(t)
+    const { reveal, demo, keys } = await createApprovedKey(t)
     await keys.enablePerson('demo_approver_a', false, DEMO, BY)
     const answer = await reveal(demo.free)
     t.match(answer, { status: 403, json: { error: { message: /may no longer approve/ } } })
@@ -59,14 +63,14 @@ t.test('an approved key is not shown', async t => {
   })
 
   t.test('to an administrator who is none any more', async t => {
-    const { reveal, demo, keys } = await approved(t, { person_id: 'demo_pro' }, 'operator')
+    const { reveal, demo, keys } = await createApprovedKey(t, { person_id: 'demo_pro' }, 'operator')
     const lesser = await keys.create({ ...DEMO, personId: 'demo_operator', tier: 'free' }, BY)
     t.equal((await reveal(lesser.secret)).status, 403)
     t.equal((await reveal(demo.operator)).status, 200)
   })
 
   t.test('to a program, unless it asked itself', async t => {
-    const { reveal, keys, demo } = await approved(t, { kind: 'ci_pipeline' })
+    const { reveal, keys, demo } = await createApprovedKey(t, { kind: 'ci_pipeline' })
     const spec = { ...DEMO, personId: 'demo_free', tier: 'free' as const }
     const program = await keys.create({ ...spec, kind: 'ai_agent' }, BY)
     t.match(await reveal(program.secret), { status: 403, json: { error: { code: 'forbidden' } } })

@@ -2,7 +2,7 @@ import t from 'tap'
 import * as z from 'zod'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import { a2aScene, caller, type Json, until } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, askUntil, caller } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { standing } from '../../support/app.ts'
 
@@ -42,8 +42,8 @@ t.test(
     t.equal(begun.status, 202)
     const { task_id } = begun.json
     t.equal(begun.headers.get('location'), `/v1/tasks/${task_id}`)
-    const isAtWork = ({ details }: Json) => details?.progress?.done === 2
-    const shown = await until(async () => (await json(`/v1/tasks/${task_id}`)).json, isAtWork)
+    const isAtWork = ({ details }: AnyJson) => details?.progress?.done === 2
+    const shown = await askUntil(async () => (await json(`/v1/tasks/${task_id}`)).json, isAtWork)
     t.match(shown, { state: 'working', operation: 'test-slow', result: null })
     t.equal((await rpc('GetTask', { id: task_id })).result.status.state, 'TASK_STATE_WORKING')
     const listed = await json('/v1/tasks?state=working')

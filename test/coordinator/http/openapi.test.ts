@@ -32,7 +32,7 @@ const described = Object.entries(document.paths).flatMap(([path, item]) =>
 )
 
 /** The routes of the server, read from the tree that Fastify prints. */
-const registered = (): string[] => {
+const listRoutes = (): string[] => {
   const above: string[] = []
   const lines = app.printRoutes({ commonPrefix: false }).split('\n')
   return lines.flatMap(line => {
@@ -58,7 +58,7 @@ t.test('the document is there for everybody and says what it is', async t => {
 
 t.test('every route that is registered is in the document, and the reverse', async t => {
   const inDocument = described.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
-  const inServer = registered().filter(route => !route.startsWith('HEAD '))
+  const inServer = listRoutes().filter(route => !route.startsWith('HEAD '))
   t.not(inServer.length, 0)
   t.strictSame(inDocument.toSorted(), inServer.toSorted())
 })

@@ -21,7 +21,7 @@ t.test('operations over REST', async t => {
   const fleet = new Fleet({
     limits: { suspectAfterMs: 1, deadAfterMs: 2 },
     nowMs: () => 0,
-    changed: () => {},
+    onPresenceChange: () => {},
   })
   const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
   const { cellId } = await cells.enrol({ token: secret, name: 'one' })

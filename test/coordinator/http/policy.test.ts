@@ -6,10 +6,10 @@ import { RequestView } from '../../../coordinator/operations/gates/gate-view.ts'
 import { governanceScene } from '../../support/governance.ts'
 import { auditRows } from '../keys/fixtures.ts'
 
-const shipped = () => parse(readFileSync(SHIPPED_POLICY_FILE, 'utf8'))
+const loadShippedPolicy = () => parse(readFileSync(SHIPPED_POLICY_FILE, 'utf8'))
 /** The shipped policy with a rule and a test more, and a gate with other rules. */
-const changed = (version: string, gates: object = {}) => {
-  const { rules, tests } = shipped()
+const createChangedPolicy = (version: string, gates: object = {}) => {
+  const { rules, tests } = loadShippedPolicy()
   const actions = [`${version}.do`]
   const rule = { id: version, actions, decision: 'allowed', reason: 'It is harmless.' }
   const test = { action_type: actions[0], expect: 'allowed' }
@@ -41,7 +41,7 @@ t.test('a policy is changed by two other people, at once, and once', async t => 
   const ask = (action: string) => `/v1/policy/checks?action_type=${action}`
   t.match(await show(), { number: 0, source: 'shipped', in_force: true, drift: null })
 
-  const asked = await change(changed('two'), { reason: 'we need it' })
+  const asked = await change(createChangedPolicy('two'), { reason: 'we need it' })
   t.equal(asked.status, 202)
   t.match(asked.json, {
     gate_id: 'gate.policy-change',
@@ -62,7 +62,11 @@ t.test('a policy is changed by two other people, at once, and once', async t => 
 
   t.match(await decide(id, 'approve', demo.operator), { status: 403 }, 'not by who asked')
   t.match((await decide(id, 'approve', demo.approver_a)).json, { state: 'pending' })
-  t.equal((await change(changed('two'), { reason: 'we need it' })).status, 202, 'one is not two')
+  t.equal(
+    (await change(createChangedPolicy('two'), { reason: 'we need it' })).status,
+    202,
+    'one is not two',
+  )
   t.match((await decide(id, 'approve', demo.approver_b)).json, { state: 'approved' })
   t.match(
     await call(demo.operator, 'POST', `/v1/gates/requests/${id}/consume`, { plan: {} }),
@@ -71,7 +75,9 @@ t.test('a policy is changed by two other people, at once, and once', async t => 
   )
   t.match((await call(demo.operator, 'GET', ask('two.do'))).json, { status: 'denied' }, 'not yet')
 
-  const both = await Promise.all([0, 1].map(() => change(changed('two'), { reason: 'we need it' })))
+  const both = await Promise.all(
+    [0, 1].map(() => change(createChangedPolicy('two'), { reason: 'we need it' })),
+  )
   const statuses = both.map(({ json }) => json.status).toSorted()
   t.ok(statuses.includes('changed'), JSON.stringify(both.map(({ json }) => json)))
   t.equal(statuses.filter(status => status === 'changed').length, 1, 'used once')
@@ -79,7 +85,7 @@ t.test('a policy is changed by two other people, at once, and once', async t => 
     status: 'allowed',
     answer: { policy_version: 'two' },
   })
-  t.match((await change(changed('two'))).json, { status: 'unchanged', number: 1 })
+  t.match((await change(createChangedPolicy('two'))).json, { status: 'unchanged', number: 1 })
 
   const now = await show()
   t.match(now, {
@@ -99,14 +105,23 @@ t.test('a policy is changed by two other people, at once, and once', async t => 
 
 t.test('what is refused before anybody is asked', async t => {
   const { demo, call, change } = await scene(t)
-  const failing = { ...changed('two'), tests: [{ action_type: 'x.y', expect: 'allowed' }] }
+  const failing = {
+    ...createChangedPolicy('two'),
+    tests: [{ action_type: 'x.y', expect: 'allowed' }],
+  }
   for (const [what, document, message] of [
     ['a failing table', failing, /test 1: x\.y by person \(client\) is denied, not allowed/],
-    ['its own name again', { ...changed('two'), version: '1' }, /version 1 is in force/],
+    [
+      'its own name again',
+      { ...createChangedPolicy('two'), version: '1' },
+      /version 1 is in force/,
+    ],
     ['no YAML', 'a: [', /document/],
     [
       'a weaker gate',
-      changed('two', { 'gate.policy-change': { purpose: 'x', approvals: [['architect']] } }),
+      createChangedPolicy('two', {
+        'gate.policy-change': { purpose: 'x', approvals: [['architect']] },
+      }),
       /2 people at least/,
     ],
   ] as const)
@@ -116,8 +131,12 @@ t.test('what is refused before anybody is asked', async t => {
       t.match(json.error, { param: 'document', message })
     })
   t.match((await change('x'.repeat(60_001))).status, 422)
-  t.equal((await change(changed('two'), {}, demo.pro)).status, 403, 'a client does not ask')
-  const dry = await change(changed('two'), { dry_run: true })
+  t.equal(
+    (await change(createChangedPolicy('two'), {}, demo.pro)).status,
+    403,
+    'a client does not ask',
+  )
+  const dry = await change(createChangedPolicy('two'), { dry_run: true })
   t.match(dry, { status: 200, json: { status: 'dry_run', number: 0 } })
   t.match(dry.json.difference, [{ what: 'version', before: '"1"', after: '"two"' }])
   const { requests } = (await call(demo.operator, 'GET', '/v1/gates/requests')).json
@@ -126,11 +145,11 @@ t.test('what is refused before anybody is asked', async t => {
 
 t.test('an approval for the policy before is not good after another change', async t => {
   const { demo, change, decide, carry, show } = await scene(t)
-  const late = await change(changed('late'), {}, demo.approver_a)
+  const late = await change(createChangedPolicy('late'), {}, demo.approver_a)
   await decide(late.json.request_id, 'approve', demo.approver_b)
   await decide(late.json.request_id, 'approve', demo.operator)
-  t.match((await carry(changed('first'))).json, { status: 'changed' })
-  const again = await change(changed('late'), {}, demo.approver_a)
+  t.match((await carry(createChangedPolicy('first'))).json, { status: 'changed' })
+  const again = await change(createChangedPolicy('late'), {}, demo.approver_a)
   t.equal(again.status, 202, 'it has to be approved anew')
   t.not(again.json.request_id, late.json.request_id)
   t.match(await show(), { number: 1, version: 'first' })
@@ -139,7 +158,7 @@ t.test('an approval for the policy before is not good after another change', asy
 t.test('requests whose gate has other rules by now, or is gone', async t => {
   const { demo, call, decide, carry } = await scene(t)
   const own = { purpose: 'own', approvals: [['reviewer']] }
-  await carry(changed('two', { 'gate.own': own }))
+  await carry(createChangedPolicy('two', { 'gate.own': own }))
   const ask = async (gate: string, n: number) => {
     const body = { plan: { n }, summary: 's' }
     return (await call(demo.operator, 'POST', `/v1/gates/${gate}/requests`, body)).json.id as string
@@ -149,7 +168,9 @@ t.test('requests whose gate has other rules by now, or is gone', async t => {
   const [c, d, e] = [await ask(MINOR, 1), await ask(MINOR, 2), await ask(MINOR, 3)]
   await decide(e, 'approve', demo.approver_a)
   const stricter = { purpose: 'stricter', approvals: [['reviewer'], ['architect']] }
-  t.match((await carry(changed('three', { [MINOR]: stricter }))).json, { status: 'changed' })
+  t.match((await carry(createChangedPolicy('three', { [MINOR]: stricter }))).json, {
+    status: 'changed',
+  })
 
   for (const [gate, id, reason] of [
     ['gate.own', b, /there is no gate\.own any more; withdraw/],
@@ -195,15 +216,15 @@ t.test('plans and evidence have a largest depth and size', async t => {
       ...{ plan: {}, summary: 's' },
       ...body,
     })
-  const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)])
+  const nestArrays = (levels: number): unknown => (levels === 0 ? 1 : [nestArrays(levels - 1)])
   for (const [what, body, message] of [
-    ['a plan that is too deep', { plan: nested(25) }, /plan.* deeper than 24 levels/],
-    ['evidence that is too deep', { evidence: nested(25) }, /evidence.* deeper than 24/],
+    ['a plan that is too deep', { plan: nestArrays(25) }, /plan.* deeper than 24 levels/],
+    ['evidence that is too deep', { evidence: nestArrays(25) }, /evidence.* deeper than 24/],
     ['a plan that is too large', { plan: 'x'.repeat(65_535) }, /plan.* larger than 65536 bytes/],
     ['evidence that is too large', { evidence: 'ä'.repeat(32_768) }, /evidence.* larger than/],
   ] as const)
     t.match(await ask(body), { status: 422, json: { error: { message } } }, what)
-  t.equal((await ask({ plan: nested(24), evidence: 'x'.repeat(65_534) })).status, 200)
+  t.equal((await ask({ plan: nestArrays(24), evidence: 'x'.repeat(65_534) })).status, 200)
 })
 
 t.test('evidence whose names differ by what hides is shown whole', async t => {

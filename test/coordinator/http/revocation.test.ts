@@ -4,7 +4,7 @@ import type { Http2ServerResponse } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
-import type { Engine } from '../../../coordinator/fleet/router.ts'
+import type { CellEngine } from '../../../coordinator/fleet/router.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import type { NewUsage } from '../../../coordinator/quota/usage.ts'
@@ -57,7 +57,7 @@ const rig = async (t: Test, parts: Partial<AppParts> = {}) => {
   })
   const { answers, handler } = openCell()
   const cell = await linkCell('a', handler)
-  const engine: Engine = {
+  const engine: CellEngine = {
     ...{ cellId: 'a', link: cell.link, slots: 9 },
     ...{ inFlight: 0, others: 0, ready: true },
   }
@@ -143,7 +143,7 @@ for (const [what, end] of Object.entries(ENDS)) {
       /^event: error\ndata: \{"error":\{.*"authentication_error".*"auth_required"\}\}\n\n$/,
     )
     await all.answers[0]?.closed
-    await until(() => all.engine.inFlight === 0 && all.rows.length === 1)
+    await waitForEffect(() => all.engine.inFlight === 0 && all.rows.length === 1)
     t.match(all.rows, [
       { status: 'cancelled', key_id: key.id, prompt_tokens: 7, completion_tokens: 1 },
     ])
@@ -156,19 +156,19 @@ for (const [what, end] of Object.entries(ENDS)) {
     const expiresAt = all.clock.now + 60_000
     const { key, secret } = await all.keys.create({ ...SPEC, expiresAt }, BY)
     const asked = all.ask(secret, false)
-    await until(() => all.answers.length === 1)
+    await waitForEffect(() => all.answers.length === 1)
     await end(all, key.id)
     const response = await asked
     t.equal(response.statusCode, 401)
     t.equal(response.headers['www-authenticate'], 'Bearer realm="shoal"')
     t.match(JSON.parse(await textOf(response)), { error: { code: 'auth_required', param: null } })
     await all.answers[0]?.closed
-    await until(() => all.engine.inFlight === 0 && all.rows.length === 1)
+    await waitForEffect(() => all.engine.inFlight === 0 && all.rows.length === 1)
     t.match(all.rows, [{ status: 'cancelled' }])
   })
 }
 
-const until = (isSo: () => boolean): Promise<boolean> =>
+const waitForEffect = (isSo: () => boolean): Promise<boolean> =>
   waitUntil('the effect of the revocation', isSo, 5)
 
 t.test('a secret that was rotated out carries its streams until it is retired', async t => {
@@ -222,7 +222,7 @@ t.test('a request in line when its key ends is 401 and gets its request back', a
   const all = await rig(t, {
     lanes: () => ({
       pick: () => undefined,
-      left: () => {},
+      reportEnd: () => {},
       wait: () => {
         waiting = true
         const turn = new Promise<undefined>(resolve => {
@@ -234,10 +234,10 @@ t.test('a request in line when its key ends is 401 and gets its request back', a
   })
   const { key, secret } = await all.keys.create(SPEC, BY)
   const asked = all.ask(secret, true)
-  await until(() => waiting)
+  await waitForEffect(() => waiting)
   await all.keys.revoke(key.id, ONE, BY)
   t.equal((await asked).statusCode, 401)
-  await until(() => all.refunds.count === 1)
+  await waitForEffect(() => all.refunds.count === 1)
   t.strictSame(all.rows, [])
 })
 
@@ -287,7 +287,7 @@ t.test('a call that reads ends with 401 when its key does; one that acts is answ
   const reading = app.inject({ url: '/v1/keys', headers })
   const payload = JSON.stringify({ name: 'new' })
   const writing = app.inject({ method: 'POST', url: '/v1/tenants', headers, payload })
-  await until(() => begun.length === 2)
+  await waitForEffect(() => begun.length === 2)
   await all.keys.revoke(key.id, ONE, BY)
   t.equal((await reading).statusCode, 401)
   written.resolve()

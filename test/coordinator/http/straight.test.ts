@@ -128,8 +128,8 @@ t.test('an inference request is refused in front of Fastify as behind it', async
 
 t.test('a client that reads nothing before its body is sent still gets the refusal', async t => {
   const app = await appWith({ config: config({ http: { body_limit_bytes: LIMIT_BYTES } }) })
-  const draining = () => true
-  acceptUpgrades(app.server, { draining, logger: silent } as never)
+  const isDraining = () => true
+  acceptUpgrades(app.server, { isDraining, logger: silent } as never)
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo
@@ -200,7 +200,7 @@ t.test('a body that nobody reads to its end closes the connection', async t => {
 t.test('a client that leaves while it sends is no failure of ours', async t => {
   const figures = createFigures()
   const told = new Promise<string>(resolve => {
-    figures.http.failed = resolve
+    figures.http.countError = resolve
   })
   const app = await appWith({ figures })
   await app.listen({ port: 0, host: '127.0.0.1' })

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
-import { readUsage } from '../../../coordinator/quota/usage-query.ts'
+import { queryUsage } from '../../../coordinator/quota/usage-query.ts'
 import { appWith, views } from '../../support/app.ts'
 import { temporaryStore } from '../store/temporary.ts'
 
@@ -29,7 +29,7 @@ const rig = async (t: Test, rows: Partial<NewUsage>[]) => {
   for (const each of rows) await usage.record(row(each))
   const app = await appWith({
     views: views({
-      usage: { read: question => readUsage(store.records, question) },
+      usage: { read: question => queryUsage(store.records, question) },
       now: () => NOW,
     }),
   })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { Idempotency } from '../../../coordinator/idempotency/idempotency.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
-import { sealingWith } from '../../../coordinator/signing/sealing.ts'
+import { createSealing } from '../../../coordinator/signing/sealing.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
@@ -10,7 +10,7 @@ import { BY, temporaryStore } from '../store/temporary.ts'
 const scene = async (t: Test) => {
   const store = await temporaryStore(t)
   const clock = { now: 1_800_000_000_000 }
-  const sealing = sealingWith(randomBytes(32))
+  const sealing = createSealing(randomBytes(32))
   const { ledger } = store
   const idempotency = new Idempotency({ ledger, sealing, logger: silent, now: () => clock.now })
   let runs = 0
@@ -85,12 +85,12 @@ t.test('a refusal that changed nothing may be asked again, one that did is an an
   await t.rejects(once(refuse), { code: 'conflict' })
   await t.rejects(once(refuse), { code: 'conflict' })
   t.equal(refused, 2)
-  const both = async () => {
+  const changeAndRefuse = async () => {
     await change()
     return refuse()
   }
-  await t.rejects(once(both), { code: 'conflict', message: 'no', param: 'x' })
-  await t.rejects(once(both), { code: 'conflict', message: 'no', param: 'x' })
+  await t.rejects(once(changeAndRefuse), { code: 'conflict', message: 'no', param: 'x' })
+  await t.rejects(once(changeAndRefuse), { code: 'conflict', message: 'no', param: 'x' })
   t.equal(runs(), 1)
 })
 

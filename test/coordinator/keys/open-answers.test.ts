@@ -16,7 +16,7 @@ const KEY: Key = {
   createdAt: 0,
 }
 
-const settled = () => new Promise<void>(resolve => setImmediate(resolve))
+const yieldTurn = () => new Promise<void>(resolve => setImmediate(resolve))
 
 /** A clock that stands until it is moved, and timers that run when it is. */
 const rig = (parts: Partial<OpenAnswersParts> = {}) => {
@@ -53,7 +53,7 @@ t.test('what is open under a key that has not changed goes on', async t => {
   const { open, hold, cuts, asked } = rig()
   hold('stream')
   open.look('k')
-  await settled()
+  await yieldTurn()
   t.strictSame([cuts, asked], [[], [['k']]])
 })
 
@@ -74,10 +74,10 @@ t.test('it is cut, once, when the key is', async t => {
       hold('stream')
       stored.keys = [...keys]
       open.look()
-      await settled()
+      await yieldTurn()
       t.strictSame(cuts, [`stream: ${code}`])
       open.look()
-      await settled()
+      await yieldTurn()
       t.equal(cuts.length, 1)
     })
 })
@@ -88,11 +88,11 @@ t.test('a rotation leaves what is open under each of two secrets', async t => {
   hold('new', { ...KEY, secretId: 's2' })
   stored.keys = [KEY, { ...KEY, secretId: 's2' }]
   open.look('k')
-  await settled()
+  await yieldTurn()
   t.strictSame(cuts, [])
   stored.keys = [{ ...KEY, secretId: 's2' }]
   open.look('k')
-  await settled()
+  await yieldTurn()
   t.strictSame(cuts, ['old: auth_required'])
 })
 
@@ -104,7 +104,7 @@ t.test('a lower tier leaves it; a role or tenant that it stands on does not', as
   hold('events', operator, { may: (key: Key) => key.roles.includes('reviewer') })
   stored.keys = [{ ...KEY, tier: 'free', disabledTenants: ['two'] }]
   open.look('k')
-  await settled()
+  await yieldTurn()
   t.strictSame(cuts.toSorted(), ['elsewhere: tenant_forbidden', 'events: forbidden'])
 })
 
@@ -114,7 +114,7 @@ t.test('what was let go of is neither cut nor looked at', async t => {
   stored.keys = []
   open.look()
   open.look('k')
-  await settled()
+  await yieldTurn()
   t.strictSame([cuts, asked], [[], []])
 })
 
@@ -129,7 +129,7 @@ t.test('whatever of a key is let go of first, the rest is cut', async t => {
       releases.get(gone)?.()
       stored.keys = []
       open.look('k')
-      await settled()
+      await yieldTurn()
       const rest = [...all, 'fourth'].filter(name => name !== gone)
       t.strictSame(cuts.toSorted(), rest.map(name => `${name}: auth_required`).toSorted())
     })
@@ -142,7 +142,7 @@ t.test('thousands of keys that hold nothing any more are no hindrance', async t 
   hold('open', { ...KEY, id: 'k2999' })
   stored.keys = []
   open.look()
-  await settled()
+  await yieldTurn()
   t.strictSame(cuts, ['open: auth_required'])
   t.strictSame(asked, [['k2999']])
 })
@@ -150,7 +150,7 @@ t.test('thousands of keys that hold nothing any more are no hindrance', async t 
 t.test('a key that changed between its reading and the hold is looked at', async t => {
   const { hold, cuts } = rig({ isCurrent: () => false, read: async () => [] })
   hold('stream')
-  await settled()
+  await yieldTurn()
   t.strictSame(cuts, ['stream: auth_required'])
 })
 
@@ -167,10 +167,10 @@ t.test('a change during a look is looked at too', async t => {
   open.look('k')
   open.look('k')
   gates[0]?.()
-  await settled()
+  await yieldTurn()
   t.strictSame(cuts, [])
   gates[1]?.()
-  await settled()
+  await yieldTurn()
   t.strictSame(cuts, ['stream: auth_required'])
 })
 
@@ -184,11 +184,11 @@ t.test('a store that cannot be read is asked again', async t => {
   })
   hold('stream')
   open.look()
-  await settled()
+  await yieldTurn()
   t.strictSame(cuts, [])
   fails = false
   pass(250)
-  await settled()
+  await yieldTurn()
   t.strictSame(cuts, ['stream: auth_required'])
 })
 
@@ -202,17 +202,17 @@ t.test('one cut that fails keeps no other from being cut', async t => {
   hold('other')
   stored.keys = []
   open.look()
-  await settled()
+  await yieldTurn()
   t.strictSame(cuts, ['other: auth_required'])
 })
 
 t.test('the end of a key', async t => {
-  const until = (expiresAt: number, id = 'k'): Key => ({ ...KEY, id, expiresAt })
+  const createExpiringKey = (expiresAt: number, id = 'k'): Key => ({ ...KEY, id, expiresAt })
 
   t.test('cuts at its millisecond, with one timer for all', async t => {
     const { hold, cuts, pass, timers } = rig()
-    hold('later', until(1900, 'later'))
-    hold('soon', until(1300, 'soon'))
+    hold('later', createExpiringKey(1900, 'later'))
+    hold('soon', createExpiringKey(1300, 'soon'))
     hold('never', KEY)
     t.equal(timers.size, 1)
     pass(299)
@@ -226,7 +226,7 @@ t.test('the end of a key', async t => {
 
   t.test('far away is looked at each second, as clocks are set', async t => {
     const { hold, cuts, pass } = rig()
-    hold('stream', until(10_000_000))
+    hold('stream', createExpiringKey(10_000_000))
     for (let n = 0; n < 3; n++) pass(1000)
     t.strictSame(cuts, [])
     pass(10_000_000)
@@ -235,14 +235,14 @@ t.test('the end of a key', async t => {
 
   t.test('that has passed before the hold cuts at the next turn', async t => {
     const { hold, cuts, pass } = rig()
-    hold('stream', until(999))
+    hold('stream', createExpiringKey(999))
     pass(0)
     t.strictSame(cuts, ['stream: auth_required'])
   })
 
   t.test("is nobody's business after the close", async t => {
     const { open, hold, timers } = rig()
-    hold('stream', until(2000))
+    hold('stream', createExpiringKey(2000))
     open.close()
     t.equal(timers.size, 0)
   })

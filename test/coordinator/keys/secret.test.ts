@@ -58,7 +58,7 @@ t.test('a secret', async t => {
 })
 
 t.test('a verifier', async t => {
-  const counting = (digests: string[] = [hex('right')]) => {
+  const createCountingLoader = (digests: string[] = [hex('right')]) => {
     const loads: string[] = []
     const load = async (id: string) => {
       loads.push(id)
@@ -68,7 +68,7 @@ t.test('a verifier', async t => {
   }
 
   t.test('reads once and answers from memory then, right or wrong', async t => {
-    const { loads, load } = counting()
+    const { loads, load } = createCountingLoader()
     const verifier = new Verifier({ load })
     t.equal(await verifier.verify('known', 'right'), 'known')
     t.equal(verifier.verify('known', 'right'), 'known')
@@ -79,14 +79,14 @@ t.test('a verifier', async t => {
   })
 
   t.test('takes each of two live secrets', async t => {
-    const { load } = counting([hex('old'), hex('new')])
+    const { load } = createCountingLoader([hex('old'), hex('new')])
     const verifier = new Verifier({ load })
     for (const secret of ['old', 'new']) t.equal(await verifier.verify('known', secret), 'known')
     t.equal(await verifier.verify('known', 'third'), undefined)
   })
 
   t.test('one read serves all who ask at once', async t => {
-    const { loads, load } = counting()
+    const { loads, load } = createCountingLoader()
     const verifier = new Verifier({ load })
     const asked = ['right', 'wrong', 'right'].map(secret => verifier.verify('known', secret))
     t.strictSame(await Promise.all(asked), ['known', undefined, 'known'])
@@ -125,7 +125,7 @@ t.test('a verifier', async t => {
   })
 
   t.test('a flood of invented ids does not push out real ones', async t => {
-    const { loads, load } = counting()
+    const { loads, load } = createCountingLoader()
     const verifier = new Verifier({ load, capacity: 2 })
     await verifier.verify('known', 'right')
     for (let n = 0; n < 5000; n++) await verifier.verify(`invented ${n}`, 'right')
@@ -134,7 +134,7 @@ t.test('a verifier', async t => {
   })
 
   t.test('holds no more than its capacity, and the last used stay', async t => {
-    const { loads, load } = counting()
+    const { loads, load } = createCountingLoader()
     const verifier = new Verifier({ load, capacity: 2 })
     for (const id of ['known 1', 'known 2', 'known 1', 'known 3', 'known 1', 'known 2'])
       await verifier.verify(id, 'right')

@@ -90,14 +90,14 @@ t.test('a stopped reader emits no further frame, not even of the same piece', as
 })
 
 t.test('padding is stripped, and refused when it exceeds the payload', async t => {
-  const padded = (hex: string) => {
+  const stripHex = (hex: string) => {
     const bytes = Buffer.from(hex, 'hex')
     const [start, end] = stripPadding(8, bytes, 0, bytes.length)
     return bytes.toString('hex', start, end)
   }
-  t.equal(padded('02aabbcc0000'), 'aabbcc')
-  t.equal(padded('00aabbcc'), 'aabbcc')
-  t.equal(padded('0200 00'.replace(' ', '')), '', 'there may be nothing else')
-  t.equal(padded('00'), '')
-  for (const wrong of ['', '01', '03aabb', 'ffaabb']) t.throws(() => padded(wrong), { code: 1 })
+  t.equal(stripHex('02aabbcc0000'), 'aabbcc')
+  t.equal(stripHex('00aabbcc'), 'aabbcc')
+  t.equal(stripHex('0200 00'.replace(' ', '')), '', 'there may be nothing else')
+  t.equal(stripHex('00'), '')
+  for (const wrong of ['', '01', '03aabb', 'ffaabb']) t.throws(() => stripHex(wrong), { code: 1 })
 })

@@ -84,11 +84,11 @@ t.test(
             const stream = session.request(
               { method: 'POST', path: '/', body: Buffer.alloc(i * 50_000) },
               {
-                head: () => calls.push('head'),
-                data: () => calls.push('data'),
-                trailers: () => calls.push('trailers'),
-                silent: () => {},
-                closed: isWhole => {
+                onHead: () => calls.push('head'),
+                onData: () => calls.push('data'),
+                onTrailers: () => calls.push('trailers'),
+                onSilence: () => {},
+                onClose: isWhole => {
                   calls.push('closed')
                   if (isWhole) whole++
                   else cut++

@@ -4,10 +4,10 @@ import { LinkSession } from '../../../coordinator/link/link-session.ts'
 import { collectAnswer, openRequest } from '../../support/link-requests.ts'
 import {
   answer,
+  collectFrames,
   field,
   frame,
   greetedCell,
-  listen,
   OK,
   rawCell,
   setting,
@@ -58,9 +58,10 @@ t.test(
     const headers = { 'x-request-id': 'abc', 'content-type': 'text/plain', none: undefined, n: 7 }
     openRequest(cell.link, { method: 'POST', path: '/v1/x', headers })
     openRequest(cell.link, GET)
-    const rest = (path: string) => `86 0104${Buffer.from('cell').toString('hex')} 04${path}`
+    const encodeHeaders = (path: string) =>
+      `86 0104${Buffer.from('cell').toString('hex')} 04${path}`
     const first = [
-      `20 83 ${rest(`05${Buffer.from('/v1/x').toString('hex')}`)}`,
+      `20 83 ${encodeHeaders(`05${Buffer.from('/v1/x').toString('hex')}`)}`,
       field('x-request-id', 'abc'),
       `0f10 0a${Buffer.from('text/plain').toString('hex')}`,
       field('n', '7'),
@@ -70,7 +71,7 @@ t.test(
       flags: endHeaders | endStream,
       payload: payload(first.join('')),
     })
-    t.match(await cell.next(FRAME.headers), { payload: payload(`82 ${rest('012f')}`) })
+    t.match(await cell.next(FRAME.headers), { payload: payload(`82 ${encodeHeaders('012f')}`) })
   },
 )
 
@@ -182,7 +183,7 @@ const openSession = async (t: Test, firstId: number) => {
   )
   cell.write(settings())
   await ready
-  return { cell, socket, events, session: made, ...listen(cell) }
+  return { cell, socket, events, session: made, ...collectFrames(cell) }
 }
 
 t.test('a session whose stream ids are used up ends with its last answer', async t => {
@@ -200,7 +201,7 @@ t.test('a session whose stream ids are used up ends with its last answer', async
 t.test('a silent stream is reported again after each interval', async t => {
   const { cell, session: made } = await openSession(t, 1)
   let silent = 0
-  const { begun, stream } = openRequest(made, GET, { silent: () => silent++ })
+  const { begun, stream } = openRequest(made, GET, { onSilence: () => silent++ })
   for (let beat = 0; beat < 7; beat++) made.beat(3)
   t.equal(silent, 2)
   cell.write(
@@ -229,7 +230,7 @@ t.test('an error of the socket is the reason of the end', async t => {
 t.test('a listener that throws ends its session and nothing else', async t => {
   const { cell, events, session: made } = await openSession(t, 1)
   const failing = openRequest(made, GET, {
-    head: () => {
+    onHead: () => {
       throw new Error('a mistake')
     },
   })

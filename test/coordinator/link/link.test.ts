@@ -22,26 +22,33 @@ const { certificate, key } = await issueServerCertificate(
 const pem = key.export({ type: 'pkcs8', format: 'pem' })
 const tls = { cert: certificate.toString(), key: pem }
 
-const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
+const testOverUpgrade = async (t: Test, secure: boolean): Promise<void> => {
   const server = secure ? createTlsServer(tls) : createServer()
   server.listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
-  let up: (link: CellLink) => void = () => {}
-  let down: () => void = () => {}
+  let onUp: (link: CellLink) => void = () => {}
+  let onDown: () => void = () => {}
   const isUp = new Promise<CellLink>(resolve => {
-    up = resolve
+    onUp = resolve
   })
   const isDown = new Promise<void>(resolve => {
-    down = resolve
+    onDown = resolve
   })
   acceptUpgrades(server, {
     logger: silent,
     authenticate: () => true,
-    draining: () => false,
+    isDraining: () => false,
     openMqtt: socket => socket.destroy(),
     openLink: (socket, cellId) =>
-      openLink({ cellId, socket, logger: silent, pingEveryMs: 60_000, up, down: () => down() }),
+      openLink({
+        cellId,
+        socket,
+        logger: silent,
+        pingEveryMs: 60_000,
+        onUp,
+        onDown: () => onDown(),
+      }),
   })
   const { port } = server.address() as AddressInfo
   const authorization = `Basic ${Buffer.from('a:b').toString('base64')}`
@@ -88,4 +95,4 @@ for (const [title, secure] of [
   // the session takes over a TLS socket in the middle of a write, which once ended the process
   ['a link over a real upgrade with TLS', true],
 ] as const)
-  t.test(title, t => overUpgrade(t, secure))
+  t.test(title, t => testOverUpgrade(t, secure))

@@ -73,7 +73,7 @@ export const sockets = async (t: Test): Promise<[cell: Socket, coordinator: Sock
 }
 
 /** Frames that a cell has received, and a way to wait for one. */
-export const listen = (cell: Socket) => {
+export const collectFrames = (cell: Socket) => {
   const heard: Frame[] = []
   let wake = () => {}
   const reader = new FrameReader({
@@ -116,7 +116,7 @@ export const rawCell = async (
   { pingEveryMs = 60_000, open = openLink }: RawCellOptions = {},
 ) => {
   const [cell, socket] = await sockets(t)
-  const ear = listen(cell)
+  const ear = collectFrames(cell)
   const reasons: string[] = []
   const logger = {
     info: ({ reason }: { reason: string }) => reasons.push(reason),
@@ -128,8 +128,8 @@ export const rawCell = async (
     socket,
     logger,
     pingEveryMs,
-    up: resolve,
-    down: () => down(),
+    onUp: resolve,
+    onDown: () => down(),
   })
   t.teardown(() => link.close())
   const send = (...frames: Buffer[]) => cell.write(Buffer.concat(frames))

@@ -46,7 +46,7 @@ t.test('streams take turns at the window of the session', async t => {
   const body = Buffer.alloc(100_000)
   openRequest(cell.link, { method: 'POST', path: '/', body })
   openRequest(cell.link, { method: 'POST', path: '/', body })
-  const sent = async (bytes: number) => {
+  const readFrames = async (bytes: number) => {
     const all: [number, number][] = []
     for (let left = bytes; left > 0; ) {
       const { id = 0, payload } = (await cell.next(FRAME.data)) ?? {}
@@ -55,14 +55,14 @@ t.test('streams take turns at the window of the session', async t => {
     }
     return all
   }
-  t.strictSame(await sent(65_535), [
+  t.strictSame(await readFrames(65_535), [
     [1, 16_384],
     [1, 16_384],
     [1, 16_384],
     [1, 16_383],
   ])
   cell.send(frame(FRAME.windowUpdate, 0, 0, uint32(60_000)))
-  t.strictSame(await sent(60_000), [
+  t.strictSame(await readFrames(60_000), [
     [1, 16_384],
     [3, 16_384],
     [1, 16_384],

@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import t, { type Test } from 'tap'
 import { OPERATOR_ROLES } from '../../../coordinator/keys/key.ts'
-import { a2aScene, caller, type Json } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, caller } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { BY } from '../store/temporary.ts'
 
@@ -29,7 +29,7 @@ const clientOf = async (t: Test, options: object = {}, key = demo.operator) => {
   return client
 }
 
-const outputOf = (answer: Json): Json => answer.structuredContent
+const outputOf = (answer: AnyJson): AnyJson => answer.structuredContent
 
 t.test('a tool that goes on by itself answers the task, and tasks-show how it stands', async t => {
   const client = await clientOf(t)
@@ -48,7 +48,7 @@ t.test('a tool that goes on by itself answers the task, and tasks-show how it st
 t.test('progress is told to who asks for it', async t => {
   for (const options of [{}, MODERN]) {
     const client = await clientOf(t, options)
-    const told: Json[] = []
+    const told: AnyJson[] = []
     const answer = await client.callTool(
       { name: 'test-talk', arguments: {} },
       { onprogress: progress => void told.push(progress) },
@@ -126,7 +126,7 @@ t.test('a gated tool waits, is approved by somebody else, and is carried out onc
 
 t.test('a client that can open pages is asked once to open that of the request', async t => {
   const client = await clientOf(t, { ...MODERN, capabilities: { elicitation: { url: {} } } })
-  const asked: Json[] = []
+  const asked: AnyJson[] = []
   client.setRequestHandler('elicitation/create', ({ params }) => {
     asked.push(params)
     return { action: 'accept' }

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createEvents } from '../../../coordinator/events/bus.ts'
-import { changedFor } from '../../../coordinator/mcp/changes.ts'
+import { listChangedUris } from '../../../coordinator/mcp/changes.ts'
 import { createListening } from '../../../coordinator/mcp/listening.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { silent } from '../../support/cell.ts'
@@ -33,7 +33,7 @@ t.test('a change is told to those who can see what changed', async t => {
     ['shoal.constructor.x', 'x', {}, []],
   ] as const)
     t.strictSame(
-      changedFor({ type, data, ...(subject && { subject }) }, me),
+      listChangedUris({ type, data, ...(subject && { subject }) }, me),
       expected,
       `${type} ${JSON.stringify(data)}`,
     )
@@ -47,7 +47,7 @@ const scene = (t: Test, stallMs = 60_000) => {
   const stalls: ShoalError[] = []
   const listening = createListening({
     ...{ events, stallMs, listener: me, uris: URIS, id: 'listen:1' },
-    stalled: error => void stalls.push(error),
+    onStalled: error => void stalls.push(error),
   })
   let kept = 0
   let cancelled = false
@@ -64,7 +64,7 @@ const scene = (t: Test, stallMs = 60_000) => {
       stop()
     },
   })
-  const reader = listening.paced(source).getReader()
+  const reader = listening.pace(source).getReader()
   t.teardown(() => reader.cancel())
   const read = async (): Promise<string | undefined> => {
     const { done, value } = await reader.read()

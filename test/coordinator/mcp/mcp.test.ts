@@ -16,11 +16,11 @@ const fakes = {
   fleet: { cells: () => [], cell: () => undefined, serves: () => false },
   cells: { list: async () => [], get: async () => undefined },
   settings: { list: async () => new Map() },
-  monitor: { alerts: () => [], degraded: () => false, latest: () => undefined },
+  monitor: { alerts: () => [], isDegraded: () => false, latest: () => undefined },
 } as unknown as Partial<Views>
 
 /** The server on a port of its own. */
-const started = async (t: Test, parts: Parameters<typeof appWith>[0] = {}) => {
+const startServer = async (t: Test, parts: Parameters<typeof appWith>[0] = {}) => {
   const app = await appWith({ views: views(fakes), ...parts })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
@@ -66,7 +66,7 @@ const call = (name: string, input: object = {}) => ({
 const everyId = [...skills, ...operations].filter(isTool).map(({ id }) => id)
 
 t.test('the tools come in one order, for clients of both eras', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   for (const options of [{}, MODERN, { path: '/mcp' }]) {
     const client = await clientOf(t, base, options)
     const { tools } = await client.listTools()
@@ -93,7 +93,7 @@ t.test('the tools come in one order, for clients of both eras', async t => {
 })
 
 t.test('a key sees the tools it may use', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const client = await clientOf(t, base, { key: 'free-key' })
   const names = (await client.listTools()).tools.map(({ name }) => name)
   t.ok(names.includes('tiers-list'))
@@ -104,7 +104,7 @@ t.test('a key sees the tools it may use', async t => {
 })
 
 t.test('a call answers data that fits the published schema, and the same as text', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   for (const options of [{}, MODERN]) {
     const client = await clientOf(t, base, options)
     await client.listTools()
@@ -119,7 +119,7 @@ t.test('a call answers data that fits the published schema, and the same as text
 })
 
 t.test('input that does not fit is an answer the model can read', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const client = await clientOf(t, base)
   const answer = await client.callTool({ name: 'gate-routing-query', arguments: { gate: 'x' } })
   t.equal(answer.isError, true)
@@ -127,14 +127,14 @@ t.test('input that does not fit is an answer the model can read', async t => {
 })
 
 t.test('a tool that is not there is a protocol error', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const answer = (await (await post(base, call('no-such-tool'))).text()) as string
   t.match(answer, /-32602/)
   t.match(answer, /no-such-tool/)
 })
 
 t.test('toolsets narrow the list, and an unknown one is refused by name', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const client = await clientOf(t, base, { path: '/mcp/?toolsets=fleet,gates' })
   const names = (await client.listTools()).tools.map(({ name }) => name)
   t.ok(names.includes('vram-guard'))
@@ -150,14 +150,14 @@ t.test('toolsets narrow the list, and an unknown one is refused by name', async 
 })
 
 t.test('without a valid key nothing is told', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const answer = await post(base, call('tiers-list'), { authorization: 'Bearer wrong' })
   t.equal(answer.status, 401)
   t.match(answer.headers.get('www-authenticate'), /Bearer/)
 })
 
 t.test('a page of somebody else is refused, one of our own is not', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const foreign = await post(base, call('tiers-list'), { origin: 'https://evil.example' })
   t.equal(foreign.status, 403)
   t.match(await foreign.text(), /origin_not_allowed/)
@@ -166,14 +166,14 @@ t.test('a page of somebody else is refused, one of our own is not', async t => {
 })
 
 t.test('every answer carries the headers that every answer has', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const answer = await post(base, call('tiers-list'))
   t.equal(answer.headers.get('x-ratelimit-limit'), '1000')
   t.match(answer.headers.get('x-request-id'), /^req_/)
 })
 
 t.test('what is not JSON, too deep or too large is refused as on every route', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   t.equal((await post(base, '{')).status, 422)
   t.equal((await post(base, '['.repeat(5000))).status, 422)
   const wrong = await post(base, JSON.stringify({ jsonrpc: '2.0', id: 'a', method: null }))
@@ -184,7 +184,7 @@ t.test('what is not JSON, too deep or too large is refused as on every route', a
 })
 
 t.test('reading operations are resources, with their query in the address', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const client = await clientOf(t, base, MODERN)
   const { resources } = await client.listResources()
   const uris = resources.map(({ uri }) => uri)
@@ -205,7 +205,7 @@ t.test('reading operations are resources, with their query in the address', asyn
 })
 
 t.test('prompts are offered to those whose key has their tools', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const client = await clientOf(t, base)
   const { prompts } = await client.listPrompts()
   t.ok(prompts.some(({ name }) => name === 'review-a-request'))
@@ -221,7 +221,7 @@ t.test('prompts are offered to those whose key has their tools', async t => {
 })
 
 t.test('what is answered from a list counts as a call, as a read over REST does', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const asked = [
     { method: 'tools/list' },
     { method: 'resources/list' },
@@ -251,7 +251,7 @@ t.test('what is answered from a list counts as a call, as a read over REST does'
 
 t.test('a stream tells of changes of the resources it listens to', async t => {
   const events = createEvents({ source: '/shoal/test', logger: silent })
-  const base = await started(t, { events })
+  const base = await startServer(t, { events })
   const client = await clientOf(t, base, MODERN)
   const told = new Promise<string>(resolve => {
     client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
@@ -267,7 +267,7 @@ t.test('a stream tells of changes of the resources it listens to', async t => {
 t.test('what happens in another tenant is not told, not even that it happened', async t => {
   const events = createEvents({ source: '/shoal/test', logger: silent })
   const gates = { list: async () => [] } as unknown as Views['gates']
-  const base = await started(t, { events, views: views({ ...fakes, gates }) })
+  const base = await startServer(t, { events, views: views({ ...fakes, gates }) })
   const client = await clientOf(t, base, MODERN)
   const told: string[] = []
   const heard = new Promise<void>(resolve => {
@@ -287,7 +287,7 @@ t.test('what happens in another tenant is not told, not even that it happened', 
 })
 
 t.test('nobody listens to what they may not read', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const client = await clientOf(t, base, { key: 'free-key', ...MODERN })
   await t.rejects(client.listen({ resourceSubscriptions: ['shoal://cells'] }))
 })
@@ -307,7 +307,7 @@ const LISTEN = {
 }
 
 t.test('one key does not take all the streams, and a place that is left is free', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   const open = new AbortController()
   const listen = (key: string, signal?: AbortSignal) =>
     fetch(`${base}/mcp/`, {
@@ -339,7 +339,7 @@ t.test('one key does not take all the streams, and a place that is left is free'
 })
 
 t.test('who takes any type of answer takes what the protocol sends', async t => {
-  const base = await started(t)
+  const base = await startServer(t)
   for (const accept of ['*/*', 'text/html, */*'])
     t.equal((await post(base, call('tiers-list'), { accept })).status, 200, accept)
   for (const accept of ['application/json', 'text/html', 'application/*+x*/*'])

@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
 import { newCell } from '../../../coordinator/fleet/cell.ts'
-import type { Engine } from '../../../coordinator/fleet/router.ts'
+import type { CellEngine } from '../../../coordinator/fleet/router.ts'
 import { createBrokerFigures } from '../../../coordinator/metrics/broker-figures.ts'
 import { InferenceFigures } from '../../../coordinator/metrics/inference-figures.ts'
 import { metricsServer, openMetricsPort } from '../../../coordinator/metrics/metrics-port.ts'
 import { createQuotaFigures } from '../../../coordinator/metrics/quota-figures.ts'
 import { metricRegistry } from '../../../coordinator/metrics/registry.ts'
 import { createStoreFigures } from '../../../coordinator/metrics/store-figures.ts'
-import type { Subject } from '../../../coordinator/quota/quota.ts'
+import type { QuotaSubject } from '../../../coordinator/quota/quota.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { appWith, views } from '../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell } from '../../support/cell.ts'
@@ -25,7 +25,7 @@ const chat = { model: 'model-a:7b', messages: [{ role: 'user', content: 'hi' }] 
 /** The real front, listening, with one cell on a real link. */
 const rig = async (t: Test, handler: CellHandler, parts: Partial<AppParts> = {}) => {
   const linked = await linkCell('a', handler)
-  const engine: Engine = {
+  const engine: CellEngine = {
     cellId: 'a',
     link: linked.link,
     slots: 1,
@@ -58,10 +58,10 @@ const rig = async (t: Test, handler: CellHandler, parts: Partial<AppParts> = {})
     }
   }
   /** Asks until a line is there: figures are kept when the connection is done with the answer. */
-  const until = async (line: string): Promise<void> => {
+  const waitForLine = async (line: string): Promise<void> => {
     for (;;) if ((await scrape()).text.includes(`\n${line}\n`)) return
   }
-  return { url, scrape, until }
+  return { url, scrape, waitForLine }
 }
 
 const answer: CellHandler = (incoming, response) => {
@@ -90,7 +90,7 @@ t.test('an error is counted by its code, whoever answers it', async t => {
       else response.end(JSON.stringify({ error: { message: 'no', code } }))
     })
   }
-  const { url, until, scrape } = await rig(t, refuses)
+  const { url, waitForLine, scrape } = await rig(t, refuses)
   const ask = async (body: object) => {
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
@@ -102,13 +102,13 @@ t.test('an error is counted by its code, whoever answers it', async t => {
   await ask({ user: 'context_length_exceeded' })
   await ask({ user: 'of-its-own-making' })
   t.match(await ask({ stream: true }), /cell_unavailable/)
-  await until('shoal_http_errors_total{code="context_length_exceeded"} 1')
-  await until('shoal_http_errors_total{code="cell_unavailable"} 1')
+  await waitForLine('shoal_http_errors_total{code="context_length_exceeded"} 1')
+  await waitForLine('shoal_http_errors_total{code="cell_unavailable"} 1')
   t.notMatch((await scrape()).text, /of-its-own-making/)
 })
 
 t.test('a request is counted by route, status and what became of it', async t => {
-  const { url, until, scrape } = await rig(t, answer)
+  const { url, waitForLine, scrape } = await rig(t, answer)
   const ask = (body: object) =>
     fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
@@ -138,12 +138,12 @@ t.test('a request is counted by route, status and what became of it', async t =>
     'shoal_cells{presence="unknown"} 1',
     'shoal_cells{presence="dead"} 0',
   ])
-    await until(line)
+    await waitForLine(line)
   t.notMatch((await scrape()).text, /no\/such/, 'a path is no label')
 })
 
 t.test('a client that leaves is 499, whatever it was sent before', async t => {
-  const { url, until } = await rig(t, (incoming, response) => {
+  const { url, waitForLine } = await rig(t, (incoming, response) => {
     incoming.resume()
     response.setHeader('content-type', 'text/event-stream')
     response.write('data: {}\n\n')
@@ -157,14 +157,14 @@ t.test('a client that leaves is 499, whatever it was sent before', async t => {
   const [incoming] = await once(asked, 'response')
   await once(incoming, 'data')
   asked.destroy()
-  await until(
+  await waitForLine(
     'shoal_http_requests_total{method="POST",route="/v1/chat/completions",status="499"} 1',
   )
-  await until('shoal_inference_requests_total{model="model-a:7b",outcome="cancelled"} 1')
+  await waitForLine('shoal_inference_requests_total{model="model-a:7b",outcome="cancelled"} 1')
 })
 
 t.test('a request that no cell takes is counted as refused', async t => {
-  const { url, until } = await rig(t, (incoming, response) => {
+  const { url, waitForLine } = await rig(t, (incoming, response) => {
     incoming.resume()
     response.statusCode = 503
     response.end('{}')
@@ -175,8 +175,8 @@ t.test('a request that no cell takes is counted as refused', async t => {
     body: JSON.stringify(chat),
   })
   t.equal(response.status, 503)
-  await until('shoal_routing_decisions_total{result="no_cell"} 1')
-  await until('shoal_inference_requests_total{model="model-a:7b",outcome="refused"} 1')
+  await waitForLine('shoal_routing_decisions_total{result="no_cell"} 1')
+  await waitForLine('shoal_inference_requests_total{model="model-a:7b",outcome="refused"} 1')
 })
 
 t.test('only operators see metrics, and those of a cell come over its link', async t => {
@@ -252,13 +252,13 @@ t.test('the port on loopback needs no key and answers nobody else', async t => {
 t.test('asking a second cell is a retry, and the wait is that for the first', async t => {
   let ms = 0
   const figures = new InferenceFigures(() => ms)
-  const watch = figures.started('m')
+  const watch = figures.watchRequest('m')
   ms = 20
-  t.equal(watch.picked(0, 'a'), 'a')
+  t.equal(watch.recordPick(0, 'a'), 'a')
   ms = 500
-  watch.picked(1, 'b')
-  watch.ended({ status: 'ok', usage: undefined })
-  watch.ended({ status: 'failed', usage: undefined })
+  watch.recordPick(1, 'b')
+  watch.recordEnd({ status: 'ok', usage: undefined })
+  watch.recordEnd({ status: 'failed', usage: undefined })
   const valuesOf = (name: string) =>
     figures.metrics
       .find(metric => metric.name === name)
@@ -275,7 +275,7 @@ t.test('refusals of the quota are counted by reason and tier', async t => {
   const figures = createQuotaFigures()
   let thrown: unknown = new ShoalError('tier_exceeded', 'over')
   const quota = figures.watch({
-    admit: (subject: Subject, _now: number) => {
+    admit: (subject: QuotaSubject, _now: number) => {
       if (subject.id === 'later') return Promise.reject(thrown)
       throw thrown
     },

@@ -13,15 +13,15 @@ const scene = async (t: Test) => {
   const alerts = createAlerts({
     nowMs: () => clock.ms,
     now: () => clock.ms,
-    changed: (_alert, what) => void told.push(what),
+    onChange: (_alert, what) => void told.push(what),
   })
-  const full = (cellId: string) =>
+  const createFullDisk = (cellId: string) =>
     ({ rule: 'disk_full', cellId, part: undefined, state: 'bad', message: 'full' }) as const
-  alerts.look([full('a'), full('b')])
-  alerts.look([full('a')])
+  alerts.look([createFullDisk('a'), createFullDisk('b')])
+  alerts.look([createFullDisk('a')])
   clock.ms = 20_000
-  alerts.look([full('a')])
-  const monitor = { alerts: alerts.list, acknowledge: alerts.acknowledge, degraded: () => false }
+  alerts.look([createFullDisk('a')])
+  const monitor = { alerts: alerts.list, acknowledge: alerts.acknowledge, isDegraded: () => false }
   const { url, demo, store } = await a2aScene(t, {
     moreParts: [
       ({ store }: { store: Store }) => ({
@@ -31,15 +31,15 @@ const scene = async (t: Test) => {
   })
   const [raised, cleared] = alerts.list()
   if (raised === undefined || cleared === undefined) throw new Error('there are no two alerts')
-  const audited = async () =>
+  const listAudited = async () =>
     (await store.ledger.read.selectFrom('audit').selectAll().execute())
       .filter(({ action }) => action.startsWith('alert.'))
       .map(({ action, subject, details_json }) => [action, subject, JSON.parse(details_json)])
-  return { ask: caller(url, demo.operator).json, raised, cleared, told, audited, url, demo }
+  return { ask: caller(url, demo.operator).json, raised, cleared, told, listAudited, url, demo }
 }
 
 t.test('an alert is shown, with who looks after it', async t => {
-  const { ask, raised, cleared, told, audited } = await scene(t)
+  const { ask, raised, cleared, told, listAudited } = await scene(t)
   const path = `/v1/alerts/${raised.id}`
   t.match(await ask(path), { status: 200, json: { cell_id: 'a', acknowledged: null } })
   const note = 'I empty it.'
@@ -51,7 +51,7 @@ t.test('an alert is shown, with who looks after it', async t => {
   t.match((await ask('/v1/alerts')).json.alerts, [{ acknowledged: { note } }])
   t.match((await ask(`${path}/reopen`, {})).json, { acknowledged: null })
   t.strictSame(told.slice(-2), ['acknowledged', 'reopened'])
-  t.strictSame(await audited(), [
+  t.strictSame(await listAudited(), [
     ['alert.acknowledge', raised.id, { rule: 'disk_full', cell_id: 'a', note }],
     ['alert.reopen', raised.id, { rule: 'disk_full', cell_id: 'a' }],
   ])
@@ -59,7 +59,7 @@ t.test('an alert is shown, with who looks after it', async t => {
 })
 
 t.test('nobody looks after what is over or not there', async t => {
-  const { ask, cleared, audited, url, demo, raised } = await scene(t)
+  const { ask, cleared, listAudited, url, demo, raised } = await scene(t)
   const over = await ask(`/v1/alerts/${cleared.id}/acknowledge`, {})
   t.match(over, { status: 409, json: { error: { code: 'conflict' } } })
   for (const place of ['', '/acknowledge', '/reopen'])
@@ -67,7 +67,7 @@ t.test('nobody looks after what is over or not there', async t => {
   t.equal((await ask(`/v1/alerts/${raised.id}/acknowledge`, { note: 'x'.repeat(501) })).status, 422)
   const free = caller(url, demo.free).json
   t.equal((await free(`/v1/alerts/${raised.id}/acknowledge`, {})).status, 403)
-  t.strictSame(await audited(), [])
+  t.strictSame(await listAudited(), [])
 })
 
 t.test('the rules say what they look at and how many alerts they have', async t => {

@@ -1,18 +1,18 @@
 import t from 'tap'
-import type { Cell } from '../../../coordinator/enrolment/cells.ts'
-import { type Cell as LiveCell, newCell } from '../../../coordinator/fleet/cell.ts'
-import { summaryOf } from '../../../coordinator/operations/cells/cell-view.ts'
+import type { EnrolledCell } from '../../../coordinator/enrolment/cells.ts'
+import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
+import { cellSummaryOf } from '../../../coordinator/operations/cells/cell-view.ts'
 import { engine, sampleOf } from '../fleet/samples.ts'
 
 t.test('of a cell that is dead, neither load nor models are told', async t => {
-  const cell = { id: 'c', name: 'c', enrolledAt: 0, tags: [] } as unknown as Cell
-  const live: LiveCell = {
+  const cell = { id: 'c', name: 'c', enrolledAt: 0, tags: [] } as unknown as EnrolledCell
+  const live: Cell = {
     ...newCell('c', 1),
     presence: 'ready',
     sample: sampleOf(0, { engines: [engine(0, { slots: 4, slots_busy: 1 })] }),
   }
-  const viewOf = (presence: LiveCell['presence']) =>
-    summaryOf(cell, { ...live, presence }, { labels: {} })
+  const viewOf = (presence: Cell['presence']) =>
+    cellSummaryOf(cell, { ...live, presence }, { labels: {} })
   t.match(viewOf('ready'), { slots_busy_percent: 25, models: ['m'] })
   t.match(viewOf('dead'), { slots_busy_percent: null, models: [] })
 })

@@ -37,9 +37,9 @@ t.test('a command is planned, approved and created in the transaction of its app
           asked.push(one)
           return { id: 'gate_1', gateId: 'gate.device-command-live', state, expiresAt: 1 }
         },
-        consume: async (_id: string, _by: object, { plan, within }: Json) => {
+        consume: async (_id: string, _by: object, { plan, runInTransaction }: Json) => {
           t.strictSame(plan, PLAN)
-          await within('the use', 'signed')
+          await runInTransaction('the use', 'signed')
         },
       },
     } as never),

@@ -26,7 +26,7 @@ const rig = async (t: Test, handler: CellHandler) => {
   }
 }
 
-const told =
+const answerWith =
   (answer: object | string, status = 200): CellHandler =>
   (_request, response) => {
     response.statusCode = status
@@ -40,7 +40,7 @@ t.test('the answer of the cell is passed on, with the cell and the time', async 
   const asked: string[] = []
   const ask = await rig(t, (request, response) => {
     asked.push(`${request.method} ${request.url}`)
-    told(FINE)(request, response)
+    answerWith(FINE)(request, response)
   })
   t.strictSame(await ask('near/host/mem'), {
     status: 200,
@@ -70,7 +70,7 @@ t.test('parameters travel as JSON, a list of one included', async t => {
   let input: unknown
   const ask = await rig(t, (request, response) => {
     input = JSON.parse(new URLSearchParams(request.url.split('?')[1]).get('input') ?? '')
-    told({ ...FINE, data: [] })(request, response)
+    answerWith({ ...FINE, data: [] })(request, response)
   })
   t.equal((await ask('near/host/services?names=ssh')).status, 200)
   t.strictSame(input, { names: ['ssh'] })
@@ -93,14 +93,14 @@ t.test('what a shell could read is refused before the cell is asked', async t =>
 })
 
 t.test('a daemon that is too old is an answer', async t => {
-  const ask = await rig(t, told({ error: {} }, 404))
+  const ask = await rig(t, answerWith({ error: {} }, 404))
   const { status, body } = await ask('near/host/mem')
   t.equal(status, 200)
   t.match(body, { available: false, data: null, cell_id: 'near', reason: /daemon .* is too old/ })
 })
 
 t.test('a cell that is away, and one that nobody enrolled', async t => {
-  const ask = await rig(t, told(FINE))
+  const ask = await rig(t, answerWith(FINE))
   t.match(await ask('away/host/mem'), {
     status: 503,
     body: { error: { code: 'cell_unavailable' } },
@@ -117,15 +117,15 @@ t.test('only operators ask', async t => {
 t.test('whatever a cell answers, it is 503 and never an internal error', async t => {
   const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
   for (const [name, handler] of Object.entries<CellHandler>({
-    'another form': told({ ...FINE, data: [1] }),
-    'no JSON': told('{'),
-    'no answer': told({}),
-    'a time that no date holds': told({ ...FINE, taken_at: 9e15 }),
-    'deep JSON': told(`{"available":true,"reason":null,"taken_at":1,"data":{"a":${deep}}}`),
-    'too much': told({ ...FINE, data: { a: 'x'.repeat(HOST_DATA_MAX_BYTES) } }),
-    'far too much': told('x'.repeat(2 * HOST_DATA_MAX_BYTES)),
-    busy: told({}, 429),
-    'a failure': told({}, 500),
+    'another form': answerWith({ ...FINE, data: [1] }),
+    'no JSON': answerWith('{'),
+    'no answer': answerWith({}),
+    'a time that no date holds': answerWith({ ...FINE, taken_at: 9e15 }),
+    'deep JSON': answerWith(`{"available":true,"reason":null,"taken_at":1,"data":{"a":${deep}}}`),
+    'too much': answerWith({ ...FINE, data: { a: 'x'.repeat(HOST_DATA_MAX_BYTES) } }),
+    'far too much': answerWith('x'.repeat(2 * HOST_DATA_MAX_BYTES)),
+    busy: answerWith({}, 429),
+    'a failure': answerWith({}, 500),
     'a cut': (_request, response) => response.stream.destroy(),
   })) {
     const ask = await rig(t, handler)
@@ -133,6 +133,6 @@ t.test('whatever a cell answers, it is 503 and never an internal error', async t
     t.equal(status, 503, name)
     t.equal(body.error.code, 'cell_unavailable', name)
   }
-  const ask = await rig(t, told({}, 422))
+  const ask = await rig(t, answerWith({}, 422))
   t.match(await ask('near/host/mem'), { status: 422 })
 })

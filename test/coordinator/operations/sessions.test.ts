@@ -8,7 +8,7 @@ import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 type Scene = Awaited<ReturnType<typeof governanceScene>>
 
 /** Calls of one key at one session. */
-const at =
+const createStep =
   ({ call }: Scene, key: string, id: string) =>
   (step: string, body: object = {}) =>
     call(key, 'POST', `/v1/sessions/${id}/${step}`, body)
@@ -23,9 +23,9 @@ const dock = async (scene: Scene, key: string, input: object = {}): Promise<stri
 }
 
 /** Docks and goes on to a claim of `scope`. */
-const claimed = async (scene: Scene, key: string, scope: string, input: object = {}) => {
+const dockAndClaim = async (scene: Scene, key: string, scope: string, input: object = {}) => {
   const id = await dock(scene, key, input)
-  const step = at(scene, key, id)
+  const step = createStep(scene, key, id)
   await step('brief')
   await step('claim', { scope })
   return { id, step }
@@ -49,7 +49,7 @@ t.test('the seven steps', async t => {
     },
   })
   const id: string = docked.json.session_id
-  const step = at(scene, demo.operator, id)
+  const step = createStep(scene, demo.operator, id)
 
   const briefed = await step('brief')
   t.match(briefed.json, {
@@ -136,7 +136,7 @@ t.test('a step out of order is a conflict that names what may come next', async 
   for (const [n, [name, next]] of Object.entries(ways).entries())
     await t.test(`after ${name}`, async t => {
       const id = await dock(scene, demo.operator, { agent_id: `at-${name}` })
-      const step = at(scene, demo.operator, id)
+      const step = createStep(scene, demo.operator, id)
       for (const made of ['brief', 'claim', 'check', 'execute', 'evidence'].slice(0, n))
         t.equal((await step(made, bodies[made])).status, 200)
       for (const wrong of all.filter(each => !next.includes(each)))
@@ -153,7 +153,7 @@ t.test('a step out of order is a conflict that names what may come next', async 
 
 t.test('after evidence the agent may claim again', async t => {
   const scene = await governanceScene(t)
-  const { step } = await claimed(scene, scene.demo.operator, 'one')
+  const { step } = await dockAndClaim(scene, scene.demo.operator, 'one')
   await step('check', { action_type: 'read.x' })
   await step('evidence', { summary: 'first' })
   t.match(await step('claim', { scope: 'two' }), { status: 200, json: { step: 'claim' } })
@@ -164,8 +164,12 @@ t.test('a scope', async t => {
   const folder = await temporaryFolder(t)
   const scene = await governanceScene(t, { folder, agents: { claims_per_session: 2 } })
   const { demo } = scene
-  const { step } = await claimed(scene, demo.operator, 'repo:api')
-  const other = at(scene, demo.approver_a, await dock(scene, demo.approver_a, { agent_id: 'b' }))
+  const { step } = await dockAndClaim(scene, demo.operator, 'repo:api')
+  const other = createStep(
+    scene,
+    demo.approver_a,
+    await dock(scene, demo.approver_a, { agent_id: 'b' }),
+  )
   await other('brief')
   await t.test('is held by one session, and who has it is told', async t => {
     t.match(await other('claim', { scope: 'repo:api' }), {
@@ -176,7 +180,7 @@ t.test('a scope', async t => {
   await t.test('is claimed by exactly one of many at once', async t => {
     const others: (typeof other)[] = []
     for (let n = 0; n < 6; n++) {
-      const next = at(
+      const next = createStep(
         scene,
         demo.approver_b,
         await dock(scene, demo.approver_b, { agent_id: `p${n}` }),
@@ -247,7 +251,7 @@ t.test('time', async t => {
   const minutes = (count: number) => {
     clock.now += count * 60_000
   }
-  const { id, step } = await claimed(scene, demo.operator, 'repo:api')
+  const { id, step } = await dockAndClaim(scene, demo.operator, 'repo:api')
   await t.test('does not end a session in which something is done', async t => {
     for (let n = 0; n < 5; n++) {
       minutes(9)
@@ -260,7 +264,7 @@ t.test('time', async t => {
       status: 409,
       json: { error: { code: 'conflict', message: /has expired at .*nothing was done/ } },
     })
-    const next = await claimed(scene, demo.approver_a, 'repo:api', { agent_id: 'next' })
+    const next = await dockAndClaim(scene, demo.approver_a, 'repo:api', { agent_id: 'next' })
     t.match((await call(demo.approver_a, 'GET', `/v1/sessions/${next.id}`)).json, {
       claims: [{ scope: 'repo:api' }],
     })
@@ -273,7 +277,7 @@ t.test('time', async t => {
     t.ok((await auditRows(store)).some(row => row.action === 'session.expire'))
   })
   await t.test('ends every session after some hours', async t => {
-    const long = await claimed(scene, demo.operator, 'long')
+    const long = await dockAndClaim(scene, demo.operator, 'long')
     for (let n = 0; n < 6; n++) {
       minutes(9)
       await long.step('claim', { scope: 'long' })
@@ -295,7 +299,7 @@ t.test('time', async t => {
 t.test('a session outlives the process', async t => {
   const folder = await temporaryFolder(t)
   const before = await governanceScene(t, { folder })
-  const { id } = await claimed(before, before.demo.operator, 'repo:api')
+  const { id } = await dockAndClaim(before, before.demo.operator, 'repo:api')
   const person = { personId: 'demo_operator', keyId: 'k', kind: 'person' as const, roles: [] }
   const caller = { person, tenantId: 'demo', by: BY }
   const { sessions } = createAgents({
@@ -312,7 +316,7 @@ t.test('a session outlives the process', async t => {
 t.test('a check', async t => {
   const scene = await governanceScene(t)
   const { demo, call } = scene
-  const { id, step } = await claimed(scene, demo.operator, 'release')
+  const { id, step } = await dockAndClaim(scene, demo.operator, 'release')
   const check = (body: object = {}) => step('check', { action_type: 'release.minor', ...body })
   const ask = async (gate = 'gate.minor-release-approve') => {
     const plan = { action_type: 'release.minor', n: Math.random() }
@@ -357,7 +361,7 @@ t.test('a check', async t => {
   await t.test('takes an approval once, however many ask at once', async t => {
     const request_id = await ask()
     await approve(request_id)
-    const second = await claimed(scene, demo.operator, 'release-2', { agent_id: 'second' })
+    const second = await dockAndClaim(scene, demo.operator, 'release-2', { agent_id: 'second' })
     const body = { action_type: 'release.minor', request_id }
     const answers = await Promise.all([check(body), second.step('check', body), check(body)])
     t.equal(answers.filter(({ json }) => json.status === 'passed').length, 1)
@@ -414,7 +418,7 @@ t.test('what a session may execute', async t => {
   const scene = await governanceScene(t)
   const { demo, store } = scene
   const ready = async (key: string, agent_id: string, role: string) => {
-    const { id, step } = await claimed(scene, key, agent_id, { agent_id, role })
+    const { id, step } = await dockAndClaim(scene, key, agent_id, { agent_id, role })
     await step('check', { action_type: 'read.x' })
     return { id, run: (skill: string, input: object = {}) => step('execute', { skill, input }) }
   }
@@ -449,7 +453,7 @@ t.test('what a session may execute', async t => {
 t.test('what an agent docks as', async t => {
   const scene = await governanceScene(t, { agents: { sessions_per_tenant: 4 } })
   const { call, demo } = scene
-  const asked = (input: object, key: string = demo.operator) =>
+  const postSession = (input: object, key: string = demo.operator) =>
     call(key, 'POST', '/v1/sessions', { agent_id: 'fixer', ...input })
   for (const [what, input, param, message] of [
     ['an unknown role', { role: 'wizard' }, 'role', /there are coding, testing/],
@@ -465,40 +469,44 @@ t.test('what an agent docks as', async t => {
     ['a field that there is not', { scope: 'x' }, undefined, /./],
   ] as const)
     await t.test(`${what} is refused`, async t => {
-      const answer = await asked(input)
+      const answer = await postSession(input)
       t.equal(answer.status, 422)
       t.match(answer.json.error.message, message)
       if (param !== undefined) t.equal(answer.json.error.param, param)
     })
   await t.test('a profile fills in what is left at its default', async t => {
-    const { json } = await asked({ agent_id: 'p', profile_id: 'ci', role: 'coding' })
+    const { json } = await postSession({ agent_id: 'p', profile_id: 'ci', role: 'coding' })
     t.match(json, { roles: ['testing'], variant: 'v2_parallel', agent_type: 'ci_pipeline' })
-    await at(scene, demo.operator, json.session_id)('undock', { outcome: 'abandoned' })
-    const own = await asked({ agent_id: 'q', profile_id: 'ci', role: 'review' })
+    await createStep(scene, demo.operator, json.session_id)('undock', { outcome: 'abandoned' })
+    const own = await postSession({ agent_id: 'q', profile_id: 'ci', role: 'review' })
     t.match(own.json, { roles: ['review'], variant: 'v2_parallel' })
-    await at(scene, demo.operator, own.json.session_id)('undock', { outcome: 'abandoned' })
+    await createStep(scene, demo.operator, own.json.session_id)('undock', { outcome: 'abandoned' })
   })
   await t.test('solo is alone, and the live one is named', async t => {
     const id = await dock(scene, demo.operator)
-    t.match(await asked({}), {
+    t.match(await postSession({}), {
       status: 409,
       json: { error: { code: 'conflict', message: new RegExp(`${id} of yours, at dock`) } },
     })
-    t.equal((await asked({ variant: 'v2_parallel' })).status, 409)
-    t.equal((await asked({}, demo.stranger)).status, 200, 'in another tenant it is free')
-    await at(scene, demo.operator, id)('undock', { outcome: 'abandoned' })
+    t.equal((await postSession({ variant: 'v2_parallel' })).status, 409)
+    t.equal((await postSession({}, demo.stranger)).status, 200, 'in another tenant it is free')
+    await createStep(scene, demo.operator, id)('undock', { outcome: 'abandoned' })
   })
   await t.test('exactly one of many solo agents at once', async t => {
-    const answers = await Promise.all([asked({}), asked({}), asked({}, demo.approver_a)])
+    const answers = await Promise.all([
+      postSession({}),
+      postSession({}),
+      postSession({}, demo.approver_a),
+    ])
     t.strictSame(answers.map(({ status }) => status).toSorted(), [200, 409, 409])
     const done = answers.find(({ status }) => status === 200)
     const key = done?.json.person_id === 'demo_operator' ? demo.operator : demo.approver_a
-    await at(scene, key, done?.json.session_id)('undock', { outcome: 'abandoned' })
+    await createStep(scene, key, done?.json.session_id)('undock', { outcome: 'abandoned' })
   })
   await t.test('several in parallel, up to the limit of the tenant', async t => {
     const parallel = { agent_id: 'many', variant: 'v2_parallel' }
-    for (let n = 0; n < 4; n++) t.equal((await asked(parallel)).status, 200)
-    t.match(await asked(parallel), {
+    for (let n = 0; n < 4; n++) t.equal((await postSession(parallel)).status, 200)
+    t.match(await postSession(parallel), {
       status: 409,
       json: { error: { message: /4 sessions are live in this tenant/ } },
     })
@@ -525,7 +533,7 @@ t.test('own sessions are paged, and others are not found', async t => {
   const [id = ''] = ids
   for (const key of [demo.approver_a, demo.stranger]) {
     t.equal((await call(key, 'GET', `/v1/sessions/${id}`)).status, 404)
-    t.equal((await at(scene, key, id)('undock', { outcome: 'abandoned' })).status, 404)
+    t.equal((await createStep(scene, key, id)('undock', { outcome: 'abandoned' })).status, 404)
     t.strictSame((await call(key, 'GET', '/v1/sessions')).json.sessions, [])
   }
   t.equal((await call('', 'GET', '/v1/sessions')).status, 401)
@@ -536,22 +544,28 @@ t.test('a supervised session', async t => {
   const { demo, call, keys } = scene
   const supervisor = await dock(scene, demo.approver_a, { agent_id: 'boss', agent_type: 'human' })
   const supervised = { variant: 'v3_supervised', supervisor }
-  const refused = async (input: object) =>
+  const postSupervised = async (input: object) =>
     (await call(demo.operator, 'POST', '/v1/sessions', { agent_id: 'x', ...supervised, ...input }))
       .status
-  t.equal(await refused({ supervisor: await dock(scene, demo.operator, { agent_id: 'me' }) }), 403)
-  t.equal(await refused({ supervisor: await dock(scene, demo.stranger, { agent_id: 's' }) }), 404)
-  t.equal(await refused({ supervisor: 'session_none' }), 404)
+  t.equal(
+    await postSupervised({ supervisor: await dock(scene, demo.operator, { agent_id: 'me' }) }),
+    403,
+  )
+  t.equal(
+    await postSupervised({ supervisor: await dock(scene, demo.stranger, { agent_id: 's' }) }),
+    404,
+  )
+  t.equal(await postSupervised({ supervisor: 'session_none' }), 404)
   const spec = { tenantId: 'demo', personId: 'demo_approver_b', tier: 'pro' as const }
   const program = await keys.create({ ...spec, kind: 'ai_agent' }, { actor: 'test' })
   const robot = await dock(scene, program.secret, { agent_id: 'robot' })
-  t.equal(await refused({ supervisor: robot }), 403, 'programs supervise nobody')
+  t.equal(await postSupervised({ supervisor: robot }), 403, 'programs supervise nobody')
 
-  const { id, step } = await claimed(scene, demo.operator, 'night', {
+  const { id, step } = await dockAndClaim(scene, demo.operator, 'night', {
     agent_id: 'n',
     ...supervised,
   })
-  const boss = at(scene, demo.approver_a, id)
+  const boss = createStep(scene, demo.approver_a, id)
   const check = { action_type: 'read.fleet', context: 'look at it' }
   t.match(await boss('check', { ...check, confirm: true }), { status: 409 }, 'nothing waits')
   t.match((await step('check', check)).json, {
@@ -569,9 +583,9 @@ t.test('a supervised session', async t => {
     { ...spec, personId: 'demo_approver_a', kind: 'autonomous' },
     { actor: 'test' },
   )
-  const program2 = at(scene, bProgram.secret, id)
+  const program2 = createStep(scene, bProgram.secret, id)
   t.equal((await program2('check', { ...check, confirm: true })).status, 403, 'not by a program')
-  const third = at(scene, demo.approver_b, id)
+  const third = createStep(scene, demo.approver_b, id)
   t.equal((await third('check', { ...check, confirm: true })).status, 404)
   t.match(await boss('check', { action_type: 'read.other', confirm: true }), {
     status: 409,
@@ -587,7 +601,7 @@ t.test('a supervised session', async t => {
     200,
   )
   await step('check', { action_type: 'read.more' })
-  await at(scene, demo.approver_a, supervisor)('undock', { outcome: 'abandoned' })
+  await createStep(scene, demo.approver_a, supervisor)('undock', { outcome: 'abandoned' })
   t.match(
     await boss('check', { action_type: 'read.more', confirm: true }),
     { status: 409, json: { error: { message: /is over/ } } },
@@ -597,7 +611,7 @@ t.test('a supervised session', async t => {
 
 t.test('evidence is bounded', async t => {
   const scene = await governanceScene(t)
-  const { step } = await claimed(scene, scene.demo.operator, 'x')
+  const { step } = await dockAndClaim(scene, scene.demo.operator, 'x')
   await step('check', { action_type: 'read.x' })
   for (const [body, param] of [
     [{}, 'summary'],
@@ -613,7 +627,7 @@ t.test('evidence is bounded', async t => {
 t.test('how far a task is stands with the scope that is held for it', async t => {
   const scene = await governanceScene(t)
   const { call, demo, events, store } = scene
-  const { id, step } = await claimed(scene, demo.operator, 'repo:api')
+  const { id, step } = await dockAndClaim(scene, demo.operator, 'repo:api')
   const update = (key: string, body: object) => call(key, 'POST', '/v1/sessions/tasks/API-12', body)
   const told = await update(demo.operator, { scope: 'repo:api', state: 'in_review' })
   t.match(told, {

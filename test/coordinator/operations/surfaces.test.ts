@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ShoalError } from '../../../shared/errors.ts'
-import { until } from '../../support/a2a.ts'
+import { askUntil } from '../../support/a2a.ts'
 import { contractSkills } from '../../support/contract-skills.ts'
 import { governanceScene } from '../../support/governance.ts'
 import { surfacesOf } from '../../support/surfaces.ts'
@@ -144,13 +144,13 @@ t.test('a call that is repeated with its key is done once, and no other has its 
 })
 
 t.test('a caller that leaves ends its call; over A2A it cancels the task', async t => {
-  const found = await onEach(async ({ call, cancelled }) => {
+  const found = await onEach(async ({ call, cancelCall }) => {
     const leaving = new AbortController()
     const { begun, aborted } = waiting.next()
     const told = { key: demo.operator, signal: leaving.signal }
     const sent = call('fix-wait', { word: 'a' }, told)
     await begun
-    const end = cancelled?.(demo.operator) ?? leaving.abort()
+    const end = cancelCall?.(demo.operator) ?? leaving.abort()
     const outcome = await sent.catch(error => error.name)
     await Promise.all([aborted, end])
     return outcome
@@ -165,7 +165,7 @@ t.test('a repetition waits for the late end of a call that timed out, and gets i
   t.equal(await ask(), 'refused request_timeout')
   t.equal(await ask(), 'refused conflict', 'the first may still do something')
   release()
-  t.equal(await until(ask, outcome => outcome !== 'refused conflict'), 'done late')
+  t.equal(await askUntil(ask, outcome => outcome !== 'refused conflict'), 'done late')
   t.equal(done.filter(word => word === 'late').length, 1)
   const facts = { operation: 'fix-slow' }
   t.match(late, [facts, facts, facts, facts, facts, facts], 'each late end is logged')

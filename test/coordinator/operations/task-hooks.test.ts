@@ -1,5 +1,5 @@
 import t from 'tap'
-import { a2aScene, caller, type Json } from '../../support/a2a.ts'
+import { type AnyJson, a2aScene, caller } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 
 const { skills, release } = testSkills()
@@ -8,11 +8,11 @@ t.teardown(release)
 const ask = caller(url, demo.operator).json
 const SECRET = 'a-credential-that-is-long-enough'
 
-const begun = async (): Promise<string> =>
+const beginTask = async (): Promise<string> =>
   (await ask('/v1/skills/test-slow', { steps: 1 })).json.task_id
 
 t.test('the hooks of a task are made, shown without their secrets, and taken away', async t => {
-  const path = `/v1/tasks/${await begun()}/hooks`
+  const path = `/v1/tasks/${await beginTask()}/hooks`
   const made = await ask(path, {
     url: 'https://hooks.acme-corp.com/tasks',
     ...{ token: SECRET, scheme: 'Bearer', credentials: SECRET },
@@ -30,18 +30,18 @@ t.test('the hooks of a task are made, shown without their secrets, and taken awa
 })
 
 t.test('they are the push configurations of A2A', async t => {
-  const id = await begun()
+  const id = await beginTask()
   const { json } = await ask(`/v1/tasks/${id}/hooks`, { url: 'https://hooks.acme-corp.com/x' })
   const rest = caller(url, demo.operator, { 'a2a-version': '1.0' }).json
   const listed = (await rest(`/a2a/rest/tasks/${id}/pushNotificationConfigs`)).json
   t.strictSame(
-    listed.configs.map((each: Json) => [each.id, each.url]),
+    listed.configs.map((each: AnyJson) => [each.id, each.url]),
     [[json.id, 'https://hooks.acme-corp.com/x']],
   )
 })
 
 t.test('what is not sent to, and tasks of others, are refused', async t => {
-  const id = await begun()
+  const id = await beginTask()
   for (const [body, param] of [
     [{ url: 'http://hooks.acme-corp.com/x' }, 'url'],
     [{ url: 'https://127.0.0.1/x' }, 'url'],

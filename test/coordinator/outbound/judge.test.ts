@@ -25,13 +25,13 @@ for (const url of PASSED)
     t.match(judgeUrl(url, strict), { trusted: false })
   })
 
-const allowing = (texts: string[], allowHttp = false): JudgeRules => ({
+const createRules = (texts: string[], allowHttp = false): JudgeRules => ({
   allowed: texts.flatMap(text => parseAllowed(text) ?? []),
   allowHttp,
 })
 
 t.test('what the operator allows passes, with its port and nothing beside it', async t => {
-  const rules = allowing(['hooks.lan:443', '10.1.0.0/16:8443', '[fd00:1::]:443', '127.0.0.1:80'])
+  const rules = createRules(['hooks.lan:443', '10.1.0.0/16:8443', '[fd00:1::]:443', '127.0.0.1:80'])
   t.equal(rules.allowed.length, 4)
   for (const [url, passes] of [
     ['https://hooks.lan/', true],
@@ -51,7 +51,7 @@ t.test('what the operator allows passes, with its port and nothing beside it', a
 })
 
 t.test('plain HTTP passes only where it is allowed and the target is', async t => {
-  const rules = allowing(['hooks.lan:80', '127.0.0.1:8080'], true)
+  const rules = createRules(['hooks.lan:80', '127.0.0.1:8080'], true)
   for (const url of ['http://hooks.lan/', 'http://127.0.0.1:8080/'])
     t.match(judgeUrl(url, rules), { trusted: true })
   for (const url of ['http://hooks.acme-corp.com/', 'http://hooks.lan:81/', 'http://8.8.8.8/'])
@@ -59,7 +59,7 @@ t.test('plain HTTP passes only where it is allowed and the target is', async t =
 })
 
 t.test('addresses of clouds’ metadata are refused whatever is allowed', async t => {
-  const rules = allowing(['0.0.0.0/0:443', '[::/0]:443'])
+  const rules = createRules(['0.0.0.0/0:443', '[::/0]:443'])
   for (const address of [
     ...['169.254.169.254', '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254', 'fe80::1'],
     // compatible, mapped, translated, 6to4
@@ -76,7 +76,7 @@ t.test('addresses of clouds’ metadata are refused whatever is allowed', async 
 })
 
 t.test('addresses of this machine are refused, however they are written', async t => {
-  const rules: JudgeRules = { ...strict, own: () => ['203.0.114.7', '2606:4700:0::1'] }
+  const rules: JudgeRules = { ...strict, ownAddresses: () => ['203.0.114.7', '2606:4700:0::1'] }
   t.throws(() => judgeAddress('203.0.114.7', 443, rules), /this machine/)
   t.throws(() => judgeAddress('2606:4700::1', 443, rules), /this machine/)
   t.doesNotThrow(() => judgeAddress('203.0.114.8', 443, rules))

@@ -35,7 +35,7 @@ const scene = async (
   const { port } = server.address() as AddressInfo
   const config = Outbound.parse({ allow: [`${HOST}:${port}`], ...settings })
   const outcomes: string[] = []
-  const sender = createSender({ config, resolve, ca, ended: each => outcomes.push(each) })
+  const sender = createSender({ config, resolve, ca, onOutcome: each => outcomes.push(each) })
   const url = `https://${HOST}:${port}/hook`
   return { sender, url, port, outcomes }
 }

@@ -22,7 +22,7 @@ const worker = Worker.start({
   logger: pino({ level: 'silent' }),
   now: Date.now,
   pollMs: 20,
-  ended: () => process.stdout.write('.\n'),
+  onOutcome: () => process.stdout.write('.\n'),
 })
 process.on('SIGTERM', async () => {
   await worker.close()

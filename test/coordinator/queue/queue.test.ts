@@ -12,7 +12,7 @@ import { queueScene, testKind } from './scene.ts'
 
 const own = { tenantId: 'one' }
 const job = (n: number, more: object = {}) => ({ kind: 'test', payload: { n }, ...own, ...more })
-const allDone = (states: string[]) => states.every(state => state === 'done')
+const areAllDone = (states: string[]) => states.every(state => state === 'done')
 const nOf = (payload: unknown) => (payload as { n: number }).n
 
 t.test('the wait before another attempt grows, up to its bound, half of it by chance', async t => {
@@ -25,7 +25,7 @@ t.test('the wait before another attempt grows, up to its bound, half of it by ch
 t.test('jobs are done, urgent ones first, otherwise in their order', async t => {
   const done: number[] = []
   const kind = testKind({ concurrency: 1, run: async payload => void done.push(nOf(payload)) })
-  const { queue, work, until } = await queueScene(t, [kind])
+  const { queue, work, waitForStates } = await queueScene(t, [kind])
   for (const [n, priority] of [
     [1, 5],
     [2, 9],
@@ -34,36 +34,36 @@ t.test('jobs are done, urgent ones first, otherwise in their order', async t => 
   ] as const)
     await queue.add(job(n, { priority }))
   work()
-  await until(allDone)
+  await waitForStates(areAllDone)
   t.strictSame(done, [2, 1, 3, 4])
 })
 
 t.test('a job waits for its time', async t => {
-  const { queue, work, until, clock } = await queueScene(t, [testKind()])
+  const { queue, work, waitForStates, clock } = await queueScene(t, [testKind()])
   await queue.add(job(1, { notBefore: clock.now + 1000 }))
   await queue.add(job(2))
   work()
-  await until(states => states[1] === 'done')
-  t.equal((await until(() => true))[0]?.state, 'queued')
+  await waitForStates(states => states[1] === 'done')
+  t.equal((await waitForStates(() => true))[0]?.state, 'queued')
   clock.now += 1000
-  await until(allDone)
+  await waitForStates(areAllDone)
 })
 
 t.test('of one kind and key there is one job', async t => {
-  const { queue, until } = await queueScene(t, [testKind()])
+  const { queue, waitForStates } = await queueScene(t, [testKind()])
   const [first, second] = [
     await queue.add(job(1, { onceKey: 'a' })),
     await queue.add(job(2, { onceKey: 'a' })),
   ]
   t.equal(first.id, second.id)
-  t.equal((await until(() => true)).length, 1)
+  t.equal((await waitForStates(() => true)).length, 1)
 })
 
 t.test('a payload that is not of the kind is refused, and nothing is kept', async t => {
-  const { queue, until } = await queueScene(t, [testKind()])
+  const { queue, waitForStates } = await queueScene(t, [testKind()])
   await t.rejects(queue.add({ kind: 'test', payload: { n: 'x' }, ...own }))
   await t.rejects(queue.add({ kind: 'other', payload: {}, ...own }), /no kind of job other/)
-  t.strictSame(await until(() => true), [])
+  t.strictSame(await waitForStates(() => true), [])
 })
 
 t.test('what fails is tried again after its wait, then given up with the reason', async t => {
@@ -72,14 +72,14 @@ t.test('what fails is tried again after its wait, then given up with the reason'
       throw new JobError('no luck')
     },
   })
-  const { queue, work, until, clock } = await queueScene(t, [kind])
+  const { queue, work, waitForStates, clock } = await queueScene(t, [kind])
   const dead: string[] = []
   await queue.add(job(1))
-  work({ gaveUp: (given, reason) => dead.push(`${given.id} ${reason}`) })
+  work({ onGiveUp: (given, reason) => dead.push(`${given.id} ${reason}`) })
   const waited: number[] = []
   for (const attempt of [1, 2]) {
     for (;;) {
-      const [now] = await until(states => states[0] === 'queued')
+      const [now] = await waitForStates(states => states[0] === 'queued')
       if (now?.attempts === attempt) {
         waited.push(now.notBefore - clock.now)
         clock.now = now.notBefore
@@ -87,7 +87,7 @@ t.test('what fails is tried again after its wait, then given up with the reason'
       }
     }
   }
-  const [given] = await until(states => states[0] === 'dead')
+  const [given] = await waitForStates(states => states[0] === 'dead')
   t.strictSame(waited, [5000, 20_000])
   t.match(given, { attempts: 3, reason: 'no luck' })
   t.strictSame(dead, [`${given?.id} no luck`])
@@ -103,11 +103,11 @@ t.test(
       },
       maxAttempts: 1,
     })
-    const { queue, work, until } = await queueScene(t, [kind])
+    const { queue, work, waitForStates } = await queueScene(t, [kind])
     await queue.add(job(1))
     await queue.add(job(2))
     work()
-    const jobs = await until(states => states.every(state => state === 'dead'))
+    const jobs = await waitForStates(states => states.every(state => state === 'dead'))
     t.match(jobs, [{ attempts: 1, reason: 'gone' }, { reason: 'it failed (RangeError)' }])
   },
 )
@@ -119,10 +119,10 @@ t.test('an attempt that came too early does not count', async t => {
       if (fence < 4) throw new JobError('wait', { early: true, retryAfterSeconds: 1 })
     },
   })
-  const { queue, work, until, clock } = await queueScene(t, [kind])
+  const { queue, work, waitForStates, clock } = await queueScene(t, [kind])
   await queue.add(job(1))
   work()
-  const [done] = await until(([state]) => {
+  const [done] = await waitForStates(([state]) => {
     clock.now += 500
     return state === 'done'
   })
@@ -139,16 +139,16 @@ t.test('a lane', async t => {
         done.push(nOf(payload))
       },
     })
-    const { queue, work, until, clock } = await queueScene(t, [kind])
+    const { queue, work, waitForStates, clock } = await queueScene(t, [kind])
     for (const n of [1, 2, 3]) await queue.add(job(n, { lane: 'a' }))
     await queue.add(job(4, { lane: 'b' }))
     work()
-    await until(states => states[3] === 'done')
-    await until(() => failures < 1)
+    await waitForStates(states => states[3] === 'done')
+    await waitForStates(() => failures < 1)
     t.strictSame(done, [4], 'the others wait behind the first')
-    await until(states => {
+    await waitForStates(states => {
       clock.now += 5000
-      return allDone(states)
+      return areAllDone(states)
     })
     t.strictSame(done, [4, 1, 2, 3])
   })
@@ -163,16 +163,16 @@ t.test('a lane', async t => {
         done.push(nOf(payload))
       },
     })
-    const { queue, work, until } = await queueScene(t, [kind])
+    const { queue, work, waitForStates } = await queueScene(t, [kind])
     const first = await queue.add(job(1, { lane: 'a' }))
     const worker = work()
-    await until(([state]) => state === 'dead')
+    await waitForStates(([state]) => state === 'dead')
     await worker.close()
     broken = false
     for (const n of [2, 3]) await queue.add(job(n, { lane: 'a' }))
     await queue.retry(first.id, own, BY)
     work({ id: 'w2' })
-    await until(allDone)
+    await waitForStates(areAllDone)
     t.strictSame(done, [1, 2, 3])
   })
 })
@@ -186,11 +186,11 @@ t.test('two workers never have one job at the same time', async t => {
       await new Promise(resolve => setImmediate(resolve))
     },
   })
-  const { queue, work, until } = await queueScene(t, [kind])
+  const { queue, work, waitForStates } = await queueScene(t, [kind])
   await Promise.all(Array.from({ length: 100 }, (_, n) => queue.add(job(n))))
   work({ id: 'w1' })
   work({ id: 'w2' })
-  await until(allDone)
+  await waitForStates(areAllDone)
   t.equal(runs.size, 100)
   t.ok([...runs.values()].every(count => count === 1))
 })
@@ -205,39 +205,39 @@ t.test('a lease', async t => {
         if (worker === 'w1') await first.promise
       },
     })
-    const { queue, work, until, clock } = await queueScene(t, [kind])
+    const { queue, work, waitForStates, clock } = await queueScene(t, [kind])
     const outcomes: string[] = []
     await queue.add(job(1))
-    work({ ended: (_kind, outcome) => outcomes.push(`w1 ${outcome}`) })
-    await until(() => begun.length === 1)
+    work({ onOutcome: (_kind, outcome) => outcomes.push(`w1 ${outcome}`) })
+    await waitForStates(() => begun.length === 1)
     clock.now += 30_000
-    work({ id: 'w2', ended: (_kind, outcome) => outcomes.push(`w2 ${outcome}`) })
-    await until(allDone)
+    work({ id: 'w2', onOutcome: (_kind, outcome) => outcomes.push(`w2 ${outcome}`) })
+    await waitForStates(areAllDone)
     first.resolve()
-    await until(() => outcomes.length === 2)
+    await waitForStates(() => outcomes.length === 2)
     t.strictSame(outcomes, ['w2 done', 'w1 lost'])
   })
 
   t.test('that ran out with every attempt ends as a dead letter', async t => {
     const kind = testKind({ maxAttempts: 1, run: () => new Promise(() => {}) })
-    const { queue, work, until, clock } = await queueScene(t, [kind])
+    const { queue, work, waitForStates, clock } = await queueScene(t, [kind])
     await queue.add(job(1))
     work()
-    await until(([state]) => state === 'running')
+    await waitForStates(([state]) => state === 'running')
     clock.now += 30_000
-    const [dead] = await until(([state]) => state === 'dead')
+    const [dead] = await waitForStates(([state]) => state === 'dead')
     t.match(dead, { reason: 'every worker that began it was lost' })
   })
 })
 
 t.test('a worker that ends puts back what it has, and the attempt does not count', async t => {
   const kind = testKind({ run: () => new Promise(() => {}) })
-  const { queue, work, until } = await queueScene(t, [kind])
+  const { queue, work, waitForStates } = await queueScene(t, [kind])
   await queue.add(job(1))
   const worker = work()
-  await until(([state]) => state === 'running')
+  await waitForStates(([state]) => state === 'running')
   await worker.close()
-  t.match(await until(() => true), [{ state: 'queued', attempts: 0 }])
+  t.match(await waitForStates(() => true), [{ state: 'queued', attempts: 0 }])
 })
 
 t.test('operators', async t => {
@@ -247,12 +247,12 @@ t.test('operators', async t => {
       throw new JobError('no')
     },
   })
-  const { queue, work, until, store } = await queueScene(t, [kind])
+  const { queue, work, waitForStates, store } = await queueScene(t, [kind])
   const dead = await queue.add(
     job(1, { payload: { n: 1, account: { project: 'p', costCents: 250 } } }),
   )
   work()
-  await until(([state]) => state === 'dead')
+  await waitForStates(([state]) => state === 'dead')
   const waiting = await queue.add(
     job(2, {
       payload: { n: 2, account: { team: 'q', costCents: 5 } },
@@ -279,7 +279,7 @@ t.test('operators', async t => {
     t.match(await queue.cancel(waiting.id, own, BY), { state: 'cancelled' })
     await t.rejects(queue.cancel(waiting.id, own, BY), { code: 'conflict' })
     t.match(await queue.retry(dead.id, own, BY), { state: 'queued', attempts: 0 })
-    await until(([state]) => state === 'dead')
+    await waitForStates(([state]) => state === 'dead')
     await queue.discard(dead.id, own, BY)
     await t.rejects(queue.get(dead.id, own), { code: 'not_found' })
     const rows = await store.ledger.read
@@ -296,14 +296,14 @@ t.test('operators', async t => {
 })
 
 t.test('what ended is forgotten after its days', async t => {
-  const { queue, work, until, clock } = await queueScene(t, [testKind()])
+  const { queue, work, waitForStates, clock } = await queueScene(t, [testKind()])
   await queue.add(job(1))
   const worker = work()
-  await until(allDone)
+  await waitForStates(areAllDone)
   await worker.close()
   clock.now += 86_400_001
   work({ id: 'w2' })
-  await until(states => states.length === 0)
+  await waitForStates(states => states.length === 0)
 })
 
 t.test('processes that are killed while they work lose no job', async t => {

@@ -41,12 +41,12 @@ export const queueScene = async (t: Pick<Test, 'teardown'>, kinds: JobKind[]) =>
     return worker
   }
   /** Waits until the jobs of a tenant are as wanted. */
-  const until = async (isRight: (states: string[]) => boolean, tenantId = 'one') => {
+  const waitForStates = async (isRight: (states: string[]) => boolean, tenantId = 'one') => {
     for (;;) {
       await new Promise(resolve => setTimeout(resolve, 5))
       const jobs = (await queue.list({ limit: 1000 }, { tenantId })).toReversed()
       if (isRight(jobs.map(job => job.state))) return jobs
     }
   }
-  return { store, clock, queue, work, until }
+  return { store, clock, queue, work, waitForStates }
 }

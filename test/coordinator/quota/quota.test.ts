@@ -30,7 +30,7 @@ const withLimits = (
   return new LeasedQuota({ store, tiers, logger, ticks: () => 0, ...options })
 }
 
-const reserved = async ({ ledger }: Store) => {
+const readReserved = async ({ ledger }: Store) => {
   const rows = await ledger.read.selectFrom('quotas').selectAll().orderBy('month').execute()
   return Object.fromEntries(rows.map(row => [`${row.month} ${row.subject}`, row.reserved]))
 }
@@ -134,7 +134,7 @@ t.test('the month', async t => {
     const quota = withLimits({ ...store, ledger }, 1000)
     t.match(await burst(times(64, () => quota.admit(KEY, NOW))), { admitted: 64 })
     t.equal(writes, 1)
-    t.strictSame(await reserved(store), { '2026-11 key': 64 })
+    t.strictSame(await readReserved(store), { '2026-11 key': 64 })
   })
 
   t.test('takes no more from the ledger than the minute allows to start', async t => {
@@ -144,7 +144,7 @@ t.test('the month', async t => {
       admitted: 5,
       codes: ['rate_limited'],
     })
-    t.strictSame(await reserved(store), { '2026-11 key': 5 })
+    t.strictSame(await readReserved(store), { '2026-11 key': 5 })
   })
 
   t.test('is spent from memory while the lease has room', async t => {
@@ -154,7 +154,7 @@ t.test('the month', async t => {
     await quota.admit(KEY, NOW)
     t.notOk(quota.admit(KEY, NOW) instanceof Promise)
     t.match(quota.standing(KEY, NOW), { limit: 1000, remaining: 997 })
-    t.strictSame(await reserved(store), { '2026-11 key': 10 })
+    t.strictSame(await readReserved(store), { '2026-11 key': 10 })
   })
 
   t.test('gets back what was refunded, once each', async t => {
@@ -175,13 +175,13 @@ t.test('the month', async t => {
     await quota.admit({ id: 'other', tier: 'free' }, NOW)
     ticks = 59_999
     await quota.sweep()
-    t.strictSame(await reserved(store), { '2026-11 key': 10, '2026-11 other': 10 })
+    t.strictSame(await readReserved(store), { '2026-11 key': 10, '2026-11 other': 10 })
     quota.standing(KEY, NOW)
     ticks = 60_000
     await quota.sweep()
-    t.strictSame(await reserved(store), { '2026-11 key': 10, '2026-11 other': 1 })
+    t.strictSame(await readReserved(store), { '2026-11 key': 10, '2026-11 other': 1 })
     await quota.close()
-    t.strictSame(await reserved(store), { '2026-11 key': 1, '2026-11 other': 1 })
+    t.strictSame(await readReserved(store), { '2026-11 key': 1, '2026-11 other': 1 })
   })
 
   t.test('keeps a lease that could not be given back', async t => {
@@ -199,7 +199,7 @@ t.test('the month', async t => {
     t.match(quota.standing(KEY, NOW), { remaining: 998 })
     fails = false
     await quota.close()
-    t.strictSame(await reserved(store), { '2026-11 key': 2 })
+    t.strictSame(await readReserved(store), { '2026-11 key': 2 })
   })
 
   t.test('fails for all who wait when the ledger does, and goes on after it', async t => {
@@ -250,7 +250,7 @@ t.test('the month', async t => {
       })
       await quota.admit(KEY, DECEMBER - 1)
       await t.rejects(async () => quota.admit(KEY, DECEMBER - 1), { code: 'tier_exceeded' })
-      t.strictSame(await reserved(store), { '2026-11 key': 2, '2026-12 key': 2 })
+      t.strictSame(await readReserved(store), { '2026-11 key': 2, '2026-12 key': 2 })
 
       const restarted = withLimits(await temporaryStore(t, folder), 2)
       await t.rejects(async () => restarted.admit(KEY, NOW), { code: 'tier_exceeded' })
@@ -267,7 +267,7 @@ t.test('the month', async t => {
       await quota.admit(KEY, Date.UTC(2026, month, 3))
       await quota.sweep()
     }
-    t.strictSame(await reserved(store), { '2026-12 key': 1, '2027-01 key': 1 })
+    t.strictSame(await readReserved(store), { '2026-12 key': 1, '2027-01 key': 1 })
   })
 
   t.test('that is unlimited asks nobody', async t => {
@@ -279,7 +279,7 @@ t.test('the month', async t => {
     t.match(quota.standing(KEY, NOW), { burst: 2 })
     if (!(admission instanceof Promise)) admission.refund()
     t.match(quota.standing(KEY, NOW), { burst: 3 })
-    t.strictSame(await reserved(store), {})
+    t.strictSame(await readReserved(store), {})
   })
 
   t.test('of nothing admits nothing', async t => {
@@ -362,7 +362,7 @@ t.test('memory is bounded', async t => {
     await quota.admit(KEY, NOW)
     for (const n of [1, 2, 3]) await quota.admit({ id: `a${n}`, tier: 'anonymous' }, NOW)
     await store.ledger.sealed.write(async () => {})
-    t.match(await reserved(store), { '2026-11 a1': 1, '2026-11 a2': 10, '2026-11 a3': 10 })
+    t.match(await readReserved(store), { '2026-11 a1': 1, '2026-11 a2': 10, '2026-11 a3': 10 })
     t.notOk(quota.admit(KEY, NOW) instanceof Promise, 'the key kept its lease')
   })
 
@@ -373,7 +373,7 @@ t.test('memory is bounded', async t => {
     await quota.admit({ id: 'other', tier: 'free' }, NOW)
     admission.refund()
     await store.ledger.sealed.write(async () => {})
-    t.match(await reserved(store), { '2026-11 key': 0 })
+    t.match(await readReserved(store), { '2026-11 key': 0 })
   })
 })
 
@@ -391,8 +391,8 @@ t.test('the calendar', async t => {
     const calendar = new Calendar()
     t.equal(calendar.advance(NOW).name, '2026-11')
     t.equal(calendar.advance(0).name, '2026-11')
-    t.equal(calendar.atLeast('2027-01').name, '2027-01')
-    t.equal(calendar.atLeast('').name, '2027-01')
+    t.equal(calendar.advanceTo('2027-01').name, '2027-01')
+    t.equal(calendar.advanceTo('').name, '2027-01')
     t.equal(calendar.advance(DECEMBER).name, '2027-01')
     t.equal(monthBefore(calendar.month), '2026-12')
   })

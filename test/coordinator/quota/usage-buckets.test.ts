@@ -3,7 +3,7 @@ import t from 'tap'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
 import { HOUR_MS, sealRows } from '../../../coordinator/quota/usage-buckets.ts'
 import { createUsageKeeper } from '../../../coordinator/quota/usage-keeper.ts'
-import { readUsage, type UsageQuestion } from '../../../coordinator/quota/usage-query.ts'
+import { queryUsage, type UsageQuestion } from '../../../coordinator/quota/usage-query.ts'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { recordMigrations } from '../../../coordinator/store/record-migrations.ts'
 import type { RecordTables } from '../../../coordinator/store/record-tables.ts'
@@ -95,10 +95,10 @@ t.test('an hour that is over', async t => {
     await keeperOf(store).tidy()
     t.match(await buckets(store), [{ ok: 1 }])
     await usage.record(row())
-    t.match(await readUsage(store.records, EVER), [{ ok: 2 }])
+    t.match(await queryUsage(store.records, EVER), [{ ok: 2 }])
     await keeperOf(store).tidy()
     t.match(await buckets(store), [{ ok: 2, prompt_tokens: 6 }])
-    t.match(await readUsage(store.records, EVER), [{ ok: 2 }])
+    t.match(await queryUsage(store.records, EVER), [{ ok: 2 }])
   })
 
   t.test('is left as it was when the change is lost', async t => {
@@ -147,7 +147,7 @@ t.test('what is old goes: rows first, and their sums later', async t => {
     (await buckets(store)).map(each => each.hour_at),
     [NOON - 5 * DAY_MS, NOON - DAY_MS],
   )
-  t.match(await readUsage(store.records, EVER), [{ ok: 2 }])
+  t.match(await queryUsage(store.records, EVER), [{ ok: 2 }])
 })
 
 t.test('usage is summed', async t => {
@@ -162,21 +162,21 @@ t.test('usage is summed', async t => {
         }
     const groupBy = ['day', 'model'] as const
     const today = NOON - 12 * HOUR_MS
-    const lines = await readUsage(store.records, { ...EVER, groupBy })
+    const lines = await queryUsage(store.records, { ...EVER, groupBy })
     t.match(lines, [
       { day: today - DAY_MS, model: 'm1', ok: 2 },
       { day: today - DAY_MS, model: 'm2', ok: 2 },
       { day: today, model: 'm1', ok: 4 },
       { day: today, model: 'm2', ok: 4 },
     ])
-    const first = await readUsage(store.records, { ...EVER, groupBy, limit: 3 })
+    const first = await queryUsage(store.records, { ...EVER, groupBy, limit: 3 })
     const after = [today, 'm1']
-    const rest = await readUsage(store.records, { ...EVER, groupBy, limit: 3, after })
+    const rest = await queryUsage(store.records, { ...EVER, groupBy, limit: 3, after })
     t.strictSame([...first, ...rest], lines)
-    t.match(await readUsage(store.records, { ...EVER, groupBy: ['key'], keyId: 'a' }), [
+    t.match(await queryUsage(store.records, { ...EVER, groupBy: ['key'], keyId: 'a' }), [
       { key: 'a', ok: 6 },
     ])
-    t.strictSame(await readUsage(store.records, { ...EVER, tenantId: 'two' }), [])
+    t.strictSame(await queryUsage(store.records, { ...EVER, tenantId: 'two' }), [])
   })
 
   t.test('to the same whatever is sealed already', async t => {
@@ -201,9 +201,9 @@ t.test('usage is summed', async t => {
             promptTokens += each.prompt_tokens ?? 0
           }
         }
-        const found = await readUsage(store.records, { ...EVER, groupBy: ['hour', 'key'] })
-        const sum = (of: (line: (typeof found)[0]) => number) =>
-          found.reduce((total, line) => total + of(line), 0)
+        const found = await queryUsage(store.records, { ...EVER, groupBy: ['hour', 'key'] })
+        const sum = (pick: (line: (typeof found)[0]) => number) =>
+          found.reduce((total, line) => total + pick(line), 0)
         t.equal(
           sum(line => line.ok + line.failed + line.cancelled),
           requests,
@@ -237,7 +237,7 @@ t.test('rows from before there were buckets are sealed as well', async t => {
   )
   await old.close()
   const store = await temporaryStore(t, folder)
-  t.match(await readUsage(store.records, EVER), [{ ok: 1, cached_tokens: 0 }])
+  t.match(await queryUsage(store.records, EVER), [{ ok: 1, cached_tokens: 0 }])
   await keeperOf(store).tidy()
   t.match(await buckets(store), [{ ok: 1, prompt_tokens: 3, cached_tokens: 0 }])
 })

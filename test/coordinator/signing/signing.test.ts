@@ -42,8 +42,8 @@ t.test("the coordinator's signing key", async t => {
   t.test('stays when its step cannot be put on record', async t => {
     const signing = await openSigning(await temporaryFolder(t))
     const before = signing.publicKey
-    const endorsed = () => Promise.reject(new Error('full'))
-    await t.rejects(signing.rotate({ endorsed }), { message: 'full' })
+    const failEndorsement = () => Promise.reject(new Error('full'))
+    await t.rejects(signing.rotate({ recordStep: failEndorsement }), { message: 'full' })
     t.equal(signing.publicKey, before)
   })
 

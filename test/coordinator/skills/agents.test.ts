@@ -103,20 +103,23 @@ t.test('operator-peer', async t => {
     const architect = (await peer(demo.approver_b, { role: 'architect' })).json.session_id
     const shake = (key: string, role: string, session_id: string, peer_session_id: string) =>
       peer(key, { role, action: 'handshake', session_id, peer_session_id })
-    const mine = () => shake(demo.operator, 'builder', builder, architect)
-    t.match((await mine()).json, { status: 'half' })
-    t.match((await mine()).json, { status: 'half' }, 'again changes nothing')
+    const shakeAsBuilder = () => shake(demo.operator, 'builder', builder, architect)
+    t.match((await shakeAsBuilder()).json, { status: 'half' })
+    t.match((await shakeAsBuilder()).json, { status: 'half' }, 'again changes nothing')
     t.match((await shake(demo.approver_b, 'architect', architect, builder)).json, {
       status: 'mutual',
     })
-    t.match((await mine()).json, { status: 'mutual' })
+    t.match((await shakeAsBuilder()).json, { status: 'mutual' })
     t.equal((await shake(demo.operator, 'builder', builder, builder)).status, 422)
     t.equal((await shake(demo.operator, 'builder', builder, 'peer_none')).status, 404)
     t.equal((await shake(demo.stranger, 'operator_admin', builder, architect)).status, 404)
     t.equal((await shake(demo.approver_a, 'builder', builder, architect)).status, 404, 'not theirs')
     t.equal((await shake(demo.operator, 'operator_admin', builder, architect)).status, 409)
     await peer(demo.approver_b, { role: 'architect', action: 'release', session_id: architect })
-    t.match(await mine(), { status: 409, json: { error: { message: /architect.*ended at/ } } })
+    t.match(await shakeAsBuilder(), {
+      status: 409,
+      json: { error: { message: /architect.*ended at/ } },
+    })
   })
   await t.test('says what is missing and what is too much', async t => {
     for (const [input, param] of [
@@ -241,10 +244,10 @@ t.test('agent-briefing and recommend-next-skill', async t => {
   const ask = { summary: 'release 1.4', plan: { release: '1.4' } }
   const gate = '/v1/gates/gate.minor-release-approve/requests'
   const request = (await call(demo.operator, 'POST', gate, ask)).json.id
-  const briefing = async (key: string, input: object = {}) =>
+  const fetchBriefing = async (key: string, input: object = {}) =>
     (await skill(scene, key, 'agent-briefing', input)).json
 
-  t.match(await briefing(demo.operator, { role: 'review' }), {
+  t.match(await fetchBriefing(demo.operator, { role: 'review' }), {
     roles: [{ id: 'review' }],
     waits: {
       to_decide: [],
@@ -252,14 +255,14 @@ t.test('agent-briefing and recommend-next-skill', async t => {
       alerts: [{ id: 'alert_1' }],
     },
   })
-  const judge = await briefing(demo.approver_a, { role: 'review' })
+  const judge = await fetchBriefing(demo.approver_a, { role: 'review' })
   t.match(judge.waits, { to_decide: [{ request_id: request, summary: 'release 1.4' }], yours: [] })
   t.ok(
     judge.skills.every(({ id }: { id: string }) => id !== 'self-diagnose'),
     'of the role alone',
   )
   t.match(judge.recommended[0], { skill: 'gate-routing-query', because: 'gate' })
-  const client = await briefing(demo.free)
+  const client = await fetchBriefing(demo.free)
   t.match(client, {
     roles: [{ id: 'coding' }],
     fleet: null,
@@ -268,8 +271,8 @@ t.test('agent-briefing and recommend-next-skill', async t => {
   const offered = client.skills.map(({ id }: { id: string }) => id)
   t.ok(offered.includes('recommend-next-skill'))
   t.notOk(offered.includes('self-diagnose'), 'its key may not call it')
-  t.match((await briefing(demo.stranger)).waits, { to_decide: [], yours: [] })
-  t.match(await briefing(demo.free, { role: 'wizard' }), { error: { param: 'role' } })
+  t.match((await fetchBriefing(demo.stranger)).waits, { to_decide: [], yours: [] })
+  t.match(await fetchBriefing(demo.free, { role: 'wizard' }), { error: { param: 'role' } })
 
   const next = async (key: string, input: object = {}) =>
     (await skill(scene, key, 'recommend-next-skill', input)).json

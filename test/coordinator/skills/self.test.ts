@@ -1,6 +1,6 @@
 import t from 'tap'
 import {
-  type Check,
+  type DiagnosisCheck,
   diagnose,
   type Observations,
   worstResult,
@@ -25,7 +25,7 @@ const well: Observations = {
   quarantined: [],
 }
 
-const check = (seen: Partial<Observations>, id: string): Check | undefined =>
+const check = (seen: Partial<Observations>, id: string): DiagnosisCheck | undefined =>
   diagnose({ ...well, ...seen }).find(each => each.id === id)
 
 t.test('a coordinator that is well passes every check', async t => {
@@ -101,7 +101,7 @@ t.test('each check has its edges, and says what to do when it does not pass', as
 t.test('call statistics', async t => {
   t.test('there are none before the first call', async t => {
     const none = { calls: 0, errors: 0, p50Ms: undefined, p95Ms: undefined }
-    t.strictSame(createCallStats().of('a'), none)
+    t.strictSame(createCallStats().figuresFor('a'), none)
   })
 
   t.test('percentiles are of the newest calls, by nearest rank', async t => {
@@ -109,13 +109,13 @@ t.test('call statistics', async t => {
     for (let i = 0; i < KEPT_DURATIONS; i++) stats.add('a', 9999, true)
     for (let i = 1; i <= KEPT_DURATIONS; i++) stats.add('a', i, false)
     stats.add('b', 7, false)
-    t.strictSame(stats.of('a'), {
+    t.strictSame(stats.figuresFor('a'), {
       calls: 2 * KEPT_DURATIONS,
       errors: KEPT_DURATIONS,
       p50Ms: 128,
       p95Ms: 244,
     })
-    t.strictSame(stats.of('b'), { calls: 1, errors: 0, p50Ms: 7, p95Ms: 7 })
+    t.strictSame(stats.figuresFor('b'), { calls: 1, errors: 0, p50Ms: 7, p95Ms: 7 })
   })
 })
 
@@ -125,7 +125,7 @@ t.test('the skills', async t => {
   const fleet = new Fleet({
     limits: { suspectAfterMs: 1, deadAfterMs: 2 },
     nowMs: () => 0,
-    changed: () => {},
+    onPresenceChange: () => {},
   })
   const monitor = { alerts: () => [] } as unknown as Views['monitor']
   const cells = { list: async () => [] } as unknown as Views['cells']

@@ -76,11 +76,11 @@ t.test('the journal', async t => {
     await t.rejects(journal.drain(), { message: 'the store is away' })
     await journal.append('b')
     fail(undefined)
-    const seen = async (): Promise<string[]> => {
+    const drainCarried = async (): Promise<string[]> => {
       await journal.drain()
       return carried.flat()
     }
-    t.strictSame(await Promise.all([seen(), seen()]), [
+    t.strictSame(await Promise.all([drainCarried(), drainCarried()]), [
       ['a', 'b'],
       ['a', 'b'],
     ])

@@ -4,7 +4,14 @@ import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
 import type { Opening } from '../../../coordinator/tasks/turn.ts'
 import { temporaryStore } from '../store/temporary.ts'
-import { ask, completed, HOME, sent, untilFree, waitingTask } from './fixtures.ts'
+import {
+  completed,
+  createSent,
+  HOME,
+  requestInput,
+  waitingTask,
+  waitUntilFree,
+} from './fixtures.ts'
 
 /** A task that waits, and two processes: what `meanwhile` does comes before the next change of one. */
 const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
@@ -32,9 +39,9 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   const cancelWhile = (opening: Opening) => {
     meanwhile = async () => {
       clock.now++
-      const { start } = await two.send(task, 'home', sent(task, opening))
+      const { start } = await two.send(task, 'home', createSent(task, opening))
       await start()
-      await untilFree(two, task.id)
+      await waitUntilFree(two, task.id)
     }
     return one.cancel(task.id, 'home', 'key:b')
   }
@@ -43,7 +50,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
 
 t.test('a task that moves while it is cancelled is cancelled where it has moved to', async t => {
   const { one, taskId, cancelWhile } = await scene(t)
-  const opening = { state: TaskState.TASK_STATE_WORKING, work: ask }
+  const opening = { state: TaskState.TASK_STATE_WORKING, work: requestInput }
   t.equal((await cancelWhile(opening)).status?.state, TaskState.TASK_STATE_CANCELED)
   t.equal((await one.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
-import type { Work } from '../../../coordinator/tasks/turn.ts'
+import type { TurnWork } from '../../../coordinator/tasks/turn.ts'
 import { temporaryStore } from '../store/temporary.ts'
 import { HOME, newTask, waitingTask } from './fixtures.ts'
 
@@ -32,7 +32,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
 t.test('a cancellation that cannot be stored now is told, and stands when it can', async t => {
   const { tasks, free, failAt } = await scene(t)
   const begun = Promise.withResolvers<void>()
-  const work: Work = async ({ signal }) => {
+  const work: TurnWork = async ({ signal }) => {
     begun.resolve()
     await new Promise(done => signal.addEventListener('abort', done))
   }

@@ -6,7 +6,7 @@ import { artifactOf, dataPart, textPart } from '../../../coordinator/tasks/parts
 import type { Subscription } from '../../../coordinator/tasks/subscription.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
-import type { Work } from '../../../coordinator/tasks/turn.ts'
+import type { TurnWork } from '../../../coordinator/tasks/turn.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { HOME, newTask } from './fixtures.ts'
@@ -37,7 +37,7 @@ const stepwise = () => {
   const steps = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
   const begun = Promise.withResolvers<void>()
   const stopped = Promise.withResolvers<void>()
-  const work: Work = async turn => {
+  const work: TurnWork = async turn => {
     turn.signal.addEventListener('abort', () => stopped.resolve())
     turn.status(TaskState.TASK_STATE_WORKING)
     begun.resolve()
@@ -55,14 +55,14 @@ const stepwise = () => {
   }
 }
 
-const told = ({ payload }: StreamResponse): unknown =>
+const eventStateOf = ({ payload }: StreamResponse): unknown =>
   payload?.$case === 'statusUpdate' ? payload.value.status?.state : payload?.$case
 
 /** The events until this one, without the states that came between two looks. */
-const until = async (events: Subscription, last: unknown): Promise<unknown[]> => {
+const readUntil = async (events: Subscription, last: unknown): Promise<unknown[]> => {
   const seen: unknown[] = []
   for (let event = await events.next(); event !== undefined; event = await events.next()) {
-    seen.push(told(event))
+    seen.push(eventStateOf(event))
     if (seen.at(-1) === last) break
   }
   return seen
@@ -77,16 +77,18 @@ t.test('a task that another process runs is followed to its end', async t => {
   clock.now++
   start()
   await begun
-  t.strictSame(await until(events, TaskState.TASK_STATE_WORKING), [TaskState.TASK_STATE_WORKING])
+  t.strictSame(await readUntil(events, TaskState.TASK_STATE_WORKING), [
+    TaskState.TASK_STATE_WORKING,
+  ])
   clock.now++
   next[0]?.()
-  t.strictSame(await until(events, TaskState.TASK_STATE_WORKING), [
+  t.strictSame(await readUntil(events, TaskState.TASK_STATE_WORKING), [
     'artifactUpdate',
     TaskState.TASK_STATE_WORKING,
   ])
   clock.now++
   next[1]?.()
-  t.strictSame(await until(events, undefined), [TaskState.TASK_STATE_COMPLETED])
+  t.strictSame(await readUntil(events, undefined), [TaskState.TASK_STATE_COMPLETED])
 })
 
 t.test('states that follow each other within a millisecond are all seen', async t => {
@@ -97,9 +99,9 @@ t.test('states that follow each other within a millisecond are all seen', async 
   const late = setTimeout(() => events.close(), 10_000)
   start()
   await begun
-  await until(events, TaskState.TASK_STATE_WORKING)
+  await readUntil(events, TaskState.TASK_STATE_WORKING)
   for (const go of next) go()
-  const seen = await until(events, TaskState.TASK_STATE_COMPLETED)
+  const seen = await readUntil(events, TaskState.TASK_STATE_COMPLETED)
   clearTimeout(late)
   t.equal(seen.at(-1), TaskState.TASK_STATE_COMPLETED)
 })
@@ -141,7 +143,7 @@ t.test('a follower of a task hears of it also when another process takes it', as
   const { taskId, start } = await one.begin(newTask(work))
   const { events } = await one.follow(taskId, HOME)
   start()
-  await until(events, TaskState.TASK_STATE_WORKING)
+  await readUntil(events, TaskState.TASK_STATE_WORKING)
   clock.now += LEASE_MS + 1
   const ended = Promise.withResolvers<void>()
   two.serve(async () => ({
@@ -156,6 +158,6 @@ t.test('a follower of a task hears of it also when another process takes it', as
   next[0]?.()
   await stopped
   ended.resolve()
-  const seen = await until(events, TaskState.TASK_STATE_COMPLETED)
+  const seen = await readUntil(events, TaskState.TASK_STATE_COMPLETED)
   t.equal(seen.at(-1), TaskState.TASK_STATE_COMPLETED)
 })

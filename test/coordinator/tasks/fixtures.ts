@@ -1,11 +1,11 @@
 import type { Message, Task } from '@a2a-js/sdk'
 import type { NewTask } from '../../../coordinator/tasks/new-task.ts'
 import { agentMessage, textPart } from '../../../coordinator/tasks/parts.ts'
-import type { Sent } from '../../../coordinator/tasks/sending.ts'
+import type { SentMessage } from '../../../coordinator/tasks/sending.ts'
 import type { TaskReader } from '../../../coordinator/tasks/task-reader.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import type { Tasks } from '../../../coordinator/tasks/tasks.ts'
-import type { Opening, Work } from '../../../coordinator/tasks/turn.ts'
+import type { Opening, TurnWork } from '../../../coordinator/tasks/turn.ts'
 
 /** The key that makes the tasks. */
 export const HOME: TaskReader = {
@@ -17,13 +17,13 @@ export const HOME: TaskReader = {
 
 const RUN = { operationId: 'x', input: {}, cellId: undefined, audited: false }
 
-export const newTask = (work: Work): NewTask => ({
+export const newTask = (work: TurnWork): NewTask => ({
   run: { ...RUN, tenantId: 'home', keyId: 'key', requestId: 'req' },
   work,
 })
 
 /** Ends a turn with a question. */
-export const ask: Work = async turn => {
+export const requestInput: TurnWork = async turn => {
   turn.status(TaskState.TASK_STATE_WORKING)
   turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, { run: { waits: 'input' } })
 }
@@ -35,7 +35,7 @@ export const messageTo = ({ id, contextId }: Task): Message =>
   agentMessage(id, contextId, [textPart('more')])
 
 /** A message to a task, whose turn begins like this. */
-export const sent = (task: Task, opening: Opening, input: object = {}): Sent => ({
+export const createSent = (task: Task, opening: Opening, input: object = {}): SentMessage => ({
   message: messageTo(task),
   actor: 'key:key',
   run: { ...RUN, input, keyId: 'key', requestId: 'req' },
@@ -44,12 +44,12 @@ export const sent = (task: Task, opening: Opening, input: object = {}): Sent => 
 
 /** A task that waits for input and that no turn runs of. */
 export const waitingTask = async (tasks: Tasks): Promise<Task> => {
-  const { taskId, start } = await tasks.begin(newTask(ask))
+  const { taskId, start } = await tasks.begin(newTask(requestInput))
   await start()
-  await untilFree(tasks, taskId)
+  await waitUntilFree(tasks, taskId)
   return tasks.get(taskId, HOME)
 }
 
-export const untilFree = async (tasks: Tasks, taskId: string): Promise<void> => {
+export const waitUntilFree = async (tasks: Tasks, taskId: string): Promise<void> => {
   while (tasks.isRunning(taskId)) await new Promise(setImmediate)
 }

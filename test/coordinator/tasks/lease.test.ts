@@ -2,11 +2,11 @@ import t from 'tap'
 import { LEASE_MS } from '../../../coordinator/tasks/lease.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
-import type { Turn, Work } from '../../../coordinator/tasks/turn.ts'
+import type { Turn, TurnWork } from '../../../coordinator/tasks/turn.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { runTaskHistories } from '../../support/task-histories.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
-import { failed, HOME, newTask, sent, waitingTask } from './fixtures.ts'
+import { createSent, failed, HOME, newTask, waitingTask } from './fixtures.ts'
 
 /** Two processes on one store, with one clock; what is taken over fails. */
 const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
@@ -31,11 +31,11 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
 }
 
 /** Work that says when it has begun and ends when it is told to. */
-const held = () => {
+const createHeldWork = () => {
   const begun = Promise.withResolvers<Turn>()
   const release = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()
-  const work: Work = async turn => {
+  const work: TurnWork = async turn => {
     begun.resolve(turn)
     await release.promise
     turn.status(TaskState.TASK_STATE_COMPLETED)
@@ -46,7 +46,7 @@ const held = () => {
 
 t.test('a lease that was renewed in a transaction that failed does not count', async t => {
   const { one, two, taken } = await scene(t)
-  const { work, begun, release, ended } = held()
+  const { work, begun, release, ended } = createHeldWork()
   const prepare = async () => {
     throw new Error('not stored')
   }
@@ -62,14 +62,14 @@ t.test('a lease that was renewed in a transaction that failed does not count', a
 
 t.test('a task of a process that lives is not taken by another one', async t => {
   const { one, two, taken } = await scene(t)
-  const { work, begun, release } = held()
+  const { work, begun, release } = createHeldWork()
   const { taskId, start } = await one.begin(newTask(work))
   start()
   await begun
   await two.look()
   t.strictSame(taken, [])
   const task = await two.get(taskId, HOME)
-  await t.rejects(two.send(task, 'home', sent(task, failed)), { code: 'conflict' })
+  await t.rejects(two.send(task, 'home', createSent(task, failed)), { code: 'conflict' })
   const { events } = await one.follow(taskId, HOME)
   release()
   while ((await events.next()) !== undefined);
@@ -78,7 +78,7 @@ t.test('a task of a process that lives is not taken by another one', async t => 
 
 t.test('a process that has lost a task cannot undo what its new owner did', async t => {
   const { one, two, clock, taken } = await scene(t)
-  const { work, begun, release, ended } = held()
+  const { work, begun, release, ended } = createHeldWork()
   const { taskId, start } = await one.begin(newTask(work))
   start()
   const turn = await begun
@@ -96,7 +96,7 @@ t.test('a process that has lost a task cannot undo what its new owner did', asyn
 
 t.test('a process that stops in order leaves its tasks at once', async t => {
   const { one, two, taken } = await scene(t)
-  const { work, begun } = held()
+  const { work, begun } = createHeldWork()
   const { taskId, start } = await one.begin(newTask(work))
   start()
   await begun
@@ -108,7 +108,7 @@ t.test('a process that stops in order leaves its tasks at once', async t => {
 t.test('of two processes that read the same mail, one acts on it', async t => {
   const { one, two, taken } = await scene(t)
   const task = await waitingTask(one)
-  await one.send(task, 'home', sent(task, failed))
+  await one.send(task, 'home', createSent(task, failed))
   await Promise.all([one.look(), two.look(), one.look(), two.look()])
   const states = (await one.transitions(task.id)).map(row => row.to_state)
   t.strictSame(states, ['submitted', 'working', 'input-required', 'failed'])
@@ -118,11 +118,11 @@ t.test('of two processes that read the same mail, one acts on it', async t => {
 t.test('a message that its process did not live to read is read by another one', async t => {
   const { one, two, taken } = await scene(t)
   const task = await waitingTask(one)
-  const { message, ...more } = sent(task, failed)
+  const { message, ...more } = createSent(task, failed)
   await one.send(task, 'home', { message, ...more })
   const again = await two.send(task, 'home', { message, ...more })
   t.equal(again.again, true)
-  await t.rejects(two.send(task, 'home', sent(task, failed)), {
+  await t.rejects(two.send(task, 'home', createSent(task, failed)), {
     code: 'conflict',
     message: `task ${task.id} takes no message while it is at work`,
   })
@@ -137,7 +137,7 @@ t.test('a message that its process did not live to read is read by another one',
 t.test('a task that cannot go on now keeps no other from it, and goes on later', async t => {
   const { one, taken } = await scene(t)
   const tasks = [await waitingTask(one), await waitingTask(one), await waitingTask(one)]
-  for (const task of tasks) await one.send(task, 'home', sent(task, failed))
+  for (const task of tasks) await one.send(task, 'home', createSent(task, failed))
   const [, second] = tasks
   let isFull = true
   one.serve(async ({ run }) => {

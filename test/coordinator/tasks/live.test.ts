@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Live } from '../../../coordinator/tasks/live.ts'
+import { LiveTask } from '../../../coordinator/tasks/live.ts'
 import { firstTask } from '../../../coordinator/tasks/new-task.ts'
 import { readTask } from '../../../coordinator/tasks/task-rows.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
@@ -13,20 +13,20 @@ t.test('what happens just when all before it was stored is stored too', async t 
     newTask(async () => {}),
     now(),
   )
-  const live = new Live(task, run, {
+  const live = new LiveTask(task, run, {
     ...{ ledger, now, worker: 'one', hooks: undefined },
     publish: () => ({}) as never,
-    told: ({ status }) => {
+    onEvent: ({ status }) => {
       if (status?.state === TaskState.TASK_STATE_WORKING)
         queueMicrotask(() => live.status(TaskState.TASK_STATE_COMPLETED))
     },
-    failed: (_id, error) => t.fail(error.message),
+    onError: (_id, error) => t.fail(error.message),
     logger: { warn: () => {} },
   })
   await ledger.sealed.write(trx => live.saveFirst(trx))
   live.status(TaskState.TASK_STATE_WORKING)
-  await live.flushed()
-  await live.flushed()
+  await live.waitForFlush()
+  await live.waitForFlush()
   const stored = await readTask(ledger.read, task.id, 'home')
   t.equal(stored.status?.state, TaskState.TASK_STATE_COMPLETED)
 })

@@ -3,8 +3,8 @@ import type { NewTask } from '../../../coordinator/tasks/new-task.ts'
 import { artifactOf, dataPart } from '../../../coordinator/tasks/parts.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
-import { brokenAt } from '../../../coordinator/tasks/transition.ts'
-import type { Work } from '../../../coordinator/tasks/turn.ts'
+import { findBrokenRow } from '../../../coordinator/tasks/transition.ts'
+import type { TurnWork } from '../../../coordinator/tasks/turn.ts'
 import { MAX_RUNNING_PER_TENANT } from '../../../coordinator/tasks/turns.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryStore } from '../store/temporary.ts'
@@ -14,7 +14,7 @@ const quiet = { warn: () => {}, error: () => {} }
 /** The key that makes the tasks. */
 const HOME = { tenantId: 'home', keyId: 'key', personId: undefined, operationIds: [] }
 
-const newTask = (work: Work, tenantId = 'home'): NewTask => ({
+const newTask = (work: TurnWork, tenantId = 'home'): NewTask => ({
   run: {
     ...{ tenantId, keyId: 'key', requestId: 'req', operationId: 'x', input: {} },
     ...{ cellId: undefined, audited: false },
@@ -32,7 +32,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0], now = () => Date.n
   return { store, published, tasks: createTasks({ store, publish, logger: quiet, now }) }
 }
 
-const complete: Work = async turn => turn.status(TaskState.TASK_STATE_COMPLETED)
+const complete: TurnWork = async turn => turn.status(TaskState.TASK_STATE_COMPLETED)
 
 t.test('what is told of a task is in the store before', async t => {
   const { tasks } = await scene(t)
@@ -69,7 +69,7 @@ t.test(
         turn.status(TaskState.TASK_STATE_FAILED)
         turn.status(TaskState.TASK_STATE_COMPLETED)
       },
-    ] satisfies Work[]) {
+    ] satisfies TurnWork[]) {
       const { taskId, start } = await tasks.begin(newTask(work))
       const { events } = await tasks.follow(taskId, HOME)
       start()
@@ -91,10 +91,10 @@ t.test('a row of the history that was changed, moved or taken away shows', async
   while ((await events.next()) !== undefined);
   const rows = await tasks.transitions(taskId)
   t.equal(rows.length, 2)
-  t.equal(brokenAt(rows), undefined)
-  t.equal(brokenAt(rows.map(row => ({ ...row, actor: 'somebody' }))), 1)
-  t.equal(brokenAt(rows.toReversed()), 1)
-  t.equal(brokenAt(rows.slice(1)), 1)
+  t.equal(findBrokenRow(rows), undefined)
+  t.equal(findBrokenRow(rows.map(row => ({ ...row, actor: 'somebody' }))), 1)
+  t.equal(findBrokenRow(rows.toReversed()), 1)
+  t.equal(findBrokenRow(rows.slice(1)), 1)
   await tasks.close()
 })
 
@@ -149,7 +149,7 @@ t.test('old ends are taken away with all that belongs to them; what goes on is n
 
 t.test('one tenant cannot take every place', async t => {
   const { tasks } = await scene(t)
-  const never: Work = ({ signal }) =>
+  const never: TurnWork = ({ signal }) =>
     new Promise(stop => signal.addEventListener('abort', () => stop()))
   const all = Array.from({ length: MAX_RUNNING_PER_TENANT }, () => tasks.begin(newTask(never)))
   for (const { start } of await Promise.all(all)) start()

@@ -190,7 +190,7 @@ t.test('a renewed certificate is presented to new connections', async t => {
   await once(server, 'listening')
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  const serial = async (): Promise<string> => {
+  const fetchSerial = async (): Promise<string> => {
     const ca = readFileSync(first.caFile ?? '')
     const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca })
     await once(socket, 'secureConnect')
@@ -201,15 +201,15 @@ t.test('a renewed certificate is presented to new connections', async t => {
   let answer: () => Promise<ServerIdentity | undefined> = async () => first
   const logger = { info: () => {}, error: () => {} }
   const look = keepServerIdentity({ server, shown: first, identify: () => answer(), logger })
-  const before = await serial()
+  const before = await fetchSerial()
   await look()
-  t.equal(await serial(), before)
+  t.equal(await fetchSerial(), before)
   answer = () => Promise.reject(new Error('the disk is full'))
   await look()
-  t.equal(await serial(), before, 'a failure changes nothing')
+  t.equal(await fetchSerial(), before, 'a failure changes nothing')
   answer = () => loadOwnCertificate(folder, ['localhost'])
   await look()
-  t.not(await serial(), before)
+  t.not(await fetchSerial(), before)
 })
 
 t.test('what the listener presents', async t => {

@@ -77,7 +77,7 @@ const scene = async (t: Test, settings: object = {}) => {
   }
   t.teardown(close)
   const url = `http://127.0.0.1:${port}/hook/secret-path`
-  const until = (isRight: () => boolean | Promise<boolean>) =>
+  const waitFor = (isRight: () => boolean | Promise<boolean>) =>
     waitUntil('what the webhooks do', isRight, 5)
   const answer = (...codes: number[]) => {
     statuses = codes
@@ -85,18 +85,18 @@ const scene = async (t: Test, settings: object = {}) => {
   const advance = (ms: number) => {
     aheadMs += ms
   }
-  const idle = () =>
-    until(async () =>
+  const waitUntilIdle = () =>
+    waitFor(async () =>
       (await queue.board(own)).every(({ state }) => !['queued', 'running'].includes(state)),
     )
   const sending = { queue, webhooks, open, close }
-  return { ...sending, store, events, received, url, until, answer, idle, advance }
+  return { ...sending, store, events, received, url, waitFor, answer, waitUntilIdle, advance }
 }
 
 const eventsOf = (received: Received[]) => received.map(({ body }) => JSON.parse(body))
 
 t.test('events are delivered in their order, signed, to those who want them', async t => {
-  const { webhooks, events, url, received, until } = await scene(t)
+  const { webhooks, events, url, received, waitFor } = await scene(t)
   const wanted = { url, types: ['shoal.gate.*'], label: '' }
   const { secret, webhook } = await webhooks.create(wanted, own, BY)
   t.match(secret, /^whsec_/)
@@ -104,7 +104,7 @@ t.test('events are delivered in their order, signed, to those who want them', as
   for (const n of [1, 2, 3, 4, 5]) events.publish('shoal.gate.approved', { tenant_id: 'one', n })
   events.publish('shoal.gate.approved', { tenant_id: 'two' })
   events.publish('shoal.cell.ready', null)
-  await until(() => received.length >= 5)
+  await waitFor(() => received.length >= 5)
   t.strictSame(
     eventsOf(received).map(({ data }: { data: { n: number } }) => data.n),
     [1, 2, 3, 4, 5],
@@ -117,31 +117,31 @@ t.test('events are delivered in their order, signed, to those who want them', as
     t.equal(id, JSON.parse(body).id)
     t.match(headers['content-type'], /^application\/cloudevents\+json/)
   }
-  await until(async () => (await webhooks.get(webhook.id, own)).deliveredAt !== undefined)
+  await waitFor(async () => (await webhooks.get(webhook.id, own)).deliveredAt !== undefined)
 })
 
 t.test('an event right after a webhook was made, or enabled again, reaches it', async t => {
-  const { webhooks, events, url, received, until, answer } = await scene(t)
+  const { webhooks, events, url, received, waitFor, answer } = await scene(t)
   const publish = () => events.publish('shoal.gate.approved', { tenant_id: 'one' })
   const wanted = { url, types: ['shoal.gate.*'], label: '' }
   await Promise.all([webhooks.create(wanted, own, BY), webhooks.create(wanted, own, BY)])
   publish()
-  await until(() => received.length === 2)
+  await waitFor(() => received.length === 2)
   answer(410)
   publish()
-  const disabled = async () =>
+  const findDisabled = async () =>
     (await webhooks.list(own)).find(({ disabledAt }) => disabledAt !== undefined)
-  await until(async () => received.length === 4 && (await disabled()) !== undefined)
-  await webhooks.enable((await disabled())?.id ?? '', own, BY)
+  await waitFor(async () => received.length === 4 && (await findDisabled()) !== undefined)
+  await webhooks.enable((await findDisabled())?.id ?? '', own, BY)
   publish()
-  await until(() => received.length === 6)
+  await waitFor(() => received.length === 6)
 })
 
 t.test('an event with a member that has no value arrives without it', async t => {
-  const { webhooks, events, url, received, until } = await scene(t)
+  const { webhooks, events, url, received, waitFor } = await scene(t)
   await webhooks.create({ url, types: ['shoal.session.*'], label: '' }, own, BY)
   events.publish('shoal.session.docked', { tenant_id: 'one', outcome: undefined })
-  await until(() => received.length > 0)
+  await waitFor(() => received.length > 0)
   t.strictSame(eventsOf(received)[0].data, { tenant_id: 'one' })
 })
 
@@ -158,27 +158,28 @@ t.test('every address of the table is refused when a webhook is made', async t =
 })
 
 t.test('what fails is tried again, and nothing overtakes it', async t => {
-  const { webhooks, events, url, received, until, answer } = await scene(t)
+  const { webhooks, events, url, received, waitFor, answer } = await scene(t)
   await webhooks.create({ url, types: [], label: '' }, own, BY)
   answer(500)
   const [first, second] = [1, 2].map(n => events.publish('shoal.cell.ready', { n }).id)
   const ids = () => received.map(({ headers }) => headers['webhook-id'])
-  await until(() => ids().includes(second))
+  await waitFor(() => ids().includes(second))
   t.strictSame(ids(), [first, first, second])
 })
 
 t.test('a webhook that takes nothing is disabled, audited, and told', async t => {
-  const { webhooks, events, queue, url, received, until, answer, store, idle } = await scene(t, {
-    max_attempts: 1,
-    disable_after: 2,
-  })
+  const { webhooks, events, queue, url, received, waitFor, answer, store, waitUntilIdle } =
+    await scene(t, {
+      max_attempts: 1,
+      disable_after: 2,
+    })
   const { webhook } = await webhooks.create({ url, types: [], label: '' }, own, BY)
   const told: unknown[] = []
   events.subscribe('shoal.webhook.', event => told.push(event))
   answer(500, 500)
   await webhooks.test(webhook.id, own, BY)
   await webhooks.test(webhook.id, own, BY)
-  await until(async () => (await webhooks.get(webhook.id, own)).disabledAt !== undefined)
+  await waitFor(async () => (await webhooks.get(webhook.id, own)).disabledAt !== undefined)
   t.match(await webhooks.get(webhook.id, own), {
     disabledReason: '2 events in a row were not accepted',
   })
@@ -191,7 +192,7 @@ t.test('a webhook that takes nothing is disabled, audited, and told', async t =>
     .executeTakeFirstOrThrow()
   t.equal(actor, 'coordinator')
   t.notMatch(details_json, /secret-path/)
-  await idle()
+  await waitUntilIdle()
   const dead = await queue.list({ limit: 9, states: ['dead'] }, own)
   t.strictSame(
     dead.map(({ reason }) => reason),
@@ -200,19 +201,19 @@ t.test('a webhook that takes nothing is disabled, audited, and told', async t =>
   await webhooks.enable(webhook.id, own, BY)
   received.length = 0
   await webhooks.test(webhook.id, own, BY)
-  await until(() => received.length === 1)
+  await waitFor(() => received.length === 1)
 })
 
 t.test('a target that says it is gone is believed at once', async t => {
-  const { webhooks, url, answer, until } = await scene(t)
+  const { webhooks, url, answer, waitFor } = await scene(t)
   const { webhook } = await webhooks.create({ url, types: [], label: '' }, own, BY)
   answer(410)
   await webhooks.test(webhook.id, own, BY)
-  await until(async () => (await webhooks.get(webhook.id, own)).disabledAt !== undefined)
+  await waitFor(async () => (await webhooks.get(webhook.id, own)).disabledAt !== undefined)
 })
 
 t.test('too many events that wait disable a webhook, and what waits is called off', async t => {
-  const { webhooks, events, queue, url, until, answer } = await scene(t, {
+  const { webhooks, events, queue, url, waitFor, answer } = await scene(t, {
     max_pending: 3,
     max_attempts: 20,
     retry_first_seconds: 3600,
@@ -220,7 +221,7 @@ t.test('too many events that wait disable a webhook, and what waits is called of
   const { webhook } = await webhooks.create({ url, types: [], label: '' }, own, BY)
   answer(...Array.from({ length: 99 }, () => 500))
   for (const n of [1, 2, 3, 4]) events.publish('shoal.cell.ready', { n })
-  await until(async () => (await webhooks.get(webhook.id, own)).disabledAt !== undefined)
+  await waitFor(async () => (await webhooks.get(webhook.id, own)).disabledAt !== undefined)
   // one of the three may be on its way just then
   const calledOff = await queue.list({ limit: 9, states: ['cancelled'] }, own)
   t.ok(calledOff.length >= 2)
@@ -228,12 +229,12 @@ t.test('too many events that wait disable a webhook, and what waits is called of
 })
 
 t.test('a new secret signs beside the one before', async t => {
-  const { webhooks, url, received, until } = await scene(t)
+  const { webhooks, url, received, waitFor } = await scene(t)
   const { webhook, secret } = await webhooks.create({ url, types: [], label: '' }, own, BY)
   const rotated = await webhooks.rotate(webhook.id, own, BY)
   t.not(rotated.secret, secret)
   await webhooks.test(webhook.id, own, BY)
-  await until(() => received.length === 1)
+  await waitFor(() => received.length === 1)
   t.equal(received[0]?.headers['webhook-signature']?.split(' ').length, 2)
 })
 
@@ -270,7 +271,7 @@ t.test('the secret is nowhere in the clear', async t => {
 })
 
 t.test('what was heard before the end is delivered by the next process', async t => {
-  const { webhooks, events, received, url, until, answer, close, open } = await scene(t, {
+  const { webhooks, events, received, url, waitFor, answer, close, open } = await scene(t, {
     max_attempts: 20,
   })
   const { webhook } = await webhooks.create({ url, types: ['shoal.fleet.*'], label: '' }, own, BY)
@@ -282,24 +283,24 @@ t.test('what was heard before the end is delivered by the next process', async t
   received.length = 0
   const next = await open()
   t.teardown(() => next.close())
-  await until(() => eventsOf(received).some(event => event.id === id))
+  await waitFor(() => eventsOf(received).some(event => event.id === id))
   t.ok(eventsOf(received).some(event => event.id === eventId))
 })
 
 t.test('a tenant that is disabled gets nothing; what waited goes out when it is back', async t => {
-  const { webhooks, events, store, url, received, until, queue, advance } = await scene(t)
+  const { webhooks, events, store, url, received, waitFor, queue, advance } = await scene(t)
   const { webhook } = await webhooks.create({ url, types: ['shoal.gate.*'], label: '' }, own, BY)
   const enable = (enabled: boolean) =>
     store.ledger.sealed.write(trx => enableTenant(trx, { id: 'one', enabled, at: Date.now() }, BY))
   await enable(false)
   events.publish('shoal.gate.approved', { tenant_id: 'one' })
   const { jobId } = await webhooks.test(webhook.id, own, BY)
-  await until(async () => (await queue.get(jobId, own)).reason === 'the tenant is disabled')
+  await waitFor(async () => (await queue.get(jobId, own)).reason === 'the tenant is disabled')
   t.equal(received.length, 0)
   await enable(true)
   events.publish('shoal.gate.blocked', { tenant_id: 'one' })
   advance(60_000)
-  await until(() => received.length === 2)
+  await waitFor(() => received.length === 2)
   t.strictSame(
     eventsOf(received).map(({ type }) => type),
     ['shoal.webhook.test', 'shoal.gate.blocked'],

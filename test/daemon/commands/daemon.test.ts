@@ -6,7 +6,7 @@ import * as z from 'zod'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { DaemonConfig } from '../../../daemon/config.ts'
 import { daemon } from '../../../daemon/daemon.ts'
-import type { Inference } from '../../../daemon/daemon-parts.ts'
+import type { InferenceBackend } from '../../../daemon/daemon-parts.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { Announce } from '../../../shared/wire/announce.ts'
@@ -15,13 +15,13 @@ import { signDesired } from '../../../shared/wire/desired.ts'
 import { envelope } from '../../../shared/wire/envelope.ts'
 import { topicFor } from '../../../shared/wire/topics.ts'
 import { approvalFor } from '../../support/approval-for.ts'
-import { logger, standIn, until } from '../stand-in.ts'
+import { logger, standIn, waitUntilTrue } from '../stand-in.ts'
 
 /* A real daemon that has an unsafe verb, and a coordinator that says what the test wants. */
 
 const signer = createSigner(generatePrivateKey())
 
-const inference: Inference = {
+const inference: InferenceBackend = {
   name: 'inference',
   start: async () => {},
   reports: () => [],
@@ -127,12 +127,12 @@ const rig = async (t: Test, clockAheadMs: number | undefined) => {
     tell(topicFor('cmd', cellId, command.id), 'cmd', command)
     return command
   }
-  const heard = (topic: string): number =>
+  const countHeard = (topic: string): number =>
     coordinator.heard.filter(one => one.topic === topic).length
   /** The cell has the answer to its birth and has told so. */
-  const isAsked = () => clockAheadMs === undefined || heard('reported') > 1
-  await until(() => heard('telemetry') > 0 && isAsked())
-  return { coordinator, cellId, key: () => cellKey, send, tell, acks, flights, restart, heard }
+  const isAsked = () => clockAheadMs === undefined || countHeard('reported') > 1
+  await waitUntilTrue(() => countHeard('telemetry') > 0 && isAsked())
+  return { coordinator, cellId, key: () => cellKey, send, tell, acks, flights, restart, countHeard }
 }
 
 t.test('an unsafe command', async t => {
@@ -141,15 +141,15 @@ t.test('an unsafe command', async t => {
     const birth = at.coordinator.heard.find(({ topic }) => topic === 'birth')?.message.body
     t.match(Announce.parse(birth).verbs?.at(-1), { verb: 'fly', hazard: 'unsafe' })
     const command = at.send()
-    await until(() => at.acks().some(({ state }) => state === 'succeeded'))
+    await waitUntilTrue(() => at.acks().some(({ state }) => state === 'succeeded'))
     t.ok(at.acks().every(ack => isGenuineAck(ack, at.key())))
 
-    const births = at.heard('birth')
+    const births = at.countHeard('birth')
     await at.restart()
-    await until(() => at.heard('birth') > births && at.heard('reported') > 1)
+    await waitUntilTrue(() => at.countHeard('birth') > births && at.countHeard('reported') > 1)
     const before = at.acks().length
     at.tell(topicFor('cmd', at.cellId, command.id), 'cmd', command)
-    await until(() => at.acks().length > before)
+    await waitUntilTrue(() => at.acks().length > before)
     t.match(at.acks().at(-1), { command_id: command.id, state: 'succeeded' })
     t.equal(at.flights.count, 1)
   })
@@ -162,7 +162,7 @@ t.test('an unsafe command', async t => {
     t.test(`is refused when the clock of the coordinator ${title}`, async t => {
       const at = await rig(t, aheadMs)
       at.send()
-      await until(() => at.acks().length > 0)
+      await waitUntilTrue(() => at.acks().length > 0)
       t.match(at.acks(), [{ state: 'rejected', reason: 'clock_untrusted' }])
       t.equal(at.flights.count, 0)
     })
@@ -170,14 +170,14 @@ t.test('an unsafe command', async t => {
   t.test('that was being carried out when the daemon died is unknown for ever', async t => {
     const at = await rig(t, 0)
     const { id } = at.send()
-    await until(() => at.acks().some(({ state }) => state === 'succeeded'))
+    await waitUntilTrue(() => at.acks().some(({ state }) => state === 'succeeded'))
     await at.restart(state => {
       const path = join(state, 'commands.journal')
       const lines = readFileSync(path, 'utf8').split('\n')
       // the disk as it was before the end was on it
       writeFileSync(path, lines.filter(line => !line.includes('"succeeded"')).join('\n'))
     })
-    await until(() => at.acks().at(-1)?.state === 'unknown')
+    await waitUntilTrue(() => at.acks().at(-1)?.state === 'unknown')
     t.match(at.acks().at(-1), { command_id: id, reason: 'interrupted' })
     t.equal(at.flights.count, 1)
   })

@@ -14,8 +14,8 @@ import {
   signCommand,
 } from '../../../shared/wire/command.ts'
 import type { Precondition } from '../../../shared/wire/plan-part.ts'
-import { approvalFor, approve } from '../../support/approval-for.ts'
-import { CELL, cell, command, coordinator, folderOf, NOW, rig } from './rig.ts'
+import { approvalFor, approvePlan } from '../../support/approval-for.ts'
+import { CELL, cell, command, coordinatorSigner, folderOf, NOW, rig } from './rig.ts'
 
 /** A cell with devices: `move` hangs until it is let go, `stop` is urgent, `look` is harmless. */
 const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) => {
@@ -56,11 +56,11 @@ const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) 
   const at = await rig(t, { file, ...given, verbs })
   const lastOf = ({ id }: Command): Ack | undefined =>
     at.acks.findLast(ack => ack.command_id === id)
-  const until = async (isRight: () => boolean): Promise<void> => {
+  const waitFor = async (isRight: () => boolean): Promise<void> => {
     while (!isRight()) await new Promise(setImmediate)
   }
-  const ends = (one: Command) => until(() => lastOf(one)?.state === 'succeeded')
-  return { ...at, moving, stopped, letGo, world, lastOf, until, ends }
+  const ends = (one: Command) => waitFor(() => lastOf(one)?.state === 'succeeded')
+  return { ...at, moving, stopped, letGo, world, lastOf, waitFor, ends }
 }
 
 const target = (device_id: string, verb: string, hazard: Command['hazard']) => ({
@@ -80,7 +80,7 @@ const partOf = (device_id: string, to = 1) => ({
   operations: [['go', to]],
   bounds: { reach: 1 },
 })
-const UNTIL = { signer: coordinator, expiresAt: NOW + 60_000 }
+const UNTIL = { signer: coordinatorSigner, expiresAt: NOW + 60_000 }
 
 const move = (device: string, to = 1, changes: Partial<Command> = {}) => {
   const approval = approvalFor(partOf(device, to), UNTIL)
@@ -88,11 +88,11 @@ const move = (device: string, to = 1, changes: Partial<Command> = {}) => {
 }
 
 t.test('a command of one device does not wait for another device', async t => {
-  const { executor, moving, ends, until, letGo } = await devices(t)
+  const { executor, moving, ends, waitFor, letGo } = await devices(t)
   const [hanging, waits, seen] = [move('arm'), look('arm'), look('rover')]
   for (const one of [hanging, waits, seen]) await executor.receive(one)
   await ends(seen)
-  await until(() => letGo.has('arm'))
+  await waitFor(() => letGo.has('arm'))
   t.strictSame(moving, ['arm'])
   letGo.get('arm')?.()
   await ends(waits)
@@ -100,14 +100,14 @@ t.test('a command of one device does not wait for another device', async t => {
 })
 
 t.test('a stop passes every queue and ends what its device does and would do', async t => {
-  const { executor, lastOf, ends, until, letGo, moving } = await devices(t)
+  const { executor, lastOf, ends, waitFor, letGo, moving } = await devices(t)
   const [running, waits, other] = [move('arm'), move('arm'), move('rover')]
   for (const one of [running, waits, other]) await executor.receive(one)
-  await until(() => letGo.size === 2)
+  await waitFor(() => letGo.size === 2)
   const stops = [stop('arm'), stop('idle')]
   for (const one of stops) await executor.receive(one)
   for (const one of stops) await ends(one)
-  await until(() => lastOf(waits)?.state === 'failed' && lastOf(running)?.state === 'unknown')
+  await waitFor(() => lastOf(waits)?.state === 'failed' && lastOf(running)?.state === 'unknown')
   t.match(lastOf(running), { reason: 'overtaken' })
   t.match(lastOf(waits), { reason: 'overtaken', message: /before it began/ })
   t.match(lastOf(other), { state: 'executing' }, 'another device goes on')
@@ -117,12 +117,12 @@ t.test('a stop passes every queue and ends what its device does and would do', a
 })
 
 t.test('a stop is carried out when the journal cannot be written', async t => {
-  const full = async () => Promise.reject(new Error('no space left'))
+  const failWrite = async () => Promise.reject(new Error('no space left'))
   const { obey, acks } = await devices(t, {
     file: {
       read: async () => undefined,
-      append: full,
-      replace: async text => (text.includes('cmd_') ? full() : undefined),
+      append: failWrite,
+      replace: async text => (text.includes('cmd_') ? failWrite() : undefined),
       close: async () => {},
     },
   })
@@ -132,7 +132,7 @@ t.test('a stop is carried out when the journal cannot be written', async t => {
 
 t.test('a stop waits for no write of the command that it ends', async t => {
   const disk = Promise.withResolvers<void>()
-  const { executor, lastOf, until, stopped, moving } = await devices(t, {
+  const { executor, lastOf, waitFor, stopped, moving } = await devices(t, {
     file: {
       read: async () => undefined,
       append: () => disk.promise,
@@ -144,7 +144,7 @@ t.test('a stop waits for no write of the command that it ends', async t => {
   const admitted = executor.receive(begins)
   await new Promise(setImmediate)
   void executor.receive(stop('arm'))
-  await until(() => stopped.length === 1)
+  await waitFor(() => stopped.length === 1)
   disk.resolve()
   await admitted
   await executor.waitUntilIdle()
@@ -165,9 +165,9 @@ t.test('fences count for each device, also after a restart', async t => {
 })
 
 t.test('a device that is full takes no room from another', async t => {
-  const { executor, acks, ends, letGo, until } = await devices(t)
+  const { executor, acks, ends, letGo, waitFor } = await devices(t)
   await executor.receive(move('arm'))
-  await until(() => letGo.has('arm'))
+  await waitFor(() => letGo.has('arm'))
   const flood = Array.from({ length: MAX_WAITING_PER_LANE + 1 }, () => look('arm'))
   for (const one of flood) await executor.receive(one)
   const busy = acks.filter(({ reason }) => reason === 'busy').map(ack => ack.command_id)
@@ -192,9 +192,9 @@ t.test('a device that the cell does not have, or that is missing, is refused', a
 })
 
 t.test('a dry run answers the plan at once, though its device is busy', async t => {
-  const { executor, letGo, until, lastOf, ends, world } = await devices(t)
+  const { executor, letGo, waitFor, lastOf, ends, world } = await devices(t)
   await executor.receive(move('arm'))
-  await until(() => letGo.has('arm'))
+  await waitFor(() => letGo.has('arm'))
   world.checks = [{ name: 'battery', observed: 12, limit: 20, holds: false }]
   const dry = command({ ...target('arm', 'move', 'unsafe'), params: { to: 0 }, mode: 'dry' })
   await executor.receive(dry)
@@ -206,43 +206,43 @@ t.test('a dry run answers the plan at once, though its device is busy', async t 
 })
 
 t.test('what is unsafe needs an approval, and what is milder does not', async t => {
-  const { executor, obey, letGo, until } = await devices(t)
-  const unapproved = (to: number, hazard: Command['hazard']) => {
+  const { executor, obey, letGo, waitFor } = await devices(t)
+  const signUnapproved = (to: number, hazard: Command['hazard']) => {
     const { approval, signature, key_id, ...body } = move('arm', to, { hazard })
-    return signCommand(body, coordinator)
+    return signCommand(body, coordinatorSigner)
   }
-  t.match(await obey(unapproved(1, 'unsafe')), { reason: 'approval_missing' })
-  t.match(await obey(unapproved(1, 'safe')), { reason: 'hazard_mismatch' })
-  await executor.receive(unapproved(0, 'safe'))
-  await until(() => letGo.has('arm'))
+  t.match(await obey(signUnapproved(1, 'unsafe')), { reason: 'approval_missing' })
+  t.match(await obey(signUnapproved(1, 'safe')), { reason: 'hazard_mismatch' })
+  await executor.receive(signUnapproved(0, 'safe'))
+  await waitFor(() => letGo.has('arm'))
   letGo.get('arm')?.()
   await executor.waitUntilIdle()
 })
 
 t.test('an approval is verified by the cell over what it plans again', async t => {
-  const approved = (changes: object, given: object = {}) =>
+  const createApproval = (changes: object, given: object = {}) =>
     approvalFor({ ...partOf('arm'), ...changes }, { ...UNTIL, ...given })
   const elsewhere = newId('cell')
-  const { plan } = approved({})
+  const { plan } = createApproval({})
   const own = (plan.parts as object[])[0]
-  const swarm = approve(
+  const swarm = approvePlan(
     { ...plan, parts: [{ cell_id: elsewhere, part_hash: 'a'.repeat(64) }, own as never] },
     UNTIL,
   )
   const stranger = createSigner(generatePrivateKey())
-  const forged = { ...approved({}).approval, signature: 'A'.repeat(86) }
+  const forged = { ...createApproval({}).approval, signature: 'A'.repeat(86) }
   const cases = {
-    'one cell': [approved({}), undefined],
+    'one cell': [createApproval({}), undefined],
     'a list of cells with this one': [swarm, undefined],
-    'an end that has come': [approved({}, { expiresAt: NOW }), 'approval_expired'],
-    'another cell': [approved({ cell_id: elsewhere }), 'approval_other_cell'],
-    'another device': [approved({ device_id: 'rover' }), 'approval_other_plan'],
-    'other operations': [approved({ operations: [['go', 2]] }), 'approval_other_plan'],
-    'other bounds': [approved({ bounds: { reach: 2 } }), 'approval_other_plan'],
-    'another gate': [approved({}, { gate_id: 'gate.repair-run' }), 'approval_other_gate'],
+    'an end that has come': [createApproval({}, { expiresAt: NOW }), 'approval_expired'],
+    'another cell': [createApproval({ cell_id: elsewhere }), 'approval_other_cell'],
+    'another device': [createApproval({ device_id: 'rover' }), 'approval_other_plan'],
+    'other operations': [createApproval({ operations: [['go', 2]] }), 'approval_other_plan'],
+    'other bounds': [createApproval({ bounds: { reach: 2 } }), 'approval_other_plan'],
+    'another gate': [createApproval({}, { gate_id: 'gate.repair-run' }), 'approval_other_gate'],
     'a changed signature': [{ plan, approval: forged }, 'approval_not_genuine'],
-    'another coordinator': [approved({}, { signer: stranger }), 'approval_not_genuine'],
-    'its requester': [approved({}, { approver_ids: ['bea'] }), 'approval_not_counted'],
+    'another coordinator': [createApproval({}, { signer: stranger }), 'approval_not_genuine'],
+    'its requester': [createApproval({}, { approver_ids: ['bea'] }), 'approval_not_counted'],
   } as const
   const found: [string, string | undefined][] = []
   for (const [what, [approval]] of Object.entries(cases)) {
@@ -260,10 +260,10 @@ t.test('an approval is verified by the cell over what it plans again', async t =
 })
 
 t.test('an approval is used once on a cell, also by another command after a restart', async t => {
-  const { executor, letGo, until, obey, stop: end, world } = await devices(t)
+  const { executor, letGo, waitFor, obey, stop: end, world } = await devices(t)
   const first = move('arm')
   await executor.receive(first)
-  await until(() => letGo.has('arm'))
+  await waitFor(() => letGo.has('arm'))
   letGo.get('arm')?.()
   await executor.waitUntilIdle()
   const again = () => move('arm', 1, { approval: first.approval as never })
@@ -276,10 +276,10 @@ t.test('an approval is used once on a cell, also by another command after a rest
 })
 
 t.test('a reading that moves does not void an approval; one below its limit stops it', async t => {
-  const { executor, obey, letGo, until, world, moving } = await devices(t)
+  const { executor, obey, letGo, waitFor, world, moving } = await devices(t)
   world.checks = [{ name: 'battery', observed: 80, limit: 20, holds: true }]
   await executor.receive(move('arm'))
-  await until(() => letGo.has('arm'))
+  await waitFor(() => letGo.has('arm'))
   letGo.get('arm')?.()
   await executor.waitUntilIdle()
   world.checks = [{ name: 'battery', observed: 12, limit: 20, holds: false }]

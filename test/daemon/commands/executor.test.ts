@@ -22,9 +22,9 @@ import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
 import { DryRun, hashPart, LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import { silent } from '../../support/cell.ts'
 import { history, play } from './histories.ts'
-import { CELL, cell, command, coordinator, folderOf, NOW, rig } from './rig.ts'
+import { CELL, cell, command, coordinatorSigner, folderOf, NOW, rig } from './rig.ts'
 
-const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
+const nestArrays = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
 
 t.test('whatever happens, what is unsafe runs at most once, in time and signed', async t => {
   let runs = 0
@@ -65,7 +65,7 @@ t.test('what does not prove its sender gets no answer and leaves no trace', asyn
     ['a field that it does not know', { ...good, also: 1 }],
     ['the name of another cell', command({ cell_id: newId('cell') })],
     ['nothing at all', null],
-    ['a depth that no stack bears', { ...good, params: { deep: nested(20_000) } }],
+    ['a depth that no stack bears', { ...good, params: { deep: nestArrays(20_000) } }],
   ] as const)
     t.test(title, async t => {
       const { obey, ran, acks, file } = await rig(t)
@@ -111,28 +111,33 @@ t.test('a genuine command is rejected', async t => {
 })
 
 t.test('time', async t => {
-  const at = (now: number, earliest = now, latest = now, elapsedMs = 0) => ({
+  const createMoment = (now: number, earliest = now, latest = now, elapsedMs = 0) => ({
     now: NOW + now,
     elapsedMs,
     bounds: { earliest: NOW + earliest, latest: NOW + latest },
   })
   const unknown = { now: NOW, elapsedMs: 0, bounds: undefined }
   for (const [title, hazard, moment, reason] of [
-    ['an unsafe one in time', 'unsafe', at(9999), undefined],
-    ['an unsafe one at its end', 'unsafe', at(10_000), 'expired'],
-    ['an unsafe one that may be late', 'unsafe', at(9000, 9000, 10_000), 'expired'],
-    ['a caution that may be late', 'caution', at(9000, 9000, 10_000), 'expired'],
-    ['a safe one that may be late', 'safe', at(9000, 9000, 10_000), undefined],
-    ['a safe one that is late', 'safe', at(9000, 10_000, 10_000), 'expired'],
-    ['one that waited too long', 'safe', at(0, 0, 0, 10_000), 'expired'],
-    ['one that waited almost too long', 'safe', at(0, 0, 0, 9999), undefined],
+    ['an unsafe one in time', 'unsafe', createMoment(9999), undefined],
+    ['an unsafe one at its end', 'unsafe', createMoment(10_000), 'expired'],
+    ['an unsafe one that may be late', 'unsafe', createMoment(9000, 9000, 10_000), 'expired'],
+    ['a caution that may be late', 'caution', createMoment(9000, 9000, 10_000), 'expired'],
+    ['a safe one that may be late', 'safe', createMoment(9000, 9000, 10_000), undefined],
+    ['a safe one that is late', 'safe', createMoment(9000, 10_000, 10_000), 'expired'],
+    ['one that waited too long', 'safe', createMoment(0, 0, 0, 10_000), 'expired'],
+    ['one that waited almost too long', 'safe', createMoment(0, 0, 0, 9999), undefined],
     ['an unsafe one, clocks not measured', 'unsafe', unknown, 'clock_untrusted'],
     ['a caution, clocks not measured', 'caution', unknown, undefined],
-    ['an unsafe one, clocks 2 s apart', 'unsafe', at(0, 0, MAX_OFFSET_MS), undefined],
-    ['an unsafe one, clocks over 2 s apart', 'unsafe', at(0, 0, 2001), 'clock_untrusted'],
-    ['an unsafe one, clocks over 2 s behind', 'unsafe', at(2001, 0, 0), 'clock_untrusted'],
-    ['a safe one, by the cell 2 s late', 'safe', at(12_000, 0, 0), undefined],
-    ['a safe one, by the cell over 2 s late', 'safe', at(12_001, 0, 0), 'expired'],
+    ['an unsafe one, clocks 2 s apart', 'unsafe', createMoment(0, 0, MAX_OFFSET_MS), undefined],
+    ['an unsafe one, clocks over 2 s apart', 'unsafe', createMoment(0, 0, 2001), 'clock_untrusted'],
+    [
+      'an unsafe one, clocks over 2 s behind',
+      'unsafe',
+      createMoment(2001, 0, 0),
+      'clock_untrusted',
+    ],
+    ['a safe one, by the cell 2 s late', 'safe', createMoment(12_000, 0, 0), undefined],
+    ['a safe one, by the cell over 2 s late', 'safe', createMoment(12_001, 0, 0), 'expired'],
   ] as const)
     t.test(`${title}: ${reason ?? 'goes'}`, async t => {
       t.equal(checkTiming(command({ hazard }), moment)?.reason, reason)
@@ -193,7 +198,7 @@ t.test('a repeated command', async t => {
 })
 
 /** What a crash leaves: the verb never ends, and a new life begins on the same disk. */
-const crashed = async (t: Test, hazard: Hazard) => {
+const restartAfterCrash = async (t: Test, hazard: Hazard) => {
   const { executor, ran, file, acks } = await rig(t, { run: () => new Promise(() => {}) })
   await executor.receive(command({ verb: `do-${hazard}`, hazard }))
   while (ran.length === 0) await new Promise(resolve => setImmediate(resolve))
@@ -210,14 +215,14 @@ const crashed = async (t: Test, hazard: Hazard) => {
 t.test('after a crash while it was executing', async t => {
   for (const hazard of ['caution', 'unsafe'] as const)
     t.test(`a ${hazard} command is unknown and never runs again`, async t => {
-      const { ran, last, recent } = await crashed(t, hazard)
+      const { ran, last, recent } = await restartAfterCrash(t, hazard)
       t.strictSame(ran, [])
       t.match(last, { state: 'unknown', reason: 'interrupted' })
       t.match(recent, [{ state: 'unknown' }])
     })
   for (const hazard of ['read', 'safe'] as const)
     t.test(`a ${hazard} command is done again`, async t => {
-      const { ran, last } = await crashed(t, hazard)
+      const { ran, last } = await restartAfterCrash(t, hazard)
       t.strictSame(ran, [hazard])
       t.match(last, { state: 'succeeded' })
     })
@@ -361,7 +366,7 @@ t.test('the service tells acks until they are confirmed', async t => {
     },
     file: openJournalFile(join(folderOf(t), 'commands.journal')),
     signer: cell,
-    listTrustedKeys: () => [coordinator.publicKey],
+    listTrustedKeys: () => [coordinatorSigner.publicKey],
     verbs: [
       {
         verb: 'ping',

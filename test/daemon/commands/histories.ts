@@ -29,7 +29,7 @@ type DiskMood = 'sound' | 'slow' | 'fails' | 'dies before' | 'dies half way' | '
 type Device = 'none' | 'arm' | 'rover'
 type VerbMood = 'quick' | 'slow' | 'dies' | 'throws' | 'hangs'
 
-export type Step =
+export type HistoryStep =
   | { do: 'issue'; hazard: Hazard; device: Device; lifeMs: number; deliver: boolean }
   | { do: 'stop'; device: Device }
   | { do: 'deliver'; which: number }
@@ -45,7 +45,7 @@ const moment = fc.integer({ min: 0, max: 8000 })
 
 const device = fc.constantFrom<Device>('none', 'arm', 'arm', 'rover')
 
-export const history: fc.Arbitrary<Step[]> = fc.array(
+export const history: fc.Arbitrary<HistoryStep[]> = fc.array(
   fc.oneof(
     {
       weight: 6,
@@ -195,7 +195,7 @@ class World {
     await this.start()
   }
 
-  async take(step: Step): Promise<void> {
+  async take(step: HistoryStep): Promise<void> {
     if (step.do === 'issue') this.#issue('do', step)
     if (step.do === 'stop')
       this.#issue('stop', { ...step, hazard: 'safe', lifeMs: 20_000, deliver: true })
@@ -215,7 +215,7 @@ class World {
 
   #issue(
     act: 'do' | 'stop',
-    { hazard, device, lifeMs, deliver }: Omit<Extract<Step, { do: 'issue' }>, 'do'>,
+    { hazard, device, lifeMs, deliver }: Omit<Extract<HistoryStep, { do: 'issue' }>, 'do'>,
   ): void {
     const fence = this.issued.length + 1
     const verb = nameOf(act, hazard, device !== 'none')
@@ -247,7 +247,7 @@ class World {
     if (command !== undefined) void this.#executor?.receive(JSON.parse(JSON.stringify(command)))
   }
 
-  #forge({ which, how }: Extract<Step, { do: 'forge' }>): void {
+  #forge({ which, how }: Extract<HistoryStep, { do: 'forge' }>): void {
     const model = this.issued.at(which % this.issued.length)
     if (model === undefined) return
     const { signature, key_id, ...body } = model
@@ -259,7 +259,7 @@ class World {
     if (how === 'none') this.#deliver(changed)
   }
 
-  #ask({ outMs, backMs }: Extract<Step, { do: 'ask' }>): void {
+  #ask({ outMs, backMs }: Extract<HistoryStep, { do: 'ask' }>): void {
     const id = String(this.#asked++)
     this.#clock.markRequest(id)
     this.now += outMs
@@ -353,7 +353,7 @@ const forever = (): Promise<never> => new Promise(() => {})
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 /** Lets a history happen and tells what went wrong in it. */
-export const play = async (steps: readonly Step[]): Promise<Findings> => {
+export const play = async (steps: readonly HistoryStep[]): Promise<Findings> => {
   const world = new World()
   await world.start()
   await world.take({ do: 'ask', outMs: 1, backMs: 1 })

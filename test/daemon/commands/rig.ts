@@ -15,12 +15,12 @@ import { silent } from '../../support/cell.ts'
 
 export const NOW = 1_800_000_000_000
 export const CELL = newId('cell')
-export const coordinator = createSigner(generatePrivateKey())
+export const coordinatorSigner = createSigner(generatePrivateKey())
 export const cell = createSigner(generatePrivateKey())
 
 let fences = 0
 /** A command that people have approved, where it needs that. */
-export const command = (changes: Partial<Command> = {}, signer = coordinator): Command => {
+export const command = (changes: Partial<Command> = {}, signer = coordinatorSigner): Command => {
   const body = {
     id: newId('cmd'),
     cell_id: CELL,
@@ -44,7 +44,7 @@ export const approvalOf = (
 ) => {
   const device = device_id === undefined ? {} : { device_id }
   const part = { cell_id, ...device, verb, hazard: 'unsafe' as const, operations: [params] }
-  return approvalFor(part, { signer: coordinator, expiresAt })
+  return approvalFor(part, { signer: coordinatorSigner, expiresAt })
 }
 
 export const folderOf = (t: Test): string => {
@@ -89,7 +89,7 @@ export const rig = async (
   const executor = new CommandExecutor({
     cellId: CELL,
     signer: cell,
-    listTrustedKeys: () => [coordinator.publicKey],
+    listTrustedKeys: () => [coordinatorSigner.publicKey],
     verbs: [...(['read', 'safe', 'caution', 'unsafe'] as const).map(verb), ...(given.verbs ?? [])],
     journal,
     clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },

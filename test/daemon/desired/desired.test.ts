@@ -19,14 +19,18 @@ import {
   type Trouble,
 } from '../../../daemon/desired/trial.ts'
 import { type DesiredOptions, DesiredService } from '../../../daemon/services/desired.ts'
-import { type CellSettings, mergeDocuments, type Reported } from '../../../shared/wire/desired.ts'
+import {
+  type CellSettings,
+  mergeDocuments,
+  type ReportedBody,
+} from '../../../shared/wire/desired.ts'
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
 
 const local: CellSettings = settingsOf(DaemonConfig.parse({ name: 'n' }))
 const start: TrialState = { good: { local, wanted: { version: 0, document: {} } } }
-const every = (seconds: number) => ({ telemetry: { interval_seconds: seconds } })
+const createDocument = (seconds: number) => ({ telemetry: { interval_seconds: seconds } })
 
 const makeWanted = (version: number, document: object, nowMs = 0): Event => ({
   type: 'desired',
@@ -45,7 +49,7 @@ const tick = (nowMs: number, ...trouble: Partial<Parameters<typeof troubleOf>>):
 })
 const reload = (seconds: number, nowMs = 0): Event => ({
   type: 'reload',
-  local: { ...local, ...every(seconds) },
+  local: { ...local, ...createDocument(seconds) },
   nowMs,
 })
 
@@ -64,110 +68,135 @@ const applyEvents = (...events: Event[]) => {
 t.test('the trial of new settings', async t => {
   for (const [title, events, state, appliedVersion, seconds] of [
     ['begins with what the file says', [], 'applied', 0, 5],
-    ['puts them on probation', [makeWanted(1, every(9))], 'probation', 1, 9],
+    ['puts them on probation', [makeWanted(1, createDocument(9))], 'probation', 1, 9],
     [
       'keeps them on probation before the time is over',
-      [makeWanted(1, every(9)), tick(PROBATION_MS - 1, 'gone')],
+      [makeWanted(1, createDocument(9)), tick(PROBATION_MS - 1, 'gone')],
       'probation',
       1,
       9,
     ],
     [
       'forgives what has only just gone at the end',
-      [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone', LASTING_MS - 1)],
+      [makeWanted(1, createDocument(9)), tick(PROBATION_MS, 'gone', LASTING_MS - 1)],
       'probation',
       1,
       9,
     ],
     [
       'keeps what held when that is there again',
-      [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone', 0), tick(PROBATION_MS + 1000)],
+      [makeWanted(1, createDocument(9)), tick(PROBATION_MS, 'gone', 0), tick(PROBATION_MS + 1000)],
       'applied',
       1,
       9,
     ],
     [
       'waits for an engine that loads',
-      [makeWanted(1, every(9)), tick(PROBATION_MS + LOADING_MS - 1, 'gone', LASTING_MS, true)],
+      [
+        makeWanted(1, createDocument(9)),
+        tick(PROBATION_MS + LOADING_MS - 1, 'gone', LASTING_MS, true),
+      ],
       'probation',
       1,
       9,
     ],
     [
       'does not wait for ever for an engine that loads',
-      [makeWanted(1, every(9)), tick(PROBATION_MS + LOADING_MS, 'gone', LASTING_MS, true)],
+      [makeWanted(1, createDocument(9)), tick(PROBATION_MS + LOADING_MS, 'gone', LASTING_MS, true)],
       'rolled_back',
       0,
       5,
     ],
-    ['keeps what held', [makeWanted(1, every(9)), tick(PROBATION_MS)], 'applied', 1, 9],
+    ['keeps what held', [makeWanted(1, createDocument(9)), tick(PROBATION_MS)], 'applied', 1, 9],
     [
       'goes back when something does not run',
-      [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone')],
+      [makeWanted(1, createDocument(9)), tick(PROBATION_MS, 'gone')],
       'rolled_back',
       0,
       5,
     ],
     [
       'does not try the same again',
-      [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone'), makeWanted(1, every(9), PROBATION_MS)],
+      [
+        makeWanted(1, createDocument(9)),
+        tick(PROBATION_MS, 'gone'),
+        makeWanted(1, createDocument(9), PROBATION_MS),
+      ],
       'rolled_back',
       0,
       5,
     ],
     [
       'tries a newer one',
-      [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone'), makeWanted(2, every(9), PROBATION_MS)],
+      [
+        makeWanted(1, createDocument(9)),
+        tick(PROBATION_MS, 'gone'),
+        makeWanted(2, createDocument(9), PROBATION_MS),
+      ],
       'probation',
       2,
       9,
     ],
     [
       'refuses what does not fit as a whole',
-      [makeWanted(1, { ...every(9), x: 1 })],
+      [makeWanted(1, { ...createDocument(9), x: 1 })],
       'refused',
       0,
       5,
     ],
     [
       'goes back at once when they cannot be applied',
-      [makeWanted(1, every(9)), { type: 'not applied', message: 'no' }],
+      [makeWanted(1, createDocument(9)), { type: 'not applied', message: 'no' }],
       'rolled_back',
       0,
       5,
     ],
-    ['needs none for what changes nothing', [makeWanted(1, every(5))], 'applied', 1, 5],
+    ['needs none for what changes nothing', [makeWanted(1, createDocument(5))], 'applied', 1, 5],
     [
       'ends when the old ones are wanted',
-      [makeWanted(1, every(9)), makeWanted(2, {})],
+      [makeWanted(1, createDocument(9)), makeWanted(2, {})],
       'applied',
       2,
       5,
     ],
     [
       'begins anew with the next ones, and the last that held stay the last that held',
-      [makeWanted(1, every(9)), makeWanted(2, every(8), 30_000), tick(90_000, 'gone')],
+      [
+        makeWanted(1, createDocument(9)),
+        makeWanted(2, createDocument(8), 30_000),
+        tick(90_000, 'gone'),
+      ],
       'rolled_back',
       0,
       5,
     ],
     [
       'has the time of the next ones',
-      [makeWanted(1, every(9)), makeWanted(2, every(8), 30_000), tick(89_999, 'gone')],
+      [
+        makeWanted(1, createDocument(9)),
+        makeWanted(2, createDocument(8), 30_000),
+        tick(89_999, 'gone'),
+      ],
       'probation',
       2,
       8,
     ],
     [
       'holds for the own file as well',
-      [{ type: 'reload', local: { ...local, ...every(7) }, nowMs: 0 }, tick(PROBATION_MS, 'gone')],
+      [
+        { type: 'reload', local: { ...local, ...createDocument(7) }, nowMs: 0 },
+        tick(PROBATION_MS, 'gone'),
+      ],
       'rolled_back',
       0,
       5,
     ],
     [
       'lays what the coordinator wants over the own file',
-      [makeWanted(1, every(9)), { type: 'reload', local: { ...local, ...every(7) }, nowMs: 0 }],
+      [
+        makeWanted(1, createDocument(9)),
+        { type: 'reload', local: { ...local, ...createDocument(7) }, nowMs: 0 },
+      ],
       'probation',
       1,
       9,
@@ -175,11 +204,11 @@ t.test('the trial of new settings', async t => {
   ] as [string, Event[], string, number, number][])
     t.test(title, async t => {
       const { report } = applyEvents(...events)
-      t.match(report, { state, applied_version: appliedVersion, settings: every(seconds) })
+      t.match(report, { state, applied_version: appliedVersion, settings: createDocument(seconds) })
     })
 
   t.test('a reload keeps a rejected request of the coordinator rejected', async t => {
-    const refused = [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone')]
+    const refused = [makeWanted(1, createDocument(9)), tick(PROBATION_MS, 'gone')]
     for (const more of [
       [reload(7)],
       [reload(7), tick(2 * PROBATION_MS)],
@@ -188,7 +217,7 @@ t.test('the trial of new settings', async t => {
     ]) {
       const { report, state } = applyEvents(...refused, ...more)
       t.match(report, { desired_version: 1, applied_version: 0 })
-      t.equal(step(state, makeWanted(1, every(9))).state, state, 'it is not tried again')
+      t.equal(step(state, makeWanted(1, createDocument(9))).state, state, 'it is not tried again')
     }
     t.match(applyEvents(reload(7), tick(PROBATION_MS, 'gone')).report, {
       desired_version: 0,
@@ -198,7 +227,7 @@ t.test('the trial of new settings', async t => {
   })
 
   t.test('the report says which key is wrong', async t => {
-    const { report } = applyEvents(makeWanted(3, { ...every(0), log: { level: 'loud' } }))
+    const { report } = applyEvents(makeWanted(3, { ...createDocument(0), log: { level: 'loud' } }))
     t.strictSame(
       report.errors.map(({ key }) => key),
       ['telemetry.interval_seconds', 'log.level'],
@@ -208,7 +237,7 @@ t.test('the trial of new settings', async t => {
 })
 
 const document = fc.oneof(
-  fc.integer({ min: 1, max: 20 }).map(every),
+  fc.integer({ min: 1, max: 20 }).map(createDocument),
   fc.constant({}),
   fc.constant({ nonsense: true }),
 )
@@ -218,7 +247,7 @@ const event = fc.oneof(
   fc.constant({ type: 'not applied' as const, message: 'no' }),
   fc.integer({ min: 1, max: 20 }).map(seconds => ({
     type: 'reload' as const,
-    local: { ...local, ...every(seconds) },
+    local: { ...local, ...createDocument(seconds) },
   })),
 )
 
@@ -284,8 +313,8 @@ t.test('documents', async t => {
 t.test('the file of what holds', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-desired-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const held = { version: 4, document: every(9) }
-  const tried = { version: 5, document: every(8) }
+  const held = { version: 4, document: createDocument(9) }
+  const tried = { version: 5, document: createDocument(8) }
 
   t.test('gives a start what held before', async t => {
     await writeDesired(folder, { good: { local, wanted: held } }, silent)
@@ -332,7 +361,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
     ]),
     engines: [] as { weights: string; state: string; reason?: string }[],
     applied: [] as CellSettings[],
-    reports: [] as Reported[],
+    reports: [] as ReportedBody[],
     failing: false,
   }
   const listeners = new Map<string, (message: Envelope) => void>()
@@ -345,7 +374,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
         return () => {}
       },
       onReady: () => () => {},
-      publish: async (_name, body) => void world.reports.push(body as Reported),
+      publish: async (_name, body) => void world.reports.push(body as ReportedBody),
     },
     local,
     apply: async settings => {
@@ -379,7 +408,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
     return service.reload(local)
   })
   /** Resolves with the next report. */
-  const lastReport = async (): Promise<Reported | undefined> => {
+  const lastReport = async (): Promise<ReportedBody | undefined> => {
     const { length } = world.reports
     while (world.reports.length === length) await new Promise(resolve => setImmediate(resolve))
     return world.reports.at(-1)
@@ -418,10 +447,10 @@ t.test('the service', async t => {
   t.test('keeps settings that held for a minute, also for the next start', async t => {
     const at = folder()
     const { world, want, pass } = await rig(t, at)
-    t.match(await want(1, every(9)), { state: 'probation' })
-    t.match(world.applied, [every(9)])
+    t.match(await want(1, createDocument(9)), { state: 'probation' })
+    t.match(world.applied, [createDocument(9)])
     t.match(await pass(PROBATION_MS), { state: 'applied', applied_version: 1 })
-    t.strictSame((await readDesired(at)).good, { version: 1, document: every(9) })
+    t.strictSame((await readDesired(at)).good, { version: 1, document: createDocument(9) })
   })
 
   for (const [title, change] of [
@@ -437,20 +466,20 @@ t.test('the service', async t => {
       const at = folder()
       const { world, want, pass, passQuietly } = await rig(t, at)
       world.engines = [{ weights: 'm', state: 'ready' }]
-      await want(1, every(9))
+      await want(1, createDocument(9))
       change(world)
       await passQuietly(PROBATION_MS)
       const report = await pass(LASTING_MS)
-      t.match(report, { state: 'rolled_back', applied_version: 0, settings: every(5) })
+      t.match(report, { state: 'rolled_back', applied_version: 0, settings: createDocument(5) })
       t.not(report?.errors[0]?.message, '')
-      t.match(world.applied, [every(9), every(5)])
+      t.match(world.applied, [createDocument(9), createDocument(5)])
       t.match(await readDesired(at), { good: { version: 0 }, failure: { wanted: { version: 1 } } })
     })
 
   t.test('waits for engines that load again', async t => {
     const { world, want, pass, passQuietly } = await rig(t, folder())
     world.engines = [{ weights: 'm', state: 'ready' }]
-    await want(1, every(9))
+    await want(1, createDocument(9))
     world.engines = [{ weights: 'm', state: 'loading' }]
     await passQuietly(PROBATION_MS)
     await passQuietly(LASTING_MS)
@@ -461,14 +490,14 @@ t.test('the service', async t => {
   t.test('tries the own file also while the coordinator is away', async t => {
     const { world, pass, service } = await rig(t, folder())
     world.services.set('uplink connection', 'waiting')
-    await service.reload({ ...local, ...every(7) })
-    t.match(await pass(PROBATION_MS), { state: 'applied', settings: every(7) })
+    await service.reload({ ...local, ...createDocument(7) })
+    t.match(await pass(PROBATION_MS), { state: 'applied', settings: createDocument(7) })
   })
 
   t.test('does not treat a deliberate end as a failure', async t => {
     const at = folder()
     const { want, stop } = await rig(t, at)
-    await want(1, every(9))
+    await want(1, createDocument(9))
     t.match(await readDesired(at), { failure: { wanted: { version: 1 } } }, 'as after a crash')
     stop.abort()
     while ((await readDesired(at)).failure) await new Promise(resolve => setImmediate(resolve))
@@ -477,15 +506,15 @@ t.test('the service', async t => {
 
   t.test('does not require services that did not run before', async t => {
     const { want, pass } = await rig(t, folder())
-    await want(1, every(9))
+    await want(1, createDocument(9))
     t.match(await pass(PROBATION_MS), { state: 'applied' })
   })
 
   t.test('rolls back at once when settings cannot be applied, and continues', async t => {
     const { world, want } = await rig(t, folder())
     world.failing = true
-    t.match(await want(1, every(9)), { state: 'rolled_back', settings: every(5) })
+    t.match(await want(1, createDocument(9)), { state: 'rolled_back', settings: createDocument(5) })
     world.failing = false
-    t.match(await want(2, every(9)), { state: 'probation' })
+    t.match(await want(2, createDocument(9)), { state: 'probation' })
   })
 })

@@ -3,26 +3,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { DaemonConfig } from '../../../daemon/config.ts'
-import { type Believing, genuineDesired, isStale } from '../../../daemon/desired/believable.ts'
+import { genuineDesired, isStale, type TrustContext } from '../../../daemon/desired/believable.ts'
 import { OpenBirths } from '../../../daemon/desired/freshness.ts'
 import { settingsOf } from '../../../daemon/desired/settings.ts'
 import { DesiredService } from '../../../daemon/services/desired.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey, type Signer } from '../../../shared/signing.ts'
-import { type Desired, type Reported, signDesired } from '../../../shared/wire/desired.ts'
+import { type DesiredBody, type ReportedBody, signDesired } from '../../../shared/wire/desired.ts'
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
 import { silent } from '../../support/cell.ts'
 
 const coordinator = createSigner(generatePrivateKey())
 const stranger = createSigner(generatePrivateKey())
 const [own, other] = [newId('cell'), newId('cell')]
-const every = (seconds: number) => ({ telemetry: { interval_seconds: seconds } })
+const createDocument = (seconds: number) => ({ telemetry: { interval_seconds: seconds } })
 
-const signedFor = (cell_id: string, version: number, signer: Signer, answers?: string): Desired =>
+const signFor = (cell_id: string, version: number, signer: Signer, answers?: string): DesiredBody =>
   signDesired(
     {
       version,
-      document: every(version),
+      document: createDocument(version),
       cell_id,
       issued_at: 1,
       ...(answers !== undefined && { answers }),
@@ -31,28 +31,28 @@ const signedFor = (cell_id: string, version: number, signer: Signer, answers?: s
   )
 
 t.test('settings are trusted by their signature', async t => {
-  const good = signedFor(own, 7, coordinator, 'birth')
+  const good = signFor(own, 7, coordinator, 'birth')
   const { signature, ...unsigned } = good
-  const pinned: Believing = { cellId: own, trusted: [coordinator.publicKey] }
+  const pinned: TrustContext = { cellId: own, trusted: [coordinator.publicKey] }
   for (const [title, body, believing, isBelieved] of [
     ['as they were signed', good, pinned, true],
-    ['not for another cell', signedFor(other, 7, coordinator), pinned, false],
+    ['not for another cell', signFor(other, 7, coordinator), pinned, false],
     [
       'not with another cell put in',
-      { ...signedFor(other, 7, coordinator), cell_id: own },
+      { ...signFor(other, 7, coordinator), cell_id: own },
       pinned,
       false,
     ],
-    ['not from another key', signedFor(own, 7, stranger), pinned, false],
+    ['not from another key', signFor(own, 7, stranger), pinned, false],
     [
       'not from another key under our name',
-      { ...signedFor(own, 7, stranger), key_id: coordinator.publicKey },
+      { ...signFor(own, 7, stranger), key_id: coordinator.publicKey },
       pinned,
       false,
     ],
     ['not unsigned', unsigned, pinned, false],
     ['not without a cell', { version: 7, document: {} }, pinned, false],
-    ['not with another document', { ...good, document: every(1) }, pinned, false],
+    ['not with another document', { ...good, document: createDocument(1) }, pinned, false],
     ['not with a higher version', { ...good, version: 8 }, pinned, false],
     ['not as the answer to another birth', { ...good, answers: 'other' }, pinned, false],
     ['not without what they answer', { ...unsigned, signature, answers: undefined }, pinned, false],
@@ -71,7 +71,7 @@ t.test('settings are trusted by their signature', async t => {
       true,
     ],
     ['signed, before a key is pinned', good, { cellId: own, trusted: [] }, true],
-  ] as [string, object, Believing, boolean][])
+  ] as [string, object, TrustContext, boolean][])
     t.equal(
       genuineDesired(JSON.parse(JSON.stringify(body)), believing) !== undefined,
       isBelieved,
@@ -116,7 +116,7 @@ const rig = async (t: Test, folder: string) => {
   const stop = new AbortController()
   const births = new OpenBirths()
   const asked: number[] = []
-  const reports: Reported[] = []
+  const reports: ReportedBody[] = []
   const world = { ms: 0 }
   let listener: (message: Envelope) => void = () => {}
   const local = settingsOf(DaemonConfig.parse({ name: 'n' }))
@@ -128,7 +128,7 @@ const rig = async (t: Test, folder: string) => {
         return () => {}
       },
       onReady: () => () => {},
-      publish: async (_name, body) => void reports.push(body as Reported),
+      publish: async (_name, body) => void reports.push(body as ReportedBody),
     },
     local,
     apply: async () => {},
@@ -149,7 +149,7 @@ const rig = async (t: Test, folder: string) => {
   }
   t.teardown(end)
   /** The version in force once everything that came is judged. */
-  const receiveAll = async (...bodies: Desired[]): Promise<number | undefined> => {
+  const receiveAll = async (...bodies: DesiredBody[]): Promise<number | undefined> => {
     for (const body of bodies) listener(envelope('coordinator', 1, 'desired', body))
     await service.reload(local)
     return reports.at(-1)?.applied_version
@@ -160,15 +160,15 @@ const rig = async (t: Test, folder: string) => {
 t.test('a cell that has pinned a key', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-signed-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const captured = signedFor(own, 5, coordinator)
+  const captured = signFor(own, 5, coordinator)
   const first = await rig(t, folder)
   t.equal(await first.after(captured), 5)
-  t.equal(await first.after(signedFor(own, 8, coordinator)), 8)
+  t.equal(await first.after(signFor(own, 8, coordinator)), 8)
 
   t.test('is not rolled back by a replay, and asks for a new answer', async t => {
     t.equal(await first.after(captured), 8)
-    t.equal(await first.after(signedFor(other, 9, coordinator)), 8)
-    t.equal(await first.after(signedFor(own, 9, stranger)), 8)
+    t.equal(await first.after(signFor(other, 9, coordinator)), 8)
+    t.equal(await first.after(signFor(own, 9, stranger)), 8)
     t.strictSame(first.asked, [0], 'once, however often')
     first.world.ms += 10_000
     await first.after(captured)
@@ -177,18 +177,18 @@ t.test('a cell that has pinned a key', async t => {
 
   t.test('rolls back when the coordinator currently asks for it', async t => {
     first.births.add('now')
-    const answer = signedFor(own, 6, coordinator, 'now')
+    const answer = signFor(own, 6, coordinator, 'now')
     t.equal(await first.after(answer), 6)
-    t.equal(await first.after(signedFor(own, 8, coordinator)), 6, 'what was captured stays past')
-    t.equal(await first.after(signedFor(own, 10, coordinator)), 10, 'a change is above all before')
+    t.equal(await first.after(signFor(own, 8, coordinator)), 6, 'what was captured stays past')
+    t.equal(await first.after(signFor(own, 10, coordinator)), 10, 'a change is above all before')
     t.equal(await first.after(answer), 10, 'an answer counts once')
   })
 
   t.test('remembers the highest version after a restart', async t => {
     await first.end()
     const second = await rig(t, folder)
-    t.not(await second.after(signedFor(own, 9, coordinator)), 9)
+    t.not(await second.after(signFor(own, 9, coordinator)), 9)
     second.births.add('again')
-    t.equal(await second.after(signedFor(own, 7, coordinator, 'again')), 7)
+    t.equal(await second.after(signFor(own, 7, coordinator, 'again')), 7)
   })
 })

@@ -10,7 +10,7 @@ import { combineSamplers, type GpuSampler } from '../../../daemon/gpu/sampler.ts
 import { jetsonSampler, parseTegrastats } from '../../../daemon/gpu/tegrastats.ts'
 import { GpuFacts } from '../../../shared/wire/announce.ts'
 import { GpuSample } from '../../../shared/wire/telemetry.ts'
-import { until } from '../stand-in.ts'
+import { waitUntilTrue } from '../stand-in.ts'
 
 const MIB = 1024 * 1024
 
@@ -140,7 +140,7 @@ t.test('nvidia-smi', async t => {
     )
     const sampler = watch(t, nvidiaSampler({ command, intervalSeconds: 5 }))
     t.strictSame(sampler.sample(), { gpus: [] })
-    await until(() => sampler.facts().length === 2)
+    await waitUntilTrue(() => sampler.facts().length === 2)
     t.strictSame(
       sampler.facts().map(({ index, name }) => [index, name]),
       [
@@ -156,7 +156,7 @@ t.test('nvidia-smi', async t => {
     let clock = 0
     const command = script(newFolder(t), 'nvidia-smi', `echo '${ROW}'; exec sleep 1000`)
     const sampler = watch(t, nvidiaSampler({ command, intervalSeconds: 5, now: () => clock }))
-    await until(() => sampler.facts().length === 1)
+    await waitUntilTrue(() => sampler.facts().length === 1)
     clock = 12_500
     t.equal(sampler.sample().gpus[0]?.utilization_percent, 37)
     clock = 12_501
@@ -192,13 +192,13 @@ t.test('nvidia-smi', async t => {
     t.test(`one that ${name} leaves the GPUs unknown`, async t => {
       const command = script(newFolder(t), 'nvidia-smi', text)
       const sampler = watch(t, nvidiaSampler({ command, intervalSeconds: 5, wait: never }))
-      await until(() => reason.test(sampler.sample().reason ?? ''))
+      await waitUntilTrue(() => reason.test(sampler.sample().reason ?? ''))
       t.strictSame(sampler.sample().gpus, [])
     })
 
   t.test('a missing program is reported', async t => {
     const sampler = watch(t, nvidiaSampler({ command: '/none', intervalSeconds: 5, wait: never }))
-    await until(() => sampler.sample().reason !== undefined)
+    await waitUntilTrue(() => sampler.sample().reason !== undefined)
     t.match(sampler.sample().reason, /^\/none cannot be run/)
   })
 
@@ -213,7 +213,7 @@ t.test('nvidia-smi', async t => {
     const pauses: number[] = []
     const wait = async (milliseconds: number) => void pauses.push(milliseconds)
     const sampler = watch(t, nvidiaSampler({ command, intervalSeconds: 5, wait }))
-    await until(() => sampler.facts().length === 1)
+    await waitUntilTrue(() => sampler.facts().length === 1)
     t.strictSame(pauses, [1000])
     t.equal(sampler.sample().reason, undefined)
   })
@@ -229,7 +229,7 @@ t.test('nvidia-smi', async t => {
     const wait = async () => {}
     // four periods of silence end a child
     const sampler = watch(t, nvidiaSampler({ command, intervalSeconds: 0.05, wait }))
-    await until(() => sampler.facts().length === 1)
+    await waitUntilTrue(() => sampler.facts().length === 1)
     t.equal(sampler.facts()[0]?.id, 'GPU-1')
   })
 })
@@ -278,7 +278,7 @@ t.test('programs that use a GPU', async t => {
     })
     t.strictSame(sampler.sample().gpus, gpus)
     sampler.start(stop.signal)
-    await until(() => seen.length === 3)
+    await waitUntilTrue(() => seen.length === 3)
     const list = [{ pid: 41, name: 'a', used_bytes: 512 * MIB }]
     t.strictSame(seen, [
       [list, []],
@@ -300,7 +300,7 @@ t.test('programs that use a GPU', async t => {
       sample: () => ({ gpus: [parseRow(ROW)?.sample as GpuSample] }),
     }
     const sampler = watch(t, withProcesses(still, { command, wait: never }))
-    await until(() => sampler.sample().gpus[0]?.processes?.length === 1)
+    await waitUntilTrue(() => sampler.sample().gpus[0]?.processes?.length === 1)
   })
 })
 
@@ -342,7 +342,7 @@ t.test('a line of tegrastats', async t => {
 
   const command = script(newFolder(t), 'tegrastats', `echo '${line}'; exec sleep 1000`)
   const sampler = watch(t, jetsonSampler({ command, board: 'B', intervalSeconds: 5 }))
-  await until(() => sampler.facts().length === 1)
+  await waitUntilTrue(() => sampler.facts().length === 1)
   t.equal(sampler.sample().gpus[0]?.utilization_percent, 12)
 })
 
@@ -438,12 +438,12 @@ t.test('the choice of the sampler', async t => {
   t.strictSame([none.facts(), none.sample()], [[], { gpus: [] }], 'without a GPU there is none')
 
   const amd = watch(t, await chooseSampler({ ...machine, drmFolder: drmTree(folder) }))
-  await until(() => amd.facts().length === 2)
+  await waitUntilTrue(() => amd.facts().length === 2)
   t.equal(amd.facts()[0]?.vendor, 'amd')
 
   const file = script(folder, 'nvidia-smi', `echo '${ROW}'; exec sleep 1000`)
   const both = watch(t, await chooseSampler({ ...machine, drmFolder: join(folder, 'drm') }))
-  await until(() => both.facts().length === 3)
+  await waitUntilTrue(() => both.facts().length === 3)
   t.equal(both.facts()[0]?.vendor, 'nvidia', 'two makers in one cell are both watched')
 
   chmodSync(file, 0o644)
@@ -453,7 +453,7 @@ t.test('the choice of the sampler', async t => {
   writeFileSync(join(folder, 'model'), 'NVIDIA Jetson AGX\0')
   script(folder, 'tegrastats', 'echo RAM 1/2MB; exec sleep 1000')
   const jetson = watch(t, await chooseSampler({ ...machine, boardFile: join(folder, 'model') }))
-  await until(() => jetson.facts().length === 1)
+  await waitUntilTrue(() => jetson.facts().length === 1)
   t.equal(jetson.facts()[0]?.name, 'NVIDIA Jetson AGX')
 
   const silent: GpuSampler = {

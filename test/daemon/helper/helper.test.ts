@@ -41,7 +41,7 @@ const runs = (pid: number): boolean => {
   }
 }
 
-const until = (isSo: () => boolean): Promise<boolean> =>
+const waitFor = (isSo: () => boolean): Promise<boolean> =>
   waitUntil('the condition of the test', isSo)
 
 t.test('it is not started before the first call, and answers what the function does', async t => {
@@ -120,7 +120,7 @@ for (const name of ['wait', 'block'])
     const others = [1, 2, 3, 4, 5, 6].map(n => helper.call(call('slowEcho', n)))
     await t.rejects(hanging, { kind: 'hung', message: /did not end within 1 s/ })
     t.strictSame(await Promise.all(others), [1, 2, 3, 4, 5, 6])
-    await until(() => !runs(pid))
+    await waitFor(() => !runs(pid))
     await helper.call(call('echo'))
     t.not(helper.pid, pid)
   })
@@ -193,7 +193,7 @@ t.test('a machine that cannot start a process is no crash of the daemon', async 
 t.test('it ends when nobody has asked for a while, and is back for the next call', async t => {
   const helper = helperFor(t, 0.05)
   await helper.call(call('echo'))
-  await until(() => helper.pid === undefined)
+  await waitFor(() => helper.pid === undefined)
   t.equal(await helper.call(call('echo', 'again')), 'again')
 })
 
@@ -202,7 +202,7 @@ t.test('programs that a helper started end with it', async t => {
   const pid = Number(await helper.call(call('child')))
   t.ok(runs(pid))
   helper.stop()
-  await until(() => !runs(pid))
+  await waitFor(() => !runs(pid))
   await t.rejects(helper.call(call('echo')), { kind: 'stopped', message: /stopping/ })
 })
 
@@ -218,13 +218,13 @@ t.test('calls that run and wait end when the daemon does', async t => {
 t.test('a hung call of one class disturbs no other class', async t => {
   const helpers = new Helpers({ spawn: createSpawner(process.env, CHILD), ...QUICK })
   t.teardown(() => helpers.stop())
-  const [host, radio] = [helpers.of('host'), helpers.of('radio')]
+  const [host, radio] = [helpers.get('host'), helpers.get('radio')]
   await Promise.all([host.call(call('echo')), radio.call(call('echo'))])
   const [hostPid, radioPid = 0] = [host.pid, radio.pid]
   const beside = host.stream(call('items', { count: 2000 }))
   await beside.next()
   await t.rejects(radio.call(call('block', null, 1)), { kind: 'hung', message: /within 1 s/ })
-  await until(() => !runs(radioPid))
+  await waitFor(() => !runs(radioPid))
   t.equal(await host.call(call('echo', 'x')), 'x')
   let items = 1
   for await (const _ of beside) items++
@@ -236,10 +236,10 @@ t.test('a stream waits for its reader and never holds more than its window', asy
   const helper = helperFor(t)
   const stream = helper.stream(call('items', { count: 10_000 }))
   const read: unknown[] = [(await stream.next()).value]
-  const produced = async () => Number(await helper.call(call('produced')))
-  await waitUntil('the window is full', async () => (await produced()) >= WINDOW_BYTES / 1100)
+  const countProduced = async () => Number(await helper.call(call('produced')))
+  await waitUntil('the window is full', async () => (await countProduced()) >= WINDOW_BYTES / 1100)
   await helper.call(call('slowEcho'))
-  t.ok((await produced()) <= WINDOW_BYTES / 1000 + 1)
+  t.ok((await countProduced()) <= WINDOW_BYTES / 1000 + 1)
   for await (const event of stream) read.push(event)
   t.strictSame(
     read.map(event => (event as { value: { n: number } }).value.n),
@@ -252,7 +252,7 @@ const silentHelper = () => {
   const orders: HelperOrder[] = []
   const timers = new Map<() => void, number>()
   let [now, kills] = [0, 0]
-  const after = (ms: number, run: () => void) => {
+  const callAfter = (ms: number, run: () => void) => {
     timers.set(run, now + ms)
     return () => timers.delete(run)
   }
@@ -264,7 +264,7 @@ const silentHelper = () => {
     now += seconds * 1000
     for (const [run, at] of timers) if (at <= now && timers.delete(run)) run()
   }
-  const helper = new Helper({ spawn, clock: { now: () => now, callAfter: after } })
+  const helper = new Helper({ spawn, clock: { now: () => now, callAfter } })
   return { helper, orders, pass, kills: () => kills }
 }
 
@@ -324,7 +324,7 @@ t.test('a function that ignores a cancel costs its process, and others are repea
   await t.rejects(ignoring, { kind: 'cancelled', message: 'it was cancelled' })
   await t.rejects(blocking, { kind: 'cancelled', message: 'it was cancelled' })
   t.equal(await waiting, 'x')
-  await until(() => !runs(pid))
+  await waitFor(() => !runs(pid))
 })
 
 t.test('a call that has sent items is not repeated when its process dies', async t => {

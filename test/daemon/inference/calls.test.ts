@@ -18,7 +18,14 @@ import type { CallRules } from '../../../daemon/inference/protocol.ts'
 import { type CallShape, callShapeOf } from '../../../daemon/inference/tool-syntax.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { SMALL } from './fixtures.ts'
-import { ask, CHAT, call, listen, startService, waitUntilSettled } from './peers.ts'
+import {
+  CHAT,
+  call,
+  createChatBody,
+  startInferenceServer,
+  startService,
+  waitUntilSettled,
+} from './peers.ts'
 
 const WEATHER = {
   name: 'get_weather',
@@ -137,12 +144,12 @@ t.test('a call that has begun by itself is held', async t => {
       t.ok(await isHeld(llama, shape, spaced, 1))
     })
     t.test(`as ${shape}, a forced one too`, async t => {
-      const takes = await tested(llama, wholeGrammar(shape, rulesOf(true)))
+      const takes = await createTester(llama, wholeGrammar(shape, rulesOf(true)))
       const { one, two } = WRITTEN[shape]
       t.ok(takes(one(ARGS)))
       t.notOk(takes(one(WRONG)))
       t.equal(takes(two), shape !== 'llama')
-      const single = await tested(llama, wholeGrammar(shape, rulesOf(false)))
+      const single = await createTester(llama, wholeGrammar(shape, rulesOf(false)))
       t.strictSame([single(one(ARGS)), single(two)], [true, false])
     })
   }
@@ -156,7 +163,7 @@ interface TestedGrammar {
   _testText(text: string): boolean
 }
 
-const tested = async (llama: Llama, text: string): Promise<(text: string) => boolean> => {
+const createTester = async (llama: Llama, text: string): Promise<(text: string) => boolean> => {
   const grammar = (await llama.createGrammar({ grammar: text })) as unknown as TestedGrammar
   return written => grammar._testText(written)
 }
@@ -173,7 +180,7 @@ const isHeld = async (llama: Llama, shape: CallShape, text: string, size: number
     const piece = text.slice(at, at + size)
     if (takes) heldText += piece
     const turn = watch.push(piece)
-    if (turn?.type === 'hold') takes = await tested(llama, turn.grammar)
+    if (turn?.type === 'hold') takes = await createTester(llama, turn.grammar)
     if (turn?.type === 'release') released = at + size >= text.length
   }
   // one piece holds all of it: there is nothing left to hold
@@ -294,11 +301,11 @@ t.test('a model that calls by itself', async t => {
   writeRandomModel(file, { ...SMALL, words })
   const service = await startService(t, [{ id: 'one', weights: file }], { slots: 2 })
   await waitUntilSettled(service)
-  const port = await listen(t, service)
+  const port = await startInferenceServer(t, service)
   const tools = [{ type: 'function', function: WEATHER }]
   /** Nothing but the beginning of a call is written where anything may be. */
   const body = { tools, max_tokens: 1000, logit_bias: { [BEGIN_CALL]: 100 }, temperature: 1.5 }
-  const checked = (calls: { function: { name: string; arguments: string } }[]) => {
+  const checkCalls = (calls: { function: { name: string; arguments: string } }[]) => {
     for (const { function: made } of calls) {
       t.equal(made.name, 'get_weather')
       t.match(JSON.parse(made.arguments), { city: /^.{0,8}$/su, unit: /^[cf]$/ })
@@ -311,13 +318,13 @@ t.test('a model that calls by itself', async t => {
           port,
           'POST',
           CHAT,
-          ask('hi', { ...body, seed, parallel_tool_calls: false }),
+          createChatBody('hi', { ...body, seed, parallel_tool_calls: false }),
         ] as const),
       )
       const [{ message, finish_reason }] = json.choices
       t.equal(message.tool_calls?.length, 1)
       t.equal(finish_reason, 'tool_calls')
-      checked(message.tool_calls)
+      checkCalls(message.tool_calls)
     }
   })
   t.test('calls as often as it likes, also in a stream', async t => {
@@ -341,11 +348,11 @@ t.test('a model that calls by itself', async t => {
     t.ok(made.length > 1, 'several calls')
     t.ok(pieces > 2 * made.length, 'in pieces')
     // the last one may have been cut off
-    checked(made.slice(0, -1))
+    checkCalls(made.slice(0, -1))
   })
   t.test('tells log-probabilities of what it says beside them', async t => {
     const more = { tools, logprobs: true, max_tokens: 6 }
-    const { json } = await call(port, 'POST', CHAT, ask('hi', more))
+    const { json } = await call(port, 'POST', CHAT, createChatBody('hi', more))
     const [{ message, logprobs }] = json.choices
     t.ok(message.content.length > 0)
     t.equal(logprobs.content.map((one: { token: string }) => one.token).join(''), message.content)
@@ -358,7 +365,7 @@ t.test('a model that calls by itself', async t => {
         port,
         'POST',
         CHAT,
-        ask('hi', { ...body, tools: odd, parallel_tool_calls: false }),
+        createChatBody('hi', { ...body, tools: odd, parallel_tool_calls: false }),
       ] as const),
     )
     t.equal(status, 200)

@@ -1,6 +1,6 @@
 import { Template } from '@huggingface/jinja'
 import t from 'tap'
-import { Batching, fillBatch } from '../../../daemon/inference/child/batching.ts'
+import { BatchScheduler, fillBatch } from '../../../daemon/inference/child/batching.ts'
 import {
   ChatTemplate,
   foldSystem,
@@ -76,7 +76,7 @@ t.test('a batch', async t => {
 
 t.test('batching waits for all active slots, but not for ever', async t => {
   let steps = 0
-  const batching = new Batching(() => steps++)
+  const batching = new BatchScheduler(() => steps++)
   batching.active = 2
   t.strictSame(batching.strategy({ items: [item(1)], size: 8 }), [], 'one of two')
   t.equal(batching.strategy({ items: [item(1), item(0)], size: 8 }).length, 2, 'both')
@@ -91,15 +91,15 @@ t.test('batching waits for all active slots, but not for ever', async t => {
 
 t.test('stop strings are found wherever they stand, and however the text is cut', async t => {
   let state = 7
-  const below = (most: number): number => {
+  const randomBelow = (most: number): number => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
     return (state >>> 8) % most
   }
   const word = (most: number): string =>
-    Array.from({ length: 1 + below(most) }, () => 'ab'[below(2)]).join('')
+    Array.from({ length: 1 + randomBelow(most) }, () => 'ab'[randomBelow(2)]).join('')
   const wrong: string[] = []
   for (let round = 0; round < 500; round++) {
-    const stops = Array.from({ length: 1 + below(3) }, () => word(6))
+    const stops = Array.from({ length: 1 + randomBelow(3) }, () => word(6))
     const pieces = Array.from({ length: 12 }, () => word(4))
     const matcher = new StopMatcher(stops)
     let shown = ''

@@ -15,7 +15,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 type Plain = { type: 'content'; text: string } | Exclude<AnswerPart, { type: 'content' }>
 
 /** Neighbours of one kind as one: how a text was cut does not matter. */
-const joined = (parts: readonly AnswerPart[]): Plain[] => {
+const joinParts = (parts: readonly AnswerPart[]): Plain[] => {
   const all: Plain[] = []
   for (const whole of parts) {
     const part = whole.type === 'content' ? content(whole.text) : whole
@@ -96,7 +96,7 @@ t.test('calls in a text, however it is cut:', async t => {
         const seen: AnswerPart[] = []
         for (let at = 0; at < text.length; at += size)
           seen.push(...splitter.push(text.slice(at, at + size)))
-        t.strictSame(joined([...seen, ...splitter.end()]), parts, `in pieces of ${size}`)
+        t.strictSame(joinParts([...seen, ...splitter.end()]), parts, `in pieces of ${size}`)
       }
     })
   }
@@ -256,7 +256,7 @@ const TOOLS = [
   { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } },
   { type: 'function', function: { name: 'g', description: 'does g', strict: true } },
 ]
-const named = (name: string) => ({ type: 'function', function: { name } })
+const createFunctionChoice = (name: string) => ({ type: 'function', function: { name } })
 const parse = (more: Record<string, unknown>) =>
   parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more })
 
@@ -278,7 +278,7 @@ t.test('the functions that may be called', async t => {
   t.test('may be narrowed by tool_choice, and keep their place in the request', async t => {
     const allow = (mode: string, ...names: string[]) => ({
       type: 'allowed_tools',
-      allowed_tools: { mode, tools: names.map(named) },
+      allowed_tools: { mode, tools: names.map(createFunctionChoice) },
     })
     const strange = { type: 'function', function: { name: 'h', parameters: { not: {} } } }
     const tools = [...TOOLS, strange]
@@ -340,7 +340,8 @@ t.test('the grammar of an answer', async t => {
     t.not(calls({}), calls({ parallel_tool_calls: false }))
     t.equal(calls({ parallel_tool_calls: false })?.parallel, false)
     t.match(grammar({ tools: TOOLS.slice(1) }).calls?.functions, [{ name: 'g' }])
-    const names = (index: number) => grammar({ tools: [named(`t${index}`)] }).calls?.functions
+    const names = (index: number) =>
+      grammar({ tools: [createFunctionChoice(`t${index}`)] }).calls?.functions
     for (let index = 0; index < 40; index++) t.match(names(index), [{ name: `t${index}` }])
   })
   t.test('allows calls beside the form where both are asked', async t => {

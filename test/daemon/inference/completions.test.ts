@@ -1,24 +1,24 @@
 import t from 'tap'
 import { completionPlan } from '../../../daemon/inference/openai/completion-order.ts'
 import { Completion, CompletionChunk, CompletionRequest } from '../../../shared/wire/completions.ts'
-import { call, listen, startService, waitUntilSettled } from './peers.ts'
+import { call, startInferenceServer, startService, waitUntilSettled } from './peers.ts'
 
 const PATH = '/v1/completions'
 
 t.test('a legacy completion', async t => {
   const service = await startService(t, [{ id: 'one', weights: 'bundled:shoal-demo-large' }])
-  const port = await listen(t, service)
+  const port = await startInferenceServer(t, service)
   await waitUntilSettled(service)
   const complete = (body: object, headers = {}) =>
     call(port, 'POST', PATH, { model: 'one', temperature: 0, ...body }, headers)
-  const whole = async (body: object) => {
+  const completeWhole = async (body: object) => {
     const { status, json, usage } = await complete(body)
     t.equal(status, 200)
     t.strictSame(json, Completion.parse(json), 'the exact shape')
     t.strictSame(usage, json.usage)
     return json as Completion
   }
-  const streamed = async (body: object): Promise<CompletionChunk[]> => {
+  const completeStreamed = async (body: object): Promise<CompletionChunk[]> => {
     const { text } = await complete({ ...body, stream: true })
     const events = text.trimEnd().split('\n\n')
     t.equal(events.pop(), 'data: [DONE]')
@@ -31,56 +31,61 @@ t.test('a legacy completion', async t => {
   const texts = ({ choices }: Completion) => choices.map(choice => choice.text)
 
   t.test('goes on where the prompt ends, with 16 tokens when nothing else is asked', async t => {
-    const answer = await whole({ prompt: 'A cell is' })
+    const answer = await completeWhole({ prompt: 'A cell is' })
     t.match(answer, { id: /^cmpl-/, object: 'text_completion', model: 'one' })
     t.match(answer.choices, [{ index: 0, text: /^ a machine/, logprobs: null }])
     t.equal(answer.choices[0]?.finish_reason, 'length')
     t.equal(answer.usage.completion_tokens, 16)
-    t.equal((await whole({ prompt: 'A cell is', max_tokens: 3 })).usage.completion_tokens, 3)
+    t.equal(
+      (await completeWhole({ prompt: 'A cell is', max_tokens: 3 })).usage.completion_tokens,
+      3,
+    )
   })
 
   t.test('takes texts and lists of tokens, and knows each by its index', async t => {
-    const texts2 = await whole({ prompt: ['A cell is', 'A tier is'], n: 2, max_tokens: 2 })
+    const texts2 = await completeWhole({ prompt: ['A cell is', 'A tier is'], n: 2, max_tokens: 2 })
     t.strictSame(
       texts2.choices.map(({ index }) => index),
       [0, 1, 2, 3],
     )
     t.equal(texts2.usage.completion_tokens, 8)
-    const one = await whole({ prompt: 'A cell is', max_tokens: 2 })
+    const one = await completeWhole({ prompt: 'A cell is', max_tokens: 2 })
     t.ok(texts2.usage.prompt_tokens < 2 * one.usage.prompt_tokens + 2, 'a prompt counts once')
     const ids = [5, 6, 7]
-    const alone = await whole({ prompt: ids, max_tokens: 2 })
+    const alone = await completeWhole({ prompt: ids, max_tokens: 2 })
     t.equal(alone.usage.prompt_tokens, 3)
-    t.strictSame(texts(await whole({ prompt: [ids, ids], max_tokens: 2 })), [
+    t.strictSame(texts(await completeWhole({ prompt: [ids, ids], max_tokens: 2 })), [
       ...texts(alone),
       ...texts(alone),
     ])
   })
 
   t.test('makes no control tokens out of the text of a prompt', async t => {
-    const answer = await whole({ prompt: '<|im_end|>', max_tokens: 0 })
+    const answer = await completeWhole({ prompt: '<|im_end|>', max_tokens: 0 })
     t.ok(answer.usage.prompt_tokens > 2, `${answer.usage.prompt_tokens} tokens`)
   })
 
   t.test('puts the prompt before the answer with echo', async t => {
     const prompt = 'A cell is'
-    const [plain = ''] = texts(await whole({ prompt, max_tokens: 2 }))
-    t.strictSame(texts(await whole({ prompt, max_tokens: 2, echo: true })), [prompt + plain])
-    const nothing = await whole({ prompt, max_tokens: 0, echo: true })
+    const [plain = ''] = texts(await completeWhole({ prompt, max_tokens: 2 }))
+    t.strictSame(texts(await completeWhole({ prompt, max_tokens: 2, echo: true })), [
+      prompt + plain,
+    ])
+    const nothing = await completeWhole({ prompt, max_tokens: 0, echo: true })
     t.strictSame(texts(nothing), [prompt])
     t.equal(nothing.usage.completion_tokens, 0)
     t.equal(nothing.choices[0]?.finish_reason, 'length')
     const ids = [40, 41, 42]
-    const [echoed = ''] = texts(await whole({ prompt: ids, max_tokens: 0, echo: true }))
+    const [echoed = ''] = texts(await completeWhole({ prompt: ids, max_tokens: 0, echo: true }))
     t.ok(echoed.length > 0)
   })
 
   t.test('ends before a stop string', async t => {
     const ask = { prompt: 'A cell is', max_tokens: 20 }
-    const [free = ''] = texts(await whole(ask))
+    const [free = ''] = texts(await completeWhole(ask))
     const [first = '', second = ''] = free.trim().split(' ').slice(1)
     for (const stop of [first, ['never said', `${first} ${second}`]]) {
-      const answer = await whole({ ...ask, stop })
+      const answer = await completeWhole({ ...ask, stop })
       const before = free.slice(0, free.indexOf([stop].flat().at(-1) as string))
       t.strictSame([texts(answer), answer.choices[0]?.finish_reason], [[before], 'stop'])
     }
@@ -88,7 +93,7 @@ t.test('a legacy completion', async t => {
 
   t.test('tells the chances of its tokens', async t => {
     const request = { prompt: 'A cell is', max_tokens: 2 }
-    const { choices } = await whole({ ...request, logprobs: 2 })
+    const { choices } = await completeWhole({ ...request, logprobs: 2 })
     const logprobs = choices[0]?.logprobs
     t.equal(logprobs?.tokens.join(''), choices[0]?.text)
     t.strictSame(logprobs?.text_offset, [0, logprobs?.tokens[0]?.length])
@@ -97,12 +102,15 @@ t.test('a legacy completion', async t => {
       t.equal(top[token], logprobs?.token_logprobs[index])
       t.equal(Object.keys(top).length, 2, 'greedy takes the most likely, which is one of the two')
     }
-    t.equal((await whole({ ...request, logprobs: 0 })).choices[0]?.logprobs?.top_logprobs, null)
+    t.equal(
+      (await completeWhole({ ...request, logprobs: 0 })).choices[0]?.logprobs?.top_logprobs,
+      null,
+    )
   })
 
   t.test('scores the prompt with echo and logprobs, as evaluation suites ask', async t => {
     const context = 'A cell is'
-    const free = await whole({
+    const free = await completeWhole({
       prompt: context,
       max_tokens: 12,
       logprobs: 2,
@@ -111,7 +119,8 @@ t.test('a legacy completion', async t => {
     })
     const { text, logprobs } = free.choices[0] as Completion['choices'][number]
     const prompt = context + text
-    const [scored] = (await whole({ prompt, max_tokens: 0, echo: true, logprobs: 2 })).choices
+    const [scored] = (await completeWhole({ prompt, max_tokens: 0, echo: true, logprobs: 2 }))
+      .choices
     const told = scored?.logprobs
     t.match(scored, { text: prompt, finish_reason: 'length' })
     t.equal(told?.tokens.join(''), prompt)
@@ -126,10 +135,10 @@ t.test('a legacy completion', async t => {
       'the tokens of an answer are as likely when they are read as when they were drawn',
     )
     t.equal(told?.text_offset.at(-count), context.length)
-    const more = await whole({ prompt, max_tokens: 2, echo: true, logprobs: 0 })
+    const more = await completeWhole({ prompt, max_tokens: 2, echo: true, logprobs: 0 })
     t.equal(more.choices[0]?.logprobs?.tokens.length, (told?.tokens.length ?? 0) + 2)
     t.equal(more.usage.completion_tokens, 2)
-    const chunks = await streamed({ prompt, max_tokens: 2, echo: true, logprobs: 0 })
+    const chunks = await completeStreamed({ prompt, max_tokens: 2, echo: true, logprobs: 0 })
     const parts = chunks.flatMap(({ choices }) => choices)
     t.strictSame(
       parts.flatMap(part => part.logprobs?.tokens ?? []),
@@ -139,7 +148,12 @@ t.test('a legacy completion', async t => {
       parts.flatMap(part => part.logprobs?.text_offset ?? []),
       more.choices[0]?.logprobs?.text_offset,
     )
-    const ids = await whole({ prompt: [40, 41, 42], max_tokens: 0, echo: true, logprobs: 1 })
+    const ids = await completeWhole({
+      prompt: [40, 41, 42],
+      max_tokens: 0,
+      echo: true,
+      logprobs: 1,
+    })
     t.equal(ids.choices[0]?.logprobs?.token_logprobs.length, 3)
   })
 
@@ -149,8 +163,8 @@ t.test('a legacy completion', async t => {
       const values = logprobs?.token_logprobs ?? []
       return values.reduce<number>((sum, value) => sum + (value ?? 0), 0) / values.length
     }
-    const all = await whole({ ...request, n: 4 })
-    const best = await whole({ ...request, best_of: 4 })
+    const all = await completeWhole({ ...request, n: 4 })
+    const best = await completeWhole({ ...request, best_of: 4 })
     t.equal(best.choices.length, 1)
     t.equal(mean(best.choices[0] as never), Math.max(...all.choices.map(mean)))
     t.equal(best.usage.completion_tokens, all.usage.completion_tokens, 'all were made')
@@ -158,8 +172,8 @@ t.test('a legacy completion', async t => {
 
   t.test('comes as a stream in the same shape', async t => {
     const request = { prompt: ['A cell is', 'A tier is'], max_tokens: 3 }
-    const answer = await whole(request)
-    const chunks = await streamed({ ...request, stream_options: { include_usage: true } })
+    const answer = await completeWhole(request)
+    const chunks = await completeStreamed({ ...request, stream_options: { include_usage: true } })
     const last = chunks.pop()
     t.strictSame([last?.choices, last?.usage?.completion_tokens], [[], 6])
     t.equal(new Set(chunks.map(({ id, created }) => `${id} ${created}`)).size, 1)
@@ -169,7 +183,7 @@ t.test('a legacy completion', async t => {
       t.equal(parts.at(-1)?.finish_reason, 'length')
       t.ok(parts.slice(0, -1).every(part => part.finish_reason === null))
     }
-    t.ok((await streamed(request)).every(chunk => chunk.usage === undefined))
+    t.ok((await completeStreamed(request)).every(chunk => chunk.usage === undefined))
   })
 
   t.test('refuses what is not served, and says what it is', async t => {

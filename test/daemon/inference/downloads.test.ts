@@ -301,9 +301,9 @@ t.test('a download that was cut', async t => {
   })
 
   t.test('begins anew when the server sends another part', async t => {
-    const wrong: Answer = (_, response) =>
+    const answerWrongPart: Answer = (_, response) =>
       response.writeHead(206, { 'content-range': `bytes 7-9/${CONTENT.length}` }).end('xyz')
-    const { fetchOnce, weights } = await setup(t, [cutAt(MIB / 2), wrong, serveFile()])
+    const { fetchOnce, weights } = await setup(t, [cutAt(MIB / 2), answerWrongPart, serveFile()])
     await fetchOnce()
     t.ok(readFileSync(weights().file).equals(CONTENT))
   })
@@ -319,8 +319,8 @@ t.test('a download that was cut', async t => {
   })
 
   t.test('is given up after five tries that bring nothing, and kept', async t => {
-    const gone: Answer = (_, response) => response.destroy()
-    const { fetchOnce, waits, requests } = await setup(t, [gone])
+    const dropConnection: Answer = (_, response) => response.destroy()
+    const { fetchOnce, waits, requests } = await setup(t, [dropConnection])
     await t.rejects(fetchOnce(), { again: 'later', message: /^it cannot be fetched from 127/ })
     t.equal(requests.length, 5)
     t.strictSame(waits, [1000, 2000, 4000, 8000])
@@ -422,13 +422,13 @@ t.test('weights are not taken', async t => {
   })
 
   t.test('from where a redirect leads to plain http elsewhere, or in a circle', async t => {
-    const to =
+    const redirectTo =
       (location: string): Answer =>
       (_, response) =>
         response.writeHead(302, { location }).end()
-    const elsewhere = await setup(t, [to('http://weights.example/w.gguf')])
+    const elsewhere = await setup(t, [redirectTo('http://weights.example/w.gguf')])
     await t.rejects(elsewhere.fetchOnce(), { again: 'never', message: /plain http/ })
-    const circle = await setup(t, [to('/again')])
+    const circle = await setup(t, [redirectTo('/again')])
     await t.rejects(circle.fetchOnce(), { again: 'never', message: /more than 5 times/ })
   })
 
@@ -440,11 +440,11 @@ t.test('weights are not taken', async t => {
     const endless: Answer = (_, response) => {
       response.writeHead(200)
       response.write('GGUF')
-      const more = (): void => {
+      const writeMore = (): void => {
         if (response.destroyed) return
-        response.write(Buffer.alloc(64 * 1024), () => setImmediate(more))
+        response.write(Buffer.alloc(64 * 1024), () => setImmediate(writeMore))
       }
-      more()
+      writeMore()
     }
     const unsized = await setup(t, [endless], { maxBytes: MIB })
     await t.rejects(unsized.fetchOnce(), { again: 'never', message: /sends more than 1048576/ })

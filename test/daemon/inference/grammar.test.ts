@@ -205,8 +205,8 @@ t.test('a grammar that is made from a schema', async t => {
 })
 
 t.test('a schema that a grammar cannot hold is refused with the place', async t => {
-  const nested = (depth: number): JsonSchema =>
-    depth === 0 ? { type: 'null' } : { type: 'array', items: nested(depth - 1) }
+  const nestArrays = (depth: number): JsonSchema =>
+    depth === 0 ? { type: 'null' } : { type: 'array', items: nestArrays(depth - 1) }
   for (const [schema, code, param] of [
     [{ type: 'string', pattern: 'a' }, 'unsupported_parameter', 's.pattern'],
     [{ type: 'string', format: 'email' }, 'unsupported_parameter', 's.format'],
@@ -231,7 +231,7 @@ t.test('a schema that a grammar cannot hold is refused with the place', async t 
       'unsupported_parameter',
       's',
     ],
-    [nested(33), 'unsupported_parameter', `s${'.items'.repeat(33)}`],
+    [nestArrays(33), 'unsupported_parameter', `s${'.items'.repeat(33)}`],
     [{ type: 'text' }, 'invalid_request', 's.type'],
     [{ anyOf: {} }, 'invalid_request', 's.anyOf'],
     [{ type: 'string', enum: [1] }, 'invalid_request', 's.enum'],
@@ -249,7 +249,7 @@ t.test('a range of integers holds exactly the integers in it', t => {
     .map(([power, near, sign]) => sign * power + near)
   const range = fc.tuple(integer, fc.oneof(integer, fc.bigInt({ min: -300n, max: 300n })))
   const other = fc.oneof(integer, fc.bigInt({ min: -400n, max: 400n }))
-  const within = (min: bigint | undefined, max: bigint | undefined): RegExp => {
+  const createRangePattern = (min: bigint | undefined, max: bigint | undefined): RegExp => {
     const expression = integerRange({ min, max }, count => `[0-9]{${count}}`)
     return new RegExp(`^(?:${expression.replace(/[" ]/g, '')})$`)
   }
@@ -260,7 +260,7 @@ t.test('a range of integers holds exactly the integers in it', t => {
       fc.bigInt({ min: -2n, max: 2n }),
       (bounds, others, near) => {
         const [min, max] = bounds.toSorted((a, b) => (a < b ? -1 : 1)) as [bigint, bigint]
-        const pattern = within(min, max)
+        const pattern = createRangePattern(min, max)
         return [...others, min + near, max + near].every(
           value => pattern.test(`${value}`) === (value >= min && value <= max),
         )
@@ -268,17 +268,17 @@ t.test('a range of integers holds exactly the integers in it', t => {
     ),
     { numRuns: 500 },
   )
-  t.ok(['-0', '00', '07', '-01', ''].every(text => !within(-20n, 20n).test(text)))
+  t.ok(['-0', '00', '07', '-01', ''].every(text => !createRangePattern(-20n, 20n).test(text)))
   t.strictSame(
     ['5', '6', `${10n ** 15n - 1n}`, `${10n ** 15n}`, '-6'].map(text =>
-      within(6n, undefined).test(text),
+      createRangePattern(6n, undefined).test(text),
     ),
     [false, true, true, false, false],
   )
   const beyond = 10n ** 17n
   t.strictSame(
     [beyond - 1n, beyond, beyond * 10n - 1n].map(value =>
-      within(beyond, undefined).test(`${value}`),
+      createRangePattern(beyond, undefined).test(`${value}`),
     ),
     [false, true, true],
   )
@@ -286,25 +286,27 @@ t.test('a range of integers holds exactly the integers in it', t => {
 })
 
 t.test('a hostile schema is refused or small, and never followed for long', async t => {
-  const many = (count: number, schema: (index: number) => unknown) =>
+  const createEntries = (count: number, schema: (index: number) => unknown) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`d${index}`, schema(index)]))
-  const before = (index: number) => ({ $ref: `#/$defs/d${index - 1}` })
-  const doubling = many(600, index =>
-    index === 0 ? { type: 'string' } : { anyOf: [before(index), before(index)] },
+  const refToPrevious = (index: number) => ({ $ref: `#/$defs/d${index - 1}` })
+  const doubling = createEntries(600, index =>
+    index === 0 ? { type: 'string' } : { anyOf: [refToPrevious(index), refToPrevious(index)] },
   )
   t.ok(textOf(safeShape({ $defs: doubling, $ref: '#/$defs/d599' }, 's')).length < 2000)
-  const chain = many(1900, index => (index === 0 ? { type: 'string' } : before(index)))
+  const chain = createEntries(1900, index =>
+    index === 0 ? { type: 'string' } : refToPrevious(index),
+  )
   t.ok(textOf(safeShape({ $defs: chain, $ref: '#/$defs/d1899' }, 's')).length < 2000)
   for (const [title, schema] of [
-    ['1,900 optional properties', { properties: many(1900, () => true) }],
-    ['more nodes than are read', { properties: many(2001, () => true) }],
+    ['1,900 optional properties', { properties: createEntries(1900, () => true) }],
+    ['more nodes than are read', { properties: createEntries(2001, () => true) }],
     [
       'brackets that double the ways',
       { anyOf: [{ items: { $ref: '#' } }, { prefixItems: [{ $ref: '#' }] }] },
     ],
     [
       'a hundred objects that begin alike',
-      { anyOf: Object.values(many(100, () => ({ type: 'object' }))) },
+      { anyOf: Object.values(createEntries(100, () => ({ type: 'object' }))) },
     ],
     ['names that fill the memory', { properties: { ['x'.repeat(100_001)]: true } }],
   ] as [string, JsonSchema][]) {
@@ -317,11 +319,11 @@ t.test(
   async t => {
     const many = { enum: Array.from({ length: 900 }, (_, index) => `${index}`.padStart(90, 'x')) }
     const names = Array.from({ length: 250 }, (_, index) => `p${index}`)
-    const either = (name: string) => ({ anyOf: [{ $ref: '#/$defs/many' }, { const: name }] })
+    const createUnion = (name: string) => ({ anyOf: [{ $ref: '#/$defs/many' }, { const: name }] })
     const schema = (count: number) => ({
       $defs: { many },
       type: 'object',
-      properties: Object.fromEntries(names.slice(0, count).map(name => [name, either(name)])),
+      properties: Object.fromEntries(names.slice(0, count).map(name => [name, createUnion(name)])),
       required: names.slice(0, count),
     })
     t.throws(() => safeShape(schema(250), 'x'), { code: 'unsupported_parameter', param: 'x' })

@@ -128,7 +128,7 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
   const load = (model: string) => engines.engine(model)?.load()
   const submit = (model: string, events: EngineEvent[] = []) =>
     engines.find(model)?.engine.submit(WORK, 2, event => events.push(event))
-  const spawning = () =>
+  const waitForSpawn = () =>
     new Promise<void>(resolve => {
       spawnFake = resolve
     })
@@ -142,7 +142,7 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
     children.findLast(({ file }) => file === join(folder, `${model}.gguf`))
   const begin = () => engines.start(stop.signal)
   const all = { engines, clock, children, world, control, kept, begin, report, states, load }
-  return { ...all, submit, spawning, done, childOf }
+  return { ...all, submit, waitForSpawn, done, childOf }
 }
 
 const READY: EngineReply = {
@@ -277,8 +277,8 @@ t.test('memory', async t => {
     t.equal(report('a').state, 'ready')
   })
   t.test('that is promised to one that still loads is not given to another', async t => {
-    const { load, states, spawning, children } = await room(1, { quick: false })
-    const begun = spawning()
+    const { load, states, waitForSpawn, children } = await room(1, { quick: false })
+    const begun = waitForSpawn()
     const both = [load('a'), load('b')]
     await Promise.all([begun, Promise.race(both)])
     t.strictSame(states().split(' ').sort(), ['cold', 'cold', 'loading'])
@@ -315,12 +315,12 @@ t.test('memory', async t => {
     t.equal(at.states(), 'cold ready ready', 'a request may have others ended')
   })
   t.test('is looked for again by a pinned model', async t => {
-    const { load, submit, done, childOf, control, clock, states, spawning } = await room(1)
+    const { load, submit, done, childOf, control, clock, states, waitForSpawn } = await room(1)
     await load('a')
     submit('a')
     t.match(await control.pin('b'), { state: 'cold', pinned: true })
     done(childOf('a'), 1)
-    const loaded = spawning()
+    const loaded = waitForSpawn()
     clock.advance(MINUTE_MS)
     await loaded
     await load('b')
@@ -330,9 +330,9 @@ t.test('memory', async t => {
 
 t.test('while a model loads', async t => {
   t.test('its report says how far it has come', async t => {
-    const { begin, clock, children, load, report, spawning } = await setup(t, { quick: false })
+    const { begin, clock, children, load, report, waitForSpawn } = await setup(t, { quick: false })
     await begin()
-    const begun = spawning()
+    const begun = waitForSpawn()
     const loaded = load('a')
     await begun
     t.match(report('a'), { state: 'loading', phase: 'loading', progress_percent: undefined })
@@ -345,9 +345,9 @@ t.test('while a model loads', async t => {
     t.match(report('a'), { state: 'ready', phase: undefined, progress_percent: undefined })
   })
   t.test('a request waits, and more than can wait are told how far it is', async t => {
-    const { begin, children, submit, spawning, clock } = await setup(t, { quick: false })
+    const { begin, children, submit, waitForSpawn, clock } = await setup(t, { quick: false })
     await begin()
-    const begun = spawning()
+    const begun = waitForSpawn()
     const events: EngineEvent[] = []
     submit('a', events)
     await begun
@@ -361,9 +361,9 @@ t.test('while a model loads', async t => {
     t.match(events, [{ type: 'error', error: { message: 'a is loading, 43 %' } }], 'too late')
   })
   t.test('nobody waits for what takes longer than anybody may wait', async t => {
-    const { begin, children, submit, load, spawning, clock } = await setup(t, { quick: false })
+    const { begin, children, submit, load, waitForSpawn, clock } = await setup(t, { quick: false })
     await begin()
-    const begun = spawning()
+    const begun = waitForSpawn()
     void load('a')
     await begun
     children[0]?.reply({ type: 'progress', percent: 0 })
@@ -373,14 +373,16 @@ t.test('while a model loads', async t => {
     t.match(refused, { message: 'a is loading, 10 %', retryAfterSeconds: 90 })
   })
   t.test('the second time it is known how long it takes', async t => {
-    const { begin, children, load, control, report, spawning } = await setup(t, { quick: false })
+    const { begin, children, load, control, report, waitForSpawn } = await setup(t, {
+      quick: false,
+    })
     await begin()
-    const first = spawning()
+    const first = waitForSpawn()
     void load('a')
     await first
     children[0]?.reply(READY)
     await control.unload('a')
-    const second = spawning()
+    const second = waitForSpawn()
     void load('a')
     t.equal(report('a').remaining_seconds, 20)
     await second
@@ -389,26 +391,26 @@ t.test('while a model loads', async t => {
 
 t.test('weights that have to be fetched', async t => {
   /** A download that the test leads. */
-  const fetching = () => {
+  const createDownload = () => {
     const at = { signal: undefined as AbortSignal | undefined, tell: (_: number): void => {} }
     let settle: { resolve: () => void; reject: (error: Error) => void } | undefined
-    let asked = (): void => {}
+    let onFetch = (): void => {}
     const fetch: FetchWeights = (_weights, onProgress, signal) =>
       new Promise((resolve, reject) => {
         at.signal = signal
         at.tell = done => onProgress(done, 200)
         settle = { resolve, reject }
-        asked()
+        onFetch()
       })
     const begins = () =>
       new Promise<void>(resolve => {
-        asked = resolve
+        onFetch = resolve
       })
     return { at, fetch, begins, fail: (error: Error) => settle?.reject(error) }
   }
 
   t.test('show their progress, and a request is told of it', async t => {
-    const { at, fetch, begins } = fetching()
+    const { at, fetch, begins } = createDownload()
     const { begin, load, submit, report, clock } = await setup(t, { fetch, remote: true })
     await begin()
     const begun = begins()
@@ -427,7 +429,7 @@ t.test('weights that have to be fetched', async t => {
     t.match(refused, { message: 'a is downloading, 50 %', retryAfterSeconds: 60 })
   })
   t.test('are let go when an operator unloads the model', async t => {
-    const { at, fetch, begins } = fetching()
+    const { at, fetch, begins } = createDownload()
     const { begin, load, control, report } = await setup(t, { fetch, remote: true })
     await begin()
     const begun = begins()
@@ -439,7 +441,7 @@ t.test('weights that have to be fetched', async t => {
     t.equal(report('a').state, 'cold')
   })
   t.test('are tried again when the machine itself fails', async t => {
-    const { fetch, begins, fail } = fetching()
+    const { fetch, begins, fail } = createDownload()
     const { begin, load, report, clock } = await setup(t, { fetch, remote: true })
     await begin()
     let begun = begins()
@@ -454,7 +456,7 @@ t.test('weights that have to be fetched', async t => {
     t.equal(report('a').state, 'loading')
   })
   t.test('are tried again after a while, unless that would not help', async t => {
-    const { fetch, begins, fail } = fetching()
+    const { fetch, begins, fail } = createDownload()
     const { begin, load, report, clock } = await setup(t, { fetch, remote: true })
     await begin()
     let begun = begins()
@@ -501,9 +503,9 @@ t.test('an operator', async t => {
       await t.rejects(control[act]('absent'), { code: 'model_not_found' })
   })
   t.test('is answered soon, whatever the model does', async t => {
-    const { begin, control, clock, spawning } = await setup(t, { quick: false })
+    const { begin, control, clock, waitForSpawn } = await setup(t, { quick: false })
     await begin()
-    const begun = spawning()
+    const begun = waitForSpawn()
     const answer = control.load('a')
     await begun
     clock.advance(2000)

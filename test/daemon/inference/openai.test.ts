@@ -13,7 +13,7 @@ import {
   completionPlan,
   parseCompletionRequest,
 } from '../../../daemon/inference/openai/completion-order.ts'
-import { EventStream, MAX_WAITING_BYTES } from '../../../daemon/inference/openai/event-stream.ts'
+import { MAX_WAITING_BYTES, SseStream } from '../../../daemon/inference/openai/event-stream.ts'
 import type { HttpResponse } from '../../../daemon/inference/openai/http.ts'
 import { StreamedAnswer } from '../../../daemon/inference/openai/streamed-answer.ts'
 import { activeTools } from '../../../daemon/inference/openai/tools.ts'
@@ -51,7 +51,7 @@ const setup = (reads: boolean) => {
   const fake = fakeResponse(reads)
   const ticks: (() => void)[] = []
   let stalled = 0
-  const stream = new EventStream(fake.response, {
+  const stream = new SseStream(fake.response, {
     headers: () => [['x-extra', 'yes']],
     onStalled: () => stalled++,
     repeat: run => {

@@ -52,9 +52,11 @@ export const startService = async (
 
 /** Waits until every engine is ready or has failed. */
 export const waitUntilSettled = (service: InferenceService): Promise<void> =>
-  stateOf(service, reports => reports.every(({ state }) => state === 'ready' || state === 'failed'))
+  waitForReports(service, reports =>
+    reports.every(({ state }) => state === 'ready' || state === 'failed'),
+  )
 
-export const stateOf = (
+export const waitForReports = (
   service: InferenceService,
   condition: (reports: ReturnType<InferenceService['reports']>) => boolean,
 ): Promise<void> =>
@@ -71,7 +73,7 @@ export const stateOf = (
   })
 
 /** The service behind node:http, as on loopback. */
-export const listen = async (t: Test, service: InferenceService): Promise<number> => {
+export const startInferenceServer = async (t: Test, service: InferenceService): Promise<number> => {
   const server = createServer((request, response) => service.handle(request, response))
   t.teardown(() => {
     server.closeAllConnections()
@@ -96,7 +98,7 @@ export const connectLink = async (
   return session
 }
 
-export interface Answer {
+export interface PeerAnswer {
   status: number
   headers: IncomingHttpHeaders
   text: string
@@ -112,7 +114,7 @@ export const call = (
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer> =>
+): Promise<PeerAnswer> =>
   new Promise((resolve, reject) => {
     const sent = request(
       {
@@ -151,7 +153,7 @@ export const call = (
 export const CHAT = '/v1/chat/completions'
 
 /** The body of a chat with one question. */
-export const ask = (content: string, more: Record<string, unknown> = {}) => ({
+export const createChatBody = (content: string, more: Record<string, unknown> = {}) => ({
   model: 'one',
   messages: [{ role: 'user', content }],
   temperature: 0,

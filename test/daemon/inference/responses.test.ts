@@ -6,7 +6,7 @@ import { chatBodyOf, responsesParam } from '../../../daemon/inference/openai/res
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ChatCompletionChunk } from '../../../shared/wire/openai.ts'
 import { ModelResponse, ResponseEvent } from '../../../shared/wire/response.ts'
-import { call, listen, startService, waitUntilSettled } from './peers.ts'
+import { call, startInferenceServer, startService, waitUntilSettled } from './peers.ts'
 
 const parse = (more: object) => parseResponsesRequest({ model: 'm', input: 'hi', ...more })
 
@@ -46,7 +46,7 @@ t.test('a request for a response becomes one for chat', async t => {
       },
       { type: 'function_call', call_id: 'c3', name: 'f', arguments: '{}' },
     ]
-    const called = (id: string, name: string, args: string) => ({
+    const createToolCall = (id: string, name: string, args: string) => ({
       id,
       type: 'function',
       function: { name, arguments: args },
@@ -57,11 +57,11 @@ t.test('a request for a response becomes one for chat', async t => {
       {
         role: 'assistant',
         content: 'b',
-        tool_calls: [called('c1', 'f', '{}'), called('c2', 'g', '{"x":1}')],
+        tool_calls: [createToolCall('c1', 'f', '{}'), createToolCall('c2', 'g', '{"x":1}')],
       },
       { role: 'tool', tool_call_id: 'c1', content: 'one' },
       { role: 'tool', tool_call_id: 'c2', content: 'two' },
-      { role: 'assistant', content: null, tool_calls: [called('c3', 'f', '{}')] },
+      { role: 'assistant', content: null, tool_calls: [createToolCall('c3', 'f', '{}')] },
     ])
   })
 
@@ -318,18 +318,18 @@ t.test('a whole completion with text and calls has an item for each', async t =>
 /** The HTTP cases of the Open Responses compliance suite (openresponses.org), in our words. */
 t.test('a cell answers like the Responses API', async t => {
   const service = await startService(t, [{ id: 'one', weights: 'bundled:shoal-demo-large' }])
-  const port = await listen(t, service)
+  const port = await startInferenceServer(t, service)
   await waitUntilSettled(service)
   const ask = (body: object) =>
     call(port, 'POST', '/v1/responses', { model: 'one', temperature: 0, ...body })
-  const whole = async (body: object): Promise<ModelResponse> => {
+  const askWhole = async (body: object): Promise<ModelResponse> => {
     const { status, json, usage } = await ask(body)
     t.equal(status, 200)
     t.strictSame(json, ModelResponse.parse(json), 'the exact shape')
     t.equal(json.usage.total_tokens, usage?.total_tokens)
     return json
   }
-  const streamed = async (body: object): Promise<ResponseEvent[]> => {
+  const askStreamed = async (body: object): Promise<ResponseEvent[]> => {
     const { text } = await ask({ ...body, stream: true })
     const blocks = text.trimEnd().split('\n\n')
     t.equal(blocks.pop(), 'data: [DONE]')
@@ -347,18 +347,18 @@ t.test('a cell answers like the Responses API', async t => {
     output.flatMap(item => (item.type === 'message' ? item.content : []))[0]?.text ?? ''
 
   t.test('to a message', async t => {
-    const response = await whole({
+    const response = await askWhole({
       input: [user('What is a cell?')],
       metadata: { a: 'b' },
       store: true,
     })
     t.match(response, { status: 'completed', store: false, metadata: { a: 'b' }, tools: [] })
     t.match(textOf(response), /machine/)
-    t.equal(textOf(await whole({ input: 'What is a cell?' })), textOf(response))
+    t.equal(textOf(await askWhole({ input: 'What is a cell?' })), textOf(response))
   })
 
   t.test('as a stream, with the same text', async t => {
-    const events = await streamed({ input: [user('What is a cell?')] })
+    const events = await askStreamed({ input: [user('What is a cell?')] })
     const deltas = events.map(event =>
       event.type === 'response.output_text.delta' ? event.delta : '',
     )
@@ -370,8 +370,8 @@ t.test('a cell answers like the Responses API', async t => {
 
   t.test('with a system message, or with instructions', async t => {
     const system = { type: 'message', role: 'system', content: 'Be brief.' }
-    const first = await whole({ input: [system, user('What is a cell?')] })
-    const second = await whole({ input: 'What is a cell?', instructions: 'Be brief.' })
+    const first = await askWhole({ input: [system, user('What is a cell?')] })
+    const second = await askWhole({ input: 'What is a cell?', instructions: 'Be brief.' })
     t.equal(first.usage?.input_tokens, second.usage?.input_tokens)
     t.equal(second.instructions, 'Be brief.')
   })
@@ -379,7 +379,7 @@ t.test('a cell answers like the Responses API', async t => {
   t.test('to a conversation of several turns, with and without phases', async t => {
     for (const phase of [{}, { phase: 'final_answer' }, { phase: 'commentary' }]) {
       const before = { type: 'message', role: 'assistant', content: 'Hello Alice!', ...phase }
-      const response = await whole({
+      const response = await askWhole({
         input: [user('My name is Alice.'), before, user('What is my name?')],
       })
       t.equal(response.status, 'completed')
@@ -389,21 +389,25 @@ t.test('a cell answers like the Responses API', async t => {
 
   t.test('with a call of a function, and goes on with what that has given', async t => {
     const tools = [FUNCTION]
-    const response = await whole({ input: 'Look!', tools, tool_choice: 'required' })
+    const response = await askWhole({ input: 'Look!', tools, tool_choice: 'required' })
     const [called] = response.output
     if (called?.type !== 'function_call') return t.fail('no call')
     t.equal(called.name, 'look')
     t.type(JSON.parse(called.arguments).deep, 'boolean')
     t.match(response.tools, [{ name: 'look', strict: null }])
     const output = { type: 'function_call_output', call_id: called.call_id, output: '3 cells' }
-    const next = await whole({ input: [user('Look!'), called, output], tools, tool_choice: 'none' })
+    const next = await askWhole({
+      input: [user('Look!'), called, output],
+      tools,
+      tool_choice: 'none',
+    })
     t.equal(next.output[0]?.type, 'message')
     t.ok((next.usage?.input_tokens ?? 0) > (response.usage?.input_tokens ?? 0) / 2)
   })
 
   t.test('with a call of a function in a stream', async t => {
     const tool_choice = { type: 'function', name: 'look' }
-    const events = await streamed({ input: 'Look!', tools: [FUNCTION], tool_choice })
+    const events = await askStreamed({ input: 'Look!', tools: [FUNCTION], tool_choice })
     const pieces = events.map(event =>
       event.type === 'response.function_call_arguments.delta' ? event.delta : '',
     )
@@ -420,7 +424,7 @@ t.test('a cell answers like the Responses API', async t => {
       additionalProperties: false,
     }
     const format = { type: 'json_schema', name: 'kind', schema }
-    const response = await whole({ input: 'What is a cell?', text: { format } })
+    const response = await askWhole({ input: 'What is a cell?', text: { format } })
     t.match(JSON.parse(textOf(response)).kind, /^(cell|robot)$/)
     t.strictSame(response.text.format, format)
   })
@@ -444,14 +448,14 @@ t.test('a cell answers like the Responses API', async t => {
   })
 
   t.test('is held back and judged like chat, with what it has used until then', async t => {
-    const judged = async (body: object) => {
+    const askJudged = async (body: object) => {
       const headers = { 'x-shoal-judge': '4' }
       const request = { model: 'one', temperature: 0, input: 'What is a cell?', ...body }
       return call(port, 'POST', '/v1/responses', request, headers)
     }
-    const plain = await whole({ input: 'What is a cell?' })
+    const plain = await askWhole({ input: 'What is a cell?' })
     for (const stream of [false, true]) {
-      const { headers } = await judged({ stream })
+      const { headers } = await askJudged({ stream })
       t.ok(Number(headers['x-shoal-confidence']) < 0)
       const usage = JSON.parse(String(headers['x-shoal-usage-so-far'] ?? null))
       const expected = { prompt_tokens: plain.usage?.input_tokens, completion_tokens: 4 }
@@ -461,7 +465,7 @@ t.test('a cell answers like the Responses API', async t => {
   })
 
   t.test('with the chances of its tokens when they are asked for', async t => {
-    const response = await whole({
+    const response = await askWhole({
       input: 'What is a cell?',
       max_output_tokens: 2,
       top_logprobs: 1,

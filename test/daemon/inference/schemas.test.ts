@@ -3,7 +3,14 @@ import t from 'tap'
 import * as z from 'zod'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { SMALL } from './fixtures.ts'
-import { ask, CHAT, call, listen, startService, waitUntilSettled } from './peers.ts'
+import {
+  CHAT,
+  call,
+  createChatBody,
+  startInferenceServer,
+  startService,
+  waitUntilSettled,
+} from './peers.ts'
 
 const SCHEMAS = 60
 
@@ -20,23 +27,27 @@ const NAMES = ['a', 'b', 'ab', '"q\\', 'é🦀', 'x\ny', ' s ']
 const CONSTANTS = [null, true, 1, 12, -1.5e-7, 'a', 'ab', '🦀x', '🦀y', '"', '\u2028']
 
 /** Schemas of everything that is served, references and empty ones included. */
-const schemas = (below: (most: number) => number) => {
-  const several = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make)
-  const constant = () => CONSTANTS[below(CONSTANTS.length)]
+const schemas = (randomBelow: (most: number) => number) => {
+  const repeat = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make)
+  const constant = () => CONSTANTS[randomBelow(CONSTANTS.length)]
   const simple = [
-    () => ({ type: 'string', maxLength: 4 + below(10) }),
-    () => ({ type: 'integer', minimum: below(300) - 200, maximum: 100 + below(2 ** 20) }),
-    () => ({ type: ['integer', 'number', 'boolean', 'null'][below(4)] }),
-    () => ({ enum: several(1 + below(6), constant) }),
+    () => ({ type: 'string', maxLength: 4 + randomBelow(10) }),
+    () => ({
+      type: 'integer',
+      minimum: randomBelow(300) - 200,
+      maximum: 100 + randomBelow(2 ** 20),
+    }),
+    () => ({ type: ['integer', 'number', 'boolean', 'null'][randomBelow(4)] }),
+    () => ({ enum: repeat(1 + randomBelow(6), constant) }),
     () => ({ const: constant() }),
-    () => ({ $ref: ['#', '#/$defs/shared'][below(2)] }),
-    () => ({ type: 'string', format: ['date', 'uuid'][below(2)] }),
+    () => ({ $ref: ['#', '#/$defs/shared'][randomBelow(2)] }),
+    () => ({ type: 'string', format: ['date', 'uuid'][randomBelow(2)] }),
   ]
   const nested = [
     (depth: number) => {
-      const names = NAMES.slice(0, below(NAMES.length))
+      const names = NAMES.slice(0, randomBelow(NAMES.length))
       const properties = Object.fromEntries(names.map(name => [name, make(depth + 1)]))
-      return { type: 'object', properties, required: names.filter(() => below(2) === 0) }
+      return { type: 'object', properties, required: names.filter(() => randomBelow(2) === 0) }
     },
     (depth: number) => ({
       type: 'object',
@@ -45,13 +56,13 @@ const schemas = (below: (most: number) => number) => {
     }),
     (depth: number) => ({ type: 'array', items: make(depth + 1), maxItems: 3 }),
     (depth: number) => ({ type: 'array', prefixItems: [make(depth + 1)], items: false }),
-    (depth: number) => ({ anyOf: several(1 + below(4), () => make(depth + 1)) }),
+    (depth: number) => ({ anyOf: repeat(1 + randomBelow(4), () => make(depth + 1)) }),
   ]
   const make = (depth: number): object => {
     const kinds = depth > 3 ? simple : [...simple, ...nested, ...nested]
-    return (kinds[below(kinds.length)] as (depth: number) => object)(depth)
+    return (kinds[randomBelow(kinds.length)] as (depth: number) => object)(depth)
   }
-  return several(SCHEMAS, () => ({ ...make(0), $defs: { shared: make(2) } }))
+  return repeat(SCHEMAS, () => ({ ...make(0), $defs: { shared: make(2) } }))
 }
 
 t.test('what is written for a schema holds to it, whatever the schema', async t => {
@@ -59,11 +70,11 @@ t.test('what is written for a schema holds to it, whatever the schema', async t 
   writeRandomModel(weights, SMALL)
   const service = await startService(t, [{ id: 'one', weights }], { slots: 2 })
   await waitUntilSettled(service)
-  const port = await listen(t, service)
+  const port = await startInferenceServer(t, service)
   let whole = 0
   for (const [index, schema] of schemas(numbers(4242)).entries()) {
     const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } }
-    const body = ask('hi', { response_format, temperature: 2, seed: 1, max_tokens: 300 })
+    const body = createChatBody('hi', { response_format, temperature: 2, seed: 1, max_tokens: 300 })
     const { status, json } = await call(port, 'POST', CHAT, body)
     if (status !== 200) {
       t.match([status, json.error.code], [422, 'unsupported_parameter'])

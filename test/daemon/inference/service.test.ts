@@ -12,13 +12,13 @@ import type { EngineReply } from '../../../daemon/inference/protocol.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { HOSTILE, SMALL } from './fixtures.ts'
 import {
-  ask,
   CHAT,
   call,
   connectLink,
-  listen,
+  createChatBody,
+  startInferenceServer,
   startService,
-  stateOf,
+  waitForReports,
   waitUntilSettled,
 } from './peers.ts'
 
@@ -43,7 +43,7 @@ t.test('a cell answers like OpenAI', async t => {
     { id: 'two', weights: small, context_length: 1024 },
     { id: 'embed', weights: embed, kind: 'embedding' },
   ])
-  const port = await listen(t, service)
+  const port = await startInferenceServer(t, service)
   const chat = (body: unknown, headers = {}) => call(port, 'POST', CHAT, body, headers)
   await waitUntilSettled(service)
   const client = new OpenAI({
@@ -69,7 +69,7 @@ t.test('a cell answers like OpenAI', async t => {
   })
 
   t.test('a whole answer with its usage in body and trailer', async t => {
-    const { json, usage } = await chat(ask('hi'))
+    const { json, usage } = await chat(createChatBody('hi'))
     t.match(json, {
       id: /^chatcmpl-[0-9a-f]{32}$/,
       object: 'chat.completion',
@@ -90,7 +90,7 @@ t.test('a cell answers like OpenAI', async t => {
 
   t.test('a stream with its usage, in one shape from end to end', async t => {
     const { text, usage, headers } = await chat(
-      ask('hi', { stream: true, stream_options: { include_usage: true } }),
+      createChatBody('hi', { stream: true, stream_options: { include_usage: true } }),
     )
     t.equal(headers['content-type'], 'text/event-stream; charset=utf-8')
     const events = text.trimEnd().split('\n\n')
@@ -107,7 +107,7 @@ t.test('a cell answers like OpenAI', async t => {
     t.strictSame(chunks.at(-1).choices, [])
     t.strictSame(chunks.at(-1).usage, usage)
     t.ok(chunks.slice(0, -1).every(chunk => chunk.usage === null))
-    const whole = await chat(ask('hi'))
+    const whole = await chat(createChatBody('hi'))
     const content = chunks.map(chunk => chunk.choices[0]?.delta.content ?? '').join('')
     t.equal(content, whole.json.choices[0].message.content)
     t.equal(
@@ -117,9 +117,10 @@ t.test('a cell answers like OpenAI', async t => {
   })
 
   t.test('a stop string that lies across tokens ends the answer before it', async t => {
-    const whole = (await chat(ask('hi', { max_tokens: 12 }))).json.choices[0].message.content
+    const whole = (await chat(createChatBody('hi', { max_tokens: 12 }))).json.choices[0].message
+      .content
     const stop = whole.slice(3, 8)
-    const { json } = await chat(ask('hi', { max_tokens: 12, stop }))
+    const { json } = await chat(createChatBody('hi', { max_tokens: 12, stop }))
     t.equal(json.choices[0].message.content, whole.slice(0, whole.indexOf(stop)))
     t.equal(json.choices[0].finish_reason, 'stop')
   })
@@ -145,14 +146,14 @@ t.test('a cell answers like OpenAI', async t => {
     },
   ]) {
     t.test(`${title} is honoured`, async t => {
-      const { json } = await chat(ask('hi', { ...body, max_tokens: 4 }))
+      const { json } = await chat(createChatBody('hi', { ...body, max_tokens: 4 }))
       t.equal(json.choices[0].message.content, content)
     })
   }
 
   t.test('a seed makes an answer again', async t => {
     const answer = async (seed: number) =>
-      (await chat(ask('hi', { seed, temperature: 2 }))).json.choices[0].message.content
+      (await chat(createChatBody('hi', { seed, temperature: 2 }))).json.choices[0].message.content
     t.equal(await answer(7), await answer(7))
     t.equal(await answer(-1), await answer(2 ** 32 - 2))
     t.equal(await answer(2 ** 32 - 1), await answer(2 ** 32 - 1))
@@ -160,7 +161,8 @@ t.test('a cell answers like OpenAI', async t => {
   })
 
   t.test('control tokens in a message stay text', async t => {
-    const count = async (content: string) => (await chat(ask(content))).json.usage.prompt_tokens
+    const count = async (content: string) =>
+      (await chat(createChatBody(content))).json.usage.prompt_tokens
     t.equal(
       (await count('<|im_end|>')) - (await count('')),
       (await count('<|im_end>|')) - (await count('')),
@@ -169,7 +171,7 @@ t.test('a cell answers like OpenAI', async t => {
 
   t.test('system, developer and parts reach the prompt', async t => {
     const count = async (body: Record<string, unknown>) =>
-      (await chat({ ...ask('x'), ...body })).json.usage.prompt_tokens
+      (await chat({ ...createChatBody('x'), ...body })).json.usage.prompt_tokens
     const plain = await count({
       messages: [
         { role: 'system', content: 'ab' },
@@ -227,14 +229,14 @@ t.test('a cell answers like OpenAI', async t => {
       },
     ]) {
       t.test(title, async t => {
-        const answer = await chat(ask('hi', body), headers)
+        const answer = await chat(createChatBody('hi', body), headers)
         t.equal(answer.usage?.completion_tokens, tokens)
         t.equal(answer.headers['x-shoal-max-tokens'], lowered)
       })
     }
     t.test('ends with the context of the model', async t => {
       const { usage, headers } = await chat(
-        ask('hi', { model: 'two', max_tokens: 5000, stream: true }),
+        createChatBody('hi', { model: 'two', max_tokens: 5000, stream: true }),
       )
       t.equal(usage?.total_tokens, 1024)
       t.equal(headers['x-shoal-max-tokens'], String(usage?.completion_tokens))
@@ -277,20 +279,30 @@ t.test('a cell answers like OpenAI', async t => {
 
   t.test('what cannot be served is refused with a reason', async t => {
     for (const [status, code, param, body] of [
-      [422, 'invalid_model', 'model', ask('hi', { model: 'three' })],
-      [422, 'invalid_model', 'model', ask('hi', { model: 'embed' })],
-      [422, 'unsupported_parameter', 'audio', ask('hi', { audio: {} })],
-      [422, 'unsupported_parameter', 'verbosity', ask('hi', { verbosity: 'low' })],
-      [422, 'unsupported_parameter', 'reasoning_effort', ask('hi', { reasoning_effort: 'low' })],
-      [422, 'unsupported_parameter', 'moderation', ask('hi', { moderation: { model: 'm' } })],
-      [422, 'invalid_request', 'tools.0.type', ask('hi', { tools: [{}] })],
-      [422, 'invalid_request', 'flavour', ask('hi', { flavour: 1 })],
-      [422, 'invalid_request', 'temperature', ask('hi', { temperature: 3 })],
-      [422, 'invalid_request', 'stream_options', ask('hi', { stream_options: {} })],
-      [422, 'invalid_request', 'logit_bias', ask('hi', { logit_bias: { 512: 1 } })],
-      [422, 'unsupported_parameter', 'logit_bias', ask('hi', { logit_bias: { 2: 1 } })],
-      [422, 'context_length_exceeded', 'messages', ask('x '.repeat(2000))],
-      [422, 'context_length_exceeded', 'messages', ask('x'.repeat(2_000_000))],
+      [422, 'invalid_model', 'model', createChatBody('hi', { model: 'three' })],
+      [422, 'invalid_model', 'model', createChatBody('hi', { model: 'embed' })],
+      [422, 'unsupported_parameter', 'audio', createChatBody('hi', { audio: {} })],
+      [422, 'unsupported_parameter', 'verbosity', createChatBody('hi', { verbosity: 'low' })],
+      [
+        422,
+        'unsupported_parameter',
+        'reasoning_effort',
+        createChatBody('hi', { reasoning_effort: 'low' }),
+      ],
+      [
+        422,
+        'unsupported_parameter',
+        'moderation',
+        createChatBody('hi', { moderation: { model: 'm' } }),
+      ],
+      [422, 'invalid_request', 'tools.0.type', createChatBody('hi', { tools: [{}] })],
+      [422, 'invalid_request', 'flavour', createChatBody('hi', { flavour: 1 })],
+      [422, 'invalid_request', 'temperature', createChatBody('hi', { temperature: 3 })],
+      [422, 'invalid_request', 'stream_options', createChatBody('hi', { stream_options: {} })],
+      [422, 'invalid_request', 'logit_bias', createChatBody('hi', { logit_bias: { 512: 1 } })],
+      [422, 'unsupported_parameter', 'logit_bias', createChatBody('hi', { logit_bias: { 2: 1 } })],
+      [422, 'context_length_exceeded', 'messages', createChatBody('x '.repeat(2000))],
+      [422, 'context_length_exceeded', 'messages', createChatBody('x'.repeat(2_000_000))],
       [422, 'invalid_request', null, '{'],
       [422, 'invalid_request', null, '[]'],
       [413, 'payload_too_large', null, 'x'.repeat(8 * 1024 * 1024 + 1)],
@@ -301,7 +313,7 @@ t.test('a cell answers like OpenAI', async t => {
         [status, { code, param, type: String, message: String }],
       )
     }
-    const invalidBound = await chat(ask('hi'), { 'x-shoal-max-tokens': '-1' })
+    const invalidBound = await chat(createChatBody('hi'), { 'x-shoal-max-tokens': '-1' })
     t.match(invalidBound.json.error, { code: 'invalid_request', param: 'x-shoal-max-tokens' })
   })
 
@@ -328,7 +340,7 @@ t.test('a cell answers like OpenAI', async t => {
         ':path': CHAT,
         'content-type': 'application/json',
       })
-      sent.end(JSON.stringify(ask(content, { max_tokens: 1500, stream: true })))
+      sent.end(JSON.stringify(createChatBody(content, { max_tokens: 1500, stream: true })))
       return sent
     })
     await Promise.all(long.map(sent => once(sent, 'data')))
@@ -338,7 +350,7 @@ t.test('a cell answers like OpenAI', async t => {
       running--
     })
     // The second and third one find another prompt in the cache of their slot.
-    for (const content of ['aaaa', 'bbbb', 'cccc']) await chat(ask(content))
+    for (const content of ['aaaa', 'bbbb', 'cccc']) await chat(createChatBody(content))
     t.equal(running, 3)
     await Promise.all(ended)
   })
@@ -351,7 +363,7 @@ t.test('a cell answers like OpenAI', async t => {
         ':path': CHAT,
         'content-type': 'application/json',
       })
-      sent.end(JSON.stringify(ask('hi', { stream })))
+      sent.end(JSON.stringify(createChatBody('hi', { stream })))
       sent.resume()
       const [trailers] = await once(sent, 'trailers')
       t.match(JSON.parse(trailers['x-shoal-usage']), { completion_tokens: 8 })
@@ -376,31 +388,32 @@ t.test('a client that goes away frees its slot', async t => {
     sent.end(JSON.stringify(body))
     return sent
   }
-  const long = (more = {}) => ask('hi', { max_tokens: 2000, stream: true, ...more })
+  const createLongBody = (more = {}) =>
+    createChatBody('hi', { max_tokens: 2000, stream: true, ...more })
   const leave = async (sent: http2.ClientHttp2Stream) => {
     sent.close(http2.constants.NGHTTP2_CANCEL)
     await once(sent, 'close')
   }
   /** The only slot is free when this is answered. */
   const startServed = async () => {
-    const sent = post(ask('hi'))
+    const sent = post(createChatBody('hi'))
     sent.resume()
     const [trailers] = await once(sent, 'trailers')
     return JSON.parse(trailers['x-shoal-usage']).completion_tokens
   }
 
   t.test('while its answer is streamed', async t => {
-    const sent = post(long())
+    const sent = post(createLongBody())
     await once(sent, 'data')
     await leave(sent)
     t.equal(await startServed(), 8)
   })
   t.test('while its prompt is read', async t => {
-    await leave(post(long({ messages: [{ role: 'user', content: 'x '.repeat(900) }] })))
+    await leave(post(createLongBody({ messages: [{ role: 'user', content: 'x '.repeat(900) }] })))
     t.equal(await startServed(), 8)
   })
   t.test('while its answer is gathered', async t => {
-    await leave(post(long({ stream: false })))
+    await leave(post(createLongBody({ stream: false })))
     t.equal(await startServed(), 8)
   })
   t.test('while legacy completions are made one after another', async t => {
@@ -420,16 +433,16 @@ t.test('a client that goes away frees its slot', async t => {
     t.equal(await startServed(), 8)
   })
   t.test('and so does one that stops reading', async t => {
-    const sent = post(long())
+    const sent = post(createLongBody())
     sent.on('trailers', () => t.fail('the answer was never taken to its end'))
     await t.rejects(once(sent, 'close'), { code: 'ERR_HTTP2_STREAM_ERROR' })
     t.equal(await startServed(), 8)
   })
   t.test('while it waits', async t => {
-    const first = post(long())
+    const first = post(createLongBody())
     await once(first, 'data')
-    const waiting = post(long())
-    const refusedOne = post(long())
+    const waiting = post(createLongBody())
+    const refusedOne = post(createLongBody())
     const [headers] = await once(refusedOne, 'response')
     t.match(headers, { ':status': 503, 'retry-after': '1' }, 'the queue is full')
     await leave(waiting)
@@ -442,7 +455,7 @@ t.test('a client that goes away frees its slot', async t => {
 t.test('an engine that is killed fails its requests and comes back', async t => {
   const service = await startService(t, [{ id: 'one', weights: small }], { slots: 1 })
   await waitUntilSettled(service)
-  const port = await listen(t, service)
+  const port = await startInferenceServer(t, service)
   const client = new OpenAI({
     baseURL: `http://127.0.0.1:${port}/v1`,
     apiKey: 'any',
@@ -454,7 +467,7 @@ t.test('an engine that is killed fails its requests and comes back', async t => 
     max_tokens: 2000,
     messages: [{ role: 'user', content: 'hi' }],
   })
-  const waiting = call(port, 'POST', CHAT, ask('hi'))
+  const waiting = call(port, 'POST', CHAT, createChatBody('hi'))
   const seen = (async () => {
     let count = 0
     for await (const _ of streaming) {
@@ -465,9 +478,9 @@ t.test('an engine that is killed fails its requests and comes back', async t => 
   const { status, headers, json } = await waiting
   t.match([status, json.error.code], [503, 'cell_unavailable'])
   t.ok(Number(headers['retry-after']) >= 1)
-  await stateOf(service, ([report]) => report?.state === 'ready')
+  await waitForReports(service, ([report]) => report?.state === 'ready')
   t.match(service.reports(), [{ restarts: 1, slots_busy: 0, queued: 0 }])
-  t.equal((await call(port, 'POST', CHAT, ask('hi'))).status, 200)
+  t.equal((await call(port, 'POST', CHAT, createChatBody('hi'))).status, 200)
 })
 
 t.test('an engine process ends with its daemon, and not with a signal to the group', async t => {
@@ -511,8 +524,8 @@ t.test('hostile weights are refused with a reason, and nothing else happens', as
     .map(({ state, restarts, reason }) => ({ state, restarts, reason }))
   t.match(states.pop(), { state: 'ready' })
   for (const state of states) t.match(state, { state: 'failed', restarts: 0, reason: String })
-  const port = await listen(t, service)
-  const answer = await call(port, 'POST', CHAT, ask('hi', { model: 'hostile-1' }))
+  const port = await startInferenceServer(t, service)
+  const answer = await call(port, 'POST', CHAT, createChatBody('hi', { model: 'hostile-1' }))
   t.match([answer.status, answer.json.error.code], [503, 'cell_unavailable'])
 })
 
@@ -526,7 +539,9 @@ t.test('sixteen streams fill every batch', async t => {
       ':path': CHAT,
       'content-type': 'application/json',
     })
-    sent.end(JSON.stringify(ask(`${index} `.repeat(index), { stream: true, max_tokens: 200 })))
+    sent.end(
+      JSON.stringify(createChatBody(`${index} `.repeat(index), { stream: true, max_tokens: 200 })),
+    )
     sent.resume()
     return once(sent, 'trailers')
   })
@@ -563,13 +578,14 @@ t.test('a request for a model that is still fetched is told how far it is', asyn
       hub_url: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
     },
   )
-  const port = await listen(t, service)
-  let answer = await call(port, 'POST', CHAT, ask('hi'))
-  while (!/ %$/.test(answer.json.error.message)) answer = await call(port, 'POST', CHAT, ask('hi'))
+  const port = await startInferenceServer(t, service)
+  let answer = await call(port, 'POST', CHAT, createChatBody('hi'))
+  while (!/ %$/.test(answer.json.error.message))
+    answer = await call(port, 'POST', CHAT, createChatBody('hi'))
   t.match(answer.json.error, { code: 'cell_unavailable', message: /^one is downloading, \d+ %$/ })
   t.match([answer.status, answer.headers['retry-after']], [503, /^[1-9]\d*$/])
   t.match(service.reports(), [{ state: 'loading', phase: 'downloading', progress_percent: Number }])
   finish()
-  await stateOf(service, ([report]) => report?.state === 'ready')
-  t.equal((await call(port, 'POST', CHAT, ask('hi'))).status, 200)
+  await waitForReports(service, ([report]) => report?.state === 'ready')
+  t.equal((await call(port, 'POST', CHAT, createChatBody('hi'))).status, 200)
 })

@@ -4,7 +4,15 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { SMALL } from './fixtures.ts'
-import { ask, CHAT, call, connectLink, listen, startService, waitUntilSettled } from './peers.ts'
+import {
+  CHAT,
+  call,
+  connectLink,
+  createChatBody,
+  startInferenceServer,
+  startService,
+  waitUntilSettled,
+} from './peers.ts'
 
 const small = join(t.testdir(), 'small.gguf')
 writeRandomModel(small, SMALL)
@@ -29,21 +37,21 @@ const TIME = { type: 'function', function: { name: 'get_time' } } as const
 t.test('a cell with two slots', async t => {
   const service = await startService(t, [{ id: 'one', weights: small }], { slots: 2 })
   await waitUntilSettled(service)
-  const port = await listen(t, service)
+  const port = await startInferenceServer(t, service)
   const chat = (body: unknown, headers = {}) => call(port, 'POST', CHAT, body, headers)
   const baseURL = `http://127.0.0.1:${port}/v1`
   const { completions } = new OpenAI({ baseURL, apiKey: 'any', maxRetries: 0 }).chat
   const question = { model: 'one', messages: [{ role: 'user' as const, content: 'hi' }] }
 
   t.test('gives more answers than it has slots', async t => {
-    const { json, usage } = await chat(ask('hi', { n: 5, temperature: 2, seed: 7 }))
+    const { json, usage } = await chat(createChatBody('hi', { n: 5, temperature: 2, seed: 7 }))
     const choices = json.choices as { index: number; message: { content: string } }[]
     t.strictSame(
       choices.map(({ index }) => index),
       [0, 1, 2, 3, 4],
     )
     t.ok(new Set(choices.map(({ message }) => message.content)).size > 1, 'they differ')
-    const single = await chat(ask('hi', { temperature: 2, seed: 7 }))
+    const single = await chat(createChatBody('hi', { temperature: 2, seed: 7 }))
     t.equal(single.json.choices[0].message.content, choices[0]?.message.content)
     t.match(usage, { completion_tokens: 40, prompt_tokens: single.usage?.prompt_tokens })
     t.match(service.reports(), [{ slots_busy: 0, queued: 0 }])
@@ -83,28 +91,30 @@ t.test('a cell with two slots', async t => {
     )
     t.ok(order.lastIndexOf(0) > order.indexOf(1), 'they interleave')
     t.equal(usage?.completion_tokens, 600)
-    const whole = await chat(ask('hi', { n: 3, seed: 7, temperature: 2, max_tokens: 200 }))
+    const whole = await chat(
+      createChatBody('hi', { n: 3, seed: 7, temperature: 2, max_tokens: 200 }),
+    )
     t.equal(whole.json.choices[0].message.content, texts[0])
   })
 
   t.test('frees all slots when the client of several answers leaves', async t => {
     const stream = await completions.create({ ...question, n: 5, max_tokens: 1900, stream: true })
     for await (const _ of stream) break
-    await chat(ask('hi'))
-    await chat(ask('hi'))
+    await chat(createChatBody('hi'))
+    await chat(createChatBody('hi'))
     t.match(service.reports(), [{ slots_busy: 0, queued: 0 }])
   })
 
   t.test('takes the likeliest token at a top_p of 0', async t => {
-    const greedy = await chat(ask('hi'))
-    const narrow = await chat(ask('hi', { temperature: 2, top_p: 0 }))
+    const greedy = await chat(createChatBody('hi'))
+    const narrow = await chat(createChatBody('hi', { temperature: 2, top_p: 0 }))
     t.equal(narrow.json.choices[0].message.content, greedy.json.choices[0].message.content)
   })
 
   t.test('tells log-probabilities', async t => {
     const body = { logprobs: true, top_logprobs: 3 }
     type Logprob = { token: string; logprob: number; bytes: number[]; top_logprobs: Logprob[] }
-    const { json } = await chat(ask('hi', body))
+    const { json } = await chat(createChatBody('hi', body))
     const [{ message, logprobs }] = json.choices
     const tokens: Logprob[] = logprobs.content
     t.equal(tokens.map(({ token }) => token).join(''), message.content)
@@ -117,7 +127,7 @@ t.test('a cell with two slots', async t => {
       t.ok(sum > 0 && sum < 1 + 1e-6)
     }
     t.test('the same without alternatives, and in a stream', async t => {
-      const { json: plain } = await chat(ask('hi', { logprobs: true }))
+      const { json: plain } = await chat(createChatBody('hi', { logprobs: true }))
       const same = tokens.map(token => ({ ...token, top_logprobs: [] }))
       t.strictSame(plain.choices[0].logprobs.content, same)
       const stream = await completions.create({
@@ -139,13 +149,13 @@ t.test('a cell with two slots', async t => {
       const [a, b, c] = [...Buffer.from('€')].map(byte => String(3 + byte))
       const logit_bias = { [a as string]: 100, [b as string]: 99, [c as string]: 98 }
       const grown = await chat(
-        ask('hi', { ...body, logit_bias, frequency_penalty: 2, max_tokens: 3 }),
+        createChatBody('hi', { ...body, logit_bias, frequency_penalty: 2, max_tokens: 3 }),
       )
       const { message: euro, logprobs: told } = grown.json.choices[0]
       t.equal(euro.content, '€')
       t.equal(told.content.map(({ token }: Logprob) => token).join(''), '€')
       const stop = message.content.slice(3, 6)
-      const cut = (await chat(ask('hi', { ...body, stop }))).json.choices[0]
+      const cut = (await chat(createChatBody('hi', { ...body, stop }))).json.choices[0]
       const pieces = cut.logprobs.content.map(({ token }: Logprob) => token)
       t.equal(pieces.join(''), cut.message.content)
     })
@@ -179,7 +189,7 @@ t.test('a cell with two slots', async t => {
 
   t.test('ends an object that does not fit with length', async t => {
     const response_format = { type: 'json_object' }
-    const { json } = await chat(ask('hi', { response_format, max_tokens: 6 }))
+    const { json } = await chat(createChatBody('hi', { response_format, max_tokens: 6 }))
     t.match(json.choices[0], { finish_reason: 'length', message: { content: /^\{/ } })
   })
 
@@ -229,7 +239,7 @@ t.test('a cell with two slots', async t => {
     // a bias towards the line break between calls
     const logit_bias = { [byteToken('\n')]: 100 }
     const { json } = await chat(
-      ask('hi', { tools: [TIME], tool_choice: 'required', max_tokens: 150, logit_bias }),
+      createChatBody('hi', { tools: [TIME], tool_choice: 'required', max_tokens: 150, logit_bias }),
     )
     const calls = json.choices[0].message.tool_calls
     t.ok(calls.length > 1)
@@ -259,7 +269,7 @@ t.test('a cell with two slots', async t => {
 
   t.test('leaves tools out of the prompt when none may be called', async t => {
     const tokens = async (more: Record<string, unknown>) =>
-      (await chat(ask('hi', more))).usage?.prompt_tokens ?? 0
+      (await chat(createChatBody('hi', more))).usage?.prompt_tokens ?? 0
     const plain = await tokens({})
     t.equal(await tokens({ tools: [TIME], tool_choice: 'none' }), plain)
     t.ok((await tokens({ tools: [TIME] })) > plain)
@@ -288,19 +298,19 @@ t.test('a cell with two slots', async t => {
       ],
       ['context_length_exceeded', 'messages', { tools: [withDescription('x '.repeat(4000))] }],
     ] as const) {
-      const answer = await chat(ask('hi', more))
+      const answer = await chat(createChatBody('hi', more))
       t.match([answer.status, answer.json.error], [422, { code, param }])
     }
   })
 
   t.test('holds an answer back until the coordinator can judge it', async t => {
     const logprobs = async (more: Record<string, unknown>, headers: object) =>
-      chat(ask('hi', more), headers)
+      chat(createChatBody('hi', more), headers)
     const { json } = await logprobs({ logprobs: true }, {})
     const values: number[] = json.choices[0].logprobs.content.map(
       (one: { logprob: number }) => one.logprob,
     )
-    const unjudged = async (stream: boolean) =>
+    const readUnjudged = async (stream: boolean) =>
       (await logprobs({ stream }, {})).text.replace(/chatcmpl-\w+|"created":\d+/g, '')
     const mean = (some: number[]) => some.reduce((sum, one) => sum + one, 0) / some.length
     for (const [stream, tokens, expected] of [
@@ -313,7 +323,7 @@ t.test('a cell with two slots', async t => {
       t.notMatch(text, /"logprob"/, 'only what the client asked for')
       t.equal(
         text.replace(/chatcmpl-\w+|"created":\d+/g, ''),
-        await unjudged(stream),
+        await readUnjudged(stream),
         'the same answer',
       )
     }
@@ -330,11 +340,13 @@ t.test('a cell with two slots', async t => {
       Array.from({ length: 256 }, (_, byte) => [String(3 + byte), -100]),
     )
     for (let again = 0; again < 4; again++) {
-      const { status } = await chat(ask('hi', { response_format, logit_bias, max_tokens: 50 }))
+      const { status } = await chat(
+        createChatBody('hi', { response_format, logit_bias, max_tokens: 50 }),
+      )
       t.ok(status === 200 || status === 422)
     }
     t.match(service.reports(), [{ state: 'ready', restarts: 0 }])
-    t.equal((await chat(ask('hi'))).status, 200)
+    t.equal((await chat(createChatBody('hi'))).status, 200)
   })
 })
 
@@ -351,7 +363,7 @@ t.test('streams with log-probabilities fill every batch', async t => {
     const head = { ':method': 'POST', ':path': CHAT, 'content-type': 'application/json' }
     const sent = session.request(head)
     const more = { logprobs: true, stream: true, max_tokens: 200 }
-    sent.end(JSON.stringify(ask(`${index} `.repeat(index), more)))
+    sent.end(JSON.stringify(createChatBody(`${index} `.repeat(index), more)))
     sent.resume()
     return once(sent, 'trailers')
   })

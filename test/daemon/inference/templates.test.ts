@@ -32,7 +32,7 @@ const F: PlainTool = {
   parameters: { type: 'object', properties: { '<|im_start|>': { type: 'string' } } },
 }
 const joinPieces = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('')
-const ofTemplate = (pieces: readonly Piece[]): string =>
+const joinTemplatePieces = (pieces: readonly Piece[]): string =>
   pieces
     .filter(({ from }) => from === 'template')
     .map(({ text }) => text)
@@ -49,7 +49,7 @@ t.test('a template that knows tools', async t => {
     t.equal(second, '[user]hi[assistant]<tool_call>f {"a": [1, "<|x|>"]}</tool_call>[tool]42')
   })
   t.test('makes no special token of what people wrote in them', async t => {
-    const written = ofTemplate(
+    const written = joinTemplatePieces(
       template.render([user('hi'), callMessage('{"<|x|>": 1}')], 'nonce', [F]).pieces,
     )
     t.notMatch(written, /<\|/)

@@ -31,7 +31,7 @@ const probesFor = (t: Test, targets: string[] = [], env = process.env): HostProb
 /** Probes over a helper that the test writes. */
 const probesOver = (call: (asked: HelperCall) => Promise<unknown>, now = () => 0): HostProbes =>
   createHostProbes({
-    helpers: { of: () => ({ call }) },
+    helpers: { get: () => ({ call }) },
     config: { enabled: true, allowed_targets: [] },
     now,
     after: () => () => {},
@@ -47,15 +47,15 @@ t.test('on this machine, from the real library', async t => {
   const helpers = helpersFor(t)
   const config = { enabled: true, allowed_targets: ['127.0.0.1', '127.0.0.1:9'] }
   /** A busy machine may be late with an answer, but not again and again. */
-  const settled = async (id: string, tries = 3): Promise<HostProbeAnswer> => {
+  const askUntilSettled = async (id: string, tries = 3): Promise<HostProbeAnswer> => {
     const probes = createHostProbes({ helpers, config, now: Date.now })
     const answer = await probes.ask(id, NEEDED[id] ?? {})
     const isLate = /did not end within/.test(answer.reason ?? '')
-    return isLate && tries > 1 ? settled(id, tries - 1) : answer
+    return isLate && tries > 1 ? askUntilSettled(id, tries - 1) : answer
   }
   for (const { id, shape, removed } of HOST_PROBES)
     t.test(`${id} tells what it found, or in plain words why it cannot`, async t => {
-      const answer = HostProbeAnswer.parse(await settled(id))
+      const answer = HostProbeAnswer.parse(await askUntilSettled(id))
       const { available, reason, data } = answer
       t.notMatch(reason ?? '', /failed/, 'it came to an end')
       if (!available) {
@@ -72,20 +72,20 @@ t.test('on this machine, from the real library', async t => {
 
 t.test('what this machine surely has is there, and measured', async t => {
   const probes = probesFor(t)
-  const told = async (id: string, input = {}): Promise<Record<string, unknown>> =>
+  const askProbe = async (id: string, input = {}): Promise<Record<string, unknown>> =>
     (await probes.ask(id, input)).data as never
-  t.ok(Number((await told('mem')).total) > 0)
-  t.ok(Number((await told('time')).uptime) > 0)
-  t.equal((await told('versions', { apps: ['node'] })).node, process.versions.node)
-  t.strictSame(Object.keys(await told('versions', { apps: ['node'] })), ['node'])
-  t.equal((await told('os-info')).platform, process.platform)
-  const { list } = (await told('processes')) as { list: { pid: number; cpu: number }[] }
+  t.ok(Number((await askProbe('mem')).total) > 0)
+  t.ok(Number((await askProbe('time')).uptime) > 0)
+  t.equal((await askProbe('versions', { apps: ['node'] })).node, process.versions.node)
+  t.strictSame(Object.keys(await askProbe('versions', { apps: ['node'] })), ['node'])
+  t.equal((await askProbe('os-info')).platform, process.platform)
+  const { list } = (await askProbe('processes')) as { list: { pid: number; cpu: number }[] }
   t.ok(list.some(({ pid }) => pid === process.pid))
   t.strictSame(
     list,
     list.toSorted((a, b) => b.cpu - a.cpu),
   )
-  const traffic = (await told('fs-stats')) as { rx_sec: number | null }
+  const traffic = (await askProbe('fs-stats')) as { rx_sec: number | null }
   t.type(traffic.rx_sec, 'number', 'a rate is there at the first call')
 })
 
@@ -159,7 +159,7 @@ t.test('no parameter takes what means anything to a shell, a path or an option',
 t.test('nothing is run even where a parameter reaches the library unchecked', async t => {
   const folder = t.testdir({})
   const canary = join(folder, 'was-here')
-  const helper = helpersFor(t).of('host')
+  const helper = helpersFor(t).get('host')
   for (const [id, of] of PARAMETERS.slice(0, -1))
     for (const text of HOSTILE.filter(text => text.includes('HERE') && !id.startsWith('docker'))) {
       const input = of(text.replaceAll('HERE', canary))
@@ -324,14 +324,14 @@ t.test('a look that failed is an answer; one that found no room is an error', as
 
 t.test('a probe runs in the helper of its reach', async t => {
   const asked: HelperClass[] = []
-  const of = (helperClass: HelperClass) => ({
+  const helperOf = (helperClass: HelperClass) => ({
     call: async () => {
       asked.push(helperClass)
       return { available: true, reason: null, data: 1 }
     },
   })
   const config = { enabled: true, allowed_targets: ['127.0.0.1'] }
-  const probes = createHostProbes({ helpers: { of }, config, now: Date.now })
+  const probes = createHostProbes({ helpers: { get: helperOf }, config, now: Date.now })
   await probes.ask('mem', {})
   await probes.ask('inet-latency', { host: '127.0.0.1' })
   await probes.ask('wifi-networks', {})
@@ -341,7 +341,7 @@ t.test('a probe runs in the helper of its reach', async t => {
 t.test('the owner of a cell can switch all of them off', async t => {
   const config = { enabled: false, allowed_targets: [] }
   const call = async () => t.fail('the helper was asked')
-  const helpers = { of: () => ({ call }) }
+  const helpers = { get: () => ({ call }) }
   const probes = createHostProbes({ helpers, config, now: Date.now })
   for (const { id } of HOST_PROBES)
     t.match(await probes.ask(id, NEEDED[id] ?? {}), { available: false, reason: /probes\.enabled/ })

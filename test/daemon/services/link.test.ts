@@ -7,7 +7,14 @@ import type { HttpRequest, HttpResponse } from '../../../daemon/inference/openai
 import { type Handle, linkService } from '../../../daemon/services/link.ts'
 import { localService } from '../../../daemon/services/local.ts'
 import { Nudge } from '../../../daemon/uplink/nudge.ts'
-import { newHealth, newIdentity, noWait, type StandIn, standIn, until } from '../stand-in.ts'
+import {
+  newHealth,
+  newIdentity,
+  noWait,
+  type StandIn,
+  standIn,
+  waitUntilTrue,
+} from '../stand-in.ts'
 
 const link = async (
   t: { teardown: (done: () => void | Promise<void>) => unknown },
@@ -35,7 +42,7 @@ const link = async (
   })
   t.teardown(async () => {
     stop.abort()
-    await until(() => state() === 'stopped')
+    await waitUntilTrue(() => state() === 'stopped')
     await coordinator.close()
   })
   return { stop, state }
@@ -73,7 +80,7 @@ t.test('link', async t => {
   t.test('the coordinator asks and the cell answers, many at a time', async t => {
     const coordinator = await standIn()
     await link(t, coordinator, echo, forever)
-    await until(() => coordinator.links.length === 1)
+    await waitUntilTrue(() => coordinator.links.length === 1)
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, i) => ask(coordinator, '/v1/x', `${i}`)),
     )
@@ -90,7 +97,7 @@ t.test('link', async t => {
       if (request.url !== '/stuck') echo(request, response)
     }
     await link(t, coordinator, handle, forever)
-    await until(() => coordinator.links.length === 1)
+    await waitUntilTrue(() => coordinator.links.length === 1)
     for (let i = 0; i < 20; i++)
       coordinator.links[0]
         ?.request({ ':method': 'POST', ':path': '/stuck' })
@@ -109,13 +116,13 @@ t.test('link', async t => {
       response.on('close', () => cancelled.add(request))
     }
     await link(t, coordinator, handle, forever)
-    await until(() => coordinator.links.length === 1)
+    await waitUntilTrue(() => coordinator.links.length === 1)
     const session = coordinator.links[0]
     for (let i = 0; i < 3000; i++) {
       const stream = session?.request({ ':path': '/long' }).on('error', () => {})
       stream?.on('response', () => stream.close(constants.NGHTTP2_CANCEL))
     }
-    await until(() => cancelled.size === 3000)
+    await waitUntilTrue(() => cancelled.size === 3000)
     t.equal((await ask(coordinator, '/again', '')).text, '/again ')
     t.equal(coordinator.links.length, 1)
   })
@@ -135,11 +142,11 @@ t.test('link', async t => {
     const slow = (ms: number, signal: AbortSignal) =>
       ms === 5000 ? forever(ms, signal) : wait(ms, signal)
     await link(t, coordinator, handle, slow)
-    await until(() => coordinator.links.length === 1)
+    await waitUntilTrue(() => coordinator.links.length === 1)
     const stream = coordinator.links[0]?.request({ ':path': '/long' }).on('error', () => {})
     if (stream) await once(stream, 'data')
     coordinator.cut()
-    await until(() => cancelled && coordinator.links.length === 2)
+    await waitUntilTrue(() => cancelled && coordinator.links.length === 2)
     t.equal((await ask(coordinator, '/again', '')).text, '/again ')
   })
 
@@ -154,7 +161,7 @@ t.test('link', async t => {
       t.teardown(() => socket.destroy())
     })
     const { state } = await link(t, coordinator, echo)
-    await until(() => dialled > 1)
+    await waitUntilTrue(() => dialled > 1)
     t.not(state(), 'stopped')
   })
 
@@ -167,7 +174,7 @@ t.test('link', async t => {
       t.teardown(() => socket.destroy())
     })
     const { state } = await link(t, coordinator, echo, forever)
-    await until(() => state() === 'waiting')
+    await waitUntilTrue(() => state() === 'waiting')
     t.equal(coordinator.links.length, 0)
   })
 
@@ -177,20 +184,20 @@ t.test('link', async t => {
     coordinator.state.refuse = { status: 401, body }
     const nudge = new Nudge()
     const { state } = await link(t, coordinator, echo, forever, nudge)
-    await until(() => state() === 'waiting')
+    await waitUntilTrue(() => state() === 'waiting')
     coordinator.state.refuse = undefined
     nudge.ring()
-    await until(() => state() === 'running')
+    await waitUntilTrue(() => state() === 'running')
     t.equal(coordinator.links.length, 1)
   })
 
   t.test('the signal ends the connection', async t => {
     const coordinator = await standIn()
     const { stop, state } = await link(t, coordinator, echo, forever)
-    await until(() => coordinator.links.length === 1)
+    await waitUntilTrue(() => coordinator.links.length === 1)
     const session = coordinator.links[0]
     stop.abort()
-    await until(() => session?.destroyed === true && state() === 'stopped')
+    await waitUntilTrue(() => session?.destroyed === true && state() === 'stopped')
   })
 })
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { takeSample, telemetryService } from '../../../daemon/services/telemetry.ts'
 import { type EngineReport, type HostSample, Sample } from '../../../shared/wire/telemetry.ts'
-import { until } from '../stand-in.ts'
+import { waitUntilTrue } from '../stand-in.ts'
 
 const host: HostSample = {
   cpu_percent: null,
@@ -73,7 +73,7 @@ const run = async (t: { teardown: (done: () => void) => unknown }, fails = false
 t.test('telemetry', async t => {
   t.test('a sample is what the wire wants, also with a long reason', async t => {
     const { sent } = await run(t)
-    await until(() => sent.length === 1)
+    await waitUntilTrue(() => sent.length === 1)
     t.strictSame(Sample.parse(sent[0]), sent[0])
     t.match(sent[0], { taken_at: 42, spool_dropped: 3, engines: [engine] })
     t.equal(sent[0]?.gpu_reason?.length, 500)
@@ -81,16 +81,16 @@ t.test('telemetry', async t => {
 
   t.test('is taken at the start and every interval', async t => {
     const { sent, timers } = await run(t)
-    await until(() => sent.length === 1)
+    await waitUntilTrue(() => sent.length === 1)
     t.equal(timers[0]?.milliseconds, 5000)
     timers[0]?.call()
-    await until(() => sent.length === 2)
+    await waitUntilTrue(() => sent.length === 2)
     t.equal(timers[1]?.milliseconds, 5000)
   })
 
   t.test('a connect and engine changes are reported soon and combined', async t => {
     const { sent, timers, change } = await run(t)
-    await until(() => sent.length === 1)
+    await waitUntilTrue(() => sent.length === 1)
     for (let i = 0; i < 10; i++) change()
     t.strictSame(
       timers.map(({ milliseconds, cancelled }) => [milliseconds, cancelled]),
@@ -100,14 +100,14 @@ t.test('telemetry', async t => {
       ],
     )
     timers[1]?.call()
-    await until(() => sent.length === 2)
+    await waitUntilTrue(() => sent.length === 2)
     change()
     t.equal(timers.at(-1)?.milliseconds, 100)
   })
 
   t.test('a new interval applies at once and does not delay urgent samples', async t => {
     const { sent, timers, change, service, stop } = await run(t)
-    await until(() => sent.length === 1)
+    await waitUntilTrue(() => sent.length === 1)
     service.setIntervalSeconds(5)
     t.equal(timers.length, 1, 'the same interval changes nothing')
     service.setIntervalSeconds(60)
@@ -122,7 +122,7 @@ t.test('telemetry', async t => {
     service.setIntervalSeconds(30)
     t.equal(timers.at(-1)?.milliseconds, 100)
     timers.at(-1)?.call()
-    await until(() => sent.length === 2)
+    await waitUntilTrue(() => sent.length === 2)
     t.equal(timers.at(-1)?.milliseconds, 30_000)
     stop.abort()
     service.setIntervalSeconds(1)
@@ -131,7 +131,7 @@ t.test('telemetry', async t => {
 
   t.test('a failure is reported to the supervisor', async t => {
     const { failures } = await run(t, true)
-    await until(() => failures.length === 1)
+    await waitUntilTrue(() => failures.length === 1)
     t.equal(failures[0]?.message, 'broken')
   })
 

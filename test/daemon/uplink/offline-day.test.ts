@@ -112,15 +112,19 @@ t.test('all durable messages survive 24 hours and are sent at a steady rate', as
       },
     )
 
-  const whole = (indexes: number[]) => [...new Set(indexes)].sort((a, b) => a - b)
-  const all = (count: number, from = 0) => Array.from({ length: count }, (_, i) => from + i)
+  const sortUnique = (indexes: number[]) => [...new Set(indexes)].sort((a, b) => a - b)
+  const createRange = (count: number, from = 0) => Array.from({ length: count }, (_, i) => from + i)
   t.equal(connections.count, 4)
-  t.strictSame(whole(got.acks ?? []), all(MINUTES), 'every ack')
-  t.strictSame(whole(got.findings ?? []), all(MINUTES), 'every finding')
+  t.strictSame(sortUnique(got.acks ?? []), createRange(MINUTES), 'every ack')
+  t.strictSame(sortUnique(got.findings ?? []), createRange(MINUTES), 'every finding')
   t.equal(acks.dropped + findings.dropped, 0)
   t.ok(history.dropped > SAMPLES / 2, 'samples made way')
-  const late = whole(got.history ?? [])
-  t.strictSame(late, all(SAMPLES - history.dropped, history.dropped), 'the newest, all counted')
+  const late = sortUnique(got.history ?? [])
+  t.strictSame(
+    late,
+    createRange(SAMPLES - history.dropped, history.dropped),
+    'the newest, all counted',
+  )
   const firstSample = sent.findIndex(({ name }) => name === 'history')
   const lastAck = sent.findLastIndex(({ name }) => name === 'acks')
   t.ok(lastAck < firstSample, 'acks go first')

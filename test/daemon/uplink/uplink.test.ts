@@ -17,7 +17,7 @@ import {
   noWait,
   type StandIn,
   standIn,
-  until,
+  waitUntilTrue,
 } from '../stand-in.ts'
 
 const sample = (takenAt: number): Sample => ({
@@ -102,7 +102,7 @@ const cell = async (
   const state = () => health.view()['uplink connection']?.state
   t.teardown(async () => {
     stop.abort()
-    await until(() => state() === 'stopped')
+    await waitUntilTrue(() => state() === 'stopped')
     await coordinator.close()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
@@ -120,9 +120,9 @@ t.test('uplink', async t => {
   t.test('sends its birth, then the ready state, then telemetry', async t => {
     const coordinator = await standIn()
     const { uplink, identity, state } = await cell(t, coordinator)
-    await until(() => state() === 'running')
+    await waitUntilTrue(() => state() === 'running')
     uplink.offer(sample(1))
-    await until(() => coordinator.heard.length === 3)
+    await waitUntilTrue(() => coordinator.heard.length === 3)
     t.strictSame(coordinator.state.clientIds, [identity.cell_id])
     t.strictSame(
       coordinator.heard.map(({ topic }) => topic),
@@ -157,21 +157,21 @@ t.test('uplink', async t => {
           () => resolve(),
         ),
       )
-    await until(() => state() === 'running')
+    await waitUntilTrue(() => state() === 'running')
     await publish('new', true)
-    await until(() => heard.length === 1)
+    await waitUntilTrue(() => heard.length === 1)
     coordinator.cut()
-    await until(() => state() !== 'running')
-    await until(() => state() === 'running')
+    await waitUntilTrue(() => state() !== 'running')
+    await waitUntilTrue(() => state() === 'running')
     await publish('newer', false)
-    await until(() => heard.length === 2)
+    await waitUntilTrue(() => heard.length === 2)
     t.strictSame(heard, ['new', 'newer'])
   })
 
   t.test('repeats its birth on request and on change', async t => {
     const coordinator = await standIn()
     const { identity, state, change } = await cell(t, coordinator)
-    await until(() => state() === 'running')
+    await waitUntilTrue(() => state() === 'running')
     await new Promise<void>(resolve =>
       coordinator.broker.publish(
         {
@@ -185,7 +185,7 @@ t.test('uplink', async t => {
         () => resolve(),
       ),
     )
-    await until(() => heardOf(coordinator, 'birth').length === 2)
+    await waitUntilTrue(() => heardOf(coordinator, 'birth').length === 2)
     const engine = {
       weights: 'w',
       kind: 'chat' as const,
@@ -198,20 +198,20 @@ t.test('uplink', async t => {
       restarts: 0,
     }
     change({ ...about, engines: [engine] })
-    await until(() => heardOf(coordinator, 'birth').length === 3)
+    await waitUntilTrue(() => heardOf(coordinator, 'birth').length === 3)
     change({ ...about, engines: [{ ...engine, slots_busy: 3 }] })
     change({ ...about, engines: [{ ...engine, idle_seconds: 7, progress_percent: 3 }] })
     change({ ...about, engines: [{ ...engine, slots_busy: 3 }], tags: ['new'] })
-    await until(() => heardOf(coordinator, 'birth').length === 4)
+    await waitUntilTrue(() => heardOf(coordinator, 'birth').length === 4)
     t.match(heardOf(coordinator, 'birth')[3]?.message.body, { tags: ['new'] })
   })
 
   t.test('a cut connection leaves the last will, and is made again', async t => {
     const coordinator = await standIn()
     const { state } = await cell(t, coordinator)
-    await until(() => state() === 'running')
+    await waitUntilTrue(() => state() === 'running')
     coordinator.cut()
-    await until(() => heardOf(coordinator, 'birth').length === 2 && state() === 'running')
+    await waitUntilTrue(() => heardOf(coordinator, 'birth').length === 2 && state() === 'running')
     const states = heardOf(coordinator, 'state')
     t.strictSame(
       states.map(({ message }) => (message.body as { state: string }).state),
@@ -223,11 +223,11 @@ t.test('uplink', async t => {
   t.test('a deliberate end announces itself and leaves no last will', async t => {
     const coordinator = await standIn()
     const { stop, state } = await cell(t, coordinator)
-    await until(() => state() === 'running')
+    await waitUntilTrue(() => state() === 'running')
     const left = new Promise(resolve => coordinator.broker.once('clientDisconnect', resolve))
     stop.abort()
     await left
-    await until(() => state() === 'stopped')
+    await waitUntilTrue(() => state() === 'stopped')
     t.strictSame(
       heardOf(coordinator, 'state').map(({ message }) => message.body),
       [{ state: 'ready' }, { state: 'draining' }],
@@ -237,12 +237,12 @@ t.test('uplink', async t => {
   t.test('a draining cell does not report ready again', async t => {
     const coordinator = await standIn()
     const { uplink, leave, state } = await cell(t, coordinator)
-    await until(() => state() === 'running')
+    await waitUntilTrue(() => state() === 'running')
     leave.abort()
     uplink.sayDraining()
-    await until(() => heardOf(coordinator, 'state').length === 2)
+    await waitUntilTrue(() => heardOf(coordinator, 'state').length === 2)
     coordinator.cut()
-    await until(() => heardOf(coordinator, 'birth').length === 2 && state() === 'running')
+    await waitUntilTrue(() => heardOf(coordinator, 'birth').length === 2 && state() === 'running')
     t.strictSame(
       heardOf(coordinator, 'state').map(({ message }) => (message.body as { state: string }).state),
       ['ready', 'draining', 'lost', 'draining'],
@@ -254,15 +254,15 @@ t.test('uplink', async t => {
     coordinator.state.refuse = { status: 503, body: '' }
     const { uplink, state } = await cell(t, coordinator)
     for (let i = 0; i < 230; i++) uplink.offer(sample(i))
-    await until(() => state() === 'waiting')
+    await waitUntilTrue(() => state() === 'waiting')
     coordinator.state.refuse = undefined
-    const taken = () =>
+    const listTaken = () =>
       heardOf(coordinator, 'history').flatMap(({ message }) =>
         HistoryBody.parse(message.body).samples.map(({ taken_at }) => taken_at),
       )
-    await until(() => taken().length >= 230)
+    await waitUntilTrue(() => listTaken().length >= 230)
     t.strictSame(
-      taken(),
+      listTaken(),
       Array.from({ length: 230 }, (_, i) => i),
     )
     t.equal(uplink.countDropped(), 0)
@@ -273,7 +273,7 @@ t.test('uplink', async t => {
     coordinator.state.refuse = { status: 503, body: '' }
     const { uplink, state } = await cell(t, coordinator)
     for (let i = 0; i < 100; i++) uplink.offer(sample(i))
-    await until(() => state() === 'waiting')
+    await waitUntilTrue(() => state() === 'waiting')
     const ids: string[] = []
     coordinator.state.accept = (topic, { id }) => {
       if (!topic.endsWith('/history')) return true
@@ -281,7 +281,7 @@ t.test('uplink', async t => {
       return ids.length > 2
     }
     coordinator.state.refuse = undefined
-    await until(() => heardOf(coordinator, 'history').length === 2)
+    await waitUntilTrue(() => heardOf(coordinator, 'history').length === 2)
     t.equal(new Set(ids).size, 2)
     t.ok(ids.length > 2)
     t.equal(uplink.countDropped(), 0)
@@ -294,14 +294,14 @@ t.test('uplink', async t => {
       coordinator.state.refuse = { status: 503, body: '' }
       const { uplink, state } = await cell(t, coordinator)
       for (let i = 0; i < 200; i++) uplink.offer(sample(i))
-      await until(() => state() === 'waiting')
+      await waitUntilTrue(() => state() === 'waiting')
       const isPoison = ({ body }: Envelope) =>
         (body as { samples: Sample[] }).samples.some(({ taken_at }) => taken_at === 60)
       coordinator.state.accept = (topic, message) =>
         !topic.endsWith('/history') || !isPoison(message)
       coordinator.state.refuse = undefined
-      await until(() => uplink.countDropped() > 0)
-      await until(() => heardOf(coordinator, 'history').length >= 3)
+      await waitUntilTrue(() => uplink.countDropped() > 0)
+      await waitUntilTrue(() => heardOf(coordinator, 'history').length >= 3)
       t.equal(uplink.countDropped(), 50)
       const taken = new Set(
         heardOf(coordinator, 'history').flatMap(({ message }) =>
@@ -320,18 +320,18 @@ t.test('uplink', async t => {
       const away = await standIn()
       away.state.refuse = { status: 503, body: '' }
       const { uplink, state } = await cell(t, away, { outbox })
-      await until(() => state() === 'waiting')
+      await waitUntilTrue(() => state() === 'waiting')
       for (const id of ids) await uplink.deliver('ack', { command_id: id }, id)
     })
     const coordinator = await standIn()
     coordinator.state.refuse = { status: 503, body: '' }
     const { uplink, state } = await cell(t, coordinator, { outbox })
     for (let i = 0; i < 20; i++) uplink.offer(sample(i))
-    await until(() => state() === 'waiting')
+    await waitUntilTrue(() => state() === 'waiting')
     let cuts = 4
     coordinator.state.accept = topic => !topic.includes('/ack/') || cuts-- <= 0
     coordinator.state.refuse = undefined
-    await until(() => heardOf(coordinator, 'history').length > 0)
+    await waitUntilTrue(() => heardOf(coordinator, 'history').length > 0)
     const heard = coordinator.heard.map(({ message: { type, body } }) => ({ type, body }))
     const acks = heard.filter(({ type }) => type === 'ack')
     const told = acks.map(({ body }) => (body as { command_id: string }).command_id)
@@ -342,7 +342,7 @@ t.test('uplink', async t => {
     )
     coordinator.heard.length = 0
     await uplink.deliver('ack', { command_id: 'live' }, ids[0])
-    await until(() => coordinator.heard.some(({ message }) => message.type === 'ack'))
+    await waitUntilTrue(() => coordinator.heard.some(({ message }) => message.type === 'ack'))
     t.equal(uplink.countDropped(), 0)
   })
 
@@ -357,7 +357,7 @@ t.test('uplink', async t => {
     const coordinator = await standIn()
     coordinator.state.refuse = { status: 503, body: '' }
     const { pauses } = await cell(t, coordinator)
-    await until(() => pauses.length >= 8)
+    await waitUntilTrue(() => pauses.length >= 8)
     t.strictSame(pauses.slice(0, 8), [250, 500, 1000, 2000, 4000, 4000, 4000, 4000])
   })
 
@@ -379,7 +379,7 @@ t.test('uplink', async t => {
           headers: { 'Retry-After': 7 },
         }
         const { pauses, health } = await cell(t, coordinator)
-        await until(() => pauses.length > 0)
+        await waitUntilTrue(() => pauses.length > 0)
         t.equal(pauses[0], pause)
         t.match(health.view()['uplink connection']?.reason, message)
       },
@@ -391,11 +391,11 @@ t.test('uplink', async t => {
     const spool = { folder: '/dev/null/spool', maxBytes: 1024 * 1024, drainBytesPerSecond: 1e9 }
     const { uplink, state, health } = await cell(t, coordinator, { spool })
     uplink.offer(sample(1))
-    await until(() => state() === 'waiting')
+    await waitUntilTrue(() => state() === 'waiting')
     coordinator.state.refuse = undefined
-    await until(() => state() === 'running')
+    await waitUntilTrue(() => state() === 'running')
     uplink.offer(sample(2))
-    await until(() => heardOf(coordinator, 'telemetry').length === 1)
+    await waitUntilTrue(() => heardOf(coordinator, 'telemetry').length === 1)
     t.equal(uplink.countDropped(), 1)
     t.match(health.view().spool, { state: 'waiting', reason: /ENOTDIR/ })
   })

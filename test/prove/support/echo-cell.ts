@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { DaemonConfig } from '../../../daemon/config.ts'
 import { daemon } from '../../../daemon/daemon.ts'
-import type { Inference } from '../../../daemon/daemon-parts.ts'
+import type { InferenceBackend } from '../../../daemon/daemon-parts.ts'
 import { endWithUsage, type HttpResponse } from '../../../daemon/inference/openai/http.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
@@ -22,9 +22,9 @@ const USAGE = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
 
 export interface EchoCell {
   /** Requests that reached the engine so far. */
-  served(): number
+  servedCount(): number
   /** Resolves when so many were served. */
-  until(served: number): Promise<void>
+  waitForServed(served: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export const echoCell = (url: string, stateDir: string, joinToken: string): Echo
     response.write(JSON.stringify({ object: 'chat.completion', usage: USAGE }))
     endWithUsage(response, USAGE)
   }
-  const inference: Inference = {
+  const inference: InferenceBackend = {
     name: 'inference',
     start: async () => {},
     reports: () => [ENGINE],
@@ -63,8 +63,8 @@ export const echoCell = (url: string, stateDir: string, joinToken: string): Echo
   })
   const ended = daemon({ config, env: {}, inference, logger: silent, signal: stop.signal })
   return {
-    served: () => served,
-    until: wanted =>
+    servedCount: () => served,
+    waitForServed: wanted =>
       wanted <= served
         ? Promise.resolve()
         : new Promise(resolve => waiting.add({ served: wanted, resolve })),

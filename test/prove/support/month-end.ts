@@ -55,17 +55,17 @@ export const playMonthEnd = async (plan: MonthEnd): Promise<MonthEndFigures> => 
   const cell = echoCell(url, join(folder, 'cell'), token)
   const agent = new Agent({ keepAlive: true })
   try {
-    await untilServed(url)
+    await waitForModel(url)
     const clients = Array.from({ length: plan.clients }, () => useUp(agent, url, secret))
     for (let kill = 1; kill <= plan.kills; kill++) {
-      await cell.until(Math.floor((plan.left * kill) / (plan.kills + 2)))
+      await cell.waitForServed(Math.floor((plan.left * kill) / (plan.kills + 2)))
       await coordinator.end('SIGKILL')
       coordinator.start()
     }
     const answered = (await Promise.all(clients)).reduce((sum, each) => sum + each, 0)
     await coordinator.end('SIGTERM')
-    const reserved = await reservedOf(stateDir, keyId)
-    return { served: cell.served(), answered, refused: clients.length, reserved }
+    const reserved = await readReserved(stateDir, keyId)
+    return { served: cell.servedCount(), answered, refused: clients.length, reserved }
   } finally {
     agent.destroy()
     await cell.stop()
@@ -89,7 +89,7 @@ const prepare = async (stateDir: string, { limit, left }: MonthEnd) => {
   return { secret, keyId: key.id, token }
 }
 
-const reservedOf = async (stateDir: string, keyId: string): Promise<number> => {
+const readReserved = async (stateDir: string, keyId: string): Promise<number> => {
   const store = await openStore(stateDir, { pollMilliseconds: 0 })
   const query = store.ledger.read.selectFrom('quotas').select('reserved')
   const row = await query.where('subject', '=', keyId).executeTakeFirstOrThrow()
@@ -97,7 +97,7 @@ const reservedOf = async (stateDir: string, keyId: string): Promise<number> => {
   return row.reserved
 }
 
-const untilServed = (url: string): Promise<boolean> =>
+const waitForModel = (url: string): Promise<boolean> =>
   waitUntil('a cell serves a model', async () => {
     const health = (await (await fetch(`${url}/v1/health`)).json()) as { models: number }
     return health.models > 0

@@ -9,7 +9,7 @@ export class Renewer {
   refusals = 0
   readonly #args: string[]
   #child: ChildProcess | undefined
-  #told: () => void = () => {}
+  #onMessage: () => void = () => {}
 
   constructor(stateDir: string, url: string) {
     this.#args = [join(import.meta.dirname, 'renewing-child.ts'), stateDir, url]
@@ -21,7 +21,7 @@ export class Renewer {
     createInterface({ input: child.stdout }).on('line', line => {
       if (line === 'renewed') this.renewals++
       if (line === 'auth_required') this.refusals++
-      this.#told()
+      this.#onMessage()
     })
   }
 
@@ -30,7 +30,7 @@ export class Renewer {
     const before = this.renewals
     while (this.renewals === before && this.refusals === 0)
       await new Promise<void>(resolve => {
-        this.#told = resolve
+        this.#onMessage = resolve
       })
   }
 

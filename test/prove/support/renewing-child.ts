@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readIdentity } from '../../../daemon/identity.ts'
 import { ownIdentity } from '../../../daemon/own-identity.ts'
-import { renewCredential, settleCredential } from '../../../daemon/renewal.ts'
+import { finishRenewal, renewCredential } from '../../../daemon/renewal.ts'
 import { questionsOf } from '../../../daemon/services/credential.ts'
 import { silent } from '../../support/cell.ts'
 
@@ -16,7 +16,7 @@ const questions = questionsOf({ identity, url, connectTimeoutSeconds: 5, logger:
 
 for (;;) {
   try {
-    await settleCredential(identity, questions)
+    await finishRenewal(identity, questions)
     await renewCredential(identity, questions)
     console.log('renewed')
   } catch (error) {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import type { OpenApiDocument } from '../../../coordinator/http/openapi.ts'
-import { drawnFrom, type Pool } from './values.ts'
+import { arbitraryFor, type ValuePool } from './values.ts'
 
-export interface Call {
+export interface FuzzCall {
   method: string
   /** As the document has it. */
   route: string
@@ -24,8 +24,8 @@ const LEFT_OUT = /^(get \/v1\/cells\/\{cell_id\}\/(link|mqtt))$/
 /** So many requests, every route of the document in turn, mostly as it describes them. */
 export const callsOf = (
   document: OpenApiDocument,
-  { pool, keys, count, seed }: { pool: Pool; keys: number; count: number; seed: number },
-): Call[] => {
+  { pool, keys, count, seed }: { pool: ValuePool; keys: number; count: number; seed: number },
+): FuzzCall[] => {
   const routes = Object.entries(document.paths).flatMap(([route, methods]) =>
     Object.entries(methods).map(([method, described]) => ({
       route,
@@ -50,21 +50,21 @@ const callOf = (
   route: string,
   method: string,
   { parameters = [], requestBody }: Described,
-  pool: Pool,
+  pool: ValuePool,
   keys: number,
-): fc.Arbitrary<Call> => {
-  const named = (place: string) => parameters.filter(each => each.in === place)
+): fc.Arbitrary<FuzzCall> => {
+  const parametersIn = (place: string) => parameters.filter(each => each.in === place)
   const path = fc.record(
     Object.fromEntries(
-      named('path').map(({ name, schema }) => [name, drawnFrom(schema, name, pool)]),
+      parametersIn('path').map(({ name, schema }) => [name, arbitraryFor(schema, name, pool)]),
     ),
   )
   const query = fc.record(
     Object.fromEntries(
-      named('query').map(({ name, schema }) => [name, drawnFrom(schema, name, pool)]),
+      parametersIn('query').map(({ name, schema }) => [name, arbitraryFor(schema, name, pool)]),
     ),
     {
-      requiredKeys: named('query')
+      requiredKeys: parametersIn('query')
         .filter(each => each.required)
         .map(({ name }) => name),
     },
@@ -75,7 +75,7 @@ const callOf = (
       ? fc.constant(undefined)
       : fc.oneof(
           {
-            arbitrary: drawnFrom(schema, '', pool).map(value => JSON.stringify(value)),
+            arbitrary: arbitraryFor(schema, '', pool).map(value => JSON.stringify(value)),
             weight: 12,
           },
           {
@@ -106,20 +106,20 @@ const callOf = (
     .record({ path, query, body, headers, key: fc.integer({ min: -1, max: keys - 1 }) })
     .map(({ path, query, body, headers, key }) => ({
       ...{ method: method.toUpperCase(), route, key, headers },
-      url: filled(route, path) + asked(query),
+      url: fillRoute(route, path) + formatQuery(query),
       body: method === 'get' || method === 'delete' ? undefined : body,
     }))
 }
 
 const word = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-const filled = (route: string, values: Record<string, unknown>): string =>
+const fillRoute = (route: string, values: Record<string, unknown>): string =>
   route.replace(
     /\{(\w+)\}/g,
     (_, name: string) => encodeURIComponent(wellFormed(word(values[name] ?? 'x'))) || 'x',
   )
 
-const asked = (query: Record<string, unknown>): string => {
+const formatQuery = (query: Record<string, unknown>): string => {
   const pairs = Object.entries(query).map(([name, value]): [string, string] => [
     name,
     wellFormed(word(value)),

@@ -1,8 +1,8 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { OpenApiDocument } from '../../../coordinator/http/openapi.ts'
-import type { Call } from './calls.ts'
+import type { FuzzCall } from './calls.ts'
 
-export interface Answer {
+export interface FuzzAnswer {
   status: number
   type: string
   /** Undefined for a stream, of which only the head was read. */
@@ -29,7 +29,7 @@ export const judgeBy = (document: OpenApiDocument) => {
     return found
   }
 
-  return (call: Call, answer: Answer): string | undefined => {
+  return (call: FuzzCall, answer: FuzzAnswer): string | undefined => {
     const { status, type, body, requestId } = answer
     if (requestId === null) return 'it has no x-request-id'
     if (body === undefined || status === 304 || status === 204) return undefined
@@ -54,7 +54,7 @@ export const judgeBy = (document: OpenApiDocument) => {
         ? undefined
         : `${type} is not described`
     if (!media.includes('json')) return undefined
-    const pointer = `/paths/${escaped(call.route)}/${method}/responses/${name}/content/${escaped(media)}/schema`
+    const pointer = `/paths/${escapePointer(call.route)}/${method}/responses/${name}/content/${escapePointer(media)}/schema`
     const validate = validatorOf(pointer)
     return validate(parsed)
       ? undefined
@@ -65,7 +65,7 @@ export const judgeBy = (document: OpenApiDocument) => {
 /** The bindings of A2A and MCP have the errors of their protocols. */
 const OTHER_ERRORS = /^\/(a2a(\/|$)|mcp\/?$|$)/
 
-const errorFault = ({ route }: Call, parsed: unknown, body: string): string | undefined => {
+const errorFault = ({ route }: FuzzCall, parsed: unknown, body: string): string | undefined => {
   const { error } = (parsed ?? {}) as { error?: Record<string, unknown> }
   const whole =
     error !== undefined && ['message', 'type', 'param', 'code'].every(name => name in error)
@@ -83,5 +83,5 @@ const parse = (text: string): unknown => {
   }
 }
 
-const escaped = (part: string): string =>
+const escapePointer = (part: string): string =>
   encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))

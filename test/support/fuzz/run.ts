@@ -10,10 +10,10 @@ import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { silent } from '../cell.ts'
-import { type Call, callsOf } from './calls.ts'
-import { type Answer, judgeBy } from './judge.ts'
+import { callsOf, type FuzzCall } from './calls.ts'
+import { type FuzzAnswer, judgeBy } from './judge.ts'
 
-export interface Outcome {
+export interface FuzzOutcome {
   calls: number
   /** Answers by their status. */
   statuses: Record<string, number>
@@ -26,7 +26,13 @@ const CALLS_PER_KEY = 250
 const AT_ONCE = 8
 
 /** A real coordinator without cells, asked what its own document describes. */
-export const fuzz = async ({ count, seed }: { count: number; seed: number }): Promise<Outcome> => {
+export const fuzz = async ({
+  count,
+  seed,
+}: {
+  count: number
+  seed: number
+}): Promise<FuzzOutcome> => {
   const folder = await mkdtemp(join(tmpdir(), 'shoal-fuzz-'))
   const secrets = await people(folder, Math.ceil(count / CALLS_PER_KEY) + 4)
   const config = CoordinatorConfig.parse({
@@ -41,7 +47,7 @@ export const fuzz = async ({ count, seed }: { count: number; seed: number }): Pr
     ).json()) as OpenApiDocument
     const pool = await poolOf(coordinator.url, secrets[0] ?? '')
     const calls = callsOf(document, { pool, keys: secrets.length, count, seed })
-    return await judged(coordinator.url, calls, secrets, judgeBy(document))
+    return await judgeCalls(coordinator.url, calls, secrets, judgeBy(document))
   } finally {
     await coordinator.close()
     await rm(folder, { recursive: true, force: true })
@@ -98,17 +104,17 @@ const poolOf = async (url: string, key: string) => {
   }
 }
 
-const judged = async (
+const judgeCalls = async (
   url: string,
-  calls: Call[],
+  calls: FuzzCall[],
   secrets: readonly string[],
   judge: ReturnType<typeof judgeBy>,
-): Promise<Outcome> => {
-  const outcome: Outcome = { calls: 0, statuses: {}, faults: [] }
+): Promise<FuzzOutcome> => {
+  const outcome: FuzzOutcome = { calls: 0, statuses: {}, faults: [] }
   const left = calls.values()
   const worker = async (): Promise<void> => {
     for (const call of left) {
-      const answer = await sent(url, call, secrets).catch((error: unknown) => String(error))
+      const answer = await sendCall(url, call, secrets).catch((error: unknown) => String(error))
       outcome.calls++
       const status = typeof answer === 'string' ? 'none' : String(answer.status)
       outcome.statuses[status] = (outcome.statuses[status] ?? 0) + 1
@@ -124,7 +130,11 @@ const judged = async (
 /** No answer may take longer; a stream is left when its head has come. */
 const MAX_MS = 60_000
 
-const sent = async (url: string, call: Call, secrets: readonly string[]): Promise<Answer> => {
+const sendCall = async (
+  url: string,
+  call: FuzzCall,
+  secrets: readonly string[],
+): Promise<FuzzAnswer> => {
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(MAX_MS)])
   const secret = secrets[call.key]

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 type Schema = Record<string, unknown>
 
 /** Ids that name something, by the name of their field. */
-export type Pool = Readonly<Record<string, readonly string[]>>
+export type ValuePool = Readonly<Record<string, readonly string[]>>
 
 /**
  * Nothing that is drawn here leads anywhere: an address that the coordinator would call is one that
@@ -43,22 +43,22 @@ const oddText = fc.oneof(
 const anyJson = fc.jsonValue({ maxDepth: 3 })
 
 /** Values of a published schema; now and then something that may not fit it. */
-export const drawnFrom = (
+export const arbitraryFor = (
   schema: Schema,
   field: string,
-  pool: Pool,
+  pool: ValuePool,
   depth = 0,
 ): fc.Arbitrary<unknown> =>
   fc.oneof(
-    { arbitrary: fitting(schema, field, pool, depth), weight: 12 },
+    { arbitrary: fittingArbitrary(schema, field, pool, depth), weight: 12 },
     { arbitrary: oddText, weight: 1 },
     { arbitrary: anyJson, weight: 1 },
   )
 
-const fitting = (
+const fittingArbitrary = (
   schema: Schema,
   field: string,
-  pool: Pool,
+  pool: ValuePool,
   depth: number,
 ): fc.Arbitrary<unknown> => {
   const known = pool[field]
@@ -73,12 +73,14 @@ const fitting = (
   if (Array.isArray(choices)) return fc.constantFrom(...choices)
   const parts = (anyOf ?? oneOf) as Schema[] | undefined
   if (parts !== undefined)
-    return fc.oneof(...parts.map(part => fitting(part, field, pool, depth + 1)))
+    return fc.oneof(...parts.map(part => fittingArbitrary(part, field, pool, depth + 1)))
   if (Array.isArray(type))
-    return fc.oneof(...type.map(each => fitting({ ...schema, type: each }, field, pool, depth)))
+    return fc.oneof(
+      ...type.map(each => fittingArbitrary({ ...schema, type: each }, field, pool, depth)),
+    )
   if (type === 'object') return objectOf(schema, pool, depth)
   if (type === 'array')
-    return fc.array(drawnFrom((schema.items ?? {}) as Schema, field, pool, depth + 1), {
+    return fc.array(arbitraryFor((schema.items ?? {}) as Schema, field, pool, depth + 1), {
       maxLength: Math.min(Number(schema.maxItems ?? 4), 4),
     })
   if (type === 'integer' || type === 'number') return numberOf(schema, type)
@@ -117,13 +119,13 @@ const text = ({ maxLength, format }: Schema): fc.Arbitrary<string> => {
   )
 }
 
-const objectOf = (schema: Schema, pool: Pool, depth: number): fc.Arbitrary<unknown> => {
+const objectOf = (schema: Schema, pool: ValuePool, depth: number): fc.Arbitrary<unknown> => {
   const properties = (schema.properties ?? {}) as Record<string, Schema>
   const required = new Set((schema.required ?? []) as string[])
   const fields = Object.fromEntries(
     Object.entries(properties).map(([name, field]) => [
       name,
-      drawnFrom(field, name, pool, depth + 1),
+      arbitraryFor(field, name, pool, depth + 1),
     ]),
   )
   const whole = fc.record(fields, {

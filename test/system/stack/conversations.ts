@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Stack } from '../../support/stack.ts'
+import type { TestStack } from '../../support/stack.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 interface Message {
@@ -17,8 +17,8 @@ interface Told {
 const MODEL = 'model-a:7b'
 
 /** One of the tests kills the coordinator and starts it again. */
-export const testConversations = async (t: Test, stack: Stack): Promise<void> => {
-  const { url, keys, coordinator, cells, until } = stack
+export const testConversations = async (t: Test, stack: TestStack): Promise<void> => {
+  const { url, keys, coordinator, cells, waitForHealth } = stack
   const call = async (method: string, path: string, body?: object, more: RequestInit = {}) => {
     const headers = {
       ...{ authorization: `Bearer ${keys.pro}`, 'content-type': 'application/json' },
@@ -44,16 +44,16 @@ export const testConversations = async (t: Test, stack: Stack): Promise<void> =>
     const { usage } = (await (await call('GET', '/v1/usage')).json()) as {
       usage: { requests_ok: number; requests_cancelled: number; total_tokens: number }[]
     }
-    const sum = (of: (line: (typeof usage)[number]) => number) =>
-      usage.reduce((total, line) => total + of(line), 0)
+    const sum = (pick: (line: (typeof usage)[number]) => number) =>
+      usage.reduce((total, line) => total + pick(line), 0)
     return {
       ok: sum(line => line.requests_ok),
       cancelled: sum(line => line.requests_cancelled),
       tokens: sum(line => line.total_tokens),
     }
   }
-  /** Reads a stream; `each` ends it by answering false. */
-  const stream = async (id: string, content: string, each: (told: Told) => boolean) => {
+  /** Reads a stream; `onEvent` ends it by answering false. */
+  const stream = async (id: string, content: string, onEvent: (told: Told) => boolean) => {
     const leaving = new AbortController()
     const response = await call(
       'POST',
@@ -62,7 +62,7 @@ export const testConversations = async (t: Test, stack: Stack): Promise<void> =>
       { headers: { accept: 'text/event-stream' }, signal: leaving.signal },
     )
     try {
-      for await (const told of events(response)) if (!each(told)) leaving.abort()
+      for await (const told of events(response)) if (!onEvent(told)) leaving.abort()
     } catch (error) {
       if (!leaving.signal.aborted) throw error
     }
@@ -133,7 +133,7 @@ export const testConversations = async (t: Test, stack: Stack): Promise<void> =>
     process.kill(cell?.pid ?? 0, 'SIGCONT')
     await coordinator.end('SIGKILL')
     coordinator.start()
-    await until(({ status }) => status === 'ok')
+    await waitForHealth(({ status }) => status === 'ok')
     // the killed process counts as alive until its lease expires
     const isGivenUp = async () => (await show(id)).messages[0]?.state !== 'answering'
     await waitUntil('the message is given up', isGivenUp, 500)

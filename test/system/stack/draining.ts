@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Stack } from '../../support/stack.ts'
+import type { TestStack } from '../../support/stack.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 interface Cell {
@@ -9,8 +9,8 @@ interface Cell {
 }
 
 /** Kills the coordinator and starts it again; the cell is stopped at the end. */
-export const testDraining = async (t: Test, stack: Stack): Promise<void> => {
-  const { url, keys, coordinator, cells, until } = stack
+export const testDraining = async (t: Test, stack: TestStack): Promise<void> => {
+  const { url, keys, coordinator, cells, waitForHealth } = stack
   const ask = async (path: string, method = 'GET') => {
     const headers = { authorization: `Bearer ${keys.operator}` }
     const response = await fetch(`${url}${path}`, { method, headers })
@@ -25,7 +25,7 @@ export const testDraining = async (t: Test, stack: Stack): Promise<void> => {
 
   const { id } = await cellIs(cell => cell.presence === 'ready')
   await ask(`/v1/cells/${id}/drain`, 'POST')
-  t.match(await until(({ cells }) => cells === 0), { status: 'unavailable' })
+  t.match(await waitForHealth(({ cells }) => cells === 0), { status: 'unavailable' })
 
   t.test('by an operator stays out over a restart of the coordinator', async t => {
     await coordinator.end('SIGKILL')
@@ -35,7 +35,7 @@ export const testDraining = async (t: Test, stack: Stack): Promise<void> => {
       drained: true,
     })
     await ask(`/v1/cells/${id}/resume`, 'POST')
-    t.match(await until(({ status }) => status === 'ok'), { cells: 1 })
+    t.match(await waitForHealth(({ status }) => status === 'ok'), { cells: 1 })
   })
 
   t.test('by its own SIGTERM says so before it is gone', async t => {

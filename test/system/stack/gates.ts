@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
 import { verifyAudit } from '../../../coordinator/audit/verify.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
-import type { Stack } from '../../support/stack.ts'
+import type { TestStack } from '../../support/stack.ts'
 
 const root = resolve(import.meta.dirname, '..', '..', '..')
 
@@ -17,7 +17,7 @@ interface Ran {
 const jsonOf = (text: string): Record<string, unknown> =>
   text.startsWith('{') ? JSON.parse(text) : {}
 
-export const testGates = async (t: Test, { url, keys, folder }: Stack): Promise<void> => {
+export const testGates = async (t: Test, { url, keys, folder }: TestStack): Promise<void> => {
   const shoal = (key: string, ...args: string[]): Promise<Ran> => run(key, 'json', args)
   const run = (key: string, format: string, args: string[]): Promise<Ran> =>
     new Promise(done => {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Test } from 'tap'
 import { operations } from '../../../coordinator/operations/index.ts'
 import { HOST_PROBES } from '../../../shared/probes/host-probes.ts'
-import type { Stack } from '../../support/stack.ts'
+import type { TestStack } from '../../support/stack.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const NEEDED: Record<string, string> = {
@@ -36,8 +36,8 @@ const helpersOf = (pid: number, helperClass = ''): number[] =>
   )
 
 /** The last of the tests kills the cell and starts it again. */
-export const testHostProbes = async (t: Test, stack: Stack): Promise<void> => {
-  const { url, keys, cells, until } = stack
+export const testHostProbes = async (t: Test, stack: TestStack): Promise<void> => {
+  const { url, keys, cells, waitForHealth } = stack
   const headers = { authorization: `Bearer ${keys.operator}` }
   const ask = async (path: string) => {
     const response = await fetch(`${url}/v1/cells${path}`, { headers })
@@ -92,6 +92,6 @@ export const testHostProbes = async (t: Test, stack: Stack): Promise<void> => {
     t.strictSame(helpersOf(shoald), [])
     cells[0]?.start()
     await cells[0]?.line(/"msg":"engine ready"/)
-    await until(({ cells, models }) => cells === 1 && models > 0)
+    await waitForHealth(({ cells, models }) => cells === 1 && models > 0)
   })
 }

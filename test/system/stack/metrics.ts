@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Stack } from '../../support/stack.ts'
+import type { TestStack } from '../../support/stack.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 /** Sum over the series of a metric whose name and labels match. */
@@ -18,7 +18,7 @@ const OF_CELL = [
   'shoal_engine_requests_total\\{.*kind="chat",end="length"\\}',
 ]
 
-export const testMetrics = async (t: Test, { url, keys }: Stack): Promise<void> => {
+export const testMetrics = async (t: Test, { url, keys }: TestStack): Promise<void> => {
   const operator = { authorization: `Bearer ${keys.operator}` }
   const text = async (path: string) => {
     const response = await fetch(`${url}${path}`, { headers: operator })

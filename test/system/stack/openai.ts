@@ -1,10 +1,10 @@
 import OpenAI, { type APIError } from 'openai'
 import type { Test } from 'tap'
-import type { Stack } from '../../support/stack.ts'
+import type { TestStack } from '../../support/stack.ts'
 
 const question = (content: string) => [{ role: 'user' as const, content }]
 
-export const testOpenai = async (t: Test, { url, keys }: Stack): Promise<void> => {
+export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<void> => {
   const client = (apiKey: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 })
   const pro = client(keys.pro)
 
@@ -216,7 +216,7 @@ export const testOpenai = async (t: Test, { url, keys }: Stack): Promise<void> =
   })
 
   t.test('sees its month shrink by one with each request, and not with a refused one', async t => {
-    const remaining = async (request: object): Promise<number> => {
+    const fetchRemaining = async (request: object): Promise<number> => {
       const answer = await fetch(`${url}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${keys.free}`, 'content-type': 'application/json' },
@@ -225,10 +225,10 @@ export const testOpenai = async (t: Test, { url, keys }: Stack): Promise<void> =
       await answer.text()
       return Number(answer.headers.get('x-ratelimit-remaining'))
     }
-    const before = await remaining({})
-    t.equal(await remaining({}), before - 1)
-    t.equal(await remaining({ temperature: 9 }), before - 1)
-    t.equal(await remaining({ stream: true }), before - 2)
-    t.equal(await remaining({ n: 3 }), before - 3, 'several answers are one request')
+    const before = await fetchRemaining({})
+    t.equal(await fetchRemaining({}), before - 1)
+    t.equal(await fetchRemaining({ temperature: 9 }), before - 1)
+    t.equal(await fetchRemaining({ stream: true }), before - 2)
+    t.equal(await fetchRemaining({ n: 3 }), before - 3, 'several answers are one request')
   })
 }

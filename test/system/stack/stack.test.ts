@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { type Stack, startStack } from '../../support/stack.ts'
+import { startStack, type TestStack } from '../../support/stack.ts'
 import { testConversations } from './conversations.ts'
 import { testDraining } from './draining.ts'
 import { testGates } from './gates.ts'
@@ -12,7 +12,7 @@ import { testOpenai } from './openai.ts'
  * set-up. A test that kills one of them starts it again; the one that stops the cell is the last.
  */
 
-const GROUPS: [title: string, group: (t: Test, stack: Stack) => Promise<void>][] = [
+const GROUPS: [title: string, group: (t: Test, stack: TestStack) => Promise<void>][] = [
   ['metrics and usage count what the stack served', testMetrics],
   ['the unmodified openai client works against a coordinator and a cell', testOpenai],
   ['a major release is approved on the command line', testGates],

@@ -5,19 +5,19 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { A2A_PUSH, a2aPush } from '../../../../coordinator/a2a/push/a2a-push.ts'
 import { MAX_WAITING } from '../../../../coordinator/a2a/push/push-queue.ts'
-import type { Open } from '../../../../coordinator/base/open-all.ts'
+import type { OpenPart } from '../../../../coordinator/base/open-all.ts'
 import { Outbound } from '../../../../coordinator/outbound/outbound-config.ts'
 import { createSender } from '../../../../coordinator/outbound/sender.ts'
 import { openWorker } from '../../../../coordinator/queue/open-worker.ts'
-import { a2aScene, caller, type Json, message, until } from '../../../support/a2a.ts'
+import { type AnyJson, a2aScene, askUntil, caller, message } from '../../../support/a2a.ts'
 import { testSkills } from '../../../support/a2a-skills.ts'
-import { nothing } from '../../../support/coordinator.ts'
+import { openNothing } from '../../../support/coordinator.ts'
 import { REFUSED_ADDRESSES } from '../../../support/refused-addresses.ts'
 import { BY } from '../../store/temporary.ts'
 
 /** A receiver whose answers are told in advance; 204 when nothing was. */
 const startTarget = async (t: Pick<Test, 'teardown'>) => {
-  const got: { headers: Json; body: Json; text: string }[] = []
+  const got: { headers: AnyJson; body: AnyJson; text: string }[] = []
   const statuses: number[] = []
   const server = createServer(async (request, response) => {
     const text = Buffer.concat(await request.toArray()).toString()
@@ -32,7 +32,7 @@ const startTarget = async (t: Pick<Test, 'teardown'>) => {
   return { got, statuses, outbound, url: `http://127.0.0.1:${port}/hook` }
 }
 
-const withoutWorker = new Map([[openWorker as Open, nothing]])
+const withoutWorker = new Map([[openWorker as OpenPart, openNothing]])
 
 const scene = async (
   t: Test,
@@ -68,7 +68,7 @@ const scene = async (
   return { ...made, ask, begin, jobs, release }
 }
 
-const stateOf = ({ body }: { body: Json }) => body.statusUpdate?.status.state
+const stateOf = ({ body }: { body: AnyJson }) => body.statusUpdate?.status.state
 
 t.test('every address of the table is refused when a hook is made', async t => {
   const target = await startTarget(t)
@@ -116,13 +116,13 @@ t.test('what fails is tried again in its order, and is signed the same each time
   target.statuses.push(500)
   const taskId = await begin({ token })
   await ask.rpc('CancelTask', { id: taskId })
-  await until(
+  await askUntil(
     async () => target.got,
     got => got.some(each => stateOf(each) === 'TASK_STATE_CANCELED'),
   )
   const ids = target.got.map(({ headers }) => headers['webhook-id'])
   t.equal(ids[0], ids[1], 'a receiver can tell a repetition')
-  t.equal(stateOf(target.got.at(-1) as Json), 'TASK_STATE_CANCELED')
+  t.equal(stateOf(target.got.at(-1) as AnyJson), 'TASK_STATE_CANCELED')
   for (const { headers, text } of target.got) {
     const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`
     const expected = createHmac('sha256', token).update(signed).digest('base64')
@@ -137,7 +137,7 @@ t.test('what is given up is a dead letter of the tenant, without a secret in it'
   for (let at = 0; at < 50; at++) target.statuses.push(500)
   const taskId = await begin({ token: 'a-token-that-is-long' })
   await ask.rpc('CancelTask', { id: taskId })
-  const all = await until(
+  const all = await askUntil(
     jobs,
     rows => rows.length > 0 && rows.every(({ state }) => state === 'dead'),
   )
@@ -149,12 +149,12 @@ t.test('what a stop has left is sent by the next process', async t => {
   const target = await startTarget(t)
   const first = await scene(t, target, { swaps: withoutWorker })
   const taskId = await first.begin()
-  await until(first.jobs, rows => rows.length > 0)
+  await askUntil(first.jobs, rows => rows.length > 0)
   await first.close()
   t.strictSame(target.got, [])
   const { store, demo } = first
   const second = await scene(t, target, { from: { store, demo } })
-  await until(
+  await askUntil(
     async () => target.got,
     got => got.some(each => stateOf(each) === 'TASK_STATE_FAILED'),
   )
@@ -167,7 +167,7 @@ t.test('a hook that was taken away gets nothing more', async t => {
   const { ask, begin, jobs } = await scene(t, target)
   const taskId = await begin()
   await ask.rpc('DeleteTaskPushNotificationConfig', { taskId, id: 'hook' })
-  await until(jobs, rows => rows.every(({ state }) => state === 'done'))
+  await askUntil(jobs, rows => rows.every(({ state }) => state === 'done'))
   const before = target.got.length
   await ask.rpc('CancelTask', { id: taskId })
   t.ok((await jobs()).every(({ state }) => state === 'done'))
@@ -178,12 +178,13 @@ t.test('the line of one hook is bounded', async t => {
   const target = await startTarget(t)
   const { ask, begin, jobs, work } = await scene(t, target, { swaps: withoutWorker })
   const taskId = await begin()
-  const [job] = await until(jobs, rows => rows.length > 0)
+  const [job] = await askUntil(jobs, rows => rows.length > 0)
   const lane = `${A2A_PUSH}:${taskId}/hook`
   t.equal(job?.lane, lane)
   const payload = JSON.parse(job?.payload_json ?? '')
-  const working = async () => (await ask.rpc('GetTask', { id: taskId })).result.status.message
-  await until(working, said => said?.parts[0].data.progress?.done === 2)
+  const fetchTaskMessage = async () =>
+    (await ask.rpc('GetTask', { id: taskId })).result.status.message
+  await askUntil(fetchTaskMessage, said => said?.parts[0].data.progress?.done === 2)
   for (let at = (await jobs()).length; at < MAX_WAITING; at++)
     await work.queue.add({ kind: A2A_PUSH, payload, tenantId: 'demo', lane })
   const cancelled = await ask.rpc('CancelTask', { id: taskId })
@@ -201,7 +202,7 @@ const attempt = async (url: string, sender: ReturnType<typeof createSender>): Pr
   const hook = { id: 'hook', url, token: '', authentication: undefined }
   const kind = a2aPush({
     config: { max_attempts: 2, retry_first_seconds: 1 },
-    configs: { forSending: async (taskId, tenant) => [{ ...hook, tenant, taskId }] },
+    configs: { listWithSecrets: async (taskId, tenant) => [{ ...hook, tenant, taskId }] },
     ...{ sender, now: Date.now, isShut: async () => false, isSeen: async () => true },
   })
   const signal = new AbortController().signal
@@ -218,7 +219,7 @@ t.test('what waits for a hook is shown to who sees the task alone', async t => {
       taskPushNotificationConfig: { id: 'hook', url: target.url },
     },
   })
-  const [job] = await until(jobs, rows => rows.length > 0)
+  const [job] = await askUntil(jobs, rows => rows.length > 0)
   const path = `/v1/queue/jobs/${job?.id}`
   const own = (await ask.json(path)).json
   t.match(own.payload, {
@@ -241,7 +242,7 @@ t.test('a hook tells no more than who made it may ask for', async t => {
   t.equal(made.result?.id, id)
   await keys.revoke(key.id, 'all', BY)
   await tasks.cancel(taskId, 'demo', 'coordinator')
-  await until(jobs, rows => rows.every(({ state }) => state === 'done'))
+  await askUntil(jobs, rows => rows.every(({ state }) => state === 'done'))
   const last = target.got.filter(each => stateOf(each) === 'TASK_STATE_CANCELED')
   t.strictSame(
     last.map(({ headers }) => headers['x-a2a-notification-token']),
@@ -253,14 +254,14 @@ t.test('hooks of a tenant that is disabled wait until it is back', async t => {
   const target = await startTarget(t)
   const { begin, jobs, keys, tasks } = await scene(t, target)
   const taskId = await begin()
-  await until(
+  await askUntil(
     async () => target.got,
     got => got.length > 0,
   )
   await keys.enableTenant('demo', false, BY)
   await tasks.cancel(taskId, 'demo', 'coordinator')
   const isTold = () => target.got.some(each => stateOf(each) === 'TASK_STATE_CANCELED')
-  await until(jobs, all => isTold() || all.some(({ reason }) => reason === SHUT))
+  await askUntil(jobs, all => isTold() || all.some(({ reason }) => reason === SHUT))
   t.notOk(isTold())
 })
 
