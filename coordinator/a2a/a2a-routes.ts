@@ -8,7 +8,7 @@ import { createStreamPlaces } from '../http/stream-places.ts'
 import type { Key } from '../keys/key.ts'
 import type { Keys } from '../keys/keys.ts'
 import { mayCall } from '../operations/invoke/access.ts'
-import { type Count, refunding } from '../operations/invoke/count.ts'
+import { type Count, runWithRefund } from '../operations/invoke/count.ts'
 import type { OperationTasks } from '../operations/operation-tasks.ts'
 import type { ReaderOf } from '../operations/task-readers.ts'
 import type { Admission } from '../quota/quota.ts'
@@ -73,7 +73,7 @@ export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) =
   const binding: BindingParts = {
     handler,
     admit: call => (fixture === undefined ? count(call) : UNCOUNTED),
-    runWithRefund: refunding,
+    runWithRefund,
     onError: ({ http }, thrown, request) => {
       parts.onError(
         thrown instanceof ShoalError ? thrown.code : http < 500 ? 'invalid_request' : 'internal',

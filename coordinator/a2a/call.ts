@@ -54,7 +54,8 @@ export const callOf = (
   }
   const close = (): void => {
     for (const release of releases) release?.()
-    over.abort()
+    // nothing listens after a complete response, and creating the reason of an abort is expensive
+    if (!reply.raw.writableFinished) over.abort()
   }
   reply.raw.once('close', close)
   // the client disconnected earlier, and `close` is not emitted again

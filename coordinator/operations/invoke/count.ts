@@ -16,7 +16,7 @@ export type Count = (caller: Pick<TaskCaller, 'key' | 'address'>) => Admission |
  * Counts one request: those of a key against its minute, those without a key against the allowance
  * of their network. Throws `rate_limited` or `tier_exceeded`.
  */
-export const countingWith =
+export const createCount =
   ({ countCall, quota, now }: CountParts): Count =>
   ({ key, address = '' }) => {
     if (key === undefined)
@@ -29,7 +29,10 @@ export const countingWith =
 const KEPT: Admission = { refund: () => {} }
 
 /** Does the work of a request that was counted, and takes the count back when it was refused. */
-export const refunding = async <T>(admission: Admission, work: () => Promise<T>): Promise<T> => {
+export const runWithRefund = async <T>(
+  admission: Admission,
+  work: () => Promise<T>,
+): Promise<T> => {
   try {
     return await work()
   } catch (error) {

@@ -29,15 +29,15 @@ export const carryOut = async (
   }
   const requester = planned.requester ?? callerOf(context)
   const request = planned.request ?? (await askAt(gate, planned, requester, context))
-  if (request.state !== 'approved' || run === undefined) return pendingOf(request, planned)
-  const use = { requestId: request.id, plan: coveredBy(planned), caller: requester }
+  if (request.state !== 'approved' || run === undefined) return toPendingResult(request, planned)
+  const use = { requestId: request.id, plan: coveredPlanOf(planned), caller: requester }
   const approval = new SingleUseApproval(context.gates, use)
   const answer = await run(planned.plan, context, approval)
   if (approval.isUsed) return answer
   throw new TypeError(`${id} did not use the approval ${request.id}`)
 }
 
-const coveredBy = ({ plan, covers = plan }: OperationPlan<unknown>): unknown => covers
+const coveredPlanOf = ({ plan, covers = plan }: OperationPlan<unknown>): unknown => covers
 
 /**
  * Finds the request of an equal plan, or makes one; a different plan with its subject supersedes
@@ -50,7 +50,7 @@ const askAt = async (
   { gates }: Context,
 ): Promise<GateRequest> => {
   const { summary, evidence, abandon } = planned
-  const plan = coveredBy(planned)
+  const plan = coveredPlanOf(planned)
   const subject = ownSubject(plan, planned.subject)
   try {
     return await gates.request({ gateId, subject, summary, plan, evidence }, requester)
@@ -60,7 +60,7 @@ const askAt = async (
   }
 }
 
-const pendingOf = (request: GateRequest, planned: OperationPlan<unknown>): PendingResult => {
+const toPendingResult = (request: GateRequest, planned: OperationPlan<unknown>): PendingResult => {
   const { next, difference, claimToken } = planned
   return new PendingResult(request, next?.(request), {
     ...(difference === undefined ? {} : { difference }),

@@ -8,7 +8,7 @@ import type { OperationTasks } from '../operation-tasks.ts'
 import { PendingResult } from '../pending.ts'
 import { requireAccess } from './access.ts'
 import { contextFor } from './call-context.ts'
-import { type Count, type CountParts, countingWith, refunding } from './count.ts'
+import { type Count, type CountParts, createCount, runWithRefund } from './count.ts'
 import { carryOut } from './gate.ts'
 import { parseInput } from './input.ts'
 import type { Call, Invocation } from './invocation.ts'
@@ -52,14 +52,14 @@ export class CallPipeline implements Pipeline {
 
   constructor(parts: PipelineParts) {
     this.#parts = parts
-    this.count = countingWith(parts)
+    this.count = createCount(parts)
     this.#skills = new Map(parts.skills.map(skill => [skill.id, skill]))
   }
 
   invoke = async (invocation: Invocation): Promise<Outcome> => {
     const { caller, isCounted } = invocation
     if (isCounted) return this.#admit(invocation)
-    return refunding(await this.count(caller), () => this.#admit(invocation))
+    return runWithRefund(await this.count(caller), () => this.#admit(invocation))
   }
 
   perform = async (call: Call, signal: AbortSignal): Promise<unknown> => {
@@ -107,7 +107,7 @@ export class CallPipeline implements Pipeline {
     const facts = { operation: operation.id, request: caller.requestId }
     const late = () =>
       logger.warn(facts, 'a call ended after its time limit; its result is discarded')
-    const time = new CallTime({ operation, signals, late })
+    const time = new CallTime({ operation, signals, onLate: late })
     const release = holdKey(call, time, hold)
     let failed = true
     try {

@@ -14,7 +14,7 @@ export interface CallTimeParts {
   /** Each ends the call when it aborts: the caller has left, the task was cancelled. */
   signals: readonly AbortSignal[]
   /** Called when the work ends after its time was up; nobody gets its result. */
-  late: () => void
+  onLate: () => void
 }
 
 /**
@@ -32,7 +32,7 @@ export class CallTime {
   #reject: ((error: unknown) => void) | undefined
   #isTimedOut = false
 
-  constructor({ operation, signals, late }: CallTimeParts) {
+  constructor({ operation, signals, onLate: late }: CallTimeParts) {
     this.#signals = signals
     this.#late = late
     const seconds = timeLimitSeconds(operation)

@@ -101,7 +101,7 @@ t.test('a lower tier leaves it; a role or tenant that it stands on does not', as
   const operator: Key = { ...KEY, roles: ['reviewer'] }
   hold('chat', operator)
   hold('elsewhere', operator, { tenantId: 'two' })
-  hold('events', operator, { may: (key: Key) => key.roles.includes('reviewer') })
+  hold('events', operator, { isAllowed: (key: Key) => key.roles.includes('reviewer') })
   stored.keys = [{ ...KEY, tier: 'free', disabledTenants: ['two'] }]
   open.look('k')
   await yieldTurn()
