@@ -4,6 +4,7 @@ import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { startCluster } from './support/postgres.ts'
 
 /**
  * `npm test`: types and lint, then every test file, then one line `N passed, N failed`.
@@ -17,7 +18,7 @@ process.env.PATH = `${binFolder}:${process.env.PATH}`
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 
 /** What tests with real peers need; where it is missing they are skipped by name. */
-const DEBIAN_PACKAGES = ['mosquitto', 'python3-pip']
+const DEBIAN_PACKAGES = ['mosquitto', 'postgresql', 'python3-pip']
 
 /** On a build machine, as root: installs what is missing. A failure shows as skipped tests. */
 const installPackages = (): void => {
@@ -82,6 +83,8 @@ if (files.length === 0) {
   check('tsc', ['--noEmit'])
   check('biome', ['check'])
 }
-const { passed, failed, code } = await runTap(files)
+const cluster = await startCluster()
+Object.assign(process.env, cluster?.env)
+const { passed, failed, code } = await runTap(files).finally(() => cluster?.stop())
 console.log(`${passed} passed, ${failed + (code !== 0 && failed === 0 ? 1 : 0)} failed`)
 process.exit(code)

@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 import { type ChangeHook, withChangeHook } from './change-hook.ts'
-import type { Database, DatabaseDefinition } from './engine.ts'
+import type { Database, DatabaseDefinition, StoreEngine } from './engine.ts'
 import type { SealedTransaction } from './lanes.ts'
 import { ledgerMigrations } from './migrations.ts'
+import { postgresEngine } from './postgres/postgres-engine.ts'
 import { recordMigrations } from './record-migrations.ts'
 import type { RecordTables } from './record-tables.ts'
 import { type Revisions, watchRevisions } from './revisions.ts'
@@ -41,14 +42,14 @@ export interface StoreHooks {
 }
 
 /**
- * Opens the store in a folder. Throws ShoalError `config_invalid` when a newer shoal wrote it,
+ * Opens the store in a folder, or in the PostgreSQL database at an address. Throws ShoalError `config_invalid` when a newer shoal wrote it,
  * `store_unavailable` when it cannot be used.
  */
 export const openStore = async (
-  folder: string,
+  place: string,
   { pollMilliseconds = 500, hooks = {}, ...options }: StoreOptions = {},
 ): Promise<Store> => {
-  const engine = sqliteEngine(folder)
+  const engine = engineOf(place)
   const ledger = await engine.open<LedgerTables>({
     ...options,
     name: 'ledger',
@@ -82,6 +83,12 @@ export const openStore = async (
     },
   }
 }
+
+/** A PostgreSQL database for an address, SQLite for a folder. */
+const engineOf = (place: string): StoreEngine =>
+  /^postgres(ql)?:\/\//.test(place)
+    ? postgresEngine({ connectionString: place })
+    : sqliteEngine(place)
 
 /** A mistyped folder must not become a new, empty store. Throws `not_found`. */
 export const requireStore = (folder: string): void => {

@@ -38,7 +38,7 @@ const openFile = async <T>(
   const writing = connect(path, 'writer', survives)
   const writeSide = new Kysely<T>({ dialect: writing.dialect })
   try {
-    await migrate(writeSide, fileOf(name), migrations)
+    await migrate(writeSide, { name: fileOf(name), migrations })
     writing.beImpatient()
     const reading = connect(path, 'reader', survives)
     const read = new Kysely<T>({ dialect: reading.dialect })

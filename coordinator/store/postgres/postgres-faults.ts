@@ -1,0 +1,53 @@
+import { DatabaseError } from 'pg'
+import { type FaultKind, StoreFault, storeUnavailable } from '../faults.ts'
+
+/** SQLSTATE codes by their beginning (postgresql.org/docs/15/errcodes-appendix.html). */
+const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
+  ['40001', 'conflict'],
+  ['40P01', 'conflict'],
+  // lock_timeout has run out
+  ['55P03', 'conflict'],
+  ['25006', 'read_only'],
+  ['53100', 'full'],
+  ['XX001', 'damaged'],
+  ['XX002', 'damaged'],
+  // connections lost, out of resources, cancelled by a time limit or by an administrator
+  ...['08', '53', '57', '58'].map((state): [string, FaultKind] => [state, 'unavailable']),
+]
+
+const BROKEN: readonly [state: string, kind: FaultKind][] = [
+  ['23505', 'unique'],
+  ['23503', 'reference'],
+]
+
+/** Calls the driver; its errors are thrown as the faults of the port. */
+export const translatePostgresFaults = async <R>(call: () => Promise<R>): Promise<R> => {
+  try {
+    return await call()
+  } catch (error) {
+    throw faultFrom(error as Error)
+  }
+}
+
+const faultFrom = (error: Error): Error => {
+  if (!(error instanceof DatabaseError)) return lostConnection(error)
+  const { code = '', message } = error
+  const broken = kindIn(BROKEN, code)
+  if (broken !== undefined) return new StoreFault(broken, message, error)
+  const kind = kindIn(UNUSABLE, code)
+  if (kind === undefined) return error
+  const why = kind === 'full' ? ': its disk is full' : ''
+  const fault = new StoreFault(kind, message, error)
+  return storeUnavailable(`the store cannot be used now${why} (${code})`, fault)
+}
+
+/** The driver gives a lost connection or a time limit no class of its own. */
+const lostConnection = (error: Error): Error => {
+  const fault = new StoreFault('unavailable', error.message, error)
+  return storeUnavailable('the store cannot be reached', fault)
+}
+
+const kindIn = (
+  table: readonly [state: string, kind: FaultKind][],
+  code: string,
+): FaultKind | undefined => table.find(([prefix]) => code.startsWith(prefix))?.[1]
