@@ -206,8 +206,8 @@ export class LiveTask {
       const batch = [...this.#pending]
       const { run } = this
       await this.#claim?.(trx)
-      const known = this.#stored.last
-      return { batch, stored: await storeBatch(trx, batch, { run, worker, hooks, known }) }
+      const tail = this.#stored
+      return { batch, stored: await storeBatch(trx, batch, { run, worker, hooks, tail }) }
     })
     this.#claim = undefined
     this.#stored = stored
