@@ -95,7 +95,7 @@ t.test('in a large fleet', async t => {
     t.strictSame([...chosen].toSorted(), ['c1405', 'c5', 'c705'])
   })
 
-  t.test('a model that no cell has loaded is loaded on one until that is full', async t => {
+  t.test('a model that no cell has loaded is loaded on one until that cell is full', async t => {
     const router = fleet(() => cold(20))
     const chosen: CellEngine[] = []
     for (let n = 0; n < 100; n++) {
