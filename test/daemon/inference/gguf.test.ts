@@ -12,7 +12,7 @@ t.test('the pre-check of weights', async t => {
   writeRandomModel(good, { ...SMALL, poolingType: 'mean' })
   const bytes = readFileSync(good)
 
-  t.test('tells what a good file is', async t => {
+  t.test('describes a valid file', async t => {
     const { chatTemplate, ...facts } = await checkGguf(good)
     t.match(chatTemplate, /im_start/)
     t.strictSame(facts, {
@@ -57,7 +57,7 @@ t.test('the pre-check of weights', async t => {
     t.strictSame({ accepted, otherErrors }, { accepted: [], otherErrors: [] })
   })
 
-  t.test('refuses what is not a regular file', async t => {
+  t.test('refuses anything but a regular file', async t => {
     await t.rejects(checkGguf(folder), { message: 'it is not a regular file' })
     await t.rejects(checkGguf('/dev/zero'), { message: 'it is not a regular file' })
     await t.rejects(checkGguf(join(folder, 'absent')), { message: 'the file is not there' })
