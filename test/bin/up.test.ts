@@ -18,7 +18,7 @@ const KEYS = {
   approver_b: 'key-b',
 }
 
-t.test('the flags of npm start', async t => {
+t.test('npm start parses its flags and has defaults', async t => {
   t.strictSame(parseOptions([], '/project'), {
     stateDir: '/project/.shoal',
     port: 7070,
@@ -117,7 +117,7 @@ t.test('a child that exits', async t => {
   })
 })
 
-t.test('the screen', async t => {
+t.test('the output on a terminal or pipe', async t => {
   const renderScreen = (isTTY: boolean): string => {
     let text = ''
     const screen = createScreen({ isTTY, columns: 12, write: more => (text += more) })
@@ -146,7 +146,7 @@ t.test('the screen', async t => {
   t.notMatch(text, /MQTT/)
 })
 
-t.test('the ready file', async t => {
+t.test('the ready file holds the addresses, keys and process ids', async t => {
   const pids = { coordinator: 1, cells: [2, 3] }
   const text = readyText({ baseUrl: 'http://h:1', mqttUrl: 'mqtt://h:2' }, KEYS, pids)
   t.strictSame(JSON.parse(text), {
@@ -161,7 +161,7 @@ t.test('the ready file', async t => {
   t.equal(JSON.parse(without).mqtt_url, null)
 })
 
-t.test('the log file', async t => {
+t.test('the log of a child', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const path = join(folder, 'x.log')

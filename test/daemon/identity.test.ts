@@ -118,7 +118,7 @@ t.test('identity', async t => {
   })
 })
 
-t.test('the address of the coordinator', async t => {
+t.test('plain http is allowed only for a coordinator on loopback', async t => {
   for (const [url, usable] of [
     ['https://c.example', true],
     ['https://c.example:8443/shoal/', true],

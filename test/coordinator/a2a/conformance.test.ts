@@ -155,7 +155,7 @@ for (const [name, binding] of Object.entries(bindings))
     t.equal(followed.at(-1).statusUpdate.status.state, 'TASK_STATE_COMPLETED')
   })
 
-t.test('0.3 over JSON-RPC', async t => {
+t.test('JSON-RPC of version 0.3 is supported', async t => {
   const sent = (await rpc03.rpc('message/send', older('tck-complete-task'))).result
   t.match(sent, { kind: 'task', status: { state: 'completed' }, history: [{ kind: 'message' }] })
   const open = (await rpc03.rpc('message/send', older('anything'))).result

@@ -269,7 +269,7 @@ t.test('audit verify prints the head of an intact chain and fails for a broken o
   await t.rejects(text('audit', 'verify'), { code: 'audit_broken', message: /row 2/ })
 })
 
-t.test('the printed output', async t => {
+t.test('output is printed as aligned text or JSON', async t => {
   t.equal(formatOutput([], 'json'), '[]\n')
   t.equal(
     formatOutput({ a: 1, long: null, list: ['x', 'y'] }, 'text'),

@@ -147,7 +147,7 @@ t.test('a superseded credential', async t => {
     t.equal(await comes('other', credential), 'quarantine')
   })
 
-  t.test('is not evidence against a revoked or another cell', async t => {
+  t.test('is not evidence once its cell is revoked, and neither is a guess', async t => {
     const { credential, comes, renew, admission, id, quarantines } = await createAdmissionScene(t)
     t.equal(await comes('own', await renew()), 'in')
     for (const secret of ['x', `${credential.slice(1)}x`, 'y'.repeat(43)])

@@ -14,7 +14,7 @@ const isCloneDetected = (arrivals: [seconds: number, bootId: string][]): boolean
   return last
 }
 
-t.test('two machines with one identity', async t => {
+t.test('two machines that share an identity are detected', async t => {
   for (const [what, arrivals, copied] of [
     [
       'a daemon that connects again and again is one machine',

@@ -247,7 +247,7 @@ t.test('alerts', async t => {
   })
 })
 
-t.test('of a mass loss are one alert, and cells that stay away are reported later', async t => {
+t.test('a mass loss is one alert, and cells that stay lost are reported later', async t => {
   const clock = { ms: 0 }
   const told: string[] = []
   const cells = Array.from({ length: 20 }, (_, i) => ({ ...cellWith({}), id: `c${i}` }))
@@ -280,7 +280,7 @@ t.test('of a mass loss are one alert, and cells that stay away are reported late
   t.strictSame(told, ['raised fleet_degraded', 'cleared fleet_degraded', 'raised cell_lost c14'])
 })
 
-t.test('report only what a spool dropped since the last check', async t => {
+t.test('an alert reports only what a spool dropped since the last check', async t => {
   const told: string[] = []
   const cell = cellWith({}, { sample: undefined })
   const alerts = createAlerts({

@@ -288,7 +288,7 @@ t.test('changes since the approval', async t => {
   })
 })
 
-t.test('requests about the same subject', async t => {
+t.test('a new plan for a subject supersedes the earlier request of the same person', async t => {
   const { gates, builder, admin } = await scene(t)
   const about = { ...DEVICE, subject: 'robot-1' }
   const { id } = await gates.request(about, as(builder))
@@ -314,7 +314,7 @@ t.test('one of a hundred concurrent uses of an approval over two coordinators wi
   t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
 })
 
-t.test('a portable approval', async t => {
+t.test('each fault of a portable approval is detected', async t => {
   const { gates, builder, admin, clock } = await scene(t)
   const { id, planHash } = await gates.request(DEVICE, as(builder))
   await t.rejects(gates.approval(id, 'all'), { code: 'conflict' })

@@ -132,7 +132,7 @@ t.test('the creator of a tenant may act for it at once', async t => {
   )
 })
 
-t.test('a join token for many machines', async t => {
+t.test('a join token for many machines needs approval each time', async t => {
   const { demo, call } = await scene(t)
   const ask = () => call(demo.operator, 'POST', '/v1/tokens', { uses: 500, ttl_minutes: 30 })
   const asked = await ask()
@@ -160,7 +160,7 @@ t.test('a witness head needs both its number and its hash', async t => {
     t.match(await verify(query), { status: 422, json: { error: { param } } })
 })
 
-t.test('checks and compliance over REST', async t => {
+t.test('REST returns the governance checks and compliance reports', async t => {
   const { demo, call, text } = await scene(t)
   const checks = await call(demo.operator, 'GET', '/v1/policy/checks')
   t.equal(checks.json.checks.length, 23)
@@ -194,7 +194,7 @@ t.test('checks and compliance over REST', async t => {
   t.equal(check.json.frameworks[0].controls.length, 38)
 })
 
-t.test('policy and gates as skills', async t => {
+t.test('skills return policy decisions and gates', async t => {
   const { demo, call } = await scene(t)
   const skill = (id: string, body: object) => call(demo.operator, 'POST', `/v1/skills/${id}`, body)
   t.match((await skill('policy-check', { action_type: 'release.major' })).json, {

@@ -60,7 +60,7 @@ t.test('a visitor gets an approved key once, with the claim token', async t => {
     t.notOk(kept.includes(secret.slice(-40)), 'neither secret is kept')
 })
 
-t.test('no person can pose as a visitor to become a second person with a role', async t => {
+t.test('a visitor cannot become a person with a role without an administrator', async t => {
   const { apply, claim, decide, call, demo } = await scene(t)
   const { request_id: id, claim_token: token } = (await apply()).json
   await decide(id)

@@ -31,7 +31,7 @@ const dockAndClaim = async (scene: Scene, key: string, scope: string, input: obj
   return { id, step }
 }
 
-t.test('the seven steps', async t => {
+t.test('a session passes through seven steps', async t => {
   const scene = await governanceScene(t)
   const { call, demo, events, store } = scene
   const docked = await call(demo.operator, 'POST', '/v1/skills/sads-dock', { agent_id: 'fixer' })
@@ -414,7 +414,7 @@ t.test('a check', async t => {
   })
 })
 
-t.test('the actions that a session may execute', async t => {
+t.test('a session executes only skills that its role and key allow', async t => {
   const scene = await governanceScene(t)
   const { demo, store } = scene
   const ready = async (key: string, agent_id: string, role: string) => {
@@ -450,7 +450,7 @@ t.test('the actions that a session may execute', async t => {
   )
 })
 
-t.test('the role and profile of an agent', async t => {
+t.test('the role and profile of a docking agent', async t => {
   const scene = await governanceScene(t, { agents: { sessions_per_tenant: 4 } })
   const { call, demo } = scene
   const postSession = (input: object, key: string = demo.operator) =>
@@ -539,7 +539,7 @@ t.test("a caller's own sessions are paged, and others are not found", async t =>
   t.equal((await call('', 'GET', '/v1/sessions')).status, 401)
 })
 
-t.test('a supervised session', async t => {
+t.test('a supervised session needs a supervisor of another person', async t => {
   const scene = await governanceScene(t)
   const { demo, call, keys } = scene
   const supervisor = await dock(scene, demo.approver_a, { agent_id: 'boss', agent_type: 'human' })

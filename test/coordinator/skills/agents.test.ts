@@ -172,7 +172,7 @@ t.test('sads-discover', async t => {
   })
 })
 
-t.test('find-agent and agent-capability-check', async t => {
+t.test('find-agent and agent-capability-check report matching agents', async t => {
   const scene = await governanceScene(t)
   const { demo, call, keys } = scene
   const find = async (key: string, input: object = {}) =>
@@ -238,7 +238,7 @@ t.test('find-agent and agent-capability-check', async t => {
   })
 })
 
-t.test('agent-briefing and recommend-next-skill', async t => {
+t.test('agent-briefing and recommend-next-skill follow from the situation', async t => {
   const scene = await governanceScene(t, { alerts: [alert] })
   const { demo, call } = scene
   const ask = { summary: 'release 1.4', plan: { release: '1.4' } }

@@ -144,7 +144,7 @@ t.test('time', async t => {
     })
 })
 
-t.test('the clock of the coordinator', async t => {
+t.test('the clock of the coordinator is bounded by its answers', async t => {
   const own = { ms: 0 }
   const clock = new CoordinatorClock(() => own.ms)
   t.equal(clock.bounds(), undefined)

@@ -124,7 +124,7 @@ t.test('admission', async t => {
   })
 })
 
-t.test('the wait before a restart', async t => {
+t.test('the wait before a restart doubles, then an open circuit waits longer', async t => {
   const restarts = new Restarts()
   const plans = [0, 1, 2, 3].map(at => restarts.planAfterCrash(at).waitMs)
   t.strictSame(plans, [1000, 2000, 4000, 8000])

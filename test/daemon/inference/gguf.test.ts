@@ -73,7 +73,7 @@ t.test('the pre-check of weights', async t => {
   })
 })
 
-t.test('the size of a tensor', async t => {
+t.test('the size of a tensor follows from its type and shape', async t => {
   const tensor = (type: number, shape: number[]) => ({ name: 'x', type, shape, offset: 0 })
   t.equal(tensorBytes(tensor(0, [3, 2])), 24)
   t.equal(tensorBytes(tensor(8, [64, 2])), 136)

@@ -328,7 +328,7 @@ t.test('memory', async t => {
   })
 })
 
-t.test('while a model loads', async t => {
+t.test('requests while a model loads', async t => {
   t.test('its report states the progress', async t => {
     const { begin, clock, children, load, report, waitForSpawn } = await setup(t, { quick: false })
     await begin()

@@ -201,7 +201,7 @@ t.test('link', async t => {
   })
 })
 
-t.test('the local server', async t => {
+t.test('the local server answers on its port', async t => {
   const probe = http.createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as AddressInfo
