@@ -17,6 +17,7 @@ import { addPolicyCommands } from './admin/policy.ts'
 import { serve } from './assembly/serve.ts'
 import { CoordinatorConfig } from './config.ts'
 import { openSigning } from './signing/signing.ts'
+import { storePlaceOf } from './store/place.ts'
 import { openStore, requireStore } from './store/store.ts'
 import { loadServerIdentity } from './tls/server-identity.ts'
 
@@ -128,7 +129,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
   }
   const readStoreConfig = (): CoordinatorConfig => {
     const config = readConfig()
-    requireStore(config.state_dir)
+    requireStore(storePlaceOf(config))
     return config
   }
   addBrokerCommands(program, readStoreConfig)
@@ -137,7 +138,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
   if (commandOf(argv) !== 'broker')
     addAdminCommands(
       program,
-      async ({ make }) => openStore((make ? readConfig() : readStoreConfig()).state_dir),
+      async ({ make }) => openStore(storePlaceOf(make ? readConfig() : readStoreConfig())),
       text => void process.stdout.write(text),
       () => loadServerIdentity(readConfig()),
       () => openSigning(readStoreConfig().state_dir),

@@ -4,6 +4,7 @@ import { type ChangeHook, withChangeHook } from './change-hook.ts'
 import type { Database, DatabaseDefinition, StoreEngine } from './engine.ts'
 import type { SealedTransaction } from './lanes.ts'
 import { ledgerMigrations } from './migrations.ts'
+import type { StorePlace } from './place.ts'
 import { postgresEngine } from './postgres/postgres-engine.ts'
 import { recordMigrations } from './record-migrations.ts'
 import type { RecordTables } from './record-tables.ts'
@@ -42,11 +43,11 @@ export interface StoreHooks {
 }
 
 /**
- * Opens the store in a folder, or in the PostgreSQL database at an address. Throws ShoalError `config_invalid` when a newer shoal wrote it,
+ * Opens the store in a folder or in a PostgreSQL database. Throws ShoalError `config_invalid` when a newer shoal wrote it,
  * `store_unavailable` when it cannot be used.
  */
 export const openStore = async (
-  place: string,
+  place: StorePlace,
   { pollMilliseconds = 500, hooks = {}, ...options }: StoreOptions = {},
 ): Promise<Store> => {
   const engine = engineOf(place)
@@ -84,17 +85,14 @@ export const openStore = async (
   }
 }
 
-/** A PostgreSQL database for an address, SQLite for a folder. */
-const engineOf = (place: string): StoreEngine =>
-  /^postgres(ql)?:\/\//.test(place)
-    ? postgresEngine({ connectionString: place })
-    : sqliteEngine(place)
+const engineOf = (place: StorePlace): StoreEngine =>
+  typeof place === 'string' ? sqliteEngine(place) : postgresEngine(place)
 
 /** A mistyped folder must not become a new, empty store. Throws `not_found`. */
-export const requireStore = (folder: string): void => {
-  if (hasSqliteStore(folder)) return
+export const requireStore = (place: StorePlace): void => {
+  if (typeof place !== 'string' || hasSqliteStore(place)) return
   throw new ShoalError(
     'not_found',
-    `there is no store in ${resolve(folder)}: name the coordinator's folder with --state-dir, or make one with init`,
+    `there is no store in ${resolve(place)}: name the coordinator's folder with --state-dir, or make one with init`,
   )
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Client } from 'pg'
 import type { Test } from 'tap'
+import type { PostgresAddress } from '../../coordinator/store/postgres/pool.ts'
 import { newId } from '../../shared/ids.ts'
 
 /** Set by `npm test`: folder of the socket of the cluster that all test files share. */
@@ -83,17 +85,37 @@ const waitForReady = async ({ stderr }: ChildProcess): Promise<void> => {
   throw new Error('PostgreSQL has ended')
 }
 
-/** Address of a new and empty database, which is gone after the test. */
-export const createDatabase = async (t: Pick<Test, 'teardown'>): Promise<string> => {
-  const folder = process.env[SOCKET_FOLDER] as string
-  const name = newId('db').toLowerCase()
-  await administer(folder, `create database "${name}"`)
-  t.teardown(() => administer(folder, `drop database "${name}" with (force)`))
-  return `postgres://postgres@localhost/${name}?host=${folder}`
+/** A new and empty database, which is gone after the test. */
+export const createDatabase = async (t: Pick<Test, 'teardown'>): Promise<PostgresAddress> => {
+  const database = newId('db').toLowerCase()
+  await administer(`create database "${database}"`)
+  t.teardown(() => administer(`drop database "${database}" with (force)`))
+  return addressOf(database)
 }
 
-const administer = async (host: string, statement: string): Promise<void> => {
-  const client = new Client({ host, user: 'postgres', database: 'postgres' })
+const created = new Map<string, Promise<PostgresAddress>>()
+
+/** The database that stands for a folder; it is gone with the cluster. */
+export const databaseFor = (folder: string): Promise<PostgresAddress> => {
+  const address = created.get(folder) ?? create(folder)
+  created.set(folder, address)
+  return address
+}
+
+const create = async (folder: string): Promise<PostgresAddress> => {
+  const database = `folder_${hash('sha1', folder)}`
+  await administer(`create database "${database}"`)
+  return addressOf(database)
+}
+
+const addressOf = (database: string): PostgresAddress => ({
+  host: process.env[SOCKET_FOLDER],
+  user: 'postgres',
+  database,
+})
+
+const administer = async (statement: string): Promise<void> => {
+  const client = new Client(addressOf('postgres'))
   await client.connect()
   try {
     await client.query(statement)

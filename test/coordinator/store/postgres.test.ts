@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { LeaseLeader } from '../../../coordinator/leader/lease-leader.ts'
 import { StoreFault } from '../../../coordinator/store/faults.ts'
 import { createLeases } from '../../../coordinator/store/leases.ts'
+import type { StorePlace } from '../../../coordinator/store/place.ts'
 import { type Ledger, openStore, type Store } from '../../../coordinator/store/store.ts'
 import { testLeader } from '../../contracts/leader.ts'
 import { testLeases } from '../../contracts/lease.ts'
@@ -9,7 +10,7 @@ import { testStoreContract } from '../../contracts/store.ts'
 import { silent } from '../../support/cell.ts'
 import { createDatabase, postgresMissing } from '../../support/postgres.ts'
 
-const openPlainStore = async (t: Test, address: string): Promise<Store> => {
+const openPlainStore = async (t: Test, address: StorePlace): Promise<Store> => {
   const store = await openStore(address, { pollMilliseconds: 0 })
   t.teardown(() => store.close())
   return store

@@ -7,12 +7,14 @@ import {
   createStoreFigures,
   type StoreFigures,
 } from '../../../coordinator/metrics/store-figures.ts'
+import type { StorePlace } from '../../../coordinator/store/place.ts'
 import {
   openStore,
   type Store,
   type StoreHooks,
   type StoreOptions,
 } from '../../../coordinator/store/store.ts'
+import { databaseFor } from '../../support/postgres.ts'
 import { rehearseFreeWork } from '../../support/rehearsing.ts'
 
 type Teardown = Pick<Test, 'teardown'>
@@ -28,13 +30,17 @@ interface TestStoreOptions extends StoreOptions {
   figures?: StoreFigures
 }
 
+/** With SHOAL_TEST_STORE=postgres each folder stands for a database of its own. */
+const placeFor = (folder: string): Promise<StorePlace> | string =>
+  process.env.SHOAL_TEST_STORE === 'postgres' ? databaseFor(folder) : folder
+
 /** The store of a coordinator, which looks for changes only on demand and rehearses free works. */
-export const testStore = (
+export const testStore = async (
   folder: string,
   { hooks = REHEARSED, figures = createStoreFigures(), ...options }: TestStoreOptions = {},
 ): Promise<Store> => {
   const measured = figures.hooks
-  return openStore(folder, {
+  return openStore(await placeFor(folder), {
     pollMilliseconds: 0,
     ...options,
     hooks: {
