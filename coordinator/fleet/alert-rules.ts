@@ -66,6 +66,13 @@ export const ALERT_RULES = {
     raiseAfterMs: 0,
     clearAfterMs: 0,
   },
+  /** Raised as long as the process runs: only `audit accept` lifts it, with the coordinator stopped. */
+  audit_broken: {
+    says: 'the audit was tampered with, so nothing is written',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 0,
+  },
 } as const satisfies Record<
   string,
   { says: string; level: AlertLevel; raiseAfterMs: number; clearAfterMs: number }
@@ -79,7 +86,7 @@ export type AlertRule = keyof typeof ALERT_RULES
  */
 export interface Observation {
   rule: AlertRule
-  /** Id of the cell; undefined for the fleet. */
+  /** Id of the cell; undefined for the fleet and for the coordinator itself. */
   cellId: string | undefined
   /**
    * GPU id or engine weights within the cell; undefined when the finding is not about one of them.

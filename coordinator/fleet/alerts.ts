@@ -6,7 +6,7 @@ export interface Alert {
   id: string
   rule: AlertRule
   level: AlertLevel
-  /** Undefined when it is about the whole fleet. */
+  /** Undefined when it is about the whole fleet or the coordinator itself. */
   cellId: string | undefined
   /**
    * GPU id or engine weights within the cell; undefined when the alert is not about one of them.

@@ -42,6 +42,8 @@ export interface MonitorParts {
   cells: () => Iterable<Cell>
   /** Ids of the cells in quarantine. */
   listQuarantined?: () => Iterable<string>
+  /** Fault of the audit; undefined while the audit is intact. */
+  auditTrouble?: () => string | undefined
   /** Unix time, milliseconds. */
   now: () => number
   /** Monotonic milliseconds. */
@@ -73,6 +75,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
     massLoss,
     alerts,
     ...(parts.listQuarantined && { listQuarantined: parts.listQuarantined }),
+    ...(parts.auditTrouble && { auditTrouble: parts.auditTrouble }),
   })
   let writing = false
 

@@ -1,5 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, createAudit } from '../audit/audit.ts'
+import type { GuardedAudit } from '../audit/open.ts'
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
 import type { Store } from '../store/store.ts'
@@ -31,6 +32,7 @@ export interface MonitorDomainParts
   fleet: Pick<Fleet, 'cells'>
   fleetListeners: FleetListeners
   admission: { listQuarantined(): Iterable<string> }
+  audit: Pick<GuardedAudit, 'trouble'>
   usage: { onRecorded(listener: (row: { status: string; at: number }) => void): () => void }
   events: Pick<Events, 'publish'>
 }
@@ -40,13 +42,14 @@ const TICK_SECONDS = 1
 export const openMonitor = async (
   parts: MonitorDomainParts,
 ): Promise<{ monitor: RunningMonitor; views: MonitorViews }> => {
-  const { store, fleet, fleetListeners, admission, usage, events, stack, schedules } = parts
-  const { logger, now, nowMs } = parts
+  const { store, fleet, fleetListeners, admission, audit, usage, events } = parts
+  const { stack, schedules, logger, now, nowMs } = parts
   const monitor = await createMonitor({
     records: store.records,
     logger,
     cells: () => fleet.cells(),
     listQuarantined: () => admission.listQuarantined(),
+    auditTrouble: () => audit.trouble(),
     now,
     nowMs,
     publish: events.publish,
