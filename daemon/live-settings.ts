@@ -4,7 +4,8 @@ import type { DaemonConfig } from './config.ts'
 import { settingsOf, withSettings } from './desired/settings.ts'
 import type { EngineLimits } from './inference/engines.ts'
 import type { TelemetryService } from './services/telemetry.ts'
-import type { SpoolLimits, Uplink } from './uplink/uplink.ts'
+import type { SpoolLimits } from './uplink/backlog.ts'
+import type { Uplink } from './uplink/uplink.ts'
 
 export interface LiveSettingsParts {
   telemetry: Pick<TelemetryService, 'setIntervalSeconds'>
