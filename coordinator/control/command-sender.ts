@@ -14,7 +14,7 @@ const isActing = ({ hazard }: CommandRecord): boolean => hazard === 'caution' ||
 export interface CommandSenderParts extends CommandAdmissionParts {
   ledger: Ledger
   signer: Signer
-  /** Whether the cell is connected; commands for a disconnected cell are sent after it connects. */
+  /** True when the cell is connected; commands for a disconnected cell are sent once it connects. */
   isHere: (cellId: string) => boolean
   publish: (command: Command) => Promise<void>
   /** Adds a command that was committed to the open ones. */

@@ -23,7 +23,7 @@ export class CommitChecks {
   }
 
   /**
-   * Whether the command was committed; call it within the transaction that creates it. Work of the
+   * True when the command was committed; call it within the transaction that creates it. Work of the
    * sealed lane runs in order, so the check sees the outcome of that transaction. False also when
    * the outcome is unknown at `close`: the next start reads the command from the store.
    */
