@@ -29,7 +29,7 @@ export interface TaskDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> 
   /** Complete when all parts are open: tasks run operations, and operations see tasks. */
   views: object
   push: PushConfigs
-  pipeline: Pick<Pipeline, 'perform'>
+  pipeline: Pick<Pipeline, 'authorize' | 'perform'>
   work: Pick<OpenQueue, 'queue'>
 }
 
@@ -37,7 +37,8 @@ export interface TaskDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> 
 export const openTasks = (
   parts: TaskDomainParts,
 ): { tasks: Tasks; operationTasks: OperationTasks; views: TaskViews } => {
-  const { config, store, events, callable, readerOf, push, work, stack, logger, now } = parts
+  const { config, store, events, callable, readerOf, push, work, stack } = parts
+  const { pipeline, logger, now } = parts
   const tasks = createTasks({
     store,
     publish: events.publish,
@@ -50,7 +51,7 @@ export const openTasks = (
     tasks,
     readerOf,
     views: () => parts.views as Views,
-    perform: parts.pipeline.perform,
+    pipeline,
     operations: callable,
     events,
     keptDays: config.a2a.task_days,

@@ -6,7 +6,7 @@ import { createFigures } from '../../coordinator/metrics/figures.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
 import { openSpeakers } from '../../coordinator/speakers/open.ts'
 import type { Store } from '../../coordinator/store/store.ts'
-import { config } from './app.ts'
+import { config, pipelineWith } from './app.ts'
 import { silent } from './cell.ts'
 import { withMembers } from './coordinator.ts'
 
@@ -53,6 +53,7 @@ export const openTestConversations = async (
     events: createEvents({ source: '/test', logger: silent }),
     figures: createFigures(),
     fleet: { serves: conversing.serves ?? (() => true) },
+    pipeline: pipelineWith(),
   })
   const { views, close } = await openCoordinator(
     [openLeader, openConversingParts, openSpeakers],

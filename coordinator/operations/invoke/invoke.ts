@@ -2,11 +2,11 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Keys } from '../../keys/keys.ts'
-import type { CallSkill, Views } from '../context.ts'
+import type { CallSkill, TaskCaller, Views } from '../context.ts'
 import type { Operation } from '../operation.ts'
 import type { OperationTasks } from '../operation-tasks.ts'
 import { PendingResult } from '../pending.ts'
-import { requireAccess } from './access.ts'
+import { accessFault, type Guarded } from './access.ts'
 import { contextFor } from './call-context.ts'
 import { type Count, type CountParts, createCount, runWithRefund } from './count.ts'
 import { carryOut } from './gate.ts'
@@ -39,6 +39,11 @@ export interface Pipeline {
   /** Counts a request that calls no operation, such as one for a list; part of `invoke` for others. */
   count: Count
   /**
+   * Checks the access of a caller ahead of a call, or for a route that calls no operation; part of
+   * `invoke` for others. Throws `auth_required` or `forbidden`.
+   */
+  authorize(operation: Guarded, caller: Pick<TaskCaller, 'key'>): void
+  /**
    * Runs the second half of `invoke` for a turn of a task: access is checked again, then everything
    * from the time limit on. Resolves with the output, or with `PendingResult`.
    */
@@ -62,15 +67,21 @@ export class CallPipeline implements Pipeline {
     return runWithRefund(await this.count(caller), () => this.#admit(invocation))
   }
 
+  authorize: Pipeline['authorize'] = (operation, { key }) => {
+    const fault = accessFault(operation, key)
+    if (fault !== undefined)
+      throw new ShoalError(key === undefined ? 'auth_required' : 'forbidden', fault)
+  }
+
   perform = async (call: Call, signal: AbortSignal): Promise<unknown> => {
-    requireAccess(call.operation, call.caller.key)
+    this.authorize(call.operation, call.caller)
     // no `hold`: a task outlives the key that began it, whose rights were checked at its start
     return this.#time(call, { signals: [signal] }, time => this.#run(call, time))
   }
 
   async #admit(invocation: Invocation): Promise<Outcome> {
     const { operation, caller, read, listener } = invocation
-    requireAccess(operation, caller.key)
+    this.authorize(operation, caller)
     return this.#answer({ ...(await read()), operation, caller, listener }, invocation)
   }
 
