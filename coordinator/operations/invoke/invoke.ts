@@ -9,7 +9,7 @@ import { PendingResult } from '../pending.ts'
 import { accessFault, type Guarded } from './access.ts'
 import { contextFor } from './call-context.ts'
 import { type Count, type CountParts, createCount, runWithRefund } from './count.ts'
-import { carryOut } from './gate.ts'
+import { perform } from './gate.ts'
 import { parseInput } from './input.ts'
 import type { Call, Invocation } from './invocation.ts'
 import { holdKey } from './key-hold.ts'
@@ -140,9 +140,7 @@ export class CallPipeline implements Pipeline {
     const { signal } = time
     const callSkill = this.#callSkillOf(call, signal)
     const context = contextFor(this.#parts.views(), call, { signal, callSkill })
-    const answer = await (operation.effect === 'gated'
-      ? carryOut(operation, input, context)
-      : operation.run(input as never, context))
+    const answer = await perform(operation, input, context)
     return answer instanceof PendingResult ? answer : operation.output.encode(answer)
   }
 
