@@ -3,6 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Keys } from '../../keys/keys.ts'
 import type { CallSkill, TaskCaller, Views } from '../context.ts'
+import type { SkillFacts } from '../declaration.ts'
 import type { Operation } from '../operation.ts'
 import type { OperationTasks } from '../operation-tasks.ts'
 import { PendingResult } from '../pending.ts'
@@ -19,7 +20,7 @@ import { CallTime } from './time.ts'
 
 export interface PipelineParts extends CountParts {
   /** Operations that calls may name by their id: the skills. */
-  skills: readonly Operation[]
+  skills: readonly (Operation & SkillFacts)[]
   views: () => Views
   /** Needed by operations that answer from a task. */
   tasks: () => Pick<OperationTasks, 'begin'> | undefined
