@@ -1,6 +1,8 @@
+import { DAY_MS } from '../../shared/time.ts'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { TaskViews, Views } from '../operations/context.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
 import type { Operation } from '../operations/operation.ts'
@@ -19,7 +21,11 @@ export const openReaders = ({
   callable: readonly Operation[]
 }): { readerOf: ReaderOf } => ({ readerOf: taskReaders(callable) })
 
-export interface TaskDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+const DROP_SECONDS = 600
+
+export interface TaskDomainParts
+  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
   config: Pick<CoordinatorConfig, 'a2a'>
   store: Store
   events: Events
@@ -38,7 +44,7 @@ export const openTasks = (
   parts: TaskDomainParts,
 ): { tasks: Tasks; operationTasks: OperationTasks; views: TaskViews } => {
   const { config, store, events, callable, readerOf, push, work, stack } = parts
-  const { pipeline, logger, now } = parts
+  const { pipeline, leaderWork, logger, now } = parts
   const tasks = createTasks({
     store,
     publish: events.publish,
@@ -54,10 +60,12 @@ export const openTasks = (
     pipeline,
     operations: callable,
     events,
-    keptDays: config.a2a.task_days,
     logger,
   })
   stack.defer(() => operationTasks.close())
+  leaderWork.every('tasks.drop', DROP_SECONDS, ledger =>
+    tasks.drop(now() - config.a2a.task_days * DAY_MS, ledger),
+  )
   // the pipeline begins tasks
   const seen: TaskViews['tasks'] & Pick<OperationTasks, 'begin'> = {
     ...tasks,

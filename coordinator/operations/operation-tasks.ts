@@ -46,16 +46,14 @@ export interface OperationTaskParts {
   pipeline: Pick<Pipeline, 'authorize' | 'perform'>
   operations: readonly Operation[]
   events: Pick<Events, 'subscribe'>
-  /** Days for which tasks are kept after their end. */
-  keptDays: number
   logger: Pick<Logger, 'warn'>
 }
 
 export const createOperationTasks = (parts: OperationTaskParts): OperationTasks => {
-  const { tasks, views, pipeline, operations, events, keptDays, logger } = parts
+  const { tasks, views, pipeline, operations, events, logger } = parts
   const open = (ask: OperationRequest): Opening => createOpening(views(), pipeline.perform, ask)
   tasks.serve(taskAnswers({ views, operations, open }))
-  const upkeep = new TaskUpkeep({ tasks, events, keptDays, logger, now: () => views().now() })
+  const upkeep = new TaskUpkeep({ tasks, events, logger })
 
   const prepare: OperationTasks['prepare'] = ask => {
     const { operation, input, caller } = ask

@@ -49,14 +49,13 @@ export const openTestConversations = async (
   const { settings = {}, outbound = {}, env = {}, moreSkills = [] } = conversing
   const openConversingParts = () => ({
     ...conversingParts(conversing),
-    store,
     events: createEvents({ source: '/test', logger: silent }),
     figures: createFigures(),
     fleet: { serves: conversing.serves ?? (() => true) },
     pipeline: pipelineWith(),
   })
   const { views, close } = await openCoordinator(
-    [openLeader, openConversingParts, openSpeakers],
+    [() => ({ store }), openLeader, openConversingParts, openSpeakers],
     config({ conversations: settings, outbound }),
     silent,
     { now, env, moreSkills },

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { LeaseLeader } from '../../../coordinator/leader/lease-leader.ts'
+import { openLeader } from '../../../coordinator/leader/open.ts'
 import { createSoleLeader } from '../../../coordinator/leader/sole-leader.ts'
 import { createLeases } from '../../../coordinator/store/leases.ts'
 import { testLeader } from '../../contracts/leader.ts'
@@ -34,4 +35,26 @@ t.test('the leader by a lease row, of two processes on one store', async t => {
       tenureMs,
     }
   })
+})
+
+t.test('a run of work of the leader that outlives its tenure writes nothing more', async t => {
+  const store = await temporaryStore(t)
+  const stack = new AsyncDisposableStack()
+  const runs: (() => unknown)[] = []
+  const schedules = {
+    every: (_name: string, _seconds: number, run: () => unknown) => runs.push(run),
+  }
+  const { leaderWork } = openLeader({ store, stack, schedules })
+  const ended = Promise.withResolvers<void>()
+  leaderWork.every('test', 1, async ledger => {
+    const before = await ledger.free.write(async () => 'written')
+    await ended.promise
+    return [before, await ledger.free.write(async () => 'late').catch(({ code }) => code)]
+  })
+  const [run] = runs
+  const running = run?.()
+  await stack.disposeAsync()
+  ended.resolve()
+  t.strictSame(await running, ['written', 'conflict'])
+  t.equal(run?.(), undefined, 'a run is skipped where another process leads')
 })

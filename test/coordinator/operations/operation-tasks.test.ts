@@ -40,7 +40,6 @@ const scene = (t: Pick<Test, 'teardown'>, state: string, tasks: object = {}) => 
     operations: OPERATIONS as never,
     pipeline: { authorize: refuse, perform: async () => undefined },
     events: { subscribe: () => () => {} },
-    keptDays: 1,
     logger: { warn: () => {} },
   })
   t.teardown(made.close)
