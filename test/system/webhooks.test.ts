@@ -10,7 +10,7 @@ import { openStore } from '../../coordinator/store/store.ts'
 import { Process } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-t.test('a coordinator that is killed delivers what was accepted, and answers once', async t => {
+t.test('a killed coordinator delivers accepted events and remembers its answers', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-webhooks-'))
   const stateDir = join(folder, 'coordinator')
   const store = await openStore(stateDir)

@@ -133,7 +133,7 @@ const check = async (
   return viewOf(after, context, { status: 'passed', answer, next, request_id: requestId ?? null })
 }
 
-/** Whether this same check already waits for the supervisor; repeating it changes nothing. */
+/** True when this same check already waits for the supervisor; repeating it changes nothing. */
 const isWaiting = ({ waiting }: AgentSession, asked: CheckInput): boolean =>
   waiting !== undefined &&
   waiting.actionType === asked.action_type &&

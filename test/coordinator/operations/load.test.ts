@@ -21,7 +21,7 @@ const folderOf = (t: Test, files: Record<string, string>): string => {
 
 const declares = (id: string): string => `export default { id: '${id}' }`
 
-t.test('every file with a default export is a declaration, and no other', async t => {
+t.test('every file with a default export is a declaration, and no other file is', async t => {
   const folder = folderOf(t, {
     'tools/b-show.ts': declares('b-show'),
     'tools/a-list.ts': declares('a-list'),
@@ -32,17 +32,17 @@ t.test('every file with a default export is a declaration, and no other', async 
   t.strictSame(ids, ['a-list', 'b-show'])
 })
 
-t.test('a declaration under another name than its file is refused', async t => {
+t.test('a declaration that differs from its file name is refused', async t => {
   const folder = folderOf(t, { 'tools/a-list.ts': declares('b-list') })
   await t.rejects(loadDeclared(folder), /a-list\.ts declares b-list/)
 })
 
-t.test('what is declared twice is refused', async t => {
+t.test('a duplicate declaration is refused', async t => {
   const folder = folderOf(t, { 'one/a.ts': declares('a'), 'two/a.ts': declares('a') })
   await t.rejects(loadDeclared(folder), /a is declared twice/)
 })
 
-t.test('a file may declare a list, whose names begin with its own', async t => {
+t.test('a file may declare a list whose names begin with its own', async t => {
   const list = "export default [{ id: 'a-one' }, { id: 'a-two' }]"
   const loaded = await loadDeclared(folderOf(t, { 'tools/a.ts': list }))
   t.match(loaded, [
@@ -51,7 +51,7 @@ t.test('a file may declare a list, whose names begin with its own', async t => {
   ])
 })
 
-t.test('a list that declares another name is refused', async t => {
+t.test('a list that declares a foreign name is refused', async t => {
   for (const id of ['b-one', 'a', 'another']) {
     const list = `export default [{ id: 'a-one' }, { id: '${id}' }]`
     await t.rejects(loadDeclared(folderOf(t, { 'tools/a.ts': list })), /a\.ts declares/)
@@ -69,41 +69,38 @@ const stone = {
 } as const
 const planned = { plan: {}, summary: 'move a stone' }
 
-t.test('an operation that acts declares its plan, or does not compile', async t => {
+t.test('an operation that acts does not compile without its plan', async t => {
   // @ts-expect-error: a gated operation has a plan
   t.throws(() => defineOperation({ ...stone, effect: 'gated', run: () => ({}) }), /show/)
   // @ts-expect-error: an operation that writes has none
   defineOperation({ ...stone, effect: 'write', plan: () => planned, show: () => ({}) })
 })
 
-t.test(
-  'a write that uses an earlier approval has a plan, and is refused and never pending',
-  async t => {
-    const facts = { ...stone, input: z.strictObject({}), output: z.object({ moved: z.boolean() }) }
-    const using = { ...facts, effect: 'write', usesApproval: true } as const
-    const request = { id: 'gate_1', state: 'pending' } as GateRequest
-    const plan = () => ({ plan: {}, request })
-    const moved = { moved: true }
-    // @ts-expect-error: the plan names the request
-    defineOperation({ ...using, run: () => moved })
-    // @ts-expect-error: a pending answer is not one of its answers
-    defineOperation({ ...using, plan, run: (): PendingResult => new PendingResult(request) })
-    const consume = () => Promise.reject(new ShoalError('forbidden', 'it is pending'))
-    const key = { personId: 'ada' }
-    const context = { key, tenantId: 'home', actor: {}, gates: { consume } } as never
-    const call = async (operation: Operation) => perform(operation, {}, context)
-    const careless = defineOperation({ ...using, plan, run: () => moved })
-    await t.rejects(call(careless), /did not use the approval gate_1/)
-    const careful = defineOperation({
-      ...using,
-      plan,
-      run: (_plan: object, _context, approval) => approval?.use(async () => moved) ?? moved,
-    })
-    await t.rejects(call(careful), { code: 'forbidden', message: 'it is pending' })
-  },
-)
+t.test('a write that uses an earlier approval has a plan and is never pending', async t => {
+  const facts = { ...stone, input: z.strictObject({}), output: z.object({ moved: z.boolean() }) }
+  const using = { ...facts, effect: 'write', usesApproval: true } as const
+  const request = { id: 'gate_1', state: 'pending' } as GateRequest
+  const plan = () => ({ plan: {}, request })
+  const moved = { moved: true }
+  // @ts-expect-error: the plan names the request
+  defineOperation({ ...using, run: () => moved })
+  // @ts-expect-error: a pending answer is not one of its answers
+  defineOperation({ ...using, plan, run: (): PendingResult => new PendingResult(request) })
+  const consume = () => Promise.reject(new ShoalError('forbidden', 'it is pending'))
+  const key = { personId: 'ada' }
+  const context = { key, tenantId: 'home', actor: {}, gates: { consume } } as never
+  const call = async (operation: Operation) => perform(operation, {}, context)
+  const careless = defineOperation({ ...using, plan, run: () => moved })
+  await t.rejects(call(careless), /did not use the approval gate_1/)
+  const careful = defineOperation({
+    ...using,
+    plan,
+    run: (_plan: object, _context, approval) => approval?.use(async () => moved) ?? moved,
+  })
+  await t.rejects(call(careful), { code: 'forbidden', message: 'it is pending' })
+})
 
-t.test('a dry run needs an answer, and an answer of a dry run its input', async t => {
+t.test('a dry run needs an answer, and its answer needs an input', async t => {
   const acting = { ...stone, effect: 'gated', plan: () => planned, run: () => ({}) } as const
   t.throws(() => defineOperation(acting), /dry_run and a plan with show belong together/)
   t.throws(
