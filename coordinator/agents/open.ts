@@ -21,6 +21,6 @@ const SWEEP_SECONDS = 15
 export const openAgents = (parts: AgentDomainParts): { views: AgentViews } => {
   const { config, store, events, leaderWork, now } = parts
   const agents = createAgents({ store, config: config.agents, publish: events.publish, now })
-  leaderWork.every('sessions.sweep', SWEEP_SECONDS, () => agents.sessions.sweep())
+  leaderWork.every('sessions.sweep', SWEEP_SECONDS, ledger => agents.sessions.sweep(ledger))
   return { views: { agents } }
 }

@@ -150,7 +150,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   })
   const registry =
     parts.registry ?? metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals }))
-  await app.register(metricRoutes, { registry })
+  await app.register(metricRoutes, { registry, authorize: pipeline.authorize })
   await app.register(mcpRoutes, {
     operations: [...registered.skills, ...operations].filter(isTool),
     pipeline,

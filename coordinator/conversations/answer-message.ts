@@ -19,7 +19,7 @@ export interface AnswerContext<C extends ConversationCaller> {
   /** Stores a message and reports it. */
   add: (message: NewMessage) => Promise<Message>
   /** Called with each piece of an answer. */
-  delta: (from: string, text: string) => void
+  delta: (from: string, text: string) => Promise<void> | void
   /** Called with failures that the participants did not cause. */
   onError: (error: unknown) => void
 }

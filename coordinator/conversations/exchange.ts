@@ -25,7 +25,8 @@ export interface NewContent {
   content: string
   /** Overrides `autoRoute` of the conversation for this message. */
   autoRoute: boolean
-  tell: (told: ExchangeEvent) => void
+  /** A promise resolves when the reader can take more. */
+  tell: (told: ExchangeEvent) => Promise<void> | void
 }
 
 export interface Exchange {

@@ -42,7 +42,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   const underWay = new Set<string>()
   let tidiedAt = Number.NEGATIVE_INFINITY
 
-  const tidy = async (): Promise<void> => {
+  const tidy = async (ledger: Ledger): Promise<void> => {
     await ledger.free.write(async trx =>
       failLeftOver(trx, { worker, underWay, now: await ledger.nowMs(trx), reason: LEFT_OVER }),
     )
@@ -58,7 +58,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   const beat = (): void => {
     if (underWay.size > 0) ledger.free.write(lease.keep).catch(warn)
   }
-  await tidy().catch(warn)
+  await tidy(ledger).catch(warn)
   leaderWork.every('conversations.tidy', LEASE_MS / 1000, tidy)
   const beating = setInterval(beat, LEASE_MS / 3).unref()
 

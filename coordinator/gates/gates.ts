@@ -3,6 +3,7 @@ import type { Signer } from '../../shared/signing.ts'
 import type { Approval } from '../../shared/wire/approval.ts'
 import { appendAudit } from '../audit/audit.ts'
 import type { Scope } from '../store/scope.ts'
+import type { Ledger } from '../store/store.ts'
 import type { Caller, DecisionOptions, NewRequest, Trx, Use } from './asking.ts'
 import { type DecidedRequest, readDecided } from './decided.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
@@ -171,8 +172,8 @@ export class GateKeeper {
   }
 
   /** Marks overdue requests as expired. */
-  sweep(): Promise<void> {
-    return this.#changes.expireOverdue()
+  sweep(ledger: Ledger = this.#parts.store.ledger): Promise<void> {
+    return this.#changes.expireOverdue(ledger)
   }
 
   #find(gateId: string): GateDefinition | undefined {

@@ -50,7 +50,7 @@ export const openGates = async (parts: GateDomainParts): Promise<{ views: GateVi
     publish,
     now,
   })
-  leaderWork.every('gates.sweep', SWEEP_SECONDS, () => gates.sweep())
+  leaderWork.every('gates.sweep', SWEEP_SECONDS, ledger => gates.sweep(ledger))
   return {
     views: {
       gates,

@@ -1,23 +1,38 @@
-import type { Base, PeriodicWork } from '../base/base.ts'
+import type { Base } from '../base/base.ts'
+import type { Ledger, Store } from '../store/store.ts'
+import { fenceLedger } from './fence.ts'
 import type { Leader } from './leader.ts'
 import { createSoleLeader } from './sole-leader.ts'
+
+/** Periodic work that only the leader does. */
+export interface LeaderWork {
+  /**
+   * Like the schedules of the base, but a run is skipped while another process leads. The run
+   * writes to the ledger that it is given, which refuses a process that was superseded meanwhile.
+   */
+  every(name: string, seconds: number, run: (ledger: Ledger) => unknown): void
+}
 
 /** The leader, and periodic work that only the leader does. */
 export interface OpenLeader {
   leader: Leader
-  /** Like the schedules of the base, but a run is skipped while another process leads. */
-  leaderWork: PeriodicWork
+  leaderWork: LeaderWork
+}
+
+export interface LeaderParts extends Pick<Base, 'stack' | 'schedules'> {
+  store: Pick<Store, 'ledger'>
 }
 
 /** SQLite has one process for a state folder, which therefore always leads. */
-export const openLeader = ({ stack, schedules }: Pick<Base, 'stack' | 'schedules'>): OpenLeader => {
+export const openLeader = ({ stack, schedules, store }: LeaderParts): OpenLeader => {
   const leader = createSoleLeader()
   stack.defer(() => leader.close())
+  const fenced = fenceLedger(store.ledger, leader)
   return {
     leader,
     leaderWork: {
       every: (name, seconds, run) =>
-        schedules.every(name, seconds, () => (leader.isLeader() ? run() : undefined)),
+        schedules.every(name, seconds, () => (leader.isLeader() ? run(fenced) : undefined)),
     },
   }
 }

@@ -96,12 +96,16 @@ export interface Context extends Views, TaskCaller {
   signal: AbortSignal
   /** The cell to run on, where the caller named one and the operation takes one. */
   cellId?: string | undefined
-  /** Reports progress; without effect where nobody listens. */
-  progress: (progress: Progress) => void
-  /** Sends an event to the caller while the call runs; absent where nobody listens. */
+  /**
+   * Reports progress; without effect where nobody listens. A promise resolves when the caller can
+   * take more: an operation that reports often waits for it.
+   */
+  progress: Report
+  /** Sends an event to the caller as `progress` does; absent where nobody listens. */
   tell?: Tell | undefined
   /** Calls a skill as any surface does. Throws `ShoalError`, such as `not_found`. */
   callSkill: CallSkill
 }
 
-export type Tell = (told: { event: string; data: unknown }) => void
+export type Report = (progress: Progress) => Promise<void> | void
+export type Tell = (told: { event: string; data: unknown }) => Promise<void> | void

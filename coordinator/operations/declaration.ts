@@ -91,6 +91,8 @@ export interface SkillFacts extends Declaration {
   /** Display name on the card. */
   name: string
   tags: readonly string[]
+  /** Every skill is a tool: language models call skills in conversations and sessions too. */
+  tool?: never
   /** Examples for the catalogue and the documents; the card omits them. */
   examples: readonly object[]
   /** False keeps the schema off the card; the input is validated all the same. */

@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { fenceLedger } from '../../coordinator/leader/fence.ts'
 import type { Leader } from '../../coordinator/leader/leader.ts'
 import type { Ledger } from '../../coordinator/store/store.ts'
 
@@ -19,13 +20,14 @@ export interface LeaderBench {
   tenureMs: number
 }
 
-const canWrite = ({ leader, ledger }: LeaderCandidate): Promise<boolean> =>
-  ledger.sealed
-    .write(trx => leader.requireLeader(trx))
-    .then(
-      () => true,
-      () => false,
-    )
+/** Whether work of the leader can write, in either lane. */
+const canWrite = async ({ leader, ledger }: LeaderCandidate): Promise<boolean> => {
+  const { sealed, free } = fenceLedger(ledger, leader)
+  const writes = [sealed.write(async () => true), free.write(async () => true)]
+  const [first, second] = await Promise.all(writes.map(write => write.catch(() => false)))
+  if (first !== second) throw new Error('one lane is fenced, the other is not')
+  return first === true
+}
 
 /** What every implementation of the leader must do. */
 export const testLeader = (t: Test, open: (t: Test) => Promise<LeaderBench>): void => {

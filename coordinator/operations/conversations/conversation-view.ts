@@ -144,11 +144,11 @@ export const sendConversationMessage = async (
   context: Context,
 ): Promise<z.input<typeof ExchangeView>> => {
   const { conversation_id, content, auto_route: autoRoute = false } = asked
-  const tell = (told: ExchangeEvent): void => {
+  const tell = (told: ExchangeEvent): Promise<void> | void => {
     const event = eventOf(told)
-    if (context.tell !== undefined) context.tell(event)
+    if (context.tell !== undefined) return context.tell(event)
     // tasks keep whole messages, without the partial ones
-    else if (told.event === 'message') context.progress({ data: event.data })
+    if (told.event === 'message') return context.progress({ data: event.data })
   }
   const { message, replies } = await context.conversations.send(
     conversation_id,
