@@ -44,6 +44,8 @@ const FILE_TIMEOUT_SECONDS = 300
 /** Time for a file to report its time-out, after which it is killed. */
 const REPORT_MS = 30_000
 
+const WITHOUT_HOOKS = new URL('support/without-promise-hooks.ts', import.meta.url).href
+
 interface FileResult {
   file: string
   isPassed: boolean
@@ -57,7 +59,7 @@ interface FileResult {
  */
 const runFile = async (file: string): Promise<FileResult> => {
   const started = performance.now()
-  const child = spawn(process.execPath, [file], {
+  const child = spawn(process.execPath, ['--import', WITHOUT_HOOKS, file], {
     env: { ...process.env, TAP_TIMEOUT: String(FILE_TIMEOUT_SECONDS) },
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: FILE_TIMEOUT_SECONDS * 1000 + REPORT_MS,
