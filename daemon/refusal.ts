@@ -34,7 +34,8 @@ export const readRefusalError = async (response: IncomingMessage): Promise<Shoal
 }
 
 /**
- * Whether the coordinator accepted the request but answered unintelligibly; a refusal has no cause.
+ * True when the coordinator accepted the request but its answer is unintelligible; a refusal has no
+ * cause.
  */
 export const isPoorAnswer = (error: unknown): boolean =>
   error instanceof ShoalError && error.code === 'upgrade_required' && error.cause !== undefined

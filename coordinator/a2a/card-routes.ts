@@ -45,7 +45,7 @@ export const cardRoutes = (
 }
 
 /**
- * Whether the reader gets the 1.0 card. Older versions get the hybrid card; without a version
+ * True when the reader gets the 1.0 card. Older versions get the hybrid card; without a version
  * `standard` decides.
  */
 const isPure = (header: string | string[] | undefined, standard: 'hybrid' | 'v1'): boolean => {

@@ -19,7 +19,7 @@ export interface Peer {
   endedAt: number | undefined
 }
 
-/** Whether two peers have named each other: `none`, `half` or `mutual`. */
+/** State of the handshake of two peers: `none`, `half` (one has named the other) or `mutual`. */
 export type Handshake = 'none' | 'half' | 'mutual'
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>

@@ -55,6 +55,6 @@ export const rolesIn = (text: string): AgentRole[] => {
 export const knownRoles = (ids: readonly string[]): AgentRole[] =>
   AGENT_ROLES.filter(({ id }) => ids.includes(id))
 
-/** Whether an agent in one of these roles may call a skill, as far as the role is concerned. */
+/** True when an agent in one of these roles may call a skill, as far as the role is concerned. */
 export const hasSkillAccess = (roles: readonly AgentRole[], skillId: string): boolean =>
   roles.some(({ skills }) => skills.includes('*') || skills.includes(skillId))

@@ -29,7 +29,7 @@ export type DecideStep = (
 
 export interface StepOptions {
   commit?: Commit
-  /** Whether the caller may make this step; the owner by default. */
+  /** True when the caller may make this step; the owner by default. */
   isMine?: (session: AgentSession, caller: Caller) => boolean
 }
 

@@ -67,7 +67,7 @@ export interface AppParts {
   /** Additional skills, for tests. */
   moreSkills?: readonly Skill[]
   findReadinessFault: HealthParts['findReadinessFault']
-  /** Whether over half of the fleet was lost at once. */
+  /** True when over half of the fleet was lost at once. */
   isDegraded?: () => boolean
 }
 

@@ -14,7 +14,7 @@ const isActing = ({ hazard }: CommandRecord): boolean => hazard === 'caution' ||
 export interface CommandSenderParts extends CommandAdmissionParts {
   ledger: Ledger
   signer: Signer
-  /** Whether the cell is connected; commands for a disconnected cell are sent after it connects. */
+  /** True when the cell is connected; commands for a disconnected cell are sent once it connects. */
   isHere: (cellId: string) => boolean
   publish: (command: Command) => Promise<void>
   /** Applies the changes to a command and returns the updated record. */

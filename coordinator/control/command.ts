@@ -74,8 +74,8 @@ export const abandonedStateOf = ({ state }: Pick<CommandRecord, 'state'>, isFrom
 const ORDER: readonly CommandState[] = ['queued', 'sent', 'accepted', 'executing']
 
 /**
- * Whether an ack of the cell changes the record. States only advance and final states are kept, but
- * the cell can still report the outcome of a command that the coordinator has given up.
+ * True when an ack of the cell changes the record. States only advance and final states are kept,
+ * but the cell can still report the outcome of a command that the coordinator has given up.
  */
 export const follows = (from: CommandState, to: AckState, reason?: string): boolean => {
   if (from === 'expired' && reason === NOT_SENT) return true
@@ -88,7 +88,7 @@ export const follows = (from: CommandState, to: AckState, reason?: string): bool
 export const laneOf = ({ cellId, deviceId = '' }: Pick<CommandRecord, 'cellId' | 'deviceId'>) =>
   `${cellId} ${deviceId}`
 
-/** Whether a command may be sent: at most twice, and never after it has expired. */
+/** True when a command may be sent: at most twice, and never after it has expired. */
 export const maySend = (
   { state, sends, expiresAt }: Pick<CommandRecord, 'state' | 'sends' | 'expiresAt'>,
   now: number,

@@ -161,7 +161,7 @@ export class Commands {
   }
 
   /**
-   * Whether the command was committed. Work of the sealed lane runs in order, so this sees the
+   * True when the command was committed. Work of the sealed lane runs in order, so this sees the
    * outcome of the transaction before it.
    */
   async #becomesStored(record: CommandRecord): Promise<boolean> {

@@ -6,9 +6,9 @@ export interface SpeakingSkill {
   id: string
   name: string
   description: string
-  /** Whether the skill only reads, so that running it by mistake changes nothing. */
+  /** True when the skill only reads, so that running it by mistake changes nothing. */
   reads: boolean
-  /** Whether the skill can run without input. */
+  /** True when the skill can run without input. */
   needsNothing: boolean
 }
 

@@ -32,7 +32,7 @@ export interface Conversation {
   tenantId: string
   title: string
   participants: readonly Participant[]
-  /** Whether a participant is chosen for messages that name none, and models may hand on. */
+  /** True when a participant is chosen for messages that name none, and models may hand on. */
   autoRoute: boolean
   createdAt: number
   changedAt: number

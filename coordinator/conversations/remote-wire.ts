@@ -46,7 +46,7 @@ export const detectDialect = (card: unknown): Dialect | undefined => {
 }
 
 /**
- * Whether an error code refuses the version: method not found (JSON-RPC 2.0) or version not
+ * True when an error code refuses the version: method not found (JSON-RPC 2.0) or version not
  * supported (A2A 1.0, 5.4).
  */
 export const versionRefused = (code: number | undefined): boolean =>

@@ -15,7 +15,7 @@ export interface OperatorSettings {
 
 export interface CellOwner {
   tenantId: string
-  /** Whether the tenant's requests go to no other cells. */
+  /** True when the tenant's requests go to no other cells. */
   exclusive: boolean
 }
 

@@ -97,7 +97,7 @@ export class Cells {
   }
 
   /**
-   * Whether the credential was superseded by one that the cell has used since, which indicates a
+   * True when the credential was superseded by one that the cell has used since, which indicates a
    * cloned cell. Throws `forbidden` for a quarantined cell.
    */
   async isReplaced(cellId: string, credential: string): Promise<boolean> {

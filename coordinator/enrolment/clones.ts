@@ -6,7 +6,7 @@
 export interface Clones {
   /** Records a connection. Returns true when two machines certainly use the cell's identity. */
   noteArrival(cellId: string, bootId: string): boolean
-  /** Whether this start of the daemon connected last. */
+  /** True when this start of the daemon connected last. */
   isNewest(cellId: string, bootId: string): boolean
   /** Forgets all starts of a cell. */
   forget(cellId: string): void

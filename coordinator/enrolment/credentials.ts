@@ -79,7 +79,7 @@ export const retire = async (
     .execute()
 }
 
-/** Whether the credential is superseded. One that was issued and never used is not. */
+/** True when the credential is superseded. One that was issued and never used is not. */
 export const isPast = async (
   db: Kysely<LedgerTables>,
   cellId: string,

@@ -40,7 +40,7 @@ export interface Admittance {
   row: CellRow
   token: string
   now: number
-  /** Whether to audit a refusal of this token for this reason. */
+  /** True when a refusal of this token for this reason must be audited. */
   isNews: (tokenId: string, reason: string) => boolean
 }
 

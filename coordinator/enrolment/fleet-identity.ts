@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts'
 /** Identity of the coordinator towards cells, and the notification of cells about changes. */
 export interface FleetIdentity {
   trust(): TrustBody
-  /** Whether the key is the current signing key or one that vouches for it, step by step. */
+  /** True when the key is the current signing key or one that vouches for it, step by step. */
   endorses(key: string): boolean
   /**
    * Creates a new signing key; connected cells are notified at once, the others when they connect.

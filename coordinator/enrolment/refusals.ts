@@ -16,7 +16,7 @@ export class Refusals {
     this.#now = now
   }
 
-  /** Whether to audit this refusal: the first of its token and reason in an hour. */
+  /** True when this refusal must be audited: the first of its token and reason in an hour. */
   isNews(tokenId: string, reason: string): boolean {
     const key = `${tokenId} ${reason}`
     const at = this.#now()

@@ -84,7 +84,7 @@ export class Follower implements AnswerListener {
     this.#stream = link.request(request, this)
   }
 
-  /** Whether the answer is forwarded to the client as a stream while it arrives. */
+  /** True when the answer is forwarded to the client as a stream while it arrives. */
   get #isPassedOn(): boolean {
     return this.#options.streaming && this.#status === 200 && !this.#declined
   }

@@ -50,7 +50,7 @@ export class ClientAnswer {
     return writableEnded || destroyed || socket?.destroyed === true
   }
 
-  /** Whether the client is not reading what it was sent. */
+  /** True when the client is not reading what it was sent. */
   get isStalled(): boolean {
     return this.#response.writableNeedDrain
   }

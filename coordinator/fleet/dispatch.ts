@@ -33,7 +33,7 @@ export interface Dispatch {
   /** Looks at the head of an answer; false declines it, and the client never sees any of it. */
   accept?: (status: number, headers: AnswerHeaders) => boolean
   /**
-   * Whether to return `unavailable`, with nothing written or recorded, when no cell takes the
+   * True when `unavailable` is returned, with nothing written or recorded, if no cell takes the
    * request at once.
    */
   quiet?: boolean

@@ -9,9 +9,9 @@ export interface MassLoss {
    * change.
    */
   note(cellId: string, presence: Presence | 'gone'): void
-  /** Whether so many cells were lost at once that the cause must lie outside them. */
+  /** True when so many cells were lost at once that the cause must lie outside them. */
   isDegraded(): boolean
-  /** Whether the cell was lost while the fleet was degraded, or in the loss that made it so. */
+  /** True when the cell was lost while the fleet was degraded, or in the loss that made it so. */
   isMissing(cellId: string): boolean
 }
 

@@ -20,7 +20,7 @@ export interface Monitor {
   /** Active alerts, newest first, followed by the most recently cleared ones. */
   alerts(): Alert[]
   acknowledge: Alerts['acknowledge']
-  /** Whether the fleet lost over half of its cells at once and has not recovered yet. */
+  /** True when the fleet lost over half of its cells at once and has not recovered yet. */
   isDegraded(): boolean
 }
 

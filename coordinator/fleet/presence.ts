@@ -19,9 +19,9 @@ export interface PresenceInputs {
   declared: DeclaredState | undefined
   /** Time since the last packet of any kind. */
   silentMs: number
-  /** Whether the operator wants no new requests on the cell. */
+  /** True when the operator wants no new requests on the cell. */
   drained: boolean
-  /** Whether at least one engine of the cell has failed. */
+  /** True when at least one engine of the cell has failed. */
   failing: boolean
 }
 
@@ -36,10 +36,10 @@ export const presenceOf = (
   return failing ? 'degraded' : 'ready'
 }
 
-/** Whether the cell's control connection is alive, even if the cell accepts no requests. */
+/** True when the cell's control connection is alive, even if the cell accepts no requests. */
 export const isPresent = (presence: Presence): boolean =>
   presence === 'ready' || presence === 'degraded' || presence === 'draining'
 
-/** Whether new requests may be sent to the cell. */
+/** True when new requests may be sent to the cell. */
 export const takesRequests = (presence: Presence): boolean =>
   presence === 'ready' || presence === 'degraded'

@@ -7,7 +7,7 @@ export type { CellEngine } from './engine.ts'
 export interface Owner {
   tenantId: string
   /**
-   * Whether the tenant's requests stay on its own cells, even when those are full or disconnected.
+   * True when the tenant's requests stay on its own cells, even if those are full or disconnected.
    */
   exclusive: boolean
 }
@@ -82,7 +82,7 @@ export class Router {
     return [dedicated, common].filter(pool => pool !== undefined)
   }
 
-  /** Whether requests of this tenant may run on the cell. */
+  /** True when requests of this tenant may run on the cell. */
   mayUse(cellId: string, tenantId: string | undefined): boolean {
     const owner = this.#owners.get(cellId)?.tenantId
     return owner === undefined ? !this.#exclusive.has(tenantId ?? '') : owner === tenantId
@@ -134,7 +134,7 @@ const getOrMake = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
 }
 
 /**
- * Whether the engines are the same. Most reports change only counters inside the engines, and the
+ * True when the engines are the same. Most reports change only counters inside the engines, and the
  * index then stays as it is.
  */
 const isSame = (

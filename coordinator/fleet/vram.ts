@@ -21,7 +21,7 @@ export interface GpuVram {
   totalBytes: number | null
   usedPercent: number | null
   level: VramLevel
-  /** Whether the memory is the host's, shared with everything else that runs there. */
+  /** True when the memory is the host's, shared with everything else that runs there. */
   unifiedMemory: boolean
 }
 

@@ -22,7 +22,7 @@ export const planHash = (plan: unknown): string => {
 }
 
 /**
- * Whether a value contains an integer beyond 2^53, which implementations read differently (RFC
+ * True when a value contains an integer beyond 2^53, which implementations read differently (RFC
  * 8259, section 6).
  */
 const hasInexact = (value: unknown): boolean =>

@@ -49,7 +49,7 @@ const isOpen = (action: string, rules: readonly Rule[], decide: DecideBy): boole
   )
 }
 
-/** Whether a rule can match the action; the other rules are skipped, since there may be many. */
+/** True when a rule can match the action; the other rules are skipped, since there may be many. */
 const knows = (rule: Rule, action: string, decide: DecideBy): boolean => {
   const { kinds: [kind = 'person' as const] = [], when } = rule
   return decide([rule], action, { kind, roles: ROLES }, when).ruleId !== undefined

@@ -59,8 +59,8 @@ export const readPolicy = (
 }
 
 /**
- * Whether a member has the name of a prototype property; zod skips such members, so the rule would
- * decide without a condition that readers see.
+ * True when a member has the name of a prototype property; zod skips such members, so the rule
+ * would decide without a condition that readers see.
  */
 const hasPrototypeName = (value: unknown): boolean =>
   typeof value === 'object' &&

@@ -12,7 +12,7 @@ export const cellCallerOf = ({ headers, socket }: IncomingMessage): CellCaller =
 }
 
 /**
- * Whether the request is a probe, as `shoald doctor` sends it: it only checks access, and does not
- * register the caller as a running daemon.
+ * True when the request is a probe, as `shoald doctor` sends it: it only checks access, and does
+ * not register the caller as a running daemon.
  */
 export const isProbe = ({ headers }: IncomingMessage): boolean => HEADER_PROBE in headers

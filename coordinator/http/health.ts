@@ -10,7 +10,7 @@ export interface HealthParts {
   fleet: Pick<Fleet, 'cells' | 'serves' | 'roundTripsMs'>
   /** Undefined while everything is fine, else why no request should come here. */
   findReadinessFault: () => ShoalError | undefined
-  /** Whether over half of the fleet was lost at once. */
+  /** True when over half of the fleet was lost at once. */
   isDegraded?: (() => boolean) | undefined
 }
 

@@ -48,7 +48,7 @@ export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> =>
 
 const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase()
 
-/** Whether a header occurs more than once in the raw request; Node silently drops a second one. */
+/** True when a header occurs more than once in a raw request; Node silently drops a second one. */
 const repeats = ({ rawHeaders }: IncomingMessage, name: string): boolean => {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2)

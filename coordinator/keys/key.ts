@@ -48,14 +48,14 @@ export interface Key extends z.output<typeof KeySpec> {
 export const isOperator = ({ roles }: Pick<Key, 'roles'>): boolean =>
   roles.some(role => (OPERATOR_ROLES as readonly string[]).includes(role))
 
-/** Whether a key is usable now: not revoked, not expired, its person and tenant enabled. */
+/** True when a key is usable now: not revoked, not expired, its person and tenant enabled. */
 export const isLive = (
   { revokedAt, disabledAt, expiresAt = Infinity }: Key,
   now: number,
 ): boolean => revokedAt === undefined && disabledAt === undefined && expiresAt > now
 
 /**
- * Whether a key may act for a tenant: its home tenant, or one of its further tenants that is
+ * True when a key may act for a tenant: its home tenant, or one of its further tenants that is
  * enabled.
  */
 export const actsFor = (

@@ -15,7 +15,7 @@ export interface OpenAnswer {
 export interface OpenAnswersParts {
   /** Reads the current keys, one entry per live secret. */
   read: (ids: readonly string[]) => Promise<readonly Key[]>
-  /** Whether the key equals its cached state. */
+  /** True when the key equals its cached state. */
   isCurrent: (key: Key) => boolean
   logger: Pick<Logger, 'warn'>
   now: () => number

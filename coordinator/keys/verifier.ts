@@ -61,7 +61,7 @@ export class Verifier<T> {
   }
 
   /**
-   * Whether this very value is in memory, which means that it has not changed since it was
+   * True when this very value is in memory, which means that it has not changed since it was
    * returned.
    */
   isKnown(id: string, value: T): boolean {

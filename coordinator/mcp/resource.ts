@@ -10,7 +10,7 @@ const SCHEME = 'shoal://'
 export const CARD_URI = `${SCHEME}card`
 
 /**
- * Whether an address suffices to read the operation: a read-only operation whose input is all in
+ * True when an address suffices to read the operation: a read-only operation whose input is all in
  * its path.
  */
 export const isReadable = ({ method, effect, input, path }: Operation): boolean => {
@@ -25,7 +25,7 @@ export const isReadable = ({ method, effect, input, path }: Operation): boolean 
 }
 
 /**
- * Whether the field may be absent. The whole object is parsed, since some optional fields reject
+ * True when the field may be absent. The whole object is parsed, since some optional fields reject
  * `undefined`.
  */
 const mayBeAbsent = (name: string, field: z.ZodType): boolean =>

@@ -25,7 +25,7 @@ const AGAIN = 'once it is approved, repeat the same call'
 /** Result of an operation in place of its output while an approval is missing. */
 export class PendingResult {
   readonly view: z.input<typeof PendingView>
-  /** Whether people have approved it; the step in `view.next` is still to be done. */
+  /** True when people have approved it; the step in `view.next` is still to be done. */
   readonly isApproved: boolean
 
   constructor(

@@ -1,3 +1,4 @@
+import type { Key } from '../keys/key.ts'
 import type { TaskReader } from '../tasks/task-reader.ts'
 import type { TaskCaller } from './context.ts'
 import { mayCall } from './invoke/access.ts'
@@ -10,13 +11,22 @@ export type ReaderOf = (caller: Pick<TaskCaller, 'key' | 'tenantId'>) => TaskRea
  * key can return data of its caller alone (own sessions, what its role may know of the fleet), so
  * such a task is visible only to its requester.
  */
-export const taskReaders =
-  (operations: readonly Operation[]): ReaderOf =>
-  ({ key, tenantId = '' }) => ({
+export const taskReaders = (operations: readonly Operation[]): ReaderOf => {
+  const sameForAll = operations.filter(({ access }) => access !== 'key')
+  const list = (key: Key | undefined) =>
+    sameForAll.filter(operation => mayCall(operation, key)).map(({ id }) => id)
+  const open = list(undefined)
+  /** A key that changes becomes another object. */
+  const known = new WeakMap<Key, readonly string[]>()
+  const listFor = (key: Key): readonly string[] => {
+    const operationIds = known.get(key) ?? list(key)
+    known.set(key, operationIds)
+    return operationIds
+  }
+  return ({ key, tenantId = '' }) => ({
     tenantId,
     keyId: key?.id,
     personId: key?.personId,
-    operationIds: operations
-      .filter(operation => operation.access !== 'key' && mayCall(operation, key))
-      .map(({ id }) => id),
+    operationIds: key === undefined ? open : listFor(key),
   })
+}

@@ -14,14 +14,14 @@ export const readText = (input: z.ZodObject, name: string, value: unknown): unkn
 }
 
 /**
- * Whether only the size or form of a value is wrong: saying that helps more than naming its type.
+ * True when only the size or form of a value is wrong: saying that helps more than naming its type.
  */
 const isOfItsKind = (schema: z.core.$ZodType, value: unknown): boolean => {
   const { issues = [] } = z.safeParse(schema, value).error ?? {}
   return issues.every(issue => issue.code !== 'invalid_type' || issue.expected === 'int')
 }
 
-/** Whether the fault of a list with one item is in that item, and should be reported instead. */
+/** True when the fault of a list with one item is in that item, and should be reported instead. */
 const isList = (schema: z.core.$ZodType, value: string): boolean =>
   z.safeParse(schema, [value]).error?.issues[0]?.path.length === 1
 

@@ -161,7 +161,7 @@ const expandAddress = (address: ipaddr.IPv4 | ipaddr.IPv6): (ipaddr.IPv4 | ipadd
   return [address, ...carried.map(({ octets }) => new ipaddr.IPv4(octets.map(n => bytes[n] ?? 0)))]
 }
 
-/** Whether the address is a cloud metadata address, also when embedded in IPv6. */
+/** True when the address is a cloud metadata address, also when embedded in IPv6. */
 const isMetadata = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
   expandAddress(address).some(each =>
     METADATA.some(range => range[0].kind() === each.kind() && each.match(range)),

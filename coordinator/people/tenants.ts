@@ -90,7 +90,7 @@ const tenantOf = (row: TenantRow): Tenant => ({
   ...(row.disabled_at === null ? {} : { disabledAt: row.disabled_at }),
 })
 
-/** Whether the tenant is disabled, so that nothing of it may be sent out. */
+/** True when the tenant is disabled, so that nothing of it may be sent out. */
 export const isTenantDisabled = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   id: string,

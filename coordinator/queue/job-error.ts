@@ -1,9 +1,9 @@
 export interface JobErrorOptions {
-  /** Whether a retry is of no use; the job is then given up at once. */
+  /** True when a retry is of no use; the job is then given up at once. */
   final?: boolean
   /** Minimum delay before the next attempt, even when the back-off is shorter. */
   retryAfterSeconds?: number
-  /** Whether the attempt was only too early; it then does not count. */
+  /** True when the attempt was only too early; it then does not count. */
   early?: boolean
   cause?: unknown
 }

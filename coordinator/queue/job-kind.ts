@@ -44,7 +44,7 @@ export interface JobKind<P extends z.ZodType = z.ZodType> {
   leaseSeconds: number
   /** Retention of a job after it has ended. */
   keptDays: number
-  /** Whether giving up a job publishes an event; true when absent. */
+  /** True when giving up a job publishes an event; true when absent. */
   announced?: boolean
   /** Performs one attempt. Throws a `JobError`; any other error counts as worth another attempt. */
   run(payload: z.output<P>, attempt: Attempt): Promise<void>

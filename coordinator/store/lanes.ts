@@ -12,7 +12,7 @@ export type SealedTransaction<T> = Transaction<T> & { readonly [sealed]: true }
 export type WriteWork<Trx, R> = (trx: Trx) => Promise<R>
 
 export interface WriteOptions {
-  /** Whether the write is allowed in a frozen database, for writes that set or lift the freeze. */
+  /** True when the write is allowed in a frozen database, for writes that set or lift a freeze. */
   evenFrozen?: boolean
 }
 

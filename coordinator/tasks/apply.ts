@@ -25,7 +25,7 @@ export const applyEvent = (task: Task, { payload }: StreamResponse): Task => {
 }
 
 /**
- * Whether a status only reports progress of a working task; progress is not part of the
+ * True when a status only reports progress of a working task; progress is not part of the
  * conversation.
  */
 const isProgress = ({ status }: Task, state: TaskState | undefined): boolean =>

@@ -30,7 +30,7 @@ export interface Followers {
 
 export interface FollowerParts {
   ledger: Ledger
-  /** Whether the task runs in this process, which then reports its events itself. */
+  /** True when the task runs in this process, which then reports its events itself. */
   isRunning: (taskId: string) => boolean
 }
 

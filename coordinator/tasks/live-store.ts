@@ -48,6 +48,12 @@ export const storeFirst = async (
   return { last, person: await personOf(trx, run) }
 }
 
+/** The tail of a task that this process did not begin. */
+const readTail = async (trx: SealedTrx, run: TaskRun): Promise<StoredTail> => ({
+  last: await lastTransition(trx, run.taskId),
+  person: await personOf(trx, run),
+})
+
 /**
  * Stores events of a task. A settled state ends the ownership, and a final one also deletes the
  * mail. Throws `TaskTakenError` when `worker` no longer owns the task.
@@ -59,13 +65,10 @@ export const storeBatch = async (
     run,
     worker,
     hooks,
-    known,
-  }: { run: TaskRun; worker: string } & {
-    hooks: TaskHooks | undefined
-    known: TaskTransitionRow | undefined
-  },
+    tail,
+  }: { run: TaskRun; worker: string; hooks: TaskHooks | undefined; tail: StoredTail },
 ): Promise<StoredTail> => {
-  let last = known ?? (await lastTransition(trx, run.taskId))
+  let { last, person } = tail.last === undefined ? await readTail(trx, run) : tail
   const task = batch.at(-1)?.task as TaskChange['task']
   const state = task.status?.state
   if (!(await saveRun(trx, run, { worker, lets: isSettled(state) })))
@@ -76,5 +79,5 @@ export const storeBatch = async (
   if (isFinal(state)) await dropMail(trx, run.taskId)
   await hooks?.put(trx, batch, run)
   await bumpRevision(trx, 'tasks')
-  return { last, person: await personOf(trx, run) }
+  return { last, person }
 }

@@ -43,9 +43,9 @@ export class LiveTask {
   run: TaskRun
   /** Task as last reported to its followers. */
   reportedTask: Task
-  /** Whether another process has taken the task. */
+  /** True when another process has taken the task. */
   isLost = false
-  /** Whether mail arrived that this turn cannot act on; it is read after the turn. */
+  /** True when mail arrived that this turn cannot act on; it is read after the turn. */
   hasMail = false
   readonly #parts: LiveTaskParts
   readonly #stop = new AbortController()
@@ -66,7 +66,7 @@ export class LiveTask {
     this.#parts = parts
   }
 
-  /** Whether the turn has reached the state that ends it; later events have no effect. */
+  /** True when the turn has reached the state that ends it; later events have no effect. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -206,8 +206,8 @@ export class LiveTask {
       const batch = [...this.#pending]
       const { run } = this
       await this.#claim?.(trx)
-      const known = this.#stored.last
-      return { batch, stored: await storeBatch(trx, batch, { run, worker, hooks, known }) }
+      const tail = this.#stored
+      return { batch, stored: await storeBatch(trx, batch, { run, worker, hooks, tail }) }
     })
     this.#claim = undefined
     this.#stored = stored

@@ -14,7 +14,7 @@ import { ignoreElsewhere, type TurnParts, Turns } from './turns.ts'
 
 export interface StartedTask {
   taskId: string
-  /** Whether the same message was accepted before. */
+  /** True when the same message was accepted before. */
   again: boolean
   /** Starts the turn, once. Never rejects: followers of the task receive the failure. */
   start: () => Promise<void>

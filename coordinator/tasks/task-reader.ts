@@ -16,7 +16,7 @@ export interface TaskReader {
   operationIds: readonly string[]
 }
 
-/** Whether the reader may see a task, given its requester and operation. */
+/** True when the reader may see a task, given its requester and operation. */
 export const seesAsked = (
   { keyId, personId, operationIds }: TaskReader,
   asked: {

@@ -14,7 +14,7 @@ export interface TaskRun {
   cellId: string | undefined
   waits: 'input' | 'gate' | undefined
   gateRequestId: string | undefined
-  /** Whether the audit records the task's outcome; true for operations that do more than read. */
+  /** True when the audit records the task's outcome; true for operations that do more than read. */
   audited: boolean
   createdAt: number
 }

@@ -9,11 +9,11 @@ const FINAL: readonly TaskState[] = [
   TaskState.TASK_STATE_REJECTED,
 ]
 
-/** Whether no other state can follow. */
+/** True when no other state can follow. */
 export const isFinal = (state: TaskState | undefined): boolean =>
   state !== undefined && FINAL.includes(state)
 
-/** Whether the task has ended or needs an action of the client before it continues. */
+/** True when the task has ended or needs an action of the client before it continues. */
 export const isSettled = (state: TaskState | undefined): boolean =>
   isFinal(state) ||
   state === TaskState.TASK_STATE_INPUT_REQUIRED ||

@@ -41,7 +41,7 @@ const splitEntry = (entry: string): { name: string; port?: number } => {
 }
 
 /**
- * Whether an address is in a network. False for names, because the address of a name can change.
+ * True when an address is in a network. False for names, because the address of a name can change.
  */
 const isInside = (host: string, network: string): boolean => {
   const [base = '', bits] = network.split('/')

@@ -52,7 +52,7 @@ const startProgram = (t: Test, command: string, args: string[]): ChildProcess =>
   return child
 }
 
-t.test('a program restarted in another Node', async t => {
+t.test('a program that restarts itself under another Node', async t => {
   const script = join(t.testdir(), 'program.mjs')
   writeFileSync(
     script,

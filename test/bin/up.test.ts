@@ -18,7 +18,7 @@ const KEYS = {
   approver_b: 'key-b',
 }
 
-t.test('the flags', async t => {
+t.test('npm start parses its flags and has defaults', async t => {
   t.strictSame(parseOptions([], '/project'), {
     stateDir: '/project/.shoal',
     port: 7070,
@@ -48,7 +48,7 @@ t.test('the flags', async t => {
     t.throws(() => parseOptions([...argv], '/'), { exitCode: 64, message }, argv.join(' '))
 })
 
-t.test('a child that dies', async t => {
+t.test('a child that exits', async t => {
   t.strictSame(
     [0, 1, 2, 5, 6, 60].map(restartMs),
     [250, 500, 1000, 8000, 10_000, 10_000],
@@ -76,14 +76,14 @@ t.test('a child that dies', async t => {
     })
 
   t.test(
-    'stops all processes with its message after a permanent failure before it was ready',
+    'stops all processes and prints its message when it fails permanently before it is ready',
     async t => {
       const child = member('console.error("the port is taken"); process.exitCode = 69', {})
       await t.rejects(child.run(), { exitCode: 69, message: 'the port is taken' })
     },
   )
 
-  t.test('is restarted, with a message, after the same failure when it was ready', async t => {
+  t.test('is restarted with a message after the same failure once it was ready', async t => {
     const pauses: number[] = []
     const told: string[] = []
     const child = member('console.log(`{"msg":"ready"}`); process.exitCode = 69', {
@@ -98,7 +98,7 @@ t.test('a child that dies', async t => {
     t.equal(told[0], 'child ended with code 69; it starts again in 0.25 s')
   })
 
-  t.test('gets the shortest pause again after running for 30 s', async t => {
+  t.test('restarts after the shortest pause again once it has run for 30 s', async t => {
     const pauses: number[] = []
     let now = 0
     const lives = [29_999, 30_000, 1]
@@ -117,7 +117,7 @@ t.test('a child that dies', async t => {
   })
 })
 
-t.test('the screen', async t => {
+t.test('the output on a terminal or pipe', async t => {
   const renderScreen = (isTTY: boolean): string => {
     let text = ''
     const screen = createScreen({ isTTY, columns: 12, write: more => (text += more) })
@@ -146,7 +146,7 @@ t.test('the screen', async t => {
   t.notMatch(text, /MQTT/)
 })
 
-t.test('the ready file', async t => {
+t.test('the ready file holds the addresses, keys and process ids', async t => {
   const pids = { coordinator: 1, cells: [2, 3] }
   const text = readyText({ baseUrl: 'http://h:1', mqttUrl: 'mqtt://h:2' }, KEYS, pids)
   t.strictSame(JSON.parse(text), {
@@ -161,7 +161,7 @@ t.test('the ready file', async t => {
   t.equal(JSON.parse(without).mqtt_url, null)
 })
 
-t.test('a log', async t => {
+t.test('the log of a child', async t => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-up-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const path = join(folder, 'x.log')

@@ -22,7 +22,7 @@ const send = async (skill: string, input: object): Promise<AnyJson> => {
 const listRequiredFields = ({ input }: Skill): unknown[] =>
   (jsonSchema(input).required as string[]) ?? []
 
-t.test('a field that only the schema leaves optional is asked for, all of them at once', t => {
+t.test('the client is asked once for all fields that only the schema makes optional', t => {
   const lacking = skills.map(skill => [
     skill.id,
     ...(missingInput(skill, {})?.names.filter(name => !listRequiredFields(skill).includes(name)) ??
@@ -40,7 +40,7 @@ t.test('a field that only the schema leaves optional is asked for, all of them a
 })
 
 for (const skill of skills)
-  t.test(`${skill.id} is called over A2A`, async t => {
+  t.test(`${skill.id} can be called over A2A`, async t => {
     const task = await send(skill.id, skill.examples[0] ?? {})
     t.ok(ENDS.includes(task.status.state), task.status.state)
     t.equal(task.metadata.skill, skill.id)

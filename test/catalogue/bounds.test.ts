@@ -37,7 +37,7 @@ const findUnbounded = (schema: JsonSchema, at: string): string[] => {
   return inside
 }
 
-t.test('every text, list and object that an operation takes has a largest size', async t => {
+t.test('every text, list and object of an operation input has a maximum size', async t => {
   const all = [...operations, ...skills]
   t.strictSame(
     all.flatMap(({ id, input }) => findUnbounded(jsonSchema(input), id)),
@@ -45,7 +45,7 @@ t.test('every text, list and object that an operation takes has a largest size',
   )
 })
 
-t.test('a bound that is missing is found', async t => {
+t.test('the check reports a missing bound', async t => {
   const schema = {
     type: 'object',
     additionalProperties: false,

@@ -19,7 +19,7 @@ const FIELDS = 'available,cell_id,data,reason,taken_at'
 
 const probes = operations.filter(({ group }) => group === 'host')
 
-t.test('each function of the library is one probe, or left out for a reason', async t => {
+t.test('each function of the library is either one probe or excluded for a reason', async t => {
   const exported = Object.keys(systeminformation)
   t.equal(exported.length, 60)
   const called = HOST_PROBES.map(({ call }) => call)
@@ -34,7 +34,7 @@ t.test('each file declares the probe of its name, and each probe has a file', as
   t.equal(names.length, 51)
 })
 
-t.test('each probe is one operation with a route of its own', async t => {
+t.test('each probe is one operation with its own route', async t => {
   t.strictSame(
     probes.map(({ id, path }) => [id, path]).toSorted(),
     HOST_PROBES.map(({ id }) => [`host-${id}`, `/v1/cells/{cell_id}/host/${id}`]).toSorted(),
@@ -69,6 +69,6 @@ const brokenRules = (probe: HostProbe): string[] => {
   return Object.entries(rules).flatMap(([rule, holds]) => (holds ? [] : [`${probe.id}: ${rule}`]))
 }
 
-t.test('each probe keeps the rules of all', async t => {
+t.test('each probe follows the common rules', async t => {
   t.strictSame(HOST_PROBES.flatMap(brokenRules), [])
 })

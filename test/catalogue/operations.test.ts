@@ -25,7 +25,7 @@ const openApiOf = ({ path, method }: Operation) =>
 
 const fillPath = ({ path }: Operation): string => path.replaceAll(/\{\w+\}/g, 'x')
 
-t.test('every answer of every operation names the version, and what goes away says so', async t => {
+t.test('every answer names the version, and deprecated operations announce their end', async t => {
   const wrong: string[] = []
   for (const operation of all) {
     const { method, id, deprecated } = operation
@@ -47,7 +47,7 @@ t.test('every answer of every operation names the version, and what goes away sa
   t.strictSame(wrong, [])
 })
 
-t.test('an operation that goes away says since when, until when, and what to use', async t => {
+t.test('a deprecated operation states since when, until when, and its replacement', async t => {
   const old = defineOperation({
     id: 'old-list',
     description: 'Old.',
@@ -83,7 +83,7 @@ t.test('an operation that goes away says since when, until when, and what to use
     t.throws(() => defineOperation({ ...old, deprecated: { since, sunset, use: '/x' } } as never))
 })
 
-t.test('every mutation takes an Idempotency-Key and says so, and nothing else does', async t => {
+t.test('every mutation, and nothing else, accepts and documents an Idempotency-Key', async t => {
   const { call, demo } = await governanceScene(t)
   t.ok(all.filter(isMutation).length > 20)
   const wrong: string[] = []
@@ -105,7 +105,7 @@ t.test('every mutation takes an Idempotency-Key and says so, and nothing else do
   t.strictSame(wrong, [])
 })
 
-t.test('a call that is repeated changes nothing a second time', async t => {
+t.test('a repeated call changes nothing a second time', async t => {
   const { call, demo } = await governanceScene(t)
   const key = { 'idempotency-key': 'one' }
   const person = { name: 'Ada' }
@@ -128,7 +128,7 @@ t.test('a call that is repeated changes nothing a second time', async t => {
   t.equal(made.status, 422, 'a key is for one question of any kind')
 })
 
-t.test('a secret that is shown once is shown again to who repeats the call', async t => {
+t.test('a repeated call returns the secret that is shown only once', async t => {
   const { call, demo } = await governanceScene(t)
   const hook = { url: 'https://hooks.acme-corp.com/x' }
   const create = (key: string) =>
@@ -143,7 +143,7 @@ t.test('a secret that is shown once is shown again to who repeats the call', asy
   t.not(other.json.secret, first.json.secret)
 })
 
-t.test('what waits for people is asked anew, so that the same call carries it out', async t => {
+t.test('a call repeated after its approval is evaluated again and carried out', async t => {
   const { call, demo } = await governanceScene(t)
   const key = { 'idempotency-key': 'one' }
   const create = () => call(demo.operator, 'POST', '/v1/tokens', { uses: 2 }, key)

@@ -26,14 +26,14 @@ const sources = globSync('coordinator/**/*.ts', { cwd: root })
   .filter(path => !path.startsWith(ENGINE))
   .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
-t.test('nothing above the engine of the store is written for one engine', async t => {
+t.test('code above the store engine depends on no particular engine', async t => {
   const found = sources.flatMap(({ path, text }) =>
     FORBIDDEN.filter(([, pattern]) => pattern.test(text)).map(([what]) => `${path}: ${what}`),
   )
   t.strictSame(found, [])
 })
 
-t.test('one file chooses the engine', async t => {
+t.test('one file selects the engine', async t => {
   const importers = sources.filter(({ text }) => /from '[^']*\/sqlite\//.test(text))
   t.strictSame(
     importers.map(({ path }) => path),

@@ -52,7 +52,7 @@ t.test('the table has the 99 skills of the interface specification, each once', 
 })
 
 for (const skill of skills)
-  t.test(`${skill.id} is what the table says`, async t => {
+  t.test(`${skill.id} matches the table`, async t => {
     const row = rows.get(skill.id)
     if (row === undefined) return t.fail('it is not in the table')
     const published = cardSkill(skill)
@@ -68,7 +68,7 @@ for (const skill of skills)
     for (const example of skill.examples) t.ok(skill.input.safeParse(example).success)
   })
 
-t.test('what is made from the lists says what they say; npm run docs writes it', async t => {
+t.test('generated documents match the lists; npm run docs updates them', async t => {
   t.same(listOutdated(), [])
 })
 

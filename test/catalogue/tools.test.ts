@@ -13,7 +13,7 @@ const REACH_OUT = /^(host-inet-.*|conversations-message|multi-agent-conversation
 const NO_TOOLS =
   /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags)-|^compliance-report$|^tasks-hooks-delete$/
 
-t.test('administration is offered to no model, and all else is', async t => {
+t.test('models are offered every operation except administration', async t => {
   t.strictSame(
     operations.filter(each => !isTool(each)).map(({ id }) => id),
     operations.filter(({ id }) => NO_TOOLS.test(id)).map(({ id }) => id),
@@ -27,7 +27,7 @@ t.test('every tool has one name and one route', async t => {
   t.equal(new Set(all.map(({ method, path }) => `${method} ${path}`)).size, all.length)
 })
 
-t.test('every tool is one that any client takes, and belongs to a toolset', async t => {
+t.test('every tool is valid for any client and belongs to a toolset', async t => {
   t.match(
     all.map(each => ({ ...toolOf(each), group: each.group })),
     all.map(({ effect, id }) => ({
@@ -49,7 +49,7 @@ t.test('every tool is one that any client takes, and belongs to a toolset', asyn
   t.strictSame(schemas.flatMap(findUnresolved), [])
 })
 
-t.test('the prompts name tools that are there', async t => {
+t.test('the prompts name only existing tools', async t => {
   const ids = new Set(all.map(({ id }) => id))
   t.strictSame(
     prompts.flatMap(({ tools }) => tools.filter(tool => !ids.has(tool))),

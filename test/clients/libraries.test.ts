@@ -25,7 +25,7 @@ t.test('unmodified client libraries', async t => {
   for (const [index, library] of createLibraries(keys.enterprise).entries()) {
     const { finishes } = library
     t.test(library.name, async t => {
-      t.test('gets an answer with its end and its usage', async t => {
+      t.test('gets an answer with its finish reason and usage', async t => {
         const { text, finish, inputTokens, outputTokens } = await library.chat({
           model: MODEL,
           text: QUESTION,
@@ -35,21 +35,21 @@ t.test('unmodified client libraries', async t => {
         t.ok(Number(inputTokens) > 0 && Number(outputTokens) > 0, 'tokens are counted')
       })
 
-      t.test('gets the same as a stream', async t => {
+      t.test('gets the same answer as a stream', async t => {
         const whole = await library.chat({ model: MODEL, text: QUESTION })
         const { pieces, ...streamed } = await library.stream({ model: MODEL, text: QUESTION })
         t.strictSame(streamed, whole)
         t.ok(pieces > 1, `${pieces} pieces`)
       })
 
-      t.test('sees that its limit has ended an answer', async t => {
+      t.test('sees that the token limit ended an answer', async t => {
         const ask = { model: MODEL, text: QUESTION, maxTokens: 16 }
         const { finish, outputTokens } = await library.chat(ask)
         t.strictSame([finish, outputTokens], [finishes.length, 16])
         t.equal((await library.stream(ask)).finish, finishes.length)
       })
 
-      t.test('gets a call of a function, whole and streamed', async t => {
+      t.test('gets a function call, whole and streamed', async t => {
         for (const call of [library.tool, library.toolStream]) {
           const { name, input, finish } = await call({ model: MODEL, text: 'Look at it.' })
           t.equal(name, 'look')
@@ -58,14 +58,14 @@ t.test('unmodified client libraries', async t => {
         }
       })
 
-      t.test('gets an object of its schema', async t => {
+      t.test('gets an object that matches its schema', async t => {
         const value = await library.json({ model: MODEL, text: QUESTION })
         t.match(value, { kind: /^(cell|robot)$/, known: Boolean })
       })
 
       const { embed } = library
       if (embed)
-        t.test('gets vectors', async t => {
+        t.test('gets embedding vectors', async t => {
           const vectors = await embed('embed-a', ['a cell', 'banana bread'])
           t.equal(vectors.length, 2)
           for (const vector of vectors) {
@@ -91,14 +91,14 @@ t.test('unmodified client libraries', async t => {
           }
       })
 
-      t.test('stops when it is aborted', async t => {
+      t.test('stops generation when it aborts', async t => {
         // so hot that it would go on for hundreds of tokens
         const thrown = await library.abort({ model: MODEL, text: QUESTION, temperature: 2 })
         if (library.abortsQuietly) t.equal(thrown, undefined)
         else t.match(thrown, /abort/i, 'and says so')
       })
 
-      t.test('gets an answer of the cascade, which names its model', async t => {
+      t.test('gets a cascade answer that names its model', async t => {
         const { text, finish } = await library.chat({ model: 'auto', text: QUESTION })
         t.match(text, /machine|host|daemon/i)
         t.equal(finish, finishes.stop)

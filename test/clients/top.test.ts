@@ -42,8 +42,8 @@ const alert = (message: string) => ({
 
 const PLAIN = { columns: 200, rows: 30, colour: false }
 
-t.test('the view of the fleet', async t => {
-  t.test('has a summary, the newest alert and a line per cell, the worst first', async t => {
+t.test('the fleet view', async t => {
+  t.test('has a summary, the newest alert and one line per cell, worst first', async t => {
     const cells = [
       cell('b'),
       cell('a', { gpu_percent: null, vram_used_percent: null, queued: null }),
@@ -59,7 +59,7 @@ t.test('the view of the fleet', async t => {
     t.equal(lines.length, 7)
   })
 
-  t.test('fits the screen and has colour only where there is one', async t => {
+  t.test('fits the screen and uses colour only where it is supported', async t => {
     const cells = Array.from({ length: 100 }, (_, i) => cell(`c${i}`))
     const small = topView(fleet(cells), { columns: 20, rows: 10, colour: false }).split('\n')
     t.equal(small.length, 9)
@@ -77,7 +77,7 @@ t.test('the view of the fleet', async t => {
     t.ok(topView(fleet(cells), { ...PLAIN, colour: true }).includes('\u001b[31m##########'))
   })
 
-  t.test('shows a hostile name as text', async t => {
+  t.test('shows a hostile name as plain text', async t => {
     const view = topView(fleet([cell('\u001b]0;x\u0007')], [alert('\u001b[2J')]), PLAIN)
     t.notOk(view.includes('\u001b'))
   })
@@ -118,7 +118,7 @@ t.test('shoal top', async t => {
     t.match(written.at(-1), /1049l/)
   })
 
-  t.test('waits for a coordinator that is away, but not for a wrong key', async t => {
+  t.test('waits for an unreachable coordinator, but exits for a wrong key', async t => {
     for (const [code, ends] of [
       ['coordinator_unavailable', false],
       ['rate_limited', false],

@@ -42,7 +42,7 @@ export const testLeader = (t: Test, open: (t: Test) => Promise<LeaderBench>): vo
     )
   })
 
-  t.test('a leader that closes leads no more, and another process follows at once', async t => {
+  t.test('a leader that closes stops leading, and another process takes over at once', async t => {
     const { candidates } = await open(t)
     const [first, second] = candidates
     for (const candidate of candidates) await candidate.campaign()

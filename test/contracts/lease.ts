@@ -77,7 +77,7 @@ export const testLeases = (t: Test, open: (t: Test) => Promise<LeaseBench>): voi
     t.strictSame([await isHeld(one, first), await isHeld(one, second)], [false, true])
   })
 
-  t.test('of many owners that ask at once one gets the lease', async t => {
+  t.test('exactly one of many simultaneous owners gets the lease', async t => {
     const { holders } = await open(t)
     const asked = Array.from({ length: 40 }, (_, n) =>
       acquireAs(holders[n % 2 === 0 ? 0 : 1], `owner-${n}`),

@@ -48,7 +48,7 @@ export const testStoreContract = (t: Test, open: Open): void => {
 }
 
 const testAtomicity = (t: Test, open: Open): void => {
-  t.test('a work is committed as a whole or not at all, and alone when others fail', async t => {
+  t.test('a unit of work is atomic and independent of the failures of others', async t => {
     const { stores } = await open(t)
     const [{ ledger }, other] = stores
     for (const { name, write } of lanesOf(ledger)) {
@@ -71,7 +71,7 @@ const testAtomicity = (t: Test, open: Open): void => {
     t.strictSame(await tenantsOf(other.ledger), ['free-a', 'free-b', 'sealed-a', 'sealed-b'])
   })
 
-  t.test('a result is resolved when others can read what was written', async t => {
+  t.test('a result resolves once others can read the written data', async t => {
     const { stores } = await open(t)
     const [{ ledger }, other] = stores
     for (const { name, write } of lanesOf(ledger)) {
@@ -84,7 +84,7 @@ const testAtomicity = (t: Test, open: Open): void => {
 }
 
 const testSealedOrder = (t: Test, open: Open): void => {
-  t.test('sealed works run one after another over all processes', async t => {
+  t.test('sealed units of work run one after another across all processes', async t => {
     const { stores } = await open(t)
     /** Reads, gives others the chance to come between, and writes what it has read plus one. */
     const raise = async (trx: SealedTrx): Promise<void> => {
@@ -117,7 +117,7 @@ const testSealedOrder = (t: Test, open: Open): void => {
 }
 
 const testFreeWork = (t: Test, open: Open): void => {
-  t.test('a free work that collides runs again, a sealed one fails', async t => {
+  t.test('a free unit of work retries after a collision; a sealed one fails', async t => {
     const { stores, conflict } = await open(t)
     const [{ ledger }] = stores
     let runs = 0
@@ -134,7 +134,7 @@ const testFreeWork = (t: Test, open: Open): void => {
     t.equal(runs, 1)
   })
 
-  t.test('conditional statements of free works add up over processes', async t => {
+  t.test('conditional statements of free work add up across processes', async t => {
     const { stores } = await open(t)
     const add = (trx: Transaction<LedgerTables>) =>
       trx
@@ -160,7 +160,7 @@ const testFreeWork = (t: Test, open: Open): void => {
 }
 
 const testSequences = (t: Test, open: Open): void => {
-  t.test('a sequence has no gap and no number twice, over processes and failures', async t => {
+  t.test('a sequence has no gaps and no duplicates across processes and failures', async t => {
     const { stores } = await open(t)
     const next = (n: number) =>
       stores[n % 2 === 0 ? 0 : 1].ledger.sealed.write(async trx => {
@@ -219,7 +219,7 @@ const testNumbers = (t: Test, open: Open): void => {
     t.type(await ledger.free.write(ledger.nowMs), 'number')
   })
 
-  t.test('many rows are inserted at once, and those that are there are left out', async t => {
+  t.test('a bulk insert skips rows that already exist', async t => {
     const { stores } = await open(t)
     const [{ ledger }] = stores
     const target = { table: 'tenants', key: 'id', columns: ['id', 'name', 'created_at'] } as const
@@ -230,7 +230,7 @@ const testNumbers = (t: Test, open: Open): void => {
     t.equal(await countMatchingRows(ledger.read.selectFrom('tenants')), 300)
   })
 
-  t.test('the database itself keeps what must only grow', async t => {
+  t.test('the database reports which tables are append-only', async t => {
     const { stores } = await open(t)
     const [{ ledger }] = stores
     const isKept = [await ledger.isAppendOnly('audit'), await ledger.isAppendOnly('policies')]
@@ -239,7 +239,7 @@ const testNumbers = (t: Test, open: Open): void => {
 }
 
 const testHooks = (t: Test, open: Open): void => {
-  t.test('hooks run around changes of both lanes, and the options of a write stay', async t => {
+  t.test('hooks run around changes of both lanes, and the options of a write are kept', async t => {
     const { stores } = await open(t)
     const seen: string[] = []
     const inner = withChangeHook(stores[0].ledger, async (work, commit, lane) => {
@@ -271,7 +271,7 @@ const testHooks = (t: Test, open: Open): void => {
 const testFreezing = (t: Test, open: Open): void => {
   const refused = { code: 'audit_broken' }
 
-  t.test('a frozen database refuses what is not meant for it, in both lanes', async t => {
+  t.test('a frozen database refuses writes that are not exempt, in both lanes', async t => {
     const { stores } = await open(t)
     const [{ ledger }] = stores
     ledger.freeze('in doubt')
@@ -302,7 +302,7 @@ const testFreezing = (t: Test, open: Open): void => {
 }
 
 const testFaults = (t: Test, open: Open): void => {
-  t.test('a broken constraint is classified, and what reads cannot write', async t => {
+  t.test('a constraint violation is classified, and a read cannot write', async t => {
     const { stores } = await open(t)
     const [{ ledger }] = stores
     const faultIn = (work: (trx: SealedTrx) => Promise<unknown>) =>
@@ -322,7 +322,7 @@ const testFaults = (t: Test, open: Open): void => {
 }
 
 const testChanges = (t: Test, open: Open): void => {
-  t.test('a commit elsewhere is noticed', async t => {
+  t.test('a commit by another process is noticed', async t => {
     const { stores } = await open(t)
     const [one, two] = stores
     const before = one.ledger.foreignCommits()
@@ -332,7 +332,7 @@ const testChanges = (t: Test, open: Open): void => {
 }
 
 const testClosing = (t: Test, open: Open): void => {
-  t.test('closing finishes what is queued and refuses later writes', async t => {
+  t.test('closing completes queued writes and refuses later ones', async t => {
     const { stores } = await open(t)
     const [one, two] = stores
     const queued = [

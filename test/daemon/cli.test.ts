@@ -36,10 +36,10 @@ const contextOf = (argv: string[], write: (text: string) => void = () => {}) => 
   signal: new AbortController().signal,
 })
 
-t.test('flags of a command', async t => {
+t.test('the flags of a command', async t => {
   const take = (...argv: string[]) => takeFlags(argv, ['token'], ['yes'])
 
-  t.test('are taken out, wherever they stand', async t => {
+  t.test('are extracted from any position', async t => {
     t.strictSame(take('https://c', '--name', 'n', '--token', 'T', '--yes'), {
       values: { token: 'T' },
       switches: { yes: true },
@@ -54,7 +54,7 @@ t.test('flags of a command', async t => {
     })
   })
 
-  t.test('need their value', async t => {
+  t.test('require their value', async t => {
     t.throws(() => take('--token'), { code: 'wrong_usage', message: '--token needs a value' })
   })
 })
@@ -170,7 +170,7 @@ t.test('doctor', async t => {
     return { code, report, of }
   }
 
-  t.test('reports a machine that is not a cell, and how it becomes one', async t => {
+  t.test('reports a machine that is not a cell, and how to enrol it', async t => {
     const { code, report, of } = await runDoctor('--state-dir', newFolder(t))
     t.equal(code, 69)
     t.equal(report.healthy, false)
@@ -200,7 +200,7 @@ t.test('doctor', async t => {
     })
   })
 
-  t.test('ends at a fault that prevents further checks', async t => {
+  t.test('stops at a fault that prevents further checks', async t => {
     const state = newFolder(t)
     writeFileSync(join(state, 'identity.json'), '{')
     const damaged = await runDoctor('--state-dir', state)
@@ -213,7 +213,7 @@ t.test('doctor', async t => {
     t.match(missing.report.checks, [{ name: 'configuration', state: 'fail', says: /none\.yaml/ }])
   })
 
-  t.test('refuses what it does not know', async t => {
+  t.test('refuses unknown arguments', async t => {
     for (const [argv, message] of [
       [['--colour', 'red'], /--colour/],
       [['--format', 'xml'], /takes text or json, not xml/],

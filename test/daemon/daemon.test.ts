@@ -100,21 +100,21 @@ t.test('daemon', async t => {
     t.match(stored, { cell_id: at.cellId, epoch: 2, coordinator_url: at.coordinator.url })
   })
 
-  t.test('a wrong token ends it', async t => {
+  t.test('a wrong token ends the daemon', async t => {
     const at = await setting(t)
     const { ended, stop } = start(at, { coordinator: { join_token: 'bad' } })
     await t.rejects(ended, { code: 'auth_required', message: 'the token is wrong or used' })
     stop.abort()
   })
 
-  t.test('without identity and token it cannot start', async t => {
+  t.test('the daemon cannot start without identity and token', async t => {
     const at = await setting(t)
     const { ended, stop } = start(at)
     await t.rejects(ended, { code: 'config_invalid', message: /join token/ })
     stop.abort()
   })
 
-  t.test('a damaged identity is not replaced, whatever token there is', async t => {
+  t.test('a damaged identity is not replaced, whatever the token', async t => {
     const at = await setting(t)
     const first = start(at, { coordinator: { join_token: 'good' } })
     await waitUntilTrue(() => at.coordinator.links.length === 1)
@@ -128,7 +128,7 @@ t.test('daemon', async t => {
 })
 
 t.test('configuration', async t => {
-  t.test('has a default for every key but the token', async t => {
+  t.test('every key but the token has a default', async t => {
     const config = DaemonConfig.parse({})
     t.match(config, {
       state_dir: '.shoal/cell',
@@ -141,7 +141,7 @@ t.test('configuration', async t => {
     t.ok(config.catalogue.length > 0)
   })
 
-  t.test('plain http to another machine is refused, and says why', async t => {
+  t.test('plain http to another machine is refused with the reason', async t => {
     const load = () =>
       loadConfig({
         program: 'shoald',
@@ -152,7 +152,7 @@ t.test('configuration', async t => {
     t.throws(load, { code: 'config_invalid', message: /coordinator\.url is .*use https/ })
   })
 
-  t.test('what may not be set from afar may not stand in the file either', async t => {
+  t.test('settings that may not be set remotely are refused in the file too', async t => {
     for (const [flag, value, key] of [
       ['--spool-max-bytes', 65 * 1024 ** 3, 'spool.max_bytes'],
       ['--spool-drain-bytes-per-second', 2 * 1024 ** 3, 'spool.drain_bytes_per_second'],

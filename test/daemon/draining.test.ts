@@ -29,8 +29,8 @@ const set = () => {
   return { leave, stop, signal, begin, ended, late: () => endWait() }
 }
 
-t.test('a daemon that is told to leave', async t => {
-  t.test('lets go at once when no answer runs', async t => {
+t.test('a daemon that is asked to stop', async t => {
+  t.test('exits at once when no answer runs', async t => {
     const { leave, ended, signal } = set()
     leave.abort()
     await ended
@@ -58,7 +58,7 @@ t.test('a daemon that is told to leave', async t => {
     t.ok(signal.aborted)
   })
 
-  t.test('does not wait when it is told twice', async t => {
+  t.test('does not wait when it is asked twice', async t => {
     const { leave, stop, begin, signal } = set()
     begin()
     leave.abort()

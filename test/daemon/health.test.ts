@@ -9,7 +9,7 @@ const view = (states: Record<string, ServiceState>): Record<string, ServiceHealt
     ]),
   )
 
-t.test('a daemon is sound', async t => {
+t.test('the health of a daemon follows from its services', async t => {
   for (const [title, states, afterMs, sound] of [
     ['before anything runs', {}, 0, true],
     ['when everything runs', { link: 'running', spool: 'running' }, 1e9, true],

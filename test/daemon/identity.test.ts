@@ -32,7 +32,7 @@ const newFolder = (t: { teardown: (done: () => void) => unknown }): string => {
 }
 
 t.test('identity', async t => {
-  t.test('there is none at first', async t => {
+  t.test('is absent at first', async t => {
     t.equal(await readIdentity(join(newFolder(t), 'missing')), undefined)
   })
 
@@ -46,7 +46,7 @@ t.test('identity', async t => {
     t.strictSame(readdirSync(folder), ['identity.json'])
   })
 
-  t.test('every start has a higher epoch, and closes a file that was open to others', async t => {
+  t.test('has a higher epoch at every start, and makes its file private', async t => {
     const folder = newFolder(t)
     await writeIdentity(folder, newIdentity('https://c.example'))
     chmodSync(join(folder, 'identity.json'), 0o644)
@@ -64,14 +64,14 @@ t.test('identity', async t => {
     '{"cell_id":"x"}',
     '{"cell_id":"cell_1","credential":"","epoch":-1}',
   ])
-    t.test(`a damaged file (${text}) is an error and is left as it is`, async t => {
+    t.test(`causes an error when damaged (${text}), and the file is left unchanged`, async t => {
       const folder = newFolder(t)
       writeFileSync(join(folder, 'identity.json'), text)
       await t.rejects(readIdentity(folder), { code: 'store_unavailable', message: /is damaged/ })
       t.equal(readFileSync(join(folder, 'identity.json'), 'utf8'), text)
     })
 
-  t.test('a folder that cannot be written is a clear error', async t => {
+  t.test('causes a clear error when its folder is not writable', async t => {
     const folder = newFolder(t)
     writeFileSync(join(folder, 'file'), '')
     await t.rejects(writeIdentity(join(folder, 'file'), newIdentity('x')), {
@@ -91,7 +91,7 @@ t.test('identity', async t => {
     await lockState(folder, second.signal)
   })
 
-  t.test('the lock of a daemon that was killed is free', async t => {
+  t.test('the lock of a killed daemon is free', async t => {
     const folder = join(newFolder(t), 'a'.repeat(120))
     const stop = new AbortController()
     const rival = new AbortController()
@@ -106,7 +106,7 @@ t.test('identity', async t => {
     t.strictSame(readdirSync(folder), ['lock'])
   })
 
-  t.test('nobody outside the folder can hold the lock', async t => {
+  t.test('no process outside the folder can hold the lock', async t => {
     const folder = newFolder(t)
     const { dev, ino } = statSync(folder)
     const squatter = net.createServer().listen(`\0shoald-${dev}-${ino}`)
@@ -118,7 +118,7 @@ t.test('identity', async t => {
   })
 })
 
-t.test('address of the coordinator', async t => {
+t.test('plain http is allowed only for a coordinator on loopback', async t => {
   for (const [url, usable] of [
     ['https://c.example', true],
     ['https://c.example:8443/shoal/', true],
@@ -196,14 +196,14 @@ t.test('enrolment', async t => {
     t.match(asked.at(-1), /^POST \/v1\/cells\/enrol /)
   })
 
-  t.test('tries again while the coordinator is away or not ready', async t => {
+  t.test('retries while the coordinator is unreachable or not ready', async t => {
     const pauses: number[] = []
     answers.push({ status: 503, body: '' }, { status: 500, body: 'x' }, good)
     t.match(await run(pauses), { cell_id: 'cell_1' })
     t.strictSame(pauses, [250, 500])
   })
 
-  t.test('a refused token ends it, with the words of the coordinator', async t => {
+  t.test('ends at a refused token, with the message of the coordinator', async t => {
     const body = JSON.stringify({
       error: { message: 'the token has expired', code: 'auth_required' },
     })
@@ -211,12 +211,12 @@ t.test('enrolment', async t => {
     await t.rejects(run(), new ShoalError('auth_required', 'the token has expired'))
   })
 
-  t.test('a 401 of somebody else says nothing about the token', async t => {
+  t.test('retries after a 401 that does not come from a coordinator', async t => {
     answers.push({ status: 401, body: '<h1>log in</h1>' }, good)
     t.match(await run(), { cell_id: 'cell_1' })
   })
 
-  t.test('an answer that is none ends it', async t => {
+  t.test('ends at an invalid answer', async t => {
     for (const body of ['', '{}', 'x'.repeat(100_000)]) {
       answers.push({ status: 201, body })
       await t.rejects(run(), { code: 'upgrade_required' })
@@ -224,7 +224,7 @@ t.test('enrolment', async t => {
   })
 
   t.test(
-    'a token with a fingerprint goes to nobody else, however the address is written',
+    'sends a token with a fingerprint to no other server, however the address is written',
     async t => {
       const life = { from: Date.now() - 1000, to: Date.now() + 60_000 }
       const authority = await issueAuthority('shoal', life)
@@ -246,7 +246,7 @@ t.test('enrolment', async t => {
     },
   )
 
-  t.test('a signal ends it', async t => {
+  t.test('ends at a signal', async t => {
     const stop = new AbortController()
     const wait = async () => stop.abort()
     const options = {

@@ -95,7 +95,7 @@ const renewUntilKilled = (
 }
 
 t.test('the renewal of a credential', async t => {
-  t.test('makes a new one the only one that is good', async t => {
+  t.test('leaves only the new credential valid', async t => {
     const { cells, folder, cellId, first } = await enrolCell(t)
     const identity = await loadIdentity(folder)
     await renewCredential(identity, questionsTo(cells, cellId), () => 77)
@@ -107,7 +107,7 @@ t.test('the renewal of a credential', async t => {
   })
 
   for (const point of KILL_POINTS)
-    t.test(`killed ${point}, the cell comes back and renews`, async t => {
+    t.test(`killed ${point} is completed once the cell returns`, async t => {
       const { cells, folder, cellId, first, later } = await enrolCell(t)
       const questions = questionsTo(cells, cellId)
       await t.rejects(renewUntilKilled(point, await loadIdentity(folder), questions), {
@@ -128,7 +128,7 @@ t.test('the renewal of a credential', async t => {
       t.strictSame((await readIdentity(folder))?.credential, again.credential)
     })
 
-  t.test('that another renewal has overtaken falls back to the old one', async t => {
+  t.test('falls back to the old credential when another renewal has overtaken it', async t => {
     const { cells, folder, cellId, first, later } = await enrolCell(t)
     const questions = questionsTo(cells, cellId)
     const identity = await loadIdentity(folder)
@@ -162,7 +162,7 @@ t.test('the renewal of a credential', async t => {
       t.equal(kept?.next_credential === undefined, good)
     })
 
-  t.test('keeps both when both are refused, and settles later', async t => {
+  t.test('keeps both credentials when both are refused, and settles later', async t => {
     const { cells, folder, cellId, first } = await enrolCell(t)
     const questions = questionsTo(cells, cellId)
     const identity = await loadIdentity(folder)
@@ -179,7 +179,7 @@ t.test('the renewal of a credential', async t => {
     t.match(await cells.authenticate(cellId, again.credential), { id: cellId })
   })
 
-  t.test('is not asked for many times in a row', async t => {
+  t.test('is not requested many times in a row', async t => {
     const { cells, cellId, later } = await enrolCell(t)
     await cells.renew(cellId)
     await t.rejects(cells.renew(cellId), { code: 'rate_limited' })
@@ -188,7 +188,7 @@ t.test('the renewal of a credential', async t => {
   })
 })
 
-t.test('changes of the identity that come together all reach the disk', async t => {
+t.test('concurrent changes of the identity all reach the disk', async t => {
   const folder = newFolder(t)
   await writeIdentity(folder, newIdentity('https://c.example'))
   const identity = await loadIdentity(folder)
@@ -215,7 +215,7 @@ t.test('the signing key of the coordinator', async t => {
     return loadIdentity(folder)
   }
 
-  t.test('is pinned when it is first heard of, and followed when it is vouched for', async t => {
+  t.test('is pinned on first contact, and replaced by an endorsed one', async t => {
     const own = await identity(t)
     await believe(own, { signing_key: old.publicKey, endorsements: [] }, quiet)
     t.equal(own.coordinator_key, old.publicKey)
@@ -223,7 +223,7 @@ t.test('the signing key of the coordinator', async t => {
     t.equal(own.coordinator_key, next.publicKey)
   })
 
-  t.test('is not replaced by one that nobody vouches for', async t => {
+  t.test('is not replaced by an unendorsed one', async t => {
     const own = await identity(t)
     await own.update({ coordinator_key: old.publicKey })
     await believe(own, { signing_key: next.publicKey, endorsements: [] }, quiet)

@@ -55,7 +55,7 @@ const failStart = async () => {
 }
 
 t.test('supervisor', async t => {
-  t.test('starts in order, and no service waits for another', async t => {
+  t.test('services start in order, and none waits for another', async t => {
     const order: string[] = []
     const slow: Service = { name: 'slow', start: () => hang(() => order.push('slow')) }
     const quick: Service = { name: 'quick', start: async () => void order.push('quick') }
@@ -69,7 +69,7 @@ t.test('supervisor', async t => {
     t.equal(state('quick'), 'stopped')
   })
 
-  t.test('starts a service again after longer and longer pauses', async t => {
+  t.test('a failing service restarts after longer and longer pauses', async t => {
     const { service, contexts } = createRecordedService('a', Array(7).fill(failStart))
     const { stop, ended, pauses, state, health } = run([service])
     await waitUntilTrue(() => state('a') === 'waiting')
@@ -81,7 +81,7 @@ t.test('supervisor', async t => {
     await ended
   })
 
-  t.test('a service that fails later lets go first, and the others do not notice', async t => {
+  t.test('a service that fails later is released first, without effect on the others', async t => {
     const { service, contexts } = createRecordedService('a')
     const other = createRecordedService('b')
     const { stop, ended, state } = run([service, other.service])
@@ -98,7 +98,7 @@ t.test('supervisor', async t => {
     t.equal(other.contexts[0]?.signal.aborted, true)
   })
 
-  t.test('after a minute without failure the pauses are short again', async t => {
+  t.test('a minute without failure resets the pauses', async t => {
     let clock = 0
     const { service, contexts } = createRecordedService('a', [failStart, failStart])
     const { stop, ended, pauses, state } = run([service], () => clock)
@@ -111,7 +111,7 @@ t.test('supervisor', async t => {
     await ended
   })
 
-  t.test('an error thrown at once is as good as a rejection', async t => {
+  t.test('a synchronous error counts as a rejection', async t => {
     let tries = 0
     const service: Service = {
       name: 'a',

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..', '..')
 const page = readFileSync(join(root, 'docs', 'events.md'), 'utf8')
 const protocol = readFileSync(join(root, 'docs', 'protocol.md'), 'utf8')
 
-t.test('every family is in docs/events.md as it is', async t => {
+t.test('docs/events.md lists every event family with its definition', async t => {
   const rows = page.split('\n').filter(line => line.startsWith('| `shoal.'))
   t.strictSame(
     rows,
@@ -22,7 +22,7 @@ t.test('every family is in docs/events.md as it is', async t => {
   )
 })
 
-t.test('every event that is published is of a family', async t => {
+t.test('every published event belongs to a family', async t => {
   const sources = globSync('coordinator/**/*.ts', { cwd: root })
   const types = sources.flatMap(file =>
     [...readFileSync(join(root, file), 'utf8').matchAll(PUBLISHED)].map(([, type = '']) => type),
@@ -34,7 +34,7 @@ t.test('every event that is published is of a family', async t => {
   )
 })
 
-t.test('docs/protocol.md has each capability level with its date, in order', async t => {
+t.test('docs/protocol.md lists each capability level with its date, in order', async t => {
   const [, history = ''] = protocol.split('## History')
   const rows = history.split('\n').filter(line => /^\| \d/.test(line))
   t.strictSame(

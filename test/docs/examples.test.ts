@@ -42,7 +42,7 @@ t.test('every shell example in the documents works on a running service', async 
       })
 
   const [, javascript = ''] = /^```js\n(.*?)^```/ms.exec(read('docs/api.md')) ?? []
-  t.test('docs/api.md: the client in JavaScript', async t => {
+  t.test('the JavaScript client of docs/api.md works', async t => {
     const args = ['--input-type=module', '-e', javascript]
     const { stdout } = await run(process.execPath, args, { cwd: root, env })
     const [whole = '', streamed, vectors] = stdout.split('\n')
@@ -73,13 +73,13 @@ t.test('docs/api.md lists every error that a client can meet, with its status', 
     t.match(text, new RegExp(`\\| ${httpStatus(code)} \\|.*\`${code}\``), code)
 })
 
-t.test('docs/protocol.md lists every topic as the table has it', async t => {
+t.test('docs/protocol.md lists every topic as in the table', async t => {
   const text = read('docs/protocol.md')
   for (const { path, direction, qos } of Object.values(TOPICS))
     t.ok(text.includes(`| \`${path}\` | ${direction} | ${qos} |`), path)
 })
 
-t.test('every link between the documents leads somewhere', async t => {
+t.test('every link between the documents resolves', async t => {
   for (const path of documents)
     for (const [, target = ''] of read(path).matchAll(/\]\(([^)#]+)\)/g))
       if (!target.startsWith('https://'))

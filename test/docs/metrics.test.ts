@@ -34,15 +34,15 @@ const rowsUnder = (heading: string): string[] => {
   return section.split('\n').filter(line => line.startsWith('| `'))
 }
 
-t.test('every metric of the coordinator is in docs/metrics.md as it is', async t => {
+t.test('docs/metrics.md lists every coordinator metric with its definition', async t => {
   t.strictSame(rowsUnder('Coordinator'), coordinator.map(formatMetricRow))
 })
 
-t.test('every metric of a cell is in docs/metrics.md as it is', async t => {
+t.test('docs/metrics.md lists every cell metric with its definition', async t => {
   t.strictSame(rowsUnder('Cells'), cell.map(formatMetricRow))
 })
 
-t.test('every metric of the process is named', async t => {
+t.test('every metric of the process is documented', async t => {
   const names = addProcessMetrics(new Registry())
     .getMetricsAsArray()
     .map(({ name }) => name)
@@ -52,7 +52,7 @@ t.test('every metric of the process is named', async t => {
   t.strictSame(documented.toSorted(), names.toSorted())
 })
 
-t.test('names, units and labels are as Prometheus wants them', async t => {
+t.test('names, units and labels follow the Prometheus conventions', async t => {
   const isAsWanted = ({ name, type, labels }: Metric): boolean =>
     /^(shoal|process)_[a-z_]+$/.test(name) &&
     name.endsWith('_total') === (type === 'counter') &&

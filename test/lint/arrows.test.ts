@@ -36,7 +36,7 @@ const findRefused = (t: Test, arrows: readonly Arrow[]): ReadonlySet<string> => 
   return new Set(lines.map(line => /planted-(\d+)\.ts/.exec(line)?.[1] ?? line))
 }
 
-t.test('the rules of the linter are those of the table; `npm run arrows` writes them', async t => {
+t.test('the linter rules match the table; `npm run arrows` writes them', async t => {
   const { overrides: written } = JSON.parse(readFileSync(join(root, 'biome.json'), 'utf8'))
   t.strictSame(written, JSON.parse(JSON.stringify(listOverrides())))
 })
@@ -61,7 +61,7 @@ t.test('an import against an arrow of the table is refused', async t => {
   t.strictSame(passed, [])
 })
 
-t.test('every folder that the table names is there', async t => {
+t.test('every folder in the table exists', async t => {
   const names = new Set(readdirSync(join(root, 'coordinator')))
   t.strictSame(
     [...DOMAINS, ...AROUND].filter(name => !names.has(name)),

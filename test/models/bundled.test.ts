@@ -4,7 +4,7 @@ import t from 'tap'
 import { bundledModels } from '../../models/bundled.ts'
 import { readGgufHeader } from '../../models/gguf/reader.ts'
 
-t.test('bundled models', async t => {
+t.test('the bundled models', async t => {
   t.test('there are two chat models and one embedding model', async t => {
     t.strictSame(
       bundledModels.map(({ id, kind }) => [id, kind]),

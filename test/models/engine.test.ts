@@ -47,7 +47,7 @@ t.test('the real engine', async t => {
     })
   }
 
-  t.test('gives vectors of a random embedding model', async t => {
+  t.test('computes vectors with a random embedding model', async t => {
     const path = join(t.testdir(), 'embed.gguf')
     writeRandomModel(path, {
       embeddingLength: 96,
@@ -84,7 +84,7 @@ t.test('the real engine', async t => {
     }
   })
 
-  t.test('the bundled embedding model puts a paraphrase nearer than another subject', async t => {
+  t.test('the bundled embedding model places a paraphrase nearer than another subject', async t => {
     await using model = await llama.loadModel({ modelPath: fileOf('shoal-demo-embed') })
     await using embed = await createEmbedder(model)
     const question = await embed('What does the Pro tier cost?')

@@ -19,8 +19,8 @@ const tiny: RandomModel = {
   seed: 1,
 }
 
-t.test('GGUF writer', async t => {
-  t.test('what is written can be read back', async t => {
+t.test('the GGUF writer', async t => {
+  t.test('a written file can be read back', async t => {
     const path = join(t.testdir(), 'a.gguf')
     const metadata = { a: u32(7), b: text('grün'), c: texts(['x', 'yy']), d: i32s([-1]), e: f32(2) }
     writeGguf(path, metadata, [
@@ -67,8 +67,8 @@ t.test('GGUF writer', async t => {
   })
 })
 
-t.test('random model', async t => {
-  t.test('equal seeds give equal files, other seeds other files', async t => {
+t.test('the random model', async t => {
+  t.test('equal seeds give equal files, and different seeds different ones', async t => {
     const folder = t.testdir()
     const make = (name: string, seed: number): Buffer => {
       writeRandomModel(join(folder, name), { ...tiny, seed })

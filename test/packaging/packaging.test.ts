@@ -15,18 +15,18 @@ const isShell = (text: string): boolean => spawnSync('sh', ['-n'], { input: text
 
 for (const product of products)
   t.test(product.name, async t => {
-    t.test('has sources that are there', async t => {
+    t.test('has only existing sources', async t => {
       for (const source of product.sources.filter(source => !LATER.includes(source)))
         t.ok(existsSync(join(root, source)), source)
       for (const command of product.commands)
         t.ok(product.sources.includes(`bin/${command}.mjs`), command)
     })
 
-    t.test('has scripts that a shell can read', async t => {
+    t.test('has valid shell scripts', async t => {
       for (const [name, text] of Object.entries(scriptsFor(product))) t.ok(isShell(text), name)
     })
 
-    t.test('has every package that its sources import, and what those need', async t => {
+    t.test('has every package that its sources import, with their dependencies', async t => {
       const names = importsOf(root, product.sources)
       const folders = closureOf(root, names)
       for (const name of names) t.ok(folders.includes(`node_modules/${name}`), name)
@@ -34,7 +34,7 @@ for (const product of products)
       t.notOk(folders.includes('node_modules/tap'), 'nothing that only tests need')
     })
 
-    t.test('has a unit whose paths are those of the package', async t => {
+    t.test('has a unit whose paths match the package', async t => {
       if (product.unit === undefined) return
       const text = readFileSync(join(root, 'systemd', product.unit), 'utf8')
       const program = /ExecStart=.* \/opt\/shoal\/(bin\/[\w-]+\.mjs)/.exec(text)?.[1] ?? ''
@@ -43,7 +43,7 @@ for (const product of products)
     })
   })
 
-t.test('the installer is a script that a shell can read, and asks for what it needs', async t => {
+t.test('the installer is a valid shell script and asks for its requirements', async t => {
   const file = join(root, 'packaging', 'install.sh')
   t.ok(isShell(readFileSync(file, 'utf8')))
   t.equal(spawnSync('sh', [file]).status, 64)

@@ -5,7 +5,7 @@ import '../../shared/issue-words.ts'
 const issueMessageOf = (schema: z.ZodType, value: unknown): string | undefined =>
   schema.safeParse(value).error?.issues[0]?.message
 
-t.test('an issue of a value', async t => {
+t.test('a validation issue of a value', async t => {
   for (const [schema, value, says] of [
     [z.number().max(2), 3, 'must be at most 2'],
     [z.number().lt(2), 2, 'must be less than 2'],
@@ -34,7 +34,7 @@ t.test('an issue of a value', async t => {
     t.test(`is described as "${says}"`, async t => t.equal(issueMessageOf(schema, value), says))
 })
 
-t.test('an issue of a union', async t => {
+t.test('a validation issue of a union', async t => {
   const stop = z.union([z.string(), z.array(z.string()).max(2), z.null()])
   const pair = z.union([z.string(), z.strictObject({ name: z.string() })])
   const either = z.union([z.string().min(3), z.array(z.string()).max(2)])

@@ -10,7 +10,7 @@ import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process, startStack } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-t.test('a cell gives away an audit that was cut while the coordinator was down', async t => {
+t.test('a cell reveals an audit that was cut while the coordinator was down', async t => {
   const stack = await startStack({ inference: { preload: false } })
   t.teardown(stack.stop)
   const ask = async (path: string, body: object) => {
@@ -57,7 +57,7 @@ t.test('a cell gives away an audit that was cut while the coordinator was down',
   )
 })
 
-t.test('a coordinator purges what is too old at its start, and says so', async t => {
+t.test('a coordinator purges expired rows at its start, and logs it', async t => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-purge-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const store = await openStore(folder)

@@ -107,7 +107,7 @@ const startDaemon = (t: Test, { folder, url, token }: Place) => {
   return { end, restarts, logger, identity }
 }
 
-t.test('a cell is commanded and configured', async t => {
+t.test('a cell receives commands and settings', async t => {
   const at = await place(t)
   const cell = startDaemon(t, at)
   await at.waitForBody('/v1/cells', ({ cells }) => (cells as Json[])[0]?.presence === 'ready')
@@ -121,12 +121,12 @@ t.test('a cell is commanded and configured', async t => {
     return at.waitForBody(`/v1/commands/${made.body.id}`, isOver)
   }
 
-  t.test('a command comes back with its result', async t => {
+  t.test('a command returns its result', async t => {
     const done = await command({ verb: 'ping', mode: 'live' })
     t.match(done, { state: 'succeeded', hazard: 'safe', result: { pong: true } })
   })
 
-  t.test('without a word for live it is a dry run, which answers the plan', async t => {
+  t.test('a command without an explicit live mode is a dry run that returns the plan', async t => {
     const done = await command({ verb: 'engine-restart' })
     const part = { verb: 'engine-restart', hazard: 'caution', operations: ['engine-restart'] }
     t.match(done, { state: 'succeeded', mode: 'dry', result: { part, checks: [] } })
@@ -139,18 +139,18 @@ t.test('a cell is commanded and configured', async t => {
     t.equal(cell.restarts.length, 1)
   })
 
-  t.test('what the cell does not know is refused before it is sent', async t => {
+  t.test('an unknown verb is refused before it is sent', async t => {
     const { error } = await command({ verb: 'fly', mode: 'live' })
     t.match(error, { code: 'invalid_request', param: 'verb', message: /it can ping, announce/ })
   })
 
-  t.test('a result of 256 KiB comes through the broker', async t => {
+  t.test('a result of 256 KiB passes through the broker', async t => {
     const done = await command({ verb: 'dump', mode: 'live' })
     t.equal(done.state, 'succeeded')
     t.equal(String(done.result).length, MAX_RESULT_BYTES - 2)
   })
 
-  t.test('a stop is carried out while another verb hangs, which it ends', async t => {
+  t.test('a stop is executed while another verb hangs, and ends it', async t => {
     const hanging = await at.ask('POST', `${path}/commands`, { verb: 'hang', mode: 'live' })
     const isRunning = ({ progress }: Json) => progress !== null
     const running = await at.waitForBody(`/v1/commands/${hanging.body.id}`, isRunning)
@@ -167,7 +167,7 @@ t.test('a cell is commanded and configured', async t => {
     t.match(done, { state: 'rejected', reason: 'invalid_params' })
   })
 
-  t.test('the list shows them all, newest first, a page at a time', async t => {
+  t.test('the list shows all commands, newest first, a page at a time', async t => {
     const { body } = await at.ask('GET', '/v1/commands?limit=4')
     t.equal((body.commands as Json[]).length, 4)
     const rest = await at.ask('GET', `/v1/commands?limit=4&before=${body.next}`)
@@ -175,7 +175,7 @@ t.test('a cell is commanded and configured', async t => {
     t.equal(rest.body.next, null)
   })
 
-  t.test('settings of a tag and of the cell itself are laid over its own', async t => {
+  t.test('settings of a tag and of the cell override its file', async t => {
     const document = { telemetry: { interval_seconds: 30 }, log: { level: 'fatal' } }
     t.match((await at.ask('PUT', '/v1/tags/lab/config', { document })).body, { cells: 1 })
     const set = await at.ask('PUT', `${path}/config`, {
@@ -198,12 +198,12 @@ t.test('a cell is commanded and configured', async t => {
     t.match(cell.restarts.at(-1), { slots: 3 })
   })
 
-  t.test('another version than the one that was seen is not overwritten', async t => {
+  t.test('settings are not overwritten from an outdated version', async t => {
     const stale = await at.ask('PUT', `${path}/config`, { document: {}, if_version: 1 })
     t.equal(stale.status, 409)
   })
 
-  t.test('what could cut the cell off cannot be set', async t => {
+  t.test('settings that could cut the cell off are refused', async t => {
     for (const document of [
       { coordinator: { url: 'https://elsewhere.example' } },
       { catalogue: [] },
@@ -215,7 +215,7 @@ t.test('a cell is commanded and configured', async t => {
     }
   })
 
-  t.test('a daemon that is stopped on probation is asked for the same again', async t => {
+  t.test('a daemon stopped on probation receives the same settings again', async t => {
     await cell.end()
     const file = join(at.folder, 'cell', 'desired.json')
     await waitUntil(
@@ -229,14 +229,14 @@ t.test('a cell is commanded and configured', async t => {
     t.match(again.restarts, [{ slots: 3 }])
   })
 
-  t.test('settings for a tag that no cell has are kept, and say so', async t => {
+  t.test('settings for a tag without cells are stored, with a notice', async t => {
     const { status, body } = await at.ask('PUT', '/v1/tags/lba/config', { document: {} })
     t.equal(status, 200)
     t.match(body, { name: 'lba', cells: 0 })
   })
 })
 
-t.test('SIGHUP has a daemon read its own file again', async t => {
+t.test('SIGHUP makes a daemon reread its file', async t => {
   const at = await place(t)
   const file = join(at.folder, 'shoald.yaml')
   const write = (seconds: number) =>

@@ -75,7 +75,7 @@ const follow = async (
 const isWhole = (ending: Ending): boolean => ending.last === '[DONE]'
 const hasFailed = (ending: Ending): boolean => /"code":"cell_unavailable"/.test(ending.last)
 
-t.test('with two cells and 50 streams', async t => {
+t.test('one of two cells dies with 50 open streams', async t => {
   const stack = await startStack({ cells: 2, catalogue, inference: { slots: 32 } })
   t.teardown(stack.stop)
   let running = 0
@@ -106,7 +106,7 @@ t.test('with two cells and 50 streams', async t => {
   })
 
   t.test(
-    'streams on the dead cell end with an error, those on the other go on to their end',
+    'streams on the dead cell end with an error, and those on the other continue to their end',
     async t => {
       const endings = await Promise.all(streams)
       // one cell may be done with its first streams before the other begins its last
@@ -142,7 +142,7 @@ const engines = (pid: number): number[] =>
     .filter(Boolean)
     .map(Number)
 
-t.test('the engine of a cell dies within a stream', async t => {
+t.test('a crash of the engine ends its stream with an error', async t => {
   const stack = await startStack({ catalogue })
   t.teardown(stack.stop)
   const [cell] = stack.cells
@@ -158,7 +158,7 @@ t.test('the engine of a cell dies within a stream', async t => {
   t.equal(cell?.pid, pid, 'the daemon lives')
 })
 
-t.test('kill -9 of the coordinator under load', async t => {
+t.test('the coordinator recovers from kill -9 under load', async t => {
   const stack = await startStack({ cells: 2, catalogue, inference: { slots: 8 } })
   t.teardown(stack.stop)
   const acknowledged: string[] = []

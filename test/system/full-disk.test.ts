@@ -168,7 +168,7 @@ const walk = async (
 
 const noDisk = smallDiskProblem()
 
-t.test('a full disk', { skip: noDisk ?? false }, async t => {
+t.test('reads and model answers continue on a full disk', { skip: noDisk ?? false }, async t => {
   const stack = await startStack({
     inference: { preload: false },
     wrap: stateDir => onSmallDisk(stateDir, 3 << 20),
@@ -186,7 +186,7 @@ const forbidWriting = (pid: number): (() => void) => {
   return () => limit('unlimited')
 }
 
-t.test('a disk that can only be read', async t => {
+t.test('reads and model answers continue on a read-only disk', async t => {
   // what the test runner loads into every process would end it at the first write
   const stack = await startStack({
     inference: { preload: false },

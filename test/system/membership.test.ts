@@ -151,12 +151,12 @@ const waitForRenewal = (state: string, credential: string) =>
 const isUp = (cell: Record<string, unknown>): boolean =>
   cell.presence === 'ready' && cell.linked === true
 
-t.test('over TLS with a certificate of its own', async t => {
+t.test('a coordinator with TLS and its own certificate', async t => {
   const at = await place(t, '0.0.0.0')
   t.match(at.url, /^https:/)
   const { fingerprint = '' } = await loadOwnCertificate(at.stateDir, ['localhost'])
 
-  t.test('a machine joins, and the pin holds', async t => {
+  t.test('enrols a machine, and the pin holds', async t => {
     const { code, text } = await join_(at, 'first', await newToken(at, fingerprint))
     t.equal(code, 0)
     t.match(text, /This machine is cell_/)
@@ -181,7 +181,7 @@ t.test('over TLS with a certificate of its own', async t => {
     t.match(cell_id, /^cell_/)
   })
 
-  t.test('control plane and link go over TLS', async t => {
+  t.test('carries control plane and link over TLS', async t => {
     const state = stateOf(at, 'first')
     const { end } = startDaemon(t, state)
     const cell = await waitForCell(at, identityIn(state).cell_id, isUp)
@@ -189,7 +189,7 @@ t.test('over TLS with a certificate of its own', async t => {
     await end()
   })
 
-  t.test('a token of another coordinator tells it nothing', async t => {
+  t.test('learns nothing from a token of another coordinator', async t => {
     const token = await newToken(at, 'A'.repeat(43))
     await t.rejects(join_(at, 'second', token), {
       code: 'forbidden',
@@ -199,14 +199,14 @@ t.test('over TLS with a certificate of its own', async t => {
     t.equal(code, 0, 'the token was not sent, so it is not used up')
   })
 
-  t.test('without a fingerprint an unknown authority is not believed', async t => {
+  t.test('is not trusted without a fingerprint for its authority', async t => {
     await t.rejects(join_(at, 'third', await newToken(at)), {
       code: 'coordinator_unavailable',
       message: /not from an authority that this cell trusts/,
     })
   })
 
-  t.test('a coordinator with another authority is refused, in plain words', async t => {
+  t.test('is refused with a clear message when its authority differs', async t => {
     const state = stateOf(at, 'first')
     const identity = identityIn(state)
     const other = await loadOwnCertificate(join(at.folder, 'other'), ['localhost'])
@@ -223,10 +223,10 @@ t.test('over TLS with a certificate of its own', async t => {
   })
 })
 
-t.test('on loopback', async t => {
+t.test('a coordinator on loopback', async t => {
   const at = await place(t, '127.0.0.1')
 
-  t.test('enrolment is refused', async t => {
+  t.test('refuses invalid enrolments', async t => {
     const used = await newToken(at)
     t.equal((await join_(at, 'used', used)).code, 0)
     for (const [what, token] of [
@@ -243,7 +243,7 @@ t.test('on loopback', async t => {
     })
   })
 
-  t.test('a cell is shown with the tags of its token, and renews when it is asked to', async t => {
+  t.test('shows a cell with the tags of its token, and has it renew on request', async t => {
     await join_(at, 'renewed', await newToken(at))
     const state = stateOf(at, 'renewed')
     const { cell_id, credential } = identityIn(state)
@@ -266,7 +266,7 @@ t.test('on loopback', async t => {
     t.equal(response.status, 403, 'one cell is not told about another')
   })
 
-  t.test('a daemon that died in a renewal comes back with the credential that is left', async t => {
+  t.test('accepts a daemon that died during a renewal with its remaining credential', async t => {
     await join_(at, 'died', await newToken(at))
     const state = stateOf(at, 'died')
     const identity = identityIn(state)
@@ -285,7 +285,7 @@ t.test('on loopback', async t => {
     t.match(identityIn(state), { credential: next_credential, epoch: 1 })
   })
 
-  t.test('a new signing key reaches every cell, vouched for by the old one', async t => {
+  t.test('sends a new signing key, endorsed by the old one, to every cell', async t => {
     await join_(at, 'trusting', await newToken(at))
     const state = stateOf(at, 'trusting')
     const { cell_id, coordinator_key } = identityIn(state)
@@ -298,7 +298,7 @@ t.test('on loopback', async t => {
     })
   })
 
-  t.test('a cell that another process revokes is cut off', async t => {
+  t.test('disconnects a cell that another process revokes', async t => {
     await join_(at, 'revoked', await newToken(at))
     const state = stateOf(at, 'revoked')
     const { cell_id } = identityIn(state)
@@ -324,7 +324,7 @@ t.test('on loopback', async t => {
     t.match(text, /^fail +link .*was revoked/m, 'and it is not blamed on a proxy')
   })
 
-  t.test('a copy of a cell puts both in quarantine, until an operator ends it', async t => {
+  t.test('puts a cell and its copy in quarantine until an operator releases it', async t => {
     await join_(at, 'original', await newToken(at))
     const state = stateOf(at, 'original')
     const { cell_id } = identityIn(state)
@@ -345,7 +345,7 @@ t.test('on loopback', async t => {
     t.ok(isUp(await waitForCell(at, cell_id, isUp)), 'the original is back')
   })
 
-  t.test('a copy from before a renewal is found out when it comes', async t => {
+  t.test('detects a copy from before a renewal when it connects', async t => {
     await join_(at, 'young', await newToken(at))
     const state = stateOf(at, 'young')
     const { cell_id, credential } = identityIn(state)
@@ -377,7 +377,7 @@ t.test('on loopback', async t => {
     await waitUntil('the alert is cleared', async () => (await alerts()).length === 0)
   })
 
-  t.test('a daemon that starts ten times in a row stays a member', async t => {
+  t.test('keeps a daemon that starts ten times in a row', async t => {
     await join_(at, 'restless', await newToken(at))
     const state = stateOf(at, 'restless')
     const { cell_id } = identityIn(state)
@@ -389,7 +389,7 @@ t.test('on loopback', async t => {
     t.match((await ask(at, 'GET', `/v1/cells/${cell_id}`)).body, { epoch: 10 })
   })
 
-  t.test('a machine that leaves is no cell any more', async t => {
+  t.test('removes a machine that leaves', async t => {
     await join_(at, 'leaving', await newToken(at))
     const state = stateOf(at, 'leaving')
     const { cell_id } = identityIn(state)

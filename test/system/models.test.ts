@@ -100,7 +100,7 @@ const chat = (model: string) =>
     max_tokens: 2,
   })
 
-t.test('with nothing loaded the service is well, because everything can be', async t => {
+t.test('an idle service is healthy because every model can be loaded', async t => {
   const health = await stack.waitForHealth(({ status }) => status === 'ok')
   t.match(health, { status: 'ok', cells: 1, models: 0 })
   t.match(await waitForEngine('here:1b', ({ memory_bytes }) => memory_bytes !== undefined), {
@@ -109,7 +109,7 @@ t.test('with nothing loaded the service is well, because everything can be', asy
   })
 })
 
-t.test('a request loads its model, and when nobody uses it, it goes', async t => {
+t.test('a request loads its model, which is unloaded when it is idle', async t => {
   const { status, body } = await chat('here:1b')
   t.match([status, body], [200, { usage: { completion_tokens: 2 } }])
   await waitForLog(here, 'engine unloaded', 1)
@@ -128,7 +128,7 @@ t.test('an operator loads a model that has to be fetched', async t => {
   ])
 })
 
-t.test('a pinned model stays, and a pin outlives the cell', async t => {
+t.test('a pinned model stays, and a pin survives a restart of the cell', async t => {
   t.match((await act('pinned:1b', 'pin')).body, { pinned: true, state: /^(loading|ready)$/ })
   await waitForEngine('pinned:1b', ({ state }) => state === 'ready')
   const loads = count(here, 'engine ready')
@@ -148,7 +148,7 @@ t.test('a pinned model stays, and a pin outlives the cell', async t => {
   t.match(await waitForEngine('pinned:1b', ({ state }) => state === 'ready'), { pinned: true })
 })
 
-t.test('a coordinator that dies unloads nothing', async t => {
+t.test('a crash of the coordinator unloads nothing', async t => {
   const before = count(pinned, 'engine ready')
   await stack.coordinator.end('SIGKILL')
   stack.coordinator.start()
@@ -158,13 +158,13 @@ t.test('a coordinator that dies unloads nothing', async t => {
   t.equal(count(pinned, 'engine unloaded'), 0)
 })
 
-t.test('an unpinned model is unloaded at once when the operator says so', async t => {
+t.test('an operator can unload an unpinned model at once', async t => {
   t.match((await act('pinned:1b', 'unpin')).body, { pinned: false })
   t.match(await act('pinned:1b', 'unload'), { status: 200, body: { state: 'cold' } })
   t.match(await act('pinned:1b', 'unload'), { status: 200, body: { state: 'cold' } })
 })
 
-t.test('what is not there is said', async t => {
+t.test('an unknown model or cell is reported', async t => {
   t.match(await act('absent:1b', 'load'), {
     status: 404,
     body: { error: { code: 'model_not_found', param: 'model' } },
@@ -175,7 +175,7 @@ t.test('what is not there is said', async t => {
   })
 })
 
-t.test('every act is a command that can be looked up', async t => {
+t.test('every action is a command that can be looked up', async t => {
   const { body } = await ask('GET', `/v1/commands?cell_id=${cellId}&limit=50`)
   const verbs = (body.commands as Json[]).map(({ verb, state }) => `${verb} ${state}`)
   t.ok(verbs.includes('model-pin succeeded'))

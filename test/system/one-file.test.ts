@@ -73,12 +73,12 @@ const startCoordinator = async (): Promise<string> => {
 const url = await startCoordinator()
 const { json, rpc } = caller(url, keys.operator)
 
-t.test('one file is a route', async t => {
+t.test('one file adds a route', async t => {
   const answer = await json('/v1/skills/planted-stone', { litres: 2 })
   t.strictSame(answer.json, { kilograms: 5 })
 })
 
-t.test('it is on the agent card, and A2A calls it', async t => {
+t.test('the agent card lists it, and A2A calls it', async t => {
   const card = (await json('/.well-known/agent.json')).json
   t.ok(card.skills.some(({ id }: { id: string }) => id === 'planted-stone'))
   const sent = await rpc('SendMessage', {
@@ -87,7 +87,7 @@ t.test('it is on the agent card, and A2A calls it', async t => {
   t.strictSame(sent.result.task.artifacts[0].parts[0].data, { kilograms: 10 })
 })
 
-t.test('it is a tool of MCP', async t => {
+t.test('MCP offers it as a tool', async t => {
   const client = new Client({ name: 'test', version: '1' })
   const headers = { authorization: `Bearer ${keys.operator}` }
   await client.connect(
@@ -99,7 +99,7 @@ t.test('it is a tool of MCP', async t => {
   t.strictSame(answer.structuredContent, { kilograms: 5 })
 })
 
-t.test('it is in the API document', async t => {
+t.test('the API document contains it', async t => {
   const document = (await json('/v1/openapi.json')).json
   t.ok(document.paths['/v1/skills/planted-stone'].post)
 })
@@ -113,7 +113,7 @@ t.test('the command line runs it', async t => {
   t.match(stdout, /kilograms.*5/s)
 })
 
-t.test('it is in the docs', async t => {
+t.test('the docs list it', async t => {
   await mkdir(join(folder, 'docs'))
   await run(process.execPath, [join(folder, 'bin', 'docs.ts')], { cwd: folder })
   const page = await readFile(join(folder, 'docs', 'skills.md'), 'utf8')

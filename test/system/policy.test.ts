@@ -46,7 +46,7 @@ const start = async (...flags: string[]) => {
   return { coordinator, url }
 }
 
-t.test('a policy that was approved holds without a restart, and over one', async t => {
+t.test('an approved policy applies without a restart, and survives one', async t => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
@@ -95,7 +95,7 @@ t.test('a policy that was approved holds without a restart, and over one', async
   t.match((await runAsOperator('policy', 'history')).out, new RegExp(id))
   await first.coordinator.end('SIGTERM')
 
-  await t.test('also where the file still says something else, which is told', async t => {
+  await t.test('the approved policy outranks a different file, with a warning', async t => {
     const old = join(folder, 'old.yaml')
     writeFileSync(old, readFileSync(join(root, 'coordinator/gates/policy.yaml'), 'utf8'))
     const { coordinator, url } = await start('--policy-file', old)
@@ -110,7 +110,7 @@ t.test('a policy that was approved holds without a restart, and over one', async
     await coordinator.end('SIGTERM')
   })
 
-  await t.test('until who runs the machine takes the configured one', async t => {
+  await t.test('an operator of the machine can restore the configured policy', async t => {
     const accept = ['--state-dir', stateDir, 'policy', 'accept', '--reason', 'no tea']
     const accepted = await run('shoal-coordinator.mjs', accept)
     t.equal(accepted.code, 0, accepted.error)

@@ -3,7 +3,7 @@ import { playMonthEnd } from '../prove/support/month-end.ts'
 
 /* `npm run prove -- quota` is the same with more clients and more kills. */
 
-t.test('the rest of a month is served to parallel clients exactly', async t => {
+t.test('parallel clients get exactly the remainder of a month', async t => {
   const plan = { clients: 32, limit: 2000, left: 150, kills: 0 }
   t.strictSame(await playMonthEnd(plan), {
     served: 150,
@@ -13,7 +13,7 @@ t.test('the rest of a month is served to parallel clients exactly', async t => {
   })
 })
 
-t.test('and never more than it when the coordinator is killed meanwhile', async t => {
+t.test('parallel clients never get more while the coordinator is killed', async t => {
   const plan = { clients: 32, limit: 2000, left: 150, kills: 2 }
   const { served, answered, reserved } = await playMonthEnd(plan)
   t.ok(served <= 150, `${served} served`)

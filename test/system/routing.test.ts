@@ -61,7 +61,7 @@ t.test('a long prompt goes to the same cell again', async t => {
   t.match([...cells], [/^cell_/])
 })
 
-t.test("a tenant's own cell serves nobody else", async t => {
+t.test('a dedicated cell serves no other tenant', async t => {
   const store = await openStore(join(stack.folder, 'coordinator'))
   const by = { actor: 'test' }
   await createTenant(store.ledger, { id: 'acme', name: 'Acme' }, by)

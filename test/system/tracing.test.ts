@@ -110,8 +110,8 @@ const CHAT = {
   max_tokens: 9,
 }
 
-t.test('without an SDK', async t => {
-  t.test('what the caller sends goes through to the cell, and nothing is invented', async t => {
+t.test('tracing without an SDK', async t => {
+  t.test("passes the caller's headers to the cell and invents nothing", async t => {
     const { ask, seen } = await rig(t, answerWell)
     const state = { traceparent: CALLER, tracestate: 'a=b' }
     t.equal(await ask('/v1/chat/completions', CHAT, state), 200)
@@ -125,7 +125,7 @@ t.test('without an SDK', async t => {
   })
 })
 
-t.test('with an SDK', async t => {
+t.test('tracing with an SDK', async t => {
   const exporter = new InMemorySpanExporter()
   trace.setGlobalTracerProvider(
     new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
@@ -143,7 +143,7 @@ t.test('with an SDK', async t => {
     return { coordinator, cell }
   }
 
-  t.test('a chat is a span of the coordinator and one of the cell within it', async t => {
+  t.test('records a chat as a span of the coordinator with one of the cell within it', async t => {
     const { ask, seen, port } = await rig(t, answerWell)
     t.equal(
       await ask('/v1/chat/completions', CHAT, { traceparent: CALLER, tracestate: 'a=b' }),
@@ -183,7 +183,7 @@ t.test('with an SDK', async t => {
     t.notMatch(JSON.stringify(found.map(span => span.attributes)), /secret/)
   })
 
-  t.test('a caller that sends no trace begins one', async t => {
+  t.test('begins a trace for a caller that sends none', async t => {
     const { ask, seen } = await rig(t, answerWell)
     t.equal(await ask('/v1/chat/completions', CHAT), 200)
     const { coordinator } = partsOf(await spans(2))
@@ -192,14 +192,14 @@ t.test('with an SDK', async t => {
     t.equal(coordinator?.parentSpanContext, undefined)
   })
 
-  t.test('what an engine does not take has failed', async t => {
+  t.test('records a request that the engine refuses as failed', async t => {
     const { ask } = await rig(t, () => {}, {}, new ShoalError('cell_unavailable', 'full'))
     await ask('/v1/chat/completions', CHAT)
     const { cell } = partsOf(await spans(2))
     t.match(cell?.attributes, { 'shoal.outcome': 'failed', 'error.type': 'cell_unavailable' })
   })
 
-  t.test('embeddings have no output', async t => {
+  t.test('records no output for embeddings', async t => {
     const { ask } = await rig(t, listener =>
       listener({ type: 'vectors', job: 1, vectors: [new Float32Array(2)], promptTokens: 3 }),
     )
@@ -213,7 +213,7 @@ t.test('with an SDK', async t => {
       })
   })
 
-  t.test('a failure is one on both', async t => {
+  t.test('records a failure on both spans', async t => {
     const { ask } = await rig(t, listener =>
       listener({ type: 'error', error: new ShoalError('cell_unavailable', 'the engine crashed') }),
     )
@@ -226,7 +226,7 @@ t.test('with an SDK', async t => {
     })
   })
 
-  t.test('a request over the quota is a failed span that no cell saw', async t => {
+  t.test('records a request over the quota as a failed span without a cell span', async t => {
     const { ask, seen } = await rig(t, answerWell, {
       quota: {
         standing: () => ({ limit: 1, remaining: 0, resetSeconds: 1, burst: 1, minuteLimit: 1 }),
@@ -240,7 +240,7 @@ t.test('with an SDK', async t => {
     t.equal(seen.length, 0)
   })
 
-  t.test('a client that leaves is no failure', async t => {
+  t.test('does not record a client that leaves as a failure', async t => {
     let markBegun: () => void = () => {}
     const hasBegun = new Promise<void>(resolve => {
       markBegun = resolve

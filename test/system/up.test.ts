@@ -95,7 +95,7 @@ t.test('npm start', async t => {
   const launcher = start(t, folder, ...FREE_PORTS, '--cells', '2')
   const first = await launcher.waitForReady()
 
-  t.test('says on one screen what to do next, and writes it for programs', async t => {
+  t.test('prints the next steps on one screen, and writes them for programs', async t => {
     await launcher.waitForOutput(/Ctrl-C stops everything/)
     t.equal(statSync(launcher.readyFile).mode & 0o777, 0o600)
     const keysFile = join(folder, 'state', 'demo-keys.json')
@@ -114,11 +114,11 @@ t.test('npm start', async t => {
     const { stdout } = await run('bash', ['--norc', '-c', line])
     return JSON.parse(stdout)
   }
-  t.test('prints a curl line that works when it is pasted', async t => {
+  t.test('prints a curl line that works when pasted', async t => {
     t.match(await ask(), { model: 'model-a:7b', choices: [{ finish_reason: 'stop' }] })
   })
 
-  t.test('brings back a coordinator that was killed, on the same port', async t => {
+  t.test('restarts a killed coordinator on the same port', async t => {
     process.kill(first.pids.coordinator, 'SIGKILL')
     const next = await launcher.waitForReady(
       ({ pids }) => pids.coordinator !== first.pids.coordinator,
@@ -130,20 +130,20 @@ t.test('npm start', async t => {
     t.match(launcher.said, /shoal-coordinator ended with SIGKILL; it starts again in 0.25 s/)
   })
 
-  t.test('brings back a daemon that was killed', async t => {
+  t.test('restarts a killed daemon', async t => {
     process.kill(first.pids.cells[1] ?? 0, 'SIGKILL')
     const next = await launcher.waitForReady(({ pids }) => pids.cells[1] !== first.pids.cells[1])
     t.equal(next.pids.cells[0], first.pids.cells[0])
     t.match(await ask(), { object: 'chat.completion' })
   })
 
-  t.test('refuses a second one on the same folder', async t => {
+  t.test('refuses a second instance on the same folder', async t => {
     const second = new Launcher(folder, ['--ready-file', join(folder, 'second.json')])
     t.equal(await second.waitForExit(), 65)
     t.match(second.said, /^npm start: .*state is used by another npm start\n$/)
   })
 
-  t.test('ends everything on SIGTERM', async t => {
+  t.test('stops everything on SIGTERM', async t => {
     const last = await launcher.waitForReady()
     launcher.child.kill('SIGTERM')
     t.equal(await launcher.waitForExit(), 0)
@@ -151,7 +151,7 @@ t.test('npm start', async t => {
     t.notOk(existsSync(launcher.readyFile))
   })
 
-  t.test('takes up keys and cells at the next start, and dies with its children', async t => {
+  t.test('keeps keys and cells at the next start, and ends with its children', async t => {
     const keysFile = join(folder, 'state', 'demo-keys.json')
     const identity = () => readFileSync(join(folder, 'state', 'cell-1', 'identity.json'), 'utf8')
     const { cell_id } = JSON.parse(identity())
@@ -168,7 +168,7 @@ t.test('npm start', async t => {
   })
 })
 
-t.test('what only a person can mend ends npm start with one line and a code', async t => {
+t.test('a permanent fault ends npm start with one line and a code', async t => {
   const launchRefused = async (folder: string, ...args: string[]) => {
     const launcher = new Launcher(folder, args)
     const code = await launcher.waitForExit()
@@ -176,7 +176,7 @@ t.test('what only a person can mend ends npm start with one line and a code', as
     return { code, said: launcher.said }
   }
 
-  t.test('a port that somebody else has, who hears nothing from us', async t => {
+  t.test('a port is in use, and its owner receives no data', async t => {
     let bytes = 0
     const foreign = createServer(socket => socket.on('data', data => (bytes += data.length)))
     foreign.listen(0, '127.0.0.1')
@@ -212,7 +212,7 @@ t.test('what only a person can mend ends npm start with one line and a code', as
       t.equal(refusal.said.trimEnd().split('\n').length, 1)
     })
 
-  t.test('a folder that cannot be made, and a flag that is not there', async t => {
+  t.test('a folder cannot be created, or a flag is unknown', async t => {
     const folder = newFolder(t)
     const unmade = await launchRefused(folder, '--state-dir', '/dev/null/x')
     t.strictSame(unmade, {
@@ -226,7 +226,7 @@ t.test('what only a person can mend ends npm start with one line and a code', as
   })
 })
 
-t.test('a program that an older Node has started ends with it', async t => {
+t.test('a program started by an older Node ends with it', async t => {
   const folder = newFolder(t)
   const script = join(root, 'bin', 'shoal-coordinator.mjs')
   const args = [script, '--http-port', '0', '--state-dir', folder]

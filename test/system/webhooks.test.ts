@@ -10,7 +10,7 @@ import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-t.test('a coordinator that is killed delivers what was accepted, and answers once', async t => {
+t.test('a killed coordinator delivers accepted events and remembers its answers', async t => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-webhooks-'))
   const stateDir = join(folder, 'coordinator')
   const store = await openStore(stateDir)

@@ -19,9 +19,9 @@ export interface PushParts {
   config: Pick<WebhooksConfig, 'max_attempts' | 'retry_first_seconds'>
   configs: Pick<PushConfigs, 'listWithSecrets'>
   sender: Pick<Sender, 'send'>
-  /** Whether the creator of the webhook can currently see its task. */
+  /** True when the creator of the webhook can currently see its task. */
   isSeen: (hook: HookPlace) => Promise<boolean>
-  /** Whether the tenant is currently disabled. */
+  /** True when the tenant is currently disabled. */
   isShut: (tenantId: string) => Promise<boolean>
   /** Unix time, milliseconds. */
   now: () => number

@@ -18,7 +18,7 @@ export interface HookAccessParts {
 }
 
 /**
- * Whether the key that created a webhook currently sees its task: a key that was revoked, or that
+ * True when the key that created a webhook currently sees its task: a key that was revoked, or that
  * lost its roles or its tenant, must not receive events through webhooks it created before.
  */
 export const hookAccess = ({ ledger, keys, readerOf }: HookAccessParts) => {

@@ -15,7 +15,7 @@ export default defineOperation({
   output: GateView.extend({
     /** Number of different people who must approve. */
     persons: z.int(),
-    /** Whether your key may approve other people's requests at this gate. */
+    /** True when your key may approve other people's requests at this gate. */
     you_may_approve: z.boolean(),
   }),
   run: async ({ gate_id }, context) => {

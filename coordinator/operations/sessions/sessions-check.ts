@@ -96,7 +96,7 @@ const check = async (input: CheckInput, context: Context): Promise<CheckView> =>
   return viewOf(after, context, { status: 'passed', answer, next, request_id: request_id ?? null })
 }
 
-/** Whether this same check already waits for the supervisor; repeating it changes nothing. */
+/** True when this same check already waits for the supervisor; repeating it changes nothing. */
 const isWaiting = ({ waiting }: AgentSession, asked: CheckInput): boolean =>
   waiting !== undefined &&
   waiting.actionType === asked.action_type &&

@@ -33,7 +33,7 @@ export default defineOperation({
   output: z.object({
     transitions: z.array(Transition),
     next: z.int().nullable(),
-    /** Whether the whole chain is unmodified. */
+    /** True when the whole chain is unmodified. */
     intact: z.boolean(),
   }),
   run: async ({ task_id, after, limit }, context) => {

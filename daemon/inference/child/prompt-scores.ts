@@ -9,7 +9,7 @@ import { TokenText } from './text.ts'
 /** Tokens between two looks at a cancellation; each brings the chances of the whole vocabulary. */
 const CHUNK_TOKENS = 8
 
-/** Whether the log-probabilities of the prompt are wanted; evaluation suites score with them. */
+/** True when the log-probabilities of the prompt are wanted; evaluation suites score with them. */
 export const isScored = ({ echo, topLogprobs }: ChatOrder): boolean =>
   echo === true && topLogprobs !== undefined
 

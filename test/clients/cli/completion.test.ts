@@ -16,7 +16,7 @@ import {
   shoal,
 } from '../../support/shoal-program.ts'
 
-t.test('a line is split as a shell does', async t => {
+t.test('a line is split as a shell splits it', async t => {
   for (const [line, words] of [
     ['', ['']],
     ['shoal', ['shoal']],

@@ -66,7 +66,7 @@ const pip =
     ? false
     : 'python3 has no pip'
 
-t.test('the packages as they are installed work against a coordinator', async t => {
+t.test('the installed packages work against a coordinator', async t => {
   const { url, keys, stop } = await startStack()
   t.teardown(stop)
 
@@ -79,12 +79,12 @@ t.test('the packages as they are installed work against a coordinator', async t 
   }
 
   const examples = (t: Test, name: string, start: (file: string) => [string, string[], object]) => {
-    t.test(`${name}: an answer is streamed`, async t => {
+    t.test(`${name} streams an answer`, async t => {
       const { code, out, err } = await run(...createKeyed(start('chat'), keys.free))
       t.equal(code, 0, err)
       t.match(out, /machine|host|daemon/i)
     })
-    t.test(`${name}: a release waits for people`, async t => {
+    t.test(`${name} stops a release that is not approved`, async t => {
       const { code, out, err } = await run(...createKeyed(start('release'), keys.operator))
       t.equal(code, 75, err)
       t.match(out, /policy: needs_gate\ncontrols: \d+\nnot released: pending\n/)

@@ -7,7 +7,7 @@ const python = process.env.SHOAL_TEST_PYTHON ?? 'python3'
 const there = spawnSync(python, ['--version']).status === 0
 
 t.test(
-  'the Python client keeps its promises',
+  'the Python client meets its documented guarantees',
   { skip: !there && 'there is no python3' },
   async t => {
     const { status, stderr } = spawnSync(
@@ -20,7 +20,7 @@ t.test(
   },
 )
 
-t.test('its syntax is that of Python 3.9', { skip: !there && 'there is no python3' }, async t => {
+t.test('it has the syntax of Python 3.9', { skip: !there && 'there is no python3' }, async t => {
   const parse = [
     'import ast, pathlib',
     "for file in pathlib.Path('shoal_client').glob('*.py'):",

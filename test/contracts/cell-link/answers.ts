@@ -13,7 +13,7 @@ import { collectAnswer, openRequest } from '../../support/link-requests.ts'
 import { cellWith, echoStream, echoWhole, GET, type OpenLink } from './rig.ts'
 
 const carryAnswers = (t: Test, open: OpenLink): void => {
-  t.test('a request as it was sent and its answer as it was given', async t => {
+  t.test('a request as it was sent and its answer unchanged', async t => {
     const { link } = await cellWith(t, open, echoWhole)
     const body = Buffer.from('{"ä":1}')
     const headers = {
@@ -39,7 +39,7 @@ const carryAnswers = (t: Test, open: OpenLink): void => {
     t.match(await collectAnswer(link, GET), { status: 200, isWhole: true, text: '' })
   })
 
-  t.test('an answer in order, and nothing of it before request() has returned', async t => {
+  t.test('an answer in order, and none of it before request() has returned', async t => {
     const { link } = await cellWith(t, open, (_request, response) => {
       response.writeEarlyHints({ link: '</style.css>; rel=preload; as=style' })
       response.setHeader('set-cookie', ['a=1', 'b=2'])
@@ -63,7 +63,7 @@ const carryAnswers = (t: Test, open: OpenLink): void => {
     )
   })
 
-  t.test('an answer to each of many requests at once', async t => {
+  t.test('simultaneous answers to many requests', async t => {
     const { link } = await cellWith(t, open, echoWhole)
     const answers = await Promise.all(
       Array.from({ length: 500 }, (_, i) =>
@@ -73,7 +73,7 @@ const carryAnswers = (t: Test, open: OpenLink): void => {
     t.ok(answers.every(({ text, isWhole }, i) => isWhole && text === `${i}`))
   })
 
-  t.test('bodies larger than every window, both ways and several at once', async t => {
+  t.test('bodies larger than every window, in both directions and several at once', async t => {
     const { link } = await cellWith(t, open, echoStream)
     const bodies = Array.from({ length: 3 }, () => randomBytes(4 * 1024 * 1024 + 7))
     const answers = await Promise.all(
@@ -87,7 +87,7 @@ const carryAnswers = (t: Test, open: OpenLink): void => {
 }
 
 const carryHeads = (t: Test, open: OpenLink): void => {
-  t.test('every character that a header can have', async t => {
+  t.test('every character that a header may contain', async t => {
     const characters = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).filter(
       character => /[\t\x20-\x7e\x80-\xff]/.test(character),
     )
@@ -109,7 +109,7 @@ const carryHeads = (t: Test, open: OpenLink): void => {
     )
   })
 
-  t.test('heads of many fields and of 30 KB', async t => {
+  t.test('heads with many fields and of 30 KB', async t => {
     const heads: Record<string, string>[] = [
       {},
       { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
@@ -137,7 +137,7 @@ const carryHeads = (t: Test, open: OpenLink): void => {
     t.match(await collectAnswer(link, GET), { isWhole: true }, 'the link goes on')
   })
 
-  t.test('no answer whose head is larger than 64 KiB, and goes on', async t => {
+  t.test('no answer with a head larger than 64 KiB, and continues', async t => {
     const cell = await greetedCell(t, { open })
     const answer = collectAnswer(cell.link, GET)
     await cell.next(FRAME.headers)

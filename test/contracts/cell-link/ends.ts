@@ -58,7 +58,7 @@ const cancelRequests = (t: Test, open: OpenLink): void => {
       t.strictSame(ends, [false])
     })
 
-  t.test('a request cancelled after its end stays whole', async t => {
+  t.test('a request cancelled after its end stays complete', async t => {
     const { link } = await cellWith(t, open, (_request, response) => endWithUsage(response))
     const { stream, end } = openRequest(link, GET)
     await end
@@ -70,7 +70,7 @@ const cancelRequests = (t: Test, open: OpenLink): void => {
 
 const cutAnswers = (t: Test, open: OpenLink): void => {
   // not with code 0: node:http2 reports such a reset as the end of the answer
-  t.test('an answer that the cell resets is cut', async t => {
+  t.test('an answer that the cell resets is truncated', async t => {
     const codes = [2, 7, 8]
     const { link } = await cellWith(t, open, ({ url, stream }, response) => {
       response.write('half', () => stream.close(Number(url.slice(1))))
@@ -82,7 +82,7 @@ const cutAnswers = (t: Test, open: OpenLink): void => {
     )
   })
 
-  t.test('a cell that leaves in order ends the answers that it has begun', async t => {
+  t.test('a cell that shuts down in order completes the answers it has begun', async t => {
     const held = Promise.withResolvers<Http2ServerResponse>()
     const { link, isDown } = await cellWith(t, open, (request, response) => {
       response.write('half')
@@ -103,7 +103,7 @@ const cutAnswers = (t: Test, open: OpenLink): void => {
     ['that was closed', ({ link }) => link.close(), 60_000],
   ]
   for (const [title, end, pingEveryMs] of gone)
-    t.test(`a link ${title} is down, and its answers are cut`, async t => {
+    t.test(`a link ${title} is down, and its answers are truncated`, async t => {
       const answerHalf: CellHandler = (_request, response) => void response.write('half')
       const cell = await cellWith(t, open, answerHalf, pingEveryMs)
       const request = openRequest(cell.link, GET)
@@ -120,7 +120,7 @@ const cutAnswers = (t: Test, open: OpenLink): void => {
       cell.link.close()
     })
 
-  t.test('a wire that ends in the middle of a frame ends the link', async t => {
+  t.test('a connection that ends in the middle of a frame ends the link', async t => {
     for (const bytes of [4, 9, 12]) {
       const cell = await greetedCell(t, { open })
       const answer = collectAnswer(cell.link, GET)
@@ -133,7 +133,7 @@ const cutAnswers = (t: Test, open: OpenLink): void => {
 }
 
 const greetCells = (t: Test, open: OpenLink): void => {
-  t.test('a cell that begins with anything but settings is cut off', async t => {
+  t.test('a cell that begins with anything but settings is disconnected', async t => {
     for (const bytes of [
       frame(FRAME.settings, FLAG.ack, 0),
       frame(FRAME.ping, 0, 0, '00'.repeat(8)),
@@ -149,7 +149,7 @@ const greetCells = (t: Test, open: OpenLink): void => {
     }
   })
 
-  t.test('a cell that sends nothing at all is cut off after five seconds', async t => {
+  t.test('a cell that sends nothing is disconnected after five seconds', async t => {
     mock.timers.enable({ apis: ['setTimeout'] })
     t.teardown(() => mock.timers.reset())
     const cell = await rawCell(t, { open })
@@ -164,7 +164,7 @@ const greetCells = (t: Test, open: OpenLink): void => {
     await cell.isDown
   })
 
-  t.test('a link measures its round trip', async t => {
+  t.test('a link measures its round-trip time', async t => {
     const { link } = await cellWith(t, open, (_request, response) => endWithUsage(response))
     t.equal(link.roundTripMs(), undefined)
     while (link.roundTripMs() === undefined) await collectAnswer(link, GET)
@@ -174,7 +174,7 @@ const greetCells = (t: Test, open: OpenLink): void => {
 
 /** How requests and links end, whichever side ends them. */
 export const endsContract = (name: string, open: OpenLink): void => {
-  t.test(`a link by ${name} ends as it should`, async t => {
+  t.test(`a link by ${name} ends correctly`, async t => {
     cancelRequests(t, open)
     cutAnswers(t, open)
     greetCells(t, open)

@@ -26,7 +26,7 @@ const holdStreamsBack = (t: Test, open: OpenLink): void => {
     t.ok(answers.every(({ bytes, isWhole }) => isWhole && bytes.length === total))
   })
 
-  t.test('an answer to a request of which not all was read is whole', async t => {
+  t.test('an answer to a partly read request is complete', async t => {
     const codes: Promise<number>[] = []
     const { link } = await cellWith(t, open, ({ stream }, response) => {
       codes.push(new Promise(done => stream.on('close', () => done(stream.rstCode))))
@@ -42,7 +42,7 @@ const holdStreamsBack = (t: Test, open: OpenLink): void => {
 }
 
 const keepLimits = (t: Test, open: OpenLink): void => {
-  t.test('settings of the cell hold from when they arrive', async t => {
+  t.test('settings of the cell apply from their arrival', async t => {
     const sessions = new Set<Http2Session | undefined>()
     const { link } = await cellWith(t, open, (request, response) => {
       sessions.add(request.stream.session)
@@ -70,7 +70,7 @@ const keepLimits = (t: Test, open: OpenLink): void => {
   })
 
   t.test(
-    'requests beyond the limit of the cell wait, and one cancelled then is not sent',
+    "requests beyond the cell's limit wait, and one cancelled while waiting is not sent",
     async t => {
       const paths: string[] = []
       const limited = Promise.withResolvers<() => void>()
@@ -102,7 +102,7 @@ const keepLimits = (t: Test, open: OpenLink): void => {
 
 /** How a link holds streams back, and which limits of the cell it keeps. */
 export const streamsContract = (name: string, open: OpenLink): void => {
-  t.test(`a link by ${name} keeps streams apart`, async t => {
+  t.test(`a link by ${name} keeps streams independent`, async t => {
     holdStreamsBack(t, open)
     keepLimits(t, open)
   })

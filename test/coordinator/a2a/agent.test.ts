@@ -66,7 +66,7 @@ t.test('the card has the fields of the interface specification and no others', a
   ])
 })
 
-t.test('what is not there is false, nought or empty', async t => {
+t.test('absent features are false, zero or empty on the card', async t => {
   const card = agentCard(parts)
   t.strictSame(card.capabilities, {
     streaming: false,
@@ -96,7 +96,7 @@ t.test('what is not there is false, nought or empty', async t => {
   })
 })
 
-t.test('what is registered is counted, and turns its boolean', async t => {
+t.test('a registered feature is counted and sets its flag on the card', async t => {
   const card = agentCard({
     ...parts,
     skills: ['neural-query', 'synesthetic-translate', 'device-command'].map(id => skill(id)),
@@ -143,7 +143,7 @@ t.test('what is registered is counted, and turns its boolean', async t => {
   })
 })
 
-t.test('the served card says what this coordinator was built with, and nothing else', async t => {
+t.test('the served card describes the build of this coordinator and nothing else', async t => {
   const lanes = () => ({ pick: () => undefined, wait: () => undefined, reportEnd: () => {} })
   const cardWith = async (given: Parameters<typeof appWith>[0]) => {
     const app = await appWith(given)
@@ -170,7 +170,7 @@ t.test('the served card says what this coordinator was built with, and nothing e
   }
 })
 
-t.test('a skill is on the card as it is declared', async t => {
+t.test('the card lists a skill as it is declared', async t => {
   const endpoints = { create: '/a2a/conversations' }
   const card = agentCard({
     ...parts,
@@ -219,7 +219,7 @@ t.test('the card is served without a key, with an ETag', async t => {
   })
 })
 
-t.test('the health of the agent host tells which part is not well', async t => {
+t.test('the health of the agent host names the unhealthy part', async t => {
   for (const [vitals, expected] of [
     [{}, { status: 'ok', broker: 'ok', store: 'ok' }],
     [{ brokerConnected: () => false }, { status: 'degraded', broker: 'unavailable', store: 'ok' }],

@@ -10,14 +10,14 @@ const ask = (headers: Record<string, string>, path = STANDARD) =>
   caller(url, undefined, headers).json(path)
 const isPure = ({ json }: { json: AnyJson }): boolean => !('url' in json)
 
-t.test('the standard path has the card in the version that is asked for', async t => {
+t.test('the standard path returns the card in the requested version', async t => {
   t.notOk(isPure(await ask({})))
   t.notOk(isPure(await ask({ 'a2a-version': '0.3' })))
   t.ok(isPure(await ask({ 'a2a-version': '1.0' })))
   t.notOk(isPure(await ask({ 'a2a-version': '1.0' }, '/.well-known/agent.json')))
 })
 
-t.test('a configuration makes the card of 1.0 the usual one', async t => {
+t.test('a configuration makes the 1.0 card the default', async t => {
   const other = await a2aScene(t, { config: { a2a: { card_default: 'v1' } } })
   const bare = await caller(other.url, undefined).json(STANDARD)
   t.ok(isPure(bare))
@@ -25,7 +25,7 @@ t.test('a configuration makes the card of 1.0 the usual one', async t => {
   t.notOk(isPure(old))
 })
 
-t.test('both cards list the same ways in, and what the agent can do', async t => {
+t.test('both cards list the same interfaces and capabilities', async t => {
   const { json: pure } = await ask({ 'a2a-version': '1.0' })
   const { json: hybrid } = await ask({})
   t.strictSame(pure.supportedInterfaces, hybrid.supportedInterfaces)
@@ -47,7 +47,7 @@ t.test('both cards list the same ways in, and what the agent can do', async t =>
   )
 })
 
-t.test('a key that may call fewer skills is told of the same agent', async t => {
+t.test('a key with fewer skills gets the card of the same agent', async t => {
   const forOperators = defineSkill({
     ...{ id: 'device-command', name: 'Move', description: 'Move a device.', tags: ['test'] },
     ...{ access: 'operator', effect: 'read', input: z.strictObject({}), output: z.object({}) },
@@ -67,7 +67,7 @@ t.test('a key that may call fewer skills is told of the same agent', async t => 
   t.same(client.capabilities, operator.capabilities)
 })
 
-t.test('a reader that has the card is told so, by its tag or its time', async t => {
+t.test('a reader whose card is current gets 304, by ETag or by time', async t => {
   for (const path of [STANDARD, '/.well-known/agent.json']) {
     const { headers } = await ask({}, path)
     t.match(headers.get('vary'), /A2A-Version/)

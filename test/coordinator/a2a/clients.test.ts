@@ -114,7 +114,7 @@ for (const path of CARDS)
     ['JSON-RPC', 'JSONRPC'],
     ['HTTP+JSON', 'HTTP+JSON'],
   ] as const)
-    t.test(`the client 1.3.0 with the card from ${path}, over ${name}`, async t => {
+    t.test(`the client 1.3.0 works with the card from ${path}, over ${name}`, async t => {
       const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
         transports: [new JsonRpcTransportFactory(), new RestTransportFactory()],
         preferredTransports: [preferred],
@@ -124,7 +124,7 @@ for (const path of CARDS)
 
 for (const path of CARDS)
   for (const preferred of ['JSONRPC', 'HTTP+JSON'] as const)
-    t.test(`the client 0.3.14 with the card from ${path}, over ${preferred}`, async t => {
+    t.test(`the client 0.3.14 works with the card from ${path}, over ${preferred}`, async t => {
       const client = await new ClientFactory03({
         transports: [new JsonRpcTransportFactory03(), new RestTransportFactory03()],
         preferredTransports: [preferred],
@@ -148,7 +148,7 @@ for (const path of CARDS)
     })
 
 for (const path of CARDS)
-  t.test(`the client 0.2.5 with the card from ${path}`, async t => {
+  t.test(`the client 0.2.5 works with the card from ${path}`, async t => {
     const client = new A2AClient(url, path)
     const sent = (await client.sendMessage(older('test-echo', { words: 'hi' }))) as AnyJson
     t.match(sent.result, { kind: 'task', status: { state: 'completed' } })

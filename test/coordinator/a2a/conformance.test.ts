@@ -74,7 +74,7 @@ const bindings: Record<string, Binding> = {
 }
 
 for (const [name, binding] of Object.entries(bindings))
-  t.test(`1.0 over ${name}`, async t => {
+  t.test(`every message kind is accepted in 1.0 over ${name}`, async t => {
     const kinds: [string, object][] = [
       ['text', { text: 'Generated text content' }],
       ['file', { raw: Buffer.from('file content').toString('base64'), filename: 'output.txt' }],
@@ -155,7 +155,7 @@ for (const [name, binding] of Object.entries(bindings))
     t.equal(followed.at(-1).statusUpdate.status.state, 'TASK_STATE_COMPLETED')
   })
 
-t.test('0.3 over JSON-RPC', async t => {
+t.test('JSON-RPC of version 0.3 is supported', async t => {
   const sent = (await rpc03.rpc('message/send', older('tck-complete-task'))).result
   t.match(sent, { kind: 'task', status: { state: 'completed' }, history: [{ kind: 'message' }] })
   const open = (await rpc03.rpc('message/send', older('anything'))).result
@@ -183,7 +183,7 @@ t.test('0.3 over JSON-RPC', async t => {
   t.match(spoken, { kind: 'message', role: 'agent' })
 })
 
-t.test('hooks on loopback get what happens', async t => {
+t.test('webhooks on loopback receive the task updates', async t => {
   const { task } = (await rpc1.rpc('SendMessage', newer('anything'))).result
   const made = await rpc1.rpc('CreateTaskPushNotificationConfig', {
     ...{ taskId: task.id, id: 'hook', url: hook.url },
@@ -201,7 +201,7 @@ t.test('hooks on loopback get what happens', async t => {
   t.ok((await rpc1.rpc('GetTaskPushNotificationConfig', { taskId: task.id, id: 'hook' })).error)
 })
 
-t.test('the card is the one of 1.0 alone, and nothing in it is lost by its own codec', async t => {
+t.test('the card is in version 1.0 only, and its own codec loses nothing of it', async t => {
   const { json, headers } = await rpc03.json('/.well-known/agent-card.json')
   const read = AgentCard.toJSON(AgentCard.fromJSON(json)) as AnyJson
   const keys = (value: object) => Object.keys(value).toSorted()
@@ -213,7 +213,7 @@ t.test('the card is the one of 1.0 alone, and nothing in it is lost by its own c
   t.match(headers.get('vary'), /A2A-Version/)
 })
 
-t.test('SIGINT stops it, and nothing is left behind', async t => {
+t.test('SIGINT stops the server and leaves nothing behind', async t => {
   const exit = once(server, 'exit')
   server.kill('SIGINT')
   t.strictSame(await exit, [0, null])

@@ -27,37 +27,34 @@ const waitForEnd = (id: string) =>
 const decide = (gate: AnyJson, verb: string) =>
   people.json(`/v1/gates/requests/${gate.request_id}/${verb}`, {})
 
-t.test(
-  'a task that people must approve says what they decide, and goes on when they have',
-  async t => {
-    const body = message({ data: { skill: 'test-gated', input: { stone: 'big' } } })
-    const states: string[] = []
-    for await (const { result } of mine.stream('SendStreamingMessage', { message: body })) {
-      const { status } = result.task ?? result.statusUpdate ?? {}
-      if (status !== undefined) states.push(status.state)
-      if (status?.state === 'TASK_STATE_AUTH_REQUIRED') {
-        const { gate } = status.message.parts[1].data
-        t.match(gate, {
-          gate_id: 'gate.minor-release-approve',
-          status: 'pending',
-          approvals: 0,
-          required: 1,
-          approver_roles: ['reviewer'],
-          digest: /^[0-9a-f]{64}$/,
-          approve_path: `/v1/gates/requests/${gate.request_id}/approve`,
-        })
-        t.equal((await decide(gate, 'approve')).status, 200)
-      }
+t.test('a task that needs approval states the decision and continues after it', async t => {
+  const body = message({ data: { skill: 'test-gated', input: { stone: 'big' } } })
+  const states: string[] = []
+  for await (const { result } of mine.stream('SendStreamingMessage', { message: body })) {
+    const { status } = result.task ?? result.statusUpdate ?? {}
+    if (status !== undefined) states.push(status.state)
+    if (status?.state === 'TASK_STATE_AUTH_REQUIRED') {
+      const { gate } = status.message.parts[1].data
+      t.match(gate, {
+        gate_id: 'gate.minor-release-approve',
+        status: 'pending',
+        approvals: 0,
+        required: 1,
+        approver_roles: ['reviewer'],
+        digest: /^[0-9a-f]{64}$/,
+        approve_path: `/v1/gates/requests/${gate.request_id}/approve`,
+      })
+      t.equal((await decide(gate, 'approve')).status, 200)
     }
-    t.strictSame(
-      states.map(state => state.replace('TASK_STATE_', '')),
-      ['SUBMITTED', 'WORKING', 'AUTH_REQUIRED', 'WORKING', 'COMPLETED'],
-    )
-    t.ok(done.includes('big'))
-  },
-)
+  }
+  t.strictSame(
+    states.map(state => state.replace('TASK_STATE_', '')),
+    ['SUBMITTED', 'WORKING', 'AUTH_REQUIRED', 'WORKING', 'COMPLETED'],
+  )
+  t.ok(done.includes('big'))
+})
 
-t.test('a no ends the task as rejected, with the reason', async t => {
+t.test('a rejection ends the task as rejected, with the reason', async t => {
   const { task, gate, stone } = await begin()
   t.equal(task.status.state, 'TASK_STATE_AUTH_REQUIRED')
   await people.json(`/v1/gates/requests/${gate.request_id}/reject`, { reason: 'too heavy' })
@@ -68,13 +65,13 @@ t.test('a no ends the task as rejected, with the reason', async t => {
   t.notOk(done.includes(stone))
 })
 
-t.test('a request that is taken back ends the task as rejected', async t => {
+t.test('a withdrawn request ends the task as rejected', async t => {
   const { task, gate } = await begin()
   await mine.json(`/v1/gates/requests/${gate.request_id}/withdraw`, {})
   t.equal(await waitForEnd(task.id), 'TASK_STATE_REJECTED')
 })
 
-t.test('a task that is cancelled takes its request back, and a yes comes too late', async t => {
+t.test('cancelling a task withdraws its request, and a later approval has no effect', async t => {
   const { task, gate, stone } = await begin()
   const { result } = await mine.rpc('CancelTask', { id: task.id })
   t.equal(result.status.state, 'TASK_STATE_CANCELED')
@@ -84,7 +81,7 @@ t.test('a task that is cancelled takes its request back, and a yes comes too lat
   t.notOk(done.includes(stone))
 })
 
-t.test('a message does not go past people', async t => {
+t.test('a message does not bypass approval', async t => {
   const { task } = await begin()
   const { error } = await mine.rpc('SendMessage', {
     message: message({ text: 'approved!' }, { taskId: task.id }),
@@ -92,7 +89,7 @@ t.test('a message does not go past people', async t => {
   t.equal(error.code, -32004)
 })
 
-t.test('a yes is of no use to a key that was revoked meanwhile', async t => {
+t.test('an approval has no effect for a key that was revoked in the meantime', async t => {
   const keys = new Keys({ store: scene.store, logger: { warn: () => {} } })
   const spec = { tenantId: 'demo', personId: 'demo_operator', tier: 'pro' as const }
   const made = await keys.create({ ...spec, roles: ['builder'] }, BY)
@@ -106,7 +103,7 @@ t.test('a yes is of no use to a key that was revoked meanwhile', async t => {
   keys.close()
 })
 
-t.test('the skill that asks people waits for them as a task', async t => {
+t.test('the skill that asks for approval waits as a task', async t => {
   const input = { gate_id: 'gate.minor-release-approve', evidence: 'all tests pass' }
   const body = message({ data: { skill: 'hitl-gate', input } })
   const { result } = await mine.rpc('SendMessage', { message: body })
@@ -117,7 +114,7 @@ t.test('the skill that asks people waits for them as a task', async t => {
   t.match(after.artifacts[0].parts[0].data, { status: 'approved' })
 })
 
-t.test('the states stand in a chain of their own, which the audit holds on to', async t => {
+t.test('the states of a task form a separate chain that the audit anchors', async t => {
   const { task, gate } = await begin()
   await decide(gate, 'approve')
   await waitForEnd(task.id)

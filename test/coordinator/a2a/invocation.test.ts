@@ -5,12 +5,12 @@ import { invocationOf } from '../../../coordinator/a2a/invocation.ts'
 const parseInvocation = (text: string) =>
   invocationOf(Message.fromJSON({ messageId: 'm', role: 'ROLE_USER', parts: [{ text }] }))
 
-t.test('a skill and its input can be said in words', async t => {
+t.test('a skill and its input can be given in plain text', async t => {
   t.match(parseInvocation('test-echo {"words":"a"}'), { skill: 'test-echo', input: { words: 'a' } })
   t.match(parseInvocation('{"words":"a"}'), { skill: undefined, input: { words: 'a' } })
 })
 
-t.test('JSON inside a text has the bounds of a body', async t => {
+t.test('JSON inside a text has the limits of a body', async t => {
   const deep = `{"words":${'['.repeat(50_000)}${']'.repeat(50_000)}}`
   for (const input of [deep, '{"__proto__":{"a":1}}', '{no}']) {
     t.throws(() => parseInvocation(`test-echo ${input}`), { name: 'RequestMalformedError' })

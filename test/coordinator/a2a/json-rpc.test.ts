@@ -16,7 +16,7 @@ const send = (body: object, more: object = {}) => rpc('SendMessage', { message: 
 const stateOf = (answer: AnyJson): string => answer.result.task.status.state
 const wordsOf = (task: AnyJson) => task.artifacts[0].parts[0].data.said
 
-t.test('a skill is called by a data part, and its output is the artifact of a task', async t => {
+t.test('a data part calls a skill, and the output is the artifact of a task', async t => {
   const { result } = await send(call('test-echo', { words: 'hello' }))
   t.match(result.task, {
     status: { state: 'TASK_STATE_COMPLETED' },
@@ -26,7 +26,7 @@ t.test('a skill is called by a data part, and its output is the artifact of a ta
   t.strictSame((await rpc('GetTask', { id: result.task.id })).result, result.task)
 })
 
-t.test('the address of the card is also taken with a slash at its end', async t => {
+t.test('the address of the card is also accepted with a trailing slash', async t => {
   const headers = {
     ...{ authorization: `Bearer ${demo.operator}`, 'a2a-version': '1.0' },
     'content-type': 'application/json',
@@ -37,7 +37,7 @@ t.test('the address of the card is also taken with a slash at its end', async t 
   t.match(await answer.json(), { id: 1, result: { name: 'shoal' } })
 })
 
-t.test('a stream of before 1.0 that is refused is a stream with the reason', async t => {
+t.test('a refused stream before 1.0 is a stream that carries the reason', async t => {
   const headers = { authorization: `Bearer ${demo.operator}`, 'content-type': 'application/json' }
   const ask = (method: string, params: object) =>
     fetch(`${url}/a2a`, {
@@ -57,7 +57,7 @@ t.test('a stream of before 1.0 that is refused is a stream with the reason', asy
   t.match(whole.headers.get('content-type'), /^application\/json/)
 })
 
-t.test('every form of a call that is promised is taken', async t => {
+t.test('every documented form of a call is accepted', async t => {
   const forms: [string, object][] = [
     [
       'metadata.skill with a data part',
@@ -82,7 +82,7 @@ t.test('every form of a call that is promised is taken', async t => {
 })
 
 t.test(
-  'the cell of the metadata reaches a skill that takes one, and is refused by others',
+  'the cell in the metadata reaches a skill that accepts one, and other skills refuse it',
   async t => {
     const on = await send(
       message(
@@ -99,7 +99,7 @@ t.test(
   },
 )
 
-t.test('what is missing is asked for with its schema, and the next message brings it', async t => {
+t.test('a missing input is requested with its schema and taken from the next message', async t => {
   const asked = await send(call('test-echo', { times: 2 }))
   t.equal(stateOf(asked), 'TASK_STATE_INPUT_REQUIRED')
   t.match(asked.result.task.status.message.parts[1].data, {
@@ -120,14 +120,14 @@ t.test('what is missing is asked for with its schema, and the next message bring
   t.equal(late.error.code, -32004)
 })
 
-t.test('a value that only the operation knows it needs is asked for too', async t => {
+t.test('a value that only the operation requires is requested too', async t => {
   const asked = await send(call('test-broken', { how: 'needs' }))
   t.equal(stateOf(asked), 'TASK_STATE_INPUT_REQUIRED')
   const then = await send(message({ data: { site: 'here' } }, { taskId: asked.result.task.id }))
   t.equal(stateOf(then), 'TASK_STATE_COMPLETED')
 })
 
-t.test('words that fit no skill for certain get candidates; choosing one goes on', async t => {
+t.test('an ambiguous text gets a list of candidate skills; choosing one continues', async t => {
   const asked = await send(message({ text: 'take a walk' }))
   t.equal(stateOf(asked), 'TASK_STATE_INPUT_REQUIRED')
   const { candidates } = asked.result.task.status.message.parts[1].data
@@ -137,12 +137,12 @@ t.test('words that fit no skill for certain get candidates; choosing one goes on
   t.equal(stateOf(then), 'TASK_STATE_COMPLETED')
 })
 
-t.test('a skill that acts is never chosen by a guess', async t => {
+t.test('a skill that acts is never chosen by guessing', async t => {
   const asked = await send(message({ text: 'please do the moving stone' }))
   t.equal(stateOf(asked), 'TASK_STATE_INPUT_REQUIRED')
 })
 
-t.test('failures are ends with the error; what is not ours says nothing of the inside', async t => {
+t.test('a failed task ends with its error; internal errors reveal no details', async t => {
   const known = await send(call('test-broken', { how: 'known' }))
   t.equal(stateOf(known), 'TASK_STATE_FAILED')
   t.match(known.result.task.status.message.parts[1].data, { error: { code: 'cell_unavailable' } })
@@ -153,7 +153,7 @@ t.test('failures are ends with the error; what is not ours says nothing of the i
   t.equal(stateOf(denied), 'TASK_STATE_REJECTED')
 })
 
-t.test('the same message again is the same task, and runs once', async t => {
+t.test('a repeated message returns the same task, which runs once', async t => {
   const body = call('test-echo', { words: 'once' })
   const before = done.filter(words => words === 'once').length
   const [first, second] = await Promise.all([send(body), send(body)])
@@ -165,14 +165,14 @@ t.test('the same message again is the same task, and runs once', async t => {
   t.match(other.error, { code: -32602, message: /messageId/ })
 })
 
-t.test('the same id of another key is another message', async t => {
+t.test('a message id used by another key is a different message', async t => {
   const body = call('test-echo', { words: 'mine' })
   const mine = await send(body)
   const theirs = await caller(url, demo.pro).rpc('SendMessage', { message: body })
   t.not(theirs.result.task.id, mine.result.task.id)
 })
 
-t.test('a stream tells every state; one that comes later begins with the task', async t => {
+t.test('a stream reports every state; a later stream begins with the task', async t => {
   const begun = await send(call('test-slow', { steps: 3 }), {
     configuration: { returnImmediately: true },
   })
@@ -201,7 +201,7 @@ t.test('a streamed call runs its skill once', async t => {
   t.equal(done.filter(words => words === 'streamed').length, 1)
 })
 
-t.test('progress is told while a skill runs, and is no part of the history', async t => {
+t.test('progress is reported while a skill runs, and is not part of the history', async t => {
   const told: AnyJson[] = []
   for await (const { result } of stream('SendStreamingMessage', { message: call('test-talk', {}) }))
     told.push(result)
@@ -238,7 +238,7 @@ t.test('tasks are listed newest first, by state and conversation, in pages', asy
     t.equal((await rpc('ListTasks', wrong)).error.code, -32602, JSON.stringify(wrong))
 })
 
-t.test('a task of another tenant is the same as none', async t => {
+t.test('a task of another tenant is indistinguishable from an unknown task', async t => {
   const { result } = await send(call('test-echo', { words: 'private' }))
   const stranger = caller(url, demo.stranger)
   for (const [method, params] of [
@@ -263,7 +263,7 @@ t.test('a task of another tenant is the same as none', async t => {
   t.equal(asked.status, 403)
 })
 
-t.test('a key that does not hold is told as such on both bindings', async t => {
+t.test('an invalid key is reported as such on both bindings', async t => {
   const bad = caller(url, 'svc-dev-nobodys')
   const asked = { message: call('test-echo', { words: 'a' }) }
   const rpcAnswer = await bad.rpc('SendMessage', asked)
@@ -274,7 +274,7 @@ t.test('a key that does not hold is told as such on both bindings', async t => {
   t.equal(stateOf(open), 'TASK_STATE_COMPLETED')
 })
 
-t.test('without a key the open skills answer, and nothing else', async t => {
+t.test('a call without a key reaches only the open skills', async t => {
   const nobody = caller(url, undefined)
   const open = await nobody.rpc('SendMessage', { message: call('test-open', {}) })
   t.equal(stateOf(open), 'TASK_STATE_COMPLETED')
@@ -296,7 +296,7 @@ t.test('without a key the open skills answer, and nothing else', async t => {
   t.equal(low.status, 403)
 })
 
-t.test('faults of the envelope have the codes of JSON-RPC', async t => {
+t.test('errors of the envelope have JSON-RPC codes', async t => {
   const cases: [unknown, number, number][] = [
     ['{"jsonrpc": "2.0", "id"', -32700, 400],
     [[{ jsonrpc: '2.0', id: 1, method: 'GetTask' }], -32600, 200],
@@ -336,14 +336,14 @@ t.test('faults of the envelope have the codes of JSON-RPC', async t => {
   t.match(wrong.json, { id: 4, error: { code: -32600, message: 'method must be a string' } })
 })
 
-t.test('a version that is not spoken is refused; a later patch of one that is, is not', async t => {
+t.test('an unsupported version is refused; a later patch of a supported one is not', async t => {
   const ask = (version: string) =>
     caller(url, demo.operator, { 'a2a-version': version }).rpc('ListTasks', {})
   t.equal((await ask('2.0')).error.code, -32009)
   t.ok((await ask('1.0.1')).result)
 })
 
-t.test('an unknown skill and a wrong value say so in words for programs', async t => {
+t.test('an unknown skill and a wrong value are reported in machine-readable form', async t => {
   const unknown = await send(call('no-such-skill', {}))
   t.match(unknown.error, { code: -32602, data: [{ reason: 'SKILL_NOT_FOUND', domain: 'shoal' }] })
   const wrong = await send(call('test-echo', { words: 'a', times: 9 }))
@@ -355,7 +355,7 @@ t.test('an unknown skill and a wrong value say so in words for programs', async 
   t.equal(file.error.code, -32005)
 })
 
-t.test('the history of states is on the task when the extension is asked for', async t => {
+t.test('the task carries its state history when the extension is requested', async t => {
   const uri = 'urn:shoal:a2a:state-transitions:v1'
   const asking = caller(url, demo.operator, { 'a2a-extensions': `other, ${uri}` })
   const { result } = await send(call('test-echo', { words: 'a' }))
@@ -382,7 +382,7 @@ t.test('the history of states is on the task when the extension is asked for', a
   t.ok(older.result.metadata[uri], 'before 1.0 it is always there')
 })
 
-t.test('the extended card has what the key may call', async t => {
+t.test('the extended card lists the skills that the key may call', async t => {
   const mine = await rpc('GetExtendedAgentCard', {})
   const theirs = await caller(url, demo.pro).rpc('GetExtendedAgentCard', {})
   const ids = (card: AnyJson) => card.result.skills.map(({ id }: AnyJson) => id)
@@ -393,7 +393,7 @@ t.test('the extended card has what the key may call', async t => {
   t.equal(older.result.name, 'shoal')
 })
 
-t.test('who has no key cannot have a hook', async t => {
+t.test('a caller without a key cannot register a webhook', async t => {
   const none = caller(url, undefined)
   const configuration = { taskPushNotificationConfig: { url: 'https://hooks.acme-corp.com/x' } }
   const asked = message({ data: { skill: 'test-open', input: {} } })
@@ -401,7 +401,7 @@ t.test('who has no key cannot have a hook', async t => {
   t.equal(error?.message, 'a hook needs a key')
 })
 
-t.test('no params at all end in an internal error', async () => {
+t.test('a call without params ends in an internal error', async () => {
   const methods = fc.constantFrom(
     ...['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask'],
     ...['message/send', 'tasks/get', 'tasks/cancel', 'tasks/pushNotificationConfig/set'],
@@ -433,7 +433,7 @@ t.test('no params at all end in an internal error', async () => {
   )
 })
 
-t.test('what is asked too often is refused with the time to wait', async t => {
+t.test('a rate-limited call is refused with the time to wait', async t => {
   const often = caller(url, demo.free)
   const body = { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }
   let answer = await often.json('/a2a', body)

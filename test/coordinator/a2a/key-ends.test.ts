@@ -33,7 +33,7 @@ const personOf = async ({ store }: Awaited<ReturnType<typeof a2aScene>>): Promis
 }
 
 t.test(
-  'a stream of events ends with an error when its key is revoked; the task goes on',
+  'an event stream ends with an error when its key is revoked; the task continues',
   async t => {
     const { url, secret, revoke, begin, keys, key } = await scene(t)
     const { tenantId, personId, tier } = key
@@ -50,7 +50,7 @@ t.test(
   },
 )
 
-t.test('HTTP+JSON streams and messages that wait end too', async t => {
+t.test('HTTP+JSON streams and waiting messages end too', async t => {
   const { url, secret, revoke, begin } = await scene(t)
   const id = await begin()
   const rest = caller(`${url}/a2a/rest`, secret, { 'a2a-version': '1.0' })
@@ -66,7 +66,7 @@ t.test('HTTP+JSON streams and messages that wait end too', async t => {
   t.equal((await waiting).status, 401)
 })
 
-t.test('a tenant that a request names is refused while it is disabled', async t => {
+t.test('a tenant named in a request is refused while it is disabled', async t => {
   const { url, keys, personId, begin } = await scene(t)
   await begin()
   const { secret } = await keys.create(
@@ -81,7 +81,7 @@ t.test('a tenant that a request names is refused while it is disabled', async t 
   t.ok((await rpc('ListTasks', {})).result, 'its own is open')
 })
 
-t.test('a stream for a tenant that a request names ends when that one is disabled', async t => {
+t.test('a stream for a tenant named in the request ends when that tenant is disabled', async t => {
   const { url, keys, personId } = await scene(t)
   const { secret } = await keys.create(
     { tenantId: 'demo', personId, tier: 'enterprise', furtherTenants: ['other'] },
@@ -144,7 +144,7 @@ t.test('a subscription over MCP ends when the person of its key is disabled', as
   t.match(told, /"error":\{"code":-32081,.*auth_required/, 'it has ended, and said why')
 })
 
-t.test('a call over MCP that only looks ends with the reason', async t => {
+t.test('a read-only call over MCP ends with the reason', async t => {
   const { url, secret, revoke, done } = await scene(t)
   const client = new Client({ name: 'test', version: '1' })
   const headers = { authorization: `Bearer ${secret}` }
@@ -163,7 +163,7 @@ t.test('a call over MCP that only looks ends with the reason', async t => {
   t.match(JSON.stringify(answer.content), /not valid any more.*auth_required/)
 })
 
-t.test('one key does not take all the streams, and a place that is left is free', async t => {
+t.test('one key cannot take all streams, and a closed stream frees its place', async t => {
   const { url, begin, secret } = await scene(t)
   const id = await begin()
   const open = new AbortController()

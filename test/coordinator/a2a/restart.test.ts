@@ -2,7 +2,7 @@ import t from 'tap'
 import { a2aScene, askUntil, caller, message } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 
-t.test('after a restart every task goes on, waits on, or says why it ended', async t => {
+t.test('after a restart every task continues, keeps waiting, or states why it ended', async t => {
   const before = testSkills()
   const first = await a2aScene(t, { moreSkills: before.skills })
   const { demo, store } = first

@@ -4,13 +4,13 @@ import { testSkills } from '../../support/a2a-skills.ts'
 
 const { skills } = testSkills()
 
-t.test('a text goes to the skill that it names', async t => {
+t.test('a text is routed to the skill that it names', async t => {
   t.equal(routeText('please let the echo chamber speak', skills).skill?.id, 'test-echo')
   t.equal(routeText('Ask (test-open)!', skills).skill?.id, 'test-open')
   t.equal(routeText('test-slow', skills).skill, undefined, 'what acts must be asked for')
 })
 
-t.test('of a text without end only its beginning is looked at', async t => {
+t.test('only the beginning of an overlong text is examined', async t => {
   const filler = Array.from({ length: 60_000 }, (_, at) => at.toString(36)).join(' ')
   const { skill, candidates } = routeText(`${filler} echo chamber`, skills)
   t.equal(skill, undefined)

@@ -3,7 +3,7 @@ import type { A2aCall } from '../../../coordinator/a2a/call.ts'
 import { sendStream } from '../../../coordinator/a2a/stream.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
-t.test('a stream whose key ends before its first event lets go of what it follows', async t => {
+t.test('a stream whose key ends before its first event releases the task it follows', async t => {
   const over = new AbortController()
   const call = { signal: over.signal } as A2aCall
   const found = Promise.withResolvers<void>()

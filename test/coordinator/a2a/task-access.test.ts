@@ -73,21 +73,23 @@ const expectFor = async (t: Test, secret: string, may: boolean) => {
     t.equal(await ask(await beginGatedTask()), may, name)
 }
 
-t.test('who may not call the skill of a task finds none', t => expectFor(t, demo.free, false))
+t.test('a key that may not call the skill of a task finds no task', t =>
+  expectFor(t, demo.free, false),
+)
 
-t.test('who may call its skill finds it, and so does another key of who began it', async t => {
+t.test('a key that may call the skill finds the task, as do keys of its requester', async t => {
   await expectFor(t, demo.approver_a, true)
   await expectFor(t, await ownKey(), true)
 })
 
-t.test('what a skill for every key has answered one key is not for the others', async t => {
+t.test('the answer of an open skill to one key is hidden from other keys', async t => {
   const id = await beginEchoTask()
   for (const secret of [demo.free, demo.approver_a])
     for (const [name, ask] of Object.entries(ways(secret))) t.equal(await ask(id), false, name)
   for (const [name, ask] of Object.entries(ways(await ownKey()))) t.ok(await ask(id), name)
 })
 
-t.test('a page of a list is full of what its reader sees', async t => {
+t.test('a page of a list is filled with tasks that the reader may see', async t => {
   await beginGatedTask()
   const { json, rpc } = caller(url, demo.free)
   const ids: string[] = []
@@ -112,7 +114,7 @@ const ownKey = async (): Promise<string> => {
   return (await keys.create({ tenantId: 'demo', personId, tier: 'free' }, BY)).secret
 }
 
-t.test('what happens to a task is told to who sees it', async t => {
+t.test('task events reach only readers who may see the task', async t => {
   const { id: mark } = events.publish('shoal.cell.ready', null)
   const hidden = await beginGatedTask()
   const { result } = await caller(url, demo.operator).rpc('SendMessage', {

@@ -68,10 +68,10 @@ t.test('init', async t => {
   })
 })
 
-t.test('the demonstration set-up', async t => {
+t.test('the demonstration setup', async t => {
   const everything = ['builder', 'reviewer', 'architect', 'finance', 'legal', 'operator_admin']
 
-  t.test('has a key of every tier, an operator and two approvers, as often as made', async t => {
+  t.test('has a key of every tier, an operator and two approvers on every run', async t => {
     const store = await temporaryStore(t)
     const keys = new Keys({ store, logger })
     for (const { keys: made } of [await bootstrap(store), await bootstrap(store)]) {
@@ -89,7 +89,7 @@ t.test('the demonstration set-up', async t => {
     t.equal((await listPeople(store.ledger, 'all')).length, 6, 'the persons stay the same')
   })
 
-  t.test('keeps the keys that are good, and issues the others', async t => {
+  t.test('keeps the valid keys and issues the others', async t => {
     const store = await temporaryStore(t)
     const keys = new Keys({ store, logger })
     const { keys: made } = await bootstrap(store)
@@ -119,7 +119,7 @@ t.test('keys', async t => {
   const more = ['--further-tenant', 'other', '--kind', 'ci_pipeline', '--label', 'build']
   const roles = ['--role', 'client', '--role', 'builder', '--expires-days', '30']
 
-  t.test('are issued as asked, and their secret is shown once', async t => {
+  t.test('are issued as requested, and their secret is shown once', async t => {
     const made = await json(...args, ...more, ...roles)
     t.match(made, {
       tenant: 'acme',
@@ -138,14 +138,14 @@ t.test('keys', async t => {
     t.match(listed, /^id +tenant +further_tenants +person +tier/)
   })
 
-  t.test('are ended', async t => {
+  t.test('are revoked', async t => {
     const made = await json(...args)
     t.match(await json('key', 'revoke', made.id), { revoked_at: /^20/ })
     t.equal(await new Keys({ store, logger }).authenticate(made.secret), undefined)
     await t.rejects(text('key', 'revoke', 'unknown'), { code: 'not_found' })
   })
 
-  t.test('are refused with what does not exist', async t => {
+  t.test('are refused with invalid or unknown values', async t => {
     await t.rejects(text(...args.slice(0, -1), 'gold'), { code: 'commander.invalidArgument' })
     await t.rejects(text(...args, '--expires-days', '0'), { code: 'commander.invalidArgument' })
     await t.rejects(text(...args, '--role', 'root'), { code: 'commander.invalidArgument' })
@@ -180,7 +180,7 @@ t.test('cells', async t => {
   t.match(await json('cell', 'list', '--all'), [{ id: cellId }])
 })
 
-t.test('the program makes a store for init alone, not for a folder that was mistyped', async t => {
+t.test('only init creates a store; a mistyped folder is refused', async t => {
   const folder = join(await temporaryFolder(t), 'coordinator')
   const coordinator = (...args: string[]) => {
     const script = resolve(import.meta.dirname, '..', '..', '..', 'bin', 'shoal-coordinator.mjs')
@@ -202,7 +202,7 @@ t.test('the program makes a store for init alone, not for a folder that was mist
 })
 
 t.test(
-  'a token carries the fingerprint of the authority that the coordinator has made',
+  'a token carries the fingerprint of the authority that the coordinator has created',
   async t => {
     const folder = await temporaryFolder(t)
     const identity = await loadOwnCertificate(folder, ['localhost'])
@@ -235,7 +235,7 @@ t.test('tenants and persons are listed', async t => {
   t.match(await json('person', 'list'), [{ tenant: 'acme', name: 'Ada' }])
 })
 
-t.test('audit verify says what was purged, and does not believe another key', async t => {
+t.test('audit verify reports purged rows and rejects another key', async t => {
   const { folder, store, json, text } = await createAdminScene(t)
   const audit = createAudit(store)
   for (const at of [1000, 2000, 3000])
@@ -253,7 +253,7 @@ t.test('audit verify says what was purged, and does not believe another key', as
   await t.rejects(text('audit', 'verify'), { code: 'audit_broken', message: /no purge of ours/ })
 })
 
-t.test('audit verify tells the head of a whole chain, and fails for a broken one', async t => {
+t.test('audit verify prints the head of an intact chain and fails for a broken one', async t => {
   const { store, text, json } = await createAdminScene(t)
   await json('tenant', 'create', 'acme')
   t.match(await json('audit', 'verify'), { ok: true, rows: 1, head: /^[0-9a-f]{64}$/ })
@@ -269,7 +269,7 @@ t.test('audit verify tells the head of a whole chain, and fails for a broken one
   await t.rejects(text('audit', 'verify'), { code: 'audit_broken', message: /row 2/ })
 })
 
-t.test('what is printed', async t => {
+t.test('output is printed as aligned text or JSON', async t => {
   t.equal(formatOutput([], 'json'), '[]\n')
   t.equal(
     formatOutput({ a: 1, long: null, list: ['x', 'y'] }, 'text'),
@@ -295,7 +295,7 @@ t.test('a key is moved to another tier', async t => {
   await t.rejects(text('key', 'tier', id), { code: 'commander.missingMandatoryOptionValue' })
 })
 
-t.test('what is wrong with a command is told, and where the commands are listed', async t => {
+t.test('a wrong command is reported with the way to list the commands', async t => {
   for (const [words, says] of [
     [['foo'], "unknown command 'foo'"],
     [
@@ -330,7 +330,7 @@ t.test('`audit accept` is refused while another process uses the folder', async 
   t.notOk((await readdir(folder)).includes('lock'), 'the lock is released')
 })
 
-t.test('a folder that another process serves from is left alone', async t => {
+t.test('a folder that another process uses is left unchanged', async t => {
   const folder = await temporaryFolder(t)
   const held = new AbortController()
   await lockState(folder, held.signal)

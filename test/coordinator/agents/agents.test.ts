@@ -21,7 +21,7 @@ const SKILLS = new Set(catalogue.map(({ id }) => id))
 
 t.test('the roles', async t => {
   for (const { id, skills, actions } of AGENT_ROLES)
-    t.test(`${id} names skills and actions that there are`, async t => {
+    t.test(`${id} names only existing skills and actions`, async t => {
       t.strictSame(
         skills.filter(skill => skill !== '*' && !SKILLS.has(skill)),
         [],
@@ -44,7 +44,7 @@ t.test('the roles', async t => {
   t.ok(hasSkillAccess([roleOf('coding'), roleOf('devices')], 'device-command'))
 })
 
-t.test('the configuration', async t => {
+t.test('the configuration adds profiles and refuses invalid ones', async t => {
   const { profiles } = AgentsConfig.parse({ profiles: { own: { title: 'x', role: 'review' } } })
   t.match(profiles, { own: { role: 'review' }, ci: { variant: 'v2_parallel' } })
   for (const [what, profile] of [
@@ -59,7 +59,7 @@ t.test('the configuration', async t => {
 const session = (parts: Partial<AgentSession>): AgentSession =>
   ({ step: 'dock', idleAt: 100, expiresAt: 200, ...parts }) as AgentSession
 
-t.test('a session is over', async t => {
+t.test('the end of a session', async t => {
   for (const [what, parts, now, reason] of [
     ['not before its time', {}, 99, undefined],
     ['at the moment that nothing was done for too long', {}, 100, /nothing was done/],
@@ -75,7 +75,7 @@ t.test('a session is over', async t => {
     })
 })
 
-t.test('every step but the last leads on, and to the end', async t => {
+t.test('every step but the last has a next step, up to the end', async t => {
   for (const step of STEPS.filter(each => each !== 'undock')) {
     const next = nextSteps(session({ step }), 0)
     t.ok(next.length > 1, step)
@@ -83,7 +83,7 @@ t.test('every step but the last leads on, and to the end', async t => {
   }
 })
 
-t.test('what is recommended', async t => {
+t.test('the recommended step follows from the situation', async t => {
   const situation = (parts: Partial<Situation> = {}): Situation => ({
     roles: [roleOf('operations')],
     callable: SKILLS,
@@ -135,7 +135,7 @@ t.test('what is recommended', async t => {
   )
 })
 
-t.test('which variant fits', async t => {
+t.test('the recommended variant of an agent', async t => {
   const live = (parts: object) => [
     { agentId: 'x', personId: 'ada', kind: 'person', variant: 'solo', ...parts } as AgentSession,
   ]

@@ -34,7 +34,7 @@ const tamper = async (store: Store, ...statements: string[]): Promise<void> => {
 }
 
 t.test('the chain', async t => {
-  t.test('an empty one is whole', async t => {
+  t.test('an empty chain is intact', async t => {
     const verdict = await verifyAudit((await temporaryStore(t)).ledger)
     t.match(verdict, { ok: true, rows: 0, head: { seq: 0 } })
   })
@@ -50,7 +50,7 @@ t.test('the chain', async t => {
     t.match(rows[0], { seq: 1, actor: 'key_1', details_json: '{"n":1,"nested":{"a":"ä","b":1}}' })
   })
 
-  t.test('a row goes the way of the change it records', async t => {
+  t.test('a row is written in the lane of the change it records', async t => {
     const store = await temporaryStore(t)
     const audit = createAudit(store)
     const failing = store.ledger.sealed.write(async trx => {
@@ -61,7 +61,7 @@ t.test('the chain', async t => {
     t.match(await verifyAudit(store.ledger), { ok: true, rows: 0 })
   })
 
-  t.test('text with half of a character is noted, and the chain stays whole', async t => {
+  t.test('text with a lone surrogate is recorded, and the chain stays intact', async t => {
     const store = await temporaryStore(t)
     const details = { reason: 'no \ud800', '\udc00': 1 }
     await createAudit(store).append({ ...entry(1), subject: 'half \ud800', details })
@@ -70,7 +70,7 @@ t.test('the chain', async t => {
     t.match(await verifyAudit(store.ledger), { ok: true, rows: 1 })
   })
 
-  t.test('more rows than one page are checked', async t => {
+  t.test('more rows than one page are verified', async t => {
     const store = await temporaryStore(t)
     const audit = createAudit(store)
     await Promise.all(Array.from({ length: 1001 }, (_, n) => audit.append(entry(n))))
@@ -92,7 +92,7 @@ t.test('the chain', async t => {
   })
 })
 
-t.test('tampering with the file is found at the row where it begins', async t => {
+t.test('tampering with the file is found at the first altered row', async t => {
   const columns = ['at', 'actor', 'tenant', 'action', 'subject', 'outcome', 'request_id']
   const table: [name: string, brokenAt: number, statements: string[]][] = [
     ...columns.map((column): [string, number, string[]] => [
@@ -146,8 +146,8 @@ t.test('tampering with the file is found at the row where it begins', async t =>
   }
 })
 
-t.test('a witness finds what the chain alone cannot', async t => {
-  t.test('rows cut off at the end', async t => {
+t.test('a witness finds what the chain alone cannot show', async t => {
+  t.test('a witness detects a truncated end', async t => {
     const store = await temporaryStore(t)
     const audit = await createFilledAudit(store, 3)
     const witness = await audit.append(entry(4))
@@ -160,7 +160,7 @@ t.test('a witness finds what the chain alone cannot', async t => {
     })
   })
 
-  t.test('a chain that was written anew', async t => {
+  t.test('a witness detects a rewritten chain', async t => {
     const store = await temporaryStore(t)
     const audit = await createFilledAudit(store, 1)
     const witness = await audit.append(entry(2))

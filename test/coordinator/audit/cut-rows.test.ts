@@ -79,7 +79,7 @@ const outcomesOf = async (t: Pick<Test, 'teardown'>, cuts: readonly Cut[]) => {
   return outcomes
 }
 
-t.test('rows cut while the coordinator is down are found at each start', async t => {
+t.test('rows removed while the coordinator is down are found at each start', async t => {
   const cuts = stops.flatMap(stop =>
     both.flatMap(file =>
       both.map((cell): Cut => ({ stop, file, cell, counter: 'left', from: 22 })),
@@ -91,7 +91,7 @@ t.test('rows cut while the coordinator is down are found at each start', async t
   )
 })
 
-t.test('rows cut with their counter set back are found by any witness outside', async t => {
+t.test('rows removed together with their counter are found by any external witness', async t => {
   const cuts = stops.flatMap(stop =>
     both.flatMap(file =>
       both.map((cell): Cut => ({ stop, file, cell, counter: 'set back', from: 19 })),
@@ -104,7 +104,7 @@ t.test('rows cut with their counter set back are found by any witness outside', 
   )
 })
 
-t.test('a clean stop signs the rows of its last seconds too', async t => {
+t.test('a clean stop also signs the rows of its last seconds', async t => {
   const cut = { stop: 'clean', file: true, cell: false, counter: 'set back', from: 22 } as const
   t.equal(await outcomeOf(t, cut), FOUND)
 })

@@ -128,7 +128,7 @@ const moveFurther = async (store: Store): Promise<void> => {
   })
 }
 
-t.test('eleven ways to tamper with the audit, each found at the next start', async t => {
+t.test('the next start finds each of eleven ways to tamper with the audit', async t => {
   const ways: [what: string, tamper: (folder: string, backup: string) => Promise<void> | void][] = [
     ['a flipped byte in the database', folder => void t.ok(flip(ledger(folder), 'test.run'))],
     [
@@ -222,7 +222,7 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
     })
 })
 
-t.test('a purge of ours is no tampering', async t => {
+t.test('a regular purge is not reported as tampering', async t => {
   const { folder, store, head } = await witnessedStore(t)
   t.equal(await purgeTen(store), 5)
   await store.close()
@@ -233,7 +233,7 @@ t.test('a purge of ours is no tampering', async t => {
   await again.store.close()
 })
 
-t.test('an audit that was left alone is not suspected', async t => {
+t.test('an unmodified audit raises no alarm', async t => {
   const { folder, store, head } = await witnessedStore(t)
   await append(store, 3)
   await store.close()
@@ -245,23 +245,20 @@ t.test('an audit that was left alone is not suspected', async t => {
   await again.store.close()
 })
 
-t.test(
-  'a cell that has seen more than there is raises the alarm; a forged head does not',
-  async t => {
-    const { folder, store, head } = await witnessedStore(t)
-    const { guard, stop } = startGuard(store, folder)
-    await guard.checked
-    const other = createSigner(generatePrivateKey())
-    await guard.compareHead({ ...head, seq: 999 }, 'cell_1')
-    await guard.compareHead({ ...head, seq: 999, key_id: other.publicKey }, 'cell_1')
-    t.equal(guard.trouble(), undefined)
-    await rewriteInPlace(store)
-    await guard.compareHead(head, 'cell_1')
-    t.match(guard.trouble(), /row 20 was seen and is gone.*cell_1/)
-    await stop()
-    await store.close()
-  },
-)
+t.test('a cell that witnessed a newer head raises the alarm; a forged head does not', async t => {
+  const { folder, store, head } = await witnessedStore(t)
+  const { guard, stop } = startGuard(store, folder)
+  await guard.checked
+  const other = createSigner(generatePrivateKey())
+  await guard.compareHead({ ...head, seq: 999 }, 'cell_1')
+  await guard.compareHead({ ...head, seq: 999, key_id: other.publicKey }, 'cell_1')
+  t.equal(guard.trouble(), undefined)
+  await rewriteInPlace(store)
+  await guard.compareHead(head, 'cell_1')
+  t.match(guard.trouble(), /row 20 was seen and is gone.*cell_1/)
+  await stop()
+  await store.close()
+})
 
 const rewriteInPlace = async (store: Store): Promise<void> => {
   await store.ledger.sealed.write(async trx => {
@@ -270,7 +267,7 @@ const rewriteInPlace = async (store: Store): Promise<void> => {
   })
 }
 
-t.test('an older copy that was put back is accepted by a person, with a reason', async t => {
+t.test('an operator can accept a restored backup with a reason', async t => {
   const folder = await temporaryFolder(t)
   const signing = await openSigning(folder)
   const first = await testStore(folder)
@@ -305,7 +302,7 @@ t.test('an older copy that was put back is accepted by a person, with a reason',
   await after.store.close()
 })
 
-t.test('a signing key that was lost after a purge is made good by who names it', async t => {
+t.test('a signing key lost after a purge can be accepted by its fingerprint', async t => {
   const folder = await temporaryFolder(t)
   const lost = loneSigner()
   const first = await testStore(folder)
@@ -346,7 +343,7 @@ t.test('a signing key that was lost after a purge is made good by who names it',
   await after.store.close()
 })
 
-t.test('what was found once stays in doubt until somebody accepts it', async t => {
+t.test('a finding stays open until an operator accepts it', async t => {
   const folder = await temporaryFolder(t)
   const signing = await openSigning(folder)
   const first = await reopenStore(folder, signing)
@@ -371,7 +368,7 @@ t.test('what was found once stays in doubt until somebody accepts it', async t =
   await after.store.close()
 })
 
-t.test('a new signing key does not make void what was seen before', async t => {
+t.test('a new signing key does not invalidate earlier witness heads', async t => {
   const folder = await temporaryFolder(t)
   const signing = await openSigning(folder)
   const store = await testStore(folder)
@@ -397,7 +394,7 @@ t.test('a new signing key does not make void what was seen before', async t => {
   await copy.close()
 })
 
-t.test('a chain that is broken by itself is not accepted', async t => {
+t.test('a chain that is broken in itself cannot be accepted', async t => {
   const folder = await temporaryFolder(t)
   const store = await testStore(folder)
   await append(store, 20)
@@ -417,7 +414,7 @@ t.test('a chain that is broken by itself is not accepted', async t => {
   await broken.close()
 })
 
-t.test('rows cut off under a running coordinator are missed by itself', async t => {
+t.test('a running coordinator notices rows removed from its own audit', async t => {
   const folder = await temporaryFolder(t)
   const store = await testStore(folder)
   await append(store, 20)

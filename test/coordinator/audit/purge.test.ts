@@ -40,7 +40,7 @@ const rowsOf = async ({ ledger }: Store) =>
   )
 
 t.test('a purge', async t => {
-  t.test('takes the old rows away, says so in the chain, and leaves the rest proven', async t => {
+  t.test('removes old rows, records this in the chain, and leaves the rest verifiable', async t => {
     const { store, heads } = await storeWith(t, [1, 2, 3, 4, 5])
     t.equal(await purge(store, 4), 3)
     t.strictSame(await rowsOf(store), ['4 test.run', '5 test.run', '6 audit.purge'])
@@ -56,7 +56,7 @@ t.test('a purge', async t => {
     t.match(await verifyAudit(store.ledger, { endorses }), { ok: true, rows: 4 })
   })
 
-  t.test('goes on where the one before has ended', async t => {
+  t.test('continues where the previous one ended', async t => {
     const { store } = await storeWith(t, [1, 2, 3, 4, 5])
     await purge(store, 3)
     await purge(store, 5)
@@ -66,7 +66,7 @@ t.test('a purge', async t => {
     t.equal((await rowsOf(store)).length, 3)
   })
 
-  t.test('goes step by step, and each step is whole', async t => {
+  t.test('runs in steps, each of them complete', async t => {
     const { store } = await storeWith(t, [1, 2, 3, 4, 5, 6, 7, 8])
     t.equal(await purge(store, 8, 3), 7)
     t.match(await verifyAudit(store.ledger, { endorses }), { ok: true, rows: 4 })
@@ -76,7 +76,7 @@ t.test('a purge', async t => {
     )
   })
 
-  t.test('leaves one row at least to continue', async t => {
+  t.test('leaves at least one row to continue from', async t => {
     const { store } = await storeWith(t, [1, 2])
     await purge(store, 10)
     t.strictSame(await rowsOf(store), ['3 audit.purge'])
@@ -95,14 +95,14 @@ t.test('a purge', async t => {
       t.equal((await rowsOf(store)).filter(row => row.endsWith('test.run')).length, left)
     })
 
-  t.test('does not forget, from one to the next, what time it was before', async t => {
+  t.test('remembers the previous time from one run to the next', async t => {
     const { store } = await storeWith(t, [5, 1, 1, 9])
     await purge(store, 7)
     await purge(store, 8)
     t.equal((await rowsOf(store)).filter(row => row.endsWith('test.run')).length, 3)
   })
 
-  t.test('keeps what is not whole, as evidence', async t => {
+  t.test('keeps damaged rows as evidence', async t => {
     const { store } = await storeWith(t, [1, 2, 3, 4])
     await store.ledger.sealed.write(async trx => {
       await sql`drop trigger audit_no_update`.execute(trx)
@@ -115,7 +115,7 @@ t.test('a purge', async t => {
   })
 })
 
-t.test('what was seen before a purge', async t => {
+t.test('witness heads from before a purge are still checked', async t => {
   const { store, heads } = await storeWith(t, [1, 2, 3, 4, 5])
   await purge(store, 4)
   const verdictOn = (witness: Head | undefined) => verifyAudit(store.ledger, { witness, endorses })
@@ -127,7 +127,7 @@ t.test('what was seen before a purge', async t => {
   t.match(await verdictOn({ seq: 7, hash: other }), { ok: false, reason: /cut off/ })
 })
 
-t.test('the store itself', async t => {
+t.test('the store protects the checkpoint and the rows behind it', async t => {
   const { store } = await storeWith(t, [1, 2, 3, 4, 5])
   await purge(store, 4)
   const executeSealed = (text: string) =>
@@ -141,14 +141,14 @@ t.test('the store itself', async t => {
     await t.rejects(executeSealed(statement), { message }, what)
 })
 
-t.test('a purge that nobody has signed for', async t => {
+t.test('an unsigned purge fails the verification', async t => {
   const { store } = await storeWith(t, [1, 2, 3])
   await purge(store, 3)
   t.match(await verifyAudit(store.ledger), { ok: false, reason: /no purge of ours/ })
   t.match(await verifyAudit(store.ledger, { endorses: loneSigner().endorses }), { ok: false })
 })
 
-t.test('a verification is not misled by a purge meanwhile', async t => {
+t.test('a concurrent purge does not mislead a verification', async t => {
   const { store } = await storeWith(
     t,
     Array.from({ length: 1200 }, (_, n) => n),

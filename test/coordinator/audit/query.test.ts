@@ -3,7 +3,7 @@ import { createAudit } from '../../../coordinator/audit/audit.ts'
 import { type AuditFilter, queryAudit } from '../../../coordinator/audit/query.ts'
 import { temporaryStore } from '../store/temporary.ts'
 
-t.test('a search in small steps finds what one in a single step finds', async t => {
+t.test('a search in small steps finds the same as a search in one step', async t => {
   const store = await temporaryStore(t)
   const audit = createAudit(store)
   for (let n = 1; n <= 23; n++)
@@ -46,7 +46,7 @@ t.test('a search in small steps finds what one in a single step finds', async t 
   t.strictSame(await queryAudit(none.ledger, { order: 'oldest', limit: 9 }, 'all', 4), [])
 })
 
-t.test('a long search lets others in between', async t => {
+t.test('a long search lets other work run in between', async t => {
   const store = await temporaryStore(t)
   const audit = createAudit(store)
   for (let n = 1; n <= 50; n++)

@@ -9,7 +9,7 @@ import { BY, temporaryStore } from '../store/temporary.ts'
 
 const secrets = [newSecret(KEY_PREFIX).text, newSecret(TOKEN_PREFIX).text]
 
-t.test('a secret never gets into the audit, wherever it stands', async t => {
+t.test('a secret never enters the audit, wherever it occurs', async t => {
   const store = await temporaryStore(t)
   for (const secret of secrets) {
     const details = {
@@ -25,7 +25,7 @@ t.test('a secret never gets into the audit, wherever it stands', async t => {
   t.match(text, /key \[redacted\]!/)
 })
 
-t.test('prompts and answers are there as length and digest', t => {
+t.test('prompts and answers are recorded as length and digest', t => {
   const { prompt, messages, max_tokens } = redact({
     prompt: 'my name is Ada',
     messages: [{ role: 'user', content: 'secret plan' }],
@@ -37,7 +37,7 @@ t.test('prompts and answers are there as length and digest', t => {
   t.end()
 })
 
-t.test('what is nested without end is cut', t => {
+t.test('deeply nested values are truncated', t => {
   const deep: Record<string, unknown> = {}
   let at = deep
   for (let n = 0; n < 100; n++) {
@@ -49,7 +49,7 @@ t.test('what is nested without end is cut', t => {
   t.end()
 })
 
-t.test('an export as CSV runs nothing in a spreadsheet', t => {
+t.test('an exported CSV executes nothing in a spreadsheet', t => {
   const row: AuditRow = {
     seq: 1,
     at: 0,

@@ -71,7 +71,7 @@ const rig = async (t: Pick<Test, 'teardown'>) => {
 }
 
 t.test('the retention of the audit', async t => {
-  t.test('is kept to the day, with a week more, and then is over', async t => {
+  t.test('is kept to the day plus one week, and then expires', async t => {
     const { store, start, pass } = await rig(t)
     const running = start()
     await running.waitForRound()
@@ -84,7 +84,7 @@ t.test('the retention of the audit', async t => {
     await running.stop()
   })
 
-  t.test('is looked at once a day', async t => {
+  t.test('is checked once a day', async t => {
     const { store, start, pass } = await rig(t)
     await append(store, START + 210 * DAY_MS)
     const running = start()
@@ -101,7 +101,7 @@ t.test('the retention of the audit', async t => {
     await running.stop()
   })
 
-  t.test('is not ended by a clock that was set forward, whatever is started again', async t => {
+  t.test('does not end through a clock set forward, across any restarts', async t => {
     const { store, start, clocks } = await rig(t)
     const first = start()
     await first.waitForRound()
@@ -117,7 +117,7 @@ t.test('the retention of the audit', async t => {
     t.equal(await countTestRows(store), 6)
   })
 
-  t.test('is not ended by a wrong clock at the very first start', async t => {
+  t.test('does not end through a wrong clock at the very first start', async t => {
     const { store, start, clocks } = await rig(t)
     clocks.wall += 3 * YEAR_MS
     const running = start()
@@ -126,7 +126,7 @@ t.test('the retention of the audit', async t => {
     await running.stop()
   })
 
-  t.test('waits while the clock stands before a decision at a gate', async t => {
+  t.test('waits while the clock is earlier than a decision at a gate', async t => {
     const { store, start, pass, clocks } = await rig(t)
     const running = start()
     await running.waitForRound()
@@ -151,7 +151,7 @@ t.test('the retention of the audit', async t => {
     await running.stop()
   })
 
-  t.test('waits for a request that is open since then', async t => {
+  t.test('waits for a request that has been open since then', async t => {
     const { store, start, pass } = await rig(t)
     await store.ledger.sealed.write(async trx => {
       await trx.insertInto('tenants').values({ id: 'a', name: 'a', created_at: 0 }).execute()
@@ -196,7 +196,7 @@ t.test('the clock of the purge', async t => {
       t.equal(await (await open()).tick(), START + counted)
     })
 
-  t.test('two processes do not make it run twice as fast', async t => {
+  t.test('two processes do not make it run at double speed', async t => {
     const store = await temporaryStore(t)
     let ms = 0
     const parts = { ledger: store.ledger, now: () => START + ms, nowMs: () => ms }

@@ -63,7 +63,7 @@ t.test('two schedules cannot have one name', async t => {
   t.throws(() => timers.every('sweep', 2, () => {}), TypeError)
 })
 
-t.test('each part is given what those before it gave, and views come together', async t => {
+t.test('each part receives the results of earlier parts, and views are merged', async t => {
   const views = { now: () => 1 }
   const opened = await openAll({ views, base: 1 }, [
     ({ base }: { base: number }) => ({ first: base + 1, views: { one: 'one' } }),

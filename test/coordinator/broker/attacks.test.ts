@@ -14,7 +14,7 @@ const FUZZ_PACKETS = 1000
 
 const attacks = (name: string, makeBus: MakeBus, skip: string | false = false): void => {
   t.test(`on ${name}`, { skip }, async t => {
-    t.test('a packet of 200 MB is cut off by its header; others do not notice', async t => {
+    t.test('a packet of 200 MB is refused by its header without effect on others', async t => {
       const { online } = await busRig(t, makeBus)
       const honest = await online(B)
       const rogue = await online(A)
@@ -23,7 +23,7 @@ const attacks = (name: string, makeBus: MakeBus, skip: string | false = false): 
       t.ok(await honest.ping())
     })
 
-    t.test('a flood is cut off after the burst; others do not notice', async t => {
+    t.test('a flood is disconnected after the burst without effect on others', async t => {
       const { online, heard } = await busRig(t, makeBus)
       const honest = await online(B)
       const rogue = await online(A)
@@ -34,7 +34,7 @@ const attacks = (name: string, makeBus: MakeBus, skip: string | false = false): 
       t.equal(heard.length, 0)
     })
 
-    t.test('a connection without CONNECT is cut off when its time is over', async t => {
+    t.test('a connection without CONNECT is closed when its time is over', async t => {
       const { dial, online } = await busRig(t, makeBus, { connectTimeoutMs: 300 })
       const honest = await online(B)
       const silent = await dial(A)
@@ -44,7 +44,7 @@ const attacks = (name: string, makeBus: MakeBus, skip: string | false = false): 
       t.ok(await honest.ping())
     })
 
-    t.test('one cell keeps at most four connections open, the newest', async t => {
+    t.test('one cell keeps at most its four newest connections open', async t => {
       const { dial, online } = await busRig(t, makeBus)
       const honest = await online(B)
       const halfOpen = []
@@ -57,7 +57,7 @@ const attacks = (name: string, makeBus: MakeBus, skip: string | false = false): 
       t.ok(await honest.ping())
     })
 
-    t.test('many cells that never finish CONNECT do not keep an honest one out', async t => {
+    t.test('many cells that never finish CONNECT do not block an honest one', async t => {
       const { dial, online } = await busRig(t, makeBus)
       for (let i = 0; i < 100; i++) (await dial(newId('cell'))).send(Buffer.from([0x10, 0x7f]))
       const honest = await online(B)
@@ -73,7 +73,7 @@ const attacks = (name: string, makeBus: MakeBus, skip: string | false = false): 
       t.ok(await honest.ping())
     })
 
-    t.test('a subscriber that stops reading does not hold up another', async t => {
+    t.test('a subscriber that stops reading does not delay another', async t => {
       const { bus, online } = await busRig(t, makeBus)
       const frozen = await online(A)
       const honest = await online(B)
@@ -86,7 +86,7 @@ const attacks = (name: string, makeBus: MakeBus, skip: string | false = false): 
       t.match(await honest.next('publish'), { topic: topicFor('rebirth', B) })
     })
 
-    t.test(`${FUZZ_PACKETS} damaged packets harm nobody`, async t => {
+    t.test(`${FUZZ_PACKETS} damaged packets do no harm`, async t => {
       const rig = await busRig(t, makeBus)
       const result = await fuzzBroker(rig, { packets: FUZZ_PACKETS, seed: 20_261_120 })
       t.match(result, { packets: FUZZ_PACKETS, misattributed: 0, honestStayed: true })

@@ -17,13 +17,13 @@ const createWitnessRig = (count: number) => {
   }
 }
 
-t.test('a small fleet is given every head', t => {
+t.test('every cell of a small fleet receives every head', t => {
   const next = createWitnessRig(3)
   for (let n = 0; n < 4; n++) t.strictSame(next(), ['cell_0', 'cell_1', 'cell_2'])
   t.end()
 })
 
-t.test('in a large fleet all have their turn, none twice in one head', t => {
+t.test('all cells of a large fleet take turns, none twice for one head', t => {
   const next = createWitnessRig(20)
   for (let round = 0; round < 3; round++) {
     const heads = [next(), next(), next(), next()]

@@ -37,7 +37,7 @@ t.test('an upgrade', async t => {
       response.resume()
     })
 
-  t.test('to another protocol is 426, on another path 404', async t => {
+  t.test('to another protocol gets 426, and on another path 404', async t => {
     for (const [protocol, path, status] of [
       ['websocket', MQTT_PATH, 426],
       ['mqtt', '/elsewhere', 404],
@@ -50,7 +50,7 @@ t.test('an upgrade', async t => {
   })
 })
 
-t.test('only commands and their acks have an id, and it must be one', async t => {
+t.test('only commands and their acks have an id, and it is required there', async t => {
   const id = newId('cmd')
   for (const [topic, mayUse] of [
     [`shoal/v1/cells/${A}/ack/${id}`, true],
@@ -74,7 +74,7 @@ t.test('only commands and their acks have an id, and it must be one', async t =>
     t.equal(maySubscribe(A, filter), mayUse, filter)
 })
 
-t.test('the inbox drops what does not fit and passes on what does', async t => {
+t.test('the inbox drops invalid messages and passes on valid ones', async t => {
   const calls: unknown[] = []
   const note =
     (name: string) =>

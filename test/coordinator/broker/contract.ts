@@ -20,7 +20,7 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       t.ok(seen.includes(A))
     })
 
-    t.test('hears what the coordinator tells it and nothing of another cell', async t => {
+    t.test('receives its own messages from the coordinator and none of another cell', async t => {
       const client = await online(A)
       t.equal(await client.subscribe(topicFor('rebirth', A), 1), 1)
       await bus.publish('rebirth', B, 'rebirth', {})
@@ -30,7 +30,7 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       t.match(JSON.parse(String(message?.payload)), { sender: 'coordinator', type: 'rebirth' })
     })
 
-    t.test('hears its own commands, and its acks are heard', async t => {
+    t.test('receives its own commands, and its acks are received', async t => {
       const client = await online(A)
       t.equal(await client.subscribe(topicFor('cmd', A), 1), 1)
       const id = newId('cmd')
@@ -40,7 +40,7 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       t.strictSame(await next(), { name: 'ack', cellId: A, text: 'done' })
     })
 
-    t.test('that dies without a word is told of by its last will', async t => {
+    t.test('that dies without notice is announced by its last will', async t => {
       const client = await dial(A)
       const will = willOn(topicFor('state', A))
       await client.connect({ ...loginOf(A), will })
@@ -48,7 +48,7 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       t.strictSame(await next(), { name: 'state', cellId: A, text: 'gone' })
     })
 
-    t.test('that says goodbye is not', async t => {
+    t.test('that disconnects properly is not announced by its last will', async t => {
       const client = await dial(A)
       await client.connect({ ...loginOf(A), will: willOn(topicFor('state', A)) })
       client.send({ cmd: 'disconnect' })
@@ -66,7 +66,7 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       ['a topic that is not in the table', `shoal/v1/cells/${A}/other`],
       ['a system topic', '$SYS/x'],
     ] as const)
-      t.test(`that publishes on ${title} is cut off and nothing is delivered`, async t => {
+      t.test(`that publishes on ${title} is disconnected and nothing is delivered`, async t => {
         const client = await online(A)
         client.publish(topic, 'evil')
         await client.closed
@@ -125,14 +125,14 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       t.equal((await client.connect({ ...loginOf(A), keepalive: 60 })).returnCode, 0)
     })
 
-    t.test('that speaks before CONNECT is cut off', async t => {
+    t.test('that sends anything before CONNECT is disconnected', async t => {
       const client = await dial(A)
       client.publish(topicFor('state', A), 'early')
       await client.closed
       t.strictSame(await heardUntilMarker(rig), [])
     })
 
-    t.test('that connects twice keeps the newer connection, and it is told of', async t => {
+    t.test('that connects twice keeps the newer connection, and this is reported', async t => {
       const first = await online(A)
       rig.takeovers.length = 0
       const second = await online(A)
@@ -143,7 +143,7 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       t.ok(await second.next('publish'))
     })
 
-    t.test('that connects anew is not told as lost by the will of its old one', async t => {
+    t.test('that reconnects is not reported as lost by the will of its old connection', async t => {
       const will = willOn(topicFor('state', A))
       const old = await dial(A)
       await old.connect({ ...loginOf(A), will })
@@ -162,7 +162,7 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       t.pass()
     })
 
-    t.test('cannot have anything retained for others', async t => {
+    t.test('cannot have messages retained for others', async t => {
       const client = await online(A)
       client.publish(topicFor('state', A), 'poison', { qos: 1, retain: true })
       await next()

@@ -31,7 +31,7 @@ const temporary = (t: Test): string => {
 }
 
 t.test('the files for mosquitto', async t => {
-  t.test('give every topic of the table to who may write it, and to who may read it', async t => {
+  t.test('grant every topic of the table to its writers and readers', async t => {
     const login = (username: string) => ({ username, password: 'x' })
     const { acl = '' } = mosquittoFiles({
       folder: '/etc/mosquitto/shoal',
@@ -49,7 +49,7 @@ t.test('the files for mosquitto', async t => {
     t.match(acl, /^user boss$/m)
   })
 
-  t.test('are written by a command, for their owner alone, and without the passwords', async t => {
+  t.test('are written by a command, for their owner only and without the passwords', async t => {
     const out = join(temporary(t), 'mosquitto')
     const stateDir = temporary(t)
     let printed = ''
@@ -77,7 +77,7 @@ t.test('the files for mosquitto', async t => {
 })
 
 t.test('the passwords at the broker', async t => {
-  t.test('stay the same in one state folder, and differ between users and folders', async t => {
+  t.test('stay the same within one state folder, and differ between users and folders', async t => {
     const [one, other] = [temporary(t), temporary(t)]
     const first = brokerLogins({ stateDir: one, username: 'coordinator' })
     t.strictSame(brokerLogins({ stateDir: one, username: 'coordinator' }), first)
@@ -90,7 +90,7 @@ t.test('the passwords at the broker', async t => {
   })
 })
 
-t.test('what a cell says is cut into whole packets, wherever the wire cuts it', async t => {
+t.test('output of a cell is split into whole packets, however it arrives', async t => {
   const bodies = fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 6 })
   const cuts = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 20 })
   const publish = { cmd: 'publish', topic: 'a', qos: 0, retain: false, dup: false } as const
@@ -109,7 +109,7 @@ t.test('what a cell says is cut into whole packets, wherever the wire cuts it', 
   t.doesNotThrow(() => fc.assert(check, { numRuns: 200 }))
 })
 
-t.test('a coordinator starts and ends without its broker, and says that it is away', async t => {
+t.test('a coordinator starts and stops without its broker, and reports this', async t => {
   const config = CoordinatorConfig.parse({
     state_dir: temporary(t),
     broker: { mode: 'external', url: `mqtt://127.0.0.1:${await findFreePort()}` },
@@ -140,7 +140,7 @@ t.test('the configuration', async t => {
     })
 })
 
-t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
+t.test('an external mosquitto', { skip: mosquittoMissing }, async t => {
   /** Dials the broker itself, as somebody would who has the password of the cells. */
   const direct = async (t: Test, port: number, clientId: string): Promise<RawMqtt> => {
     const client = new RawMqtt(connect(port, '127.0.0.1'))
@@ -157,7 +157,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
     return port
   }
 
-  t.test('keeps cells apart also when the coordinator is passed by', async t => {
+  t.test('isolates cells even when the coordinator is bypassed', async t => {
     const port = await runBroker(t)
     const { bus, next } = await busRig(t, (_t, parts) => openExternal(parts, port))
     const a = await direct(t, port, A)
@@ -178,7 +178,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
     }
   })
 
-  t.test('tells the coordinator nothing that was retained', async t => {
+  t.test('delivers no retained message to the coordinator', async t => {
     const port = await runBroker(t)
     const poisoner = await direct(t, port, A)
     poisoner.publish(topicFor('state', A), 'poison', { qos: 1, retain: true })
@@ -189,7 +189,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
     t.match(await next(), { cellId: B, text: 'marker' })
   })
 
-  t.test('keeps what it acknowledged for a coordinator that is away', async t => {
+  t.test('keeps acknowledged messages for a disconnected coordinator', async t => {
     const port = await runBroker(t)
     const parts = (t: Test) => busRig(t, (_t, parts) => openExternal(parts, port))
     await t.test('first', async t => void (await parts(t)))
@@ -200,7 +200,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
     t.match(await next(), { cellId: A, text: 'meanwhile' })
   })
 
-  t.test('tells cells whether the coordinator is there', async t => {
+  t.test('informs cells whether the coordinator is connected', async t => {
     const port = await runBroker(t)
     const presence = async (client: RawMqtt): Promise<string> =>
       JSON.parse(String((await client.next('publish'))?.payload)).body.state
@@ -213,7 +213,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
     t.equal(await presence(a), 'offline')
   })
 
-  t.test('with a certificate carries cells over TLS, and only the right one', async t => {
+  t.test('with a certificate carries cells over TLS, and only with the right one', async t => {
     const { cert, key, caFile = '' } = await loadOwnCertificate(temporary(t), ['127.0.0.1'])
     const other = await loadOwnCertificate(temporary(t), ['127.0.0.1'])
     const elsewhere = await loadOwnCertificate(temporary(t), ['broker.example'])
@@ -262,7 +262,7 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
     t.match(await refusal(wrongName, elsewhere.caFile ?? ''), /127\.0\.0\.1/, 'for another name')
   })
 
-  t.test('that dies takes the connections with it, and is found again', async t => {
+  t.test('that dies drops its connections, and is reconnected', async t => {
     const port = await findFreePort()
     const mosquitto = await startBroker(port)
     const waiting: ((connected: boolean) => void)[] = []

@@ -6,7 +6,7 @@ import t from 'tap'
 import { guardSocket, PacketMeter, RateBucket } from '../../../coordinator/broker/guard.ts'
 
 t.test('the packet meter', async t => {
-  t.test('follows real packets however they are cut', async t => {
+  t.test('follows real packets however they are split', async t => {
     const sizes = fc.array(fc.integer({ min: 0, max: 3000 }), { minLength: 1, maxLength: 8 })
     const cuts = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 50 })
     t.doesNotThrow(() =>
@@ -62,7 +62,7 @@ t.test('the bucket allows the burst, then the rate', async t => {
 })
 
 t.test(
-  'the guard holds back a peer that is ahead, loses nothing, and writes in one piece',
+  'the guard throttles a peer that is ahead, loses nothing, and writes in one piece',
   async t => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -99,7 +99,7 @@ t.test(
   },
 )
 
-t.test('the guard cuts a socket whose packet is too large and reports it once', async t => {
+t.test('the guard disconnects a socket whose packet is too large and reports it once', async t => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())

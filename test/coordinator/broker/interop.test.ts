@@ -83,7 +83,7 @@ const receiveMany = async (client: RawMqtt, count: number): Promise<string[]> =>
 }
 
 const interop = (name: string, start: Start, skip: string | false = false): void => {
-  t.test(`MQTT 3.1.1 on ${name}`, { skip }, async t => {
+  t.test(`the broker speaks MQTT 3.1.1 on ${name}`, { skip }, async t => {
     const port = await start(t)
     let names = 0
     const dial = (): RawMqtt => {
@@ -103,7 +103,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       await client.closed
     }
 
-    t.test('1 basic: each quality of service arrives; a second CONNECT ends it', async t => {
+    t.test('1 each quality of service is delivered; a second CONNECT is an error', async t => {
       const client = await anybody()
       t.equal(await client.subscribe('basic/a', 2), 2)
       for (const qos of [0, 1, 2] as const) {
@@ -114,7 +114,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       await client.closed
     })
 
-    t.test('2 retained messages come with a subscription, until they are cleared', async t => {
+    t.test('2 retained messages reach a new subscription until they are cleared', async t => {
       const client = await anybody()
       for (const qos of [0, 1, 2] as const)
         await publish(client, `kept/${qos}`, `qos ${qos}`, qos, true)
@@ -128,7 +128,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       t.strictSame(late.pendingPackets(), [])
     })
 
-    t.test('3 messages for a session that is away are kept', async t => {
+    t.test('3 messages for a disconnected session are kept', async t => {
       const session = { clientId: 'away', clean: false }
       const reader = await online(session)
       await reader.subscribe('queue/+', 2)
@@ -143,7 +143,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       await online({ ...session, clean: true })
     })
 
-    t.test('4 the last will is told when a connection ends without DISCONNECT', async t => {
+    t.test('4 the last will is published when a connection ends without DISCONNECT', async t => {
       const reader = await anybody()
       await reader.subscribe('will/#', 2)
       const will = { topic: 'will/a', payload: Buffer.from('gone'), qos: 2 as const, retain: false }
@@ -154,7 +154,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       t.match(await receive(reader), { topic: 'will/a', payload: Buffer.from('gone') })
     })
 
-    t.test('5 overlapping subscriptions give one message of the highest, or one each', async t => {
+    t.test('5 overlapping subscriptions yield one message of the highest, or one each', async t => {
       const client = await anybody()
       await client.subscribe('over/#', 2)
       await client.subscribe('over/+', 1)
@@ -168,7 +168,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       t.ok(['2', '1,2'].includes(qualities.join()), qualities.join())
     })
 
-    t.test('6 keep alive: who is silent for one and a half of it is gone', async t => {
+    t.test('6 a client silent for 1.5 keep-alive periods is disconnected', async t => {
       const reader = await anybody()
       await reader.subscribe('silent', 1)
       const will = { topic: 'silent', payload: Buffer.from('x'), qos: 1 as const, retain: false }
@@ -177,7 +177,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       await silent.closed
     })
 
-    t.test('7 what was not acknowledged comes again after a reconnect', async t => {
+    t.test('7 unacknowledged messages are sent again after a reconnect', async t => {
       const session = { clientId: 'redelivery', clean: false }
       const reader = await online(session)
       await reader.subscribe('again/+', 2)
@@ -195,7 +195,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       await online({ ...session, clean: true })
     })
 
-    t.test('8 an empty client id is given one, but only for a clean session', async t => {
+    t.test('8 an empty client id is replaced, but only for a clean session', async t => {
       const nameless = await online({ clientId: '' })
       t.ok(await nameless.ping())
       const unclean = dial().send(NAMELESS_AND_UNCLEAN)
@@ -204,7 +204,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
     })
 
     t.test(
-      '9 a subscription that is not allowed is answered with 128',
+      '9 a forbidden subscription is answered with 128',
       { skip: start === startControl && 'mosquitto grants it and delivers nothing' },
       async t => {
         const client = await anybody()

@@ -37,7 +37,7 @@ const openTestPort = async (t: Test, more: Partial<PlainPortParts> = {}) => {
 }
 
 t.test('the plain MQTT port', async t => {
-  t.test('lets in a cell that CONNECT proves, with the rights of that cell', async t => {
+  t.test('admits a cell that CONNECT authenticates, with the rights of that cell', async t => {
     const { dial, next, plain } = await openTestPort(t)
     t.match(plain.url, /^mqtt:\/\/127\.0\.0\.1:\d+$/)
     const client = await dial()
@@ -48,7 +48,7 @@ t.test('the plain MQTT port', async t => {
     await client.closed
   })
 
-  t.test('loses nothing that is sent together with CONNECT, or in pieces', async t => {
+  t.test('loses no data that arrives together with CONNECT, or in pieces', async t => {
     const { dial, next } = await openTestPort(t)
     const client = await dial()
     client.socket.cork()
@@ -71,7 +71,7 @@ t.test('the plain MQTT port', async t => {
       t.strictSame(seen, [], 'the broker hears nothing of it')
     })
 
-  t.test('refuses a client id that is not the cell', async t => {
+  t.test('refuses a client id other than that of the cell', async t => {
     const { dial } = await openTestPort(t)
     const client = await dial()
     await client.connect({ ...loginOf(A), clientId: B }).catch(() => {})
@@ -86,7 +86,7 @@ t.test('the plain MQTT port', async t => {
       Buffer.concat([Buffer.from([0x10, 0xff, 0xff, 0x7f]), Buffer.alloc(20_000)]),
     ],
   ] as const)
-    t.test(`cuts off ${what}, unheard`, async t => {
+    t.test(`disconnects ${what} without processing it`, async t => {
       const { dial, asked } = await openTestPort(t)
       const client = await dial()
       client.send(bytes)
@@ -94,7 +94,7 @@ t.test('the plain MQTT port', async t => {
       t.strictSame(asked, [])
     })
 
-  t.test('cuts off who says nothing, and everybody while the coordinator stops', async t => {
+  t.test('disconnects silent clients, and all clients while the coordinator stops', async t => {
     const silence = await openTestPort(t, { connectTimeoutMs: 1 })
     await (await silence.dial()).closed
     const stopping = await openTestPort(t, { isDraining: () => true })
@@ -102,7 +102,7 @@ t.test('the plain MQTT port', async t => {
     t.strictSame([...silence.asked, ...stopping.asked], [])
   })
 
-  t.test('that is taken is a clear error', async t => {
+  t.test('that is in use causes a clear error', async t => {
     const { plain } = await openTestPort(t)
     const port = Number(new URL(plain.url).port)
     await t.rejects(openTestPort(t, { port }), {

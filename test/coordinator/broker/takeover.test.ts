@@ -6,7 +6,7 @@ import type { CloudEvent } from '../../../coordinator/events/bus.ts'
 import { openScene } from '../../support/coordinator.ts'
 import { BY } from '../store/temporary.ts'
 
-t.test('a cell that connects while it is connected is told as an event', async t => {
+t.test('a takeover by a second connection of a cell is published as an event', async t => {
   const { admission, bus, close, events, store } = await openScene(t)
   const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 1 }, BY)
   const { cell_id } = await admission.enrol({ token: secret, name: 'n' })

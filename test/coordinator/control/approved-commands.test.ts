@@ -137,7 +137,7 @@ const scene = async (t: Test) => {
   return { commands, gates, world, moved, createApproved, live, waitForEnd }
 }
 
-t.test('what people have approved is carried out exactly once', async t => {
+t.test('an approved command is carried out exactly once', async t => {
   const { createApproved, live, waitForEnd, moved, world, commands } = await scene(t)
   const yes = await createApproved()
   t.match(yes.plan, { device_id: 'arm', operations: [{ go: 3 }], bounds: { max_speed_mps: 1 } })
@@ -149,7 +149,7 @@ t.test('what people have approved is carried out exactly once', async t => {
   t.equal(all.filter(({ mode }) => mode === 'live').length, 1)
 })
 
-t.test('a command whose transaction is rolled back was never created, and is free', async t => {
+t.test('a command of a rolled-back transaction does not exist and occupies nothing', async t => {
   const { createApproved, live, waitForEnd, moved, commands, gates } = await scene(t)
   const yes = await createApproved()
   await t.rejects(live(yes, true), { message: /rest of the work/ })
@@ -164,7 +164,7 @@ t.test('a command whose transaction is rolled back was never created, and is fre
   t.match(await waitForEnd(await live(yes)), { state: 'succeeded' })
 })
 
-t.test('a plan that has changed since is refused by the cell', async t => {
+t.test('the cell refuses a plan that has changed since its approval', async t => {
   const { createApproved, live, waitForEnd, moved, world } = await scene(t)
   const yes = await createApproved()
   world.maxSpeed = 2
@@ -172,7 +172,7 @@ t.test('a plan that has changed since is refused by the cell', async t => {
   t.strictSame(moved, [])
 })
 
-t.test('a reading below its limit is refused by the cell, with the value', async t => {
+t.test('the cell refuses a reading below its limit and reports the value', async t => {
   const { createApproved, live, waitForEnd, moved, world } = await scene(t)
   const yes = await createApproved()
   world.battery = 12

@@ -101,7 +101,7 @@ t.test('states', async t => {
 })
 
 t.test('a command', async t => {
-  t.test('is signed, sent, and known by what the cell says', async t => {
+  t.test('is signed, sent, and updated by the reports of the cell', async t => {
     const { commands, world, audit } = await rig(t)
     const { id } = await commands.create(ping, BY)
     const [sent] = world.sent
@@ -116,7 +116,7 @@ t.test('a command', async t => {
     t.strictSame(await audit(), ['command.create done', 'command.succeeded done'])
   })
 
-  t.test('has a higher fence than every one before, also when the clock goes back', async t => {
+  t.test('has a higher fence than every earlier one, even when the clock goes back', async t => {
     const { commands, world, restart } = await rig(t)
     await commands.create(ping, BY)
     world.now -= 1000
@@ -125,7 +125,7 @@ t.test('a command', async t => {
     t.ok(first && second && second.fence > first.fence)
   })
 
-  t.test('that is unsafe is refused, and names the gate', async t => {
+  t.test('that is unsafe is refused, and the error names the gate', async t => {
     const { commands, world, audit } = await rig(t)
     const wanted = { code: 'forbidden', message: /gate\.device-command-live/ }
     await t.rejects(commands.create({ ...ping, verb: 'fly' }, BY), wanted)
@@ -144,18 +144,18 @@ t.test('a command', async t => {
       t.strictSame(await audit(), [])
     })
 
-  t.test('to a cell that has not told its verbs is refused', async t => {
+  t.test('to a cell that has not announced its verbs is refused', async t => {
     const { commands } = await rig(t, { verbs: () => undefined })
     await t.rejects(commands.create(ping, BY), { code: 'cell_unavailable' })
   })
 
-  t.test('beyond a hundred open ones is refused', async t => {
+  t.test('is refused while a hundred are open', async t => {
     const { commands } = await rig(t)
     await Promise.all(Array.from({ length: 100 }, () => commands.create(ping, BY)))
     await t.rejects(commands.create(ping, BY), { code: 'rate_limited' })
   })
 
-  t.test('of another device, or a stop, has room when one device has none', async t => {
+  t.test('of another device, or a stop, has room while one device has none', async t => {
     const { commands } = await rig(t)
     const arm = { ...ping, deviceId: 'arm' }
     await Promise.all(Array.from({ length: 100 }, () => commands.create(arm, BY)))
@@ -164,7 +164,7 @@ t.test('a command', async t => {
     t.match(await commands.create({ ...arm, verb: 'stop' }, BY), { state: 'sent' })
   })
 
-  t.test('that follows one that acts waits for it in its lane; a stop does not', async t => {
+  t.test('waits in its lane for an earlier one that acts; a stop does not', async t => {
     const { commands, world } = await rig(t)
     const arm = { ...ping, deviceId: 'arm' }
     world.here = false
@@ -187,7 +187,7 @@ t.test('a command', async t => {
     )
   })
 
-  t.test('that a cell of an older level could not verify is refused, and names it', async t => {
+  t.test('that a cell of an older level could not verify is refused by level', async t => {
     const { commands, world, audit } = await rig(t)
     world.level = 1
     const createCommand = (more: object) => commands.create({ ...ping, ...more }, BY)
@@ -213,7 +213,7 @@ t.test('a command', async t => {
     t.strictSame(await audit(), ['command.create done'])
   })
 
-  t.test('that waited for a cell which came back older is not sent', async t => {
+  t.test('that waited for a cell which returned with an older version is not sent', async t => {
     const { commands, world } = await rig(t)
     world.here = false
     const newer = await commands.create({ ...ping, deviceId: 'arm' }, BY)
@@ -230,7 +230,7 @@ t.test('a command', async t => {
     t.notOk(sent && 'max_result_bytes' in sent)
   })
 
-  t.test('waits for a cell that is away', async t => {
+  t.test('waits for a disconnected cell', async t => {
     const { commands, world } = await rig(t)
     world.here = false
     const { id } = await commands.create(ping, BY)
@@ -241,20 +241,17 @@ t.test('a command', async t => {
     t.equal(await stateOf(commands, id), 'sent')
   })
 
-  t.test(
-    'that waited while the key of the coordinator changed is signed with the new one',
-    async t => {
-      const signer = { ...coordinator }
-      const { commands, world } = await rig(t, { signer })
-      world.here = false
-      await commands.create(ping, BY)
-      Object.assign(signer, other)
-      world.here = true
-      commands.sendOpen(CELL)
-      const [sent] = world.sent
-      t.ok(sent && sent.key_id === other.publicKey && isGenuineCommand(sent, other.publicKey))
-    },
-  )
+  t.test('that waited across a change of the signing key is signed with the new one', async t => {
+    const signer = { ...coordinator }
+    const { commands, world } = await rig(t, { signer })
+    world.here = false
+    await commands.create(ping, BY)
+    Object.assign(signer, other)
+    world.here = true
+    commands.sendOpen(CELL)
+    const [sent] = world.sent
+    t.ok(sent && sent.key_id === other.publicKey && isGenuineCommand(sent, other.publicKey))
+  })
 
   t.test('that was not acknowledged is sent once more, with the same id', async t => {
     const { commands, world } = await rig(t)
@@ -274,7 +271,7 @@ t.test('a command', async t => {
     t.equal(world.sent.length, 1)
   })
 
-  t.test('is never sent when its life is over', async t => {
+  t.test('is never sent after it has expired', async t => {
     const { commands, world } = await rig(t)
     world.here = false
     await commands.create(ping, BY)
@@ -320,7 +317,7 @@ t.test('a command', async t => {
       t.equal(await stateOf(commands, id), end)
     })
 
-  t.test('that acts is on the disk as sent before it goes out', async t => {
+  t.test('that acts is recorded on disk as sent before it goes out', async t => {
     const onDisk: unknown[] = []
     const gone = Promise.withResolvers<void>()
     const { commands, restart } = await rig(t, {
@@ -335,7 +332,7 @@ t.test('a command', async t => {
     t.strictSame(onDisk, [['sent', 1]])
   })
 
-  t.test('that acts does not go out when the disk cannot keep that', async t => {
+  t.test('that acts is not sent when the disk cannot record it', async t => {
     const { commands, world, failing } = await rig(t)
     world.here = false
     await commands.create({ ...ping, verb: 'open' }, BY)
@@ -346,7 +343,7 @@ t.test('a command', async t => {
     t.strictSame(world.sent, [])
   })
 
-  t.test('that was queued on the disk at a start may have run, and is never not sent', async t => {
+  t.test('that was queued on disk at a start may have run, and is never not sent', async t => {
     const { commands, world, restart } = await rig(t)
     const { id } = await commands.create(ping, BY)
     world.now += 60_000
@@ -358,7 +355,7 @@ t.test('a command', async t => {
     await again.close()
   })
 
-  t.test('that was said never to have been sent is known when the cell tells it', async t => {
+  t.test('that was reported as never sent becomes known when the cell reports it', async t => {
     const { commands, world } = await rig(t)
     world.here = false
     const { id } = await commands.create(ping, BY)
@@ -371,7 +368,7 @@ t.test('a command', async t => {
     t.notOk(known && 'reason' in known)
   })
 
-  t.test('of the same millisecond as others goes out in their order after a restart', async t => {
+  t.test('of the same millisecond as others is sent in order after a restart', async t => {
     const { commands, world, restart } = await rig(t)
     world.here = false
     for (let i = 0; i < 20; i++) await commands.create(ping, BY)
@@ -386,7 +383,7 @@ t.test('a command', async t => {
     )
   })
 
-  t.test('that was given up is known when the cell tells it after all', async t => {
+  t.test('that was given up becomes known when the cell reports it after all', async t => {
     const { commands, world } = await rig(t)
     const { id } = await commands.create(ping, BY)
     world.now += 65_000
@@ -409,7 +406,7 @@ t.test('an ack', async t => {
       t.equal(await stateOf(commands, id), 'sent')
     })
 
-  t.test('that was changed on the way is dropped', async t => {
+  t.test('that was altered in transit is dropped', async t => {
     const { commands } = await rig(t)
     const { id } = await commands.create(ping, BY)
     await commands.acknowledge(CELL, { ...ack(id, 'failed'), state: 'succeeded' })
@@ -417,7 +414,7 @@ t.test('an ack', async t => {
     t.equal(await stateOf(commands, id), 'sent')
   })
 
-  t.test('of progress is known until the end, and changes no end', async t => {
+  t.test('that reports progress is shown until the end, and does not change an end', async t => {
     const { commands } = await rig(t)
     const { id } = await commands.create(ping, BY)
     const progressOf = async () => (await commands.get(id))?.progress
@@ -432,7 +429,7 @@ t.test('an ack', async t => {
     t.match(await commands.get(id), { state: 'succeeded', progress: undefined })
   })
 
-  t.test('with a large result is shown with its command, and not in the list', async t => {
+  t.test('with a large result is shown with its command, but not in the list', async t => {
     const { commands, restart } = await rig(t)
     const result = 'x'.repeat(256 * 1024 - 2)
     const { id } = await commands.create(ping, BY)
@@ -453,7 +450,7 @@ t.test('an ack', async t => {
     t.equal(await stateOf(commands, id), 'sent')
   })
 
-  t.test('that makes no sense is an error of its sender', async t => {
+  t.test('with invalid content is reported as an error of its sender', async t => {
     const { commands } = await rig(t)
     await t.rejects(commands.acknowledge(CELL, { command_id: 'x' }))
   })

@@ -9,7 +9,7 @@ import { DesiredBody, isGenuineDesired } from '../../../shared/wire/desired.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
-t.test('a tag of the join token wins over one that the cell calls itself', async t => {
+t.test('a tag of the join token takes precedence over one that the cell reports', async t => {
   const id = newId('cell')
   const live = { id, announce: { tags: ['mine', 'rack'] } } as unknown as Cell
   const { configs } = await createControl({
@@ -31,7 +31,7 @@ t.test('a tag of the join token wins over one that the cell calls itself', async
   t.strictSame(document, { log: { level: 'info' } })
 })
 
-t.test('a cell is told what it is to be, signed for it alone', async t => {
+t.test('a cell receives its desired settings, signed for it alone', async t => {
   const id = newId('cell')
   const signer = createSigner(generatePrivateKey())
   const sent: unknown[] = []
@@ -52,7 +52,7 @@ t.test('a cell is told what it is to be, signed for it alone', async t => {
   t.notOk(isGenuineDesired(desired, newId('cell'), signer.publicKey))
 })
 
-t.test('a cell is not sent the settings that it does not know', async t => {
+t.test('a cell is not sent settings that it does not support', async t => {
   const document = { log: { level: 'info' }, devices: { arm: {} } }
   const levels = { devices: 5 }
   t.strictSame(withholdKeys(document, levels, 4), { log: { level: 'info' } })

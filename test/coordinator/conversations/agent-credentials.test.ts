@@ -52,7 +52,7 @@ for (const [version, open] of [
   ['1.0', newerAgent],
   ['0.3', olderAgent],
 ] as const)
-  t.test(`an agent of ${version} that wants a credential gets the one it is given`, async t => {
+  t.test(`an agent of ${version} that requires a credential gets the configured one`, async t => {
     for (const [wants, header] of [
       [{ authorization: 'Bearer s3cret' }, {}],
       [{ 'x-api-key': 's3cret' }, { header: 'X-API-Key' }],
@@ -68,7 +68,7 @@ for (const [version, open] of [
     }
   })
 
-t.test('a credential goes to the agent it is for, and to nobody else', async t => {
+t.test('a credential is sent only to the agent that it is for', async t => {
   const other = await listener(t, own => `${own}/rpc`)
   const own = await listener(t, place => `${place}/rpc`)
   const luring = await listener(t, () => `http://${own.place}/rpc`)
@@ -89,7 +89,7 @@ t.test('a credential goes to the agent it is for, and to nobody else', async t =
   t.strictSame(own.secrets().slice(3), Array(4).fill(undefined), 'places that are none of a card')
 })
 
-t.test('of several agents on a host, the one below the path gets the credential', async t => {
+t.test('only the agent below the path gets the credential of a shared host', async t => {
   const own = await listener(t, place => `${place}/agents/a/rpc`)
   const stray = await listener(t, place => `${place}/agents/ab/rpc`)
   const agents = await agentsAt(
@@ -113,7 +113,7 @@ t.test('of several agents on a host, the one below the path gets the credential'
     )
 })
 
-t.test('an agent that says back what it was sent does not tell it to its users', async t => {
+t.test('an agent that echoes its credential does not reveal it to its users', async t => {
   const token = 'a-"long"-s3cret'
   let fails = false
   const server = createServer(async (request, response) => {
@@ -137,7 +137,7 @@ t.test('an agent that says back what it was sent does not tell it to its users',
   t.match(refusal, /you are Bearer \*\*\*$/)
 })
 
-t.test('a token in a file is read anew for each message', async t => {
+t.test('a token file is read again for each message', async t => {
   const { place, card, secrets } = await listener(t, own => `${own}/rpc`)
   const token_file = join(await temporaryFolder(t), 'token')
   await writeFile(token_file, 'first\n')
@@ -150,7 +150,7 @@ t.test('a token in a file is read anew for each message', async t => {
   await t.rejects(agents.ask(card, 'x', signal), { code: 'config_invalid' })
 })
 
-t.test('one that is not there is known at the start, and no message tells it', async t => {
+t.test('an unreadable token is reported at the start, and no error reveals it', async t => {
   const token_file = join(await temporaryFolder(t), 'token')
   for (const [credential, env] of [
     [{ token_file }, {}],
@@ -168,7 +168,7 @@ t.test('one that is not there is known at the start, and no message tells it', a
   }
 })
 
-t.test('a credential names one agent, one place of its token and a header for it', async t => {
+t.test('a credential names one agent, one source of its token and one header', async t => {
   const agent = 'agents.acme-corp.com:443'
   for (const wrong of [
     { agent },

@@ -33,7 +33,7 @@ for (const [text, ids] of [
     t.strictSame(listMentioned(text), ids)
   })
 
-t.test('the JSON behind a name ends where its braces do, whatever its strings hold', async t => {
+t.test('the JSON after a name ends at its closing brace, whatever its strings contain', async t => {
   t.equal(leadingObject('  {"a":{"b":"}\\"}"}} rest'), '{"a":{"b":"}\\"}"}}')
   t.equal(leadingObject('no {"a":1}'), undefined)
   t.equal(leadingObject('{"a":'), '{"a":')
@@ -62,7 +62,7 @@ const choose = (text: string, autoRoute: boolean, participants = people) =>
   )
 
 t.test(
-  'who is named answers, in the order of the names, and people are not answered for',
+  'named participants answer in the order of their names, and people are not answered for',
   async t => {
     t.strictSame(choose('@vram-guard {"x":"@model"} @model-a:7b go', false), [
       ['vram-guard', ' {"x":"@model"} '],
@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('without a name nobody answers unless it is chosen who', async t => {
+t.test('a message without a name is answered only when automatic choice is enabled', async t => {
   t.strictSame(choose('hello', false), [])
   t.strictSame(choose('hello', true), [['model', undefined]])
   const agents = people.filter(({ type }) => type === 'agent')
@@ -81,7 +81,7 @@ t.test('without a name nobody answers unless it is chosen who', async t => {
 })
 
 t.test(
-  'a skill is chosen where the words are clearly its own, and never one that acts',
+  'a skill is chosen only when the text clearly names it, and never one that acts',
   async t => {
     t.strictSame(choose('Does the vram guard see cells short of memory?', true), [
       ['vram-guard', undefined],

@@ -52,7 +52,7 @@ const scene = async (t: Test, conversing: TestConversationOptions = {}) => {
   return { demo, call, store, events, begin, made, say, show }
 }
 
-t.test('a conversation is made, found and shown', async t => {
+t.test('a conversation is created, found and shown', async t => {
   const { demo, call, begin, say, show } = await scene(t)
   const body = { action: 'create', title: 'Night', participants: [{ id: 'ada', type: 'person' }] }
   const made = await begin(body)
@@ -75,7 +75,7 @@ t.test('a conversation is made, found and shown', async t => {
   t.match(listed, { status: 200, json: { conversations: [{ id }], next: null } })
 })
 
-t.test('lists and messages come in pages, without a gap or anything twice', async t => {
+t.test('lists and messages are paged without gaps or duplicates', async t => {
   const { demo, call, made, say, show } = await scene(t)
   const ids: string[] = []
   for (let n = 0; n < 5; n++) ids.unshift(await made([{ id: 'ada', type: 'person' }]))
@@ -96,7 +96,7 @@ t.test('lists and messages come in pages, without a gap or anything twice', asyn
   t.equal(older.next, null)
 })
 
-t.test('who is named answers with what was said before in mind', async t => {
+t.test('a named participant answers with the previous messages in mind', async t => {
   const asked: unknown[] = []
   const { made, say, show } = await scene(t, {
     askModel: async question => {
@@ -134,7 +134,7 @@ t.test('a call with an Idempotency-Key is answered once', async t => {
   t.equal((await show(id)).message_count, 2)
 })
 
-t.test('two that hand on to each other end at the limit, and it is said', async t => {
+t.test('two participants that hand over to each other stop at the limit', async t => {
   const { made, say } = await scene(t, {
     askModel: createScriptedModel({
       'model-a:7b': 'ask @model-b:3b',
@@ -152,26 +152,23 @@ t.test('two that hand on to each other end at the limit, and it is said', async 
   t.equal((await say(plain, '@model-a:7b who knows?')).json.replies.length, 1, 'nobody hands on')
 })
 
-t.test(
-  'a skill is run with the JSON behind its name, and what is wrong with it is told',
-  async t => {
-    const ran: unknown[] = []
-    const { made, say } = await scene(t, { moreSkills: [skillOf('lamp-count', 'write', ran)] })
-    const id = await made([{ id: 'lamp-count', type: 'skill' }])
-    t.match((await say(id, 'now @lamp-count {"lamps": 3} please')).json, {
-      replies: [{ from: 'lamp-count', content: '{"lamps":3}', state: 'done' }],
-    })
-    t.match((await say(id, '@lamp-count {"lamps": "x"}')).json, {
-      message: { state: 'failed', reason: /^invalid_request: lamps/ },
-      replies: [{ from: 'system', state: 'failed', content: /@lamp-count did not answer/ }],
-    })
-    t.match((await say(id, '@lamp-count {"lamps"')).json, { message: { state: 'failed' } })
-    t.strictSame(ran, [3])
-  },
-)
+t.test('a skill runs with the JSON after its name, and invalid input is reported', async t => {
+  const ran: unknown[] = []
+  const { made, say } = await scene(t, { moreSkills: [skillOf('lamp-count', 'write', ran)] })
+  const id = await made([{ id: 'lamp-count', type: 'skill' }])
+  t.match((await say(id, 'now @lamp-count {"lamps": 3} please')).json, {
+    replies: [{ from: 'lamp-count', content: '{"lamps":3}', state: 'done' }],
+  })
+  t.match((await say(id, '@lamp-count {"lamps": "x"}')).json, {
+    message: { state: 'failed', reason: /^invalid_request: lamps/ },
+    replies: [{ from: 'system', state: 'failed', content: /@lamp-count did not answer/ }],
+  })
+  t.match((await say(id, '@lamp-count {"lamps"')).json, { message: { state: 'failed' } })
+  t.strictSame(ran, [3])
+})
 
 t.test(
-  'a model may have a skill look something up, and never one that changes anything',
+  'a model may use a skill to look something up, but never one that changes anything',
   async t => {
     const ran: unknown[] = []
     const { made, say } = await scene(t, {
@@ -195,7 +192,7 @@ t.test(
   },
 )
 
-t.test('what waits for people is said, and is not done', async t => {
+t.test('an action that needs approval is reported and not carried out', async t => {
   const { demo, begin, say } = await scene(t, {
     moreSkills: [],
     askModel: createScriptedModel({}),
@@ -211,7 +208,7 @@ t.test('what waits for people is said, and is not done', async t => {
   t.match(sent.json.replies[0].content, /pending/)
 })
 
-t.test('what a skill tells operators alone reaches no other key of the tenant', async t => {
+t.test('skill output meant for operators does not reach other keys of the tenant', async t => {
   const { demo, call, begin, say, show } = await scene(t, {
     moreSkills: [skillOf('secret-count', 'read')],
   })
@@ -225,7 +222,7 @@ t.test('what a skill tells operators alone reaches no other key of the tenant', 
   t.equal((await show(json.id, '', demo.operator)).message_count, 2)
 })
 
-t.test('who cannot take part is refused when the conversation is made', async t => {
+t.test('an ineligible participant is refused when the conversation is created', async t => {
   const { begin } = await scene(t, { settings: { max_participants: 3 } })
   const person = { id: 'ada', type: 'person' }
   for (const [participants, code] of [
@@ -249,7 +246,7 @@ t.test('who cannot take part is refused when the conversation is made', async t 
   t.equal((await begin({ participants: [{ id: 'auto', type: 'model' }] })).status, 201)
 })
 
-t.test('what is wrong with a participant names it', async t => {
+t.test('an error about a participant names the participant', async t => {
   const { begin } = await scene(t)
   for (const [wrong, param, message] of [
     [{ id: 'fast', type: 'model' }, 'participants.1.id', /v1\/models.*is the id of that model/],
@@ -261,7 +258,7 @@ t.test('what is wrong with a participant names it', async t => {
   }
 })
 
-t.test('what cannot be answered is refused before it is stored', async t => {
+t.test('a message that cannot be answered is refused before it is stored', async t => {
   for (const [what, conversing, code, status] of [
     ['a model that nobody serves', { serves: () => false }, 'cell_unavailable', 503],
     ['no request left this minute', { standing: { burst: 0 } }, 'rate_limited', 429],
@@ -278,7 +275,7 @@ t.test('what cannot be answered is refused before it is stored', async t => {
   }
 })
 
-t.test('a conversation that is used up takes no more', async t => {
+t.test('a full conversation accepts no more messages', async t => {
   const short = await scene(t, { settings: { max_messages: 2, max_per_tenant: 1 } })
   const id = await short.made([{ id: 'ada', type: 'person' }])
   t.match(await short.begin({ participants: MODELS }), { json: { error: { code: 'conflict' } } })
@@ -316,7 +313,7 @@ t.test('a model that fails leaves a message that says why', async t => {
   t.ok((await show(id)).tokens > 0, 'what could not be counted is estimated')
 })
 
-t.test('a text that is too long for a model is shortened until it fits', async t => {
+t.test('a text that is too long for a model is shortened to fit', async t => {
   const lengths: number[] = []
   const { made, say } = await scene(t, {
     askModel: async ({ body }) => {
@@ -334,7 +331,7 @@ t.test('a text that is too long for a model is shortened until it fits', async t
 })
 
 t.test(
-  'a stream tells each message as it is made, and a refusal is an ordinary answer',
+  'a stream delivers each message as it is created, and a refusal is an ordinary answer',
   async t => {
     const { demo, call, made, say } = await scene(t, {
       askModel: createScriptedModel({ 'model-a:7b': 'hello' }),
@@ -366,7 +363,7 @@ t.test(
   },
 )
 
-t.test('the skill does what the routes do', async t => {
+t.test('the skill behaves like the routes', async t => {
   const { demo, call, show } = await scene(t, {
     askModel: createScriptedModel({ 'model-a:7b': 'hello' }),
   })
@@ -390,7 +387,7 @@ t.test('the skill does what the routes do', async t => {
     t.match(await skill(input), { status: 422, json: { error: { param } } })
 })
 
-t.test('an event tells the tenant that something was said, and not what', async t => {
+t.test('an event tells the tenant about a new message, without its content', async t => {
   const { made, say, events } = await scene(t)
   const id = await made([{ id: 'ada', type: 'person' }])
   const { message } = (await say(id, 'a secret word')).json

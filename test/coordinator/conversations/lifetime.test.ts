@@ -62,7 +62,7 @@ const createHeldModel = () => {
   return { askModel, asked: asked.promise, ended: ended.promise }
 }
 
-t.test('a caller that leaves ends the work of the model, and the message says so', async t => {
+t.test("a caller that disconnects ends the model's work, and the message says so", async t => {
   const model = createHeldModel()
   const { conversations, id } = await beginConversation(t, { askModel: model.askModel })
   const leaving = new AbortController()
@@ -74,7 +74,7 @@ t.test('a caller that leaves ends the work of the model, and the message says so
   t.match(await messages(conversations, id), [{ content: 'hi', state: 'cancelled' }])
 })
 
-t.test('a message that takes too long ends with a word about it', async t => {
+t.test('a message that takes too long ends with a notice', async t => {
   const { askModel } = createHeldModel()
   const { conversations, id } = await beginConversation(t, {
     askModel,
@@ -86,7 +86,7 @@ t.test('a message that takes too long ends with a word about it', async t => {
   })
 })
 
-t.test('a skill that does not end holds nobody up', async t => {
+t.test('a skill that never ends does not delay other work', async t => {
   const store = await temporaryStore(t)
   await createTenant(store.ledger, { id: 'home', name: 'home' }, BY)
   // a timer of its own keeps the process alive until the message has ended
@@ -110,7 +110,7 @@ t.test('a skill that does not end holds nobody up', async t => {
   t.match(await say(conversations, id, '@endless', who), { message: { state: 'failed' } })
 })
 
-t.test('a call whose time is up while others were answered says so', async t => {
+t.test('a call that times out between answers reports it', async t => {
   const model = createHeldModel()
   const { conversations, id } = await beginConversation(t, { askModel: model.askModel })
   const call = new AbortController()
@@ -120,7 +120,7 @@ t.test('a call whose time is up while others were answered says so', async t => 
   t.match(await sent, { message: { state: 'cancelled', reason: 'the time of the call was up' } })
 })
 
-t.test('a disk that takes nothing is told before anything is asked', async t => {
+t.test('a failing disk is reported before any participant is called', async t => {
   let asked = false
   const { conversations, id, store } = await beginConversation(t, {
     askModel: async () => {
@@ -140,7 +140,7 @@ t.test('a disk that takes nothing is told before anything is asked', async t => 
   t.strictSame(await messages(conversations, id), [])
 })
 
-t.test('a coordinator that stops says that a message was not answered', async t => {
+t.test('a stopping coordinator marks the message as unanswered', async t => {
   const model = createHeldModel()
   const { conversations, id, store } = await beginConversation(t, { askModel: model.askModel })
   const sent = say(conversations, id, 'hi')
@@ -152,7 +152,7 @@ t.test('a coordinator that stops says that a message was not answered', async t 
   t.match(await messages(next, id), [{ state: 'failed', reason: /stopped before/ }])
 })
 
-t.test('one that was killed says so when it is back, and only of what was left over', async t => {
+t.test('a killed coordinator marks only its unfinished messages when it returns', async t => {
   const model = createHeldModel()
   const { conversations, id, store, clock } = await beginConversation(t, {
     askModel: model.askModel,
@@ -171,7 +171,7 @@ t.test('one that was killed says so when it is back, and only of what was left o
   await sent
 })
 
-t.test('of two on one store, each leaves alone what the other one answers', async t => {
+t.test('a coordinator ignores messages that another on the same store answers', async t => {
   const model = Promise.withResolvers<string>()
   const asked = Promise.withResolvers<void>()
   const askModel: TestConversationOptions['askModel'] = async () => {
@@ -212,7 +212,7 @@ t.test('messages to one conversation are answered one after another', async t =>
   )
 })
 
-t.test('what was not touched for long is deleted, with its messages, and nothing else', async t => {
+t.test('an idle conversation is deleted with its messages, and nothing else', async t => {
   const { conversations, id, store } = await beginConversation(t, {
     askModel: async () => ({ text: 'x', usage: undefined }),
   })

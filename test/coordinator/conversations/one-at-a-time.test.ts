@@ -5,7 +5,7 @@ const never = new AbortController().signal
 
 const gate = () => Promise.withResolvers<void>()
 
-t.test('work on one thing is done in its order, on others at the same time', async t => {
+t.test('work on one key runs in order, and on different keys concurrently', async t => {
   const { run } = oneAtATime(10)
   const log: string[] = []
   const hold = gate()
@@ -22,7 +22,7 @@ t.test('work on one thing is done in its order, on others at the same time', asy
   t.strictSame(log, ['a1', 'b', 'a1 done', 'a2'])
 })
 
-t.test('a failure lets the next one begin', async t => {
+t.test('a failure lets the next task begin', async t => {
   const { run } = oneAtATime(10)
   const failing = run('a', never, () => Promise.reject(new Error('x')))
   const next = run('a', never, async () => 'fine')
@@ -30,7 +30,7 @@ t.test('a failure lets the next one begin', async t => {
   t.equal(await next, 'fine')
 })
 
-t.test('no more may wait than there is room for', async t => {
+t.test('the number of waiting tasks is limited', async t => {
   const { run } = oneAtATime(1)
   const hold = gate()
   const first = run('a', never, () => hold.promise)
@@ -44,7 +44,7 @@ t.test('no more may wait than there is room for', async t => {
   t.equal(await second, 2)
 })
 
-t.test('who leaves while waiting gives up the place and never runs', async t => {
+t.test('a task that leaves while waiting gives up its place and never runs', async t => {
   const { run } = oneAtATime(1)
   const hold = gate()
   const leaving = new AbortController()

@@ -54,7 +54,7 @@ const done =
   (text: string): Answer =>
   () => ({ result: { message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text }] } } })
 
-t.test('an agent of 1.0 is sent text and nothing else, and its text comes back', async t => {
+t.test('an agent of 1.0 receives only text, and its text is returned', async t => {
   const { asked, headers, place, card } = await agent(t, NEWER, done('hello'))
   t.equal(await agentsAt([place]).ask(card, 'what?', signal), 'hello')
   t.match(asked, [{ method: 'SendMessage', params: { message: { role: 'ROLE_USER' } } }])
@@ -63,7 +63,7 @@ t.test('an agent of 1.0 is sent text and nothing else, and its text comes back',
   t.notOk(headers.some(each => 'authorization' in (each as object)))
 })
 
-t.test('one that knows 0.3 alone is spoken to in 0.3', async t => {
+t.test('an agent that supports only 0.3 is addressed in 0.3', async t => {
   const result = { kind: 'message', role: 'agent', parts: [{ kind: 'text', text: 'old' }] }
   const older = await agent(t, OLDER, () => ({ result }))
   t.equal(await agentsAt([older.place]).ask(older.card, 'x', signal), 'old')
@@ -75,47 +75,44 @@ t.test('one that knows 0.3 alone is spoken to in 0.3', async t => {
   t.equal(lying.asked.length, 2)
 })
 
-t.test(
-  'the text of a task is its artifacts, and a task that goes no further is no answer',
-  async t => {
-    const task =
-      (state: string, more: object = {}): Answer =>
-      () => ({ result: { task: { id: 'task', status: { state }, ...more } } })
-    const artifacts = [
-      { parts: [{ text: 'one' }, { data: { n: 2 } }] },
-      { parts: [{ text: 'three' }] },
-    ]
-    const told = {
-      status: { state: 'TASK_STATE_INPUT_REQUIRED', message: { parts: [{ text: 'which?' }] } },
-    }
-    for (const [answer, wanted] of [
-      [task('TASK_STATE_COMPLETED', { artifacts }), 'one\n{"n":2}\n\nthree'],
-      [() => ({ result: { task: { id: 'task', ...told } } }), 'which?'],
-      [
-        () => ({ result: { kind: 'task', id: 't', status: { state: 'completed' }, artifacts } }),
-        'one\n{"n":2}\n\nthree',
-      ],
-    ] as [Answer, string][]) {
-      const { place, card } = await agent(t, NEWER, answer)
-      t.equal(await agentsAt([place]).ask(card, 'x', signal), wanted)
-    }
-    for (const [answer, message] of [
-      [task('TASK_STATE_AUTH_REQUIRED'), /is auth-required/],
-      [task('TASK_STATE_FAILED'), /is failed/],
-      [task('TASK_STATE_COMPLETED'), /without text/],
-      [() => ({ error: { code: -32000, message: 'broken' } }), /error -32000: broken/],
-      [() => ({}), /without text/],
-    ] as [Answer, RegExp][]) {
-      const { place, card } = await agent(t, NEWER, answer)
-      await t.rejects(agentsAt([place]).ask(card, 'x', signal), {
-        code: 'cell_unavailable',
-        message,
-      })
-    }
-  },
-)
+t.test('the text of a task is its artifacts, and a stalled task is not an answer', async t => {
+  const task =
+    (state: string, more: object = {}): Answer =>
+    () => ({ result: { task: { id: 'task', status: { state }, ...more } } })
+  const artifacts = [
+    { parts: [{ text: 'one' }, { data: { n: 2 } }] },
+    { parts: [{ text: 'three' }] },
+  ]
+  const told = {
+    status: { state: 'TASK_STATE_INPUT_REQUIRED', message: { parts: [{ text: 'which?' }] } },
+  }
+  for (const [answer, wanted] of [
+    [task('TASK_STATE_COMPLETED', { artifacts }), 'one\n{"n":2}\n\nthree'],
+    [() => ({ result: { task: { id: 'task', ...told } } }), 'which?'],
+    [
+      () => ({ result: { kind: 'task', id: 't', status: { state: 'completed' }, artifacts } }),
+      'one\n{"n":2}\n\nthree',
+    ],
+  ] as [Answer, string][]) {
+    const { place, card } = await agent(t, NEWER, answer)
+    t.equal(await agentsAt([place]).ask(card, 'x', signal), wanted)
+  }
+  for (const [answer, message] of [
+    [task('TASK_STATE_AUTH_REQUIRED'), /is auth-required/],
+    [task('TASK_STATE_FAILED'), /is failed/],
+    [task('TASK_STATE_COMPLETED'), /without text/],
+    [() => ({ error: { code: -32000, message: 'broken' } }), /error -32000: broken/],
+    [() => ({}), /without text/],
+  ] as [Answer, RegExp][]) {
+    const { place, card } = await agent(t, NEWER, answer)
+    await t.rejects(agentsAt([place]).ask(card, 'x', signal), {
+      code: 'cell_unavailable',
+      message,
+    })
+  }
+})
 
-t.test('an agent that cannot be asked now and then is asked again, but not for ever', async t => {
+t.test('an agent that is temporarily unavailable is retried, but not forever', async t => {
   const working = { result: { task: { id: 'far', status: { state: 'TASK_STATE_WORKING' } } } }
   const createFollowedAgent = (answers: object[]) =>
     agent(t, NEWER, ({ method }) =>
@@ -148,7 +145,7 @@ t.test('an agent that cannot be asked now and then is asked again, but not for e
   }
 })
 
-t.test('an agent that sends elsewhere, says no, or says too much gives no answer', async t => {
+t.test('an agent that redirects, refuses, or answers too much yields no answer', async t => {
   const moved = await agent(t, NEWER, done('x'), 302)
   await t.rejects(agentsAt([moved.place]).ask(moved.card, 'x', signal), { message: /status 302/ })
   t.equal(moved.asked.length, 1, 'no redirect was followed')
@@ -162,7 +159,7 @@ t.test('an agent that sends elsewhere, says no, or says too much gives no answer
   await t.rejects(agentsAt([large.place]).ask(large.card, 'x', leaving.signal))
 })
 
-t.test('a card that names an address which is not allowed leads nowhere', async t => {
+t.test('a card that names a forbidden address is not followed', async t => {
   const target = await agent(t, NEWER, done('inner'))
   const luring = await agent(t, () => NEWER(`http://${target.place}`), done('x'))
   const agents = agentsAt([luring.place], {}, [luring.place, target.place])
@@ -177,7 +174,7 @@ t.test('a card that names an address which is not allowed leads nowhere', async 
   }
 })
 
-t.test('no address of the table is let in, also where everything public is', async t => {
+t.test('every forbidden address is refused even where all public ones are allowed', async t => {
   const everywhere = ['0.0.0.0/0:443', '[::/0]:443', 'hooks.acme-corp.com:443']
   const { demo, call } = await governanceScene(t, {
     conversing: { settings: { agents: everywhere } },

@@ -29,7 +29,7 @@ const KINDS = [
 ] as const
 
 for (const [version, open, get, cancel] of KINDS) {
-  t.test(`a task of an agent of ${version} is followed until it has ended`, async t => {
+  t.test(`a task of an agent of ${version} is followed to its end`, async t => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { place, card, methods, cancelled } = await open(t, 'at last', { until: promise })
     const waits: number[] = []
@@ -44,7 +44,7 @@ for (const [version, open, get, cancel] of KINDS) {
     t.strictSame(cancelled, [])
   })
 
-  t.test(`who leaves has the task of an agent of ${version} cancelled`, async t => {
+  t.test(`a disconnecting caller cancels the task of an agent of ${version}`, async t => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { place, card, methods, cancelled } = await open(t, 'never', { until: promise })
     const leaving = new AbortController()
@@ -56,7 +56,7 @@ for (const [version, open, get, cancel] of KINDS) {
     resolve()
   })
 
-  t.test(`who leaves a conversation ends the task at an agent of ${version}`, async t => {
+  t.test(`leaving a conversation ends the task at an agent of ${version}`, async t => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { place, card, methods, cancelled } = await open(t, 'never', { until: promise })
     const store = await temporaryStore(t)

@@ -60,7 +60,7 @@ const createAdmissionScene = async (t: Test) => {
   return { ...parts, id, credential, enrol, comes, renew, quarantines }
 }
 
-t.test('a cell whose disk was set back is heard again after its release', async t => {
+t.test('a cell whose disk was restored from a backup is accepted after its release', async t => {
   const { id, cells, fleet, admission, dropped } = await createAdmissionScene(t)
   const birth = (epoch: number) => {
     fleet.birth(id, epoch, { name: 'n', engines: [] } as unknown as Announce)
@@ -75,8 +75,8 @@ t.test('a cell whose disk was set back is heard again after its release', async 
   t.equal(birth(3), 3)
 })
 
-t.test('a credential that was replaced', async t => {
-  t.test('is good until the new one was used, and then evidence of a copy', async t => {
+t.test('a superseded credential', async t => {
+  t.test('is valid until the new one was used, and then evidence of a copy', async t => {
     const { id, credential, comes, renew, published, quarantines, cells } =
       await createAdmissionScene(t)
     t.equal(await comes('own', credential), 'in')
@@ -95,7 +95,7 @@ t.test('a credential that was replaced', async t => {
     t.equal((await quarantines()).length, 1, 'and fills no audit')
   })
 
-  t.test('is evidence also after further ones, and after a release', async t => {
+  t.test('is evidence also after further renewals, and after a release', async t => {
     const { id, credential, comes, renew, admission, cells, quarantines } =
       await createAdmissionScene(t)
     const second = await renew()
@@ -111,7 +111,7 @@ t.test('a credential that was replaced', async t => {
     t.equal((await quarantines()).length, 2)
   })
 
-  t.test('does no harm to the start that has replaced it', async t => {
+  t.test('does not affect the start that has replaced it', async t => {
     const { credential, comes, renew } = await createAdmissionScene(t)
     t.equal(await comes('own', credential), 'in')
     const next = await renew()
@@ -120,7 +120,7 @@ t.test('a credential that was replaced', async t => {
     t.equal(await comes('own', next), 'in')
   })
 
-  t.test('is only refused where nobody says who comes', async t => {
+  t.test('is only refused where the start does not identify itself', async t => {
     const { id, credential, comes, renew, admission } = await createAdmissionScene(t)
     const next = await renew()
     t.equal(await comes('own', next), 'in')
@@ -128,7 +128,7 @@ t.test('a credential that was replaced', async t => {
     t.equal(await comes('own', next), 'in')
   })
 
-  t.test('and was never used is no evidence: a crash may have left it behind', async t => {
+  t.test('that was never used is not evidence: a crash may have left it behind', async t => {
     const { credential, comes, renew } = await createAdmissionScene(t)
     const lost = await renew()
     const next = await renew()
@@ -139,7 +139,7 @@ t.test('a credential that was replaced', async t => {
     t.equal(await comes('restarted again', next), 'in')
   })
 
-  t.test('before the cell came for the first time is evidence once it has come', async t => {
+  t.test("from before the cell's first connection is evidence after it", async t => {
     const { credential, comes, enrol } = await createAdmissionScene(t)
     const again = (await enrol()).credential
     t.equal(await comes('other', credential), 'refused')
@@ -147,7 +147,7 @@ t.test('a credential that was replaced', async t => {
     t.equal(await comes('other', credential), 'quarantine')
   })
 
-  t.test('says nothing of a cell that is ended, or of another one', async t => {
+  t.test('is not evidence once its cell is revoked, and neither is a guess', async t => {
     const { credential, comes, renew, admission, id, quarantines } = await createAdmissionScene(t)
     t.equal(await comes('own', await renew()), 'in')
     for (const secret of ['x', `${credential.slice(1)}x`, 'y'.repeat(43)])

@@ -36,7 +36,7 @@ t.test('enrolment', async t => {
     t.notOk(stored.includes(credential))
   })
 
-  t.test('is audited with the token it used', async t => {
+  t.test('is audited with the token that it used', async t => {
     const store = await temporaryStore(t)
     const { cellId } = await enrolCell(store)
     const [made, used] = await auditRows(store)
@@ -45,7 +45,7 @@ t.test('enrolment', async t => {
     t.equal(used?.actor, `token:${made?.subject}`)
   })
 
-  t.test('works once for a token of one use, however many try at once', async t => {
+  t.test('works once for a single-use token, however many machines try at once', async t => {
     const folder = await temporaryFolder(t)
     const stores = [await temporaryStore(t, folder), await temporaryStore(t, folder)]
     const [first = await temporaryStore(t)] = stores
@@ -61,7 +61,7 @@ t.test('enrolment', async t => {
     t.ok(refused >= 1 && refused <= 99, 'each of a hundred processes audits a reason once an hour')
   })
 
-  t.test('is refused in the same words for every bad token; the log says why', async t => {
+  t.test('is refused with one message for every bad token; the log has the reason', async t => {
     const store = await temporaryStore(t)
     const reasons: unknown[] = []
     let now = 1_000_000
@@ -97,7 +97,7 @@ t.test('enrolment', async t => {
     t.match(await listTokens(store.ledger), [{ usesLeft: 1 }], 'a refusal uses nothing up')
   })
 
-  t.test('whose answer was lost can be asked for again, by the same key alone', async t => {
+  t.test('can be repeated after a lost answer, with the same key alone', async t => {
     const store = await temporaryStore(t)
     let now = Date.now()
     const cells = new Cells({ store, logger, now: () => now })
@@ -125,7 +125,7 @@ t.test('enrolment', async t => {
     await t.rejects(cells.enrol(signClaim(own)), refused, 'the cell has come')
   })
 
-  t.test('that is refused again and again is audited once an hour for each reason', async t => {
+  t.test('that is refused repeatedly is audited once an hour for each reason', async t => {
     const store = await temporaryStore(t)
     let now = 1_000_000
     const cells = new Cells({ store, logger, now: () => now })
@@ -141,7 +141,7 @@ t.test('enrolment', async t => {
     t.equal(await refusals(), 2)
   })
 
-  t.test('tokens need at least one use, and only a known one can be revoked', async t => {
+  t.test('tokens need at least one use, and only a known token can be revoked', async t => {
     const { ledger } = await temporaryStore(t)
     for (const uses of [0, -1, 1.5, Number.NaN])
       await t.rejects(createToken(ledger, { uses, ttlMinutes: 1 }, BY), { code: 'invalid_request' })
@@ -162,7 +162,7 @@ t.test('a cell', async t => {
   })
 
   t.test(
-    'that another process revokes is refused after the next look, and that is told',
+    'that another process revokes is refused after the next check, and this is reported',
     async t => {
       const folder = await temporaryFolder(t)
       const store = await temporaryStore(t, folder)
@@ -178,7 +178,7 @@ t.test('a cell', async t => {
     },
   )
 
-  t.test('keeps the highest boot epoch it has shown', async t => {
+  t.test('keeps the highest boot epoch that it has shown', async t => {
     const store = await temporaryStore(t)
     const { cells, cellId, credential } = await enrolCell(store)
     await cells.authenticate(cellId, credential)
@@ -205,7 +205,7 @@ t.test('the key of a cell', async t => {
     return { signer, request: { ...claim, proof: signer.sign('enrol', claim), ...changes } }
   }
 
-  t.test('is kept when whoever shows it has its private part', async t => {
+  t.test('is stored with the cell, and a replayed proof is refused', async t => {
     const store = await temporaryStore(t)
     const { signer, request } = await createClaim(store)
     const cells = new Cells({ store })
@@ -220,7 +220,7 @@ t.test('the key of a cell', async t => {
     ['with the proof of another name', { name: 'other' }],
     ['with the proof of another key', { public_key: createSigner(generatePrivateKey()).publicKey }],
   ] as const)
-    t.test(`${what} is refused, and the token stays good`, async t => {
+    t.test(`${what} is refused, and the token stays valid`, async t => {
       const store = await temporaryStore(t)
       const { request } = await createClaim(store, changes)
       const cells = new Cells({ store })
@@ -230,7 +230,7 @@ t.test('the key of a cell', async t => {
 })
 
 t.test('a cell in quarantine', async t => {
-  t.test('is told so, until it is released', async t => {
+  t.test('is notified until it is released', async t => {
     const store = await temporaryStore(t)
     const { cells, cellId, credential } = await enrolCell(store)
     t.match(await cells.quarantine(cellId, 'two machines'), { quarantinedAt: Number })
@@ -244,7 +244,7 @@ t.test('a cell in quarantine', async t => {
     t.strictSame(actions.slice(-2), ['coordinator cell.quarantine', 'test cell.release'])
   })
 
-  t.test('begins to count its starts anew when it is released', async t => {
+  t.test('restarts the count of its starts when it is released', async t => {
     const store = await temporaryStore(t)
     const { cells, cellId, credential } = await enrolCell(store)
     await cells.noteEpoch(cellId, 900)
@@ -255,7 +255,7 @@ t.test('a cell in quarantine', async t => {
     t.match(await cells.release(cellId, BY, true), { epoch: 0 }, 'also one that was set back')
   })
 
-  t.test('that leaves is gone for good, by its own word', async t => {
+  t.test('that leaves is removed for good, at its own request', async t => {
     const store = await temporaryStore(t)
     const { cells, cellId, credential } = await enrolCell(store)
     t.match(await cells.leave(cellId), { revokedAt: Number })

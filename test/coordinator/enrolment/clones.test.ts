@@ -14,7 +14,7 @@ const isCloneDetected = (arrivals: [seconds: number, bootId: string][]): boolean
   return last
 }
 
-t.test('two machines with one identity', async t => {
+t.test('two machines that share an identity are detected', async t => {
   for (const [what, arrivals, copied] of [
     [
       'a daemon that connects again and again is one machine',
@@ -108,7 +108,7 @@ t.test('two machines with one identity', async t => {
     t.equal(isCloneDetected(arrivals), copied, what)
 })
 
-t.test('no sequence of starts of one machine looks like two', async () => {
+t.test('no sequence of starts of one machine is taken for two machines', async () => {
   fc.assert(
     fc.property(fc.array(fc.record({ waitMs: fc.nat(20_000), restart: fc.boolean() })), steps => {
       let nowMs = 0
@@ -125,7 +125,7 @@ t.test('no sequence of starts of one machine looks like two', async () => {
   )
 })
 
-t.test('a cell that was released begins anew, and cells do not mix', async t => {
+t.test('a released cell starts with a clean history, and cells are independent', async t => {
   const clones = createClones(() => 0)
   for (const bootId of ['a', 'b', 'a']) t.notOk(clones.noteArrival('one', bootId))
   t.notOk(clones.noteArrival('two', 'b'))

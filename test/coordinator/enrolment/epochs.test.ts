@@ -10,7 +10,7 @@ t.test('the epochs of cells', async t => {
     return { ...createEpochs({ noteEpoch, logger, later }), scheduled, errors }
   }
 
-  t.test('are written together and once, the highest of each cell', async t => {
+  t.test('are written in one batch, the highest of each cell', async t => {
     const written: unknown[] = []
     const { note, flush, scheduled } = rig(async (cellId, epoch) => written.push([cellId, epoch]))
     note('a', 2)
@@ -28,7 +28,7 @@ t.test('the epochs of cells', async t => {
     t.equal(scheduled.length, 2)
   })
 
-  t.test('that cannot be written are reported and keep no other back', async t => {
+  t.test('that cannot be written are reported and do not block others', async t => {
     const written: string[] = []
     const { note, flush, errors } = rig(async cellId => {
       if (cellId === 'a') throw new Error('disk full')

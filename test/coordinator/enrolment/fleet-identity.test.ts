@@ -7,7 +7,7 @@ import { silent } from '../../support/cell.ts'
 import { auditRows } from '../keys/fixtures.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
-t.test('the signing key is not replaced while the audit is in doubt', async t => {
+t.test('the signing key is not replaced while the audit is suspect', async t => {
   const store = await temporaryStore(t)
   const signing = await openSigning(await temporaryFolder(t))
   const identity = createFleetIdentity({
@@ -30,7 +30,7 @@ t.test('the signing key is not replaced while the audit is in doubt', async t =>
   t.equal(signing.publicKey, second)
 })
 
-t.test('so many new keys that the old ones are forgotten take longer than a day', async t => {
+t.test('a day is too short for enough new keys to push out the old ones', async t => {
   const store = await temporaryStore(t)
   const signing = await openSigning(await temporaryFolder(t))
   let nowMs = 0

@@ -27,7 +27,7 @@ t.test('events', async t => {
     t.notOk('subject' in createEvents({ source, logger }).publish('shoal.x', null))
   })
 
-  t.test('reach those who listen to their prefix or type, until they stop', async t => {
+  t.test('reach listeners of their prefix or type until they unsubscribe', async t => {
     const events = createEvents({ source, logger })
     const heard: string[] = []
     const stop = events.subscribe('shoal.cell.', event => heard.push(`prefix ${event.type}`))
@@ -40,7 +40,7 @@ t.test('events', async t => {
     t.strictSame(heard, ['prefix shoal.cell.ready', 'set shoal.gate.pending'])
   })
 
-  t.test('one listener may be subscribed twice and stop once', async t => {
+  t.test('may have the same listener twice, which can unsubscribe once', async t => {
     const events = createEvents({ source, logger })
     let heard = 0
     const listener = () => heard++
@@ -51,7 +51,7 @@ t.test('events', async t => {
     t.equal(heard, 1)
   })
 
-  t.test('a listener that throws does not keep it from the others', async t => {
+  t.test('reach the other listeners when one throws', async t => {
     const warned: unknown[] = []
     const events = createEvents({
       source,
@@ -67,7 +67,7 @@ t.test('events', async t => {
     t.match(warned, [{ type: 'a', err: { message: 'broken' } }])
   })
 
-  t.test('can be read again after the last one seen, as long as they are kept', async t => {
+  t.test('can be replayed from the last id seen, as long as they are kept', async t => {
     const events = createEvents({ source, logger, kept: 3 })
     const ids = ['1', '2', '3', '4'].map(type => events.publish(type, null).id)
     const types = (id = '') => events.listSince(id)?.map(event => event.type)

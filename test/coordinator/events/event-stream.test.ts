@@ -52,7 +52,7 @@ const scene = (lastEventId?: string, kept = 3) => {
   }
 }
 
-t.test('events come with their ids, and only those that are wanted and allowed', async t => {
+t.test('events carry their ids, and only requested and permitted ones are sent', async t => {
   const { events, open, written, types } = scene()
   events.publish('shoal.cell.before', null)
   open(['shoal.cell.*', 'shoal.gate.approved'])
@@ -69,7 +69,7 @@ t.test('events come with their ids, and only those that are wanted and allowed',
   t.match(written[1], new RegExp(`^id: ${id}\ndata: \\{.*\\}\n\n$`))
 })
 
-t.test('a key without an operator role hears of tasks of its tenant alone', async t => {
+t.test('a key without an operator role receives task events of its tenant alone', async t => {
   const { events, open, types } = scene()
   open([], false)
   events.publish('shoal.cell.ready', null)
@@ -81,7 +81,7 @@ t.test('a key without an operator role hears of tasks of its tenant alone', asyn
   t.strictSame(types(), ['shoal.task.done'])
 })
 
-t.test('a reader that comes back gets what it missed', async t => {
+t.test('a reader that reconnects gets the events it missed', async t => {
   const { events, open, types } = scene()
   const { id } = events.publish('shoal.cell.a', null)
   events.publish('shoal.cell.b', null)
@@ -91,7 +91,7 @@ t.test('a reader that comes back gets what it missed', async t => {
   t.strictSame(types(), ['shoal.cell.b', 'shoal.cell.c'])
 })
 
-t.test('what is no longer kept is told as a gap, and what is kept follows', async t => {
+t.test('dropped events are reported as a gap, and the kept ones follow', async t => {
   const { events, open, types, written } = scene()
   const { id } = events.publish('shoal.cell.a', null)
   for (const name of ['b', 'c', 'd']) events.publish(`shoal.cell.${name}`, null)
@@ -101,7 +101,7 @@ t.test('what is no longer kept is told as a gap, and what is kept follows', asyn
   t.match(written[1], new RegExp(`^data: .*"after":"${id}"`), 'it has no id of the stream')
 })
 
-t.test('a heartbeat tells a quiet reader how far it is', async t => {
+t.test('a heartbeat gives an idle reader its current position', async t => {
   const { events, open, written } = scene()
   const stream = open(['shoal.gate.*'])
   await turn()
@@ -112,7 +112,7 @@ t.test('a heartbeat tells a quiet reader how far it is', async t => {
   t.strictSame(written.slice(1), [': keepalive\n\n', `id: ${id}\n\n`])
 })
 
-t.test('a reader that stops is cut; one that goes on misses nothing', async t => {
+t.test('a stalled reader is disconnected; an active one misses nothing', async t => {
   const slow = scene()
   slow.open()
   await turn()
@@ -131,7 +131,7 @@ t.test('a reader that stops is cut; one that goes on misses nothing', async t =>
   t.strictSame(slow.state(), { ended: 1, cuts: 1 })
 })
 
-t.test('a reader that falls out of the ring is cut', async t => {
+t.test('a reader that falls behind the ring is disconnected', async t => {
   const slow = scene()
   slow.open()
   await turn()
@@ -145,7 +145,7 @@ t.test('a reader that falls out of the ring is cut', async t => {
   t.strictSame(slow.state(), { ended: 1, cuts: 1 })
 })
 
-t.test('a stream that is closed writes nothing more', async t => {
+t.test('a closed stream writes nothing more', async t => {
   const { events, open, written } = scene()
   const stream = open()
   await turn()
@@ -167,7 +167,7 @@ t.test('patterns', async t => {
   t.notOk(isWanted('shoal.cell.ab', ['shoal.cell.a']))
 })
 
-t.test('events of a tenant that name none reach nobody', async t => {
+t.test('a tenant event that does not name the tenant of the reader does not reach it', async t => {
   const hearer = { tenantId: 'one', operator: true, sees: () => true }
   for (const { prefix, scope } of EVENT_TOPICS)
     for (const data of [null, {}, { tenant_id: 'two' }, 'text']) {
@@ -176,7 +176,7 @@ t.test('events of a tenant that name none reach nobody', async t => {
     }
 })
 
-t.test('a type that can never come is refused where it is asked for', t => {
+t.test('a type that does not exist is refused in the subscription', t => {
   for (const fine of ['*', 'shoal.*', 'shoal.cell.*', 'shoal.gate.approved'])
     t.equal(TypePattern.safeParse(fine).success, true, fine)
   for (const wrong of ['shoal.gates.*', 'shoal.cell', 'shoal.unheard.of', 'cell.ready'])

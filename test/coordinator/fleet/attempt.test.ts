@@ -30,7 +30,7 @@ const follow = async (t: Test, response: ServerResponse, streaming: boolean) => 
   return { cell, attempt }
 }
 
-t.test('an answer that others have ended holds nothing of what comes after', async t => {
+t.test('an aborted answer buffers no data that arrives later', async t => {
   for (const text of ['data: a\n\ndata: b', 'data: a\n\ndata: [DONE]\n\n']) {
     const response = await openResponse(t)
     const { cell, attempt } = await follow(t, response, true)

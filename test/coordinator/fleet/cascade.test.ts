@@ -54,7 +54,7 @@ const run = async (
 }
 
 t.test('the cascade', async t => {
-  t.test('takes the first answer that is confident enough', async t => {
+  t.test('returns the first answer that is confident enough', async t => {
     for (const [confidence, given, discarded] of [
       [-0.49, 'small -0.49', []],
       [-0.5, 'small -0.5', []],
@@ -66,31 +66,31 @@ t.test('the cascade', async t => {
     }
   })
 
-  t.test('takes the largest as it is, without judging it', async t => {
+  t.test("returns the largest model's answer without judging it", async t => {
     const { given, asked, trail } = await run({ small: -2, middle: -1, large: -3 })
     t.strictSame(given, ['large -3'])
     t.strictSame(asked, ['small', 'middle', 'large!'])
     t.strictSame(trail, ['small -2', 'middle -1', 'large'])
   })
 
-  t.test('takes an answer of a cell that does not judge', async t => {
+  t.test('returns the answer of a cell that does not judge', async t => {
     t.strictSame((await run({ small: 'unjudged', large: 0 })).given, ['small unjudged'])
   })
 
-  t.test('does not give up an answer for models that no cell serves', async t => {
+  t.test('keeps an answer when no cell serves a larger model', async t => {
     const result = await run({ small: -2, large: 0 }, { unserved: ['large'] })
     t.strictSame(result.given, ['small -2'])
     t.strictSame(result.asked, ['small'])
   })
 
-  t.test('goes on when a model is away, and says so when all are', async t => {
+  t.test('continues when a model is unavailable, and reports when all are', async t => {
     t.strictSame((await run({ small: 'away', large: -2 })).given, ['large -2'])
     const { given, asked } = await run({ small: 'away', large: 'away' })
     t.strictSame(given, ['large away'], 'the last one tells the client')
     t.strictSame(asked, ['small', 'large!'])
   })
 
-  t.test('gives a whole answer that it has kept when no larger model can answer', async t => {
+  t.test('returns a complete kept answer when no larger model can answer', async t => {
     const { given, asked, trail, discarded } = await run({ small: -3, middle: -2, large: 'away' })
     t.strictSame(given, ['middle -2'])
     t.strictSame(asked, ['small', 'middle', 'large!'])
@@ -98,7 +98,7 @@ t.test('the cascade', async t => {
     t.strictSame(discarded, ['small'])
   })
 
-  t.test('asks again for a stream that it has cut when no larger model can answer', async t => {
+  t.test('repeats the request for a stream it has cut when no larger model can answer', async t => {
     const models = { small: -2, large: 'away' } as const
     const { given, asked, trail, discarded } = await run(models, { stream: true })
     t.strictSame(given, ['small -2'])
@@ -107,7 +107,7 @@ t.test('the cascade', async t => {
     t.strictSame(discarded, ['small'], 'the tokens of the cut one were made')
   })
 
-  t.test('asks the next model for what one refuses', async t => {
+  t.test('asks the next model when one refuses', async t => {
     t.strictSame((await run({ small: 'refuses', large: -2 })).given, ['large -2'])
     t.strictSame((await run({ small: 'refuses', large: 'refuses' })).given, ['large refuses'])
     t.strictSame((await run({ small: 'refuses', large: 'away' })).given, ['small refuses'])
@@ -135,7 +135,7 @@ t.test('the steps of the cascade', async t => {
   ]
   const steps = (config: object) => cascadeSteps(catalogue, CascadeConfig.parse(config))
 
-  t.test('go from the fastest chat model to the slowest, one for each weights', async t => {
+  t.test('go from the fastest chat model to the slowest, one per set of weights', async t => {
     t.strictSame(
       steps({}).map(({ model }) => model),
       ['fast', 'slow', 'unknown'],

@@ -14,7 +14,7 @@ const sample = fc
   .array(value, { minLength: METRIC_NAMES.length, maxLength: METRIC_NAMES.length })
   .map(values => Object.fromEntries(METRIC_NAMES.map((name, i) => [name, values[i] ?? null])))
 
-t.test('a compact segment holds what a map of buckets would hold', async t => {
+t.test('a compact segment holds the same as a map of buckets', async t => {
   const held = fc.check(
     fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 6 }), sample)), added => {
       const compact = new CompactSegment()
@@ -36,7 +36,7 @@ t.test('a compact segment holds what a map of buckets would hold', async t => {
   t.notOk(held.failed, JSON.stringify(held.counterexample))
 })
 
-t.test('what it tells is a copy', async t => {
+t.test('a compact segment returns copies', async t => {
   const compact = new CompactSegment()
   const none = Object.fromEntries(METRIC_NAMES.map(name => [name, 7])) as Record<CellMetric, number>
   compact.add(10, bucketOf(none))

@@ -101,23 +101,20 @@ const ask = async (url: string): Promise<IncomingMessage> => {
   return response
 }
 
-t.test(
-  'a request is answered by the cell, bytes unchanged, and recorded with its usage',
-  async t => {
-    for (const stream of [true, false]) {
-      const { outcomes, url, engines } = await rig(t, { a: ok }, stream)
-      const response = await ask(url)
-      t.equal(await text(response), '/v1/chat/completions {"a":1}')
-      t.equal(response.headers[HEADER_CELL], 'a')
-      t.equal(response.headers['x-mine'], 'yes')
-      t.notOk(response.headers['x-secret'], 'only listed headers of the cell are passed on')
-      t.strictSame(outcomes, [{ status: 'ok', cellId: 'a', usage: USAGE, httpStatus: 200 }])
-      t.equal(engines.a?.inFlight, 0)
-    }
-  },
-)
+t.test('a cell answers a request, its bytes are unchanged, and its usage is recorded', async t => {
+  for (const stream of [true, false]) {
+    const { outcomes, url, engines } = await rig(t, { a: ok }, stream)
+    const response = await ask(url)
+    t.equal(await text(response), '/v1/chat/completions {"a":1}')
+    t.equal(response.headers[HEADER_CELL], 'a')
+    t.equal(response.headers['x-mine'], 'yes')
+    t.notOk(response.headers['x-secret'], 'only listed headers of the cell are passed on')
+    t.strictSame(outcomes, [{ status: 'ok', cellId: 'a', usage: USAGE, httpStatus: 200 }])
+    t.equal(engines.a?.inFlight, 0)
+  }
+})
 
-t.test('a stream that breaks off within an event ends with whole events alone', async t => {
+t.test('a stream that is cut within an event ends with complete events only', async t => {
   const cell: CellHandler = (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', [HEADER_PROMPT_TOKENS]: '3' })
     response.write('data: {"n":1}\n\ndata: {"n":', () =>
@@ -132,7 +129,7 @@ t.test('a stream that breaks off within an event ends with whole events alone', 
   t.match(outcomes, [{ status: 'failed' }])
 })
 
-t.test('a cell that says neither yes nor no is replaced by another', async t => {
+t.test('a cell that answers with an unexpected status is replaced by another', async t => {
   for (const status of [201, 204, 302]) {
     const answerUnexpected: CellHandler = (_request, response) => {
       response.writeHead(status)
@@ -146,7 +143,7 @@ t.test('a cell that says neither yes nor no is replaced by another', async t => 
   }
 })
 
-t.test('events are passed on whole, in whatever pieces they come', async t => {
+t.test('events are passed on complete, however they are split', async t => {
   const whole = 'data: {"n":1}\n\ndata: {"n":2}\n\ndata: [DONE]\n\n'
   for (let size = 1; size <= whole.length; size += 3) {
     const cell: CellHandler = (_request, response) => {
@@ -165,7 +162,7 @@ t.test('events are passed on whole, in whatever pieces they come', async t => {
   }
 })
 
-t.test('a cell that is full is replaced by another', async t => {
+t.test('a full cell is replaced by another', async t => {
   const { outcomes, url } = await rig(t, { a: answerFull, b: ok }, true)
   const response = await ask(url)
   t.equal(response.statusCode, 200)
@@ -175,7 +172,7 @@ t.test('a cell that is full is replaced by another', async t => {
 })
 
 t.test(
-  'when every cell is full the answer is 503 with the shortest promise of the last',
+  'a fully loaded fleet yields 503 with the shortest Retry-After of the last attempt',
   async t => {
     const { outcomes, url } = await rig(t, { a: answerFull, b: answerFull }, true)
     const response = await ask(url)
@@ -188,7 +185,7 @@ t.test(
   },
 )
 
-t.test('without any cell the answer is 503 and says to wait 30 seconds', async t => {
+t.test('a fleet without cells yields 503 with Retry-After 30', async t => {
   const { url } = await rig(t, {}, false)
   const response = await ask(url)
   t.equal(response.statusCode, 503)
@@ -196,7 +193,7 @@ t.test('without any cell the answer is 503 and says to wait 30 seconds', async t
   await text(response)
 })
 
-t.test('an error of the request itself is passed on and not tried elsewhere', async t => {
+t.test('an error of the request itself is passed on and not retried elsewhere', async t => {
   const refuseTooLong: CellHandler = (_request, response) => {
     response.writeHead(422, { 'content-type': 'application/json' }).end('{"error":{}}')
   }
@@ -230,7 +227,7 @@ t.test('a cell that dies within a stream ends it with an error event and no [DON
   t.match(outcomes, [{ status: 'failed', cellId: 'a', usage: undefined }])
 })
 
-t.test('a cell that ends a stream itself with an error is not spoken over', async t => {
+t.test('an error event from the cell is passed on without a second one', async t => {
   const answerWithError: CellHandler = (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end('data: {"error":{"code":"cell_unavailable"}}\n\n')
@@ -240,7 +237,7 @@ t.test('a cell that ends a stream itself with an error is not spoken over', asyn
   t.match(outcomes, [{ status: 'failed' }])
 })
 
-t.test('an answer without a usage trailer is not taken for a whole one', async t => {
+t.test('an answer without a usage trailer counts as incomplete', async t => {
   const cutShort: CellHandler = (_request, response) => {
     response.writeHead(200).end('{"half":')
   }
@@ -291,7 +288,7 @@ for (const [phase, handler] of [
     t.equal(engines.a?.inFlight, 0)
   })
 
-t.test('a client that reads slowly holds back the cell and loses nothing', async t => {
+t.test('a client that reads slowly throttles the cell and loses nothing', async t => {
   const total = 8 * 1024 * 1024
   let written = 0
   const flood: CellHandler = (_request, response) => {
@@ -318,7 +315,7 @@ t.test('a client that reads slowly holds back the cell and loses nothing', async
   t.equal(received, total)
 })
 
-t.test('a cell that is frozen is cut off by the ping', async t => {
+t.test('a frozen cell is disconnected by the ping', async t => {
   const cell = await linkCell('a', never, 20)
   cell.freeze()
   await cell.isDown
@@ -328,7 +325,7 @@ t.test('a cell that is frozen is cut off by the ping', async t => {
   await cell.close()
 })
 
-t.test('a cell that tells of more tokens than a request can have is not believed', async t => {
+t.test('an implausible token count from a cell is ignored', async t => {
   const boasts: CellHandler = (_request, response) => {
     const usage = { ...USAGE, completion_tokens: Number.MAX_SAFE_INTEGER }
     response.writeHead(200, { 'content-type': 'text/plain' })
@@ -343,7 +340,7 @@ t.test('a cell that tells of more tokens than a request can have is not believed
   t.match(outcomes, [{ status: 'ok', usage: USAGE }])
 })
 
-t.test('a link that is cut off is down before its streams end', async t => {
+t.test('a severed link is down before its streams end', async t => {
   const cell = await linkCell('a', never)
   const order: string[] = []
   const isClosed = collectAnswer(cell.link, { method: 'GET', path: '/' })
@@ -355,7 +352,7 @@ t.test('a link that is cut off is down before its streams end', async t => {
   await cell.close()
 })
 
-t.test('a client that leaves between two tries is recorded at the cell that saw it', async t => {
+t.test('a client that leaves between two attempts is recorded at the last cell', async t => {
   const a = await linkCell('a', answerFull)
   const b = await linkCell('b', ok)
   const engines = [a, b].map(({ link }) => ({
@@ -397,7 +394,7 @@ t.test('a client that leaves between two tries is recorded at the cell that saw 
   await b.close()
 })
 
-t.test('an answer that is too large for any cell is not made again', async t => {
+t.test('an answer that is too large for any cell is not requested again', async t => {
   const huge: CellHandler = (_request, response) => {
     response.writeHead(200)
     const piece = Buffer.alloc(1024 * 1024)
@@ -415,7 +412,7 @@ t.test('an answer that is too large for any cell is not made again', async t => 
   t.match(outcomes, [{ status: 'failed', cellId: 'a', httpStatus: 500 }])
 })
 
-t.test('whole answers of all requests together have a bound; streams go on', async t => {
+t.test('the total size of buffered answers is bounded; streams continue', async t => {
   t.equal(heldAnswers.bytes, 0, 'what was answered takes nothing')
   heldAnswers.take(heldAnswers.limitBytes)
   t.teardown(() => heldAnswers.give(heldAnswers.bytes))
@@ -437,7 +434,7 @@ t.test('whole answers of all requests together have a bound; streams go on', asy
   t.equal(heldAnswers.bytes, 0)
 })
 
-t.test('text that comes together with the end of a stream counts when the rest is cut', async t => {
+t.test('text that arrives with the end of a stream counts when the rest is cut', async t => {
   const cut: CellHandler = (request, response) => {
     response.writeHead(200, { [HEADER_PROMPT_TOKENS]: '7' })
     response.write('data: role\n\ndata: a\n\ndata: b\n\ndata: [DONE]\n\n')
@@ -451,7 +448,7 @@ t.test('text that comes together with the end of a stream counts when the rest i
   t.match(outcomes, [{ status: 'failed', usage: { prompt_tokens: 7, completion_tokens: 2 } }])
 })
 
-t.test('an answer that was kept for a client that has left is recorded as cancelled', async t => {
+t.test('an answer kept for a client that has left is recorded as cancelled', async t => {
   const cell = await linkCell('a', ok)
   const { link } = cell
   const engine = { cellId: 'a', link, slots: 1, inFlight: 0, others: 0, ready: true }
@@ -477,7 +474,7 @@ t.test('an answer that was kept for a client that has left is recorded as cancel
   t.match(outcomes, [{ status: 'cancelled', usage: USAGE, httpStatus: undefined }])
 })
 
-t.test('a client that does not read a large answer is let go', async t => {
+t.test('a client that does not read a large answer is disconnected', async t => {
   const server = createServer((_request, response) =>
     new ClientAnswer(response, {}).sendWhole(200, {}, 'a', Buffer.alloc(8 * 1024 * 1024)),
   )
@@ -493,7 +490,7 @@ t.test('a client that does not read a large answer is let go', async t => {
   await t.rejects(text(incoming), { code: 'ECONNRESET' })
 })
 
-t.test('a client that does not read the end of a stream is let go', async t => {
+t.test('a client that does not read the end of a stream is disconnected', async t => {
   const server = createServer((_request, response) => {
     const client = new ClientAnswer(response, {})
     client.start({}, 'a')
@@ -511,7 +508,7 @@ t.test('a client that does not read the end of a stream is let go', async t => {
   await t.rejects(text(incoming), { code: 'ECONNRESET' })
 })
 
-t.test('a client that does not read is let go, and its cell is not blamed', async t => {
+t.test('a client that does not read is disconnected, and its cell is not blamed', async t => {
   const client = {
     isStalled: true,
     isGone: false,

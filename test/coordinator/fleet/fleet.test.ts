@@ -54,7 +54,7 @@ const set = () => {
 }
 
 t.test('the epoch of a birth', async t => {
-  t.test('that is lower than one before is not heard, but told', async t => {
+  t.test('is ignored and reported when it is lower than an earlier one', async t => {
     const { changes, fleet, id } = set()
     fleet.birth(id, 2, announce())
     t.notOk(fleet.cell(id)?.announce)
@@ -65,7 +65,7 @@ t.test('the epoch of a birth', async t => {
     t.equal(fleet.cell(id)?.staleEpoch, undefined)
   })
 
-  t.test('may be a million higher, not more', async t => {
+  t.test('may be at most a million higher', async t => {
     const { fleet, id } = set()
     t.throws(() => fleet.birth(id, 1_000_004, announce()), { code: 'invalid_request' })
     t.equal(fleet.cell(id)?.epoch, 3)
@@ -87,7 +87,7 @@ t.test('the fleet', async t => {
     t.strictSame([...readyModels(fleet.cells())], ['m', 'n'])
   })
 
-  t.test('takes a cell out at once when its link is gone, and back with a new one', async t => {
+  t.test('removes a cell at once when its link is down, until it has a new one', async t => {
     const { fleet, id, comeUp } = set()
     comeUp(4)
     const link = fleet.cell(id)?.link as CellLink
@@ -104,7 +104,7 @@ t.test('the fleet', async t => {
     [12_000, 'suspect', false],
     [12_001, 'dead', false],
   ] as const)
-    t.test(`silent for ${silentMs} ms is ${presence}`, async t => {
+    t.test(`marks a cell that is silent for ${silentMs} ms as ${presence}`, async t => {
       const { clock, fleet, id, comeUp } = set()
       comeUp(4)
       clock.ms = silentMs
@@ -116,7 +116,7 @@ t.test('the fleet', async t => {
       t.ok(fleet.pick('m'))
     })
 
-  t.test('ignores the last will of an older start, and obeys that of this one', async t => {
+  t.test('ignores the last will of an older start and accepts that of the current one', async t => {
     const { changes, fleet, id, comeUp } = set()
     comeUp(4)
     fleet.state(id, 3, 'lost')
@@ -127,14 +127,14 @@ t.test('the fleet', async t => {
     t.strictSame(changes, ['unknown -> ready', 'ready -> dead', 'dead -> ready'])
   })
 
-  t.test('ignores births and samples from before the highest epoch it knows', async t => {
+  t.test('ignores births and samples from before the highest known epoch', async t => {
     const { fleet, id } = set()
     fleet.birth(id, 2, announce())
     fleet.state(id, 2, 'ready')
     t.equal(fleet.cell(id)?.presence, 'unknown')
   })
 
-  t.test('keeps draining through silence', async t => {
+  t.test('keeps a cell draining through silence', async t => {
     const { clock, fleet, id, comeUp } = set()
     comeUp(4)
     fleet.state(id, 4, 'draining')
@@ -145,7 +145,7 @@ t.test('the fleet', async t => {
     t.equal(fleet.cell(id)?.presence, 'draining')
   })
 
-  t.test('asks cells whose model is loaded or can be, not those where it failed', async t => {
+  t.test('selects cells whose model is loaded or loadable, not those where it failed', async t => {
     for (const [state, routed] of [
       ['ready', true],
       ['cold', true],
@@ -168,7 +168,7 @@ t.test('the fleet', async t => {
     t.equal(engine?.others, 1)
   })
 
-  t.test('does not take its own requests for those of others when they have ended', async t => {
+  t.test('does not count its own ended requests as those of others', async t => {
     const { fleet, id, comeUp } = set()
     comeUp(4)
     const engine = fleet.pick('m')
@@ -179,7 +179,7 @@ t.test('the fleet', async t => {
     t.equal(engine?.others, 0)
   })
 
-  t.test('does not know a cell that is not enrolled, and closes its link', async t => {
+  t.test('does not admit a cell that is not enrolled, and closes its link', async t => {
     const { fleet } = set()
     const closed: string[] = []
     fleet.linkUp(linkOf('cell_other', closed))
@@ -188,7 +188,7 @@ t.test('the fleet', async t => {
     t.notOk(fleet.cell('cell_other'))
   })
 
-  t.test('asks a cell whose birth it did not hear to say again what it is', async t => {
+  t.test('asks a cell whose birth it missed to announce itself again', async t => {
     const asked: string[] = []
     const fleet = new Fleet({
       limits: { suspectAfterMs: 1, deadAfterMs: 2 },
@@ -202,7 +202,7 @@ t.test('the fleet', async t => {
     t.strictSame(asked, ['known'])
   })
 
-  t.test('forgives its own standstill, but not for ever', async t => {
+  t.test('excuses its own standstill, but not forever', async t => {
     const { clock, fleet, id, comeUp } = set()
     comeUp(4)
     fleet.sweep()

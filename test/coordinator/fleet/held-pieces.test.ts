@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { HeldPieces } from '../../../coordinator/fleet/held-pieces.ts'
 
-t.test('what was held comes back as it was, whatever the pieces', async t => {
+t.test('held pieces are returned unchanged, whatever their sizes', async t => {
   const sizes = fc.oneof(
     fc.integer({ min: 0, max: 40 }),
     fc.integer({ min: 4000, max: 4200 }),
@@ -34,14 +34,14 @@ t.test('what was held comes back as it was, whatever the pieces', async t => {
   t.doesNotThrow(() => fc.assert(property, { numRuns: 50 }))
 })
 
-t.test('one piece is given back as it is, without a copy', async t => {
+t.test('a single piece is returned without a copy', async t => {
   const held = new HeldPieces()
   const piece = Buffer.from('all of it')
   held.add(piece)
   t.equal(held.toBuffer(), piece)
 })
 
-t.test('small pieces take about the memory that they have, not that they came in', async t => {
+t.test('small pieces use about their own size in memory, not that of their buffers', async t => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
   const held = new HeldPieces()

@@ -121,7 +121,7 @@ t.test('a request that no cell has room for waits and is served next', async t =
   t.equal(engines.a?.inFlight, 0)
 })
 
-t.test('a cell that says it is full is asked again, and others meanwhile', async t => {
+t.test('a full cell is asked again, and others in the meantime', async t => {
   const cell = createHeldCell()
   let isFull = true
   const { url, waiting } = await rig(t, {
@@ -135,7 +135,7 @@ t.test('a cell that says it is full is asked again, and others meanwhile', async
   t.equal((await answer).status, 200)
 })
 
-t.test('a client that leaves while it waits is out of the line, and is not charged', async t => {
+t.test('a client that leaves while waiting leaves the queue and is not charged', async t => {
   const cell = createHeldCell()
   const { url, waiting, outcomes, waitUntilSettled, engines } = await rig(t, { a: cell.handler })
   const first = ask(url)
@@ -154,7 +154,7 @@ t.test('a client that leaves while it waits is out of the line, and is not charg
   t.equal(engines.a?.inFlight, 0)
 })
 
-t.test('a wait that takes too long ends with 503 and Retry-After', async t => {
+t.test('a wait that exceeds its limit ends with 503 and Retry-After', async t => {
   const { url } = await rig(t, { a: refuses }, 1)
   const { status, headers, body } = await ask(url).answer
   t.equal(status, 503)
@@ -162,12 +162,12 @@ t.test('a wait that takes too long ends with 503 and Retry-After', async t => {
   t.match(JSON.parse(body), { error: { code: 'cell_unavailable' } })
 })
 
-t.test('a model that nobody serves is refused at once', async t => {
+t.test('a model that no cell serves is refused at once', async t => {
   const { url } = await rig(t, {})
   t.equal((await ask(url).answer).status, 503)
 })
 
-t.test('a model whose engine starts again is waited for', async t => {
+t.test('a request waits for a model whose engine is restarting', async t => {
   const cell = createHeldCell()
   const { url, router, queue, engines, serve, waiting } = await rig(t, { a: cell.handler })
   router.update('a', new Map())
@@ -180,7 +180,7 @@ t.test('a model whose engine starts again is waited for', async t => {
   t.equal((await answer).status, 200)
 })
 
-t.test('a request that kills engines gets two of them and no more', async t => {
+t.test('a request that crashes engines is tried on two of them at most', async t => {
   let killed = 0
   const cells = await rig(t, {
     a: (request, response) => {
@@ -203,7 +203,7 @@ for (const [how, end] of [
   // what the ping does to one that is unplugged
   ['is cut off', cell => cell.link.close()],
 ] as [string, (cell: LinkedCell) => void][])
-  t.test(`those who wait stay in line when a cell ${how}`, async t => {
+  t.test(`waiting requests keep their place when a cell ${how}`, async t => {
     const dying = createHeldCell()
     const living = createHeldCell()
     const handlers = { a: dying.handler, b: living.handler }
@@ -229,7 +229,7 @@ for (const [how, end] of [
     t.match([engines.a?.inFlight, engines.b?.inFlight], [0, 0])
   })
 
-t.test('answers lay trails, and a stream that breaks off washes them away', async t => {
+t.test('answers lay trails, and a broken stream removes them', async t => {
   const cell = createHeldCell()
   let breaks = false
   const { url, engines, waitUntilSettled } = await rig(t, {
@@ -253,7 +253,7 @@ t.test('answers lay trails, and a stream that breaks off washes them away', asyn
 
 for (const ending of ['leaves', 'fails'] as const)
   t.test(
-    `a stream whose ${ending === 'leaves' ? 'client' : 'cell'} ${ending} is recorded with what it used`,
+    `a stream whose ${ending === 'leaves' ? 'client' : 'cell'} ${ending} is recorded with its usage`,
     async t => {
       let end: () => void = () => {}
       const { url, outcomes, waitUntilSettled } = await rig(t, {

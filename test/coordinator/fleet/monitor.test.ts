@@ -22,7 +22,7 @@ const cellWith = (sample: Partial<Sample>, other: Partial<Cell> = {}): Cell => (
   ...other,
 })
 
-t.test('utilisation is the mean of what is known', async t => {
+t.test('utilisation is the mean of the known values', async t => {
   const half = gpu(50, { utilization_percent: 100 })
   for (const [title, cells, expected] of [
     ['nothing of no cell', [], { compositePercent: null, activeCells: 0, itemsPerHour: 7 }],
@@ -56,7 +56,7 @@ t.test('utilisation is the mean of what is known', async t => {
     t.match(utilizationOf(cells, 7), expected, title)
 })
 
-t.test('utilisation is good for a minute, and anew when a cell joins or leaves', async t => {
+t.test('utilisation is cached for a minute, or until a cell joins or leaves', async t => {
   const clock = { at: 1000 }
   let cells = [cellWith({})]
   const monitor = createUtilizationMonitor({
@@ -78,7 +78,7 @@ t.test('utilisation is good for a minute, and anew when a cell joins or leaves',
   t.match(monitor.read(), { refreshedAt: 5 }, 'also when the clock was set back')
 })
 
-t.test('VRAM is critical above 95, a warning above 90, and unknown is not ok', async t => {
+t.test('VRAM is critical above 95, a warning above 90, and never ok when unknown', async t => {
   for (const [percent, level] of [
     [0, 'ok'],
     [90, 'ok'],
@@ -105,7 +105,7 @@ t.test('VRAM is critical above 95, a warning above 90, and unknown is not ok', a
     t.equal(worstLevel(levels.map(level => ({ level }))), worst)
 })
 
-t.test('requests of the last hour are counted, older ones fall out', async t => {
+t.test('requests of the last hour are counted, and older ones expire', async t => {
   const clock = { at: 10 * 3_600_000 }
   const { count, lastHour } = createThroughput(() => clock.at)
   count(clock.at, 5)
@@ -124,7 +124,7 @@ const OBSERVED = { isMissing: () => false, newlyDropped: () => 0 }
 const statesOf = (cell: Cell, around = OBSERVED): Partial<Record<AlertRule, string>> =>
   Object.fromEntries(observeCell(cell, around).map(({ rule, state }) => [rule, state]))
 
-t.test('what is wrong with a cell is seen, and what is not known is held', async t => {
+t.test('a fault of a cell is detected, and unknown values keep the previous state', async t => {
   const disk = (used: number | null) => {
     const { host } = sampleOf(1)
     return { host: { ...host, disk_used_bytes: used, disk_total_bytes: 100 } }
@@ -154,7 +154,7 @@ t.test('what is wrong with a cell is seen, and what is not known is held', async
   t.match(statesOf(sound(), { ...OBSERVED, newlyDropped: () => 1 }), { spool_dropping: 'bad' })
 })
 
-t.test('a cell is lost when it is dead without a word', async t => {
+t.test('a cell is lost when it disappears without notice', async t => {
   for (const [other, state] of [
     [{ presence: 'dead' }, 'bad'],
     [{ presence: 'suspect' }, 'hold'],
@@ -190,7 +190,7 @@ t.test('alerts', async t => {
   const between = { ...full, state: 'hold' } as const
   const lost = { rule: 'cell_lost', state: 'bad' } as const
 
-  t.test('are raised once and cleared once, however long and often', async t => {
+  t.test('are raised once and cleared once, however long and however often', async t => {
     const { alerts, look, told } = rig()
     for (const ms of [0, 1000, 2000]) look(ms, full)
     for (const ms of [3000, 9000, 12_999]) look(ms)
@@ -201,7 +201,7 @@ t.test('alerts', async t => {
     t.match(alerts.list(), [{ raisedAt: 0, clearedAt: 13_000 }])
   })
 
-  t.test('are not cleared by what is between, not known, or short', async t => {
+  t.test('are not cleared by values that are intermediate, unknown or brief', async t => {
     const { look, told } = rig()
     look(0, full)
     look(60_000, between)
@@ -214,7 +214,7 @@ t.test('alerts', async t => {
     t.equal(told.length, 2)
   })
 
-  t.test('of a lost cell wait 10 s, and a cell that flaps raises none', async t => {
+  t.test('of a lost cell wait 10 s, and a flapping cell raises none', async t => {
     const { look, told } = rig()
     for (let ms = 0; ms < 60_000; ms += 6000) {
       look(ms, lost)
@@ -228,7 +228,7 @@ t.test('alerts', async t => {
     t.strictSame(told, ['raised cell_lost'])
   })
 
-  t.test('of the parts of a silent cell stay', async t => {
+  t.test('of the components of a silent cell stay', async t => {
     const { look, told } = rig()
     look(0, full)
     look(50_000, { rule: 'vram_warn', state: 'hold' })
@@ -236,7 +236,7 @@ t.test('alerts', async t => {
     t.strictSame(told, ['raised vram_warn'])
   })
 
-  t.test('of two GPUs are two, newest first', async t => {
+  t.test('of two GPUs are separate, newest first', async t => {
     const { alerts, look } = rig()
     look(0, full)
     look(1, full, { ...full, part: 'other' })
@@ -247,7 +247,7 @@ t.test('alerts', async t => {
   })
 })
 
-t.test('the loss of half a fleet is one alert, and what stays away later is told', async t => {
+t.test('a mass loss is one alert, and cells that stay lost are reported later', async t => {
   const clock = { ms: 0 }
   const told: string[] = []
   const cells = Array.from({ length: 20 }, (_, i) => ({ ...cellWith({}), id: `c${i}` }))
@@ -280,7 +280,7 @@ t.test('the loss of half a fleet is one alert, and what stays away later is told
   t.strictSame(told, ['raised fleet_degraded', 'cleared fleet_degraded', 'raised cell_lost c14'])
 })
 
-t.test('only what a spool dropped since the last look is told', async t => {
+t.test('an alert reports only what a spool dropped since the last check', async t => {
   const told: string[] = []
   const cell = cellWith({}, { sample: undefined })
   const alerts = createAlerts({
@@ -302,7 +302,7 @@ t.test('only what a spool dropped since the last look is told', async t => {
 })
 
 t.test('the monitor', async t => {
-  t.test('tells alerts as events, remembers usage and clears for revoked cells', async t => {
+  t.test('publishes alerts as events, keeps usage and clears alerts of revoked cells', async t => {
     const store = await temporaryStore(t)
     const clock = { at: Date.UTC(2026, 10, 20, 12) }
     const row = {

@@ -33,7 +33,7 @@ const choice = (cells: readonly Cell[]): string | undefined => {
   return router.pick('m')?.cellId
 }
 
-t.test('the cell for a model is the one', async t => {
+t.test('the cell chosen for a model is the one', async t => {
   for (const [title, best, others] of [
     ['where it is loaded', cell('a', {}), [cell('b', { state: 'loading' })]],
     ['with free slots', cell('a', { slots_busy: 1 }), [cell('b', { slots_busy: 4, queued: 1 })]],
@@ -70,7 +70,7 @@ t.test('the cell for a model is the one', async t => {
     })
 })
 
-t.test('a cell is none for a model', async t => {
+t.test('an unusable cell is not chosen for a model', async t => {
   const found = choice([
     cell('failed', { state: 'failed' }),
     cell('another', { models: ['n'] }),
@@ -80,7 +80,7 @@ t.test('a cell is none for a model', async t => {
   t.equal(found, undefined)
 })
 
-t.test('in a large fleet', async t => {
+t.test('models are placed in a large fleet', async t => {
   const fleet = (reportOf: (n: number) => Partial<EngineReport>) => {
     const router = new Router()
     for (let n = 0; n < 2000; n++) {
@@ -95,7 +95,7 @@ t.test('in a large fleet', async t => {
     t.strictSame([...chosen].toSorted(), ['c1405', 'c5', 'c705'])
   })
 
-  t.test('a model that no cell has loaded is loaded on one until that is full', async t => {
+  t.test('a model that no cell has loaded is loaded on one until that cell is full', async t => {
     const router = fleet(() => cold(20))
     const chosen: CellEngine[] = []
     for (let n = 0; n < 100; n++) {

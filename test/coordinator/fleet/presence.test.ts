@@ -9,7 +9,7 @@ import { engine, sampleOf } from './samples.ts'
 
 const LIMITS = { suspectAfterMs: 7500, deadAfterMs: 12_000 }
 
-t.test('presence follows from word, silence, operator and engines, in this order', async t => {
+t.test('presence follows from notices, silence, operator and engines, in this order', async t => {
   for (const [declared, silentMs, drained, failing, presence] of [
     [undefined, 0, false, false, 'unknown'],
     [undefined, 99_999, true, true, 'unknown'],
@@ -39,7 +39,7 @@ const set = () => {
   return { clock, fleet, cell: () => fleet.cell('c') }
 }
 
-t.test('a cell that the operator drains gets no new requests until it is resumed', async t => {
+t.test('a drained cell gets no new requests until it is resumed', async t => {
   const { fleet, cell } = set()
   fleet.drain('c', true)
   t.equal(cell()?.presence, 'draining')
@@ -51,7 +51,7 @@ t.test('a cell that the operator drains gets no new requests until it is resumed
   t.ok(fleet.pick('m'))
 })
 
-t.test('a cell with a failed engine is degraded and serves with the others', async t => {
+t.test('a cell with a failed engine is degraded and serves with its other engines', async t => {
   const { fleet, cell } = set()
   const failed = engine(0, { weights: 'v', models: ['n'], state: 'failed' })
   fleet.sample('c', 1, sampleOf(1, { engines: [engine(0), failed] }))
@@ -62,7 +62,7 @@ t.test('a cell with a failed engine is degraded and serves with the others', asy
   t.equal(cell()?.presence, 'ready')
 })
 
-t.test("time in which the coordinator itself stood still is nobody else's silence", async t => {
+t.test('a standstill of the coordinator does not count as silence of the cells', async t => {
   const { clock, fleet, cell } = set()
   fleet.sweep()
   clock.ms = 30_000
@@ -87,7 +87,7 @@ const step = fc.oneof(
 )
 
 t.test(
-  'after any history a cell is what its last word and its silence say, never more',
+  'after any history the presence of a cell follows from its last notice and its silence',
   async () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), steps => {
@@ -186,7 +186,7 @@ t.test('the loss of many cells at once', async t => {
       t.equal(loss.isMissing('c0'), degraded)
     })
 
-  t.test('that takes longer than 10 s is many single ones', async t => {
+  t.test('that takes longer than 10 s counts as separate losses', async t => {
     const { clock, loss, lose } = rig(20)
     lose(0, 10)
     clock.ms = 10_001
@@ -194,7 +194,7 @@ t.test('the loss of many cells at once', async t => {
     t.notOk(loss.isDegraded())
   })
 
-  t.test('is over when nine of ten are back, or the others are revoked', async t => {
+  t.test('is over when nine of ten are back or the others are revoked', async t => {
     const { told, loss, lose } = rig(20)
     lose(0, 12)
     for (let i = 0; i < 9; i++) loss.note(`c${i}`, 'ready')
@@ -206,7 +206,7 @@ t.test('the loss of many cells at once', async t => {
     t.strictSame(told, [true, false])
   })
 
-  t.test('does not count cells that were never there', async t => {
+  t.test('does not count cells that never connected', async t => {
     const { loss, lose } = rig(2)
     lose(2, 50)
     t.notOk(loss.isDegraded())

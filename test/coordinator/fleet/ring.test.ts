@@ -12,18 +12,18 @@ const places = Array.from({ length: 2000 }, (_, i) => hash32(`conversation ${i}`
 const homes = (ring: Ring<string>) => places.map(place => ring.find(place, anyone))
 
 t.test('the ring', async t => {
-  t.test('of nobody finds nobody', async t => {
+  t.test('finds nothing without members', async t => {
     t.equal(rig(0).ring.find(5, anyone), undefined)
   })
 
-  t.test('finds the same member again, in any order of joining', async t => {
+  t.test('finds the same member again for any order of joining', async t => {
     const { ring } = rig(20)
     const other = new Ring<string>(() => 0)
     for (let i = 19; i >= 0; i--) other.add(`c${i}`, `c${i}`)
     t.strictSame(homes(ring), homes(other))
   })
 
-  t.test('shares places roughly evenly', async t => {
+  t.test('distributes places roughly evenly', async t => {
     const counts = Map.groupBy(homes(rig(20).ring), home => home ?? '')
     t.equal(counts.size, 20)
     const most = Math.max(...[...counts.values()].map(({ length }) => length))
@@ -39,7 +39,7 @@ t.test('the ring', async t => {
       else if (home !== before[i]) t.fail(`place ${i} moved from ${before[i]} to ${home}`)
   })
 
-  t.test('gives a member that joins a part, and takes it from everybody', async t => {
+  t.test('gives a new member a share, taken from all others', async t => {
     const { ring, clock } = rig(20)
     const before = homes(ring)
     ring.add('new', 'new')
@@ -50,7 +50,7 @@ t.test('the ring', async t => {
     t.ok(moved.every(home => home === 'new'))
   })
 
-  t.test('is the same again after a member left and came back', async t => {
+  t.test('is unchanged after a member left and came back', async t => {
     const { ring, clock } = rig(20)
     const before = homes(ring)
     for (let i = 0; i < 50; i++) {
@@ -62,7 +62,7 @@ t.test('the ring', async t => {
     t.strictSame(homes(ring), before)
   })
 
-  t.test('goes on to the next member that is acceptable, and ends when none is', async t => {
+  t.test('continues to the next acceptable member, and stops when there is none', async t => {
     const { ring } = rig(3)
     const home = ring.find(77, anyone)
     const next = ring.find(77, member => member !== home)

@@ -23,30 +23,27 @@ const createModelMap = (engine: CellEngine, ...models: string[]) =>
   new Map(models.map(id => [id, engine]))
 
 t.test('the router', async t => {
-  t.test('knows no cell for a model nobody serves', async t => {
+  t.test('finds no cell for a model that no cell serves', async t => {
     t.equal(new Router().pick('m'), undefined)
   })
 
-  t.test(
-    'takes the less loaded of two, counting slots, requests and whether it is loaded',
-    async t => {
-      for (const [busy, idle] of [
-        [engine('busy', 3), engine('idle', 1)],
-        [engine('busy', 4, 4), engine('idle', 6, 16)],
-        [engine('busy', 0, 4, 3), engine('idle', 2, 4, 0)],
-        [engine('busy', 0, 4, 0, false), engine('idle', 9, 4, 0)],
-      ] as const) {
-        const draws = [0, 0.9]
-        const router = new Router(() => draws.pop() ?? 0)
-        router.update('busy', createModelMap(busy, 'm'))
-        router.update('idle', createModelMap(idle, 'm'))
-        t.equal(router.pick('m')?.cellId, 'idle')
-      }
-    },
-  )
+  t.test('picks the less loaded of two by slots, requests and loaded models', async t => {
+    for (const [busy, idle] of [
+      [engine('busy', 3), engine('idle', 1)],
+      [engine('busy', 4, 4), engine('idle', 6, 16)],
+      [engine('busy', 0, 4, 3), engine('idle', 2, 4, 0)],
+      [engine('busy', 0, 4, 0, false), engine('idle', 9, 4, 0)],
+    ] as const) {
+      const draws = [0, 0.9]
+      const router = new Router(() => draws.pop() ?? 0)
+      router.update('busy', createModelMap(busy, 'm'))
+      router.update('idle', createModelMap(idle, 'm'))
+      t.equal(router.pick('m')?.cellId, 'idle')
+    }
+  })
 
   t.test(
-    'after a failure takes the least loaded that was not tried, and none when all were',
+    'picks the least loaded untried cell after a failure, and none when all were tried',
     async t => {
       const router = new Router()
       for (const [id, load] of [
@@ -74,14 +71,14 @@ t.test('the router', async t => {
     t.equal(router.pick('m'), undefined)
   })
 
-  t.test('spreads over ten thousand equal cells', async t => {
+  t.test('distributes requests over ten thousand equal cells', async t => {
     const router = new Router()
     for (let i = 0; i < 10_000; i++) router.update(`c${i}`, createModelMap(engine(`c${i}`), 'm'))
     const seen = new Set(Array.from({ length: 1000 }, () => router.pick('m')?.cellId))
     t.ok(seen.size > 800, `${seen.size} different cells in 1000 picks`)
   })
 
-  t.test('asks no cell that has as many requests as it takes, or said that it is full', async t => {
+  t.test('skips a cell that has its maximum of requests or reported that it is full', async t => {
     let nowMs = 0
     const router = new Router(Math.random, () => nowMs)
     const [a, b] = [engine('a', 0, 1), engine('b', 0, 1)]
@@ -101,7 +98,7 @@ t.test('the router', async t => {
     t.ok(router.pick('m', new Set(['b'])))
   })
 
-  t.test('finds room among ten thousand cells of which most are full', async t => {
+  t.test('finds room among ten thousand mostly full cells', async t => {
     const router = new Router()
     for (let i = 0; i < 10_000; i++)
       router.update(`c${i}`, createModelMap(engine(`c${i}`, i % 3 === 0 ? 0 : 12), 'm'))
@@ -110,7 +107,7 @@ t.test('the router', async t => {
   })
 })
 
-t.test('a cell that refuses is left alone twice as long each time, up to 2 s', async t => {
+t.test('skips a refusing cell for twice as long each time, up to 2 s', async t => {
   const cell = engine('a')
   const pauses = [100, 200, 400, 800, 1600, 2000, 2000]
   for (const pause of pauses) {
@@ -132,7 +129,7 @@ t.test('prefix affinity', async t => {
     return { router, engines }
   }
 
-  t.test('brings the same beginning back to the same cell', async t => {
+  t.test('routes the same beginning back to the same cell', async t => {
     const { router } = fleet(50)
     for (const affinity of [1, 2 ** 31, 2 ** 32 - 1]) {
       const home = router.pick('m', undefined, { affinity })
@@ -140,7 +137,7 @@ t.test('prefix affinity', async t => {
     }
   })
 
-  t.test('goes on to the next cell above a quarter more than the mean load', async t => {
+  t.test('moves to the next cell above a quarter more than the mean load', async t => {
     const { router, engines } = fleet(4, 64)
     for (let i = 0; i < 80; i++) claim(router.pick('m', undefined, { affinity: 7 }) as CellEngine)
     const loads = engines.map(each => each.inFlight)
@@ -148,7 +145,7 @@ t.test('prefix affinity', async t => {
     t.equal(loads.filter(load => load > 0).length, 4)
   })
 
-  t.test('takes another cell when its own was tried, is not loaded or has left', async t => {
+  t.test('picks another cell when its own was tried, is not loaded or has left', async t => {
     const { router, engines } = fleet(5)
     const affinity = 99
     const home = router.pick('m', undefined, { affinity }) as CellEngine
@@ -181,7 +178,7 @@ t.test('trails', async t => {
     return { clock, trails, router, fast, slow, answers }
   }
 
-  t.test('are laid by fast answers more than by slow ones, and never above 1', async t => {
+  t.test('grow more by fast answers than by slow ones, and never above 1', async t => {
     const { fast, slow, answers } = rig()
     answers(500)
     const [strong, weak] = [trailOf(fast, 0), trailOf(slow, 0)]
@@ -189,7 +186,7 @@ t.test('trails', async t => {
     t.ok(weak < strong, `slow ${weak}`)
   })
 
-  t.test('evaporate by half in their half-life, and are washed away by failures', async t => {
+  t.test('decay by half in their half-life, and are removed by failures', async t => {
     const { fast, trails, answers } = rig()
     answers(100)
     const level = trailOf(fast, 0)
@@ -198,7 +195,7 @@ t.test('trails', async t => {
     t.equal(trailOf(fast, 0), level / 2)
   })
 
-  t.test('draw requests between cells of like load, and leave none without any', async t => {
+  t.test('attract requests among cells of similar load, and leave no cell without any', async t => {
     const { router, answers } = rig()
     answers(500)
     const picks = Array.from({ length: 2000 }, () => router.pick('m')?.cellId)
@@ -215,7 +212,7 @@ t.test('trails', async t => {
   })
 })
 
-t.test("a tenant's own cells", async t => {
+t.test('the dedicated cells of a tenant', async t => {
   const rig = (exclusive: boolean) => {
     const router = new Router()
     const [own, shared] = [engine('own', 0, 1), engine('shared', 0, 1)]
@@ -226,7 +223,7 @@ t.test("a tenant's own cells", async t => {
     return { router, own, shared, cellFor }
   }
 
-  t.test('serve it first and nobody else', async t => {
+  t.test('serve it first and no other tenant', async t => {
     const { cellFor, router } = rig(false)
     for (let i = 0; i < 20; i++) {
       t.equal(cellFor('acme'), 'own')
@@ -236,7 +233,7 @@ t.test("a tenant's own cells", async t => {
     t.equal(router.count('m'), 2)
   })
 
-  t.test('leave the rest to shared cells, unless they are exclusive', async t => {
+  t.test('leave other requests to shared cells, unless they are exclusive', async t => {
     for (const [exclusive, overflow] of [
       [false, 'shared'],
       [true, undefined],
@@ -249,7 +246,7 @@ t.test("a tenant's own cells", async t => {
     }
   })
 
-  t.test('are shared again when that is taken back, also while away', async t => {
+  t.test('are shared again when the dedication ends, even while disconnected', async t => {
     const { cellFor, router, own } = rig(true)
     router.update('own', new Map())
     router.assign(new Map())
@@ -259,7 +256,7 @@ t.test("a tenant's own cells", async t => {
     t.equal(cellFor('other'), 'own')
   })
 
-  t.test('may be used by their tenant, shared ones by all without exclusive ones', async t => {
+  t.test('may be used by their tenant, and shared ones by all without exclusive ones', async t => {
     for (const exclusive of [false, true]) {
       const { router } = rig(exclusive)
       t.equal(router.mayUse('own', 'acme'), true)

@@ -38,7 +38,7 @@ const set = async (t: Parameters<typeof temporaryStore>[0], folder?: string) => 
   return { store, clock, open, writes: () => writes, series: await open() }
 }
 
-t.test('metrics of a sample are unknown where the sample does not know', async t => {
+t.test('metrics of a sample are unknown where the sample has no value', async t => {
   t.strictSame(
     Object.values(metricsOf(sampleOf(1))),
     METRIC_NAMES.map(() => null),
@@ -78,7 +78,7 @@ const mergeBuckets = (buckets: Bucket[]): Bucket => {
   return first as Bucket
 }
 
-t.test('samples make the same bucket in any order, and it is kept as it is', async () => {
+t.test('samples yield the same bucket in any order, and it is stored unchanged', async () => {
   const some = fc.array(someBucket, { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(some, fc.integer({ min: 0, max: 8 }), (buckets, cut) => {
@@ -103,7 +103,7 @@ t.test('samples make the same bucket in any order, and it is kept as it is', asy
 })
 
 t.test('series', async t => {
-  t.test('are the mean or maximum of each span; unknown stays unknown', async t => {
+  t.test('are the mean or maximum of each span; unknown values stay unknown', async t => {
     const { series, clock } = await set(t)
     for (const [seconds, percent] of [
       [0, 10],
@@ -126,7 +126,7 @@ t.test('series', async t => {
     t.strictSame(await series.points('other', 'cpu_percent', '10s'), [])
   })
 
-  t.test('of many samples are few writes, and each row goes on where it stands', async t => {
+  t.test('of many samples need few writes, and each row continues after a restart', async t => {
     const { series, clock, writes, store, open } = await set(t)
     for (let second = 0; second < 120; second++) {
       clock.at = START + second * 1000
@@ -151,7 +151,7 @@ t.test('series', async t => {
     t.equal(rows, 20 * 4)
   })
 
-  t.test('count late samples once, also when they come again after a restart', async t => {
+  t.test('count late samples once, even when they are sent again after a restart', async t => {
     const { series, clock, open } = await set(t)
     clock.at = START + 600_000
     const batch = [cpu(START, 10), cpu(START + 5000, 20), cpu(START + 60_000, 90)]
@@ -168,7 +168,7 @@ t.test('series', async t => {
     ])
   })
 
-  t.test('count late samples also after the clock of the cell was ahead', async t => {
+  t.test('count late samples even after the clock of the cell was ahead', async t => {
     const { series, clock } = await set(t)
     const AHEAD = 365 * 24 * 3_600_000
     clock.at = START + 600_000
@@ -190,7 +190,7 @@ t.test('series', async t => {
     t.equal(writes(), 1)
   })
 
-  t.test('put samples of a wrong clock where they belong, and none into the future', async t => {
+  t.test('assign samples of a wrong clock correctly, and none to the future', async t => {
     const { series, clock } = await set(t)
     clock.at = START + 600_000
     series.addLive('ahead', cpu(clock.at + 3_600_000, 1), 3_600_000)
@@ -205,7 +205,7 @@ t.test('series', async t => {
     t.strictSame(await series.points('liar', 'cpu_percent', '10s'), [])
   })
 
-  t.test('are kept for an hour, a day and a year, and old rows go', async t => {
+  t.test('are kept for an hour, a day and a year, and old rows are deleted', async t => {
     const { series, clock, store } = await set(t)
     const HOUR = 3_600_000
     for (const ago of [0, 2 * HOUR, 30 * HOUR, 400 * 24 * HOUR]) {
@@ -230,7 +230,7 @@ t.test('series', async t => {
     t.strictSame(await counts(), [10, 60, 60, 3600, 3600, 3600])
   })
 
-  t.test('outlive a disk that fails for a while, within bounds', async t => {
+  t.test('survive a disk that fails for a while, within bounds', async t => {
     const { store, clock } = await set(t)
     const rows = createSeriesStore(store.records)
     let fails = true

@@ -4,7 +4,7 @@ import { SharedValues } from '../../../coordinator/fleet/shared-values.ts'
 
 const again = <T>(value: T): T => JSON.parse(JSON.stringify(value))
 
-t.test('messages say the same with shared values', t => {
+t.test('messages are equal with shared values', t => {
   const shared = new SharedValues()
   const verbs = [{ verb: 'ping', description: 'd', hazard: 'safe' as const, timeout_seconds: 1 }]
   const born = { ...announce('a'), verbs, coordinator_key: 'k'.repeat(43) }
@@ -22,7 +22,7 @@ t.test('messages say the same with shared values', t => {
   t.end()
 })
 
-t.test('what cells invent does not fill the memory', t => {
+t.test('invented values of cells do not fill the memory', t => {
   const shared = new SharedValues()
   const long = 'x'.repeat(20_000)
   t.not(shared.list([long]), shared.list([long]), 'long lists are not remembered')

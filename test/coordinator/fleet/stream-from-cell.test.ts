@@ -80,7 +80,7 @@ const readAll = async (events: AsyncIterable<unknown>): Promise<unknown[]> => {
   return read
 }
 
-t.test('10,000 items come through a cell and its helper, held back by a slow reader', async t => {
+t.test('10,000 items pass through a cell and its helper at the pace of a slow reader', async t => {
   const { helper, stream } = await rig(t)
   const events = stream('/test/items', { count: 10_000 })
   const read: unknown[] = [(await events.next()).value]
@@ -102,7 +102,7 @@ t.test('10,000 items come through a cell and its helper, held back by a slow rea
   )
 })
 
-t.test('a reader that leaves ends the function on the cell', async t => {
+t.test('a reader that disconnects ends the function on the cell', async t => {
   const { helper, stream } = await rig(t)
   const countCleanups = () => helper.call(callOf('cleanedUp', null))
   for await (const event of stream('/test/items', { count: 10_000 })) {
@@ -119,7 +119,7 @@ t.test('a reader that leaves ends the function on the cell', async t => {
   await waitUntil('the helper cleans up again', async () => (await countCleanups()) === 2)
 })
 
-t.test('a cut link ends the function on the cell and the stream', async t => {
+t.test('a severed link ends the function on the cell and the stream', async t => {
   const { helper, stream, linked } = await rig(t)
   const events = stream('/test/untilCancelled')
   await events.next()
@@ -130,7 +130,7 @@ t.test('a cut link ends the function on the cell and the stream', async t => {
 })
 
 t.test(
-  'items and progress come as the function sends them; a GET answers the only item',
+  'items and progress arrive as the function sends them; a GET returns the only item',
   async t => {
     const { cell, question, stream } = await rig(t)
     const events = await readAll(stream('/test/progress'))
@@ -146,7 +146,7 @@ t.test(
   },
 )
 
-t.test('host probes answer a POST too', async t => {
+t.test('host probes also accept a POST', async t => {
   const { stream } = await rig(t)
   const [event, ...more] = await readAll(stream('/host/time'))
   t.match(event, { type: 'item', value: { available: true, data: { uptime: Number } } })
@@ -154,7 +154,7 @@ t.test('host probes answer a POST too', async t => {
   await t.rejects(readAll(stream('/host/time', { a: 1 })), { code: 'invalid_request' })
 })
 
-t.test('a cell that refuses or fails is told apart', async t => {
+t.test('a refusal and a failure of a cell are reported separately', async t => {
   const { cell, question, stream } = await rig(t)
   const outcomes = await Promise.allSettled([
     readAll(stream('/test/refused')),
@@ -190,7 +190,7 @@ t.test('a cell that refuses or fails is told apart', async t => {
   ])
 })
 
-t.test('whatever a cell answers to a question, it is cell_unavailable', async t => {
+t.test('any malformed answer of a cell is reported as cell_unavailable', async t => {
   const answers: Record<string, CellHandler> = {
     'no JSON': (_request, response) => response.end('{\n'),
     'another form': (_request, response) => response.end('{"type":"what"}\n'),

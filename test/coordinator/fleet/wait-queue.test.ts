@@ -66,13 +66,13 @@ const rig = (length = 3) => {
   return { queue, router, cell, timers, pass, enter, join, leave, takeServed }
 }
 
-t.test('a request that finds room does not wait, and has its place', async t => {
+t.test('a request that finds room does not wait and holds its place', async t => {
   const { enter, cell } = rig()
   t.equal(await enter('k').turn, cell)
   t.equal(cell.inFlight, 1)
 })
 
-t.test('a place that becomes free wakes exactly one, in order', async t => {
+t.test('a freed place wakes exactly one request, in order', async t => {
   const { cell, join, leave, takeServed } = rig()
   claim(cell)
   for (const name of ['1', '2', '3']) join(name, 'k')
@@ -85,7 +85,7 @@ t.test('a place that becomes free wakes exactly one, in order', async t => {
   t.equal(cell.inFlight, 0)
 })
 
-t.test('keys take turns, however many requests one has', async t => {
+t.test('keys take turns, however many requests each has', async t => {
   const { cell, join, leave } = rig(10)
   claim(cell)
   for (const name of ['a1', 'a2', 'a3']) join(name, 'a')
@@ -96,7 +96,7 @@ t.test('keys take turns, however many requests one has', async t => {
   t.strictSame(order, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
 })
 
-t.test('a full line refuses, but who has most gives way to who has none', async t => {
+t.test('a full queue refuses, but the key with most gives way to a key with none', async t => {
   const { cell, join, takeServed } = rig(3)
   claim(cell)
   for (const name of ['a1', 'a2', 'a3', 'a4']) join(name, 'a')
@@ -107,7 +107,7 @@ t.test('a full line refuses, but who has most gives way to who has none', async 
   t.match(await takeServed(), [/^b2 cell_unavailable \d+$/])
 })
 
-t.test('a wait that takes too long ends with 503 and Retry-After', async t => {
+t.test('a wait that exceeds its limit ends with 503 and Retry-After', async t => {
   const { cell, join, pass, takeServed, queue, timers } = rig()
   claim(cell)
   join('1')
@@ -119,7 +119,7 @@ t.test('a wait that takes too long ends with 503 and Retry-After', async t => {
   t.equal(timers.size, 0)
 })
 
-t.test('who leaves is out at once, and the next one is served', async t => {
+t.test('a request that leaves is removed at once, and the next one is served', async t => {
   const { cell, join, leave, takeServed, queue, timers } = rig()
   claim(cell)
   const first = join('1')
@@ -133,7 +133,7 @@ t.test('who leaves is out at once, and the next one is served', async t => {
   t.equal(timers.size, 0, 'nothing runs when nobody waits')
 })
 
-t.test('a model nobody serves, or that is gone for long, is not waited for', async t => {
+t.test('a request does not wait for a model that is unknown or gone for long', async t => {
   const { queue, router, join, pass, takeServed } = rig()
   t.equal(queue.enter({ model: 'unknown', keyId: 'k' }), undefined)
   router.update('a', new Map())
@@ -143,7 +143,7 @@ t.test('a model nobody serves, or that is gone for long, is not waited for', asy
   t.equal(queue.enter({ model: 'm', keyId: 'k' }), undefined)
 })
 
-t.test('an engine that comes back serves as many as it takes', async t => {
+t.test('an engine that returns serves as many requests as it has room for', async t => {
   const { queue, router, cell, join, takeServed } = rig()
   router.update('a', new Map())
   for (const name of ['1', '2', '3']) join(name)
@@ -155,7 +155,7 @@ t.test('an engine that comes back serves as many as it takes', async t => {
   t.strictSame(await takeServed(), ['2'])
 })
 
-t.test('a cell that others have filled is looked at again by itself', async t => {
+t.test('a cell that others have filled is checked again automatically', async t => {
   const { cell, join, pass, takeServed } = rig()
   cell.fullUntilMs = 400
   join('1')
@@ -165,7 +165,7 @@ t.test('a cell that others have filled is looked at again by itself', async t =>
   t.strictSame(await takeServed(), ['1'])
 })
 
-t.test('one engine serves the lines of all its models, who waited longest first', async t => {
+t.test('one engine serves the queues of all its models, longest wait first', async t => {
   const { queue, router, cell, pass, takeServed } = rig()
   router.update('a', new Map(['m', 'n'].map(model => [model, cell])))
   claim(cell)
@@ -182,7 +182,7 @@ t.test('one engine serves the lines of all its models, who waited longest first'
   t.strictSame(done, ['n', 'm'])
 })
 
-t.test("a tenant's own cell wakes only who belongs to it", async t => {
+t.test('a dedicated cell wakes only requests of its tenant', async t => {
   const { router, cell, join, leave } = rig()
   claim(cell)
   join('other', 'x', 'other')
@@ -192,7 +192,7 @@ t.test("a tenant's own cell wakes only who belongs to it", async t => {
   t.strictSame(await leave(), [])
 })
 
-t.test('closing refuses everybody who waits', async t => {
+t.test('closing refuses all waiting requests', async t => {
   const { queue, cell, join, takeServed } = rig()
   claim(cell)
   for (const name of ['1', '2']) join(name)

@@ -122,7 +122,7 @@ t.test('there are 23 governance checks, each with a function', async t => {
   t.strictSame(Object.keys(BROKEN).toSorted(), CHECK_IDS.toSorted())
 })
 
-t.test('all hold where everything is well', async t => {
+t.test('every check passes on a healthy setup', async t => {
   t.strictSame(
     runChecks(healthy).filter(({ passed }) => !passed),
     [],
@@ -130,12 +130,12 @@ t.test('all hold where everything is well', async t => {
 })
 
 for (const [id, parts] of Object.entries(BROKEN))
-  t.test(`${id} fails where it is broken`, async t => {
+  t.test(`${id} fails on a violation`, async t => {
     const result = runChecks({ ...healthy, ...parts }).find(check => check.id === id)
     t.match(result, { passed: false, reason: /.+/ })
   })
 
-t.test('what was used is judged by the rules of its time', async t => {
+t.test('past approvals are judged by the rules of their time', async t => {
   const listFailed = (facts: Partial<GovernanceFacts>) =>
     runChecks({ ...healthy, ...facts })
       .filter(({ id, passed }) => id === 'seats-filled' && !passed)
@@ -151,7 +151,7 @@ t.test('what was used is judged by the rules of its time', async t => {
     )
 })
 
-t.test('a decision whose row was purged with its time needs none', async t => {
+t.test('a decision whose audit row was purged in due time needs none', async t => {
   const audit = { ...healthy.audit, purgedUntil: NOW - 1000 }
   const failed = runChecks({ ...healthy, gateRows: [], audit }).filter(({ passed }) => !passed)
   t.strictSame(failed, [])

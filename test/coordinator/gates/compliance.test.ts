@@ -22,30 +22,27 @@ const stateOf = (control: string, passed: boolean, declarations = NONE) =>
     ({ id }) => id === control,
   )
 
-t.test(
-  'the frameworks have their controls, each once, and name nothing that is not there',
-  async t => {
-    t.equal(frameworks.iso42001.controls.length, 38)
-    const articles = (id: 'eu-ai-act' | 'gdpr') =>
-      frameworks[id].controls.map(control => Number(control.id.replace('art. ', '')))
-    t.strictSame(articles('eu-ai-act'), [4, 9, 10, 11, 12, 13, 14, 15, 19, 26, 50, 72, 73])
-    t.strictSame(
-      articles('gdpr'),
-      [5, 6, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 25, 28, 30, 32, 33, 34, 35],
+t.test('each control of the frameworks occurs once and names only existing evidence', async t => {
+  t.equal(frameworks.iso42001.controls.length, 38)
+  const articles = (id: 'eu-ai-act' | 'gdpr') =>
+    frameworks[id].controls.map(control => Number(control.id.replace('art. ', '')))
+  t.strictSame(articles('eu-ai-act'), [4, 9, 10, 11, 12, 13, 14, 15, 19, 26, 50, 72, 73])
+  t.strictSame(
+    articles('gdpr'),
+    [5, 6, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 25, 28, 30, 32, 33, 34, 35],
+  )
+  const wrong = FRAMEWORK_IDS.flatMap(id => {
+    const { controls } = frameworks[id]
+    t.equal(new Set(controls.map(control => control.id)).size, controls.length)
+    return controls.filter(
+      ({ checks, features: named, duty }) =>
+        checks.some(name => !CHECK_IDS.includes(name)) ||
+        named.some(name => !Object.hasOwn(features, name)) ||
+        (checks.length + named.length === 0 && duty === undefined),
     )
-    const wrong = FRAMEWORK_IDS.flatMap(id => {
-      const { controls } = frameworks[id]
-      t.equal(new Set(controls.map(control => control.id)).size, controls.length)
-      return controls.filter(
-        ({ checks, features: named, duty }) =>
-          checks.some(name => !CHECK_IDS.includes(name)) ||
-          named.some(name => !Object.hasOwn(features, name)) ||
-          (checks.length + named.length === 0 && duty === undefined),
-      )
-    })
-    t.strictSame(wrong, [])
-  },
-)
+  })
+  t.strictSame(wrong, [])
+})
 
 t.test('the state of a control follows from its evidence', async t => {
   const done = { state: 'done', evidence: 'folder 7', by: 'Ada', on: '2026-11-01' }
@@ -68,7 +65,7 @@ t.test('the state of a control follows from its evidence', async t => {
   t.throws(() => Declarations.parse({ 'gdpr/art. 300': done }), /no such control/)
 })
 
-t.test('the report can be read and printed, runs nothing, and is no verdict', async t => {
+t.test('the report can be read and printed, executes nothing, and is not a verdict', async t => {
   const reports = FRAMEWORK_IDS.map(id => complianceReport(id, results(false), NONE))
   const text = reportText(reports, '2026-11-20')
   const html = reportHtml(reports, '2026-11-20')

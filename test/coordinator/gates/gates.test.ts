@@ -55,7 +55,7 @@ const PLAN = { release: '2.0.0', sha: 'abc' }
 const MAJOR = { gateId: 'gate.major-release-approve', summary: 'release 2.0.0', plan: PLAN }
 const DEVICE = { gateId: 'gate.device-command-live', summary: 'move', plan: PLAN }
 
-t.test('a gate that asks two people', async t => {
+t.test('a gate that requires two approvers', async t => {
   const { gates, builder, architect, admin, events, store, clock } = await scene(t)
   clock.now += 1234
   const { id } = await gates.request(MAJOR, as(builder))
@@ -110,7 +110,7 @@ t.test('a gate that asks two people', async t => {
   )
 })
 
-t.test('who may decide', async t => {
+t.test('the eligibility to decide', async t => {
   const { gates, builder, architect, admin, enter, store } = await scene(t)
   const second = await enter('bea', ['operator_admin'])
   const agent = await enter('bot', ['operator_admin'], { kind: 'ai_agent' })
@@ -122,11 +122,11 @@ t.test('who may decide', async t => {
     ['a pipeline', pipeline],
     ['somebody without the role', { ...admin, personId: 'zoe', roles: ['legal'] }],
   ] as const)
-    await t.test(`${who} may not approve and not reject`, async t => {
+    await t.test(`${who} may neither approve nor reject`, async t => {
       await t.rejects(gates.approve(id, as(person)), { code: 'forbidden' })
       await t.rejects(gates.reject(id, as(person)), { code: 'forbidden' })
     })
-  await t.test('each refused vote is in the audit, with the person and the reason', async t => {
+  await t.test('each refused vote is audited with the person and the reason', async t => {
     const rows = (await auditRows(store)).filter(({ outcome }) => outcome === 'refused')
     t.strictSame(
       rows.map(({ action, subject }) => [action, subject]),
@@ -141,14 +141,14 @@ t.test('who may decide', async t => {
       why: /your own request/,
     })
   })
-  await t.test('another tenant does not even learn that there is such a request', async t => {
+  await t.test('another tenant does not even learn that the request exists', async t => {
     const gone = { code: 'not_found', message: `no request ${id}` }
     await t.rejects(gates.approve(id, as(admin, 'two')), gone)
     await t.rejects(gates.get(id, { tenantId: 'two' }), gone)
     await t.rejects(gates.get('gate_nothing', { tenantId: 'two' }), { code: 'not_found' })
     t.strictSame(await gates.list({ limit: 10 }, { tenantId: 'two' }), [])
   })
-  await t.test('one rejection blocks, even after another has approved', async t => {
+  await t.test('one rejection blocks, even after an approval', async t => {
     await gates.approve(id, as(admin))
     t.match(await gates.reject(id, as(architect), { reason: 'too fast' }), {
       state: 'blocked',
@@ -161,7 +161,7 @@ t.test('who may decide', async t => {
   })
 })
 
-t.test('one person with two keys takes one seat', async t => {
+t.test('one person with two keys fills one seat', async t => {
   const { gates, builder, architect, enter } = await scene(t)
   const other = await enter('art', ['operator_admin'])
   const { id } = await gates.request(MAJOR, as(builder))
@@ -184,7 +184,7 @@ t.test('time', async t => {
       else await t.rejects(used, { message: /is expired/ })
     })
 
-  await t.test('a request nobody decides ends after a day and is noted', async t => {
+  await t.test('an undecided request expires after a day and is recorded', async t => {
     const { gates, builder, admin, clock, events } = await scene(t)
     const { id } = await gates.request(DEVICE, as(builder))
     clock.now += 24 * 60 * MINUTE_MS
@@ -195,7 +195,7 @@ t.test('time', async t => {
     t.strictSame(events, ['shoal.gate.requested', 'shoal.gate.expired'])
   })
 
-  await t.test('a clock that was set back brings no approval back to life', async t => {
+  await t.test('a clock that was set back does not revive an approval', async t => {
     const { gates, builder, admin, clock, open } = await scene(t)
     const { id } = await gates.request(DEVICE, as(builder))
     await gates.approve(id, as(admin))
@@ -210,7 +210,7 @@ t.test('time', async t => {
     await t.rejects(again.approval(id, 'all'), { message: /is expired/ })
   })
 
-  await t.test('a decision of a clock that was years ahead holds nothing up', async t => {
+  await t.test('a decision dated years ahead blocks nothing', async t => {
     const { gates, builder, architect, admin, clock, events, store } = await scene(t)
     const waits = await gates.request(MAJOR, as(builder))
     const early = { ...DEVICE, subject: 'early' }
@@ -250,8 +250,8 @@ t.test('time', async t => {
   })
 })
 
-t.test('what changed since the approval', async t => {
-  await t.test('the rules of the gate: the approval is not good any more', async t => {
+t.test('changes since the approval', async t => {
+  await t.test('a changed gate rule voids the approval', async t => {
     const { gates, builder, admin, store, clock } = await scene(t)
     const { id } = await gates.request(DEVICE, as(builder))
     await gates.approve(id, as(admin))
@@ -268,7 +268,7 @@ t.test('what changed since the approval', async t => {
     await t.rejects(changed.consume(id, as(builder), { plan: PLAN }), { message: /rules/ })
   })
 
-  await t.test('the key of who approved was revoked', async t => {
+  await t.test('a revoked approver key voids the approval', async t => {
     const { gates, builder, admin, keys } = await scene(t)
     const { id } = await gates.request(DEVICE, as(builder))
     await gates.approve(id, as(admin))
@@ -276,7 +276,7 @@ t.test('what changed since the approval', async t => {
     await t.rejects(gates.consume(id, as(builder), { plan: PLAN }), { message: /no longer/ })
   })
 
-  await t.test('what the plan takes for granted does not hold', async t => {
+  await t.test('a failed precondition of the plan voids the approval', async t => {
     const { gates, builder, admin } = await scene(t)
     const { id } = await gates.request(DEVICE, as(builder))
     await gates.approve(id, as(admin))
@@ -288,7 +288,7 @@ t.test('what changed since the approval', async t => {
   })
 })
 
-t.test('requests about the same thing', async t => {
+t.test('a new plan for a subject supersedes the earlier request of the same person', async t => {
   const { gates, builder, admin } = await scene(t)
   const about = { ...DEVICE, subject: 'robot-1' }
   const { id } = await gates.request(about, as(builder))
@@ -302,7 +302,7 @@ t.test('requests about the same thing', async t => {
   t.match(await gates.withdraw(other.id, as(admin)), { state: 'withdrawn' })
 })
 
-t.test('a hundred uses at once of one approval, over two coordinators: exactly one', async t => {
+t.test('one of a hundred concurrent uses of an approval over two coordinators wins', async t => {
   const { gates, builder, admin, open, folder } = await scene(t)
   const second = open(await temporaryStore(t, folder))
   const { id } = await gates.request(DEVICE, as(builder))
@@ -314,7 +314,7 @@ t.test('a hundred uses at once of one approval, over two coordinators: exactly o
   t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
 })
 
-t.test('an approval that travels', async t => {
+t.test('each fault of a portable approval is detected', async t => {
   const { gates, builder, admin, clock } = await scene(t)
   const { id, planHash } = await gates.request(DEVICE, as(builder))
   await t.rejects(gates.approval(id, 'all'), { code: 'conflict' })
@@ -339,7 +339,7 @@ t.test('an approval that travels', async t => {
     t.ok(findApprovalFault({ ...approval, ...change } as typeof approval, seen), `not for ${what}`)
 })
 
-t.test('more approvals than can travel are refused, and never the one that is missing', async t => {
+t.test('surplus approvals are refused, but never a required one', async t => {
   const { gates, builder, admin, enter } = await scene(t)
   const { id } = await gates.request(MAJOR, as(builder))
   const names = Array.from({ length: 20 }, (_, n) => `arch_${n}`)
@@ -357,7 +357,7 @@ t.test('more approvals than can travel are refused, and never the one that is mi
   )
 })
 
-t.test('plans that cannot be bound to are refused', async t => {
+t.test('plans that cannot be bound are refused', async t => {
   const { gates, builder } = await scene(t)
   const inexact = JSON.parse('{"ids":[12345678901234567891]}')
   for (const plan of [Number.NaN, { a: '\ud800' }, { big: 'x'.repeat(70_000) }, inexact, 2 ** 53])
@@ -373,7 +373,7 @@ t.test('plans that cannot be bound to are refused', async t => {
   })
 })
 
-t.test('one person cannot bury the others in requests', async t => {
+t.test('one person cannot flood the others with requests', async t => {
   const { gates, builder, admin } = await scene(t)
   const ask = (n: number) => gates.request({ ...DEVICE, plan: { n } }, as(builder))
   for (let n = 0; n < 100; n++) await ask(n)
@@ -392,7 +392,7 @@ t.test('one person cannot fill the disk with requests', async t => {
   t.match(await ask(1000), { state: 'pending' }, 'a day later it goes on')
 })
 
-t.test('open seats count what is missing at least', t => {
+t.test('open seats state the minimum of missing votes', t => {
   const seats = [['architect'], ['operator_admin']]
   const both = { personId: 'a', roles: ['architect', 'operator_admin'] }
   t.equal(openSeats(seats, []), 2)
@@ -402,14 +402,14 @@ t.test('open seats count what is missing at least', t => {
   t.end()
 })
 
-t.test('the shipped gates are those of the specification and ours', t => {
+t.test('the shipped gates are those of the specification and of shoal', t => {
   t.equal(Object.keys(shippedGates()).length, 13)
   t.throws(() => Gates.parse({ 'gate.x': { purpose: 'x', approvals: [] } }))
   t.throws(() => Gates.parse({ nothing: { purpose: 'x', approvals: [['legal']] } }))
   t.end()
 })
 
-t.test('random histories agree with an oracle', async t => {
+t.test('random histories match an oracle', async t => {
   const store = await temporaryStore(t)
   const { used, refused } = await runHistories(store, { count: 60, seed: 7 })
   t.ok(used > 0 && refused > 0, `${used} used, ${refused} refused`)

@@ -55,7 +55,7 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
   return { folder, store, said, events, open, put }
 }
 
-t.test('the configured policy holds until another takes its place, which then stays', async t => {
+t.test('the configured policy applies until another replaces it, which then stays', async t => {
   const { open, put, store, events, folder } = await scene(t)
   const policies = await open()
   t.match(policies.current(), { number: 0, source: 'shipped' })
@@ -86,7 +86,7 @@ t.test('the configured policy holds until another takes its place, which then st
   )
 })
 
-t.test('a file that is not what holds is neither taken nor passed over', async t => {
+t.test('a file that differs from the active policy is neither applied nor ignored', async t => {
   const { open, put, said } = await scene(t)
   const first = { ...createPolicy('file'), file: 'p.yaml' }
   const before = await open(first)
@@ -114,7 +114,7 @@ t.test('a file that is not what holds is neither taken nor passed over', async t
     })
 })
 
-t.test('who runs the machine takes the configured one, and says why', async t => {
+t.test("the machine's operator can activate the configured policy with a reason", async t => {
   const { open, put, store } = await scene(t)
   await t.rejects(acceptPolicy(store.ledger, shipped, 'why', BY), { code: 'conflict' })
   await put(createPolicy('2'), (await open()).current())
@@ -125,7 +125,7 @@ t.test('who runs the machine takes the configured one, and says why', async t =>
   t.match(rows.at(-1)?.details_json, /nobody is left/)
 })
 
-t.test('a policy that this configuration cannot carry does not start, nor take over', async t => {
+t.test('a policy that this configuration cannot support neither starts nor takes over', async t => {
   const { open, put, store } = await scene(t)
   const own = documentOf('2', {
     rules: [{ ...rule, decision: 'needs_gate', gate: 'gate.own' }],
@@ -142,7 +142,7 @@ t.test('a policy that this configuration cannot carry does not start, nor take o
   t.match(await newestPolicy(store.ledger.read), { number: 2 })
 })
 
-t.test('no policy weakens the gate in front of the rules', async t => {
+t.test('no policy weakens the gate for policy changes', async t => {
   const POLICY = 'gate.policy-change'
   const two = [['architect'], ['operator_admin']]
   const gate = (parts: object) => ({
@@ -191,7 +191,7 @@ t.test('no policy weakens the gate in front of the rules', async t => {
   )
 })
 
-t.test('a text that is no policy is refused with what is wrong', async t => {
+t.test('a text that is not a policy is refused with the fault', async t => {
   const failing = [
     { action_type: 'a.b', expect: 'denied' },
     { action_type: 'x', expect: 'denied' },
@@ -235,7 +235,7 @@ t.test('a text that is no policy is refused with what is wrong', async t => {
   await t.rejects(proposedPolicy(half, gates), { code: 'invalid_request' })
 })
 
-t.test('a text that is made to be slow stops nobody else, and is given up', async t => {
+t.test('a policy text built to be slow blocks nothing else and is abandoned', async t => {
   // the parser compares each key of a map with all others: seconds for so many
   const slow = `{${Array.from({ length: 12_000 }, (_, at) => at.toString(36)).join(',')}}`
   let turns = 0
@@ -255,7 +255,7 @@ t.test('a text that is made to be slow stops nobody else, and is given up', asyn
   )
 })
 
-t.test('a rule that moved is named, and not those that moved up for it', t => {
+t.test('a moved rule is named, and not the rules that shifted because of it', t => {
   const createDocument = (ids: string) =>
     documentOf('1', { rules: [...ids].map(id => ({ ...rule, id })) })
   for (const [before, after, moved] of [
@@ -274,7 +274,7 @@ t.test('a rule that moved is named, and not those that moved up for it', t => {
   t.end()
 })
 
-t.test('the difference names what is added, removed and changed, and the order', async t => {
+t.test('the difference names added, removed and changed rules, and the order', async t => {
   const second = { ...rule, id: 's' }
   const before = documentOf('1', { rules: [rule, second] })
   const after = documentOf('2', {

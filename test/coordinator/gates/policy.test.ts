@@ -21,7 +21,7 @@ t.test('the shipped boundary passes its own tests', async t => {
   })
 })
 
-t.test('a boundary that does not hold is not loaded', async t => {
+t.test('a boundary that fails its tests is not loaded', async t => {
   for (const [what, parts, message] of [
     [
       'a failing test',
@@ -38,7 +38,7 @@ t.test('a boundary that does not hold is not loaded', async t => {
   t.throws(() => loadPolicy('/nowhere/policy.yaml', gates), { code: 'config_invalid' })
 })
 
-t.test('the first rule that fits decides', async t => {
+t.test('the first matching rule decides', async t => {
   const rules = [
     { ...rule, id: 'agents', kinds: ['ai_agent'], decision: 'denied' },
     { ...rule, id: 'dry', when: { dry_run: true } },
@@ -53,7 +53,7 @@ t.test('the first rule that fits decides', async t => {
   t.equal(decide('a', asker('person', ['legal'])).ruleId, undefined)
 })
 
-t.test('a value that a rule asks for is the same in whatever order its members come', async t => {
+t.test('a value in a rule matches in any order of its members', async t => {
   const target = { kind: 'robot', zone: { floor: 1, room: 'b' } }
   const rules = [{ ...rule, id: 'never', when: { target }, decision: 'denied' }, rule]
   const { decide } = policyOf(document({ rules }), gates)
@@ -68,7 +68,7 @@ t.test('a value that a rule asks for is the same in whatever order its members c
     t.equal(decide('a.b', asker, { target: JSON.parse(told) }).ruleId, ruleId, told)
 })
 
-t.test('a number beyond all is not the nothing that a rule asks for', async t => {
+t.test('an infinite number does not match a null in a rule', async t => {
   const rules = [{ ...rule, id: 'nothing', when: { limit: null }, decision: 'denied' }, rule]
   const { decide } = policyOf(document({ rules }), gates)
   const asker = { kind: 'person', roles: [] } as const

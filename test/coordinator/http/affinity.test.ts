@@ -5,20 +5,20 @@ const LONG = 'a long beginning '.repeat(10)
 const CHARS = 100
 const chat = (...contents: unknown[]) => ({ messages: contents.map(content => ({ content })) })
 
-t.test('the number of a long prompt', async t => {
+t.test('the affinity key of a long prompt', async t => {
   const place = affinityOf(chat(LONG), CHARS)
 
-  t.test('is the same however the conversation goes on', async t => {
+  t.test('stays the same as the conversation continues', async t => {
     t.ok(Number.isInteger(place) && (place as number) >= 0 && (place as number) < 2 ** 32)
     t.equal(affinityOf(chat(LONG, 'an answer', 'a question'), CHARS), place)
     t.equal(affinityOf(chat(`${LONG} and more`), CHARS), place)
   })
 
-  t.test('is another one for another beginning', async t => {
+  t.test('differs for another beginning', async t => {
     t.not(affinityOf(chat(`A${LONG}`), CHARS), place)
   })
 
-  t.test('is of the text, wherever it stands', async t => {
+  t.test('depends on the text, wherever it is placed', async t => {
     for (const body of [
       { system: LONG, messages: [{ content: 'x' }] },
       { prompt: LONG },
@@ -34,7 +34,7 @@ t.test('the number of a long prompt', async t => {
       t.equal(affinityOf(body, CHARS), place, JSON.stringify(body).slice(0, 40))
   })
 
-  t.test('does not exist for a short prompt, or when it is switched off', async t => {
+  t.test('is absent for a short prompt, or when affinity is disabled', async t => {
     t.equal(affinityOf(chat('short', 'also short'), CHARS), undefined)
     t.equal(affinityOf({ input: [[1, 2, 3]] }, CHARS), undefined)
     t.equal(affinityOf(chat(LONG), 0), undefined)

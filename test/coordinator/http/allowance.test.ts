@@ -37,8 +37,8 @@ const rig = async (t: Test, tiers: object = {}, parts: Partial<AppParts> = {}) =
   return { app, keys, store, folder }
 }
 
-t.test('without a key, an address', async t => {
-  t.test('uses up its minute with operations that need none, and then has to wait', async t => {
+t.test('an address without a key', async t => {
+  t.test('uses up its minute with open operations and then has to wait', async t => {
     const { app } = await rig(t)
     const answers = []
     for (let n = 0; n < 30; n++) {
@@ -57,7 +57,7 @@ t.test('without a key, an address', async t => {
     t.equal(refused.headers['x-ratelimit-remaining'], '970', 'a refusal costs nothing')
   })
 
-  t.test('has a month, after which it is 403', async t => {
+  t.test('has a month, after which it gets 403', async t => {
     const { app } = await rig(t, { anonymous: { requests_per_month: 2 } })
     for (let n = 0; n < 2; n++) t.equal((await app.inject('/v1/tiers')).statusCode, 200)
     const refused = await app.inject('/v1/tiers')
@@ -66,13 +66,13 @@ t.test('without a key, an address', async t => {
     t.equal((await app.inject({ url: '/v1/tiers', remoteAddress: '10.0.0.9' })).statusCode, 200)
   })
 
-  t.test('pays nothing for a call that is refused', async t => {
+  t.test('pays nothing for a refused call', async t => {
     const { app } = await rig(t, { anonymous: { requests_per_month: 1 } })
     for (let n = 0; n < 3; n++) t.equal((await app.inject('/v1/tiers?wrong=1')).statusCode, 422)
     t.equal((await app.inject('/v1/tiers')).statusCode, 200)
   })
 
-  t.test('may ask for health, the card and the documents as often as it likes', async t => {
+  t.test('may request health, the card and the documents without limit', async t => {
     const { app } = await rig(t, { anonymous: { requests_per_month: 0, requests_per_minute: 1 } })
     const paths = ['/v1/health', '/healthz', '/readyz', '/health', '/.well-known/agent.json']
     for (const url of [...paths, '/v1/openapi.json', '/docs'])
@@ -86,7 +86,7 @@ t.test('without a key, an address', async t => {
   })
 })
 
-t.test('with a key, calls count against its own minute and not the month', async t => {
+t.test('with a key, calls count against its minute and not the month', async t => {
   const { app, keys } = await rig(t, { pro: { requests_per_month: 5 } })
   const { secret } = await keys.create(SPEC, BY)
   const answers = []
@@ -101,7 +101,7 @@ t.test('with a key, calls count against its own minute and not the month', async
   t.equal((await app.inject('/v1/tiers')).statusCode, 200, 'the address has its own')
 })
 
-t.test('a tier that another process gives a key holds after its next look', async t => {
+t.test('a tier set by another process applies after the next check', async t => {
   const { app, keys, store, folder } = await rig(t)
   const { key, secret } = await keys.create(SPEC, BY)
   await store.revisions.poll()
@@ -119,7 +119,7 @@ t.test('a tier that another process gives a key holds after its next look', asyn
   )
 })
 
-t.test('the tiers are listed as they are configured', async t => {
+t.test('the tiers are listed as configured', async t => {
   const { app } = await rig(t, { pro: { requests_per_minute: 60 } })
   const { tiers, anonymous } = (await app.inject('/v1/tiers')).json()
   t.strictSame(anonymous, { requests_per_month: 1000, requests_per_minute: 30 })
@@ -130,7 +130,7 @@ t.test('the tiers are listed as they are configured', async t => {
   t.notOk(tiers[1].models.includes('model-f:72b'))
 })
 
-t.test('every refusal with 503 says when to come back', async t => {
+t.test('every refusal with 503 states when to retry', async t => {
   const app = await appWith({
     findReadinessFault: () => new ShoalError('broker_unavailable', 'the broker is unreachable'),
   })
@@ -140,7 +140,7 @@ t.test('every refusal with 503 says when to come back', async t => {
   t.equal(headers['retry-after'], '5')
 })
 
-t.test('what never becomes a request has the limits in its headers too', async t => {
+t.test('a call that never becomes a request also has the limits in its headers', async t => {
   const { app } = await rig(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.match(
@@ -149,7 +149,7 @@ t.test('what never becomes a request has the limits in its headers too', async t
   )
 })
 
-t.test('what a request costs', async t => {
+t.test('the cost of a request', async t => {
   const cell = await linkCell('a', (request, response) => {
     let body = ''
     request.on('data', piece => {
@@ -214,7 +214,7 @@ t.test('what a request costs', async t => {
       t.equal(response.headers.get('x-ratelimit-burst'), String(burst))
       t.equal(response.headers.has('retry-after'), status === 429 || status === 503)
     })
-  t.test('a key that is not valid costs the address nothing', async t => {
+  t.test('an invalid key costs the address nothing', async t => {
     const response = await ask(chat, 'svc-dev-nonsense')
     t.equal(response.status, 401)
     t.equal(response.headers.get('x-ratelimit-remaining'), '1000')

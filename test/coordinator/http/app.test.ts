@@ -17,7 +17,7 @@ const post = (payload: unknown, headers: Record<string, string> = bearer('free-k
   payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
 })
 
-t.test('what is missing, and where the API is, is said in words', async t => {
+t.test('errors state in words what is missing and where the API is', async t => {
   const app = await appWith()
   t.teardown(() => app.close())
   for (const [request, message] of [
@@ -32,7 +32,7 @@ t.test('what is missing, and where the API is, is said in words', async t => {
     t.match((await app.inject(request)).json().error, { message })
 })
 
-t.test('every error has the body of OpenAI, with its code, on every route', async t => {
+t.test('every error has the OpenAI body with its code, on every route', async t => {
   const app = await appWith()
   t.teardown(() => app.close())
   const noType = { ...post(chat), headers: bearer('free-key') }
@@ -170,7 +170,7 @@ t.test('every error has the body of OpenAI, with its code, on every route', asyn
     t.equal(response.json().error.code, 'payload_too_large')
   })
 
-  t.test('a 503 says when to come back, a 405 what is allowed, a 401 how', async t => {
+  t.test('a 503 states when to retry, a 405 the allowed methods, a 401 the scheme', async t => {
     t.equal((await app.inject(post(chat))).headers['retry-after'], '30')
     const wrong = await app.inject({ method: 'PUT', url: '/v1/chat/completions' })
     t.equal(wrong.headers.allow, 'POST')
@@ -178,7 +178,7 @@ t.test('every error has the body of OpenAI, with its code, on every route', asyn
   })
 })
 
-t.test('a failure inside is 500 and tells nothing', async t => {
+t.test('an internal error is 500 and reveals nothing', async t => {
   const app = await appWith({
     quota: {
       standing: () => ({ limit: 1, remaining: 1, resetSeconds: 1, burst: 1, minuteLimit: 1 }),
@@ -193,7 +193,7 @@ t.test('a failure inside is 500 and tells nothing', async t => {
   t.notMatch(response.body, /secret/)
 })
 
-t.test('the quota decides before any cell is asked', async t => {
+t.test('the quota is checked before any cell is asked', async t => {
   let picked = 0
   let refunds = 0
   const fleet = {
@@ -231,7 +231,7 @@ t.test('the quota decides before any cell is asked', async t => {
       t.equal(picked, 0)
     })
 
-  t.test('a request no cell takes is given back once, and leaves no usage row', async t => {
+  t.test('a request that no cell accepts is refunded once and leaves no usage row', async t => {
     const rows: unknown[] = []
     const app = await appWith({
       fleet,
@@ -253,7 +253,7 @@ t.test('models', async t => {
       .json()
       .data.map((model: { id: string }) => model.id)
 
-  t.test('a tier sees its own and those below it', async t => {
+  t.test('a tier sees its own models and those below it', async t => {
     t.strictSame(await list('free-key'), ['model-a:7b'])
     t.strictSame(await list('pro-key'), [
       'model-a:7b',
@@ -267,13 +267,13 @@ t.test('models', async t => {
   })
 
   for (const url of ['/v1/models/model-a:7b', '/v1/models/model-a%3A7b'])
-    t.test(`${url} says that demonstration weights answer`, async t => {
+    t.test(`${url} discloses answers of demonstration weights`, async t => {
       const response = await app.inject({ url, headers: bearer('free-key') })
       t.match(response.json(), { id: 'model-a:7b', object: 'model', weights: 'bundled-demo' })
       t.equal(response.json().created, 1_800_000_000)
     })
 
-  t.test('one of a higher tier is 404 like one that is not there', async t => {
+  t.test('a model of a higher tier is 404 like an unknown one', async t => {
     for (const id of ['model-f:72b', 'nothing']) {
       const response = await app.inject({ url: `/v1/models/${id}`, headers: bearer('free-key') })
       t.equal(response.statusCode, 404)
@@ -292,7 +292,7 @@ t.test('health needs no key and is always 200', async t => {
   t.equal((await app.inject({ url: '/readyz' })).statusCode, 200)
 })
 
-t.test('readiness says with its code what is missing', async t => {
+t.test('readiness states in its code what is missing', async t => {
   const fine = {
     isDraining: () => false,
     brokerConnected: () => true,
@@ -328,7 +328,7 @@ t.test('a request id of the client is kept when it is harmless', async t => {
   }
 })
 
-t.test('on the bare socket', async t => {
+t.test('raw bytes on the socket', async t => {
   const app = await appWith({
     config: config({
       http: { headers_timeout_seconds: 0.2, request_timeout_seconds: 0.4 },
@@ -373,7 +373,7 @@ t.test('on the bare socket', async t => {
       if (status !== 200) t.match(answer, /\{"error":\{"message":".*"code":"[a-z_]+"\}\}$/)
     })
 
-  t.test('a client that never ends its headers is let go with 408', async t => {
+  t.test('a client that never ends its headers is disconnected with 408', async t => {
     t.match(await rawRequest(address, head), /^HTTP\/1.1 408 /)
   })
 })
@@ -390,7 +390,7 @@ t.test('the depth of JSON is counted without parsing', async t => {
   ] as const)
     t.equal(jsonShape(Buffer.from(text)).depth, depth, text)
 
-  t.test('and agrees with the parsed value for any JSON', async t => {
+  t.test('the counted depth agrees with the parsed value for any JSON', async t => {
     const depthOf = (value: unknown): number =>
       typeof value === 'object' && value !== null
         ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
@@ -405,7 +405,7 @@ t.test('the depth of JSON is counted without parsing', async t => {
   })
 })
 
-t.test('what is wrong with a body is told without a piece of it', async t => {
+t.test('an error about a body quotes no part of it', async t => {
   for (const [body, reason] of [
     ['{"model":secret}', 'it has an unexpected character'],
     ['{"model":', 'it ends too early'],
@@ -416,7 +416,7 @@ t.test('what is wrong with a body is told without a piece of it', async t => {
     })
 })
 
-t.test('an address without a key counts as its network', async t => {
+t.test('an address without a key is counted by its network', async t => {
   for (const [address, network] of [
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
@@ -429,7 +429,7 @@ t.test('an address without a key counts as its network', async t => {
     t.equal(networkOf(address), network, address)
 })
 
-t.test('a path with a part that is too long is refused as what it is', async t => {
+t.test('a path with an overlong segment is refused with its own error', async t => {
   const app = await appWith()
   t.teardown(() => app.close())
   const long = 'x'.repeat(2000)

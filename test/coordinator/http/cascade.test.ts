@@ -130,7 +130,7 @@ const brief = ({ model, status, prompt_tokens, completion_tokens }: NewUsage) =>
   `${model} ${status} ${prompt_tokens}+${completion_tokens}`
 
 t.test('a request for auto', async t => {
-  t.test('is answered by the smallest model that is confident', async t => {
+  t.test('is answered by the smallest confident model', async t => {
     const { ask, seen, rows } = await rig(t, { 'model-b:3b': -0.1, 'model-c:7b': -0.1 })
     const { headers, text } = await ask('pro-key')
     t.equal(text, '{"model":"model-b:3b"}')
@@ -139,7 +139,7 @@ t.test('a request for auto', async t => {
     t.strictSame(rows.map(brief), ['model-b:3b ok 3+2'])
   })
 
-  t.test('counts once and leaves a row for what was discarded', async t => {
+  t.test('counts once and leaves a row for each discarded answer', async t => {
     const { ask, rows, admitted } = await rig(t, { 'model-b:3b': -2, 'model-c:7b': -1 })
     const { headers, text } = await ask('pro-key')
     t.equal(text, '{"model":"model-c:7b"}')
@@ -151,7 +151,7 @@ t.test('a request for auto', async t => {
     t.equal(admitted(), 1)
   })
 
-  t.test('cuts a stream that is not confident and says what it had used', async t => {
+  t.test('cuts a stream that is not confident and reports its usage', async t => {
     const { ask, rows, seen, engine } = await rig(t, { 'model-b:3b': -2, 'model-c:7b': -1 })
     const { headers, text } = await ask('pro-key', { stream: true })
     t.equal(text, 'data: {"model":"model-c:7b"}\n\ndata: [DONE]\n\n')
@@ -187,7 +187,7 @@ t.test('a request for auto', async t => {
     }
   })
 
-  t.test('has the answer of the smaller model when the larger refuses the request', async t => {
+  t.test("returns the smaller model's answer when the larger one refuses the request", async t => {
     for (const stream of [false, true]) {
       const cascade = await rig(t, { 'model-b:3b': -2, 'model-c:7b': 'refuses' })
       const { status, text } = await cascade.ask('pro-key', { stream })
@@ -216,7 +216,7 @@ t.test('a request for auto', async t => {
     }
   })
 
-  t.test('is model-a:7b on Free', async t => {
+  t.test('uses model-a:7b on Free', async t => {
     const { ask, seen } = await rig(t, { 'model-a:7b': -5, 'model-b:3b': -0.1 })
     const { headers } = await ask('free-key', { stream: true })
     t.equal(headers['x-shoal-cascade'], 'model-a:7b')
@@ -233,7 +233,7 @@ t.test('a request for auto', async t => {
     t.equal(admitted(), 0)
   })
 
-  t.test('is for chat only, and not in the list of models', async t => {
+  t.test('is for chat only, and absent from the list of models', async t => {
     const app = await appWith()
     t.teardown(() => app.close())
     const headers = { authorization: 'Bearer enterprise-key' }

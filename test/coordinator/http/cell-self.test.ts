@@ -47,7 +47,7 @@ const callSelf = async (t: Test, method: 'GET' | 'POST', path: string) => {
   return { status, shown, arrivals, left: () => left }
 }
 
-t.test('a new credential is given to a start of the daemon that says which it is', async t => {
+t.test('a new credential is issued to a start of the daemon that identifies itself', async t => {
   const { status, shown, arrivals } = await callSelf(t, 'POST', CREDENTIAL_PATH)
   t.equal(await status({}), 422)
   t.equal(await status({ [HEADER_BOOT_ID]: NO_BOOT_ID }), 422)
@@ -58,7 +58,7 @@ t.test('a new credential is given to a start of the daemon that says which it is
   t.strictSame(shown, [NO_BOOT_ID, NO_BOOT_ID, own, copy, copy])
 })
 
-t.test('a cell leaves by one of its starts; peers that say none count as one', async t => {
+t.test('a cell leaves through one of its starts; starts without an id count as one', async t => {
   const { status, arrivals, left } = await callSelf(t, 'POST', LEAVE_PATH)
   t.equal(await status({ [HEADER_BOOT_ID]: copy }), 403)
   t.equal(await status({ [HEADER_BOOT_ID]: copy, [HEADER_PROBE]: '1' }), 403)
@@ -69,7 +69,7 @@ t.test('a cell leaves by one of its starts; peers that say none count as one', a
   t.equal(left(), 2)
 })
 
-t.test('a cell that looks at itself counts as a start when it says which', async t => {
+t.test('a self-check of a cell counts as a start when it identifies the start', async t => {
   const { status, shown, arrivals } = await callSelf(t, 'GET', SELF_PATH)
   t.equal(await status({ [HEADER_BOOT_ID]: own }), 200)
   t.equal(await status({ [HEADER_BOOT_ID]: copy }), 403)

@@ -7,7 +7,7 @@ import { appWith } from '../../support/app.ts'
 const refuse = () => Promise.reject(new ShoalError('auth_required', 'no'))
 
 t.test('an address that guesses join tokens', async t => {
-  t.test('is told to wait after 30 refusals in a minute, and no other is', async t => {
+  t.test('must wait after 30 refusals in a minute, and no other address must', async t => {
     let ms = 0
     const limited = createRefusalLimit(() => ms)
     for (let i = 0; i < 100; i++) await limited('10.0.0.1', async () => 'granted')

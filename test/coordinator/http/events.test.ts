@@ -42,7 +42,7 @@ const scene = async (t: Test, settings: object = {}) => {
   return { app, events, keys, open }
 }
 
-t.test('an operator hears what happens, with the headers of every answer', async t => {
+t.test('an operator receives events with the headers of every answer', async t => {
   const { events, open } = await scene(t)
   const stream = await open('operator', '?types=shoal.cell.*')
   await stream.readUntil(/retry/)
@@ -62,7 +62,7 @@ t.test('an operator hears what happens, with the headers of every answer', async
   t.match(await again.readUntil(/dead/), /^retry: \d+\n\nid: /)
 })
 
-t.test('the question is checked', async t => {
+t.test('the query is validated', async t => {
   const { app } = await scene(t)
   for (const [key, url, headers, status] of [
     ['none', '/v1/events', {}, 401],
@@ -81,7 +81,7 @@ t.test('the question is checked', async t => {
   }
 })
 
-t.test('a key has so many streams at once, and a place that is left is free', async t => {
+t.test('the streams per key are limited, and a closed one frees its place', async t => {
   const { app, open } = await scene(t, { max_streams_per_key: 1, max_streams: 2 })
   const headers = { authorization: 'Bearer client' }
   const requestStream = () => app.inject({ url: '/v1/events', headers })
@@ -98,7 +98,7 @@ t.test('a key has so many streams at once, and a place that is left is free', as
   t.pass('it has come in again')
 })
 
-t.test('streams and other calls of a key count against one minute', async t => {
+t.test('streams and other calls of a key share one minute', async t => {
   const { app, open } = await scene(t)
   const headers = { authorization: 'Bearer client' }
   for (let calls = 0; calls < CALLS_PER_MINUTE; calls++)
@@ -107,7 +107,7 @@ t.test('streams and other calls of a key count against one minute', async t => {
   t.equal(response.statusCode, 429)
 })
 
-t.test('a key that is revoked hears nothing more', async t => {
+t.test('a revoked key receives nothing more', async t => {
   const { events, keys, open } = await scene(t)
   const stream = await open('operator')
   await stream.readUntil(/retry/)
@@ -116,7 +116,7 @@ t.test('a key that is revoked hears nothing more', async t => {
   t.doesNotThrow(() => events.publish('shoal.cell.ready', null))
 })
 
-t.test('a stream for another tenant ends when that one is disabled', async t => {
+t.test('a stream for another tenant ends when that tenant is disabled', async t => {
   const { keys, open } = await scene(t)
   const key = { ...keyOfTier('free'), id: 'o', furtherTenants: ['other'] }
   keys.operator = key

@@ -71,7 +71,7 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
   return { app, ask, cellId, clock, comeUp, fleet, monitor, store }
 }
 
-t.test('an operator drains a cell, resumes it and labels it, and each is audited', async t => {
+t.test('an operator drains, resumes and labels a cell, and each action is audited', async t => {
   const { ask, cellId, comeUp, fleet, store } = await rig(t)
   comeUp()
   const showCell = async () => (await ask('GET', `/v1/cells/${cellId}`)).json()
@@ -112,7 +112,7 @@ t.test('an operator drains a cell, resumes it and labels it, and each is audited
   )
 })
 
-t.test("an operator makes a cell a tenant's own and everybody's again, audited", async t => {
+t.test('an operator dedicates a cell to a tenant and shares it again, audited', async t => {
   const { ask, cellId, store } = await rig(t)
   await createTenant(store.ledger, { id: 'second', name: 'second' }, { actor: 'test' })
   const url = `/v1/cells/${cellId}/tenant`
@@ -147,7 +147,7 @@ t.test("an operator makes a cell a tenant's own and everybody's again, audited",
   ])
 })
 
-t.test('an operator sees where requests go, and who waits', async t => {
+t.test('an operator sees the routing and the waiting requests', async t => {
   const { ask, cellId, comeUp } = await rig(t)
   t.match((await ask('GET', '/v1/routing')).json(), { pools: [], waiting: { m: 3 } })
   comeUp()
@@ -165,7 +165,7 @@ t.test('an operator sees where requests go, and who waits', async t => {
   t.equal((await ask('GET', '/v1/routing', undefined, asClient)).statusCode, 403)
 })
 
-t.test('what does not fit is refused', async t => {
+t.test('invalid input is refused', async t => {
   const { ask, cellId } = await rig(t)
   const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`l${i}`, '']))
   for (const [method, url, payload, headers, status] of [
@@ -189,7 +189,7 @@ t.test('what does not fit is refused', async t => {
   }
 })
 
-t.test('a fleet without cells answers empty, with null and not with 0', async t => {
+t.test('a fleet without cells answers empty, with null instead of 0', async t => {
   const { ask, cellId } = await rig(t)
   t.match((await ask('POST', '/v1/skills/fleet-utilization', {})).json(), {
     data_state: 'empty',
@@ -211,7 +211,7 @@ t.test('a fleet without cells answers empty, with null and not with 0', async t 
   t.match((await ask('GET', '/v1/alerts')).json(), { data_state: 'empty', fleet_degraded: false })
 })
 
-t.test('samples are seen as utilisation, VRAM levels, series and alerts', async t => {
+t.test('samples appear as utilisation, VRAM levels, series and alerts', async t => {
   const { ask, cellId, comeUp, fleet, monitor } = await rig(t)
   comeUp()
   const gpus = [

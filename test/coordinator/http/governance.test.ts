@@ -15,16 +15,16 @@ t.test('an API key', async t => {
   const id: string = asked.json.request_id
   const reveal = (key: string) => call(key, 'POST', `/v1/keys/requests/${id}/reveal`)
 
-  await t.test('is not shown before it is approved', async t => {
+  await t.test('is not shown before its approval', async t => {
     t.match(await reveal(demo.free), { status: 403, json: { error: { message: /is pending/ } } })
   })
-  await t.test('is approved by an administrator who sees what it may do', async t => {
+  await t.test('is approved by an administrator who sees its permissions', async t => {
     const seen = await call(demo.approver_a, 'GET', `/v1/gates/requests/${id}`)
     t.match(seen.json, { summary: /pro key \(person: client\) for demo_free/, plan_text: /"pro"/ })
     const approved = await call(demo.approver_a, 'POST', `/v1/gates/requests/${id}/approve`)
     t.match(approved.json, { state: 'approved' })
   })
-  await t.test('is shown once, to who asked alone', async t => {
+  await t.test('is shown once, to its requester alone', async t => {
     t.equal((await reveal(demo.approver_a)).status, 404)
     t.equal((await reveal(demo.stranger)).status, 404)
     const shown = await reveal(demo.free)
@@ -45,7 +45,7 @@ t.test('an API key', async t => {
   })
 })
 
-t.test('a key nobody should get', async t => {
+t.test('an inadmissible key request', async t => {
   const { demo, call } = await scene(t)
   for (const [what, key, body, status, param] of [
     ['for somebody else', demo.free, { tier: 'pro', person_id: 'demo_pro' }, 403, null],
@@ -80,7 +80,7 @@ t.test('a key nobody should get', async t => {
     })
 })
 
-t.test('a tenant sees nothing of another, and cannot tell absent from foreign', async t => {
+t.test('a tenant sees nothing of another, and cannot distinguish absent from foreign', async t => {
   const { demo, call } = await scene(t)
   const asked = await call(demo.operator, 'POST', '/v1/keys', { tier: 'free' })
   const own = (await call(demo.pro, 'GET', '/v1/keys')).json.keys[0].id
@@ -118,7 +118,7 @@ t.test('a tenant sees nothing of another, and cannot tell absent from foreign', 
     t.equal((await call(demo.stranger, 'GET', url)).json[name].length, count, url)
 })
 
-t.test('who makes a tenant may act for it, at once', async t => {
+t.test('the creator of a tenant may act for it at once', async t => {
   const { demo, call } = await scene(t)
   const made = await call(demo.operator, 'POST', '/v1/tenants', { id: 'new', name: 'new' })
   t.match(made, { status: 200, json: { id: 'new' } })
@@ -132,7 +132,7 @@ t.test('who makes a tenant may act for it, at once', async t => {
   )
 })
 
-t.test('a join token for many machines', async t => {
+t.test('a join token for many machines needs approval each time', async t => {
   const { demo, call } = await scene(t)
   const ask = () => call(demo.operator, 'POST', '/v1/tokens', { uses: 500, ttl_minutes: 30 })
   const asked = await ask()
@@ -147,7 +147,7 @@ t.test('a join token for many machines', async t => {
   t.match(await ask(), { status: 202 }, 'the approval is used up')
 })
 
-t.test('half of a head is not taken for a head that was compared', async t => {
+t.test('a witness head needs both its number and its hash', async t => {
   const { demo, call } = await scene(t)
   const verify = (query: string) => call(demo.operator, 'GET', `/v1/audit/verify${query}`)
   const { seq, hash } = (await verify('')).json.head
@@ -160,7 +160,7 @@ t.test('half of a head is not taken for a head that was compared', async t => {
     t.match(await verify(query), { status: 422, json: { error: { param } } })
 })
 
-t.test('checks and compliance over REST', async t => {
+t.test('REST returns the governance checks and compliance reports', async t => {
   const { demo, call, text } = await scene(t)
   const checks = await call(demo.operator, 'GET', '/v1/policy/checks')
   t.equal(checks.json.checks.length, 23)
@@ -194,7 +194,7 @@ t.test('checks and compliance over REST', async t => {
   t.equal(check.json.frameworks[0].controls.length, 38)
 })
 
-t.test('policy and gates as skills', async t => {
+t.test('skills return policy decisions and gates', async t => {
   const { demo, call } = await scene(t)
   const skill = (id: string, body: object) => call(demo.operator, 'POST', `/v1/skills/${id}`, body)
   t.match((await skill('policy-check', { action_type: 'release.major' })).json, {
@@ -234,7 +234,7 @@ t.test('policy and gates as skills', async t => {
   t.match(await skill('hitl-gate', {}), { status: 422, json: { error: { param: 'gate_id' } } })
 })
 
-t.test('nobody becomes somebody else through a key', async t => {
+t.test('no key lets a person act as another', async t => {
   const { demo, call, keys } = await scene(t)
   const operatorId = demo.operator.slice('svc-dev-'.length).split('_')[0] ?? ''
   const operator = await keys.get(operatorId, { tenantId: 'demo' })
@@ -252,7 +252,7 @@ t.test('nobody becomes somebody else through a key', async t => {
     })
     t.equal((await call(demo.approver_a, 'GET', '/v1/keys')).status, 200)
   })
-  await t.test('a program cannot become its person', async t => {
+  await t.test('a program cannot act as its person', async t => {
     const roles = ['client', 'operator_admin', 'builder'] as const
     for (const kind of ['ai_agent', 'ci_pipeline', 'autonomous']) {
       const { secret, key } = await issue({ kind, roles: [...roles] })
@@ -265,7 +265,7 @@ t.test('nobody becomes somebody else through a key', async t => {
     const client = await issue({ kind: 'ai_agent', roles: ['client'] })
     t.equal((await call(client.secret, 'DELETE', `/v1/keys/${operatorId}`)).status, 404)
   })
-  await t.test('nor read the key that its person has asked for', async t => {
+  await t.test('a program cannot read a key that its person has requested', async t => {
     const { secret } = await issue({ kind: 'ai_agent', roles: ['client'] })
     const { request_id } = (await call(demo.operator, 'POST', '/v1/keys', { tier: 'pro' })).json
     await call(demo.approver_a, 'POST', `/v1/gates/requests/${request_id}/approve`)
@@ -278,7 +278,7 @@ t.test('nobody becomes somebody else through a key', async t => {
     t.equal((await call(secret, 'POST', `/v1/keys/${operatorId}/rotate`)).status, 403)
     t.equal((await call(demo.operator, 'POST', `/v1/keys/${operatorId}/rotate`)).status, 200)
   })
-  await t.test('who has no role in another tenant is not given one here', async t => {
+  await t.test('a person without a role in another tenant gets none here', async t => {
     const { secret } = await issue({ roles: ['client'], furtherTenants: ['other'] })
     const body = { tier: 'free', roles: ['operator_admin'], further_tenants: ['other'] }
     t.match(await call(secret, 'POST', '/v1/keys', body), {
@@ -293,7 +293,7 @@ t.test('nobody becomes somebody else through a key', async t => {
   })
 })
 
-t.test('a request made by hand lets nothing of shoal through', async t => {
+t.test('a handwritten gate request authorises no action of shoal', async t => {
   const { demo, call } = await scene(t)
   const requestByHand = (gate: string, body: object) =>
     call(demo.operator, 'POST', `/v1/gates/${gate}/requests`, { summary: 'harmless', ...body })

@@ -69,7 +69,7 @@ const post = (port: number, body = stream) => {
   return asked
 }
 
-t.test('a client that leaves while its quota is looked up leaves no work behind', async t => {
+t.test('a client that leaves during the quota check leaves no work behind', async t => {
   let resolveAdmission: (admission: Admission) => void = () => {}
   let markAsked: () => void = () => {}
   const wasAsked = new Promise<void>(resolve => {
@@ -105,7 +105,7 @@ t.test('a client that leaves while its quota is looked up leaves no work behind'
   t.strictSame(reached, [], 'the cell was not asked')
 })
 
-t.test('a stream is on record before its client reads [DONE]', async t => {
+t.test('a stream is recorded before its client reads [DONE]', async t => {
   let write: () => void = () => {}
   const written = new Promise<void>(resolve => {
     write = resolve
@@ -141,7 +141,7 @@ t.test('a stream is on record before its client reads [DONE]', async t => {
   t.equal(text, 'data: {"n":1}\n\ndata: [DONE]\n\n')
 })
 
-t.test('an answer is under way until its client has all of it', async t => {
+t.test('an answer counts as open until its client has all of it', async t => {
   const large = Buffer.alloc(16 * 1024 * 1024, 'x')
   const cell: CellHandler = (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -164,7 +164,7 @@ t.test('an answer is under way until its client has all of it', async t => {
   await isIdle
 })
 
-t.test('a clock that is set back within a request makes no row that cannot be kept', async t => {
+t.test('a clock set back during a request yields no invalid row', async t => {
   let time = 1_800_000_000_000
   const durations: number[] = []
   const cell: CellHandler = (_request, response) => {
@@ -184,7 +184,7 @@ t.test('a clock that is set back within a request makes no row that cannot be ke
   t.strictSame(durations, [0])
 })
 
-t.test('a client that leaves while it waits for room gets its request back', async t => {
+t.test('a client that leaves while waiting for room gets its request refunded', async t => {
   let refunds = 0
   let leave: () => void = () => {}
   let waits: () => void = () => {}
@@ -220,7 +220,7 @@ t.test('a client that leaves while it waits for room gets its request back', asy
   t.equal(refunds, 1)
 })
 
-t.test('a refused upgrade is closed also when its client keeps its side open', async t => {
+t.test('a refused upgrade is closed even when its client keeps its side open', async t => {
   const app = await appWith()
   acceptUpgrades(app.server, {
     logger: silent,

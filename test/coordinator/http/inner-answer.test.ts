@@ -24,7 +24,7 @@ const ask = (
     ...{ key, tenantId: 'home', requestId: 'r', signal, delta },
   })
 
-t.test('an answer is read, however its bytes are cut', async t => {
+t.test('an answer is parsed, however its bytes are split', async t => {
   const text = `${sseData(chunk('Grüß '))}${sseData(chunk('Gott'))}${sseData(chunk('', USAGE))}${SSE_DONE}`
   const bytes = Buffer.from(text)
   for (const size of [1, 7, bytes.length]) {
@@ -45,7 +45,7 @@ t.test('an answer is read, however its bytes are cut', async t => {
   }
 })
 
-t.test('what a client would be told is thrown', async t => {
+t.test('an error answer is thrown', async t => {
   const error = new ShoalError('context_length_exceeded', 'too long', { param: 'messages' })
   const cases: [string, (exchange: HttpExchange) => Promise<void>][] = [
     ['an error that is thrown', () => Promise.reject(error)],
@@ -78,7 +78,7 @@ t.test('what a client would be told is thrown', async t => {
   )
 })
 
-t.test('who leaves ends the answer, and whoever makes it is told', async t => {
+t.test('a caller that leaves ends the answer, and the producer is notified', async t => {
   const leaving = new AbortController()
   const told = Promise.withResolvers<boolean>()
   const asked = ask(

@@ -23,7 +23,7 @@ const createApprovedKey = async (
 }
 
 t.test('an approved key is not shown', async t => {
-  t.test('after its end', async t => {
+  t.test('after it has expired', async t => {
     const expires_at = new Date(Date.now() + DAY_MS / 2).toISOString()
     const { reveal, demo, clock } = await createApprovedKey(t, { expires_at })
     clock.now = Date.parse(expires_at)
@@ -33,7 +33,7 @@ t.test('an approved key is not shown', async t => {
     t.equal((await reveal(demo.free)).status, 200, 'nothing was used up')
   })
 
-  t.test('for a person who was disabled since', async t => {
+  t.test('for a person who has since been disabled', async t => {
     const wanted = { person_id: 'demo_pro' }
     const { reveal, demo, keys } = await createApprovedKey(t, wanted, 'operator')
     await keys.enablePerson('demo_pro', false, DEMO, BY)
@@ -43,14 +43,14 @@ t.test('an approved key is not shown', async t => {
     t.equal((await reveal(demo.operator)).status, 200)
   })
 
-  t.test('when who approved it was disabled since', async t => {
+  t.test('when its approver has since been disabled', async t => {
     const { reveal, demo, keys } = await createApprovedKey(t)
     await keys.enablePerson('demo_approver_a', false, DEMO, BY)
     const answer = await reveal(demo.free)
     t.match(answer, { status: 403, json: { error: { message: /may no longer approve/ } } })
   })
 
-  t.test('for a further tenant that was disabled since', async t => {
+  t.test('for an additional tenant that has since been disabled', async t => {
     const { demo, call, keys } = await governanceScene(t)
     await call(demo.operator, 'POST', '/v1/tenants', { id: 'new', name: 'new' })
     const wanted = { tier: 'pro', further_tenants: ['new'] }
@@ -62,14 +62,14 @@ t.test('an approved key is not shown', async t => {
     t.match(answer, { status: 422, json: { error: { message: 'no tenant new' } } })
   })
 
-  t.test('to an administrator who is none any more', async t => {
+  t.test('to a former administrator', async t => {
     const { reveal, demo, keys } = await createApprovedKey(t, { person_id: 'demo_pro' }, 'operator')
     const lesser = await keys.create({ ...DEMO, personId: 'demo_operator', tier: 'free' }, BY)
     t.equal((await reveal(lesser.secret)).status, 403)
     t.equal((await reveal(demo.operator)).status, 200)
   })
 
-  t.test('to a program, unless it asked itself', async t => {
+  t.test('to a program, unless the program requested it', async t => {
     const { reveal, keys, demo } = await createApprovedKey(t, { kind: 'ci_pipeline' })
     const spec = { ...DEMO, personId: 'demo_free', tier: 'free' as const }
     const program = await keys.create({ ...spec, kind: 'ai_agent' }, BY)
@@ -78,7 +78,7 @@ t.test('an approved key is not shown', async t => {
   })
 })
 
-t.test('a key that has ended gets no second secret', async t => {
+t.test('an expired or revoked key gets no second secret', async t => {
   const clock = { now: Date.now() }
   const { keys } = await governanceScene(t, { now: () => clock.now })
   const at = clock.now
@@ -105,14 +105,14 @@ t.test('people and tenants', async t => {
     t.equal((await call(demo.pro, 'GET', '/v1/keys')).status, 200)
   })
 
-  t.test('nobody disables themselves, or the tenant they come from', async t => {
+  t.test('a person can disable neither themselves nor their own tenant', async t => {
     const { demo, call } = await governanceScene(t)
     t.equal((await call(demo.operator, 'POST', '/v1/persons/demo_operator/disable')).status, 403)
     t.equal((await call(demo.operator, 'POST', '/v1/tenants/demo/disable')).status, 403)
     t.equal((await call(demo.free, 'POST', '/v1/persons/demo_pro/disable')).status, 403)
   })
 
-  t.test('a disabled tenant can be enabled by who may act for it', async t => {
+  t.test('a disabled tenant can be enabled by a person who may act for it', async t => {
     const { demo, call } = await governanceScene(t)
     await call(demo.operator, 'POST', '/v1/tenants', { id: 'new', name: 'new' })
     t.equal((await call(demo.operator, 'POST', '/v1/tenants/new/disable')).status, 200)

@@ -36,7 +36,7 @@ const { url, demo } = scene
 const { json, raw, rpc } = caller(url, demo.operator)
 
 t.test(
-  'an operation that is a task answers with its id, and the task is one of A2A too',
+  'an operation that runs as a task returns its id, and the task is also one of A2A',
   async t => {
     const begun = await json('/v1/skills/test-slow', { steps: 2 })
     t.equal(begun.status, 202)
@@ -56,13 +56,13 @@ t.test(
   },
 )
 
-t.test('a wrong input is refused at once, not by the task', async t => {
+t.test('an invalid input is refused at once, not by the task', async t => {
   const refused = await json('/v1/skills/test-slow', { steps: 'many' })
   t.equal(refused.status, 422)
   t.equal(refused.json.error.param, 'steps')
 })
 
-t.test('progress is sent to who accepts events, and others get the answer alone', async t => {
+t.test('progress is sent to clients that accept events; others get the answer alone', async t => {
   t.strictSame((await json('/v1/skills/test-talk', {})).json, { talked: true })
   const response = await caller(url, demo.operator, { accept: 'text/event-stream' }).raw(
     '/v1/skills/test-talk',
@@ -76,7 +76,7 @@ t.test('progress is sent to who accepts events, and others get the answer alone'
   )
 })
 
-t.test('a task that is begun again with its key is the same one, answered the same', async t => {
+t.test('a task started again with its key is the same task with the same answer', async t => {
   const { raw } = caller(url, demo.operator, { 'idempotency-key': 'slow-once' })
   const [first, again] = [
     await raw('/v1/skills/test-slow', { steps: 1 }),
@@ -88,7 +88,7 @@ t.test('a task that is begun again with its key is the same one, answered the sa
   await json(`${first.headers.get('location')}/cancel`, {})
 })
 
-t.test('a call with progress that is repeated with its key is done once', async t => {
+t.test('a repeated call with progress and a key is carried out once', async t => {
   const headers = { accept: 'text/event-stream', 'idempotency-key': 'first-stone' }
   const { raw } = caller(url, demo.operator, headers)
   const first = await raw('/v1/skills/test-build', { stone: 'flat' })
@@ -100,7 +100,7 @@ t.test('a call with progress that is repeated with its key is done once', async 
   t.strictSame(built, ['flat'])
 })
 
-t.test('a call that is refused before it told of progress costs nothing', async t => {
+t.test('a call that is refused before its first progress costs nothing', async t => {
   const { json } = caller(url, undefined, { accept: 'text/event-stream' })
   const refused = await json('/v1/skills/test-build', { stone: 'round' })
   t.equal(refused.status, 409)
@@ -108,7 +108,7 @@ t.test('a call that is refused before it told of progress costs nothing', async 
   t.equal(refunds, 1)
 })
 
-t.test('a skill that runs on a cell takes it beside its input', async t => {
+t.test('a skill that runs on a cell takes the cell beside its input', async t => {
   t.equal((await json('/v1/skills/test-echo?cell=c1', { words: 'a' })).json.cell, 'c1')
   t.equal((await json('/v1/skills/test-open?cell=c1', {})).status, 422)
   t.equal((await raw('/v1/skills/test-echo?cell=c1&cell=c2', { words: 'a' })).status, 422)

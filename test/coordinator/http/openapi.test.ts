@@ -49,21 +49,21 @@ const listRoutes = (): string[] => {
   })
 }
 
-t.test('the document is there for everybody and says what it is', async t => {
+t.test('the document is public and describes itself', async t => {
   t.equal(answer.statusCode, 200)
   t.equal(document.openapi, '3.1.0')
   t.match(document.info, { title: 'shoal', version: /^\d+\.\d+\.\d+$/ })
   t.strictSame(document.servers, [{ url: 'http://127.0.0.1:7070' }])
 })
 
-t.test('every route that is registered is in the document, and the reverse', async t => {
+t.test('every registered route is in the document, and the reverse', async t => {
   const inDocument = described.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
   const inServer = listRoutes().filter(route => !route.startsWith('HEAD '))
   t.not(inServer.length, 0)
   t.strictSame(inDocument.toSorted(), inServer.toSorted())
 })
 
-t.test('operation ids are unique and every operation has what OpenAPI asks for', async t => {
+t.test('operation ids are unique, and every operation has the required fields', async t => {
   const ids = described.map(({ operation }) => operation.operationId)
   t.equal(new Set(ids).size, ids.length)
   const tags = new Set(document.tags.map(({ name }) => name))
@@ -85,7 +85,7 @@ t.test('operation ids are unique and every operation has what OpenAPI asks for',
   )
 })
 
-t.test('every reference leads somewhere and no schema has bounds of safe integers', async t => {
+t.test('every reference resolves, and no schema has bounds of safe integers', async t => {
   t.notMatch(answer.body, '9007199254740991')
   const targetOf = (reference: string): unknown =>
     reference
@@ -120,7 +120,7 @@ t.test('every operation has its access, effect and place on the command line', a
   t.equal(places.size, all.length)
 })
 
-t.test('the input of an operation is divided over path, query and body', async t => {
+t.test('the input of an operation is split over path, query and body', async t => {
   const show = described.find(({ operation }) => operation.operationId === 'cells-show')
   t.match(show, {
     path: '/v1/cells/{cell_id}',
@@ -134,7 +134,7 @@ t.test('the input of an operation is divided over path, query and body', async t
   })
 })
 
-t.test('who has the document is told that nothing changed', async t => {
+t.test('a reader with the current document gets 304', async t => {
   const etag = String(answer.headers.etag)
   for (const [tag, status] of [
     [etag, 304],
@@ -152,13 +152,13 @@ t.test('who has the document is told that nothing changed', async t => {
   }
 })
 
-t.test('the page for people', async t => {
+t.test('the HTML page', async t => {
   const page = await app.inject({ url: '/docs' })
   /** The part of the page about one route. */
   const section = (id: string): string =>
     page.body.split('<section ').find(part => part.includes(`id="${id}"`)) ?? ''
 
-  t.test('has every route with a link to it, and runs and loads nothing', async t => {
+  t.test('links every route, and executes and loads nothing', async t => {
     t.match(page.headers, {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': /default-src 'none'/,
@@ -177,7 +177,7 @@ t.test('the page for people', async t => {
     t.notMatch(page.body, /[^"]undefined|\[object/)
   })
 
-  t.test('says who may ask, what is taken and what is answered', async t => {
+  t.test('states the access, input and output of each operation', async t => {
     const set = section('tags-config-set')
     for (const part of [
       'A key with an operator role may ask. Roles: <code>operator_admin</code>. Effect: write.',
@@ -220,7 +220,7 @@ t.test('the page for people', async t => {
     }
   })
 
-  t.test('takes no tags of HTML from what it shows', async t => {
+  t.test('escapes HTML tags in the content', async t => {
     const text = "\"><img src=x onerror='x'>"
     const path = Object.values(document.paths)[0] ?? {}
     const hostile = docsPage({
@@ -241,7 +241,7 @@ t.test('the page for people', async t => {
   })
 })
 
-t.test('what stands in Host is not published', async t => {
+t.test('the Host header is not published', async t => {
   const other = await appWith({ config: config({ http: { allowed_hosts: ['other.example'] } }) })
   t.teardown(() => other.close())
   const headers = { host: 'other.example' }
@@ -252,7 +252,7 @@ t.test('what stands in Host is not published', async t => {
   }
 })
 
-t.test('published addresses follow from the listener until they are set', async t => {
+t.test('published addresses follow from the listener unless they are configured', async t => {
   for (const [settings, port, expected] of [
     [{}, 7070, { base: 'http://127.0.0.1:7070', mcp: 'http://127.0.0.1:7070/mcp/' }],
     [{ http: { host: '::1' } }, 1, { base: 'http://[::1]:1', a2a: 'http://[::1]:1' }],

@@ -108,7 +108,7 @@ t.test('operations over REST', async t => {
       t.equal(response.json().error.code, code)
     })
 
-  t.test('a number in a query is refused for what is wrong with it', async t => {
+  t.test('an invalid number in a query is refused with its fault', async t => {
     for (const [limit, message] of [
       ['0', 'limit: must be at least 1'],
       ['100000', 'limit: must be at most 200'],
@@ -121,7 +121,7 @@ t.test('operations over REST', async t => {
     }
   })
 
-  t.test('cells are listed and shown, with null for what is not known', async t => {
+  t.test('cells are listed and shown, with null for unknown values', async t => {
     const list = await app.inject({ url: '/v1/cells', headers: bearer('reviewer-key') })
     t.match(list.json(), { cells: [{ id: cellId, name: 'one', presence: 'unknown', models: [] }] })
     const show = await app.inject({ url: `/v1/cells/${cellId}`, headers: bearer('reviewer-key') })
@@ -134,7 +134,7 @@ t.test('operations over REST', async t => {
     })
   })
 
-  t.test('skills are listed and shown, and one that is not there is not called', async t => {
+  t.test('skills are listed and shown, and an unknown one is not called', async t => {
     const headers = { ...bearer('pro-key'), 'content-type': 'application/json' }
     const list = await app.inject({ url: '/v1/skills', headers })
     t.strictSame(
@@ -156,7 +156,7 @@ t.test('operations over REST', async t => {
     t.match(called.json().error, { code: 'not_found', message: /no skill x/ })
   })
 
-  t.test('a token is made, listed without its secret and revoked', async t => {
+  t.test('a token is created, listed without its secret and revoked', async t => {
     const headers = { ...bearer('admin-key'), 'content-type': 'application/json' }
     const made = await app.inject({
       method: 'POST',
@@ -176,7 +176,7 @@ t.test('operations over REST', async t => {
     t.strictSame(ended.json(), { id })
   })
 
-  t.test('a range is kept', async t => {
+  t.test('a range is enforced', async t => {
     const headers = { ...bearer('admin-key'), 'content-type': 'application/json' }
     for (const payload of ['{"ttl_minutes":0}', '{"ttl_minutes":"5"}', '[]', '{"uses":0}']) {
       const response = await app.inject({ method: 'POST', url: '/v1/tokens', headers, payload })
@@ -184,7 +184,7 @@ t.test('operations over REST', async t => {
     }
   })
 
-  t.test('a revoked cell is gone for good, and the audit knows by whom', async t => {
+  t.test('a revoked cell is removed for good, and the audit names the actor', async t => {
     const url = `/v1/cells/${cellId}`
     const response = await app.inject({ method: 'DELETE', url, headers: bearer('admin-key') })
     t.equal(response.statusCode, 200)

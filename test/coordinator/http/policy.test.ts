@@ -36,7 +36,7 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
   return { demo, call, text, store, change, decide, show, carry }
 }
 
-t.test('a policy is changed by two other people, at once, and once', async t => {
+t.test('a policy is changed by two other people, immediately and once', async t => {
   const { demo, call, text, store, change, decide, show } = await scene(t)
   const ask = (action: string) => `/v1/policy/checks?action_type=${action}`
   t.match(await show(), { number: 0, source: 'shipped', in_force: true, drift: null })
@@ -103,7 +103,7 @@ t.test('a policy is changed by two other people, at once, and once', async t => 
   t.match(rows, [{ subject: 'policy-1', actor: /^key:/ }])
 })
 
-t.test('what is refused before anybody is asked', async t => {
+t.test('invalid policy changes are refused before approval is requested', async t => {
   const { demo, call, change } = await scene(t)
   const failing = {
     ...createChangedPolicy('two'),
@@ -143,7 +143,7 @@ t.test('what is refused before anybody is asked', async t => {
   t.strictSame(requests, [], 'nobody was asked')
 })
 
-t.test('an approval for the policy before is not good after another change', async t => {
+t.test('an approval for the previous policy is void after another change', async t => {
   const { demo, change, decide, carry, show } = await scene(t)
   const late = await change(createChangedPolicy('late'), {}, demo.approver_a)
   await decide(late.json.request_id, 'approve', demo.approver_b)
@@ -155,7 +155,7 @@ t.test('an approval for the policy before is not good after another change', asy
   t.match(await show(), { number: 1, version: 'first' })
 })
 
-t.test('requests whose gate has other rules by now, or is gone', async t => {
+t.test('requests whose gate has changed or was removed', async t => {
   const { demo, call, decide, carry } = await scene(t)
   const own = { purpose: 'own', approvals: [['reviewer']] }
   await carry(createChangedPolicy('two', { 'gate.own': own }))
@@ -176,7 +176,7 @@ t.test('requests whose gate has other rules by now, or is gone', async t => {
     ['gate.own', b, /there is no gate\.own any more; withdraw/],
     [MINOR, d, /the rules of gate\.minor-release-approve have changed since; withdraw/],
   ] as const)
-    await t.test(`${gate}: it says so`, async t => {
+    await t.test(`${gate}: the request is blocked with the reason`, async t => {
       const view = await call(demo.operator, 'GET', `/v1/gates/requests/${id}`)
       t.match(view.json, { state: 'pending', status: 'blocked', reason, approvals_missing: 0 })
       const check = await call(demo.operator, 'GET', `/v1/gates/${gate}?request_id=${id}`)
@@ -186,11 +186,11 @@ t.test('requests whose gate has other rules by now, or is gone', async t => {
         json: { error: { message: reason } },
       })
     })
-  await t.test('an approval is not good and is not signed any more', async t => {
+  await t.test('a void approval is no longer signed', async t => {
     const used = await decide(e, 'consume', demo.operator, { plan: { n: 3 } })
     t.match(used, { status: 403, json: { error: { message: /have changed since/ } } })
   })
-  await t.test('they can be rejected and withdrawn', async t => {
+  await t.test('a request can be rejected and withdrawn', async t => {
     t.match((await decide(a, 'reject', demo.operator)).status, 403, 'not by who asked')
     t.match((await decide(a, 'reject', demo.approver_a)).json, { state: 'blocked' })
     t.match((await decide(b, 'withdraw', demo.operator)).json, { state: 'withdrawn' })
@@ -198,7 +198,7 @@ t.test('requests whose gate has other rules by now, or is gone', async t => {
     t.match((await decide(d, 'withdraw', demo.operator)).json, { state: 'withdrawn' })
     t.match((await decide(e, 'reject', demo.approver_a)).json, { state: 'blocked' })
   })
-  await t.test('what is asked now follows the rules of now', async t => {
+  await t.test('a new request follows the current rules', async t => {
     const id = await ask(MINOR, 4)
     t.match((await decide(id, 'approve', demo.approver_a)).json, { approvals_missing: 1 })
     const gates = (await call(demo.operator, 'GET', '/v1/gates')).json.gates
@@ -209,7 +209,7 @@ t.test('requests whose gate has other rules by now, or is gone', async t => {
   })
 })
 
-t.test('plans and evidence have a largest depth and size', async t => {
+t.test('plans and evidence have a maximum depth and size', async t => {
   const { demo, call } = await scene(t)
   const ask = (body: object) =>
     call(demo.operator, 'POST', '/v1/gates/gate.minor-release-approve/requests', {
@@ -227,7 +227,7 @@ t.test('plans and evidence have a largest depth and size', async t => {
   t.equal((await ask({ plan: nestArrays(24), evidence: 'x'.repeat(65_534) })).status, 200)
 })
 
-t.test('evidence whose names differ by what hides is shown whole', async t => {
+t.test('evidence whose names differ by hidden characters is shown in full', async t => {
   const { demo, call } = await scene(t)
   const evidence = { 'a\u200b': 1, a: 2, 'a\\u{200b}': 3 }
   const body = { plan: {}, summary: 's', evidence }
@@ -240,7 +240,7 @@ t.test('evidence whose names differ by what hides is shown whole', async t => {
   t.equal(json.evidence_text, '{"a":2,"a\\\\u{200b}":3,"a\\u{200b}":1}')
 })
 
-t.test('half of a character is refused wherever a call has it', async t => {
+t.test('a lone surrogate is refused anywhere in a call', async t => {
   const { demo, call } = await scene(t)
   const url = '/v1/gates/gate.minor-release-approve/requests'
   for (const [half, param] of [

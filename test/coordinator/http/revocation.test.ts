@@ -128,7 +128,7 @@ const ENDS: Record<string, (rig: Rig, id: string) => Promise<unknown>> = {
 }
 
 for (const [what, end] of Object.entries(ENDS)) {
-  t.test(`a stream whose key ${what} ends with an error, its slot is free`, async t => {
+  t.test(`a stream whose key ${what} ends with an error, and its slot is free`, async t => {
     const all = await rig(t)
     await all.store.revisions.poll()
     const expiresAt = all.clock.now + 60_000
@@ -171,7 +171,7 @@ for (const [what, end] of Object.entries(ENDS)) {
 const waitForEffect = (isSo: () => boolean): Promise<boolean> =>
   waitUntil('the effect of the revocation', isSo, 5)
 
-t.test('a secret that was rotated out carries its streams until it is retired', async t => {
+t.test('a rotated secret keeps its streams until it is retired', async t => {
   const all = await rig(t)
   const { key, secret: old } = await all.keys.create(SPEC, BY)
   const before = await openStream(all, old)
@@ -188,7 +188,7 @@ t.test('a secret that was rotated out carries its streams until it is retired', 
   t.match(await textOf(after.response), /^data: \[DONE\]/)
 })
 
-t.test('a lower tier ends no stream; the next call is refused what it lost', async t => {
+t.test('a lower tier ends no stream; the next call is refused what the key lost', async t => {
   const all = await rig(t)
   const { key, secret } = await all.keys.create({ ...SPEC, tier: 'enterprise' }, BY)
   const { response } = await openStream(all, secret)
@@ -204,7 +204,7 @@ t.test('a lower tier ends no stream; the next call is refused what it lost', asy
   t.match(await textOf(response), /^data: \[DONE\]/)
 })
 
-t.test('a stream for another tenant ends when that one is disabled', async t => {
+t.test('a stream for another tenant ends when that tenant is disabled', async t => {
   const all = await rig(t)
   const { secret } = await all.keys.create({ ...SPEC, furtherTenants: ['three'] }, BY)
   const home = await openStream(all, secret)
@@ -216,7 +216,7 @@ t.test('a stream for another tenant ends when that one is disabled', async t => 
   t.match(await textOf(home.response), /"auth_required"/)
 })
 
-t.test('a request in line when its key ends is 401 and gets its request back', async t => {
+t.test('a queued request whose key ends gets 401 and a refund', async t => {
   let leave: () => void = () => {}
   let waiting = false
   const all = await rig(t, {
@@ -241,7 +241,7 @@ t.test('a request in line when its key ends is 401 and gets its request back', a
   t.strictSame(all.rows, [])
 })
 
-t.test('a key that ends while its request is still being sent is not served', async t => {
+t.test('a key that ends while its request is being sent is not served', async t => {
   const all = await rig(t)
   const { key, secret } = await all.keys.create(SPEC, BY)
   const body = '{"model":"model-a:7b","messages":[{"role":"user","content":"hi"}]}'
@@ -267,7 +267,7 @@ t.test('a key that ends while its request is still being sent is not served', as
   t.equal(response.statusCode, 401)
 })
 
-t.test('a call that reads ends with 401 when its key does; one that acts is answered', async t => {
+t.test('a read ends with 401 when its key ends; a call that acts is answered', async t => {
   const read = Promise.withResolvers<void>()
   const written = Promise.withResolvers<void>()
   const begun: string[] = []

@@ -164,7 +164,7 @@ t.test('a client that reads nothing before its body is sent still gets the refus
   )
 })
 
-t.test('a connection that is closed takes no more requests and a bounded rest', async t => {
+t.test('a closed connection takes no more requests and a bounded rest', async t => {
   const server = createServer((request, response) => {
     asked.push(request.url)
     response.writeHead(413, { connection: 'close' }).end()
@@ -189,7 +189,7 @@ t.test('a connection that is closed takes no more requests and a bounded rest', 
   await t.rejects(endless, { code: /EPIPE|ECONNRESET/ })
 })
 
-t.test('a body that nobody reads to its end closes the connection', async t => {
+t.test('a body that is not read to its end closes the connection', async t => {
   const send = await rig(t)
   const tooLarge = await send({ pieces: [VALID, 'x'.repeat(LIMIT_BYTES)] })
   t.equal(tooLarge.headers.connection, 'close')
@@ -197,7 +197,7 @@ t.test('a body that nobody reads to its end closes the connection', async t => {
   t.equal(wrong.headers.connection, 'keep-alive')
 })
 
-t.test('a client that leaves while it sends is no failure of ours', async t => {
+t.test('a client that leaves while sending is not an internal failure', async t => {
   const figures = createFigures()
   const told = new Promise<string>(resolve => {
     figures.http.countError = resolve

@@ -38,7 +38,7 @@ const rig = async (t: Test, rows: Partial<NewUsage>[]) => {
     app.inject({ url: `/v1/usage${query}`, headers: { authorization: `Bearer ${key}` } })
 }
 
-t.test('a key sees what it used itself, up to this moment', async t => {
+t.test('a key sees its own usage up to this moment', async t => {
   const ask = await rig(t, [{}, { status: 'failed' }, { key_id: 'other' }, { at: NOW }])
   t.strictSame((await ask('pro-key')).json(), {
     data_state: 'live',
@@ -64,7 +64,7 @@ t.test('a key sees what it used itself, up to this moment', async t => {
   t.match((await ask('pro-key', '?key_id=key-pro')).json().usage, [{ requests: 3 }])
 })
 
-t.test('who sees what', async t => {
+t.test('the visible usage depends on the key', async t => {
   const ask = await rig(t, [{}, { key_id: 'b' }, { key_id: 'c', tenant_id: 'two' }])
   const requests = async (key: string, query: string) => {
     const response = await ask(key, query)
@@ -93,7 +93,7 @@ t.test('who sees what', async t => {
     t.test(`${key} ${query}: ${seen}`, async t => t.equal(await requests(key, query), seen))
 })
 
-t.test('rows come by group and page by page', async t => {
+t.test('rows are returned by group and page by page', async t => {
   const models = ['m1', 'm2', 'm3'].map(model => ({ model }))
   const ask = await rig(t, [...models, ...models, { at: NOW - 24 * HOUR_MS }])
   const grouped = '?group_by=model&from=2026-11-20&to=2026-11-20T13:00Z'
@@ -112,7 +112,7 @@ t.test('rows come by group and page by page', async t => {
   t.equal(hours.length, 4)
 })
 
-t.test('what does not fit is refused', async t => {
+t.test('invalid queries are refused', async t => {
   const ask = await rig(t, [])
   for (const [query, param] of [
     ['?from=yesterday', 'from'],

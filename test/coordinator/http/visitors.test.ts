@@ -21,7 +21,7 @@ const scene = async (t: Test, settings: object = {}) => {
   return { ...all, clock, apply, claim, decide }
 }
 
-t.test('a visitor gets a key that was approved, once, with the claim token', async t => {
+t.test('a visitor gets an approved key once, with the claim token', async t => {
   const { apply, claim, decide, call, demo, store } = await scene(t)
   const asked = await apply()
   t.match(asked, {
@@ -60,26 +60,23 @@ t.test('a visitor gets a key that was approved, once, with the claim token', asy
     t.notOk(kept.includes(secret.slice(-40)), 'neither secret is kept')
 })
 
-t.test(
-  'nobody lets themselves in as a visitor and becomes a second person with a role',
-  async t => {
-    const { apply, claim, decide, call, demo } = await scene(t)
-    const { request_id: id, claim_token: token } = (await apply()).json
-    await decide(id)
-    const { secret, person_id } = (await claim(id, token)).json
-    const wanted = { tier: 'free', roles: ['client', 'architect'] }
-    t.match(await call(secret, 'POST', '/v1/keys', wanted), {
-      status: 403,
-      json: { error: { code: 'forbidden', message: /administrator/ } },
-    })
-    t.equal((await call(secret, 'POST', '/v1/keys', { tier: 'free' })).status, 202, 'without: yes')
-    const byAdmin = await call(demo.approver_a, 'POST', '/v1/keys', { ...wanted, person_id })
-    t.equal(byAdmin.status, 202)
-    t.equal((await decide(byAdmin.json.request_id)).status, 403, 'it takes two administrators')
-  },
-)
+t.test('a visitor cannot become a person with a role without an administrator', async t => {
+  const { apply, claim, decide, call, demo } = await scene(t)
+  const { request_id: id, claim_token: token } = (await apply()).json
+  await decide(id)
+  const { secret, person_id } = (await claim(id, token)).json
+  const wanted = { tier: 'free', roles: ['client', 'architect'] }
+  t.match(await call(secret, 'POST', '/v1/keys', wanted), {
+    status: 403,
+    json: { error: { code: 'forbidden', message: /administrator/ } },
+  })
+  t.equal((await call(secret, 'POST', '/v1/keys', { tier: 'free' })).status, 202, 'without: yes')
+  const byAdmin = await call(demo.approver_a, 'POST', '/v1/keys', { ...wanted, person_id })
+  t.equal(byAdmin.status, 202)
+  t.equal((await decide(byAdmin.json.request_id)).status, 403, 'it takes two administrators')
+})
 
-t.test('is off unless the operator wants it, and its tenant is there', async t => {
+t.test('a public request is refused unless it is enabled and its tenant exists', async t => {
   for (const settings of [{ public_request: false }, { public_tenant: 'nowhere' }]) {
     const { apply } = await scene(t, settings)
     t.match(await apply(), { status: 401, json: { error: { code: 'auth_required' } } })
@@ -89,7 +86,7 @@ t.test('is off unless the operator wants it, and its tenant is there', async t =
   t.equal((await apply()).status, 401)
 })
 
-t.test('who has a key asks with it', async t => {
+t.test('a caller with a key cannot request as a visitor', async t => {
   const { call, demo } = await scene(t)
   t.equal((await call(demo.free, 'POST', '/v1/keys/requests', ADA)).status, 409)
 })
@@ -113,7 +110,7 @@ t.test('a claim without its own token learns nothing', async t => {
   t.equal((await claim(one.request_id, one.claim_token)).status, 202)
 })
 
-t.test('what became of a request is told, not by whom', async t => {
+t.test('the outcome of a request is reported, but not the approver', async t => {
   const { apply, claim, decide } = await scene(t)
   const { request_id: id, claim_token: token } = (await apply()).json
   await decide(id, 'reject')
@@ -121,7 +118,7 @@ t.test('what became of a request is told, not by whom', async t => {
   t.match(answer, { status: 409, json: { error: { message: 'the request was rejected' } } })
 })
 
-t.test('an approval that nobody claims in time ends, and the token with it', async t => {
+t.test('an approval that is not claimed in time expires together with the token', async t => {
   const { apply, claim, decide, clock } = await scene(t)
   const { request_id: id, claim_token: token } = (await apply()).json
   await decide(id)
@@ -131,7 +128,7 @@ t.test('an approval that nobody claims in time ends, and the token with it', asy
   t.equal((await claim(id, token)).status, 404)
 })
 
-t.test('a tenant that was disabled since gives no key', async t => {
+t.test('a tenant that has since been disabled issues no key', async t => {
   const { apply, claim, decide, keys } = await scene(t)
   const { request_id: id, claim_token: token } = (await apply()).json
   await decide(id)
@@ -141,7 +138,7 @@ t.test('a tenant that was disabled since gives no key', async t => {
   t.equal((await claim(id, token)).status, 200)
 })
 
-t.test('requests of visitors are bounded', async t => {
+t.test('the number of visitor requests is limited', async t => {
   t.test('for an address', async t => {
     const { apply, clock } = await scene(t, { public_per_hour: 2 })
     t.equal((await apply()).status, 202)
@@ -152,7 +149,7 @@ t.test('requests of visitors are bounded', async t => {
     t.equal((await apply()).status, 202)
   })
 
-  t.test('all together, until one is decided', async t => {
+  t.test('in total, until one is decided', async t => {
     const { apply, decide, clock } = await scene(t, { public_per_hour: 100, public_open: 2 })
     const answers = await Promise.all([apply(), apply(), apply(), apply()])
     t.strictSame(answers.map(({ status }) => status).toSorted(), [202, 202, 429, 429])
@@ -165,7 +162,7 @@ t.test('requests of visitors are bounded', async t => {
   })
 })
 
-t.test('what is not seen does not reach who approves', async t => {
+t.test('hidden characters do not reach the approvers', async t => {
   const { apply, call, demo } = await scene(t)
   const asked = await apply({ ...ADA, name: 'A\u202eda', purpose: 'one\ntwo' })
   const seen = await call(demo.approver_a, 'GET', `/v1/gates/requests/${asked.json.request_id}`)

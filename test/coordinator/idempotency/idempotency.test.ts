@@ -26,7 +26,7 @@ const scene = async (t: Test) => {
   return { ledger, clock, once, change, runs: () => runs }
 }
 
-t.test('a repetition gets the answer of the first, which is not kept in the clear', async t => {
+t.test('a repeated call returns the first answer, which is stored encrypted', async t => {
   const { once, runs, ledger } = await scene(t)
   const answer = { n: 1, secret: 'shown once' }
   t.strictSame(await once(), { answer, replayed: false })
@@ -36,19 +36,16 @@ t.test('a repetition gets the answer of the first, which is not kept in the clea
   t.notMatch(JSON.stringify(rows), /shown once/)
 })
 
-t.test(
-  'another question with the same key is refused; another caller has keys of its own',
-  async t => {
-    const { once, runs } = await scene(t)
-    await once()
-    await t.rejects(once(undefined, { fingerprint: 'g' }), { code: 'idempotency_key_reuse' })
-    t.match(await once(undefined, { scope: 'other' }), { replayed: false })
-    t.match(await once(undefined, { callKey: 'l' }), { replayed: false })
-    t.equal(runs(), 3)
-  },
-)
+t.test('another input with the same key is refused; another caller has separate keys', async t => {
+  const { once, runs } = await scene(t)
+  await once()
+  await t.rejects(once(undefined, { fingerprint: 'g' }), { code: 'idempotency_key_reuse' })
+  t.match(await once(undefined, { scope: 'other' }), { replayed: false })
+  t.match(await once(undefined, { callKey: 'l' }), { replayed: false })
+  t.equal(runs(), 3)
+})
 
-t.test('of many at once one runs, and the others are told to come again', async t => {
+t.test('one of many simultaneous calls runs, and the others are asked to retry', async t => {
   const { once, runs, change } = await scene(t)
   const held = Promise.withResolvers<void>()
   const slow = async () => {
@@ -65,7 +62,7 @@ t.test('of many at once one runs, and the others are told to come again', async 
   t.equal(runs(), 1)
 })
 
-t.test('after 24 hours a key is new', async t => {
+t.test('a key is new again after 24 hours', async t => {
   const { once, runs, clock } = await scene(t)
   await once()
   clock.now += 24 * 3_600_000 - 1
@@ -75,7 +72,7 @@ t.test('after 24 hours a key is new', async t => {
   t.equal(runs(), 2)
 })
 
-t.test('a refusal that changed nothing may be asked again, one that did is an answer', async t => {
+t.test('a refusal without changes can be repeated; one with changes is an answer', async t => {
   const { once, change, runs } = await scene(t)
   let refused = 0
   const refuse = async () => {
@@ -94,14 +91,14 @@ t.test('a refusal that changed nothing may be asked again, one that did is an an
   t.equal(runs(), 1)
 })
 
-t.test('an answer that is not to be kept is asked for anew', async t => {
+t.test('an answer that must not be stored is computed again', async t => {
   const { once, runs } = await scene(t)
   await once(undefined, {}, false)
   t.match(await once(), { replayed: false })
   t.equal(runs(), 2)
 })
 
-t.test('a call that failed after it changed something is not made again', async t => {
+t.test('a call that failed after a change is not repeated', async t => {
   const { once, change, runs } = await scene(t)
   const fail = async () => {
     await change()
@@ -112,7 +109,7 @@ t.test('a call that failed after it changed something is not made again', async 
   t.equal(runs(), 1)
 })
 
-t.test('a process that died is followed by what can be known', async t => {
+t.test('a call of a dead process is resolved from its recorded changes', async t => {
   const { once, change, runs, clock, ledger } = await scene(t)
   // neither ever comes back
   void once(() => new Promise(() => {}))
@@ -135,7 +132,7 @@ t.test('a process that died is followed by what can be known', async t => {
   t.equal(runs(), 2)
 })
 
-t.test('a call that may take long is not held to be lost while it runs', async t => {
+t.test('a long call is not considered lost while it runs', async t => {
   const { once, clock } = await scene(t)
   const long = { timeoutSeconds: 300 }
   const held = Promise.withResolvers<unknown>()
@@ -148,7 +145,7 @@ t.test('a call that may take long is not held to be lost while it runs', async t
   t.match(await once(undefined, long), { answer: 'done', replayed: true })
 })
 
-t.test('a call that a repetition has replaced changes nothing any more', async t => {
+t.test('a call that a repetition has replaced changes nothing more', async t => {
   const { once, clock, change, ledger } = await scene(t)
   const held = Promise.withResolvers<void>()
   const first = once(async () => {

@@ -5,7 +5,7 @@ import { KEY_CLASSES, keyClasses } from '../../support/key-classes.ts'
 
 /* How long it takes is measured by `npm run prove -- key-timing`. */
 
-t.test('a check of a key is the same work, whatever the key', async t => {
+t.test('the check does the same work for every key', async t => {
   const work = { digests: 0, comparisons: 0 }
   const { keys, presented } = await keyClasses(t, {
     each: 2,
@@ -38,7 +38,7 @@ t.test('a check of a key is the same work, whatever the key', async t => {
         })
     })
 
-  await t.test('with two secrets live', async t => {
+  await t.test('that has two live secrets', async t => {
     const [old = ''] = presented.right
     const key = await keys.authenticate(old)
     const { secret } = await keys.rotate(key?.id ?? '', 'all', { actor: 'test' })
@@ -46,7 +46,7 @@ t.test('a check of a key is the same work, whatever the key', async t => {
       t.strictSame(await workFor(each), { digests: 1, comparisons: 2, known: true })
   })
 
-  await t.test('not in memory', async t => {
+  await t.test('that is not in memory', async t => {
     const [secret = ''] = presented['wrong last byte']
     const key = await keys.authenticate(presented.right[0] ?? '')
     await keys.retire(key?.id ?? '', 'all', { actor: 'test' })

@@ -10,7 +10,7 @@ const ONE = { tenantId: 'one' }
 const TWO = { tenantId: 'two' }
 
 t.test('a key', async t => {
-  t.test('is known by its secret, of which only a digest is stored', async t => {
+  t.test('is identified by its secret, of which only a digest is stored', async t => {
     const { store, keys } = await populatedKeys(t)
     const { key, secret } = await keys.create({ ...SPEC, label: 'laptop' }, BY)
     t.match(await keys.authenticate(secret), {
@@ -28,7 +28,7 @@ t.test('a key', async t => {
     t.notOk(JSON.stringify([rows, audit]).includes(secret.slice(17, 40)))
   })
 
-  t.test('is found without waiting once it was seen', async t => {
+  t.test('is found without waiting once it has been read', async t => {
     const { keys } = await populatedKeys(t)
     const { key, secret } = await keys.create(SPEC, BY)
     t.ok(keys.authenticate(secret) instanceof Promise)
@@ -36,7 +36,7 @@ t.test('a key', async t => {
     t.match(keys.authenticate(secret), { id: key.id })
   })
 
-  t.test('that is noise is refused without asking the store', async t => {
+  t.test('is refused without a store read when it is noise', async t => {
     const { store, keys } = await populatedKeys(t)
     const { secret } = await keys.create(SPEC, BY)
     const ledger = new Proxy(store.ledger, {
@@ -47,7 +47,7 @@ t.test('a key', async t => {
       t.equal(others.authenticate(noise), undefined)
   })
 
-  t.test('with the id of another key is refused', async t => {
+  t.test('is refused with the id of another key', async t => {
     const { keys } = await populatedKeys(t)
     const first = await keys.create(SPEC, BY)
     const other = await keys.rotate(first.key.id, ONE, BY)
@@ -56,7 +56,7 @@ t.test('a key', async t => {
     t.match(await keys.authenticate(other.secret), { id: first.key.id })
   })
 
-  t.test('may belong only to a person of its tenant, and name only tenants that exist', async t => {
+  t.test('belongs only to a person of its tenant and names only existing tenants', async t => {
     const { store, keys } = await populatedKeys(t)
     const wrong = [
       { ...SPEC, personId: 'nobody' },
@@ -74,7 +74,7 @@ t.test('a key', async t => {
     })
   })
 
-  t.test('ends at the millisecond it expires, though it is in memory', async t => {
+  t.test('expires on the millisecond even while it is in memory', async t => {
     let now = 1000
     const { keys } = await populatedKeys(t, { now: () => now })
     const { secret } = await keys.create({ ...SPEC, expiresAt: 2000 }, BY)
@@ -85,7 +85,7 @@ t.test('a key', async t => {
     t.equal(keys.authenticate(secret), undefined)
   })
 
-  t.test('that is revoked is refused at once, and cannot be brought back', async t => {
+  t.test('is refused as soon as it is revoked, and cannot be restored', async t => {
     const { store, keys } = await populatedKeys(t)
     const { key, secret } = await keys.create(SPEC, BY)
     await keys.authenticate(secret)
@@ -97,7 +97,7 @@ t.test('a key', async t => {
     t.equal((await auditRows(store)).filter(row => row.action === 'key.revoke').length, 2)
   })
 
-  t.test('that another process revokes is refused after the next look', async t => {
+  t.test('is refused after the next check when another process revokes it', async t => {
     const folder = await temporaryFolder(t)
     const { store, keys } = await populatedKeys(t, {}, folder)
     const { key, secret } = await keys.create(SPEC, BY)
@@ -110,7 +110,7 @@ t.test('a key', async t => {
     t.equal(await keys.authenticate(secret), undefined)
   })
 
-  t.test('that another process makes is known after the next look', async t => {
+  t.test('is known after the next check when another process creates it', async t => {
     const folder = await temporaryFolder(t)
     const { store, keys } = await populatedKeys(t, {}, folder)
     const otherStore = await temporaryStore(t, folder)
@@ -154,7 +154,7 @@ t.test('a key', async t => {
     }
   })
 
-  t.test('is good while its last use cannot be written', async t => {
+  t.test('stays valid while its last use cannot be written', async t => {
     const { store, keys } = await populatedKeys(t)
     const { secret } = await keys.create(SPEC, BY)
     const warned: unknown[] = []
@@ -169,7 +169,7 @@ t.test('a key', async t => {
     t.match(warned, [{ err: { message: 'full' } }])
   })
 
-  t.test('is seen only in its tenant, and by those who may see all', async t => {
+  t.test('is visible only in its tenant, and to keys that may see all tenants', async t => {
     const { keys } = await populatedKeys(t)
     const { key } = await keys.create(SPEC, BY)
     t.match(await keys.get(key.id, ONE), { id: key.id })
@@ -184,7 +184,7 @@ t.test('a key', async t => {
 })
 
 t.test('tenants and persons', async t => {
-  t.test('are made once, audited, and seen in their scope', async t => {
+  t.test('are created once, audited, and visible in their scope', async t => {
     const store = await temporaryStore(t)
     const { ledger } = store
     await populate(store)
@@ -203,7 +203,7 @@ t.test('tenants and persons', async t => {
     t.strictSame(actions, ['tenant.create', 'person.create', 'tenant.create', 'person.create'])
   })
 
-  t.test('cannot be made twice, or where they do not belong', async t => {
+  t.test('cannot be created twice, or where they do not belong', async t => {
     const store = await temporaryStore(t)
     const { ledger } = store
     await populate(store)
@@ -219,7 +219,7 @@ t.test('tenants and persons', async t => {
 })
 
 t.test('the tier of a key', async t => {
-  t.test('is changed at once, audited, and not after it was revoked', async t => {
+  t.test('changes at once and is audited, but not after revocation', async t => {
     const { store, keys } = await populatedKeys(t)
     const { key, secret } = await keys.create(SPEC, BY)
     t.match(await keys.authenticate(secret), { tier: 'pro' })

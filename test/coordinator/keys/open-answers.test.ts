@@ -49,7 +49,7 @@ const rig = (parts: Partial<OpenAnswersParts> = {}) => {
   return { open, hold, cuts, asked, stored, pass, timers }
 }
 
-t.test('what is open under a key that has not changed goes on', async t => {
+t.test('an open answer of an unchanged key continues', async t => {
   const { open, hold, cuts, asked } = rig()
   hold('stream')
   open.look('k')
@@ -57,7 +57,7 @@ t.test('what is open under a key that has not changed goes on', async t => {
   t.strictSame([cuts, asked], [[], [['k']]])
 })
 
-t.test('it is cut, once, when the key is', async t => {
+t.test('an open answer is cut once when its key becomes invalid', async t => {
   for (const [what, keys, code] of [
     ['gone', [], 'auth_required'],
     ['revoked', [{ ...KEY, revokedAt: 1 }], 'auth_required'],
@@ -82,7 +82,7 @@ t.test('it is cut, once, when the key is', async t => {
     })
 })
 
-t.test('a rotation leaves what is open under each of two secrets', async t => {
+t.test('a rotation leaves the open answers of both secrets', async t => {
   const { open, hold, cuts, stored } = rig()
   hold('old')
   hold('new', { ...KEY, secretId: 's2' })
@@ -96,7 +96,7 @@ t.test('a rotation leaves what is open under each of two secrets', async t => {
   t.strictSame(cuts, ['old: auth_required'])
 })
 
-t.test('a lower tier leaves it; a role or tenant that it stands on does not', async t => {
+t.test('a lower tier leaves an open answer; losing a required role or tenant does not', async t => {
   const { open, hold, cuts, stored } = rig()
   const operator: Key = { ...KEY, roles: ['reviewer'] }
   hold('chat', operator)
@@ -108,7 +108,7 @@ t.test('a lower tier leaves it; a role or tenant that it stands on does not', as
   t.strictSame(cuts.toSorted(), ['elsewhere: tenant_forbidden', 'events: forbidden'])
 })
 
-t.test('what was let go of is neither cut nor looked at', async t => {
+t.test('a released answer is neither cut nor checked', async t => {
   const { open, hold, cuts, asked, stored } = rig()
   hold('stream')()
   stored.keys = []
@@ -118,7 +118,7 @@ t.test('what was let go of is neither cut nor looked at', async t => {
   t.strictSame([cuts, asked], [[], []])
 })
 
-t.test('whatever of a key is let go of first, the rest is cut', async t => {
+t.test('any release order leaves the other answers of the key to be cut', async t => {
   const all = ['first', 'second', 'third']
   for (const gone of all)
     await t.test(gone, async t => {
@@ -135,7 +135,7 @@ t.test('whatever of a key is let go of first, the rest is cut', async t => {
     })
 })
 
-t.test('thousands of keys that hold nothing any more are no hindrance', async t => {
+t.test('thousands of keys without open answers cost nothing', async t => {
   const { open, hold, cuts, asked, stored } = rig()
   for (let n = 0; n < 3000; n++) hold('gone', { ...KEY, id: `k${n}` })()
   hold('again', { ...KEY, id: 'k2999' })()
@@ -147,14 +147,14 @@ t.test('thousands of keys that hold nothing any more are no hindrance', async t 
   t.strictSame(asked, [['k2999']])
 })
 
-t.test('a key that changed between its reading and the hold is looked at', async t => {
+t.test('a key that changed between its reading and the hold is checked', async t => {
   const { hold, cuts } = rig({ isCurrent: () => false, read: async () => [] })
   hold('stream')
   await yieldTurn()
   t.strictSame(cuts, ['stream: auth_required'])
 })
 
-t.test('a change during a look is looked at too', async t => {
+t.test('a change during a check is checked too', async t => {
   const gates: (() => void)[] = []
   const states: Key[][] = [[KEY], []]
   const { open, hold, cuts } = rig({
@@ -174,7 +174,7 @@ t.test('a change during a look is looked at too', async t => {
   t.strictSame(cuts, ['stream: auth_required'])
 })
 
-t.test('a store that cannot be read is asked again', async t => {
+t.test('a store that cannot be read is queried again', async t => {
   let fails = true
   const { open, hold, cuts, pass } = rig({
     read: async () => {
@@ -192,7 +192,7 @@ t.test('a store that cannot be read is asked again', async t => {
   t.strictSame(cuts, ['stream: auth_required'])
 })
 
-t.test('one cut that fails keeps no other from being cut', async t => {
+t.test('a failed cut does not prevent the others', async t => {
   const { open, hold, cuts, stored } = rig()
   open.hold(KEY, {
     cut: () => {
@@ -206,7 +206,7 @@ t.test('one cut that fails keeps no other from being cut', async t => {
   t.strictSame(cuts, ['other: auth_required'])
 })
 
-t.test('the end of a key', async t => {
+t.test('the expiry of a key', async t => {
   const createExpiringKey = (expiresAt: number, id = 'k'): Key => ({ ...KEY, id, expiresAt })
 
   t.test('cuts at its millisecond, with one timer for all', async t => {
@@ -224,7 +224,7 @@ t.test('the end of a key', async t => {
     t.equal(timers.size, 0, 'nobody looks any more')
   })
 
-  t.test('far away is looked at each second, as clocks are set', async t => {
+  t.test('in the far future is checked each second, as clocks may be adjusted', async t => {
     const { hold, cuts, pass } = rig()
     hold('stream', createExpiringKey(10_000_000))
     for (let n = 0; n < 3; n++) pass(1000)
@@ -240,7 +240,7 @@ t.test('the end of a key', async t => {
     t.strictSame(cuts, ['stream: auth_required'])
   })
 
-  t.test("is nobody's business after the close", async t => {
+  t.test('is not tracked after the close', async t => {
     const { open, hold, timers } = rig()
     hold('stream', createExpiringKey(2000))
     open.close()

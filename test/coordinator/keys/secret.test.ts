@@ -21,7 +21,7 @@ t.test('a secret', async t => {
     t.match(newSecret(TOKEN_PREFIX).text, /^shl_join_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}$/)
   })
 
-  t.test('is another one each time, and its digest is that of the whole text', async t => {
+  t.test('differs each time, and its digest is that of the whole text', async t => {
     const made = Array.from({ length: 200 }, () => newSecret(KEY_PREFIX))
     t.equal(new Set(made.map(secret => secret.text)).size, 200)
     t.equal(new Set(made.map(secret => secret.id)).size, 200)
@@ -29,7 +29,7 @@ t.test('a secret', async t => {
     t.equal(randomSecret().length, 43)
   })
 
-  t.test('of one kind is none of another', async t => {
+  t.test('of one kind is not valid as another', async t => {
     t.equal(parseSecret(TOKEN_PREFIX, newSecret(KEY_PREFIX).text), undefined)
     t.equal(parseSecret(KEY_PREFIX, newSecret(TOKEN_PREFIX).text), undefined)
   })
@@ -46,7 +46,7 @@ t.test('a secret', async t => {
       t.equal(parseSecret(KEY_PREFIX, wrong), undefined)
   })
 
-  t.test('is never seen in noise', async t => {
+  t.test('is never found in noise', async t => {
     const base62 = fc.stringMatching(/^[0-9A-Za-z]{8}_[0-9A-Za-z]{49}$/)
     const noise = fc.oneof(
       fc.string(),
@@ -67,7 +67,7 @@ t.test('a verifier', async t => {
     return { loads, load }
   }
 
-  t.test('reads once and answers from memory then, right or wrong', async t => {
+  t.test('reads once and then answers from memory, right or wrong', async t => {
     const { loads, load } = createCountingLoader()
     const verifier = new Verifier({ load })
     t.equal(await verifier.verify('known', 'right'), 'known')
@@ -78,14 +78,14 @@ t.test('a verifier', async t => {
     t.strictSame(loads, ['known', 'other'])
   })
 
-  t.test('takes each of two live secrets', async t => {
+  t.test('accepts each of two live secrets', async t => {
     const { load } = createCountingLoader([hex('old'), hex('new')])
     const verifier = new Verifier({ load })
     for (const secret of ['old', 'new']) t.equal(await verifier.verify('known', secret), 'known')
     t.equal(await verifier.verify('known', 'third'), undefined)
   })
 
-  t.test('one read serves all who ask at once', async t => {
+  t.test('shares one read among all simultaneous checks', async t => {
     const { loads, load } = createCountingLoader()
     const verifier = new Verifier({ load })
     const asked = ['right', 'wrong', 'right'].map(secret => verifier.verify('known', secret))
@@ -94,7 +94,7 @@ t.test('a verifier', async t => {
   })
 
   for (const how of ['forget', 'clear'] as const)
-    t.test(`what was read before a ${how} is not remembered after it`, async t => {
+    t.test(`does not keep a result read before a ${how}`, async t => {
       const gates: (() => void)[] = []
       const load = async (id: string) => {
         await new Promise<void>(resolve => gates.push(resolve))
@@ -112,7 +112,7 @@ t.test('a verifier', async t => {
       t.equal(verifier.verify('known', 'right'), 'known 2')
     })
 
-  t.test('a read that fails is tried again the next time', async t => {
+  t.test('retries a failed read the next time', async t => {
     let fails = true
     const load = async () => {
       if (fails) throw new RangeError('disk')
@@ -124,7 +124,7 @@ t.test('a verifier', async t => {
     t.equal(await verifier.verify('known', 'right'), 'ok')
   })
 
-  t.test('a flood of invented ids does not push out real ones', async t => {
+  t.test('keeps real ids through a flood of invented ones', async t => {
     const { loads, load } = createCountingLoader()
     const verifier = new Verifier({ load, capacity: 2 })
     await verifier.verify('known', 'right')
@@ -133,7 +133,7 @@ t.test('a verifier', async t => {
     t.equal(loads.length, 5001)
   })
 
-  t.test('holds no more than its capacity, and the last used stay', async t => {
+  t.test('holds no more than its capacity and keeps the last used entries', async t => {
     const { loads, load } = createCountingLoader()
     const verifier = new Verifier({ load, capacity: 2 })
     for (const id of ['known 1', 'known 2', 'known 1', 'known 3', 'known 1', 'known 2'])

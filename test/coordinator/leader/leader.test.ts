@@ -6,7 +6,7 @@ import { testLeader } from '../../contracts/leader.ts'
 import { silent } from '../../support/cell.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
-t.test('the leader of a store that one process has for itself', async t => {
+t.test('the leader lease holds in a store used by one process', async t => {
   testLeader(t, async t => {
     const { ledger } = await temporaryStore(t)
     const candidate = { leader: createSoleLeader(), ledger, campaign: async () => {} }
@@ -14,7 +14,7 @@ t.test('the leader of a store that one process has for itself', async t => {
   })
 })
 
-t.test('the leader by a lease row, of two processes on one store', async t => {
+t.test('the leader lease row holds for two processes on one store', async t => {
   const tenureMs = 60_000
   testLeader(t, async t => {
     const folder = await temporaryFolder(t)

@@ -26,7 +26,7 @@ const huffman = (bytes: Buffer): Buffer => {
   return Buffer.from(whole.match(/.{8}/g)?.map(byte => Number.parseInt(byte, 2)) ?? [])
 }
 
-t.test('the examples of RFC 7541, appendix C', async t => {
+t.test('the decoder handles the examples of RFC 7541, appendix C', async t => {
   t.test('fields', async t => {
     const custom = '400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572'
     t.match(read(custom), { headers: { 'custom-key': 'custom-header' } }, 'C.2.1')
@@ -40,18 +40,18 @@ t.test('the examples of RFC 7541, appendix C', async t => {
       location: 'https://www.example.com',
     },
   }
-  t.test('an answer as it is, C.5.1', async t => {
+  t.test('an uncoded answer head, C.5.1', async t => {
     const hex = `4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133
       2032 303a 3133 3a32 3120 474d 546e 1768 7474 7073 3a2f 2f77 7777 2e65 7861 6d70 6c65 2e63
       6f6d`
     t.strictSame(read(hex.replaceAll('\n', '')), first)
   })
-  t.test('an answer in the Huffman code, C.6.1', async t => {
+  t.test('a Huffman-coded answer head, C.6.1', async t => {
     const hex = `4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b
       ff6e 919d 29ad 1718 63c7 8f0b 97c8 e9ae 82ae 43d3`
     t.strictSame(read(hex.replaceAll('\n', '')), first)
   })
-  t.test('texts in the Huffman code, C.4', async t => {
+  t.test('Huffman-coded texts, C.4', async t => {
     t.equal(text('f1e3 c2e5 f23a 6ba0 ab90 f4ff'), 'www.example.com')
     t.equal(text('a8eb 1064 9cbf'), 'no-cache')
     t.equal(text('25a8 49e9 5ba9 7d7f'), 'custom-key')

@@ -88,7 +88,7 @@ const ENDS_THE_SESSION: [what: string, bytes: Buffer, code: number][] = [
   ],
 ]
 
-t.test('a link ends, with its requests, when the cell sends', async t => {
+t.test('a link ends with its requests when the cell sends', async t => {
   for (const [what, bytes, code] of ENDS_THE_SESSION)
     t.test(what, async t => {
       const cell = await greetedCell(t)
@@ -151,7 +151,7 @@ const ENDS_THE_STREAM: [what: string, bytes: Buffer, code: number][] = [
   ['a window of the stream that is too large', frame(FRAME.windowUpdate, 0, 1, '7fffffff'), 3],
 ]
 
-t.test('a request ends, and no other, when the cell sends', async t => {
+t.test('only one request ends when the cell sends', async t => {
   for (const [what, bytes, code] of ENDS_THE_STREAM)
     t.test(what, async t => {
       const cell = await greetedCell(t)

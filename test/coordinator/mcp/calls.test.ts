@@ -31,7 +31,7 @@ const clientOf = async (t: Test, options: object = {}, key = demo.operator) => {
 
 const outputOf = (answer: AnyJson): AnyJson => answer.structuredContent
 
-t.test('a tool that goes on by itself answers the task, and tasks-show how it stands', async t => {
+t.test('a background tool returns its task, and tasks-show returns the state', async t => {
   const client = await clientOf(t)
   const { tools } = await client.listTools()
   const slow = tools.find(({ name }) => name === 'test-slow')
@@ -45,7 +45,7 @@ t.test('a tool that goes on by itself answers the task, and tasks-show how it st
   t.equal(wrong.isError, true)
 })
 
-t.test('progress is told to who asks for it', async t => {
+t.test('progress is sent to a client that requests it', async t => {
   for (const options of [{}, MODERN]) {
     const client = await clientOf(t, options)
     const told: AnyJson[] = []
@@ -61,7 +61,7 @@ t.test('progress is told to who asks for it', async t => {
   }
 })
 
-t.test('the cell stands beside the input, where the operation takes one', async t => {
+t.test('the cell is given beside the input where the operation accepts one', async t => {
   const client = await clientOf(t)
   const said = await client.callTool({ name: 'test-echo', arguments: { words: 'a', cell: 'c7' } })
   t.equal(outputOf(said).cell, 'c7')
@@ -71,7 +71,7 @@ t.test('the cell stands beside the input, where the operation takes one', async 
   t.equal(wrong.isError, true)
 })
 
-t.test('the agent card is a resource, and counts the tools there are', async t => {
+t.test('the agent card is a resource and counts the existing tools', async t => {
   const client = await clientOf(t)
   const { resources } = await client.listResources()
   t.ok(resources.some(({ uri }) => uri === 'shoal://card'))
@@ -91,7 +91,7 @@ t.test('the agent card is a resource, and counts the tools there are', async t =
   t.equal(card.swarm.mcp_tools, all.tools.length)
 })
 
-t.test('a call with a key of its own is done once', async t => {
+t.test('a call with an idempotency key is carried out once', async t => {
   const client = await clientOf(t)
   const call = {
     name: 'test-slow',
@@ -106,13 +106,13 @@ t.test('a call with a key of its own is done once', async t => {
   t.match(JSON.stringify(bad.content), /idempotencyKey/)
 })
 
-t.test('administration is no tool', async t => {
+t.test('administration is not offered as a tool', async t => {
   const client = await clientOf(t)
   const ask = { name: 'keys-request', arguments: { tier: 'pro' } }
   await t.rejects(client.callTool(ask), /no tool/)
 })
 
-t.test('a gated tool waits, is approved by somebody else, and is carried out once', async t => {
+t.test('a gated tool waits, is approved by another person, and is carried out once', async t => {
   const client = await clientOf(t)
   const call = { name: 'test-gated', arguments: { stone: 'mcp' } }
   const waits = outputOf(await client.callTool(call))
@@ -124,7 +124,7 @@ t.test('a gated tool waits, is approved by somebody else, and is carried out onc
   t.equal(done.filter(each => each === 'mcp').length, 1)
 })
 
-t.test('a client that can open pages is asked once to open that of the request', async t => {
+t.test('a client that can open pages is asked once to open the page of the request', async t => {
   const client = await clientOf(t, { ...MODERN, capabilities: { elicitation: { url: {} } } })
   const asked: AnyJson[] = []
   client.setRequestHandler('elicitation/create', ({ params }) => {

@@ -8,7 +8,7 @@ import { silent } from '../../support/cell.ts'
 
 const me = { tenantId: 'home', personId: 'ada' }
 
-t.test('a change is told to those who can see what changed', async t => {
+t.test('a change is sent to the listeners that may see it', async t => {
   for (const [type, subject, data, expected] of [
     ['shoal.cell.ready', 'c1', {}, ['shoal://cells', 'shoal://cells/c1']],
     ['shoal.alert.raised', 'a1', {}, ['shoal://alerts']],
@@ -73,7 +73,7 @@ const scene = (t: Test, stallMs = 60_000) => {
   return { events, listening, read, stalls, kept: () => kept, cancelled: () => cancelled, reader }
 }
 
-t.test('of changes that nobody has read, one of each resource is kept', async t => {
+t.test('unread changes are merged to one per resource', async t => {
   const { events, read, kept } = scene(t)
   for (let n = 0; n < 5000; n++) {
     events.publish('shoal.cell.ready', {}, `c${n}`)
@@ -88,7 +88,7 @@ t.test('of changes that nobody has read, one of each resource is kept', async t 
   t.equal(kept(), 3)
 })
 
-t.test('a reader that takes nothing for too long is cut off, and told why', async t => {
+t.test('a stalled reader is disconnected with the reason', async t => {
   const { events, read, stalls, cancelled } = scene(t, 1)
   events.publish('shoal.cell.ready', {}, 'c1')
   t.match(await read(), /shoal:\/\/cells"/)
@@ -104,7 +104,7 @@ t.test('a reader that takes nothing for too long is cut off, and told why', asyn
   t.equal(await read(), undefined)
 })
 
-t.test('a stream that is ended says why, also to who waits', async t => {
+t.test('an ended stream states the reason, also to a waiting reader', async t => {
   const { listening, read, cancelled } = scene(t)
   const waiting = read()
   listening.end(new ShoalError('auth_required', 'the key is not valid any more'))
@@ -114,7 +114,7 @@ t.test('a stream that is ended says why, also to who waits', async t => {
   t.doesNotThrow(() => listening.end(new ShoalError('auth_required', 'again')))
 })
 
-t.test('a reader who leaves is forgotten', async t => {
+t.test('a reader that leaves is removed', async t => {
   const { events, reader, cancelled, kept } = scene(t)
   await reader.cancel()
   t.ok(cancelled())

@@ -65,7 +65,7 @@ const call = (name: string, input: object = {}) => ({
 
 const everyId = [...skills, ...operations].filter(isTool).map(({ id }) => id)
 
-t.test('the tools come in one order, for clients of both eras', async t => {
+t.test('the tools are listed in one order for clients of both eras', async t => {
   const base = await startServer(t)
   for (const options of [{}, MODERN, { path: '/mcp' }]) {
     const client = await clientOf(t, base, options)
@@ -92,7 +92,7 @@ t.test('the tools come in one order, for clients of both eras', async t => {
   t.strictSame(names, everyId, 'page by page')
 })
 
-t.test('a key sees the tools it may use', async t => {
+t.test('a key sees the tools that it may use', async t => {
   const base = await startServer(t)
   const client = await clientOf(t, base, { key: 'free-key' })
   const names = (await client.listTools()).tools.map(({ name }) => name)
@@ -103,7 +103,7 @@ t.test('a key sees the tools it may use', async t => {
   t.match(JSON.stringify(refused.content), /forbidden/)
 })
 
-t.test('a call answers data that fits the published schema, and the same as text', async t => {
+t.test('a call returns data that matches the published schema, and the same as text', async t => {
   const base = await startServer(t)
   for (const options of [{}, MODERN]) {
     const client = await clientOf(t, base, options)
@@ -118,7 +118,7 @@ t.test('a call answers data that fits the published schema, and the same as text
   }
 })
 
-t.test('input that does not fit is an answer the model can read', async t => {
+t.test('invalid input yields an answer that the model can read', async t => {
   const base = await startServer(t)
   const client = await clientOf(t, base)
   const answer = await client.callTool({ name: 'gate-routing-query', arguments: { gate: 'x' } })
@@ -126,7 +126,7 @@ t.test('input that does not fit is an answer the model can read', async t => {
   t.match(JSON.stringify(answer.content), /invalid_request/)
 })
 
-t.test('a tool that is not there is a protocol error', async t => {
+t.test('an unknown tool is a protocol error', async t => {
   const base = await startServer(t)
   const answer = (await (await post(base, call('no-such-tool'))).text()) as string
   t.match(answer, /-32602/)
@@ -149,14 +149,14 @@ t.test('toolsets narrow the list, and an unknown one is refused by name', async 
   t.match(await bad.text(), /no toolset .*nonsense.*gates/)
 })
 
-t.test('without a valid key nothing is told', async t => {
+t.test('a caller without a valid key learns nothing', async t => {
   const base = await startServer(t)
   const answer = await post(base, call('tiers-list'), { authorization: 'Bearer wrong' })
   t.equal(answer.status, 401)
   t.match(answer.headers.get('www-authenticate'), /Bearer/)
 })
 
-t.test('a page of somebody else is refused, one of our own is not', async t => {
+t.test('a page of a foreign origin is refused, and one of the coordinator is not', async t => {
   const base = await startServer(t)
   const foreign = await post(base, call('tiers-list'), { origin: 'https://evil.example' })
   t.equal(foreign.status, 403)
@@ -165,14 +165,14 @@ t.test('a page of somebody else is refused, one of our own is not', async t => {
   t.equal((await post(base, call('tiers-list'), { origin: base })).status, 200)
 })
 
-t.test('every answer carries the headers that every answer has', async t => {
+t.test('every answer carries the common headers', async t => {
   const base = await startServer(t)
   const answer = await post(base, call('tiers-list'))
   t.equal(answer.headers.get('x-ratelimit-limit'), '1000')
   t.match(answer.headers.get('x-request-id'), /^req_/)
 })
 
-t.test('what is not JSON, too deep or too large is refused as on every route', async t => {
+t.test('malformed, too deep or too large JSON is refused as on every route', async t => {
   const base = await startServer(t)
   t.equal((await post(base, '{')).status, 422)
   t.equal((await post(base, '['.repeat(5000))).status, 422)
@@ -183,7 +183,7 @@ t.test('what is not JSON, too deep or too large is refused as on every route', a
   )
 })
 
-t.test('reading operations are resources, with their query in the address', async t => {
+t.test('read operations are resources with their query in the address', async t => {
   const base = await startServer(t)
   const client = await clientOf(t, base, MODERN)
   const { resources } = await client.listResources()
@@ -204,7 +204,7 @@ t.test('reading operations are resources, with their query in the address', asyn
   await t.rejects(client.readResource({ uri: 'shoal://alerts?limit=many' }), /limit/)
 })
 
-t.test('prompts are offered to those whose key has their tools', async t => {
+t.test('prompts are offered to keys that have their tools', async t => {
   const base = await startServer(t)
   const client = await clientOf(t, base)
   const { prompts } = await client.listPrompts()
@@ -220,7 +220,7 @@ t.test('prompts are offered to those whose key has their tools', async t => {
   t.same((await free.listPrompts()).prompts, [])
 })
 
-t.test('what is answered from a list counts as a call, as a read over REST does', async t => {
+t.test('an answer from a list counts as a call, as a read over REST does', async t => {
   const base = await startServer(t)
   const asked = [
     { method: 'tools/list' },
@@ -249,7 +249,7 @@ t.test('what is answered from a list counts as a call, as a read over REST does'
   t.notMatch(JSON.stringify(await ask(0, 'enterprise-key')), /rate_limited/, 'another key')
 })
 
-t.test('a stream tells of changes of the resources it listens to', async t => {
+t.test('a stream reports changes of its subscribed resources', async t => {
   const events = createEvents({ source: '/shoal/test', logger: silent })
   const base = await startServer(t, { events })
   const client = await clientOf(t, base, MODERN)
@@ -264,7 +264,7 @@ t.test('a stream tells of changes of the resources it listens to', async t => {
   t.equal(await told, 'shoal://cells')
 })
 
-t.test('what happens in another tenant is not told, not even that it happened', async t => {
+t.test('changes in another tenant are not revealed in any form', async t => {
   const events = createEvents({ source: '/shoal/test', logger: silent })
   const gates = { list: async () => [] } as unknown as Views['gates']
   const base = await startServer(t, { events, views: views({ ...fakes, gates }) })
@@ -286,7 +286,7 @@ t.test('what happens in another tenant is not told, not even that it happened', 
   t.strictSame(told, ['shoal://alerts', 'shoal://gates/requests'])
 })
 
-t.test('nobody listens to what they may not read', async t => {
+t.test('a key cannot subscribe to a resource that it may not read', async t => {
   const base = await startServer(t)
   const client = await clientOf(t, base, { key: 'free-key', ...MODERN })
   await t.rejects(client.listen({ resourceSubscriptions: ['shoal://cells'] }))
@@ -306,7 +306,7 @@ const LISTEN = {
   },
 }
 
-t.test('one key does not take all the streams, and a place that is left is free', async t => {
+t.test('one key cannot take all streams, and a closed stream frees its place', async t => {
   const base = await startServer(t)
   const open = new AbortController()
   const listen = (key: string, signal?: AbortSignal) =>
@@ -338,7 +338,7 @@ t.test('one key does not take all the streams, and a place that is left is free'
   t.pass('it has come in again')
 })
 
-t.test('who takes any type of answer takes what the protocol sends', async t => {
+t.test('a client that accepts any type gets the type of the protocol', async t => {
   const base = await startServer(t)
   for (const accept of ['*/*', 'text/html, */*'])
     t.equal((await post(base, call('tiers-list'), { accept })).status, 200, accept)

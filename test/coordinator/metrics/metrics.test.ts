@@ -73,7 +73,7 @@ const answer: CellHandler = (incoming, response) => {
   })
 }
 
-t.test('an error is counted by its code, whoever answers it', async t => {
+t.test('an error is counted by its code, whichever part answers it', async t => {
   const refuses: CellHandler = (incoming, response) => {
     let text = ''
     incoming.on('data', piece => {
@@ -107,7 +107,7 @@ t.test('an error is counted by its code, whoever answers it', async t => {
   t.notMatch((await scrape()).text, /of-its-own-making/)
 })
 
-t.test('a request is counted by route, status and what became of it', async t => {
+t.test('a request is counted by route, status and outcome', async t => {
   const { url, waitForLine, scrape } = await rig(t, answer)
   const ask = (body: object) =>
     fetch(`${url}/v1/chat/completions`, {
@@ -142,7 +142,7 @@ t.test('a request is counted by route, status and what became of it', async t =>
   t.notMatch((await scrape()).text, /no\/such/, 'a path is no label')
 })
 
-t.test('a client that leaves is 499, whatever it was sent before', async t => {
+t.test('a client that disconnects is counted as 499, whatever it has received', async t => {
   const { url, waitForLine } = await rig(t, (incoming, response) => {
     incoming.resume()
     response.setHeader('content-type', 'text/event-stream')
@@ -163,7 +163,7 @@ t.test('a client that leaves is 499, whatever it was sent before', async t => {
   await waitForLine('shoal_inference_requests_total{model="model-a:7b",outcome="cancelled"} 1')
 })
 
-t.test('a request that no cell takes is counted as refused', async t => {
+t.test('a request that no cell accepts is counted as refused', async t => {
   const { url, waitForLine } = await rig(t, (incoming, response) => {
     incoming.resume()
     response.statusCode = 503
@@ -179,7 +179,7 @@ t.test('a request that no cell takes is counted as refused', async t => {
   await waitForLine('shoal_inference_requests_total{model="model-a:7b",outcome="refused"} 1')
 })
 
-t.test('only operators see metrics, and those of a cell come over its link', async t => {
+t.test('only operators see metrics, and those of a cell arrive over its link', async t => {
   const { url, scrape } = await rig(t, (incoming, response) => {
     incoming.resume()
     if (incoming.url === '/metrics') response.end('shoal_engine_ready 1\n')
@@ -221,7 +221,7 @@ const flood = (response: Parameters<CellHandler>[1]): void => {
   write()
 }
 
-t.test('the port on loopback needs no key and answers nobody else', async t => {
+t.test('the port on loopback needs no key and refuses other addresses', async t => {
   const figures = createBrokerFigures()
   const registry = metricRegistry(figures.metrics)
   t.equal(await openMetricsPort(0, registry), undefined)
@@ -249,7 +249,7 @@ t.test('the port on loopback needs no key and answers nobody else', async t => {
   t.equal(await status('/metrics', {}, 'POST'), 405)
 })
 
-t.test('asking a second cell is a retry, and the wait is that for the first', async t => {
+t.test('a request to a second cell is a retry, and its wait is that for the first', async t => {
   let ms = 0
   const figures = new InferenceFigures(() => ms)
   const watch = figures.watchRequest('m')
@@ -291,7 +291,7 @@ t.test('refusals of the quota are counted by reason and tier', async t => {
   ])
 })
 
-t.test('writes of the store are timed, and those that fail counted', async t => {
+t.test('writes of the store are timed, and failed ones counted', async t => {
   let ms = 0
   const figures = createStoreFigures(() => ms)
   const store = await temporaryStore(t, undefined, { figures })

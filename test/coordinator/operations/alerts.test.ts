@@ -38,7 +38,7 @@ const scene = async (t: Test) => {
   return { ask: caller(url, demo.operator).json, raised, cleared, told, listAudited, url, demo }
 }
 
-t.test('an alert is shown, with who looks after it', async t => {
+t.test('an alert is shown with its assignee', async t => {
   const { ask, raised, cleared, told, listAudited } = await scene(t)
   const path = `/v1/alerts/${raised.id}`
   t.match(await ask(path), { status: 200, json: { cell_id: 'a', acknowledged: null } })
@@ -58,7 +58,7 @@ t.test('an alert is shown, with who looks after it', async t => {
   t.equal((await ask(`/v1/alerts/${cleared.id}`)).json.cell_id, 'b')
 })
 
-t.test('nobody looks after what is over or not there', async t => {
+t.test('a cleared or unknown alert cannot be assigned', async t => {
   const { ask, cleared, listAudited, url, demo, raised } = await scene(t)
   const over = await ask(`/v1/alerts/${cleared.id}/acknowledge`, {})
   t.match(over, { status: 409, json: { error: { code: 'conflict' } } })
@@ -70,7 +70,7 @@ t.test('nobody looks after what is over or not there', async t => {
   t.strictSame(await listAudited(), [])
 })
 
-t.test('the rules say what they look at and how many alerts they have', async t => {
+t.test('each rule states its metric and its number of alerts', async t => {
   const { ask } = await scene(t)
   const { rules } = (await ask('/v1/alerts/rules')).json
   t.strictSame(

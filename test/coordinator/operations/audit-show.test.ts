@@ -9,7 +9,7 @@ const head = signHead({ seq: 7, hash, at: 1000 }, createSigner(generatePrivateKe
 const { url, demo, store } = await a2aScene(t, { views: { audit: { head: () => head } } })
 const ask = caller(url, demo.operator).json
 
-t.test('a row of the audit is shown by its number, unless it is of another tenant', async t => {
+t.test('an audit row is shown by its number, unless it belongs to another tenant', async t => {
   const add = (tenant: string) =>
     store.ledger.sealed.write(trx =>
       appendAudit(trx, { actor: 'x', tenant, action: 'a.b', subject: 's', outcome: 'done' }),
@@ -27,7 +27,7 @@ t.test('a row of the audit is shown by its number, unless it is of another tenan
     t.equal((await ask(`/v1/audit/${wrong}`)).status, 422, wrong)
 })
 
-t.test('the newest head that was signed is told as it was signed', async t => {
+t.test('the newest signed head is returned as it was signed', async t => {
   const { status, json } = await ask('/v1/audit/head')
   t.equal(status, 200)
   const { seq, key_id, signature } = head

@@ -4,7 +4,7 @@ import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
 import { cellSummaryOf } from '../../../coordinator/operations/cells/cell-view.ts'
 import { engine, sampleOf } from '../fleet/samples.ts'
 
-t.test('of a cell that is dead, neither load nor models are told', async t => {
+t.test('a dead cell shows neither load nor models', async t => {
   const cell = { id: 'c', name: 'c', enrolledAt: 0, tags: [] } as unknown as EnrolledCell
   const live: Cell = {
     ...newCell('c', 1),

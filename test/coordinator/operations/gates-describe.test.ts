@@ -3,7 +3,7 @@ import { a2aScene, caller } from '../../support/a2a.ts'
 
 const { url, demo } = await a2aScene(t)
 
-t.test('one gate is described, with what the key may do there', async t => {
+t.test('a gate is described with the rights of the key', async t => {
   const [asker, architect] = [caller(url, demo.operator).json, caller(url, demo.approver_a).json]
   const path = '/v1/gates/gate.major-release-approve'
   await asker(`${path}/requests`, { plan: { version: '2' }, summary: 'release 2' })
@@ -21,7 +21,7 @@ t.test('one gate is described, with what the key may do there', async t => {
   t.equal((await caller(url, demo.free).json(`${path}/definition`)).status, 403)
 })
 
-t.test('who has no role of a gate is told so', async t => {
+t.test('a key without a role of the gate may not approve', async t => {
   const { json } = await caller(url, demo.stranger).json(
     '/v1/gates/gate.campaign-stage-advance/definition',
   )

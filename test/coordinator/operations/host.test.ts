@@ -36,7 +36,7 @@ const answerWith =
 const AT = 1_800_000_000_000
 const FINE = { available: true, reason: null, taken_at: AT, data: { total: 1 } }
 
-t.test('the answer of the cell is passed on, with the cell and the time', async t => {
+t.test('the answer of the cell is returned with the cell and the time', async t => {
   const asked: string[] = []
   const ask = await rig(t, (request, response) => {
     asked.push(`${request.method} ${request.url}`)
@@ -55,7 +55,7 @@ t.test('the answer of the cell is passed on, with the cell and the time', async 
   t.strictSame(asked, ['GET /host/mem?input=%7B%7D'])
 })
 
-t.test('sizes whose names do not say so are declared', async t => {
+t.test('sizes are declared unless their names state the unit', async t => {
   const app = await appWith({ views: views({}) })
   t.teardown(() => app.close())
   const { paths } = (await app.inject('/v1/openapi.json')).json()
@@ -66,7 +66,7 @@ t.test('sizes whose names do not say so are declared', async t => {
   t.notHas(paths['/v1/cells/{cell_id}/host/users'].get['x-shoal-cli'], { units: {} })
 })
 
-t.test('parameters travel as JSON, a list of one included', async t => {
+t.test('parameters travel as JSON, including a list of one', async t => {
   let input: unknown
   const ask = await rig(t, (request, response) => {
     input = JSON.parse(new URLSearchParams(request.url.split('?')[1]).get('input') ?? '')
@@ -78,7 +78,7 @@ t.test('parameters travel as JSON, a list of one included', async t => {
   t.strictSame(input, { all: true })
 })
 
-t.test('what a shell could read is refused before the cell is asked', async t => {
+t.test('shell metacharacters are refused before the cell is called', async t => {
   const ask = await rig(t, () => t.fail('the cell was asked'))
   for (const query of ['names=%24(id)', 'names=a%0Ab', "names='", 'names=-x', 'names=', 'other=1'])
     t.match(await ask(`near/host/services?${query}`), {
@@ -92,14 +92,14 @@ t.test('what a shell could read is refused before the cell is asked', async t =>
   t.match(await ask('near/host/inet-latency?host=a%20b'), { status: 422 })
 })
 
-t.test('a daemon that is too old is an answer', async t => {
+t.test('an outdated daemon is reported', async t => {
   const ask = await rig(t, answerWith({ error: {} }, 404))
   const { status, body } = await ask('near/host/mem')
   t.equal(status, 200)
   t.match(body, { available: false, data: null, cell_id: 'near', reason: /daemon .* is too old/ })
 })
 
-t.test('a cell that is away, and one that nobody enrolled', async t => {
+t.test('an offline cell and an unknown cell are reported', async t => {
   const ask = await rig(t, answerWith(FINE))
   t.match(await ask('away/host/mem'), {
     status: 503,
@@ -108,13 +108,13 @@ t.test('a cell that is away, and one that nobody enrolled', async t => {
   t.match(await ask('nobody/host/mem'), { status: 404, body: { error: { code: 'not_found' } } })
 })
 
-t.test('only operators ask', async t => {
+t.test('only operators may probe a host', async t => {
   const ask = await rig(t, () => t.fail('the cell was asked'))
   t.match(await ask('near/host/mem', 'pro-key'), { status: 403 })
   t.match(await ask('near/host/mem', 'nobody'), { status: 401 })
 })
 
-t.test('whatever a cell answers, it is 503 and never an internal error', async t => {
+t.test('any invalid answer of a cell is 503 and never an internal error', async t => {
   const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
   for (const [name, handler] of Object.entries<CellHandler>({
     'another form': answerWith({ ...FINE, data: [1] }),

@@ -17,7 +17,7 @@ const folderOf = (t: Test, files: Record<string, string>): string => {
 
 const declares = (id: string): string => `export default { id: '${id}' }`
 
-t.test('every file with a default export is a declaration, and no other', async t => {
+t.test('every file with a default export is a declaration, and no other file is', async t => {
   const folder = folderOf(t, {
     'tools/b-show.ts': declares('b-show'),
     'tools/a-list.ts': declares('a-list'),
@@ -28,17 +28,17 @@ t.test('every file with a default export is a declaration, and no other', async 
   t.strictSame(ids, ['a-list', 'b-show'])
 })
 
-t.test('a declaration under another name than its file is refused', async t => {
+t.test('a declaration that differs from its file name is refused', async t => {
   const folder = folderOf(t, { 'tools/a-list.ts': declares('b-list') })
   await t.rejects(loadDeclared(folder), /a-list\.ts declares b-list/)
 })
 
-t.test('what is declared twice is refused', async t => {
+t.test('a duplicate declaration is refused', async t => {
   const folder = folderOf(t, { 'one/a.ts': declares('a'), 'two/a.ts': declares('a') })
   await t.rejects(loadDeclared(folder), /a is declared twice/)
 })
 
-t.test('a file may declare a list, whose names begin with its own', async t => {
+t.test('a file may declare a list whose names begin with its own', async t => {
   const list = "export default [{ id: 'a-one' }, { id: 'a-two' }]"
   const loaded = await loadDeclared(folderOf(t, { 'tools/a.ts': list }))
   t.match(loaded, [
@@ -47,7 +47,7 @@ t.test('a file may declare a list, whose names begin with its own', async t => {
   ])
 })
 
-t.test('a list that declares another name is refused', async t => {
+t.test('a list that declares a foreign name is refused', async t => {
   for (const id of ['b-one', 'a', 'another']) {
     const list = `export default [{ id: 'a-one' }, { id: '${id}' }]`
     await t.rejects(loadDeclared(folderOf(t, { 'tools/a.ts': list })), /a\.ts declares/)
@@ -65,14 +65,14 @@ const stone = {
 } as const
 const planned = { plan: {}, summary: 'move a stone' }
 
-t.test('an operation that acts declares its plan, or does not compile', async t => {
+t.test('an operation that acts does not compile without its plan', async t => {
   // @ts-expect-error: a gated operation has a plan
   t.throws(() => defineOperation({ ...stone, effect: 'gated', run: () => ({}) }), /show/)
   // @ts-expect-error: an operation that writes has none
   defineOperation({ ...stone, effect: 'write', plan: () => planned, show: () => ({}) })
 })
 
-t.test('a dry run needs an answer, and an answer of a dry run its input', async t => {
+t.test('a dry run needs an answer, and its answer needs an input', async t => {
   const acting = { ...stone, effect: 'gated', plan: () => planned, run: () => ({}) } as const
   t.throws(() => defineOperation(acting), /dry_run and a plan with show belong together/)
   t.throws(

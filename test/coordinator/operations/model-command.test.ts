@@ -37,8 +37,8 @@ const context = (end: Partial<CommandRecord>, cell: Cell | undefined = live) => 
 
 const input = { cell_id: 'c', model: 'm:1b' }
 
-t.test('a model is commanded', async t => {
-  t.test('and its standing is the answer', async t => {
+t.test('a model command', async t => {
+  t.test('returns the state of the model', async t => {
     const result = { model: 'm:1b', state: 'loading', pinned: false, progress_percent: 12.5 }
     const { context: views, requests } = context({ state: 'succeeded', result })
     t.strictSame(await commandModel('load', input, views), {
@@ -56,7 +56,7 @@ t.test('a model is commanded', async t => {
     t.match(requests, [{ verb: 'model-load', mode: 'live', params: { model: 'm:1b' } }])
     t.strictSame(requests[0]?.noted, { model: 'm:1b' }, 'the audit says which model')
   })
-  t.test('and what is not known yet is null', async t => {
+  t.test('returns null for unknown values', async t => {
     const { context: views } = context({ state: 'sent' })
     t.match(await commandModel('pin', input, views), { state: null, command_state: 'sent' })
   })
@@ -67,10 +67,10 @@ t.test('a model is commanded', async t => {
     [{ state: 'rejected', reason: 'busy' }, 'cell_unavailable', 'c says: busy'],
     [{ state: 'expired' }, 'cell_unavailable', 'c says: expired'],
   ] as const)
-    t.test(`a cell that answers ${Object.values(end).join(', ')} is ${code}`, async t => {
+    t.test(`is ${code} when the cell answers ${Object.values(end).join(', ')}`, async t => {
       await t.rejects(commandModel('load', input, context(end).context), { code, message })
     })
-  t.test('only on a cell that is there and has it', async t => {
+  t.test('is refused unless the cell is connected and has the model', async t => {
     const { context: views } = context({})
     await t.rejects(commandModel('load', { ...input, cell_id: 'd' }, views), { code: 'not_found' })
     await t.rejects(commandModel('load', { ...input, model: 'n' }, views), {
@@ -83,7 +83,7 @@ t.test('a model is commanded', async t => {
   })
 })
 
-t.test('the end of a command', async t => {
+t.test('the wait for the end of a command', async t => {
   const states: CommandRecord['state'][] = ['accepted', 'executing', 'succeeded']
   const commands = { get: async () => record({ state: states.shift() ?? 'unknown' }) }
   const signal = new AbortController().signal
@@ -91,7 +91,7 @@ t.test('the end of a command', async t => {
   t.match(await commandEnd(commands, record(), { timeoutMs: 1000, signal, wait }), {
     state: 'succeeded',
   })
-  t.test('is not waited for for ever', async t => {
+  t.test('is limited in time', async t => {
     const busy = { get: async () => record({ state: 'executing' }) }
     t.match(await commandEnd(busy, record(), { timeoutMs: 1000, signal, wait }), {
       state: 'executing',

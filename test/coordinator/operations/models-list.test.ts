@@ -18,7 +18,7 @@ const { url, demo } = await a2aScene(t, {
   views: { routing: { router, queue: { lengths: () => new Map() }, nowMs: () => 0 } as never },
 })
 
-t.test('the catalogue says which models are loaded, for cells that the caller may use', async t => {
+t.test('the catalogue lists the loaded models of cells that the caller may use', async t => {
   const { status, json } = await caller(url, demo.enterprise).json('/v1/catalogue')
   t.equal(status, 200)
   const byId = Object.fromEntries(json.models.map((model: { id: string }) => [model.id, model]))
@@ -28,7 +28,7 @@ t.test('the catalogue says which models are loaded, for cells that the caller ma
   t.not(asked[0], undefined, 'the pools of its tenant are asked for')
 })
 
-t.test('a tier sees its own models, of one kind where that is asked for', async t => {
+t.test('a tier sees its own models, filtered by kind on request', async t => {
   const free = caller(url, demo.free)
   const { models } = (await free.json('/v1/catalogue')).json
   t.ok(models.every((model: { minimum_tier: string }) => model.minimum_tier === 'free'))

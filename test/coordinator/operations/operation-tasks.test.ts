@@ -55,7 +55,7 @@ const delivery = (kind: Mail['kind'], own: Partial<TaskRun> = {}): Delivery => {
   }
 }
 
-t.test('mail begins the turn that its task can have now', async t => {
+t.test('mail starts the turn that its task can take', async t => {
   const { TASK_STATE_WORKING: working, TASK_STATE_FAILED: failed } = TaskState
   const { TASK_STATE_REJECTED: rejected, TASK_STATE_INPUT_REQUIRED: asks } = TaskState
   const cases: [...Parameters<typeof delivery>, string, TaskState | undefined][] = [
@@ -81,7 +81,7 @@ t.test('a message that no process has routed leads to the same question again', 
   t.match(opening?.more?.parts, [textPart('which one?')])
 })
 
-t.test('a task that comes to a gate while it is cancelled asks nobody any more', async t => {
+t.test('a task that reaches a gate while it is cancelled withdraws its request', async t => {
   let isCancelled = false
   const { cancel, withdrawn } = scene(t, 'pending', {
     get: async () => ({}),

@@ -31,7 +31,7 @@ const dockAndClaim = async (scene: Scene, key: string, scope: string, input: obj
   return { id, step }
 }
 
-t.test('the seven steps', async t => {
+t.test('a session passes through seven steps', async t => {
   const scene = await governanceScene(t)
   const { call, demo, events, store } = scene
   const docked = await call(demo.operator, 'POST', '/v1/skills/sads-dock', { agent_id: 'fixer' })
@@ -115,7 +115,7 @@ t.test('the seven steps', async t => {
   )
 })
 
-t.test('a step out of order is a conflict that names what may come next', async t => {
+t.test('a step out of order is a conflict that names the possible next steps', async t => {
   const scene = await governanceScene(t)
   const { demo } = scene
   const bodies: Record<string, object> = {
@@ -171,13 +171,13 @@ t.test('a scope', async t => {
     await dock(scene, demo.approver_a, { agent_id: 'b' }),
   )
   await other('brief')
-  await t.test('is held by one session, and who has it is told', async t => {
+  await t.test('is held by one session, and the holder is reported', async t => {
     t.match(await other('claim', { scope: 'repo:api' }), {
       status: 409,
       json: { error: { message: /held by fixer of demo_operator, until \d{4}-/ } },
     })
   })
-  await t.test('is claimed by exactly one of many at once', async t => {
+  await t.test('is claimed by exactly one of many simultaneous sessions', async t => {
     const others: (typeof other)[] = []
     for (let n = 0; n < 6; n++) {
       const next = createStep(
@@ -220,11 +220,11 @@ t.test('a scope', async t => {
         if (end.status === 'rejected') t.match(end.reason, { code: 'conflict' })
     }
   })
-  await t.test('of its own is no second one', async t => {
+  await t.test('of the same session is not claimed twice', async t => {
     const again = await step('claim', { scope: 'repo:api', task_id: 'T-2' })
     t.match(again, { status: 200, json: { claims: [{ task_id: 'T-2' }] } })
   })
-  await t.test('is one of a few', async t => {
+  await t.test('counts towards a limit', async t => {
     for (const scope of ['s1', 's2']) await step('claim', { scope })
     t.match(await step('claim', { scope: 's3' }), {
       status: 409,
@@ -235,7 +235,7 @@ t.test('a scope', async t => {
     await step('undock', { outcome: 'abandoned' })
     t.equal((await other('claim', { scope: 'repo:api' })).status, 200)
   })
-  await t.test('is text that can be seen', async t => {
+  await t.test('consists of visible text', async t => {
     t.match(await other('claim', { scope: 'a\u202eb' }), {
       status: 422,
       json: { error: { param: 'scope' } },
@@ -252,13 +252,13 @@ t.test('time', async t => {
     clock.now += count * 60_000
   }
   const { id, step } = await dockAndClaim(scene, demo.operator, 'repo:api')
-  await t.test('does not end a session in which something is done', async t => {
+  await t.test('keeps a session with an active action alive', async t => {
     for (let n = 0; n < 5; n++) {
       minutes(9)
       t.equal((await step('claim', { scope: 'repo:api' })).status, 200)
     }
   })
-  await t.test('ends one in which nothing is done, and its scope is free', async t => {
+  await t.test('ends an idle session and is then free', async t => {
     minutes(10)
     t.match(await step('check', { action_type: 'read.x' }), {
       status: 409,
@@ -288,7 +288,7 @@ t.test('time', async t => {
       json: { error: { message: /its time was over/ } },
     })
   })
-  await t.test('lets old ones be forgotten', async t => {
+  await t.test('allows old sessions to be deleted', async t => {
     minutes(24 * 60 + 61)
     await agents.sessions.sweep()
     await agents.sessions.sweep()
@@ -296,7 +296,7 @@ t.test('time', async t => {
   })
 })
 
-t.test('a session outlives the process', async t => {
+t.test('a session survives its process', async t => {
   const folder = await temporaryFolder(t)
   const before = await governanceScene(t, { folder })
   const { id } = await dockAndClaim(before, before.demo.operator, 'repo:api')
@@ -326,7 +326,7 @@ t.test('a check', async t => {
   const approve = (request: string, key = demo.approver_a) =>
     call(key, 'POST', `/v1/gates/requests/${request}/approve`)
 
-  await t.test('of what is denied is forbidden, and on record', async t => {
+  await t.test('of a denied action is forbidden and recorded', async t => {
     t.match(await step('check', { action_type: 'audit.delete' }), {
       status: 403,
       json: { error: { message: /audit.delete is denied/ } },
@@ -334,7 +334,7 @@ t.test('a check', async t => {
     const rows = await auditRows(scene.store)
     t.match(rows.at(-1), { action: 'session.check', outcome: 'refused' })
   })
-  await t.test('that needs a gate says which, and the session stays at its claim', async t => {
+  await t.test('that needs a gate names it, and the session stays at its claim', async t => {
     t.match((await check()).json, {
       status: 'pending',
       waits_for: 'gate',
@@ -345,7 +345,7 @@ t.test('a check', async t => {
     })
     t.equal((await step('execute', { skill: 'policy-check' })).status, 409)
   })
-  await t.test('waits until others have approved, and uses the approval up', async t => {
+  await t.test('waits for the approval of others, and consumes it', async t => {
     const request_id = await ask()
     t.match((await check({ request_id })).json, { status: 'pending', request_id })
     await approve(request_id)
@@ -358,7 +358,7 @@ t.test('a check', async t => {
       session: { step: 'claim' },
     })
   })
-  await t.test('takes an approval once, however many ask at once', async t => {
+  await t.test('consumes an approval once, however many calls race', async t => {
     const request_id = await ask()
     await approve(request_id)
     const second = await dockAndClaim(scene, demo.operator, 'release-2', { agent_id: 'second' })
@@ -366,7 +366,7 @@ t.test('a check', async t => {
     const answers = await Promise.all([check(body), second.step('check', body), check(body)])
     t.equal(answers.filter(({ json }) => json.status === 'passed').length, 1)
   })
-  await t.test('takes no other approval', async t => {
+  await t.test('accepts no other approval', async t => {
     const elsewhere = await ask('gate.major-release-approve')
     t.match(await check({ request_id: elsewhere }), {
       status: 422,
@@ -397,7 +397,7 @@ t.test('a check', async t => {
       json: { error: { message: /belongs to the operation/ } },
     })
   })
-  await t.test('takes no approval of another action at the same gate', async t => {
+  await t.test('accepts no approval of another action at the same gate', async t => {
     const request_id = await ask()
     await approve(request_id)
     for (const body of [{ action_type: 'content.publish' }, { context: '{"sha":"abc"}' }]) {
@@ -407,14 +407,14 @@ t.test('a check', async t => {
     }
     t.match((await check({ request_id })).json, { status: 'passed' })
   })
-  await t.test('that does not pass takes back what passed before', async t => {
+  await t.test('that fails withdraws the earlier pass', async t => {
     t.equal((await step('check', { action_type: 'read.x' })).json.session.step, 'check')
     t.equal((await check()).json.session.step, 'claim')
     t.equal((await call(demo.operator, 'GET', `/v1/sessions/${id}`)).json.step, 'claim')
   })
 })
 
-t.test('what a session may execute', async t => {
+t.test('a session executes only skills that its role and key allow', async t => {
   const scene = await governanceScene(t)
   const { demo, store } = scene
   const ready = async (key: string, agent_id: string, role: string) => {
@@ -450,7 +450,7 @@ t.test('what a session may execute', async t => {
   )
 })
 
-t.test('what an agent docks as', async t => {
+t.test('the role and profile of a docking agent', async t => {
   const scene = await governanceScene(t, { agents: { sessions_per_tenant: 4 } })
   const { call, demo } = scene
   const postSession = (input: object, key: string = demo.operator) =>
@@ -474,7 +474,7 @@ t.test('what an agent docks as', async t => {
       t.match(answer.json.error.message, message)
       if (param !== undefined) t.equal(answer.json.error.param, param)
     })
-  await t.test('a profile fills in what is left at its default', async t => {
+  await t.test('a profile supplies the omitted values', async t => {
     const { json } = await postSession({ agent_id: 'p', profile_id: 'ci', role: 'coding' })
     t.match(json, { roles: ['testing'], variant: 'v2_parallel', agent_type: 'ci_pipeline' })
     await createStep(scene, demo.operator, json.session_id)('undock', { outcome: 'abandoned' })
@@ -482,7 +482,7 @@ t.test('what an agent docks as', async t => {
     t.match(own.json, { roles: ['review'], variant: 'v2_parallel' })
     await createStep(scene, demo.operator, own.json.session_id)('undock', { outcome: 'abandoned' })
   })
-  await t.test('solo is alone, and the live one is named', async t => {
+  await t.test('a solo agent runs alone, and the live one is named', async t => {
     const id = await dock(scene, demo.operator)
     t.match(await postSession({}), {
       status: 409,
@@ -492,7 +492,7 @@ t.test('what an agent docks as', async t => {
     t.equal((await postSession({}, demo.stranger)).status, 200, 'in another tenant it is free')
     await createStep(scene, demo.operator, id)('undock', { outcome: 'abandoned' })
   })
-  await t.test('exactly one of many solo agents at once', async t => {
+  await t.test('exactly one of many simultaneous solo agents docks', async t => {
     const answers = await Promise.all([
       postSession({}),
       postSession({}),
@@ -503,7 +503,7 @@ t.test('what an agent docks as', async t => {
     const key = done?.json.person_id === 'demo_operator' ? demo.operator : demo.approver_a
     await createStep(scene, key, done?.json.session_id)('undock', { outcome: 'abandoned' })
   })
-  await t.test('several in parallel, up to the limit of the tenant', async t => {
+  await t.test('several agents run in parallel up to the limit of the tenant', async t => {
     const parallel = { agent_id: 'many', variant: 'v2_parallel' }
     for (let n = 0; n < 4; n++) t.equal((await postSession(parallel)).status, 200)
     t.match(await postSession(parallel), {
@@ -517,7 +517,7 @@ t.test('what an agent docks as', async t => {
   })
 })
 
-t.test('own sessions are paged, and others are not found', async t => {
+t.test("a caller's own sessions are paged, and others are not found", async t => {
   const scene = await governanceScene(t)
   const { call, demo } = scene
   const ids: string[] = []
@@ -539,7 +539,7 @@ t.test('own sessions are paged, and others are not found', async t => {
   t.equal((await call('', 'GET', '/v1/sessions')).status, 401)
 })
 
-t.test('a supervised session', async t => {
+t.test('a supervised session needs a supervisor of another person', async t => {
   const scene = await governanceScene(t)
   const { demo, call, keys } = scene
   const supervisor = await dock(scene, demo.approver_a, { agent_id: 'boss', agent_type: 'human' })
@@ -609,7 +609,7 @@ t.test('a supervised session', async t => {
   )
 })
 
-t.test('evidence is bounded', async t => {
+t.test('evidence is limited in size', async t => {
   const scene = await governanceScene(t)
   const { step } = await dockAndClaim(scene, scene.demo.operator, 'x')
   await step('check', { action_type: 'read.x' })
@@ -624,7 +624,7 @@ t.test('evidence is bounded', async t => {
     t.match(await step('evidence', body), { status: 422, json: { error: { param } } })
 })
 
-t.test('how far a task is stands with the scope that is held for it', async t => {
+t.test('the progress of a task is shown with the scope claimed for it', async t => {
   const scene = await governanceScene(t)
   const { call, demo, events, store } = scene
   const { id, step } = await dockAndClaim(scene, demo.operator, 'repo:api')

@@ -85,7 +85,7 @@ t.test('a key without the role is refused', async t => {
   t.strictSame(await ask, everywhere('refused forbidden'))
 })
 
-t.test('a plan waits at its gate, and is carried out once after the approval', async t => {
+t.test('a plan waits at its gate and is carried out once after the approval', async t => {
   const found = await onEach(async ({ name, call: ask, again = ask }) => {
     const input = { word: `heavy ${name}` }
     const told = { key: demo.operator }
@@ -104,20 +104,17 @@ t.test('a plan waits at its gate, and is carried out once after the approval', a
   )
 })
 
-t.test(
-  'a call counts once; a skill that speaks in a conversation counts beside the message',
-  async t => {
-    const told = { key: demo.operator }
-    const found = await onEach(async ({ call }) => {
-      counted = 0
-      await call('fix-read', { word: 'counted' }, told)
-      return String(counted)
-    })
-    t.strictSame(found, { ...everywhere('1'), conversation: '2' })
-  },
-)
+t.test('a call counts once; a skill in a conversation counts beside the message', async t => {
+  const told = { key: demo.operator }
+  const found = await onEach(async ({ call }) => {
+    counted = 0
+    await call('fix-read', { word: 'counted' }, told)
+    return String(counted)
+  })
+  t.strictSame(found, { ...everywhere('1'), conversation: '2' })
+})
 
-t.test('a caller that calls too often is refused', async t => {
+t.test('a rate-limited caller is refused', async t => {
   const found = await onEach(async ({ call }) => {
     allowance = 0
     const outcome = await call('fix-read', { word: 'a' }, { key: demo.operator })
@@ -127,7 +124,7 @@ t.test('a caller that calls too often is refused', async t => {
   t.strictSame(found, everywhere('refused rate_limited'))
 })
 
-t.test('a call that is repeated with its key is done once, and no other has its key', async t => {
+t.test('a repeated call with a key is carried out once, and keys are per caller', async t => {
   const found = await onEach(async ({ name, call }) => {
     const told = { key: demo.operator, callKey: `once-${name}` }
     const word = `once ${name}`
@@ -143,7 +140,7 @@ t.test('a call that is repeated with its key is done once, and no other has its 
   })
 })
 
-t.test('a caller that leaves ends its call; over A2A it cancels the task', async t => {
+t.test('a caller that disconnects ends its call; over A2A it cancels the task', async t => {
   const found = await onEach(async ({ call, cancelCall }) => {
     const leaving = new AbortController()
     const { begun, aborted } = waiting.next()
@@ -158,7 +155,7 @@ t.test('a caller that leaves ends its call; over A2A it cancels the task', async
   t.strictSame(found, { ...everywhere('AbortError'), A2A: 'cancelled' })
 })
 
-t.test('a repetition waits for the late end of a call that timed out, and gets it', async t => {
+t.test('a repetition waits for the late end of a timed-out call and returns it', async t => {
   const [{ call }] = surfaces as [(typeof surfaces)[number]]
   const told = { key: demo.operator, callKey: 'late' }
   const ask = () => call('fix-slow', { word: 'late' }, told)

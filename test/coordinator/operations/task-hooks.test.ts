@@ -11,7 +11,7 @@ const SECRET = 'a-credential-that-is-long-enough'
 const beginTask = async (): Promise<string> =>
   (await ask('/v1/skills/test-slow', { steps: 1 })).json.task_id
 
-t.test('the hooks of a task are made, shown without their secrets, and taken away', async t => {
+t.test('webhooks of a task are created, shown without their secrets, and deleted', async t => {
   const path = `/v1/tasks/${await beginTask()}/hooks`
   const made = await ask(path, {
     url: 'https://hooks.acme-corp.com/tasks',
@@ -29,7 +29,7 @@ t.test('the hooks of a task are made, shown without their secrets, and taken awa
     t.equal((await ask(`${path}/${id}`, undefined, method)).status, 404, method)
 })
 
-t.test('they are the push configurations of A2A', async t => {
+t.test('webhooks of a task are the push configurations of A2A', async t => {
   const id = await beginTask()
   const { json } = await ask(`/v1/tasks/${id}/hooks`, { url: 'https://hooks.acme-corp.com/x' })
   const rest = caller(url, demo.operator, { 'a2a-version': '1.0' }).json
@@ -40,7 +40,7 @@ t.test('they are the push configurations of A2A', async t => {
   )
 })
 
-t.test('what is not sent to, and tasks of others, are refused', async t => {
+t.test('forbidden addresses and tasks of others are refused', async t => {
   const id = await beginTask()
   for (const [body, param] of [
     [{ url: 'http://hooks.acme-corp.com/x' }, 'url'],

@@ -40,7 +40,7 @@ const scene = async (
   return { sender, url, port, outcomes }
 }
 
-t.test('the request arrives under its name, at the address that was judged', async t => {
+t.test('the request carries its host name and goes to the judged address', async t => {
   const seen: object[] = []
   const { sender, url, port, outcomes } = await scene(t, async (request, response) => {
     const pieces = await request.toArray()
@@ -78,7 +78,7 @@ t.test('a redirect is an answer like any other', async t => {
   t.equal(requests, 1)
 })
 
-t.test('a name is resolved once for a request, and anew for the next', async t => {
+t.test('a name is resolved once per request', async t => {
   const answers: Address[][] = [[LOOPBACK], [{ address: '169.254.169.254', family: 4 }]]
   const { sender, url } = await scene(
     t,
@@ -96,7 +96,7 @@ t.test('a name is resolved once for a request, and anew for the next', async t =
   await t.rejects(sender.send({ url }, never), failure({ reason: 'not_resolved' }))
 })
 
-t.test('a public name that resolves to anything that is not public is refused', async t => {
+t.test('a public name that resolves to any non-public address is refused', async t => {
   const url = 'https://hooks.acme-corp.com/'
   const config = Outbound.parse({})
   const open: Address = { address: '8.8.8.8', family: 4 }
@@ -113,19 +113,13 @@ t.test('a public name that resolves to anything that is not public is refused', 
   }
 })
 
-t.test(
-  'an address that was never good is refused when it is given and when it is sent',
-  async t => {
-    const sender = createSender({ config: Outbound.parse({}) })
-    t.throws(() => sender.judge('http://127.0.0.1/'), { code: 'invalid_request' })
-    await t.rejects(
-      sender.send({ url: 'http://127.0.0.1/' }, never),
-      failure({ reason: 'refused' }),
-    )
-  },
-)
+t.test('a forbidden address is refused when it is configured and when it is used', async t => {
+  const sender = createSender({ config: Outbound.parse({}) })
+  t.throws(() => sender.judge('http://127.0.0.1/'), { code: 'invalid_request' })
+  await t.rejects(sender.send({ url: 'http://127.0.0.1/' }, never), failure({ reason: 'refused' }))
+})
 
-t.test('a certificate that nobody vouches for is a failure', async t => {
+t.test('an untrusted certificate is a failure', async t => {
   const { port } = await scene(t, (_request, response) => response.end())
   const config = Outbound.parse({ allow: [`${HOST}:${port}`] })
   const sender = createSender({ config, resolve: async () => [LOOPBACK] })
@@ -133,7 +127,7 @@ t.test('a certificate that nobody vouches for is a failure', async t => {
   await t.rejects(sent, failure({ reason: 'not_reached', message: /CERT|ISSUER/ }))
 })
 
-t.test('a target that says nothing, or never ends, is left', async t => {
+t.test('a target that is silent or never ends times out', async t => {
   const settings = { answer_seconds: 0.1 }
   const silent = await scene(t, () => {}, settings)
   await t.rejects(silent.sender.send({ url: silent.url }, never), failure({ reason: 'timed_out' }))
@@ -152,14 +146,14 @@ t.test('a target that says nothing, or never ends, is left', async t => {
   )
 })
 
-t.test('the caller can stop it', async t => {
+t.test('the caller can abort a request', async t => {
   const stopping = new AbortController()
   const { sender, url } = await scene(t, () => stopping.abort())
   await t.rejects(sender.send({ url }, stopping.signal), failure({ reason: 'aborted' }))
   await t.rejects(sender.send({ url }, stopping.signal), failure({ reason: 'aborted' }))
 })
 
-t.test('a target gets so many requests at once and in a minute', async t => {
+t.test('the requests to one target are limited at once and per minute', async t => {
   const held = Promise.withResolvers<void>()
   const arrived = Promise.withResolvers<void>()
   const settings = { target_concurrency: 1, target_per_minute: 2 }
@@ -181,7 +175,7 @@ t.test('a target gets so many requests at once and in a minute', async t => {
   await t.rejects(sender.send({ url }, never), failure({ reason: 'busy' }))
 })
 
-t.test('a body that is too large is not sent', async t => {
+t.test('an oversized body is not sent', async t => {
   const { sender, url } = await scene(t, (_request, response) => response.end())
   await t.rejects(
     sender.send({ url, body: 'x'.repeat(2 ** 20 + 1) }, never),
@@ -189,7 +183,7 @@ t.test('a body that is too large is not sent', async t => {
   )
 })
 
-t.test('a signature is that of Standard Webhooks, one for each secret', async t => {
+t.test('a signature follows Standard Webhooks, one for each secret', async t => {
   const secrets = [newWebhookSecret(), newWebhookSecret()]
   const headers = signatureHeaders({ id: 'e1', timestampSeconds: 17, body: '{}' }, secrets)
   const own = secrets.map(secret => {

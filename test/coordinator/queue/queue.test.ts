@@ -15,14 +15,14 @@ const job = (n: number, more: object = {}) => ({ kind: 'test', payload: { n }, .
 const areAllDone = (states: string[]) => states.every(state => state === 'done')
 const nOf = (payload: unknown) => (payload as { n: number }).n
 
-t.test('the wait before another attempt grows, up to its bound, half of it by chance', async t => {
+t.test('the wait before a retry grows up to its bound, half of it random', async t => {
   const steps: BackOff = { firstSeconds: 10, factor: 4, maxSeconds: 100 }
   const waits = (random: number) => [1, 2, 3, 9].map(n => backOffMs(steps, n, random))
   t.strictSame(waits(0), [5000, 20_000, 50_000, 50_000])
   t.strictSame(waits(0.5), [7500, 30_000, 75_000, 75_000])
 })
 
-t.test('jobs are done, urgent ones first, otherwise in their order', async t => {
+t.test('jobs run urgent ones first, otherwise in order', async t => {
   const done: number[] = []
   const kind = testKind({ concurrency: 1, run: async payload => void done.push(nOf(payload)) })
   const { queue, work, waitForStates } = await queueScene(t, [kind])
@@ -38,7 +38,7 @@ t.test('jobs are done, urgent ones first, otherwise in their order', async t => 
   t.strictSame(done, [2, 1, 3, 4])
 })
 
-t.test('a job waits for its time', async t => {
+t.test('a job waits for its scheduled time', async t => {
   const { queue, work, waitForStates, clock } = await queueScene(t, [testKind()])
   await queue.add(job(1, { notBefore: clock.now + 1000 }))
   await queue.add(job(2))
@@ -49,7 +49,7 @@ t.test('a job waits for its time', async t => {
   await waitForStates(areAllDone)
 })
 
-t.test('of one kind and key there is one job', async t => {
+t.test('a kind and key identify one job', async t => {
   const { queue, waitForStates } = await queueScene(t, [testKind()])
   const [first, second] = [
     await queue.add(job(1, { onceKey: 'a' })),
@@ -59,14 +59,14 @@ t.test('of one kind and key there is one job', async t => {
   t.equal((await waitForStates(() => true)).length, 1)
 })
 
-t.test('a payload that is not of the kind is refused, and nothing is kept', async t => {
+t.test('a payload that does not match its kind is refused, and nothing is stored', async t => {
   const { queue, waitForStates } = await queueScene(t, [testKind()])
   await t.rejects(queue.add({ kind: 'test', payload: { n: 'x' }, ...own }))
   await t.rejects(queue.add({ kind: 'other', payload: {}, ...own }), /no kind of job other/)
   t.strictSame(await waitForStates(() => true), [])
 })
 
-t.test('what fails is tried again after its wait, then given up with the reason', async t => {
+t.test('a failed job is retried after its wait and then given up with the reason', async t => {
   const kind = testKind({
     run: async () => {
       throw new JobError('no luck')
@@ -93,26 +93,23 @@ t.test('what fails is tried again after its wait, then given up with the reason'
   t.strictSame(dead, [`${given?.id} no luck`])
 })
 
-t.test(
-  'what cannot get better is given up at once, and the message of a bug stays inside',
-  async t => {
-    const kind = testKind({
-      run: async payload => {
-        if (nOf(payload) === 1) throw new JobError('gone', { final: true })
-        throw new RangeError('secret text')
-      },
-      maxAttempts: 1,
-    })
-    const { queue, work, waitForStates } = await queueScene(t, [kind])
-    await queue.add(job(1))
-    await queue.add(job(2))
-    work()
-    const jobs = await waitForStates(states => states.every(state => state === 'dead'))
-    t.match(jobs, [{ attempts: 1, reason: 'gone' }, { reason: 'it failed (RangeError)' }])
-  },
-)
+t.test("a permanent failure is given up at once, and a bug's message stays internal", async t => {
+  const kind = testKind({
+    run: async payload => {
+      if (nOf(payload) === 1) throw new JobError('gone', { final: true })
+      throw new RangeError('secret text')
+    },
+    maxAttempts: 1,
+  })
+  const { queue, work, waitForStates } = await queueScene(t, [kind])
+  await queue.add(job(1))
+  await queue.add(job(2))
+  work()
+  const jobs = await waitForStates(states => states.every(state => state === 'dead'))
+  t.match(jobs, [{ attempts: 1, reason: 'gone' }, { reason: 'it failed (RangeError)' }])
+})
 
-t.test('an attempt that came too early does not count', async t => {
+t.test('a premature attempt does not count', async t => {
   const kind = testKind({
     maxAttempts: 1,
     run: async (_payload, { job: { fence } }) => {
@@ -130,7 +127,7 @@ t.test('an attempt that came too early does not count', async t => {
 })
 
 t.test('a lane', async t => {
-  t.test('goes one after another, and the head waits for its next attempt', async t => {
+  t.test('runs one job after another, and the head waits for its next attempt', async t => {
     const done: number[] = []
     let failures = 1
     const kind = testKind({
@@ -153,7 +150,7 @@ t.test('a lane', async t => {
     t.strictSame(done, [4, 1, 2, 3])
   })
 
-  t.test('goes on when its head is given up, and what is retried goes before the rest', async t => {
+  t.test('continues when its head is given up, and a retried job goes before the rest', async t => {
     const done: number[] = []
     let broken = true
     const kind = testKind({
@@ -177,7 +174,7 @@ t.test('a lane', async t => {
   })
 })
 
-t.test('two workers never have one job at the same time', async t => {
+t.test('two workers never hold one job at the same time', async t => {
   const runs = new Map<number, number>()
   const kind = testKind({
     concurrency: 8,
@@ -196,7 +193,7 @@ t.test('two workers never have one job at the same time', async t => {
 })
 
 t.test('a lease', async t => {
-  t.test('that ran out gives the job to another, and the first cannot end it', async t => {
+  t.test('that expired gives the job to another worker, and the first cannot end it', async t => {
     const begun: string[] = []
     const first = Promise.withResolvers<void>()
     const kind = testKind({
@@ -218,7 +215,7 @@ t.test('a lease', async t => {
     t.strictSame(outcomes, ['w2 done', 'w1 lost'])
   })
 
-  t.test('that ran out with every attempt ends as a dead letter', async t => {
+  t.test('that expired with every attempt ends as a dead letter', async t => {
     const kind = testKind({ maxAttempts: 1, run: () => new Promise(() => {}) })
     const { queue, work, waitForStates, clock } = await queueScene(t, [kind])
     await queue.add(job(1))
@@ -230,7 +227,7 @@ t.test('a lease', async t => {
   })
 })
 
-t.test('a worker that ends puts back what it has, and the attempt does not count', async t => {
+t.test('a worker that stops returns its jobs, and the attempt does not count', async t => {
   const kind = testKind({ run: () => new Promise(() => {}) })
   const { queue, work, waitForStates } = await queueScene(t, [kind])
   await queue.add(job(1))
@@ -260,7 +257,7 @@ t.test('operators', async t => {
     }),
   )
 
-  t.test('see their tenant alone', async t => {
+  t.test('are limited to their tenant', async t => {
     const other = { tenantId: 'two' }
     t.strictSame(await queue.list({ limit: 9 }, other), [])
     t.strictSame(await queue.board(other), [])
@@ -268,13 +265,13 @@ t.test('operators', async t => {
       await t.rejects(queue[verb](dead.id, other, BY), { code: 'not_found' })
     await t.rejects(queue.get(dead.id, other), { code: 'not_found' })
   })
-  t.test('see sums', async t => {
+  t.test('see totals', async t => {
     t.strictSame(await queue.board(own), [
       { project: 'p', team: null, kind: 'test', state: 'dead', jobs: 1, costCents: 250 },
       { project: 'tests', team: 'q', kind: 'test', state: 'queued', jobs: 1, costCents: 5 },
     ])
   })
-  t.test('cancel what waits, retry and discard what ended, and it is audited', async t => {
+  t.test('cancel pending jobs, retry and discard ended ones, and are audited', async t => {
     await t.rejects(queue.discard(waiting.id, own, BY), { code: 'conflict' })
     t.match(await queue.cancel(waiting.id, own, BY), { state: 'cancelled' })
     await t.rejects(queue.cancel(waiting.id, own, BY), { code: 'conflict' })
@@ -295,7 +292,7 @@ t.test('operators', async t => {
   })
 })
 
-t.test('what ended is forgotten after its days', async t => {
+t.test('ended jobs are deleted after their retention', async t => {
   const { queue, work, waitForStates, clock } = await queueScene(t, [testKind()])
   await queue.add(job(1))
   const worker = work()
@@ -306,7 +303,7 @@ t.test('what ended is forgotten after its days', async t => {
   await waitForStates(states => states.length === 0)
 })
 
-t.test('processes that are killed while they work lose no job', async t => {
+t.test('processes that are killed while working lose no job', async t => {
   const folder = await temporaryFolder(t)
   const file = join(folder, 'done')
   const store = await openStore(join(folder, 'state'))

@@ -47,7 +47,7 @@ const burst = async (calls: (() => unknown)[]) => {
 const times = <R>(count: number, call: () => R): (() => R)[] => Array(count).fill(call)
 
 t.test('tiers', async t => {
-  t.test('are those of the specification when nothing is configured', async t => {
+  t.test('are those of the specification by default', async t => {
     t.strictSame(Tiers.parse(undefined), {
       free: {
         requests_per_month: 1000,
@@ -91,7 +91,7 @@ t.test('the month', async t => {
   })
 
   for (const count of [1, 2, 3])
-    t.test(`admits exactly the rest when 256 ask at once over ${count} stores`, async t => {
+    t.test(`admits exactly the remainder to 256 callers over ${count} stores`, async t => {
       const folder = await temporaryFolder(t)
       const first = withLimits(await temporaryStore(t, folder), 1000)
       for (let n = 0; n < 900; n++) await first.admit(KEY, NOW)
@@ -124,7 +124,7 @@ t.test('the month', async t => {
     await Promise.all(children.map(({ ended }) => ended))
   })
 
-  t.test('is one read and one write for all who wait together', async t => {
+  t.test('needs one read and one write for all waiting requests', async t => {
     const store = await temporaryStore(t)
     let writes = 0
     const ledger = withChangeHook(store.ledger, (work, commit) => {
@@ -137,7 +137,7 @@ t.test('the month', async t => {
     t.strictSame(await readReserved(store), { '2026-11 key': 64 })
   })
 
-  t.test('takes no more from the ledger than the minute allows to start', async t => {
+  t.test('takes no more from the ledger than the minute allows', async t => {
     const store = await temporaryStore(t)
     const quota = withLimits(store, 100, 5)
     t.strictSame(await burst(times(64, () => quota.admit(KEY, NOW))), {
@@ -157,7 +157,7 @@ t.test('the month', async t => {
     t.strictSame(await readReserved(store), { '2026-11 key': 10 })
   })
 
-  t.test('gets back what was refunded, once each', async t => {
+  t.test('regains each refund once', async t => {
     const quota = withLimits(await temporaryStore(t), 2)
     const first = await quota.admit(KEY, NOW)
     await quota.admit(KEY, NOW)
@@ -167,7 +167,7 @@ t.test('the month', async t => {
     await t.rejects(async () => quota.admit(KEY, NOW), { code: 'tier_exceeded' })
   })
 
-  t.test('gets unspent leases back at close, and after a minute without use', async t => {
+  t.test('regains unspent leases at close, and after a minute without use', async t => {
     const store = await temporaryStore(t)
     let ticks = 0
     const quota = withLimits(store, 1000, 100_000, { ticks: () => ticks })
@@ -184,7 +184,7 @@ t.test('the month', async t => {
     t.strictSame(await readReserved(store), { '2026-11 key': 1, '2026-11 other': 1 })
   })
 
-  t.test('keeps a lease that could not be given back', async t => {
+  t.test('keeps a lease that could not be returned', async t => {
     const store = await temporaryStore(t)
     let fails = false
     const ledger = withChangeHook(store.ledger, async (work, commit) => {
@@ -202,7 +202,7 @@ t.test('the month', async t => {
     t.strictSame(await readReserved(store), { '2026-11 key': 2 })
   })
 
-  t.test('fails for all who wait when the ledger does, and goes on after it', async t => {
+  t.test('fails for all waiting requests when the ledger does, and recovers after it', async t => {
     const store = await temporaryStore(t)
     let fails = true
     const ledger = withChangeHook(store.ledger, async (work, commit) => {
@@ -216,7 +216,7 @@ t.test('the month', async t => {
     t.match(quota.standing(KEY, NOW), { remaining: 997 })
   })
 
-  t.test('that is used up is looked at again after a second', async t => {
+  t.test('is checked again after a second when it is used up', async t => {
     const folder = await temporaryFolder(t)
     let ticks = 0
     const options = { ticks: () => ticks }
@@ -233,34 +233,31 @@ t.test('the month', async t => {
     await t.rejects(async () => two.admit(KEY, NOW), { code: 'tier_exceeded' })
   })
 
-  t.test(
-    'begins anew at 00:00 UTC on the first, and not again when the clock goes back',
-    async t => {
-      const folder = await temporaryFolder(t)
-      const store = await temporaryStore(t, folder)
-      const quota = withLimits(store, 2)
-      const old = await quota.admit(KEY, DECEMBER - 1)
-      await quota.admit(KEY, DECEMBER - 1)
-      await t.rejects(async () => quota.admit(KEY, DECEMBER - 1), { code: 'tier_exceeded' })
-      await quota.admit(KEY, DECEMBER)
-      old.refund()
-      t.match(quota.standing(KEY, DECEMBER), {
-        remaining: 1,
-        resetSeconds: Date.UTC(2027, 0) / 1000,
-      })
-      await quota.admit(KEY, DECEMBER - 1)
-      await t.rejects(async () => quota.admit(KEY, DECEMBER - 1), { code: 'tier_exceeded' })
-      t.strictSame(await readReserved(store), { '2026-11 key': 2, '2026-12 key': 2 })
+  t.test('restarts at 00:00 UTC on the first, and not again when the clock goes back', async t => {
+    const folder = await temporaryFolder(t)
+    const store = await temporaryStore(t, folder)
+    const quota = withLimits(store, 2)
+    const old = await quota.admit(KEY, DECEMBER - 1)
+    await quota.admit(KEY, DECEMBER - 1)
+    await t.rejects(async () => quota.admit(KEY, DECEMBER - 1), { code: 'tier_exceeded' })
+    await quota.admit(KEY, DECEMBER)
+    old.refund()
+    t.match(quota.standing(KEY, DECEMBER), {
+      remaining: 1,
+      resetSeconds: Date.UTC(2027, 0) / 1000,
+    })
+    await quota.admit(KEY, DECEMBER - 1)
+    await t.rejects(async () => quota.admit(KEY, DECEMBER - 1), { code: 'tier_exceeded' })
+    t.strictSame(await readReserved(store), { '2026-11 key': 2, '2026-12 key': 2 })
 
-      const restarted = withLimits(await temporaryStore(t, folder), 2)
-      await t.rejects(async () => restarted.admit(KEY, NOW), { code: 'tier_exceeded' })
-      t.match(await restarted.standing({ id: 'new', tier: 'free' }, NOW), {
-        resetSeconds: Date.UTC(2027, 0) / 1000,
-      })
-    },
-  )
+    const restarted = withLimits(await temporaryStore(t, folder), 2)
+    await t.rejects(async () => restarted.admit(KEY, NOW), { code: 'tier_exceeded' })
+    t.match(await restarted.standing({ id: 'new', tier: 'free' }, NOW), {
+      resetSeconds: Date.UTC(2027, 0) / 1000,
+    })
+  })
 
-  t.test('leaves the ledger two months later', async t => {
+  t.test('is deleted from the ledger two months later', async t => {
     const store = await temporaryStore(t)
     const quota = withLimits(store, 2)
     for (const month of [10, 11, 12]) {
@@ -270,7 +267,7 @@ t.test('the month', async t => {
     t.strictSame(await readReserved(store), { '2026-12 key': 1, '2027-01 key': 1 })
   })
 
-  t.test('that is unlimited asks nobody', async t => {
+  t.test('needs no ledger when it is unlimited', async t => {
     const store = await temporaryStore(t)
     const quota = withLimits(store, 'unlimited', 3)
     t.match(quota.standing(KEY, NOW), { limit: 'unlimited', remaining: 'unlimited', burst: 3 })
@@ -282,14 +279,14 @@ t.test('the month', async t => {
     t.strictSame(await readReserved(store), {})
   })
 
-  t.test('of nothing admits nothing', async t => {
+  t.test('admits nothing when its limit is zero', async t => {
     const quota = withLimits(await temporaryStore(t), 0)
     await t.rejects(async () => quota.admit(KEY, NOW), { code: 'tier_exceeded' })
   })
 })
 
 t.test('the minute', async t => {
-  t.test('refuses with the seconds to wait, and costs the month nothing then', async t => {
+  t.test('refuses with the seconds to wait, without cost to the month', async t => {
     let ticks = 0
     const quota = withLimits(await temporaryStore(t), 1000, 2, { ticks: () => ticks })
     await quota.admit(KEY, NOW)
@@ -312,14 +309,14 @@ t.test('the minute', async t => {
     t.ok(quota.admit(KEY, NOW))
   })
 
-  t.test('does not care when the wall clock is set', async t => {
+  t.test('is independent of changes to the wall clock', async t => {
     const quota = withLimits(await temporaryStore(t), 1000, 1)
     await quota.admit(KEY, NOW)
     for (const now of [NOW - 3_600_000, NOW + 3_600_000])
       await t.rejects(async () => quota.admit(KEY, now), { code: 'rate_limited' })
   })
 
-  t.test('never starts more than its limit in any 60 s, and no fewer than it could', async t => {
+  t.test('never starts more than its limit in any 60 s, and no fewer than possible', async t => {
     const step = fc.record({ pause: fc.integer({ min: 0, max: 20_000 }), refund: fc.boolean() })
     const property = fc.property(
       fc.array(step, { maxLength: 200 }),
@@ -346,7 +343,7 @@ t.test('the minute', async t => {
     t.notOk(fc.check(property, { numRuns: 300 }).failed)
   })
 
-  t.test('waits for room under a limit that was lowered', async t => {
+  t.test('waits for room under a lowered limit', async t => {
     const window = new MinuteWindow()
     for (const start of [0, 10, 20, 30]) window.add(start)
     t.equal(window.room(2, 40), 0)
@@ -355,8 +352,8 @@ t.test('the minute', async t => {
   })
 })
 
-t.test('memory is bounded', async t => {
-  t.test('and what has to go gives its lease back; keys do not go for addresses', async t => {
+t.test('the memory of the quota is bounded', async t => {
+  t.test('an evicted entry returns its lease; addresses do not evict keys', async t => {
     const store = await temporaryStore(t)
     const quota = withLimits(store, 1000, 100, { capacity: 2 })
     await quota.admit(KEY, NOW)
@@ -366,7 +363,7 @@ t.test('memory is bounded', async t => {
     t.notOk(quota.admit(KEY, NOW) instanceof Promise, 'the key kept its lease')
   })
 
-  t.test('and a refund after that is not lost', async t => {
+  t.test('a refund after an eviction is not lost', async t => {
     const store = await temporaryStore(t)
     const quota = withLimits(store, 1000, 100, { capacity: 1 })
     const admission = await quota.admit(KEY, NOW)
@@ -387,7 +384,7 @@ t.test('the calendar', async t => {
       t.strictSame(monthAt(at), { name, endsAt: end })
     })
 
-  t.test('only goes on', async t => {
+  t.test('only moves forward', async t => {
     const calendar = new Calendar()
     t.equal(calendar.advance(NOW).name, '2026-11')
     t.equal(calendar.advance(0).name, '2026-11')
@@ -398,7 +395,7 @@ t.test('the calendar', async t => {
   })
 })
 
-t.test('a lease is small, and smaller towards the end', async t => {
+t.test('a lease is small, and smaller towards the limit', async t => {
   for (const [limit, taken, waiting, size] of [
     [50_000, 0, 1, 100],
     [1000, 0, 1, 10],

@@ -25,7 +25,7 @@ const quotaOf = (store: Store) => {
 const exceeded = { code: 'tier_exceeded' }
 
 t.test(
-  'a key that moves to a larger tier goes on at once, also when its month was over',
+  'a key that moves to a larger tier continues at once, even when its month was used up',
   async t => {
     const quota = quotaOf(await temporaryStore(t))
     for (let n = 0; n < 100; n++) await quota.admit(FREE, NOW)
@@ -37,7 +37,7 @@ t.test(
 )
 
 t.test('a key that moves to a smaller tier', async t => {
-  t.test('has what it used counted there, and gets no request past the limit', async t => {
+  t.test('keeps its usage and gets no request past the limit', async t => {
     const store = await temporaryStore(t)
     const quota = quotaOf(store)
     for (let n = 0; n < 95; n++) await quota.admit(PRO, NOW)
@@ -47,7 +47,7 @@ t.test('a key that moves to a smaller tier', async t => {
     t.match(quota.standing(FREE, NOW), { remaining: 0 })
   })
 
-  t.test('does not spend what was leased under the larger limit', async t => {
+  t.test('does not spend a lease taken under the larger limit', async t => {
     const store = await temporaryStore(t)
     const quota = quotaOf(store)
     for (let n = 0; n < 101; n++) await quota.admit(PRO, NOW)
@@ -61,7 +61,7 @@ t.test('a key that moves to a smaller tier', async t => {
     t.equal(reserved, 101, 'the rest of the lease was given back')
   })
 
-  t.test('does not, whatever another process has leased since it was last seen', async t => {
+  t.test('spends no more, whatever another process has leased since', async t => {
     const folder = await temporaryFolder(t)
     const one = quotaOf(await temporaryStore(t, folder))
     const two = quotaOf(await temporaryStore(t, folder))

@@ -47,8 +47,8 @@ const openRows = async ({ records }: Store): Promise<number> => {
   return (await query.select('id').execute()).length
 }
 
-t.test('an hour that is over', async t => {
-  t.test('is sealed by key, tenant and model; the running one is not', async t => {
+t.test('a completed hour', async t => {
+  t.test('is sealed by key, tenant and model; the current one is not', async t => {
     const store = await temporaryStore(t)
     const usage = createUsage(store)
     for (const other of [
@@ -87,7 +87,7 @@ t.test('an hour that is over', async t => {
     t.equal(await openRows(store), 1)
   })
 
-  t.test('counts each row once, however often it is tidied and however late one comes', async t => {
+  t.test('counts each row once, however often it is sealed or late a row arrives', async t => {
     const store = await temporaryStore(t)
     const usage = createUsage(store)
     await usage.record(row())
@@ -101,7 +101,7 @@ t.test('an hour that is over', async t => {
     t.match(await queryUsage(store.records, EVER), [{ ok: 2 }])
   })
 
-  t.test('is left as it was when the change is lost', async t => {
+  t.test('is left unchanged when the transaction is lost', async t => {
     const store = await temporaryStore(t)
     await createUsage(store).record(row())
     const records = withChangeHook(store.records, (work, commit) =>
@@ -115,7 +115,7 @@ t.test('an hour that is over', async t => {
     t.equal(await openRows(store), 1)
   })
 
-  t.test('is sealed once when several processes do it', async t => {
+  t.test('is sealed once when several processes try', async t => {
     const folder = await temporaryFolder(t)
     const stores = [await temporaryStore(t, folder), await temporaryStore(t, folder)]
     const usage = createUsage(stores[0] as Store)
@@ -136,7 +136,7 @@ t.test('an hour that is over', async t => {
   })
 })
 
-t.test('what is old goes: rows first, and their sums later', async t => {
+t.test('old rows are deleted first, and their sums later', async t => {
   const store = await temporaryStore(t)
   const usage = createUsage(store)
   for (const days of [1, 5, 9]) await usage.record(row({ at: NOON - days * DAY_MS }))
@@ -179,7 +179,7 @@ t.test('usage is summed', async t => {
     t.strictSame(await queryUsage(store.records, { ...EVER, tenantId: 'two' }), [])
   })
 
-  t.test('to the same whatever is sealed already', async t => {
+  t.test('with the same result whatever is sealed already', async t => {
     const any = fc.record({
       at: fc.integer({ min: NOON - 3 * HOUR_MS, max: NOON - 1 }),
       key_id: fc.constantFrom('a', 'b'),
@@ -218,7 +218,7 @@ t.test('usage is summed', async t => {
   })
 })
 
-t.test('rows from before there were buckets are sealed as well', async t => {
+t.test('rows from before the introduction of buckets are sealed as well', async t => {
   const folder = await temporaryFolder(t)
   const first = ['0001_usage', '0002_series', '0003_usage_status']
   const old = await sqliteEngine(folder).open<RecordTables>({

@@ -38,7 +38,7 @@ t.test('usage in the journal', async t => {
     t.match(rows.at(-1), row('last', { prompt_tokens: null }))
   })
 
-  t.test('that comes twice, after a crash in between, is one row', async t => {
+  t.test('that arrives twice after a crash is one row', async t => {
     const store = await temporaryStore(t)
     const usage = createUsage(store)
     const same = { id: 'use_1', ...row('r1') }
@@ -47,7 +47,7 @@ t.test('usage in the journal', async t => {
     t.match(await usage.sums(EVER), { requests: 1 })
   })
 
-  t.test('that the disk does not take waits until it does', async t => {
+  t.test('waits while the disk accepts no writes', async t => {
     const store = await temporaryStore(t)
     const stateDir = await temporaryFolder(t)
     const usage = await journalUsage(createUsage(store), { stateDir, logger: silent })
@@ -62,7 +62,7 @@ t.test('usage in the journal', async t => {
     t.match(await usage.sums(EVER), { requests: 2 })
   })
 
-  t.test('that waits for the disk is told once, however often it is tried', async t => {
+  t.test('that waits for the disk is reported once, however often it is tried', async t => {
     const store = await temporaryStore(t)
     const stateDir = await temporaryFolder(t)
     const told: string[] = []
@@ -79,7 +79,7 @@ t.test('usage in the journal', async t => {
     await usage.settle()
   })
 
-  t.test('with numbers that are not whole is refused at once', async t => {
+  t.test('with fractional numbers is refused at once', async t => {
     const store = await temporaryStore(t)
     const stateDir = await temporaryFolder(t)
     const usage = await journalUsage(createUsage(store), { stateDir, logger: silent })
@@ -88,7 +88,7 @@ t.test('usage in the journal', async t => {
     t.match(await usage.sums(EVER), { requests: 0 })
   })
 
-  t.test('that the table does not accept takes no other row along', async t => {
+  t.test('that the table rejects does not affect other rows', async t => {
     const store = await temporaryStore(t)
     const stateDir = await temporaryFolder(t)
     const plain = createUsage(store)

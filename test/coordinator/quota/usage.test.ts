@@ -22,23 +22,20 @@ const row = (requestId: string, other: Partial<NewUsage> = {}): NewUsage => ({
 const EVER = { from: 0, to: 1e15 }
 
 t.test('usage', async t => {
-  t.test(
-    'is there when it was acknowledged, also when a client repeats its request id',
-    async t => {
-      const store = await temporaryStore(t)
-      const usage = createUsage(store)
-      await usage.record(row('r1'))
-      await usage.record(row('r1', { status: 'failed' }))
-      const rows = await store.records.read
-        .selectFrom('usage')
-        .selectAll()
-        .orderBy('status')
-        .execute()
-      t.match(rows, [row('r1', { status: 'failed' }), row('r1')])
-    },
-  )
+  t.test('is present once acknowledged, even when a client repeats its request id', async t => {
+    const store = await temporaryStore(t)
+    const usage = createUsage(store)
+    await usage.record(row('r1'))
+    await usage.record(row('r1', { status: 'failed' }))
+    const rows = await store.records.read
+      .selectFrom('usage')
+      .selectAll()
+      .orderBy('status')
+      .execute()
+    t.match(rows, [row('r1', { status: 'failed' }), row('r1')])
+  })
 
-  t.test('of many requests at once is one transaction and complete', async t => {
+  t.test('of many simultaneous requests is one complete transaction', async t => {
     const store = await temporaryStore(t)
     let writes = 0
     const records = withChangeHook(store.records, (work, commit) => {
@@ -73,7 +70,7 @@ t.test('usage', async t => {
       t.match(await usage.sums({ ...EVER, ...filter }), { requests, completionTokens })
   })
 
-  t.test('with numbers that are not whole is refused and takes no other along', async t => {
+  t.test('with fractional numbers is refused and does not affect other rows', async t => {
     const usage = createUsage(await temporaryStore(t))
     const wrong = [-1, 0.5, Number.NaN, 2 ** 60].map(prompt_tokens =>
       usage.record(row('bad', { prompt_tokens })),

@@ -75,7 +75,7 @@ t.test('a long outage is counted without holding up the process or the store', a
   t.match(await schedules.get(hourly.name), { runs: 0, missed: 1200 })
 })
 
-t.test('a run is not started while the run before goes on', async t => {
+t.test('a run is not started while the previous run continues', async t => {
   const { schedules, clock, jobs, finish } = await scene(t)
   await schedules.put(hourly)
   for (const hour of [11, 12]) {
@@ -137,7 +137,7 @@ t.test('jitter delays every run of a schedule by the same bounded time', async t
   }
 })
 
-t.test('a process that does not lead starts nothing', async t => {
+t.test('a process that is not the leader starts nothing', async t => {
   const { schedules, clock, jobs, leader } = await scene(t)
   await schedules.put(hourly)
   clock.now += HOUR_MS
@@ -146,7 +146,7 @@ t.test('a process that does not lead starts nothing', async t => {
   t.equal((await jobs()).length, 0)
 })
 
-t.test('a schedule that cannot be read is refused with its parameter', async t => {
+t.test('an invalid schedule is refused with its parameter', async t => {
   const { schedules } = await scene(t)
   for (const [wrong, param] of [
     [{ expression: '99 * * * *' }, 'expression'],

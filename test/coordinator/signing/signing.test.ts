@@ -9,14 +9,14 @@ import { followEndorsements, MAX_ENDORSEMENTS, TrustBody } from '../../../shared
 import { temporaryFolder } from '../store/temporary.ts'
 
 t.test("the coordinator's signing key", async t => {
-  t.test('is made once, for its owner alone', async t => {
+  t.test('is created once, readable only by its owner', async t => {
     const folder = await temporaryFolder(t)
     const [first, second] = await Promise.all([openSigning(folder), openSigning(folder)])
     t.equal(first.publicKey, second.publicKey)
     t.equal(statSync(join(folder, 'signing.json')).mode & 0o777, 0o600)
   })
 
-  t.test('counts for heads of the audit until they are made void, over restarts too', async t => {
+  t.test('remains valid for audit heads until it is invalidated, across restarts', async t => {
     const folder = await temporaryFolder(t)
     const signing = await openSigning(folder)
     const first = signing.publicKey
@@ -39,7 +39,7 @@ t.test("the coordinator's signing key", async t => {
     t.strictSame(keys.map(after.endorses), [true, true, true, true, false])
   })
 
-  t.test('stays when its step cannot be put on record', async t => {
+  t.test('is unchanged when its rotation cannot be recorded', async t => {
     const signing = await openSigning(await temporaryFolder(t))
     const before = signing.publicKey
     const failEndorsement = () => Promise.reject(new Error('full'))
@@ -47,7 +47,7 @@ t.test("the coordinator's signing key", async t => {
     t.equal(signing.publicKey, before)
   })
 
-  t.test('that is damaged is an error and stays as it is', async t => {
+  t.test('that is damaged causes an error and is not replaced', async t => {
     const folder = await temporaryFolder(t)
     for (const text of ['', '{}', '{"private_key":"x","endorsements":[]}']) {
       writeFileSync(join(folder, 'signing.json'), text)
@@ -67,7 +67,7 @@ t.test("the coordinator's signing key", async t => {
     for (const pinned of keys) t.equal(followEndorsements(pinned, again.trust()), again.publicKey)
   })
 
-  t.test('that is changed many times at once has one way from each to the last', async t => {
+  t.test('that is rotated many times at once has one path from each to the last', async t => {
     const folder = await temporaryFolder(t)
     const signing = await openSigning(folder)
     const first = signing.publicKey
@@ -79,7 +79,7 @@ t.test("the coordinator's signing key", async t => {
     for (const key of keys) t.equal(followEndorsements(key, signing.trust(key)), signing.publicKey)
   })
 
-  t.test('that could not be kept stays, and can be changed later', async t => {
+  t.test('that could not be stored stays, and can be rotated later', async t => {
     const folder = await temporaryFolder(t)
     const signing = await openSigning(folder)
     const before = signing.publicKey
@@ -93,7 +93,7 @@ t.test("the coordinator's signing key", async t => {
     t.equal((await openSigning(folder)).publicKey, signing_key)
   })
 
-  t.test('that was changed 500 times is told in short, or in full to who needs it', async t => {
+  t.test('that was rotated 500 times is sent in short, or in full where needed', async t => {
     const signing = await openSigning(await temporaryFolder(t))
     const pinned = signing.publicKey
     for (let i = 0; i < 500; i++) await signing.rotate()
@@ -107,7 +107,7 @@ t.test("the coordinator's signing key", async t => {
   })
 })
 
-t.test('a change of the key is not believed', async t => {
+t.test('an unproven change of the key is not trusted', async t => {
   const signing = await openSigning(await temporaryFolder(t))
   const pinned = signing.publicKey
   const trust = await signing.rotate()
@@ -135,7 +135,7 @@ t.test('a change of the key is not believed', async t => {
     t.test(what, async t => {
       t.equal(followEndorsements(pinned, body), undefined)
     })
-  t.test('back to the old key, by who has seen the new one', async t => {
+  t.test('back to the old key, for a cell that has seen the new one', async t => {
     t.equal(followEndorsements(trust.signing_key, { ...trust, signing_key: pinned }), undefined)
   })
 })

@@ -30,7 +30,7 @@ t.test('operator-peer', async t => {
     clock.now += count * 60_000
   }
 
-  await t.test('is for keys with the role', async t => {
+  await t.test('requires a key with the role', async t => {
     t.equal((await peer(demo.free, {})).status, 403)
     t.match(await peer(demo.operator, { role: 'finance' }), {
       status: 403,
@@ -43,7 +43,7 @@ t.test('operator-peer', async t => {
   })
   const held = await peer(demo.operator, { terminal_label: 'desk 4' })
   const id: string = held.json.session_id
-  await t.test('has one holder for a role', async t => {
+  await t.test('has one holder', async t => {
     t.match(held.json, { status: 'held', fence: 1, holders: [{ terminal_label: 'desk 4' }] })
     t.match(await peer(demo.approver_a, {}), {
       status: 409,
@@ -52,7 +52,7 @@ t.test('operator-peer', async t => {
     t.equal((await peer(demo.operator, { agent_id: 'b' })).status, 409, 'another agent')
     t.equal((await peer(demo.approver_a, { role: 'reviewer' })).status, 200, 'another role')
   })
-  await t.test('is renewed by who holds it', async t => {
+  await t.test('is renewed by its holder', async t => {
     minutes(20)
     t.match((await peer(demo.operator, {})).json, { session_id: id, fence: 1 })
     minutes(20)
@@ -61,7 +61,7 @@ t.test('operator-peer', async t => {
       session_id: id,
     })
   })
-  await t.test('runs out, and an old holding is worth nothing', async t => {
+  await t.test('expires, and an old claim is then void', async t => {
     minutes(10)
     const next = await peer(demo.approver_a, { agent_id: 'next' })
     t.match(next.json, { status: 'held', fence: 2 })
@@ -77,7 +77,7 @@ t.test('operator-peer', async t => {
     })
     t.match((await peer(demo.operator, {})).json, { fence: 3 }, 'the number only grows')
   })
-  await t.test('is claimed by exactly one of many at once', async t => {
+  await t.test('is claimed by exactly one of many simultaneous agents', async t => {
     const keys = [demo.approver_a, demo.approver_b]
     const answers = await Promise.all(
       [...keys, ...keys, ...keys].map((key, n) => peer(key, { role: 'legal', agent_id: `a${n}` })),
@@ -98,7 +98,7 @@ t.test('operator-peer', async t => {
     )
     t.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1)
   })
-  await t.test('shakes hands when both have named each other', async t => {
+  await t.test('completes a handshake when both have named each other', async t => {
     const builder = (await peer(demo.operator, {})).json.session_id
     const architect = (await peer(demo.approver_b, { role: 'architect' })).json.session_id
     const shake = (key: string, role: string, session_id: string, peer_session_id: string) =>
@@ -121,7 +121,7 @@ t.test('operator-peer', async t => {
       json: { error: { message: /architect.*ended at/ } },
     })
   })
-  await t.test('says what is missing and what is too much', async t => {
+  await t.test('reports missing and surplus capabilities', async t => {
     for (const [input, param] of [
       [{ action: 'release' }, 'session_id'],
       [{ action: 'handshake', session_id: id }, 'peer_session_id'],
@@ -132,7 +132,7 @@ t.test('operator-peer', async t => {
     ] as const)
       t.match(await peer(demo.operator, input), { status: 422, json: { error: { param } } })
   })
-  await t.test('is on record, and an event', async t => {
+  await t.test('is recorded and published as an event', async t => {
     const actions = (await auditRows(store)).map(row => row.action)
     for (const action of ['claim', 'renew', 'release', 'handshake'])
       t.ok(actions.includes(`peer.${action}`), action)
@@ -172,7 +172,7 @@ t.test('sads-discover', async t => {
   })
 })
 
-t.test('find-agent and agent-capability-check', async t => {
+t.test('find-agent and agent-capability-check report matching agents', async t => {
   const scene = await governanceScene(t)
   const { demo, call, keys } = scene
   const find = async (key: string, input: object = {}) =>
@@ -238,7 +238,7 @@ t.test('find-agent and agent-capability-check', async t => {
   })
 })
 
-t.test('agent-briefing and recommend-next-skill', async t => {
+t.test('agent-briefing and recommend-next-skill follow from the situation', async t => {
   const scene = await governanceScene(t, { alerts: [alert] })
   const { demo, call } = scene
   const ask = { summary: 'release 1.4', plan: { release: '1.4' } }

@@ -28,14 +28,14 @@ const well: Observations = {
 const check = (seen: Partial<Observations>, id: string): DiagnosisCheck | undefined =>
   diagnose({ ...well, ...seen }).find(each => each.id === id)
 
-t.test('a coordinator that is well passes every check', async t => {
+t.test('a healthy coordinator passes every check', async t => {
   const checks = diagnose(well)
   t.equal(worstResult(checks.map(({ result }) => result)), 'pass')
   t.equal(new Set(checks.map(({ id }) => id)).size, checks.length)
   t.ok(checks.every(({ remedy }) => remedy === undefined))
 })
 
-t.test('each check has its edges, and says what to do when it does not pass', async t => {
+t.test('each check has thresholds and a remedy for each failure', async t => {
   const disk = (freeBytes: number) => ({ disk: { freeBytes, totalBytes: 1000 } })
   const dead = { presence: 'dead' } as const
   for (const [title, seen, id, result] of [
@@ -86,25 +86,25 @@ t.test('each check has its edges, and says what to do when it does not pass', as
       t.equal(found?.remedy !== undefined, result === 'warn' || result === 'fail')
     })
 
-  t.test('when most clocks differ, it may be our own', async t => {
+  t.test("a majority of deviating clocks points to the coordinator's own", async t => {
     const off = ['a', 'b', 'c'].map(id => cell(id, { clockAheadMs: 9000 }))
     t.match(check({ cells: off }, 'clock')?.remedy, /this machine/)
     t.notMatch(check({ cells: [...off.slice(0, 1), cell('d')] }, 'clock')?.remedy, /this machine/)
   })
 
-  t.test('a long list of names is cut', async t => {
+  t.test('a long list of names is truncated', async t => {
     const many = Array.from({ length: 1000 }, (_, i) => cell(`c${i}`, dead))
     t.match(check({ cells: many }, 'cells')?.observed, /^0 of 1000; away: c0, .*c4 and 995 more$/)
   })
 })
 
 t.test('call statistics', async t => {
-  t.test('there are none before the first call', async t => {
+  t.test('are empty before the first call', async t => {
     const none = { calls: 0, errors: 0, p50Ms: undefined, p95Ms: undefined }
     t.strictSame(createCallStats().figuresFor('a'), none)
   })
 
-  t.test('percentiles are of the newest calls, by nearest rank', async t => {
+  t.test('cover the newest calls, with percentiles by nearest rank', async t => {
     const stats = createCallStats()
     for (let i = 0; i < KEPT_DURATIONS; i++) stats.add('a', 9999, true)
     for (let i = 1; i <= KEPT_DURATIONS; i++) stats.add('a', i, false)
@@ -121,7 +121,7 @@ t.test('call statistics', async t => {
 
 const bearer = { authorization: 'Bearer reviewer-key', 'content-type': 'application/json' }
 
-t.test('the skills', async t => {
+t.test('the self-check skills', async t => {
   const fleet = new Fleet({
     limits: { suspectAfterMs: 1, deadAfterMs: 2 },
     nowMs: () => 0,
@@ -134,7 +134,7 @@ t.test('the skills', async t => {
   const run = async (id: string, payload = '{}', headers: Record<string, string> = bearer) =>
     app.inject({ method: 'POST', url: `/v1/skills/${id}`, headers, payload })
 
-  t.test('self-diagnose tells of every check', async t => {
+  t.test('self-diagnose reports every check', async t => {
     const answer = await run('self-diagnose')
     t.match(answer.json(), { result: 'fail', checks: diagnose(well).map(({ id }) => ({ id })) })
     const client = { ...bearer, authorization: 'Bearer pro-key' }
@@ -152,7 +152,7 @@ t.test('the skills', async t => {
   })
 })
 
-t.test('time, disk and loop are measured', async t => {
+t.test('time, disk and event loop are measured', async t => {
   const clock = { ms: 0 }
   const vitals = createVitals({
     store: { trouble: () => undefined },

@@ -59,7 +59,7 @@ const mountSmallDisk = (folder: string): string | undefined => {
 const folder = await temporaryFolder(t)
 const reason = mountSmallDisk(folder)
 
-t.test('a full disk', { skip: reason ?? false }, async t => {
+t.test('a full disk loses no acknowledged write', { skip: reason ?? false }, async t => {
   const store = await openStore(join(folder, 'state'), { pollMilliseconds: 0 })
   t.teardown(async () => {
     await store.close()

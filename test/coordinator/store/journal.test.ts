@@ -46,7 +46,7 @@ t.test('the journal', async t => {
     t.equal(await readFile(join(folder, name), 'utf8'), '"a"\n"b"\n')
   })
 
-  t.test('carries everything over in one piece and keeps no file of it', async t => {
+  t.test('transfers everything in one piece and keeps no file of it', async t => {
     const { folder, journal, carried } = await rig(t)
     const appended = ['a', 'b', 'ü'].map(value => journal.append(value))
     await journal.drain()
@@ -58,7 +58,7 @@ t.test('the journal', async t => {
     t.strictSame(carried[1], ['c'])
   })
 
-  t.test('tries again what could not be carried over, and takes more meanwhile', async t => {
+  t.test('retries a failed transfer and accepts more in the meantime', async t => {
     const { journal, carried, fail } = await rig(t)
     await journal.append('a')
     fail(new Error('the store is away'))
@@ -69,7 +69,7 @@ t.test('the journal', async t => {
     t.strictSame(carried.flat(), ['a', 'b'])
   })
 
-  t.test('is drained for two who ask at once only when both can see everything', async t => {
+  t.test('is drained for two simultaneous callers only when both can see everything', async t => {
     const { journal, carried, fail } = await rig(t)
     await journal.append('a')
     fail(new Error('the store is away'))
@@ -86,7 +86,7 @@ t.test('the journal', async t => {
     ])
   })
 
-  t.test('carries over what a process left that died, without its last cut line', async t => {
+  t.test('transfers the remains of a dead process, without its last partial line', async t => {
     const folder = join(await temporaryFolder(t), 'journal')
     await mkdir(folder)
     await writeFile(join(folder, 'seg_2.jsonl'), '"c"\n"cut of')
@@ -97,7 +97,7 @@ t.test('the journal', async t => {
     t.strictSame(await files(folder), ['notes.txt'])
   })
 
-  t.test('keeps what was left when it cannot be carried over at the start', async t => {
+  t.test('keeps remains that cannot be transferred at the start', async t => {
     const folder = join(await temporaryFolder(t), 'journal')
     await mkdir(folder)
     await appendFile(join(folder, 'seg_1.jsonl'), '"a"\n')
@@ -112,7 +112,7 @@ t.test('the journal', async t => {
     t.strictSame(carried, [['a']])
   })
 
-  t.test('says so when it cannot be written, and goes on when it can', async t => {
+  t.test('reports that it cannot be written, and recovers when it can', async t => {
     const { folder, journal, carried } = await rig(t)
     const { rename } = await import('node:fs/promises')
     await rename(folder, `${folder}-away`)

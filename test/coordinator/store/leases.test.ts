@@ -3,7 +3,7 @@ import { createLeases } from '../../../coordinator/store/leases.ts'
 import { testLeases } from '../../contracts/lease.ts'
 import { temporaryFolder, temporaryStore } from './temporary.ts'
 
-t.test('leases in SQLite', async t => {
+t.test('leases in SQLite meet the contract', async t => {
   testLeases(t, async t => {
     const folder = await temporaryFolder(t)
     let now = 1_000_000

@@ -4,7 +4,7 @@ import { probeStore } from '../../../coordinator/store/probe.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { temporaryStore } from './temporary.ts'
 
-t.test('the probe of the store', async t => {
+t.test('the probe reports failing and hanging writes', async t => {
   const { ledger } = await temporaryStore(t)
   const stop = new AbortController()
   t.teardown(() => stop.abort())

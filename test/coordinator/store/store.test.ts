@@ -48,14 +48,14 @@ t.test('opening', async t => {
     for (const name of names) t.equal(await mode(join(folder, 'state', name)), '600', name)
   })
 
-  t.test('a folder that others could enter is closed to them', async t => {
+  t.test('a folder that others could enter is made private', async t => {
     const folder = join(await temporaryFolder(t), 'state')
     await mkdir(folder, { mode: 0o777 })
     await temporaryStore(t, folder)
     t.equal((await stat(folder)).mode & 0o777, 0o700)
   })
 
-  t.test('what was written is there after opening again', async t => {
+  t.test('written data is present after reopening', async t => {
     const folder = await temporaryFolder(t)
     const first = await openStore(folder)
     await first.ledger.sealed.write(trx => addTenant(trx, 'a'))
@@ -63,7 +63,7 @@ t.test('opening', async t => {
     t.strictSame(await tenantIds(await temporaryStore(t, folder)), ['a'])
   })
 
-  t.test('a store that a newer shoal wrote is refused and left as it is', async t => {
+  t.test('a store written by a newer shoal is refused and left unchanged', async t => {
     const folder = await temporaryFolder(t)
     const store = await openStore(folder)
     await store.ledger.sealed.write(async trx => {
@@ -75,7 +75,7 @@ t.test('opening', async t => {
     await t.rejects(openStore(folder), { code: 'config_invalid', message: /9999_newer/ })
   })
 
-  t.test('a ledger that has some of the newest migrations gets the others', async t => {
+  t.test('a ledger with only some of the newest migrations gets the others', async t => {
     const engine = sqliteEngine(await temporaryFolder(t))
     const migrations = ledgerMigrations(engine.schema)
     const names = Object.keys(migrations)
@@ -97,13 +97,13 @@ t.test('opening', async t => {
     }
   })
 
-  t.test('a file that is no database is refused as unusable', async t => {
+  t.test('a file that is not a database is refused as unusable', async t => {
     const folder = await temporaryFolder(t)
     await writeFile(join(folder, 'records.db'), 'x'.repeat(10_000))
     await t.rejects(openStore(folder), { code: 'store_unavailable', message: /NOTADB/ })
   })
 
-  t.test('a folder that cannot be made is refused with its name', async t => {
+  t.test('a folder that cannot be created is refused with its name', async t => {
     const folder = await temporaryFolder(t)
     await writeFile(join(folder, 'file'), '')
     const refused = { code: 'store_unavailable', message: /file\/state/ }
@@ -123,7 +123,7 @@ t.test('opening', async t => {
 })
 
 t.test('group commit', async t => {
-  t.test('works of one turn share a transaction, and see each other in order', async t => {
+  t.test('units of work of one turn share a transaction and see each other in order', async t => {
     const folder = await temporaryFolder(t)
     const store = await temporaryStore(t, folder)
     const other = await temporaryStore(t, folder)
@@ -176,7 +176,7 @@ t.test('group commit', async t => {
     t.strictSame(await tenantIds(store), ['b'])
   })
 
-  t.test('a queue that is full refuses more', async t => {
+  t.test('a full queue refuses more writes', async t => {
     const store = await temporaryStore(t, undefined, { queueLimit: 2 })
     const writes = ['a', 'b', 'c'].map(id => store.ledger.sealed.write(trx => addTenant(trx, id)))
     const [, , refused = t.fail('not queued')] = writes
@@ -187,7 +187,7 @@ t.test('group commit', async t => {
   })
 })
 
-t.test('a full disk fails every work of the batch and is survived', async t => {
+t.test('a full disk fails every unit of the batch, and the store recovers', async t => {
   const store = await temporaryStore(t)
   await store.ledger.sealed.write(trx => addTenant(trx, 'before'))
   const pages = await pragma(store.ledger, 'page_count')
@@ -207,7 +207,7 @@ t.test('a full disk fails every work of the batch and is survived', async t => {
 })
 
 t.test('revisions', async t => {
-  t.test('a change by another store is told once, and only for its subject', async t => {
+  t.test('a change by another store is reported once, and only for its subject', async t => {
     const folder = await temporaryFolder(t)
     const store = await temporaryStore(t, folder)
     const other = await temporaryStore(t, folder)
@@ -238,7 +238,7 @@ t.test('revisions', async t => {
   })
 })
 
-t.test('SQLite keeps the contract of the store', async t => {
+t.test('SQLite meets the contract of the store', async t => {
   testStoreContract(t, async t => {
     const folder = await temporaryFolder(t)
     return {

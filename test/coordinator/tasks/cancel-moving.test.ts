@@ -48,14 +48,14 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   return { one, taskId: task.id, cancelWhile }
 }
 
-t.test('a task that moves while it is cancelled is cancelled where it has moved to', async t => {
+t.test('a task that moves to another process while being cancelled is cancelled there', async t => {
   const { one, taskId, cancelWhile } = await scene(t)
   const opening = { state: TaskState.TASK_STATE_WORKING, work: requestInput }
   t.equal((await cancelWhile(opening)).status?.state, TaskState.TASK_STATE_CANCELED)
   t.equal((await one.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
 })
 
-t.test('a task that comes to its end meanwhile keeps that end', async t => {
+t.test('a task that ends in the meantime keeps that end', async t => {
   const { one, taskId, cancelWhile } = await scene(t)
   await t.rejects(cancelWhile(completed), { code: 'conflict' })
   t.equal((await one.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_COMPLETED)

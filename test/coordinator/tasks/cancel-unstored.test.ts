@@ -29,7 +29,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   return { tasks, free, failAt }
 }
 
-t.test('a cancellation that cannot be stored now is told, and stands when it can', async t => {
+t.test('a cancellation that cannot be stored is reported and takes effect once it can', async t => {
   const { tasks, free, failAt } = await scene(t)
   const begun = Promise.withResolvers<void>()
   const work: TurnWork = async ({ signal }) => {
@@ -46,7 +46,7 @@ t.test('a cancellation that cannot be stored now is told, and stands when it can
   await tasks.close()
 })
 
-t.test('the cancellation of a task that waits stands too', async t => {
+t.test('the cancellation of a waiting task takes effect too', async t => {
   const { tasks, free, failAt } = await scene(t)
   const { id: taskId } = await waitingTask(tasks)
   // the first posts the cancellation

@@ -106,7 +106,7 @@ t.test('states that follow each other within a millisecond are all seen', async 
   t.equal(seen.at(-1), TaskState.TASK_STATE_COMPLETED)
 })
 
-t.test('a task is cancelled in the process that runs it, whoever is asked', async t => {
+t.test('a task is cancelled in the process that runs it, whichever process is called', async t => {
   const { clock, one, two, store } = await scene(t)
   const { work, begun, stopped } = stepwise()
   const { taskId, start } = await one.begin(newTask(work))
@@ -123,7 +123,7 @@ t.test('a task is cancelled in the process that runs it, whoever is asked', asyn
   await waitUntil('the request is done with', async () => (await open()).length === 0)
 })
 
-t.test('what was cancelled while its process was gone does not begin again', async t => {
+t.test('a task cancelled while its process was down does not start again', async t => {
   const { clock, one, two, store } = await scene(t)
   const { work, begun } = stepwise()
   const { taskId, start } = await one.begin(newTask(work))
@@ -137,7 +137,7 @@ t.test('what was cancelled while its process was gone does not begin again', asy
   t.equal((await two.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
 })
 
-t.test('a follower of a task hears of it also when another process takes it', async t => {
+t.test('a follower of a task is notified even when another process takes it over', async t => {
   const { clock, one, two } = await scene(t)
   const { work, next, stopped } = stepwise()
   const { taskId, start } = await one.begin(newTask(work))

@@ -44,7 +44,7 @@ const createHeldWork = () => {
   return { work, begun: begun.promise, release: release.resolve, ended: ended.promise }
 }
 
-t.test('a lease that was renewed in a transaction that failed does not count', async t => {
+t.test('a lease renewed in a failed transaction does not count', async t => {
   const { one, two, taken } = await scene(t)
   const { work, begun, release, ended } = createHeldWork()
   const prepare = async () => {
@@ -60,7 +60,7 @@ t.test('a lease that was renewed in a transaction that failed does not count', a
   await ended
 })
 
-t.test('a task of a process that lives is not taken by another one', async t => {
+t.test('a task of a live process is not taken over by another one', async t => {
   const { one, two, taken } = await scene(t)
   const { work, begun, release } = createHeldWork()
   const { taskId, start } = await one.begin(newTask(work))
@@ -76,7 +76,7 @@ t.test('a task of a process that lives is not taken by another one', async t => 
   t.equal((await two.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_COMPLETED)
 })
 
-t.test('a process that has lost a task cannot undo what its new owner did', async t => {
+t.test('a process that has lost a task cannot undo the work of its new owner', async t => {
   const { one, two, clock, taken } = await scene(t)
   const { work, begun, release, ended } = createHeldWork()
   const { taskId, start } = await one.begin(newTask(work))
@@ -94,7 +94,7 @@ t.test('a process that has lost a task cannot undo what its new owner did', asyn
   t.strictSame(taken, [taskId])
 })
 
-t.test('a process that stops in order leaves its tasks at once', async t => {
+t.test('a process that stops in order releases its tasks at once', async t => {
   const { one, two, taken } = await scene(t)
   const { work, begun } = createHeldWork()
   const { taskId, start } = await one.begin(newTask(work))
@@ -105,7 +105,7 @@ t.test('a process that stops in order leaves its tasks at once', async t => {
   t.strictSame(taken, [taskId])
 })
 
-t.test('of two processes that read the same mail, one acts on it', async t => {
+t.test('only one of two processes that read the same mail acts on it', async t => {
   const { one, two, taken } = await scene(t)
   const task = await waitingTask(one)
   await one.send(task, 'home', createSent(task, failed))
@@ -115,7 +115,7 @@ t.test('of two processes that read the same mail, one acts on it', async t => {
   t.ok(taken.includes(task.id))
 })
 
-t.test('a message that its process did not live to read is read by another one', async t => {
+t.test('another process reads the mail that a dead process left', async t => {
   const { one, two, taken } = await scene(t)
   const task = await waitingTask(one)
   const { message, ...more } = createSent(task, failed)
@@ -134,7 +134,7 @@ t.test('a message that its process did not live to read is read by another one',
   t.equal(status?.state, TaskState.TASK_STATE_FAILED)
 })
 
-t.test('a task that cannot go on now keeps no other from it, and goes on later', async t => {
+t.test('a stalled task blocks no other, and continues later', async t => {
   const { one, taken } = await scene(t)
   const tasks = [await waitingTask(one), await waitingTask(one), await waitingTask(one)]
   for (const task of tasks) await one.send(task, 'home', createSent(task, failed))
@@ -152,11 +152,8 @@ t.test('a task that cannot go on now keeps no other from it, and goes on later',
   t.equal(taken.at(-1), second?.id)
 })
 
-t.test(
-  'no message is lost or done twice, and no task is stuck, whoever is killed when',
-  async t => {
-    const folder = await temporaryFolder(t)
-    const { faults } = await runTaskHistories({ folder, tasks: 12, random: Math.random })
-    t.strictSame(faults, [])
-  },
-)
+t.test('no message is lost or processed twice, and no task is stuck, after any crash', async t => {
+  const folder = await temporaryFolder(t)
+  const { faults } = await runTaskHistories({ folder, tasks: 12, random: Math.random })
+  t.strictSame(faults, [])
+})

@@ -6,7 +6,7 @@ import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { temporaryStore } from '../store/temporary.ts'
 import { newTask } from './fixtures.ts'
 
-t.test('what happens just when all before it was stored is stored too', async t => {
+t.test('an event that occurs just after a completed store write is stored too', async t => {
   const { ledger } = await temporaryStore(t)
   const now = () => 1_800_000_000_000
   const { task, run } = firstTask(

@@ -34,7 +34,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0], now = () => Date.n
 
 const complete: TurnWork = async turn => turn.status(TaskState.TASK_STATE_COMPLETED)
 
-t.test('what is told of a task is in the store before', async t => {
+t.test('a reported task state is already in the store', async t => {
   const { tasks } = await scene(t)
   const { taskId, start } = await tasks.begin(
     newTask(async turn => {
@@ -57,7 +57,7 @@ t.test('what is told of a task is in the store before', async t => {
 })
 
 t.test(
-  'work that throws or ends without a state has failed, and nothing follows an end',
+  'a task whose work throws or ends without a state has failed, and nothing follows an end',
   async t => {
     const { tasks, published } = await scene(t)
     for (const work of [
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('a row of the history that was changed, moved or taken away shows', async t => {
+t.test('a changed, moved or removed row of the history is detected', async t => {
   const { tasks } = await scene(t)
   const { taskId, start } = await tasks.begin(newTask(complete))
   const { events } = await tasks.follow(taskId, HOME)
@@ -98,7 +98,7 @@ t.test('a row of the history that was changed, moved or taken away shows', async
   await tasks.close()
 })
 
-t.test('of many tasks the newest states are read at once, so many of each', async t => {
+t.test('the newest states of many tasks are read in batches', async t => {
   const { tasks } = await scene(t)
   const ids: string[] = []
   for (const state of [TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_FAILED]) {
@@ -125,7 +125,7 @@ t.test('of many tasks the newest states are read at once, so many of each', asyn
   await tasks.close()
 })
 
-t.test('old ends are taken away with all that belongs to them; what goes on is not', async t => {
+t.test('old ended tasks are deleted completely; running ones are kept', async t => {
   let at = 1_000_000
   const { tasks, store } = await scene(t, () => at)
   const done = await tasks.begin(newTask(complete))
@@ -160,7 +160,7 @@ t.test('one tenant cannot take every place', async t => {
   await t.rejects(tasks.begin(newTask(never)), { code: 'draining' })
 })
 
-t.test('a store that fails once keeps nobody waiting, and loses nothing', async t => {
+t.test('a store that fails once delays no task and loses nothing', async t => {
   const { store, tasks } = await scene(t)
   const { sealed } = store.ledger
   const { taskId, start } = await tasks.begin(newTask(complete))

@@ -65,7 +65,7 @@ t.test('a state folder of an earlier version keeps its authority', async t => {
   t.equal(await shakeHands(await listenWith(t, renewed), ca, 'a.example'), undefined)
 })
 
-t.test('an issued certificate carries the addresses and dates that it was asked for', async t => {
+t.test('an issued certificate carries the requested addresses and dates', async t => {
   const { issueAuthority, issueServerCertificate } = await import(
     '../../../coordinator/tls/certificate.ts'
   )
@@ -106,7 +106,7 @@ t.test('a certificate', async t => {
   const { certificate: issued, key } = await issueServerCertificate(authority, names, life)
   const { certificate: issuer } = authority
 
-  t.test('is valid for its names and no other', async t => {
+  t.test('is valid for its names only', async t => {
     t.equal(issued.checkHost('shoal.example'), 'shoal.example')
     t.equal(issued.checkIP('10.0.0.7'), '10.0.0.7')
     t.equal(issued.checkHost('other.example'), undefined)
@@ -130,7 +130,7 @@ t.test('a certificate', async t => {
     t.equal(status, 'HTTP/1.1 413 Payload Too Large')
   })
 
-  t.test('is trusted by a client that knows the authority, and by no other', async t => {
+  t.test('is trusted only by a client that knows the authority', async t => {
     const port = await listenWith(t, {
       key: key.export({ type: 'pkcs8', format: 'pem' }),
       cert: issued.toString() + issuer.toString(),
@@ -175,7 +175,7 @@ t.test("the coordinator's own certificate", async t => {
     for (const { fingerprint } of [later, renamed, mended]) t.equal(fingerprint, first.fingerprint)
   })
 
-  t.test('an authority that is damaged is an error: cells have pinned it', async t => {
+  t.test('a damaged authority is an error because cells have pinned it', async t => {
     const folder = await temporaryFolder(t)
     await loadOwnCertificate(folder, ['a.example'])
     writeFileSync(join(folder, 'tls', 'authority.pem'), 'rubbish')
@@ -212,15 +212,15 @@ t.test('a renewed certificate is presented to new connections', async t => {
   t.not(await fetchSerial(), before)
 })
 
-t.test('what the listener presents', async t => {
+t.test('the certificate that the listener presents', async t => {
   const config = (http: object, more: object = {}) => CoordinatorConfig.parse({ http, ...more })
 
-  t.test('is nothing on loopback', async t => {
+  t.test('is absent on loopback', async t => {
     t.equal(await loadServerIdentity(config({})), undefined)
     t.equal(await loadServerIdentity(config({ host: '::1' })), undefined)
   })
 
-  t.test('is its own certificate elsewhere, for every name it has', async t => {
+  t.test('is its own elsewhere, for every name it has', async t => {
     const state_dir = await temporaryFolder(t)
     const wide = config(
       { host: '0.0.0.0', allowed_hosts: ['Fleet.local'] },
@@ -235,7 +235,7 @@ t.test('what the listener presents', async t => {
     t.equal(new X509Certificate(shown?.cert ?? '').checkIP('127.0.0.1'), '127.0.0.1')
   })
 
-  t.test('needs both files or none', async t => {
+  t.test('requires both files or none', async t => {
     t.throws(() => config({ tls_cert_file: 'x' }))
     const files = config({
       host: '10.0.0.1',
@@ -246,7 +246,7 @@ t.test('what the listener presents', async t => {
   })
 })
 
-t.test('Host may be every name that our own certificate is for', async t => {
+t.test("Host may be every name in the coordinator's certificate", async t => {
   const config = CoordinatorConfig.parse({
     http: { host: '::', allowed_hosts: ['Fleet.local', 'fd00::9'] },
     public: { base_url: 'https://shoal.example' },
@@ -260,7 +260,7 @@ t.test('Host may be every name that our own certificate is for', async t => {
   t.ok(listServerNames(config).includes(hostname().toLowerCase()))
 })
 
-t.test('Host may be the address that a request came to, and no other address', async t => {
+t.test('Host may be the address that the request came to, and no other address', async t => {
   const check = headerCheck(CoordinatorConfig.parse({ http: { host: '0.0.0.0' } }))
   const request = (host: string, localAddress: string) =>
     ({ headers: { host }, rawHeaders: ['Host', host], socket: { localAddress } }) as never

@@ -95,7 +95,7 @@ const scene = async (t: Test, settings: object = {}) => {
 
 const eventsOf = (received: Received[]) => received.map(({ body }) => JSON.parse(body))
 
-t.test('events are delivered in their order, signed, to those who want them', async t => {
+t.test('events are delivered in order, signed, to their subscribers', async t => {
   const { webhooks, events, url, received, waitFor } = await scene(t)
   const wanted = { url, types: ['shoal.gate.*'], label: '' }
   const { secret, webhook } = await webhooks.create(wanted, own, BY)
@@ -120,7 +120,7 @@ t.test('events are delivered in their order, signed, to those who want them', as
   await waitFor(async () => (await webhooks.get(webhook.id, own)).deliveredAt !== undefined)
 })
 
-t.test('an event right after a webhook was made, or enabled again, reaches it', async t => {
+t.test('an event right after a webhook was created or enabled again reaches it', async t => {
   const { webhooks, events, url, received, waitFor, answer } = await scene(t)
   const publish = () => events.publish('shoal.gate.approved', { tenant_id: 'one' })
   const wanted = { url, types: ['shoal.gate.*'], label: '' }
@@ -137,7 +137,7 @@ t.test('an event right after a webhook was made, or enabled again, reaches it', 
   await waitFor(() => received.length === 6)
 })
 
-t.test('an event with a member that has no value arrives without it', async t => {
+t.test('an undefined member is omitted from the delivered event', async t => {
   const { webhooks, events, url, received, waitFor } = await scene(t)
   await webhooks.create({ url, types: ['shoal.session.*'], label: '' }, own, BY)
   events.publish('shoal.session.docked', { tenant_id: 'one', outcome: undefined })
@@ -145,7 +145,7 @@ t.test('an event with a member that has no value arrives without it', async t =>
   t.strictSame(eventsOf(received)[0].data, { tenant_id: 'one' })
 })
 
-t.test('every address of the table is refused when a webhook is made', async t => {
+t.test('every forbidden address is refused when a webhook is created', async t => {
   const { webhooks } = await scene(t)
   t.ok(REFUSED_ADDRESSES.length >= 40)
   for (const [what, url] of REFUSED_ADDRESSES)
@@ -157,7 +157,7 @@ t.test('every address of the table is refused when a webhook is made', async t =
   t.strictSame(await webhooks.list(own), [])
 })
 
-t.test('what fails is tried again, and nothing overtakes it', async t => {
+t.test('a failed delivery is retried, and no later one overtakes it', async t => {
   const { webhooks, events, url, received, waitFor, answer } = await scene(t)
   await webhooks.create({ url, types: [], label: '' }, own, BY)
   answer(500)
@@ -167,7 +167,7 @@ t.test('what fails is tried again, and nothing overtakes it', async t => {
   t.strictSame(ids(), [first, first, second])
 })
 
-t.test('a webhook that takes nothing is disabled, audited, and told', async t => {
+t.test('a webhook that accepts nothing is disabled, audited and announced', async t => {
   const { webhooks, events, queue, url, received, waitFor, answer, store, waitUntilIdle } =
     await scene(t, {
       max_attempts: 1,
@@ -204,7 +204,7 @@ t.test('a webhook that takes nothing is disabled, audited, and told', async t =>
   await waitFor(() => received.length === 1)
 })
 
-t.test('a target that says it is gone is believed at once', async t => {
+t.test('a target that answers gone is disabled at once', async t => {
   const { webhooks, url, answer, waitFor } = await scene(t)
   const { webhook } = await webhooks.create({ url, types: [], label: '' }, own, BY)
   answer(410)
@@ -212,7 +212,7 @@ t.test('a target that says it is gone is believed at once', async t => {
   await waitFor(async () => (await webhooks.get(webhook.id, own)).disabledAt !== undefined)
 })
 
-t.test('too many events that wait disable a webhook, and what waits is called off', async t => {
+t.test('too many pending events disable a webhook and are discarded', async t => {
   const { webhooks, events, queue, url, waitFor, answer } = await scene(t, {
     max_pending: 3,
     max_attempts: 20,
@@ -228,7 +228,7 @@ t.test('too many events that wait disable a webhook, and what waits is called of
   t.match(await webhooks.get(webhook.id, own), { disabledReason: '3 events wait for it' })
 })
 
-t.test('a new secret signs beside the one before', async t => {
+t.test('a new secret signs beside the previous one', async t => {
   const { webhooks, url, received, waitFor } = await scene(t)
   const { webhook, secret } = await webhooks.create({ url, types: [], label: '' }, own, BY)
   const rotated = await webhooks.rotate(webhook.id, own, BY)
@@ -238,7 +238,7 @@ t.test('a new secret signs beside the one before', async t => {
   t.equal(received[0]?.headers['webhook-signature']?.split(' ').length, 2)
 })
 
-t.test('an address that is not sent to is refused, and so is one too many', async t => {
+t.test('a forbidden address and a surplus webhook are refused', async t => {
   const { webhooks, url } = await scene(t, { max_per_tenant: 1 })
   const create = (address: string) =>
     webhooks.create({ url: address, types: [], label: '' }, own, BY)
@@ -248,7 +248,7 @@ t.test('an address that is not sent to is refused, and so is one too many', asyn
   await t.rejects(create(url), { code: 'conflict' })
 })
 
-t.test('a tenant has its own', async t => {
+t.test('a tenant has its own webhooks', async t => {
   const { webhooks, url } = await scene(t)
   const other = { tenantId: 'two' }
   const { webhook } = await webhooks.create({ url, types: [], label: '' }, own, BY)
@@ -262,7 +262,7 @@ t.test('a tenant has its own', async t => {
   t.strictSame(await webhooks.list(own), [])
 })
 
-t.test('the secret is nowhere in the clear', async t => {
+t.test('the secret is never stored in plain text', async t => {
   const { webhooks, url, store } = await scene(t)
   const { secret } = await webhooks.create({ url, types: [], label: '' }, own, BY)
   const rows = await store.ledger.read.selectFrom('webhooks').selectAll().execute()
@@ -270,7 +270,7 @@ t.test('the secret is nowhere in the clear', async t => {
   t.notOk(JSON.stringify([rows, audit]).includes(secret.slice(6)))
 })
 
-t.test('what was heard before the end is delivered by the next process', async t => {
+t.test('an event received before a stop is delivered by the next process', async t => {
   const { webhooks, events, received, url, waitFor, answer, close, open } = await scene(t, {
     max_attempts: 20,
   })
@@ -287,7 +287,7 @@ t.test('what was heard before the end is delivered by the next process', async t
   t.ok(eventsOf(received).some(event => event.id === eventId))
 })
 
-t.test('a tenant that is disabled gets nothing; what waited goes out when it is back', async t => {
+t.test('a disabled tenant gets nothing; pending events wait until it is enabled', async t => {
   const { webhooks, events, store, url, received, waitFor, queue, advance } = await scene(t)
   const { webhook } = await webhooks.create({ url, types: ['shoal.gate.*'], label: '' }, own, BY)
   const enable = (enabled: boolean) =>

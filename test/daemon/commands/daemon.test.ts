@@ -136,7 +136,7 @@ const rig = async (t: Test, clockAheadMs: number | undefined) => {
 }
 
 t.test('an unsafe command', async t => {
-  t.test('is carried out by a cell whose clock is proven, and never again', async t => {
+  t.test('is executed by a cell whose clock is verified, and never again', async t => {
     const at = await rig(t, 0)
     const birth = at.coordinator.heard.find(({ topic }) => topic === 'birth')?.message.body
     t.match(Announce.parse(birth).verbs?.at(-1), { verb: 'fly', hazard: 'unsafe' })
@@ -167,7 +167,7 @@ t.test('an unsafe command', async t => {
       t.equal(at.flights.count, 0)
     })
 
-  t.test('that was being carried out when the daemon died is unknown for ever', async t => {
+  t.test('that was executing when the daemon died remains unknown', async t => {
     const at = await rig(t, 0)
     const { id } = at.send()
     await waitUntilTrue(() => at.acks().some(({ state }) => state === 'succeeded'))

@@ -99,7 +99,7 @@ t.test('a command of one device does not wait for another device', async t => {
   await executor.waitUntilIdle()
 })
 
-t.test('a stop passes every queue and ends what its device does and would do', async t => {
+t.test('a stop bypasses every queue and ends all commands of its device', async t => {
   const { executor, lastOf, ends, waitFor, letGo, moving } = await devices(t)
   const [running, waits, other] = [move('arm'), move('arm'), move('rover')]
   for (const one of [running, waits, other]) await executor.receive(one)
@@ -116,7 +116,7 @@ t.test('a stop passes every queue and ends what its device does and would do', a
   t.strictSame(moving, ['arm', 'rover'])
 })
 
-t.test('a stop is carried out when the journal cannot be written', async t => {
+t.test('a stop is executed when the journal cannot be written', async t => {
   const failWrite = async () => Promise.reject(new Error('no space left'))
   const { obey, acks } = await devices(t, {
     file: {
@@ -130,7 +130,7 @@ t.test('a stop is carried out when the journal cannot be written', async t => {
   t.equal(acks.length, 1)
 })
 
-t.test('a stop waits for no write of the command that it ends', async t => {
+t.test('a stop does not wait for journal writes of the command that it ends', async t => {
   const disk = Promise.withResolvers<void>()
   const { executor, lastOf, waitFor, stopped, moving } = await devices(t, {
     file: {
@@ -152,7 +152,7 @@ t.test('a stop waits for no write of the command that it ends', async t => {
   t.strictSame(moving, [], 'the device did not move after its stop')
 })
 
-t.test('fences count for each device, also after a restart', async t => {
+t.test('fences are counted per device, also after a restart', async t => {
   const early = [look('arm'), look('rover')] as const
   const late = look('arm')
   const { obey, stop: end, world } = await devices(t)
@@ -164,7 +164,7 @@ t.test('fences count for each device, also after a restart', async t => {
   t.match(await again.obey(early[1]), { state: 'succeeded' }, 'of another device')
 })
 
-t.test('a device that is full takes no room from another', async t => {
+t.test('a device with a full queue takes no room from another', async t => {
   const { executor, acks, ends, letGo, waitFor } = await devices(t)
   await executor.receive(move('arm'))
   await waitFor(() => letGo.has('arm'))
@@ -179,7 +179,7 @@ t.test('a device that is full takes no room from another', async t => {
   await executor.waitUntilIdle()
 })
 
-t.test('a device that the cell does not have, or that is missing, is refused', async t => {
+t.test('an unknown or missing device is refused', async t => {
   const { obey } = await devices(t)
   const reasons: unknown[] = []
   for (const changes of [
@@ -191,7 +191,7 @@ t.test('a device that the cell does not have, or that is missing, is refused', a
   t.strictSame(reasons, ['unknown_device', 'device_required', 'no_device'])
 })
 
-t.test('a dry run answers the plan at once, though its device is busy', async t => {
+t.test('a dry run returns the plan at once, even when its device is busy', async t => {
   const { executor, letGo, waitFor, lastOf, ends, world } = await devices(t)
   await executor.receive(move('arm'))
   await waitFor(() => letGo.has('arm'))
@@ -205,7 +205,7 @@ t.test('a dry run answers the plan at once, though its device is busy', async t 
   await executor.waitUntilIdle()
 })
 
-t.test('what is unsafe needs an approval, and what is milder does not', async t => {
+t.test('an unsafe command needs an approval, and a milder one does not', async t => {
   const { executor, obey, letGo, waitFor } = await devices(t)
   const signUnapproved = (to: number, hazard: Command['hazard']) => {
     const { approval, signature, key_id, ...body } = move('arm', to, { hazard })
@@ -219,7 +219,7 @@ t.test('what is unsafe needs an approval, and what is milder does not', async t 
   await executor.waitUntilIdle()
 })
 
-t.test('an approval is verified by the cell over what it plans again', async t => {
+t.test('the cell verifies an approval against its own new plan', async t => {
   const createApproval = (changes: object, given: object = {}) =>
     approvalFor({ ...partOf('arm'), ...changes }, { ...UNTIL, ...given })
   const elsewhere = newId('cell')
@@ -275,7 +275,7 @@ t.test('an approval is used once on a cell, also by another command after a rest
   t.match(await reborn.obey(again()), { reason: 'approval_used' })
 })
 
-t.test('a reading that moves does not void an approval; one below its limit stops it', async t => {
+t.test('a changed reading does not void an approval; one below its limit stops it', async t => {
   const { executor, obey, letGo, waitFor, world, moving } = await devices(t)
   world.checks = [{ name: 'battery', observed: 80, limit: 20, holds: true }]
   await executor.receive(move('arm'))
@@ -291,7 +291,7 @@ t.test('a reading that moves does not void an approval; one below its limit stop
   t.strictSame(moving, ['arm'])
 })
 
-t.test('progress is said at most once a second, and never after the end', async t => {
+t.test('progress is reported at most once a second, and never after the end', async t => {
   const clock = { nowMs: 0 }
   let late = (): void => {}
   const { obey, acks } = await rig(t, {
@@ -321,32 +321,29 @@ t.test('progress is said at most once a second, and never after the end', async 
   ])
 })
 
-t.test(
-  'the journal keeps large results within its bytes, and forgets none that is open',
-  async t => {
-    const file = openJournalFile(join(folderOf(t), 'commands.journal'))
-    const journal = await CommandJournal.open(file, () => NOW)
-    const open = look('arm')
-    const ackOf = ({ id }: Command, state: Ack['state'], result?: string) => ({
-      command_id: id,
-      cell_id: CELL,
-      state,
-      at: NOW,
-      key_id: cell.publicKey,
-      signature: open.signature,
-      ...(result === undefined ? {} : { result }),
-    })
-    const { id, fence } = open
-    await journal.write({ id, fence, at: NOW, command: open, ack: ackOf(open, 'executing') })
-    for (let i = 0; i < 150; i++) {
-      const done = look('rover')
-      const ack = ackOf(done, 'succeeded', 'x'.repeat(256 * 1024 - 2))
-      await journal.write({ id: done.id, fence: done.fence, device_id: 'rover', at: NOW, ack })
-    }
-    const bytes = Buffer.byteLength((await file.read()) ?? '')
-    t.ok(bytes < 33 * 1024 * 1024, `${bytes} bytes`)
-    t.ok(journal.find(id), 'what has not ended is kept')
-    t.ok(journal.listEntries().length < 150)
-    await journal.close()
-  },
-)
+t.test('the journal bounds large results, and drops none that is open', async t => {
+  const file = openJournalFile(join(folderOf(t), 'commands.journal'))
+  const journal = await CommandJournal.open(file, () => NOW)
+  const open = look('arm')
+  const ackOf = ({ id }: Command, state: Ack['state'], result?: string) => ({
+    command_id: id,
+    cell_id: CELL,
+    state,
+    at: NOW,
+    key_id: cell.publicKey,
+    signature: open.signature,
+    ...(result === undefined ? {} : { result }),
+  })
+  const { id, fence } = open
+  await journal.write({ id, fence, at: NOW, command: open, ack: ackOf(open, 'executing') })
+  for (let i = 0; i < 150; i++) {
+    const done = look('rover')
+    const ack = ackOf(done, 'succeeded', 'x'.repeat(256 * 1024 - 2))
+    await journal.write({ id: done.id, fence: done.fence, device_id: 'rover', at: NOW, ack })
+  }
+  const bytes = Buffer.byteLength((await file.read()) ?? '')
+  t.ok(bytes < 33 * 1024 * 1024, `${bytes} bytes`)
+  t.ok(journal.find(id), 'what has not ended is kept')
+  t.ok(journal.listEntries().length < 150)
+  await journal.close()
+})

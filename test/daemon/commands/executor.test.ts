@@ -26,7 +26,7 @@ import { CELL, cell, command, coordinatorSigner, folderOf, NOW, rig } from './ri
 
 const nestArrays = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
 
-t.test('whatever happens, what is unsafe runs at most once, in time and signed', async t => {
+t.test('an unsafe command runs at most once, in time and signed, in any history', async t => {
   let runs = 0
   await fc.assert(
     fc.asyncProperty(history, async steps => {
@@ -39,7 +39,7 @@ t.test('whatever happens, what is unsafe runs at most once, in time and signed',
   t.ok(runs > 20, 'some did run')
 })
 
-t.test('genuine commands are executed one after another, each word signed by the cell', async t => {
+t.test('genuine commands are executed one after another, with signed reports', async t => {
   const { obey, ran, acks, executor } = await rig(t)
   const [first, second] = [command(), command({ verb: 'do-safe', hazard: 'safe' })]
   void executor.receive(first)
@@ -52,7 +52,7 @@ t.test('genuine commands are executed one after another, each word signed by the
   t.strictSame(ran, ['unsafe', 'safe'])
 })
 
-t.test('what does not prove its sender gets no answer and leaves no trace', async t => {
+t.test('a command of an unproven sender gets no answer and leaves no trace', async t => {
   const good = command()
   const { signature, ...unsigned } = good
   for (const [title, body] of [
@@ -94,14 +94,14 @@ t.test('a genuine command is rejected', async t => {
       t.strictSame(ran, [])
     })
 
-  t.test('with the parameter that is wrong', async t => {
+  t.test('with the name of the invalid parameter', async t => {
     const { obey } = await rig(t)
     const message = async (params: Command['params']) => (await obey(command({ params })))?.message
     t.equal(await message({ also: 2 }), 'unknown field also')
     t.match(await message({ speed: 2 }), /^speed: must be /)
   })
 
-  t.test('twice in the same words, and is not tried again', async t => {
+  t.test('with the same message when repeated, without another attempt', async t => {
     const { obey, acks } = await rig(t)
     const wrong = command({ verb: 'fly' })
     await obey(wrong)
@@ -139,12 +139,12 @@ t.test('time', async t => {
     ['a safe one, by the cell 2 s late', 'safe', createMoment(12_000, 0, 0), undefined],
     ['a safe one, by the cell over 2 s late', 'safe', createMoment(12_001, 0, 0), 'expired'],
   ] as const)
-    t.test(`${title}: ${reason ?? 'goes'}`, async t => {
+    t.test(`${title}: ${reason ?? 'is executed'}`, async t => {
       t.equal(checkTiming(command({ hazard }), moment)?.reason, reason)
     })
 })
 
-t.test('the clock of the coordinator', async t => {
+t.test('the clock of the coordinator is bounded by its answers', async t => {
   const own = { ms: 0 }
   const clock = new CoordinatorClock(() => own.ms)
   t.equal(clock.bounds(), undefined)
@@ -183,7 +183,7 @@ t.test('a repeated command', async t => {
     t.strictSame(again.ran, [])
   })
 
-  t.test('is refused by its fence when its id was forgotten', async t => {
+  t.test('is refused by its fence once its id has been forgotten', async t => {
     const { obey, file, stop } = await rig(t)
     const old = command()
     await obey(command())
@@ -221,20 +221,20 @@ t.test('after a crash while it was executing', async t => {
       t.match(recent, [{ state: 'unknown' }])
     })
   for (const hazard of ['read', 'safe'] as const)
-    t.test(`a ${hazard} command is done again`, async t => {
+    t.test(`a ${hazard} command is executed again`, async t => {
       const { ran, last } = await restartAfterCrash(t, hazard)
       t.strictSame(ran, [hazard])
       t.match(last, { state: 'succeeded' })
     })
 })
 
-t.test('an end', async t => {
-  t.test('by an error is failed, in its words', async t => {
+t.test('the end of a command', async t => {
+  t.test('is failed after an error, with its message', async t => {
     const { obey } = await rig(t, { run: async () => Promise.reject(new Error('no paper')) })
     t.match(await obey(command()), { state: 'failed', message: 'no paper' })
   })
 
-  t.test('that does not come in time is unknown for what acts, and the verb is told', async t => {
+  t.test('is unknown for an overdue command that acts, and the verb is aborted', async t => {
     let told = false
     const run: Verb['run'] = (_part, { signal }) =>
       new Promise(() => signal.addEventListener('abort', () => (told = true)))
@@ -243,7 +243,7 @@ t.test('an end', async t => {
     t.ok(told)
   })
 
-  t.test('with a result that is too large is told without it', async t => {
+  t.test('is reported without a result that is too large', async t => {
     const text = 'x'.repeat(MAX_RESULT_BYTES - 2)
     const run = async () => text
     const plain = await (await rig(t, { run })).obey(command())
@@ -255,7 +255,7 @@ t.test('an end', async t => {
     t.match(await larger.obey(large), { message: /too large/ })
   })
 
-  t.test('with words that cannot be signed is told without them', async t => {
+  t.test('is reported without text that cannot be signed', async t => {
     const half = await rig(t, { run: async () => '\ud800' })
     t.match(await half.obey(command()), { state: 'succeeded', message: /cannot be signed/ })
     const long = await rig(t, {
@@ -265,7 +265,7 @@ t.test('an end', async t => {
     t.match(await long.obey(command()), { state: 'failed' })
   })
 
-  t.test('of a dry run is the plan, and nothing runs', async t => {
+  t.test('is the plan for a dry run, and nothing is executed', async t => {
     const { obey, ran } = await rig(t)
     const dry = command({ mode: 'dry', params: { speed: 1 } })
     const part = {
@@ -281,8 +281,8 @@ t.test('an end', async t => {
   })
 })
 
-t.test('the journal', async t => {
-  t.test('that cannot be written keeps the cell from acting, and nobody is told', async t => {
+t.test('the journal of commands', async t => {
+  t.test('keeps the cell from acting while it cannot be written, and no ack is sent', async t => {
     const full = new Error('no space left on device')
     const file: JournalFile = {
       read: async () => undefined,
@@ -297,7 +297,7 @@ t.test('the journal', async t => {
     t.strictSame(executor.listRecentAcks(), [])
   })
 
-  t.test('with a torn end is good up to there', async t => {
+  t.test('with a torn end is valid up to there', async t => {
     const path = join(folderOf(t), 'commands.journal')
     const { obey, stop } = await rig(t, { file: openJournalFile(path) })
     const once = command()
@@ -311,7 +311,7 @@ t.test('the journal', async t => {
     t.equal(statSync(path).mode & 0o777, 0o600)
   })
 
-  t.test('that is damaged lets nothing act for an hour', async t => {
+  t.test('that is damaged blocks all acting commands for an hour', async t => {
     const path = join(folderOf(t), 'commands.journal')
     const { obey, stop } = await rig(t, { file: openJournalFile(path) })
     await obey(command())
@@ -324,7 +324,7 @@ t.test('the journal', async t => {
     t.match(await again.obey(safe), { state: 'succeeded' })
   })
 
-  t.test('forgets old ends, and keeps the highest fence', async t => {
+  t.test('drops old ends and keeps the highest fence', async t => {
     const clock = { now: NOW }
     const file = openJournalFile(join(folderOf(t), 'commands.journal'))
     const journal = await CommandJournal.open(file, () => clock.now)
@@ -341,7 +341,7 @@ t.test('the journal', async t => {
   })
 })
 
-t.test('the service tells acks until they are confirmed', async t => {
+t.test('the service repeats acks until they are confirmed', async t => {
   const stop = new AbortController()
   const listeners = new Map<string, (message: Envelope) => void>()
   let ready = () => {}

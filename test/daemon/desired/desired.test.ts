@@ -283,7 +283,7 @@ const isHarmless = (before: TrialState, after: TrialState): boolean =>
   JSON.stringify(settingsIn(before.good)) === JSON.stringify(settingsIn(after.good))
 
 t.test('documents', async t => {
-  t.test('are laid over each other key by key, and lists are replaced', async t => {
+  t.test('are merged key by key, and lists are replaced', async t => {
     const merged = mergeDocuments(
       { a: { x: 1, y: 1 }, list: [1, 2], b: 1 },
       { a: { y: 2 }, list: [3] },
@@ -305,24 +305,24 @@ t.test('documents', async t => {
     t.ok(faultsOf({ inference: { gpu: 'off' } }).length > 0)
   })
 
-  t.test('without threads leave them to the file', async t => {
+  t.test('without threads leave threads to the file', async t => {
     t.equal(overlay({ ...local, inference: { slots: 2, threads: 3 } }, {}).inference?.threads, 3)
   })
 })
 
-t.test('the file of what holds', async t => {
+t.test('the file of the applied settings', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-desired-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const held = { version: 4, document: createDocument(9) }
   const tried = { version: 5, document: createDocument(8) }
 
-  t.test('gives a start what held before', async t => {
+  t.test('restores the previous settings at a start', async t => {
     await writeDesired(folder, { good: { local, wanted: held } }, silent)
     const config = DaemonConfig.parse({ state_dir: folder })
     t.equal((await startingConfig(config)).telemetry.interval_seconds, 9)
   })
 
-  t.test('turns settings on probation into a failure', async t => {
+  t.test('marks settings on probation as failed', async t => {
     const trial = { basis: { local, wanted: tried }, untilMs: 1 }
     await writeDesired(folder, { good: { local, wanted: held }, trial }, silent)
     const { good, failure } = await readDesired(folder)
@@ -335,12 +335,12 @@ t.test('the file of what holds', async t => {
     ['is of another form', '{"good":{"version":1}}'],
     ['holds what may not be set any more', '{"good":{"version":1,"document":{"x":1}}}'],
   ] as const)
-    t.test(`counts as none when it ${title}`, async t => {
+    t.test(`is ignored when it ${title}`, async t => {
       writeFileSync(join(folder, 'desired.json'), text)
       t.strictSame(await readDesired(folder), { good: { version: 0, document: {} }, highest: 0 })
     })
 
-  t.test('is readable by its owner alone, and a disk error only loses it', async t => {
+  t.test('is readable only by its owner, and is lost after a disk error', async t => {
     await writeDesired(join(folder, 'desired.json', 'x'), start, silent)
     await writeDesired(folder, start, silent)
     t.match(JSON.parse(readFileSync(join(folder, 'desired.json'), 'utf8')), {
@@ -437,7 +437,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
   return { world, hear, reported: lastReport, want, pass, passQuietly, stop, service }
 }
 
-t.test('the service', async t => {
+t.test('the settings service', async t => {
   const folder = (): string => {
     const made = mkdtempSync(join(tmpdir(), 'shoal-desired-'))
     t.teardown(() => rmSync(made, { recursive: true, force: true }))
@@ -462,7 +462,7 @@ t.test('the service', async t => {
       w => w.engines.splice(0, 1, { weights: 'm', state: 'cold', reason: 'it needs 9 GiB' }),
     ],
   ] as [string, (world: Awaited<ReturnType<typeof rig>>['world']) => unknown][])
-    t.test(`goes back when ${title} at the end`, async t => {
+    t.test(`rolls back when ${title} at the end`, async t => {
       const at = folder()
       const { world, want, pass, passQuietly } = await rig(t, at)
       world.engines = [{ weights: 'm', state: 'ready' }]
@@ -476,7 +476,7 @@ t.test('the service', async t => {
       t.match(await readDesired(at), { good: { version: 0 }, failure: { wanted: { version: 1 } } })
     })
 
-  t.test('waits for engines that load again', async t => {
+  t.test('waits for engines that are reloading', async t => {
     const { world, want, pass, passQuietly } = await rig(t, folder())
     world.engines = [{ weights: 'm', state: 'ready' }]
     await want(1, createDocument(9))
@@ -487,14 +487,14 @@ t.test('the service', async t => {
     t.match(await pass(1000), { state: 'applied', applied_version: 1 })
   })
 
-  t.test('tries the own file also while the coordinator is away', async t => {
+  t.test('tries the local file even while the coordinator is unreachable', async t => {
     const { world, pass, service } = await rig(t, folder())
     world.services.set('uplink connection', 'waiting')
     await service.reload({ ...local, ...createDocument(7) })
     t.match(await pass(PROBATION_MS), { state: 'applied', settings: createDocument(7) })
   })
 
-  t.test('does not treat a deliberate end as a failure', async t => {
+  t.test('does not treat a deliberate stop as a failure', async t => {
     const at = folder()
     const { want, stop } = await rig(t, at)
     await want(1, createDocument(9))
@@ -504,7 +504,7 @@ t.test('the service', async t => {
     t.strictSame(await readDesired(at), { good: { version: 0, document: {} }, highest: 1 })
   })
 
-  t.test('does not require services that did not run before', async t => {
+  t.test('does not require services that were not running before', async t => {
     const { want, pass } = await rig(t, folder())
     await want(1, createDocument(9))
     t.match(await pass(PROBATION_MS), { state: 'applied' })

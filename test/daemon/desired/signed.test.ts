@@ -80,7 +80,7 @@ t.test('settings are trusted by their signature', async t => {
   t.throws(() => genuineDesired({ version: -1, document: {} }, pinned))
 })
 
-t.test('fields of later versions are signed too and do no harm', async t => {
+t.test('fields of later versions are signed too and are harmless', async t => {
   const wanted = { version: 1, document: {}, cell_id: own, issued_at: 1, later: { any: 'thing' } }
   const body = signDesired(wanted, coordinator)
   t.match(genuineDesired(body, { cellId: own, trusted: [coordinator.publicKey] }), { version: 1 })

@@ -41,7 +41,7 @@ const watch = (t: { teardown: (done: () => void) => unknown }, sampler: GpuSampl
 const ROW =
   '0, GPU-1, 550.54.14, 24576, 1024, 37, 45, 61.25, 1410, 9751, [N/A], NVIDIA GeForce RTX 3090'
 
-t.test('a row of nvidia-smi', async t => {
+t.test('a row of nvidia-smi is parsed', async t => {
   const seen = parseRow(ROW)
   t.strictSame(seen?.facts, {
     index: 0,
@@ -129,7 +129,7 @@ t.test('a row of nvidia-smi', async t => {
 })
 
 t.test('nvidia-smi', async t => {
-  t.test('is one child that reports again and again', async t => {
+  t.test('runs as one child that reports repeatedly', async t => {
     const folder = newFolder(t)
     const command = script(
       folder,
@@ -189,7 +189,7 @@ t.test('nvidia-smi', async t => {
     ['ends without a word', 'exit 6', /nvidia-smi ended with 6$/],
     ['writes without an end', 'head -c 100000 /dev/zero; echo; echo short', /^short$/],
   ] as const)
-    t.test(`one that ${name} leaves the GPUs unknown`, async t => {
+    t.test(`a child that ${name} leaves the GPUs unknown`, async t => {
       const command = script(newFolder(t), 'nvidia-smi', text)
       const sampler = watch(t, nvidiaSampler({ command, intervalSeconds: 5, wait: never }))
       await waitUntilTrue(() => reason.test(sampler.sample().reason ?? ''))
@@ -235,7 +235,7 @@ t.test('nvidia-smi', async t => {
 })
 
 t.test('programs that use a GPU', async t => {
-  t.test('are listed by GPU, the largest first, without what is no program', async t => {
+  t.test('are listed by GPU, largest first, without lines of no program', async t => {
     const text = [
       'GPU-1, 41, 512, /usr/bin/python3',
       'GPU-1, 42, 2048, /opt/a, b/llama-server',
@@ -288,7 +288,7 @@ t.test('programs that use a GPU', async t => {
     for (const one of sampler.sample().gpus) t.strictSame(GpuSample.parse(one), one)
   })
 
-  t.test('are asked of nvidia-smi', async t => {
+  t.test('are queried from nvidia-smi', async t => {
     const command = script(
       newFolder(t),
       'nvidia-smi',
@@ -304,7 +304,7 @@ t.test('programs that use a GPU', async t => {
   })
 })
 
-t.test('a line of tegrastats', async t => {
+t.test('a line of tegrastats is parsed', async t => {
   const line =
     '11-20-2026 10:00:00 RAM 2448/7620MB (lfb 4x4MB) SWAP 0/3810MB (cached 0MB) ' +
     'CPU [3%@1510,0%@1510,off,off] EMC_FREQ 0%@2133 GR3D_FREQ 12%@[305] cpu@46.2C ' +
@@ -431,7 +431,7 @@ t.test('amdgpu', async t => {
   t.strictSame(await readAmdGpus('/none'), [])
 })
 
-t.test('the choice of the sampler', async t => {
+t.test('the sampler is chosen by platform', async t => {
   const folder = newFolder(t)
   const machine = { path: folder, drmFolder: '/none', boardFile: '/none', intervalSeconds: 5 }
   const none = await chooseSampler(machine)

@@ -31,7 +31,7 @@ const call = (name: string, input: unknown = null, deadlineSeconds = 60): Helper
   deadlineSeconds,
 })
 
-/** Whether a process runs: one that has ended and was not waited for does not. */
+/** True when the process is running; a zombie does not count. */
 const runs = (pid: number): boolean => {
   if (!existsSync(`/proc/${pid}/stat`)) return false
   try {
@@ -44,7 +44,7 @@ const runs = (pid: number): boolean => {
 const waitFor = (isSo: () => boolean): Promise<boolean> =>
   waitUntil('the condition of the test', isSo)
 
-t.test('it is not started before the first call, and answers what the function does', async t => {
+t.test('the helper starts with the first call and returns the result of the function', async t => {
   const helper = helperFor(t)
   t.equal(helper.pid, undefined)
   t.same(await helper.call(call('echo', { a: [1, null, 'x'] })), { a: [1, null, 'x'] })
@@ -52,13 +52,13 @@ t.test('it is not started before the first call, and answers what the function d
   t.ok(runs(helper.pid ?? 0))
 })
 
-t.test('it has a lower priority than the daemon', async t => {
+t.test('the helper has a lower priority than the daemon', async t => {
   const helper = helperFor(t)
   await helper.call(call('echo'))
   t.ok(getPriority(helper.pid) > getPriority())
 })
 
-t.test('each class gets the environment of its list and nothing else', async t => {
+t.test('each class gets only the listed environment', async t => {
   const seen = (await helperFor(t).call(call('environment'))) as Record<string, string>
   t.equal(seen.PATH, process.env.PATH)
   const secrets = {
@@ -91,7 +91,7 @@ t.test('each class gets the environment of its list and nothing else', async t =
   t.match(buildEnvironment('lan', all), { HOME: 'of HOME' })
 })
 
-t.test('only functions in the table are called', async t => {
+t.test('only functions in the table can be called', async t => {
   const helper = helperFor(t)
   for (const name of ['unknown', 'constructor', '__proto__', 'toString'])
     await t.rejects(helper.call(call(name)), { kind: 'failed', message: /has no function/ })
@@ -102,7 +102,7 @@ t.test('only functions in the table are called', async t => {
     })
 })
 
-t.test('what throws and what says too much fails alone', async t => {
+t.test('a call that throws or returns too much fails alone', async t => {
   const helper = helperFor(t)
   await t.rejects(helper.call(call('fail')), { kind: 'failed', message: 'no such thing' })
   const { pid } = helper
@@ -112,7 +112,7 @@ t.test('what throws and what says too much fails alone', async t => {
 })
 
 for (const name of ['wait', 'block'])
-  t.test(`a call that hangs (${name}) is ended, and the others have their answers`, async t => {
+  t.test(`a hung call (${name}) is ended, and the other calls are answered`, async t => {
     const helper = helperFor(t)
     await helper.call(call('echo'))
     const { pid = 0 } = helper
@@ -125,7 +125,7 @@ for (const name of ['wait', 'block'])
     t.not(helper.pid, pid)
   })
 
-t.test('the one that blocks is found, though another waits with it and is late first', async t => {
+t.test('the blocking call is identified, even when another call times out first', async t => {
   const helper = helperFor(t)
   await helper.call(call('echo'))
   const blocking = helper.call(call('block', null, 2))
@@ -136,7 +136,7 @@ t.test('the one that blocks is found, though another waits with it and is late f
   t.equal(await behind, 'y')
 })
 
-t.test('kill -9 during calls: each is asked once more', async t => {
+t.test('kill -9 during calls repeats each call once', async t => {
   const helper = helperFor(t)
   await helper.call(call('echo'))
   const calls = [1, 2, 3].map(n => helper.call(call('slowEcho', n)))
@@ -144,7 +144,7 @@ t.test('kill -9 during calls: each is asked once more', async t => {
   t.strictSame(await Promise.all(calls), [1, 2, 3])
 })
 
-t.test('what ends the process every time fails, and takes nothing with it', async t => {
+t.test('a call that always ends the process fails without affecting others', async t => {
   const helper = helperFor(t)
   await helper.call(call('echo'))
   const poison = helper.call(call('exit'))
@@ -153,7 +153,7 @@ t.test('what ends the process every time fails, and takes nothing with it', asyn
   t.strictSame(await Promise.all(others), [1, 2, 3])
 })
 
-t.test('more calls than it has room for are refused', async t => {
+t.test('calls beyond the capacity of the helper are refused', async t => {
   const helper = helperFor(t)
   await helper.call(call('echo'))
   const asked = Array.from({ length: 50 }, (_, n) => helper.call(call('slowEcho', n)))
@@ -163,7 +163,7 @@ t.test('more calls than it has room for are refused', async t => {
   for (const each of refused) t.match(each, { reason: { kind: 'busy' } })
 })
 
-t.test('one that cannot be started fails its calls, and is tried again by the next', async t => {
+t.test('a helper that cannot be started fails its calls, and the next call retries', async t => {
   const spawn = createSpawner(process.env, '/nowhere/at-all.ts')('host')
   const helper = new Helper({ spawn })
   t.teardown(() => helper.stop())
@@ -171,7 +171,7 @@ t.test('one that cannot be started fails its calls, and is tried again by the ne
   await t.rejects(helper.call(call('echo')), { kind: 'died', message: /code 1/ })
 })
 
-t.test('a machine that cannot start a process is no crash of the daemon', async t => {
+t.test('a failed process start does not crash the daemon', async t => {
   let refuses = false
   const real = createSpawner(process.env, CHILD)('host')
   const helper = new Helper({
@@ -190,14 +190,14 @@ t.test('a machine that cannot start a process is no crash of the daemon', async 
   t.equal(await helper.call(call('echo', 1)), 1)
 })
 
-t.test('it ends when nobody has asked for a while, and is back for the next call', async t => {
+t.test('an idle helper exits and restarts for the next call', async t => {
   const helper = helperFor(t, 0.05)
   await helper.call(call('echo'))
   await waitFor(() => helper.pid === undefined)
   t.equal(await helper.call(call('echo', 'again')), 'again')
 })
 
-t.test('programs that a helper started end with it', async t => {
+t.test('programs started by a helper end with it', async t => {
   const helper = helperFor(t)
   const pid = Number(await helper.call(call('child')))
   t.ok(runs(pid))
@@ -206,7 +206,7 @@ t.test('programs that a helper started end with it', async t => {
   await t.rejects(helper.call(call('echo')), { kind: 'stopped', message: /stopping/ })
 })
 
-t.test('calls that run and wait end when the daemon does', async t => {
+t.test('running and waiting calls end with the daemon', async t => {
   const helper = helperFor(t)
   await helper.call(call('echo'))
   const calls = Array.from({ length: 6 }, () => helper.call(call('wait')))
@@ -215,7 +215,7 @@ t.test('calls that run and wait end when the daemon does', async t => {
   for (const end of await ends) t.match(end, { reason: { kind: 'stopped' } })
 })
 
-t.test('a hung call of one class disturbs no other class', async t => {
+t.test('a hung call of one class affects no other class', async t => {
   const helpers = new Helpers({ spawn: createSpawner(process.env, CHILD), ...QUICK })
   t.teardown(() => helpers.stop())
   const [host, radio] = [helpers.get('host'), helpers.get('radio')]
@@ -232,7 +232,7 @@ t.test('a hung call of one class disturbs no other class', async t => {
   t.equal(host.pid, hostPid)
 })
 
-t.test('a stream waits for its reader and never holds more than its window', async t => {
+t.test('a stream waits for its reader and never buffers more than its window', async t => {
   const helper = helperFor(t)
   const stream = helper.stream(call('items', { count: 10_000 }))
   const read: unknown[] = [(await stream.next()).value]
@@ -344,7 +344,7 @@ t.test('a call that has sent items is not repeated when its process dies', async
   t.equal(read.length, 2)
 })
 
-t.test('progress is reported now and then, not each time', async t => {
+t.test('progress is reported at intervals, not each time', async t => {
   const events: unknown[] = []
   for await (const event of helperFor(t).stream(call('progress'))) events.push(event)
   t.match(events[0], { type: 'progress', progress: { total: 1000 } })

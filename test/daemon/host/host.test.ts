@@ -24,7 +24,7 @@ const NETWORK = `Inter-|   Receive                                              
 wlan0:2000 1 0 0 0 0 0 0 50 1 0 0 0 0 0 0
 `
 
-t.test('readings of /proc', async t => {
+t.test('/proc files are parsed, and missing values are unknown', async t => {
   const [before, after] = [parseCpu(STAT), parseCpu(LATER)]
   t.strictSame(before, { busy: 150, total: 1000 })
   t.equal(computeCpuPercent(before, after), 50)
@@ -59,7 +59,7 @@ t.test('readings of /proc', async t => {
   )
 })
 
-t.test('host sampler', async t => {
+t.test('the host sampler computes rates between two samples', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-host-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   mkdirSync(join(folder, 'net'))
@@ -94,7 +94,7 @@ t.test('host sampler', async t => {
   t.ok(Number(real.memory_total_bytes) > 0, 'this machine can be read')
 })
 
-t.test('host facts', async t => {
+t.test('the host facts are read and match the wire schema', async t => {
   const facts = await readHostFacts()
   t.strictSame(HostFacts.parse(facts), facts)
   t.equal(

@@ -63,7 +63,7 @@ const WRITTEN: Record<CallShape, { one: (args: string) => string; two: string }>
 }
 const SHAPES = Object.keys(WRITTEN) as CallShape[]
 
-t.test('the form of calls is read from the chat template', async t => {
+t.test('the call format is read from the chat template', async t => {
   for (const [title, template, shape] of [
     ['Qwen and Hermes', "{{ '<tool_call>\\n' + call | tojson }}", 'hermes'],
     ['Llama 3.1', `Environment: ipython {"name": f, "parameters": d} <|python_tag|>`, 'llama'],
@@ -106,7 +106,7 @@ t.test('calls are found in the text of an answer', async t => {
         const unknown = one('{}').replace('get_weather', 'unknown')
         t.strictSame(split(shape, unknown, size), [unknown], 'an unknown function is text')
       })
-  t.test('after a text', async t => {
+  t.test('after text', async t => {
     for (const shape of ['hermes', 'mistral', 'mistral-args'] as const)
       t.strictSame(split(shape, `Wait. ${WRITTEN[shape].one('{}')}`, 3), [
         'Wait.',
@@ -121,7 +121,7 @@ t.test('calls are found in the text of an answer', async t => {
     t.strictSame(split('mistral', list, 1), ['get:{}', 'get:{}'])
     t.strictSame(split('mistral-args', '[TOOL_CALLS]get[CALL_ID]abcdefghi[ARGS]{}', 1), ['get:{}'])
   })
-  t.test('and JSON that is none is not held back', async t => {
+  t.test('and other JSON is not held back', async t => {
     const splitter = new CallSplitter(['get'], 'llama')
     t.strictSame(splitter.push(' {"na'), [])
     t.match(splitter.push('tion": '), [{ type: 'content', text: ' {"nation": ', at: 0 }])
@@ -129,7 +129,7 @@ t.test('calls are found in the text of an answer', async t => {
   })
 })
 
-t.test('a call that has begun by itself is held', async t => {
+t.test('a call that the model starts is completed under a grammar', async t => {
   const llama = await getLlama({ gpu: false, build: 'never', logLevel: LlamaLogLevel.error })
   t.teardown(() => llama.dispose())
   for (const shape of SHAPES) {
@@ -143,7 +143,7 @@ t.test('a call that has begun by itself is held', async t => {
       const spaced = WRITTEN[shape].one(ARGS).replace('{"', '{\n  "').replace('name":', 'name" :')
       t.ok(await isHeld(llama, shape, spaced, 1))
     })
-    t.test(`as ${shape}, a forced one too`, async t => {
+    t.test(`as ${shape}, also when it is forced`, async t => {
       const takes = await createTester(llama, wholeGrammar(shape, rulesOf(true)))
       const { one, two } = WRITTEN[shape]
       t.ok(takes(one(ARGS)))
@@ -153,7 +153,7 @@ t.test('a call that has begun by itself is held', async t => {
       t.strictSame([single(one(ARGS)), single(two)], [true, false])
     })
   }
-  t.test('not when something else than a call follows the mark', async t => {
+  t.test('unless other text follows the mark', async t => {
     t.equal(heldGrammar('hermes', rulesOf(true), '<function=f>'), undefined)
     t.equal(heldArguments('llama', rulesOf(true), 'r0', ', "other"'), undefined)
   })
@@ -188,8 +188,8 @@ const isHeld = async (llama: Llama, shape: CallShape, text: string, size: number
   return released && (takes?.(heldText) ?? false)
 }
 
-t.test('a watch of the text', async t => {
-  t.test('leaves alone what is no call', async t => {
+t.test('the watch for calls', async t => {
+  t.test('ignores other text', async t => {
     const watch = new CallWatch('llama', rulesOf(true))
     const text = '{"name": "Bob", "parameters": 1} and {"name": "get"'
     t.strictSame(
@@ -197,7 +197,7 @@ t.test('a watch of the text', async t => {
       [],
     )
   })
-  t.test('takes hold of each call of an answer', async t => {
+  t.test('catches each call of an answer', async t => {
     for (const shape of ['hermes', 'llama', 'mistral-args'] as const) {
       const watch = new CallWatch(shape, rulesOf(true))
       const turns = [...WRITTEN[shape].two].flatMap(each => watch.push(each)?.type ?? [])
@@ -206,7 +206,7 @@ t.test('a watch of the text', async t => {
   })
 })
 
-t.test('log-probabilities are told of the text beside calls', async t => {
+t.test('log-probabilities cover the text beside calls', async t => {
   const token = (text: string) => ({ text, logprob: -1, top: [] })
   const pieces = [
     'So',
@@ -231,7 +231,7 @@ t.test('log-probabilities are told of the text beside calls', async t => {
   )
 })
 
-t.test('a call that a stop string has cut is not told to be one', async t => {
+t.test('a call that a stop string has cut is not reported as a call', async t => {
   for (const shape of SHAPES) {
     const choice = new Choice({ names: ['get', 'get_weather'], most: 9 }, () => 'id')
     choice.start(shape)
@@ -245,32 +245,29 @@ t.test('a call that a stop string has cut is not told to be one', async t => {
   t.equal(choice.end('stop').finish, 'tool_calls', 'all of it is there but the mark of its end')
 })
 
-t.test('calls beyond the first are left out where one was allowed', async t => {
+t.test('calls beyond the first are dropped where only one is allowed', async t => {
   const choice = new Choice({ names: ['get', 'get_weather'], most: 1 }, () => 'id')
   choice.start('hermes')
   const deltas = choice.take(WRITTEN.hermes.two, [])
   t.match(deltas, [{ type: 'call', name: 'get_weather' }, { type: 'arguments' }])
 })
 
-t.test(
-  'a failure while a token is chosen under a grammar is the request’s, others are not',
-  async t => {
-    const model = { llama: { createGrammar: async () => ({}) } }
-    const free = await AnswerHold.create(model as never, {}, 'hermes')
-    t.equal(free, undefined)
-    const hold = (await AnswerHold.create(
-      model as never,
-      { calls: rulesOf(true) },
-      'hermes',
-    )) as AnswerHold
-    const fault = new Error('eval has failed')
-    t.equal(hold.grammarEvaluationState(), undefined)
-    t.equal(hold.blame(fault), fault, 'nothing is held yet')
-    t.notOk(hold.blame(fault) instanceof UnservableError)
-  },
-)
+t.test('a failure during grammar sampling is blamed on the request; others are not', async t => {
+  const model = { llama: { createGrammar: async () => ({}) } }
+  const free = await AnswerHold.create(model as never, {}, 'hermes')
+  t.equal(free, undefined)
+  const hold = (await AnswerHold.create(
+    model as never,
+    { calls: rulesOf(true) },
+    'hermes',
+  )) as AnswerHold
+  const fault = new Error('eval has failed')
+  t.equal(hold.grammarEvaluationState(), undefined)
+  t.equal(hold.blame(fault), fault, 'nothing is held yet')
+  t.notOk(hold.blame(fault) instanceof UnservableError)
+})
 
-t.test('so it is under a grammar from the first token on', async t => {
+t.test('a failure under a grammar is blamed on the request from the first token on', async t => {
   const modelPath = join(t.testdir(), 'small.gguf')
   writeRandomModel(modelPath, SMALL)
   const llama = await getLlama({ gpu: false, build: 'never', logLevel: LlamaLogLevel.error })
@@ -327,7 +324,7 @@ t.test('a model that calls by itself', async t => {
       checkCalls(message.tool_calls)
     }
   })
-  t.test('calls as often as it likes, also in a stream', async t => {
+  t.test('calls any number of times, also in a stream', async t => {
     const client = new OpenAI({
       baseURL: `http://127.0.0.1:${port}/v1`,
       apiKey: 'any',
@@ -350,14 +347,14 @@ t.test('a model that calls by itself', async t => {
     // the last one may have been cut off
     checkCalls(made.slice(0, -1))
   })
-  t.test('tells log-probabilities of what it says beside them', async t => {
+  t.test('returns log-probabilities of the text beside calls', async t => {
     const more = { tools, logprobs: true, max_tokens: 6 }
     const { json } = await call(port, 'POST', CHAT, createChatBody('hi', more))
     const [{ message, logprobs }] = json.choices
     t.ok(message.content.length > 0)
     t.equal(logprobs.content.map((one: { token: string }) => one.token).join(''), message.content)
   })
-  t.test('is not refused for a schema that no grammar can hold', async t => {
+  t.test('accepts a schema that no grammar can express', async t => {
     const parameters = { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } }
     const odd = [{ type: 'function', function: { name: 'f', parameters } }]
     const { status, json } = await call(

@@ -35,7 +35,7 @@ const call = (name: string, args: string): AnswerPart[] => [
 const hermes = (name: string, args: string): string =>
   `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`
 
-t.test('calls in a text, however it is cut:', async t => {
+t.test('calls in a text are found however it is split:', async t => {
   for (const { title, text, parts } of [
     { title: 'none', text: 'a < b\n', parts: [content('a < b\n')] },
     {
@@ -100,14 +100,14 @@ t.test('calls in a text, however it is cut:', async t => {
       }
     })
   }
-  t.test('the name goes out before the arguments are complete', async t => {
+  t.test('the name is sent before the arguments are complete', async t => {
     const splitter = new CallSplitter(['f'])
     t.strictSame(splitter.push('<tool_call>{"name": "f", "arguments": {"a'), call('f', '{"a'))
     t.strictSame(splitter.push('": 1'), [{ type: 'arguments', text: '": 1' }])
   })
 })
 
-t.test('tokens stay in step with the text that is shown', async t => {
+t.test('tokens stay in step with the visible text', async t => {
   const token = (text: string) => ({ text, logprob: -1, top: [] })
   const texts = (tokens: readonly { text: string }[]) => tokens.map(({ text }) => text)
   t.test('when it is held back', async t => {
@@ -146,9 +146,9 @@ t.test('log-probabilities have the shape of OpenAI', async t => {
   })
 })
 
-t.test('a judgement', async t => {
+t.test('the judgement of an answer', async t => {
   const token = (logprob: number) => ({ text: 'a', logprob, top: [] })
-  t.test('waits for as many tokens as asked, of the first choice', async t => {
+  t.test('waits for the requested number of tokens of the first choice', async t => {
     const judge = new Judge(2)
     judge.take(1, [token(-9), token(-9)])
     t.equal(judge.decided, false)
@@ -159,14 +159,14 @@ t.test('a judgement', async t => {
     t.equal(judge.decided, true)
     t.strictSame(judge.headers(), [['x-shoal-confidence', '-1.500000']])
   })
-  t.test('is made of a shorter answer too', async t => {
+  t.test('covers a shorter answer too', async t => {
     const judge = new Judge(2)
     judge.take(0, [token(-1)])
     judge.end()
     t.equal(judge.decided, true)
     t.strictSame(judge.headers(), [['x-shoal-confidence', '-1.000000']])
   })
-  t.test('is not made when nobody asks, or of nothing', async t => {
+  t.test('is absent when it is not requested or the answer is empty', async t => {
     const judge = new Judge(undefined)
     judge.take(0, [token(-1)])
     t.strictSame([judge.decided, judge.headers()], [true, []])
@@ -260,7 +260,7 @@ const createFunctionChoice = (name: string) => ({ type: 'function', function: { 
 const parse = (more: Record<string, unknown>) =>
   parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more })
 
-t.test('the functions that may be called', async t => {
+t.test('the callable functions', async t => {
   const active = (more: Record<string, unknown>) => activeTools(parse(more))
   t.test('follow from tools and tool_choice', async t => {
     t.match(active({ tools: TOOLS }), { forced: undefined, parallel: true })
@@ -303,7 +303,7 @@ t.test('the functions that may be called', async t => {
       param: 'tools.2.function.parameters.not',
     })
   })
-  t.test('must be there and have names of their own', async t => {
+  t.test('must exist and have distinct names', async t => {
     for (const [more, param] of [
       [{ tool_choice: 'required' }, 'tool_choice'],
       [
@@ -322,7 +322,7 @@ t.test('the grammar of an answer', async t => {
     return answerGrammar(request.response_format, activeTools(request))
   }
   const json = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'null' } } }
-  t.test('is there only when something is asked of its form', async t => {
+  t.test('exists only when a format is requested', async t => {
     for (const free of [{}, { response_format: { type: 'text' } }]) t.strictSame(grammar(free), {})
     const held = grammar({ response_format: { type: 'json_object' } })
     t.match(held, { grammar: { param: 'response_format' } })
@@ -334,7 +334,7 @@ t.test('the grammar of an answer', async t => {
     t.match(free, { calls: { param: 'tools', functions } })
     t.equal(free.calls?.whole, undefined, 'the model may call or not')
   })
-  t.test('is made once for tools that come again, and only for those', async t => {
+  t.test('is cached for repeated tools only', async t => {
     const calls = (more: Record<string, unknown>) => grammar({ tools: TOOLS, ...more }).calls
     t.equal(calls({}), calls({}))
     t.not(calls({}), calls({ parallel_tool_calls: false }))
@@ -344,12 +344,12 @@ t.test('the grammar of an answer', async t => {
       grammar({ tools: [createFunctionChoice(`t${index}`)] }).calls?.functions
     for (let index = 0; index < 40; index++) t.match(names(index), [{ name: `t${index}` }])
   })
-  t.test('allows calls beside the form where both are asked', async t => {
+  t.test('allows calls beside the format when both are requested', async t => {
     const { calls, grammar: none } = grammar({ tools: TOOLS, response_format: json })
     t.match(calls, { whole: true, instead: 'r0', param: 'response_format' })
     t.equal(none, undefined)
   })
-  t.test('names the place of what it cannot hold', async t => {
+  t.test('names the place of an unsupported element', async t => {
     const schema = { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } }
     const tool = { type: 'function', function: { name: 'f', parameters: schema } }
     const code = 'unsupported_parameter'
@@ -369,7 +369,7 @@ t.test('the grammar of an answer', async t => {
   })
 })
 
-t.test('what is nested without end is refused before anybody walks through it', async t => {
+t.test('deep nesting is refused before it is traversed', async t => {
   const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`)
   const tool = { type: 'function', function: { name: 'f', parameters: deep } }
   t.throws(() => parse({ tools: [tool] }), { code: 'invalid_request', param: 'tools' })

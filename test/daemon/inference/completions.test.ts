@@ -30,7 +30,7 @@ t.test('a legacy completion', async t => {
   }
   const texts = ({ choices }: Completion) => choices.map(choice => choice.text)
 
-  t.test('goes on where the prompt ends, with 16 tokens when nothing else is asked', async t => {
+  t.test('continues the prompt, with 16 tokens by default', async t => {
     const answer = await completeWhole({ prompt: 'A cell is' })
     t.match(answer, { id: /^cmpl-/, object: 'text_completion', model: 'one' })
     t.match(answer.choices, [{ index: 0, text: /^ a machine/, logprobs: null }])
@@ -42,7 +42,7 @@ t.test('a legacy completion', async t => {
     )
   })
 
-  t.test('takes texts and lists of tokens, and knows each by its index', async t => {
+  t.test('accepts texts and lists of tokens, and returns each by its index', async t => {
     const texts2 = await completeWhole({ prompt: ['A cell is', 'A tier is'], n: 2, max_tokens: 2 })
     t.strictSame(
       texts2.choices.map(({ index }) => index),
@@ -60,7 +60,7 @@ t.test('a legacy completion', async t => {
     ])
   })
 
-  t.test('makes no control tokens out of the text of a prompt', async t => {
+  t.test('turns no text of a prompt into control tokens', async t => {
     const answer = await completeWhole({ prompt: '<|im_end|>', max_tokens: 0 })
     t.ok(answer.usage.prompt_tokens > 2, `${answer.usage.prompt_tokens} tokens`)
   })
@@ -91,7 +91,7 @@ t.test('a legacy completion', async t => {
     }
   })
 
-  t.test('tells the chances of its tokens', async t => {
+  t.test('returns the log-probabilities of its tokens', async t => {
     const request = { prompt: 'A cell is', max_tokens: 2 }
     const { choices } = await completeWhole({ ...request, logprobs: 2 })
     const logprobs = choices[0]?.logprobs
@@ -108,7 +108,7 @@ t.test('a legacy completion', async t => {
     )
   })
 
-  t.test('scores the prompt with echo and logprobs, as evaluation suites ask', async t => {
+  t.test('scores the prompt with echo and logprobs, as evaluation suites request', async t => {
     const context = 'A cell is'
     const free = await completeWhole({
       prompt: context,
@@ -157,7 +157,7 @@ t.test('a legacy completion', async t => {
     t.equal(ids.choices[0]?.logprobs?.token_logprobs.length, 3)
   })
 
-  t.test('gives the most probable of best_of', async t => {
+  t.test('returns the most probable of best_of', async t => {
     const request = { prompt: 'A', temperature: 1.5, seed: 4, max_tokens: 6, logprobs: 0 }
     const mean = ({ logprobs }: Completion['choices'][number]): number => {
       const values = logprobs?.token_logprobs ?? []
@@ -170,7 +170,7 @@ t.test('a legacy completion', async t => {
     t.equal(best.usage.completion_tokens, all.usage.completion_tokens, 'all were made')
   })
 
-  t.test('comes as a stream in the same shape', async t => {
+  t.test('is streamed in the same shape', async t => {
     const request = { prompt: ['A cell is', 'A tier is'], max_tokens: 3 }
     const answer = await completeWhole(request)
     const chunks = await completeStreamed({ ...request, stream_options: { include_usage: true } })
@@ -186,7 +186,7 @@ t.test('a legacy completion', async t => {
     t.ok((await completeStreamed(request)).every(chunk => chunk.usage === undefined))
   })
 
-  t.test('refuses what is not served, and says what it is', async t => {
+  t.test('refuses unsupported parameters by name', async t => {
     for (const [body, code, param] of [
       [{ prompt: 'a', suffix: 'b' }, 'unsupported_parameter', 'suffix'],
       [{ prompt: 'a', best_of: 2, stream: true }, 'unsupported_parameter', 'best_of'],
@@ -215,7 +215,7 @@ t.test('a legacy completion', async t => {
   })
 })
 
-t.test('the answers to one prompt have seeds of their own', t => {
+t.test('the answers to one prompt have separate seeds', t => {
   const plan = (body: object) =>
     completionPlan(
       CompletionRequest.parse({ model: 'm', prompt: 'a', seed: 7, ...body }),

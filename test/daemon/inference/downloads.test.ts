@@ -106,8 +106,8 @@ const setup = async (t: Test, answers: Answer[], more: Partial<ModelFolderOption
   return { url, requests, folder, modelsDir, clock, wanted, waits, weights, fetchOnce }
 }
 
-t.test('weights are fetched', async t => {
-  t.test('once, under the name of their digest, with progress', async t => {
+t.test('a fetch of weights', async t => {
+  t.test('stores them once under their digest, with progress', async t => {
     const { fetchOnce, weights, modelsDir, requests } = await setup(t, [serveFile()])
     const seen: number[] = []
     await fetchOnce(weights(), (done, total) => {
@@ -121,7 +121,7 @@ t.test('weights are fetched', async t => {
     t.equal(requests.length, 1)
   })
 
-  t.test('by several at the same time in one download', async t => {
+  t.test('shares one download among simultaneous callers', async t => {
     const { fetchOnce, weights, requests } = await setup(t, [serveFile()])
     const seen: number[] = []
     const both = [fetchOnce(), fetchOnce(weights(), done => seen.push(done))]
@@ -130,14 +130,14 @@ t.test('weights are fetched', async t => {
     t.equal(seen.at(-1), CONTENT.length)
   })
 
-  t.test('without a digest only where nobody asks for one', async t => {
+  t.test('needs a digest unless it may be unchecked', async t => {
     const { fetchOnce, weights } = await setup(t, [serveFile()])
     const unchecked = { ...weights(), sha256: undefined, file: `${weights().file}.unchecked` }
     await fetchOnce(unchecked)
     t.ok(existsSync(unchecked.file))
   })
 
-  t.test('through redirects, also to another path of the server', async t => {
+  t.test('follows redirects, also to another path of the server', async t => {
     const redirect: Answer = (_, response) => response.writeHead(302, { location: '/cdn' }).end()
     const { fetchOnce, weights, requests } = await setup(t, [redirect, serveFile()])
     await fetchOnce()
@@ -149,7 +149,7 @@ t.test('weights are fetched', async t => {
 t.test('the token of the hub', async t => {
   const hubWeights = (at: Awaited<ReturnType<typeof setup>>) =>
     at.weights('/x', SHA256, 'hf:o/r/f.gguf')
-  t.test('goes to the hub, and to nobody that it redirects to', async t => {
+  t.test('is sent to the hub, and to no redirect target', async t => {
     const elsewhere = await setup(t, [serveFile()])
     const away: Answer = (_, response) =>
       response.writeHead(302, { location: `${elsewhere.url}/cdn` }).end()
@@ -160,13 +160,13 @@ t.test('the token of the hub', async t => {
     t.equal(hub.requests[0]?.url, '/o/r/resolve/main/f.gguf')
     t.equal(elsewhere.requests[0]?.headers.authorization, undefined)
   })
-  t.test('goes to no other address of the catalogue', async t => {
+  t.test('is sent to no other address of the catalogue', async t => {
     const hubTokenFile = join(t.testdir({ token: 'hf_secret' }), 'token')
     const { fetchOnce, requests } = await setup(t, [serveFile()], { hubTokenFile })
     await fetchOnce()
     t.equal(requests[0]?.headers.authorization, undefined)
   })
-  t.test('that cannot be read is said', async t => {
+  t.test('that cannot be read is reported', async t => {
     const at = await setup(t, [serveFile()], { hubTokenFile: '/nonexistent' })
     await t.rejects(at.fetchOnce(hubWeights(at)), {
       again: 'later',
@@ -205,13 +205,13 @@ t.test('weights of a hub', async t => {
     return { hub, fetch }
   }
 
-  t.test('come from the storage that it signs an address of, without the token', async t => {
+  t.test('come from the signed storage address, without the token', async t => {
     const { hub, fetch } = await setupHub(t, { gated: { token: 'hf_x' } }, 'hf_x')
     t.ok((await fetch()).equals(CONTENT))
     t.equal(hub.requests[0]?.headers.authorization, 'Bearer hf_x')
     t.equal(hub.storage.requests.length, 1)
   })
-  t.test('go on where they were, with an address that is signed anew', async t => {
+  t.test('continue where they stopped, with a newly signed address', async t => {
     const { hub, fetch } = await setupHub(t)
     hub.faults.push('cut', 'expired')
     t.ok((await fetch()).equals(CONTENT))
@@ -238,16 +238,16 @@ t.test('weights of a hub', async t => {
     ['that has no such revision', 'hf_x', 'hf:o/r/q/f.gguf@v2', /404 .*Invalid rev id: v2/],
     ['that has no such file', 'hf_x', 'hf:o/r/g.gguf@v1', /404 .*Entry not found/],
   ] as const)
-    t.test(`${title} are refused once, in the words of the hub`, async t => {
+    t.test(`${title} are refused once, with the message of the hub`, async t => {
       const { hub, fetch } = await setupHub(t, { gated: { token: 'hf_x' } }, token)
       await t.rejects(fetch(text), { again: 'never', message })
       t.equal(hub.requests.length, 1)
     })
-  t.test('that are others by now are refused before a byte of them comes', async t => {
+  t.test('that have changed are refused before the download', async t => {
     const { fetch } = await setupHub(t, { etag: 'a'.repeat(64) })
     await t.rejects(fetch(), { again: 'never', message: /has another file there/ })
   })
-  t.test('that nobody checks are held to what the hub says of them', async t => {
+  t.test("without a configured digest are checked against the hub's", async t => {
     const wrong = await setupHub(t, { etag: 'a'.repeat(64) })
     await t.rejects(wrong.fetch(undefined, false), { message: /its sha256 is/ })
     const right = await setupHub(t)
@@ -257,8 +257,8 @@ t.test('weights of a hub', async t => {
   })
 })
 
-t.test('a download that was cut', async t => {
-  t.test('goes on where it was', async t => {
+t.test('an interrupted download', async t => {
+  t.test('continues where it stopped', async t => {
     const { fetchOnce, requests, waits } = await setup(t, [cutAt(MIB / 2), serveFile()])
     await fetchOnce()
     t.match(requests[1]?.headers, { range: /^bytes=\d+-$/, 'if-range': '"one"' })
@@ -266,7 +266,7 @@ t.test('a download that was cut', async t => {
     t.strictSame(waits, [1000])
   })
 
-  t.test('goes on in the next life of the daemon', async t => {
+  t.test('continues after a restart of the daemon', async t => {
     const answers: Answer[] = [cutAt(MIB / 2), (_, response) => response.destroy()]
     const at = await setup(t, answers)
     await t.rejects(at.fetchOnce(), { name: 'DownloadError', again: 'later' })
@@ -284,7 +284,7 @@ t.test('a download that was cut', async t => {
     t.ok(readFileSync(at.weights().file).equals(CONTENT))
   })
 
-  t.test('begins anew when the file is another by now', async t => {
+  t.test('restarts when the file has changed', async t => {
     const answers = [cutAt(MIB / 2, '"old"'), serveFile()]
     const { fetchOnce, weights, requests } = await setup(t, answers)
     await fetchOnce()
@@ -292,7 +292,7 @@ t.test('a download that was cut', async t => {
     t.ok(readFileSync(weights().file).equals(CONTENT))
   })
 
-  t.test('begins anew at a server that names no version', async t => {
+  t.test('restarts at a server that reports no version', async t => {
     const answers = [cutAt(MIB / 2, null), serveFile({ etag: null })]
     const { fetchOnce, weights, requests } = await setup(t, answers)
     await fetchOnce()
@@ -300,7 +300,7 @@ t.test('a download that was cut', async t => {
     t.ok(readFileSync(weights().file).equals(CONTENT))
   })
 
-  t.test('begins anew when the server sends another part', async t => {
+  t.test('restarts when the server sends another part', async t => {
     const answerWrongPart: Answer = (_, response) =>
       response.writeHead(206, { 'content-range': `bytes 7-9/${CONTENT.length}` }).end('xyz')
     const { fetchOnce, weights } = await setup(t, [cutAt(MIB / 2), answerWrongPart, serveFile()])
@@ -308,7 +308,7 @@ t.test('a download that was cut', async t => {
     t.ok(readFileSync(weights().file).equals(CONTENT))
   })
 
-  t.test('of which everything has come is complete', async t => {
+  t.test('is complete once all bytes have arrived', async t => {
     const { fetchOnce, weights, requests } = await setup(t, [serveFile()])
     mkdirSync(join(weights().file, '..'), { recursive: true })
     writeFileSync(`${weights().file}.part`, CONTENT)
@@ -318,7 +318,7 @@ t.test('a download that was cut', async t => {
     t.ok(readFileSync(weights().file).equals(CONTENT))
   })
 
-  t.test('is given up after five tries that bring nothing, and kept', async t => {
+  t.test('is given up after five attempts without progress, and kept', async t => {
     const dropConnection: Answer = (_, response) => response.destroy()
     const { fetchOnce, waits, requests } = await setup(t, [dropConnection])
     await t.rejects(fetchOnce(), { again: 'later', message: /^it cannot be fetched from 127/ })
@@ -326,7 +326,7 @@ t.test('a download that was cut', async t => {
     t.strictSame(waits, [1000, 2000, 4000, 8000])
   })
 
-  t.test('is taken up again when the server is busy, and not when it has no such file', async t => {
+  t.test('is resumed when the server is busy, but not when the file is missing', async t => {
     const status =
       (code: number): Answer =>
       (_, response) =>
@@ -339,7 +339,7 @@ t.test('a download that was cut', async t => {
     t.equal(absent.requests.length, 1)
   })
 
-  t.test('by a server that sends next to nothing is taken up again', async t => {
+  t.test('is resumed after a server that sends almost nothing', async t => {
     const slow: Answer = (_, response) => {
       response.writeHead(200, { 'content-length': CONTENT.length, etag: '"one"' })
       response.write(CONTENT.subarray(0, 100))
@@ -352,7 +352,7 @@ t.test('a download that was cut', async t => {
     t.equal(requests[1]?.headers.range, 'bytes=100-')
   })
 
-  t.test('is ended when nobody waits for it any more', async t => {
+  t.test('is cancelled when no caller waits for it any more', async t => {
     const { folder, weights, requests } = await setup(t, [
       (_, response) => {
         response.writeHead(200, { 'content-length': CONTENT.length, etag: '"one"' })
@@ -379,15 +379,15 @@ t.test('a download that was cut', async t => {
   })
 })
 
-t.test('weights are not taken', async t => {
-  t.test('with another digest than promised, and are deleted', async t => {
+t.test('weights are rejected', async t => {
+  t.test('with an unexpected digest, and are deleted', async t => {
     const content = Buffer.concat([CONTENT, Buffer.from('x')])
     const { fetchOnce, modelsDir } = await setup(t, [serveFile({ content })])
     await t.rejects(fetchOnce(), { again: 'never', message: /^its sha256 is .* it was deleted$/ })
     t.strictSame(readdirSync(modelsDir), [])
   })
 
-  t.test('when they have been damaged since, and are fetched anew the next time', async t => {
+  t.test('when they are damaged, and are fetched again the next time', async t => {
     const { fetchOnce, folder, weights, requests } = await setup(t, [serveFile({ content: GOOD })])
     const good = weights('/w.gguf', hash('sha256', GOOD))
     await fetchOnce(good)
@@ -421,7 +421,7 @@ t.test('weights are not taken', async t => {
     await t.rejects(fetchOnce(), { again: 'never', message: 'the download is not a GGUF file' })
   })
 
-  t.test('from where a redirect leads to plain http elsewhere, or in a circle', async t => {
+  t.test('when a redirect leads to plain http elsewhere, or in a circle', async t => {
     const redirectTo =
       (location: string): Answer =>
       (_, response) =>
@@ -432,7 +432,7 @@ t.test('weights are not taken', async t => {
     await t.rejects(circle.fetchOnce(), { again: 'never', message: /more than 5 times/ })
   })
 
-  t.test('when the server sends more than it said', async t => {
+  t.test('when the server sends more than announced', async t => {
     const { fetchOnce, weights } = await setup(t, [serveFile({ etag: null })], {
       maxBytes: MIB / 2,
     })
@@ -459,7 +459,7 @@ t.test('weights are not taken', async t => {
   })
 })
 
-t.test('the folder', async t => {
+t.test('the folder of weights', async t => {
   const putFile = (modelsDir: string, name: string, at: number): string => {
     const path = join(modelsDir, `sha256-${name.repeat(64)}.gguf`)
     mkdirSync(modelsDir, { recursive: true })
@@ -468,7 +468,7 @@ t.test('the folder', async t => {
     return path
   }
 
-  t.test('loses what the catalogue names no more, the oldest first, and nothing else', async t => {
+  t.test('drops files that the catalogue no longer names, oldest first', async t => {
     const { fetchOnce, modelsDir, wanted } = await setup(t, [serveFile()], { maxBytes: 4.5 * MIB })
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name, i) => putFile(modelsDir, name, 10 - i))
     writeFileSync(join(modelsDir, 'mine.gguf'), Buffer.alloc(3 * MIB))
@@ -481,7 +481,7 @@ t.test('the folder', async t => {
     t.ok(existsSync(join(modelsDir, 'mine.gguf')))
   })
 
-  t.test('has room for what is on its way already', async t => {
+  t.test('has room for downloads in progress', async t => {
     const other = Buffer.concat([CONTENT, Buffer.from('other')])
     let finish: () => void = () => {}
     const slow: Answer = (_, response) => {
@@ -505,7 +505,7 @@ t.test('the folder', async t => {
     t.ok(readFileSync(weights().file).equals(CONTENT))
   })
 
-  t.test('keeps what the catalogue names, and says that it is full', async t => {
+  t.test('keeps files that the catalogue names, and reports that it is full', async t => {
     const { fetchOnce, modelsDir, wanted, requests } = await setup(t, [serveFile()], {
       maxBytes: 1.5 * MIB,
     })
@@ -518,7 +518,7 @@ t.test('the folder', async t => {
   })
 })
 
-t.test('where weights may come from', async t => {
+t.test('the source of weights', async t => {
   const hub = 'hf:owner/some-repo/sub/file.Q4_K_M.gguf@refs/pr/1'
   t.match(parseWeightsSource(hub), {
     kind: 'hub',
@@ -556,10 +556,10 @@ t.test('where weights may come from', async t => {
     'ftp://a.example/w.gguf',
     'https://me:secret@a.example/w.gguf',
   ])
-    t.test(`not ${wrong}`, async t => {
+    t.test(`is refused as ${wrong}`, async t => {
       t.match(parseWeights(wrong).error?.issues, [{ path: [0, 'weights'] }])
     })
-  t.test('without a digest only when the operator says so', async t => {
+  t.test('needs a digest unless the operator allows unchecked weights', async t => {
     const weights = 'https://a.example/w.gguf'
     t.match(parseWeights(weights, {}).error?.issues, [
       { path: [0, 'sha256'], message: /unchecked: true/ },

@@ -22,7 +22,7 @@ import { TestClock } from './test-clock.ts'
 
 const LIMITS = { slots: 1, queue: 2, queueBytes: 100, queueTimeoutSeconds: 30 }
 
-t.test('an engine process has a pool thread for each slot, but not more than CPUs', async t => {
+t.test('an engine process has one pool thread per slot, but no more than CPUs', async t => {
   t.equal(poolThreads(8, 16), 8)
   t.equal(poolThreads(16, 4), 4)
   t.equal(poolThreads(1, 1), 2)
@@ -43,7 +43,7 @@ t.test('admission', async t => {
   }
   const refused = { code: 'cell_unavailable', retryAfterSeconds: 1 }
 
-  t.test('gives slots in the order of arrival', async t => {
+  t.test('grants slots in the order of arrival', async t => {
     const { admission, seen, enter } = setup()
     admission.open()
     for (const name of ['a', 'b', 'c']) enter(name)
@@ -58,21 +58,21 @@ t.test('admission', async t => {
     for (const name of ['a', 'b', 'c']) enter(name)
     t.throws(() => enter('d'), refused)
   })
-  t.test('holds as many as slots and queue while the engine loads', async t => {
+  t.test('holds as many requests as slots and queue places while the engine loads', async t => {
     const { admission, seen, enter } = setup()
     for (const name of ['a', 'b', 'c']) enter(name)
     t.throws(() => enter('d'), refused)
     admission.open()
     t.strictSame(seen, ['a'])
   })
-  t.test('bounds the text that waits, but lets one large request wait', async t => {
+  t.test('bounds the waiting text, but lets one large request wait', async t => {
     const { admission, enter } = setup()
     admission.open()
     enter('a', 500)
     enter('b', 500)
     t.throws(() => enter('c', 1), refused)
   })
-  t.test('lets a cancelled request leave the queue at once', async t => {
+  t.test('removes a cancelled request from the queue at once', async t => {
     const { admission, seen, enter } = setup()
     admission.open()
     enter('a')
@@ -84,7 +84,7 @@ t.test('admission', async t => {
     admission.leave()
     t.strictSame(seen, ['a', 'c'])
   })
-  t.test('refuses who waits too long', async t => {
+  t.test('refuses a request that waits too long', async t => {
     const { clock, admission, seen, enter } = setup()
     admission.open()
     enter('a')
@@ -97,7 +97,7 @@ t.test('admission', async t => {
     clock.advance(60_000)
     t.strictSame(seen, ['a', 'b cell_unavailable', 'c'])
   })
-  t.test('lets what follows a request wait, however many and however long', async t => {
+  t.test('lets follow-ups of a request wait without limit', async t => {
     const { clock, admission, seen, enter } = setup()
     admission.open()
     enter('a')
@@ -113,7 +113,7 @@ t.test('admission', async t => {
     for (let choice = 1; choice <= 15; choice++) admission.leave()
     t.strictSame(seen, ['a', ...Array.from({ length: 15 }, (_, index) => String(index + 1))])
   })
-  t.test('refuses all who wait when the engine goes away', async t => {
+  t.test('refuses all waiting requests when the engine is removed', async t => {
     const { admission, seen, enter } = setup()
     admission.open()
     enter('a')
@@ -124,7 +124,7 @@ t.test('admission', async t => {
   })
 })
 
-t.test('the wait before a restart', async t => {
+t.test('the wait before a restart doubles, then an open circuit waits longer', async t => {
   const restarts = new Restarts()
   const plans = [0, 1, 2, 3].map(at => restarts.planAfterCrash(at).waitMs)
   t.strictSame(plans, [1000, 2000, 4000, 8000])
@@ -133,7 +133,7 @@ t.test('the wait before a restart', async t => {
   t.equal(restarts.total, 6)
 })
 
-t.test('a GPU is looked for only where there may be one', async t => {
+t.test('the GPU check runs only where there may be a GPU', async t => {
   t.equal(
     gpuMayBePresent('linux', () => false),
     false,
@@ -233,7 +233,7 @@ const setup = async (t: Test, sha256?: string, more: Partial<EngineOptions & Eng
 }
 
 t.test('an engine', async t => {
-  t.test('loads what the weights allow, and reports in the words of the wire', async t => {
+  t.test('loads within the limits of the weights, and reports in the wire format', async t => {
     const { engine, children, states, start } = await setup(t)
     t.equal(engine.report().state, 'cold')
     await start()
@@ -257,7 +257,7 @@ t.test('an engine', async t => {
     t.equal(engine.report().slots_busy, 0)
   })
 
-  t.test('keeps the slot of a cancelled request until the child has let go', async t => {
+  t.test('keeps the slot of a cancelled request until the child has released it', async t => {
     const { engine, children, start, submit, events, reply } = await setup(t)
     await start()
     const cancel = submit()
@@ -271,7 +271,7 @@ t.test('an engine', async t => {
     t.strictSame(events, [])
   })
 
-  t.test('that dies ends its requests and starts again after a pause', async t => {
+  t.test('that dies ends its requests and restarts after a pause', async t => {
     const { engine, clock, children, nextChild, ready, start, submit, events } = await setup(t)
     await start()
     submit()
@@ -292,7 +292,7 @@ t.test('an engine', async t => {
     t.equal(engine.report().reason, undefined)
   })
 
-  t.test('that dies again and again rests', async t => {
+  t.test('that dies repeatedly stays down for longer', async t => {
     const { engine, clock, children, nextChild, start } = await setup(t)
     await start()
     for (const wait of [1000, 2000, 4000, 8000]) {
@@ -306,7 +306,7 @@ t.test('an engine', async t => {
     t.equal(children.length, 5)
   })
 
-  t.test('that makes no step while it is busy is ended', async t => {
+  t.test('that makes no step while busy is ended', async t => {
     const { engine, clock, children, start, submit, reply } = await setup(t)
     await start()
     clock.advance(1_000_000)
@@ -349,7 +349,7 @@ t.test('an engine', async t => {
     world.mortal = true
   })
 
-  t.test('that is started again waits for the process before', async t => {
+  t.test('that is restarted waits for the previous process', async t => {
     const { engine, clock, children, world, nextChild, start } = await setup(t)
     await start()
     world.mortal = false
@@ -395,14 +395,14 @@ t.test('an engine', async t => {
     t.equal(children.length, 1)
   })
 
-  t.test('with another digest than promised never sees the file', async t => {
+  t.test('with an unexpected digest never gets the file', async t => {
     const { engine, children } = await setup(t, '0'.repeat(64))
     await engine.load()
     t.match(engine.report(), { state: 'failed', reason: /^small: its sha256 is not 0000/ })
     t.equal(children.length, 0)
   })
 
-  t.test('looks again at weights that somebody has replaced', async t => {
+  t.test('checks replaced weights again', async t => {
     const { engine, clock, children, nextChild, file } = await setup(t)
     writeFileSync(file, 'half a download')
     await engine.load()
@@ -415,7 +415,7 @@ t.test('an engine', async t => {
     t.equal(engine.report().state, 'loading')
   })
 
-  t.test('that is stopped refuses what waits and can start again', async t => {
+  t.test('that is stopped refuses waiting requests and can start again', async t => {
     const { engine, children, start, submit, events } = await setup(t)
     await start()
     submit()
@@ -430,7 +430,7 @@ t.test('an engine', async t => {
   })
 })
 
-t.test('engines that are restarted are new ones with the new limits', async t => {
+t.test('restarted engines are new ones with the new limits', async t => {
   const file = join(t.testdir(), 'weights.gguf')
   writeRandomModel(file, SMALL)
   const children: { killed: boolean }[] = []

@@ -12,7 +12,7 @@ t.test('the pre-check of weights', async t => {
   writeRandomModel(good, { ...SMALL, poolingType: 'mean' })
   const bytes = readFileSync(good)
 
-  t.test('tells what a good file is', async t => {
+  t.test('describes a valid file', async t => {
     const { chatTemplate, ...facts } = await checkGguf(good)
     t.match(chatTemplate, /im_start/)
     t.strictSame(facts, {
@@ -57,7 +57,7 @@ t.test('the pre-check of weights', async t => {
     t.strictSame({ accepted, otherErrors }, { accepted: [], otherErrors: [] })
   })
 
-  t.test('refuses what is not a regular file', async t => {
+  t.test('refuses anything but a regular file', async t => {
     await t.rejects(checkGguf(folder), { message: 'it is not a regular file' })
     await t.rejects(checkGguf('/dev/zero'), { message: 'it is not a regular file' })
     await t.rejects(checkGguf(join(folder, 'absent')), { message: 'the file is not there' })
@@ -73,7 +73,7 @@ t.test('the pre-check of weights', async t => {
   })
 })
 
-t.test('the size of a tensor', async t => {
+t.test('the size of a tensor follows from its type and shape', async t => {
   const tensor = (type: number, shape: number[]) => ({ name: 'x', type, shape, offset: 0 })
   t.equal(tensorBytes(tensor(0, [3, 2])), 24)
   t.equal(tensorBytes(tensor(8, [64, 2])), 136)

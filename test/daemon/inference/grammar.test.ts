@@ -17,7 +17,7 @@ const textOf = (shape: Shape): string => {
   return rules.text(rules.value(shape))
 }
 
-t.test('a grammar that is made from a schema', async t => {
+t.test('a grammar built from a schema', async t => {
   const llama = await getLlama({ gpu: false, build: 'never', logLevel: LlamaLogLevel.error })
   t.teardown(() => llama.dispose())
   const takes = async (shape: Shape): Promise<(value: unknown) => boolean> => {
@@ -185,13 +185,13 @@ t.test('a grammar that is made from a schema', async t => {
     })
   }
 
-  t.test('takes any object and nothing else', async t => {
+  t.test('accepts any object and nothing else', async t => {
     const isTaken = await takes(ANY_OBJECT)
     for (const value of [{}, { a: 1, b: [1, -2.5e-3, { c: null }], d: '' }]) t.ok(isTaken(value))
     for (const value of ['[]', '1', '{"a":}', '{} ', '{"a":01}']) t.notOk(isTaken(value))
   })
 
-  t.test('is made of as many rules as the engine takes', async t => {
+  t.test('has no more rules than the engine supports', async t => {
     const names = Array.from({ length: 1500 }, (_, index) => `property_${index}`)
     const properties = Object.fromEntries(names.map(name => [name, { type: 'integer' }]))
     await takes(safeShape({ type: 'object', properties, required: names }, 'schema'))
@@ -204,7 +204,7 @@ t.test('a grammar that is made from a schema', async t => {
   })
 })
 
-t.test('a schema that a grammar cannot hold is refused with the place', async t => {
+t.test('a schema that a grammar cannot express is refused with the place', async t => {
   const nestArrays = (depth: number): JsonSchema =>
     depth === 0 ? { type: 'null' } : { type: 'array', items: nestArrays(depth - 1) }
   for (const [schema, code, param] of [
@@ -242,7 +242,7 @@ t.test('a schema that a grammar cannot hold is refused with the place', async t 
   }
 })
 
-t.test('a range of integers holds exactly the integers in it', t => {
+t.test('a range of integers accepts exactly the integers in it', t => {
   const size = fc.bigInt({ min: 0n, max: 40n }).map(digits => 10n ** digits)
   const integer = fc
     .tuple(size, fc.bigInt({ min: -30n, max: 30n }), fc.constantFrom(-1n, 1n))
@@ -285,7 +285,7 @@ t.test('a range of integers holds exactly the integers in it', t => {
   t.end()
 })
 
-t.test('a hostile schema is refused or small, and never followed for long', async t => {
+t.test('a hostile schema is refused or yields a small grammar, within bounded time', async t => {
   const createEntries = (count: number, schema: (index: number) => unknown) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`d${index}`, schema(index)]))
   const refToPrevious = (index: number) => ({ $ref: `#/$defs/d${index - 1}` })
@@ -314,19 +314,16 @@ t.test('a hostile schema is refused or small, and never followed for long', asyn
   }
 })
 
-t.test(
-  'a list of constants that is referred to again and again is refused, not written out',
-  async t => {
-    const many = { enum: Array.from({ length: 900 }, (_, index) => `${index}`.padStart(90, 'x')) }
-    const names = Array.from({ length: 250 }, (_, index) => `p${index}`)
-    const createUnion = (name: string) => ({ anyOf: [{ $ref: '#/$defs/many' }, { const: name }] })
-    const schema = (count: number) => ({
-      $defs: { many },
-      type: 'object',
-      properties: Object.fromEntries(names.slice(0, count).map(name => [name, createUnion(name)])),
-      required: names.slice(0, count),
-    })
-    t.throws(() => safeShape(schema(250), 'x'), { code: 'unsupported_parameter', param: 'x' })
-    t.doesNotThrow(() => safeShape(schema(1), 'x'))
-  },
-)
+t.test('a list of constants that is referenced repeatedly is refused, not expanded', async t => {
+  const many = { enum: Array.from({ length: 900 }, (_, index) => `${index}`.padStart(90, 'x')) }
+  const names = Array.from({ length: 250 }, (_, index) => `p${index}`)
+  const createUnion = (name: string) => ({ anyOf: [{ $ref: '#/$defs/many' }, { const: name }] })
+  const schema = (count: number) => ({
+    $defs: { many },
+    type: 'object',
+    properties: Object.fromEntries(names.slice(0, count).map(name => [name, createUnion(name)])),
+    required: names.slice(0, count),
+  })
+  t.throws(() => safeShape(schema(250), 'x'), { code: 'unsupported_parameter', param: 'x' })
+  t.doesNotThrow(() => safeShape(schema(1), 'x'))
+})

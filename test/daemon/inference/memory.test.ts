@@ -12,7 +12,7 @@ import { TestClock } from './test-clock.ts'
 
 const GIB = 1024 ** 3
 
-t.test('the need of a model', async t => {
+t.test('the memory need of a model', async t => {
   /** Llama 3.1 8B as Q4_K_M (its config.json, and the size of its published file). */
   const shape: ModelShape = {
     fileBytes: 4_920_739_232,
@@ -30,7 +30,7 @@ t.test('the need of a model', async t => {
     const bare = { ...changed, blockCount: 0 }
     return memoryNeedBytes(changed, { ...load, slots }) - memoryNeedBytes(bare, { ...load, slots })
   }
-  t.test('is its file, its cache and what a step computes with', async t => {
+  t.test('is the sum of its file, its cache and the compute buffer', async t => {
     t.equal(cacheBytes({}), GIB, '128 KiB a token')
     const rest = memoryNeedBytes(shape, load) - shape.fileBytes - GIB
     t.ok(rest > 0.3 * GIB && rest < 0.6 * GIB)
@@ -38,16 +38,16 @@ t.test('the need of a model', async t => {
   t.test('grows with the slots', async t => {
     t.equal(cacheBytes({}, 8), 8 * GIB)
   })
-  t.test('takes the length of keys and values where the header tells it', async t => {
+  t.test('uses the lengths of keys and values from the header', async t => {
     t.equal(cacheBytes({ keyLength: 256, valueLength: 256 }), 2 * GIB)
   })
-  t.test('takes the most where heads are not told', async t => {
+  t.test('assumes the maximum where the header has no heads', async t => {
     t.equal(cacheBytes({ headCountKv: undefined }), 4 * GIB)
     t.equal(cacheBytes({ headCount: undefined, headCountKv: undefined }), 4 * GIB)
   })
 })
 
-t.test('a plan for room', async t => {
+t.test('an eviction plan', async t => {
   const resident = (name: string, more: Partial<Resident> = {}): Resident => ({
     name,
     needBytes: 20,
@@ -75,14 +75,14 @@ t.test('a plan for room', async t => {
     t.test(`${needBytes} of 100 with ${usedBytes} in use: ${fits}`, async t => {
       t.equal(plan(needBytes, usedBytes).fits, fits)
     })
-  t.test('the limit can be another', async t => {
+  t.test('the limit is configurable', async t => {
     t.equal(plan(51, 0, [], { limitPercent: 50 }).fits, false)
   })
-  t.test('what the machine can never hold is told apart', async t => {
+  t.test('a need beyond the machine is reported separately', async t => {
     t.strictSame(plan(96, 0), { fits: false, ever: false, freeBytes: 95 })
     t.strictSame(plan(90, 10), { fits: false, ever: true, freeBytes: 85 })
   })
-  t.test('the one used longest ago goes first, and no more than needed', async t => {
+  t.test('the least recently used model goes first, and no more than needed', async t => {
     const three = [
       resident('new', { lastUsedAt: 3 }),
       resident('old', { lastUsedAt: 1 }),
@@ -92,13 +92,13 @@ t.test('a plan for room', async t => {
     t.strictSame(plan(55, 60, three), { fits: true, evict: ['old'] })
     t.strictSame(plan(56, 60, three), { fits: true, evict: ['old', 'middle'] })
   })
-  t.test('nothing is ended when it would not help, or must not be', async t => {
+  t.test('no model is ended without benefit, or while it is busy or pinned', async t => {
     const held = [resident('a', { busy: true }), resident('b', { pinned: true }), resident('c')]
     t.strictSame(plan(60, 60, held), { fits: false, ever: true, freeBytes: 35 })
     t.equal(plan(55, 60, held).fits, true)
     t.equal(plan(55, 60, held, { mayEvict: false }).fits, false)
   })
-  t.test('what an engine does not show yet counts', async t => {
+  t.test('a reserved need counts before it is visible', async t => {
     t.equal(plan(75, 20, [resident('a', { busy: true })]).fits, true)
     t.equal(plan(75, 20, [resident('a', { busy: true, seenBytes: 5 })]).fits, false)
     t.equal(plan(75, 20, [resident('a', { busy: true, seenBytes: undefined })]).fits, false)
@@ -106,7 +106,7 @@ t.test('a plan for room', async t => {
   })
 })
 
-t.test('two engines that ask at the same time never get the same memory', async t => {
+t.test('two simultaneous engines never get the same memory', async t => {
   const promised = new Set<string>()
   const engines = ['a', 'b'].map(name => ({
     name,
@@ -147,7 +147,7 @@ t.test('two engines that ask at the same time never get the same memory', async 
   t.strictSame([...promised], ['a'])
 })
 
-t.test('room is made by what a GPU shows', async t => {
+t.test('the GPU readings decide about room', async t => {
   /** One model that has nothing to do, and a sample of a GPU that the test replaces. */
   const setup = (readyAt: number) => {
     const clock = new TestClock()
@@ -194,7 +194,7 @@ t.test('room is made by what a GPU shows', async t => {
     }
     return { clock, ended, world, seek, pass }
   }
-  t.test('a newer sample is waited for before another model ends', async t => {
+  t.test('a newer sample is awaited before another model ends', async t => {
     const { clock, ended, world, seek, pass } = setup(-1)
     clock.advance(10_000)
     const done = seek(50)
@@ -205,7 +205,7 @@ t.test('room is made by what a GPU shows', async t => {
     await done
     t.strictSame(ended, [], 'and somebody else has gone meanwhile')
   })
-  t.test('but not for ever', async t => {
+  t.test('the wait is limited', async t => {
     const { clock, ended, seek, pass } = setup(-1)
     clock.advance(10_000)
     const done = seek(50)
@@ -213,7 +213,7 @@ t.test('room is made by what a GPU shows', async t => {
     await done
     t.strictSame(ended, ['idle'])
   })
-  t.test('what was loaded before the sample does not count twice', async t => {
+  t.test('a model loaded before the sample does not count twice', async t => {
     for (const listedBytes of [undefined, 0]) {
       const { ended, world, seek } = setup(-1)
       world.listedBytes = listedBytes
@@ -221,14 +221,14 @@ t.test('room is made by what a GPU shows', async t => {
       t.strictSame(ended, [])
     }
   })
-  t.test('what was loaded after it counts as used', async t => {
+  t.test('a model loaded after the sample counts as used', async t => {
     const { ended, seek } = setup(1)
     await seek(20)
     t.strictSame(ended, ['idle'])
   })
 })
 
-t.test('the memory that is read', async t => {
+t.test('the memory reading', async t => {
   const gpu = (more: Partial<GpuSample> = {}): GpuSample => ({
     index: 0,
     id: 'GPU-0',
@@ -249,7 +249,7 @@ t.test('the memory that is read', async t => {
   mkdirSync(join(folder, '7'))
   writeFileSync(join(folder, '7', 'status'), 'VmRSS:\t  500 kB\nRssAnon:\t   90 kB\n')
 
-  t.test('is that of all GPUs together', async t => {
+  t.test('covers all GPUs together', async t => {
     const processes = [{ pid: 7, name: 'node', used_bytes: 5 * GIB }]
     const both = [gpu({ processes }), gpu({ index: 1, id: 'GPU-1', processes })]
     const memory = await memoryReader(() => ({ gpus: both }))('gpu', [7])
@@ -257,7 +257,7 @@ t.test('the memory that is read', async t => {
     t.equal(memory?.seenBytes(7), 10 * GIB)
     t.equal(memory?.seenBytes(8), 0)
   })
-  t.test('of a process is not known where the driver does not tell', async t => {
+  t.test('is unknown for a process that the driver does not report', async t => {
     const memory = await memoryReader(() => ({ gpus: [gpu()] }))('gpu', [7])
     t.equal(memory?.seenBytes(7), undefined)
     const processes = [{ pid: 7, name: 'node', used_bytes: null }]
@@ -266,7 +266,7 @@ t.test('the memory that is read', async t => {
       undefined,
     )
   })
-  t.test('is not known while the driver says nothing', async t => {
+  t.test('is unknown while the driver reports nothing', async t => {
     t.equal(await memoryReader(() => undefined, folder)('gpu', []), undefined)
     t.equal(
       await memoryReader(() => ({ gpus: [gpu({ vram_used_bytes: null })] }))('gpu', []),
@@ -278,12 +278,12 @@ t.test('the memory that is read', async t => {
     ['with a GPU that shares it', [gpu({ unified_memory: true })], 'gpu'],
     ['when the engines do not use the GPU', [gpu()], 'host'],
   ] as const)
-    t.test(`is the host's ${title}; mapped weights do not count`, async t => {
+    t.test(`is the host's ${title}, without mapped weights`, async t => {
       const memory = await memoryReader(() => ({ gpus }), folder)(device, [7, 8])
       t.match(memory, { kind: 'host', totalBytes: 1000 * 1024, usedBytes: 400 * 1024 })
       t.strictSame([memory?.seenBytes(7), memory?.seenBytes(8)], [90 * 1024, undefined])
     })
-  t.test('is not known without meminfo', async t => {
+  t.test('is unknown without meminfo', async t => {
     t.equal(await memoryReader(() => ({ gpus: [] }), '/nonexistent')('host', []), undefined)
   })
 })

@@ -162,8 +162,8 @@ const catchError = (run: () => unknown): ShoalError | undefined => {
   }
 }
 
-t.test('a model that a request has loaded', async t => {
-  t.test('is unloaded when nobody has used it for a while', async t => {
+t.test('a model loaded by a request', async t => {
+  t.test('is unloaded after its idle time', async t => {
     const { begin, clock, load, submit, done, childOf, states, report } = await setup(t)
     await begin()
     await load('a')
@@ -181,14 +181,14 @@ t.test('a model that a request has loaded', async t => {
     await load('a')
     t.equal(states(), 'ready cold cold')
   })
-  t.test('stays when that is not wanted', async t => {
+  t.test('stays when idle unloading is disabled', async t => {
     const { begin, clock, load, states } = await setup(t, { config: { idle_unload_minutes: 0 } })
     await begin()
     await load('a')
     clock.advance(10_000 * HOUR_MS)
     t.equal(states(), 'ready cold cold')
   })
-  t.test('stays while it is pinned, and goes when it is not any more', async t => {
+  t.test('stays while it is pinned, and is unloaded when it is unpinned', async t => {
     const { begin, clock, control, states, report } = await setup(t)
     await begin()
     t.match(await control.pin('a'), { model: 'a', state: 'ready', pinned: true })
@@ -207,7 +207,7 @@ t.test('preloaded models stay', async t => {
   t.equal(states(), 'ready ready ready')
 })
 
-t.test('a model that may stay for a year is not looked at all the time', async t => {
+t.test('a model with an idle time of a year needs no frequent checks', async t => {
   const waits: number[] = []
   const clock = {
     now: () => 0,
@@ -221,7 +221,7 @@ t.test('a model that may stay for a year is not looked at all the time', async t
   t.strictSame(waits, [2 ** 31 - 1], 'the longest wait of a timer')
 })
 
-t.test('a pinned model is loaded at the start, and engines that are made anew know it', async t => {
+t.test('a pinned model is loaded at the start, and recreated engines know the pin', async t => {
   const { begin, engines, states, report } = await setup(t)
   engines.pin(new Set(['b']))
   await begin()
@@ -240,7 +240,7 @@ t.test('memory', async t => {
     at.world.totalBytes = Math.ceil(((models + 0.5) * needBytes) / 0.95)
     return at
   }
-  t.test('is made by ending the model that was used longest ago', async t => {
+  t.test('is freed by unloading the least recently used model', async t => {
     const { load, clock, submit, done, childOf, states } = await room(2)
     await load('a')
     clock.advance(1000)
@@ -267,7 +267,7 @@ t.test('memory', async t => {
     t.match(events, [{ type: 'error', error: { code: 'cell_unavailable', retryAfterSeconds: 10 } }])
     t.equal(states(), 'ready ready cold')
   })
-  t.test('that other programs use is not there', async t => {
+  t.test('that other programs use is not available', async t => {
     const { load, world, report } = await room(2)
     world.usedBytes = world.totalBytes ?? 0
     await load('a')
@@ -276,7 +276,7 @@ t.test('memory', async t => {
     await load('a')
     t.equal(report('a').state, 'ready')
   })
-  t.test('that is promised to one that still loads is not given to another', async t => {
+  t.test('that is reserved for a loading model is not given to another', async t => {
     const { load, states, waitForSpawn, children } = await room(1, { quick: false })
     const begun = waitForSpawn()
     const both = [load('a'), load('b')]
@@ -284,7 +284,7 @@ t.test('memory', async t => {
     t.strictSame(states().split(' ').sort(), ['cold', 'cold', 'loading'])
     t.equal(children.length, 1)
   })
-  t.test('of a process that has just ended is waited for', async t => {
+  t.test('of a process that has just ended is awaited', async t => {
     const { load, children, clock, world, control, states, report } = await room(2)
     await load('a')
     await control.unload('a')
@@ -306,7 +306,7 @@ t.test('memory', async t => {
     await load('a')
     t.match(report('a'), { state: 'failed', reason: /it needs .* may be used at all$/ })
   })
-  t.test('for preloaded models is only what is free', async t => {
+  t.test('for preloaded models is only free memory', async t => {
     const at = await setup(t, { config: { preload: true } })
     at.world.totalBytes = 330 * 1024 * 1024
     await at.begin()
@@ -314,7 +314,7 @@ t.test('memory', async t => {
     await at.load('c')
     t.equal(at.states(), 'cold ready ready', 'a request may have others ended')
   })
-  t.test('is looked for again by a pinned model', async t => {
+  t.test('is checked again for a pinned model', async t => {
     const { load, submit, done, childOf, control, clock, states, waitForSpawn } = await room(1)
     await load('a')
     submit('a')
@@ -328,8 +328,8 @@ t.test('memory', async t => {
   })
 })
 
-t.test('while a model loads', async t => {
-  t.test('its report says how far it has come', async t => {
+t.test('requests while a model loads', async t => {
+  t.test('its report states the progress', async t => {
     const { begin, clock, children, load, report, waitForSpawn } = await setup(t, { quick: false })
     await begin()
     const begun = waitForSpawn()
@@ -344,7 +344,7 @@ t.test('while a model loads', async t => {
     await loaded
     t.match(report('a'), { state: 'ready', phase: undefined, progress_percent: undefined })
   })
-  t.test('a request waits, and more than can wait are told how far it is', async t => {
+  t.test('requests wait, and those beyond the queue get the progress', async t => {
     const { begin, children, submit, waitForSpawn, clock } = await setup(t, { quick: false })
     await begin()
     const begun = waitForSpawn()
@@ -360,7 +360,7 @@ t.test('while a model loads', async t => {
     clock.advance(30_000)
     t.match(events, [{ type: 'error', error: { message: 'a is loading, 43 %' } }], 'too late')
   })
-  t.test('nobody waits for what takes longer than anybody may wait', async t => {
+  t.test('requests do not wait for a load that exceeds the maximum wait', async t => {
     const { begin, children, submit, load, waitForSpawn, clock } = await setup(t, { quick: false })
     await begin()
     const begun = waitForSpawn()
@@ -372,7 +372,7 @@ t.test('while a model loads', async t => {
     const refused = catchError(() => submit('a'))
     t.match(refused, { message: 'a is loading, 10 %', retryAfterSeconds: 90 })
   })
-  t.test('the second time it is known how long it takes', async t => {
+  t.test('a second load has an estimate of its time', async t => {
     const { begin, children, load, control, report, waitForSpawn } = await setup(t, {
       quick: false,
     })
@@ -409,7 +409,7 @@ t.test('weights that have to be fetched', async t => {
     return { at, fetch, begins, fail: (error: Error) => settle?.reject(error) }
   }
 
-  t.test('show their progress, and a request is told of it', async t => {
+  t.test('report their progress, also to a request', async t => {
     const { at, fetch, begins } = createDownload()
     const { begin, load, submit, report, clock } = await setup(t, { fetch, remote: true })
     await begin()
@@ -428,7 +428,7 @@ t.test('weights that have to be fetched', async t => {
     const refused = catchError(() => submit('a'))
     t.match(refused, { message: 'a is downloading, 50 %', retryAfterSeconds: 60 })
   })
-  t.test('are let go when an operator unloads the model', async t => {
+  t.test('are dropped when an operator unloads the model', async t => {
     const { at, fetch, begins } = createDownload()
     const { begin, load, control, report } = await setup(t, { fetch, remote: true })
     await begin()
@@ -440,7 +440,7 @@ t.test('weights that have to be fetched', async t => {
     await loaded
     t.equal(report('a').state, 'cold')
   })
-  t.test('are tried again when the machine itself fails', async t => {
+  t.test('are retried after a failure of the machine', async t => {
     const { fetch, begins, fail } = createDownload()
     const { begin, load, report, clock } = await setup(t, { fetch, remote: true })
     await begin()
@@ -455,7 +455,7 @@ t.test('weights that have to be fetched', async t => {
     await Promise.race([begun, new Promise(setImmediate)])
     t.equal(report('a').state, 'loading')
   })
-  t.test('are tried again after a while, unless that would not help', async t => {
+  t.test('are retried after a pause, unless that would not help', async t => {
     const { fetch, begins, fail } = createDownload()
     const { begin, load, report, clock } = await setup(t, { fetch, remote: true })
     await begin()
@@ -482,7 +482,7 @@ t.test('weights that have to be fetched', async t => {
 })
 
 t.test('an operator', async t => {
-  t.test('does not end what answers', async t => {
+  t.test('cannot unload a model that is answering', async t => {
     const { begin, control, load, submit, states } = await setup(t)
     await begin()
     await load('a')
@@ -490,19 +490,19 @@ t.test('an operator', async t => {
     await t.rejects(control.unload('a'), { code: 'conflict', message: /^1 requests run/ })
     t.equal(states(), 'ready cold cold')
   })
-  t.test('does not unload what is pinned', async t => {
+  t.test('cannot unload a pinned model', async t => {
     const { begin, control, kept } = await setup(t)
     await begin()
     await control.pin('a')
     t.strictSame([...kept.models], ['a'])
     await t.rejects(control.unload('a'), { code: 'conflict', message: /unpin it first/ })
   })
-  t.test('is told of a model that is not there', async t => {
+  t.test('gets an error for an unknown model', async t => {
     const { control } = await setup(t)
     for (const act of ['load', 'unload', 'pin', 'unpin'] as const)
       await t.rejects(control[act]('absent'), { code: 'model_not_found' })
   })
-  t.test('is answered soon, whatever the model does', async t => {
+  t.test('gets an answer soon, whatever the model does', async t => {
     const { begin, control, clock, waitForSpawn } = await setup(t, { quick: false })
     await begin()
     const begun = waitForSpawn()
@@ -511,7 +511,7 @@ t.test('an operator', async t => {
     clock.advance(2000)
     t.match(await answer, { model: 'a', state: 'loading', phase: 'loading' })
   })
-  t.test('who loads a model that failed starts one process, and no second one later', async t => {
+  t.test('reloading a failed model starts one process, and no second one later', async t => {
     const { begin, load, children, clock, states } = await setup(t)
     await begin()
     await load('a')
@@ -523,14 +523,14 @@ t.test('an operator', async t => {
   })
 })
 
-t.test('pins are kept, however many there are', async t => {
+t.test('all pins are kept, however many there are', async t => {
   const pins = pinsFile(t.testdir())
   const many = new Set(Array.from({ length: 1000 }, (_, index) => `model-${index}`))
   await pins.write(many)
   t.strictSame(await pins.read(), many)
 })
 
-t.test('a damaged file of pins is never written over', async t => {
+t.test('a damaged file of pins is never overwritten', async t => {
   const stateDir = t.testdir({ 'pinned-models.json': '["a", "b"' })
   const pins = pinsFile(stateDir)
   await t.rejects(pins.read(), { code: 'store_unavailable', message: /damaged; restore it/ })
@@ -545,7 +545,7 @@ t.test('a damaged file of pins is never written over', async t => {
   t.equal(await readFile(join(stateDir, 'pinned-models.json'), 'utf8'), '["a", "b"')
 })
 
-t.test('models that are pinned at the same time are all kept', async t => {
+t.test('concurrent pins are all kept', async t => {
   const pins = pinsFile(t.testdir())
   const engine = { load: async () => {}, report: () => ({ state: 'ready' }) } as never
   const control = createModelControl({

@@ -62,8 +62,8 @@ const setup = (reads: boolean) => {
   return { ...fake, stream, ticks, stalled: () => stalled }
 }
 
-t.test('a stream of events', async t => {
-  t.test('sends a comment when nothing else was sent for a whole period', async t => {
+t.test('the event stream', async t => {
+  t.test('sends a comment when a whole period passed without data', async t => {
     const { stream, ticks, written } = setup(true)
     stream.keepAlive()
     const tick = () => ticks[0]?.()
@@ -76,7 +76,7 @@ t.test('a stream of events', async t => {
     stream.done(USAGE)
     t.strictSame(ticks, [], 'the timer ends with the stream')
   })
-  t.test('ends well with the mark and the usage', async t => {
+  t.test('ends with the usage and [DONE] on success', async t => {
     const { stream, written, headers, trailers } = setup(true)
     stream.send('a')
     stream.done(USAGE)
@@ -84,7 +84,7 @@ t.test('a stream of events', async t => {
     t.match(headers, { 'x-extra': 'yes', trailer: 'x-shoal-usage', 'x-accel-buffering': 'no' })
     t.strictSame(trailers, { 'x-shoal-usage': JSON.stringify(USAGE) })
   })
-  t.test('ends badly with an error event only', async t => {
+  t.test('ends with an error event only on failure', async t => {
     const { stream, written, trailers } = setup(true)
     stream.send('a')
     stream.fail(new ShoalError('cell_unavailable', 'gone'))
@@ -92,7 +92,7 @@ t.test('a stream of events', async t => {
     t.match(written[1], /^event: error\ndata: \{"error":\{"message":"gone",.*\}\}\n\n$/)
     t.strictSame(trailers, {})
   })
-  t.test('gives up a reader that stopped reading', async t => {
+  t.test('drops a reader that stopped reading', async t => {
     const { stream, stalled } = setup(false)
     const text = 'x'.repeat(1024)
     let sent = 0
@@ -102,7 +102,7 @@ t.test('a stream of events', async t => {
     }
     t.ok(sent > MAX_WAITING_BYTES && sent < MAX_WAITING_BYTES + 4096)
   })
-  t.test('waits for a reader that was sent a large piece at once', async t => {
+  t.test('waits for a reader with one large piece to read', async t => {
     const { stream, stalled } = setup(false)
     stream.send('x'.repeat(4 * MAX_WAITING_BYTES))
     stream.send('and the next')
@@ -111,7 +111,7 @@ t.test('a stream of events', async t => {
 })
 
 t.test('a judged stream of several answers', async t => {
-  t.test('waits for the first of them alone, also when that ends early', async t => {
+  t.test('waits for the first answer alone, also when that ends early', async t => {
     const { response, written } = fakeResponse(true)
     const answer = new StreamedAnswer(response, {
       head: { id: 'chatcmpl-1', created: 1, model: 'm' },
@@ -136,7 +136,7 @@ t.test('a judged stream of several answers', async t => {
   })
 })
 
-t.test('the text that waits with a request', async t => {
+t.test('the text of waiting requests', async t => {
   const bytes = (more: Record<string, unknown>) => {
     const body = parseChatRequest({
       model: 'm',
@@ -152,14 +152,14 @@ t.test('the text that waits with a request', async t => {
     ['schemas', { response_format: { type: 'json_object' } }],
   ] as const)
     t.test(`counts ${what}`, async t => t.ok(bytes(more) >= 1000))
-  t.test('is that of all prompts', async t => {
+  t.test('is the sum of all prompts', async t => {
     const request = parseCompletionRequest({ model: 'm', prompt: ['abc', 'de'], stop: 'f' })
     const { prompts } = completionPlan(request, 100, undefined, () => 1)
     t.equal(prompts[0]?.[0]?.bytes, 6)
   })
 })
 
-t.test('a request that fails after its answer has begun', async t => {
+t.test('a request that fails after its answer has begun is cut', async t => {
   const closed = new Promise<unknown>(resolve => {
     const { response } = fakeResponse(true)
     response.on('close', () => resolve(response.destroyed))
@@ -198,7 +198,7 @@ t.test('an error event carries the body under its name', async t => {
   })
 })
 
-t.test('a chat request becomes an order', async t => {
+t.test('a chat request is accepted', async t => {
   const BODY = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
   const parse = (more: Record<string, unknown>) => parseChatRequest({ ...BODY, ...more })
 
@@ -251,7 +251,7 @@ t.test('a chat request becomes an order', async t => {
     const stop = (value: unknown) => samplingOf(parse({ stop: value }), () => 5).stop
     t.strictSame([stop('a'), stop(['a', 'b'])], [['a'], ['a', 'b']])
   })
-  t.test('with answers as libraries write them down', async t => {
+  t.test('with answers in the form that libraries write', async t => {
     const answer = { role: 'assistant', content: 'b', refusal: null, name: null }
     for (const more of [
       { annotations: null, audio: null, function_call: null, tool_calls: null },

@@ -22,10 +22,10 @@ const FUNCTION = {
   },
 }
 
-t.test('a request for a response becomes one for chat', async t => {
+t.test('a Responses request becomes a chat request', async t => {
   const chat = (more: object) => chatBodyOf(parse(more))
 
-  t.test('with nothing that was not asked for', async t => {
+  t.test('without unrequested fields', async t => {
     t.strictSame(chat({}), { model: 'm', messages: [{ role: 'user', content: 'hi' }] })
     const nulls = { temperature: null, tools: null, text: null, max_output_tokens: null }
     t.strictSame(chat(nulls), chat({}))
@@ -65,7 +65,7 @@ t.test('a request for a response becomes one for chat', async t => {
     ])
   })
 
-  t.test('with tools, formats and limits under their names there', async t => {
+  t.test('with tools, formats and limits under their chat names', async t => {
     const { type, ...rest } = FUNCTION
     const tools = [{ type, function: rest }]
     t.strictSame(chat({ tools: [FUNCTION] }).tools, tools)
@@ -102,7 +102,7 @@ t.test('a request for a response becomes one for chat', async t => {
     })
   })
 
-  t.test('and its faults are told in the words of the caller', async t => {
+  t.test('with its errors in the names of the caller', async t => {
     for (const [param, expected] of [
       ['messages.0.content', 'input'],
       ['max_completion_tokens', 'max_output_tokens'],
@@ -115,7 +115,7 @@ t.test('a request for a response becomes one for chat', async t => {
   })
 })
 
-t.test('a request for a response that cannot be served is refused by name', async t => {
+t.test('an unsupported Responses request is refused by name', async t => {
   const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' }
   const user = (content: unknown) => ({ role: 'user', content })
   const text = { type: 'input_text', text: 'a' }
@@ -177,7 +177,7 @@ const types = (events: readonly ResponseEvent[]) =>
   events.map(({ type }) => type.replace('response.', ''))
 
 t.test('the chunks of a chat completion become the events of a response', async t => {
-  t.test('of a text', async t => {
+  t.test('for a text', async t => {
     const events = eventsOf([
       chunk({ role: 'assistant', content: '' }),
       chunk({ content: 'a' }),
@@ -203,7 +203,7 @@ t.test('the chunks of a chat completion become the events of a response', async 
     for (const event of events) t.strictSame(event, ResponseEvent.parse(event), event.type)
   })
 
-  t.test('of a text and two calls, each item in its place', async t => {
+  t.test('for a text and two calls, each item in its place', async t => {
     const events = eventsOf([
       chunk({ content: 'a' }),
       chunk(callDelta(0, 'c1', 'f')),
@@ -248,7 +248,7 @@ t.test('the chunks of a chat completion become the events of a response', async 
     t.equal(new Set(ids).size, 3)
   })
 
-  t.test('of one that was cut by its limit, which is incomplete', async t => {
+  t.test('for an answer cut by its limit, which is incomplete', async t => {
     const events = eventsOf([chunk({ content: 'a' }), chunk({}, 'length')])
     const last = events.at(-1)
     t.match(last, {
@@ -261,7 +261,7 @@ t.test('the chunks of a chat completion become the events of a response', async 
     })
   })
 
-  t.test('of one without a word, which has an empty message', async t => {
+  t.test('for an empty answer, which has an empty message', async t => {
     const events = eventsOf([chunk({ role: 'assistant', content: '' }), chunk({}, 'stop')])
     t.strictSame(types(events).slice(2), [
       'output_item.added',
@@ -273,7 +273,7 @@ t.test('the chunks of a chat completion become the events of a response', async 
     ])
   })
 
-  t.test('of one that breaks, which has failed', async t => {
+  t.test('for a broken answer, which has failed', async t => {
     const last = eventsOf([chunk({ content: 'a' })], 'fail').at(-1)
     t.match(last, {
       type: 'response.failed',
@@ -286,7 +286,7 @@ t.test('the chunks of a chat completion become the events of a response', async 
   })
 })
 
-t.test('a whole completion with text and calls has an item for each', async t => {
+t.test('a complete completion with text and calls has an item for each', async t => {
   const call = { id: 'c1', type: 'function' as const, function: { name: 'f', arguments: '{}' } }
   const completion = (content: string | null, calls: (typeof call)[]) => ({
     ...HEAD,
@@ -387,7 +387,7 @@ t.test('a cell answers like the Responses API', async t => {
     }
   })
 
-  t.test('with a call of a function, and goes on with what that has given', async t => {
+  t.test('with a function call, and continues with its result', async t => {
     const tools = [FUNCTION]
     const response = await askWhole({ input: 'Look!', tools, tool_choice: 'required' })
     const [called] = response.output
@@ -405,7 +405,7 @@ t.test('a cell answers like the Responses API', async t => {
     t.ok((next.usage?.input_tokens ?? 0) > (response.usage?.input_tokens ?? 0) / 2)
   })
 
-  t.test('with a call of a function in a stream', async t => {
+  t.test('with a function call in a stream', async t => {
     const tool_choice = { type: 'function', name: 'look' }
     const events = await askStreamed({ input: 'Look!', tools: [FUNCTION], tool_choice })
     const pieces = events.map(event =>
@@ -416,7 +416,7 @@ t.test('a cell answers like the Responses API', async t => {
     t.match(done, { item: { type: 'function_call', name: 'look', status: 'completed' } })
   })
 
-  t.test('in a schema', async t => {
+  t.test('with an object of a schema', async t => {
     const schema = {
       type: 'object',
       properties: { kind: { enum: ['cell', 'robot'] } },
@@ -429,7 +429,7 @@ t.test('a cell answers like the Responses API', async t => {
     t.strictSame(response.text.format, format)
   })
 
-  t.test('not to an image: the models read text', async t => {
+  t.test('with a refusal of an image, as the models read text', async t => {
     const content = [
       { type: 'input_text', text: 'What is it?' },
       { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
@@ -439,7 +439,7 @@ t.test('a cell answers like the Responses API', async t => {
     t.match(json.error, { code: 'unsupported_parameter', param: 'input.0.content.1' })
   })
 
-  t.test('and tells what is too long in the words of the caller', async t => {
+  t.test('with a length error in the terms of the caller', async t => {
     for (const stream of [false, true]) {
       const { status, json } = await ask({ input: 'word '.repeat(3000), stream })
       t.equal(status, 422)
@@ -447,7 +447,7 @@ t.test('a cell answers like the Responses API', async t => {
     }
   })
 
-  t.test('is held back and judged like chat, with what it has used until then', async t => {
+  t.test('with the judgement and usage of a chat answer', async t => {
     const askJudged = async (body: object) => {
       const headers = { 'x-shoal-judge': '4' }
       const request = { model: 'one', temperature: 0, input: 'What is a cell?', ...body }
@@ -464,7 +464,7 @@ t.test('a cell answers like the Responses API', async t => {
     }
   })
 
-  t.test('with the chances of its tokens when they are asked for', async t => {
+  t.test('with log-probabilities when they are requested', async t => {
     const response = await askWhole({
       input: 'What is a cell?',
       max_output_tokens: 2,

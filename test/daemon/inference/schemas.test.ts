@@ -65,7 +65,7 @@ const schemas = (randomBelow: (most: number) => number) => {
   return repeat(SCHEMAS, () => ({ ...make(0), $defs: { shared: make(2) } }))
 }
 
-t.test('what is written for a schema holds to it, whatever the schema', async t => {
+t.test('any output for a schema is valid under that schema', async t => {
   const weights = join(t.testdir(), 'small.gguf')
   writeRandomModel(weights, SMALL)
   const service = await startService(t, [{ id: 'one', weights }], { slots: 2 })

@@ -28,7 +28,7 @@ const embed = join(folder, 'embed.gguf')
 writeRandomModel(small, SMALL)
 writeRandomModel(embed, { ...SMALL, contextLength: 128, poolingType: 'mean' })
 
-t.test('a cell whose pins cannot be read serves all the same', async t => {
+t.test('a cell with unreadable pins still serves', async t => {
   const files = { 'pinned-models.json': '["embed' }
   const entry = { id: 'embed', weights: embed, kind: 'embedding' as const }
   const service = await startService(t, [entry], { preload: true }, files)
@@ -37,7 +37,7 @@ t.test('a cell whose pins cannot be read serves all the same', async t => {
   await t.rejects(service.models.pin('embed'), { code: 'store_unavailable' })
 })
 
-t.test('a cell answers like OpenAI', async t => {
+t.test('a cell serves the OpenAI API', async t => {
   const service = await startService(t, [
     { id: 'one', weights: small },
     { id: 'two', weights: small, context_length: 1024 },
@@ -60,7 +60,7 @@ t.test('a cell answers like OpenAI', async t => {
     t.equal(new Set(service.pids()).size, 2)
   })
 
-  t.test('the list of models', async t => {
+  t.test('lists the models', async t => {
     const { data } = await client.models.list()
     t.strictSame(
       data.map(model => model.id),
@@ -68,7 +68,7 @@ t.test('a cell answers like OpenAI', async t => {
     )
   })
 
-  t.test('a whole answer with its usage in body and trailer', async t => {
+  t.test('returns a complete answer with its usage in body and trailer', async t => {
     const { json, usage } = await chat(createChatBody('hi'))
     t.match(json, {
       id: /^chatcmpl-[0-9a-f]{32}$/,
@@ -88,7 +88,7 @@ t.test('a cell answers like OpenAI', async t => {
     t.equal(usage?.total_tokens, (usage?.prompt_tokens ?? 0) + 8)
   })
 
-  t.test('a stream with its usage, in one shape from end to end', async t => {
+  t.test('streams with usage, in one shape from start to end', async t => {
     const { text, usage, headers } = await chat(
       createChatBody('hi', { stream: true, stream_options: { include_usage: true } }),
     )
@@ -116,7 +116,7 @@ t.test('a cell answers like OpenAI', async t => {
     )
   })
 
-  t.test('a stop string that lies across tokens ends the answer before it', async t => {
+  t.test('a stop string across several tokens ends the answer before it', async t => {
     const whole = (await chat(createChatBody('hi', { max_tokens: 12 }))).json.choices[0].message
       .content
     const stop = whole.slice(3, 8)
@@ -151,7 +151,7 @@ t.test('a cell answers like OpenAI', async t => {
     })
   }
 
-  t.test('a seed makes an answer again', async t => {
+  t.test('a seed reproduces an answer', async t => {
     const answer = async (seed: number) =>
       (await chat(createChatBody('hi', { seed, temperature: 2 }))).json.choices[0].message.content
     t.equal(await answer(7), await answer(7))
@@ -169,7 +169,7 @@ t.test('a cell answers like OpenAI', async t => {
     )
   })
 
-  t.test('system, developer and parts reach the prompt', async t => {
+  t.test('system, developer and content parts reach the prompt', async t => {
     const count = async (body: Record<string, unknown>) =>
       (await chat({ ...createChatBody('x'), ...body })).json.usage.prompt_tokens
     const plain = await count({
@@ -234,7 +234,7 @@ t.test('a cell answers like OpenAI', async t => {
         t.equal(answer.headers['x-shoal-max-tokens'], lowered)
       })
     }
-    t.test('ends with the context of the model', async t => {
+    t.test('an answer ends with the context of the model', async t => {
       const { usage, headers } = await chat(
         createChatBody('hi', { model: 'two', max_tokens: 5000, stream: true }),
       )
@@ -277,7 +277,7 @@ t.test('a cell answers like OpenAI', async t => {
     }
   })
 
-  t.test('what cannot be served is refused with a reason', async t => {
+  t.test('an unsupported request is refused with a reason', async t => {
     for (const [status, code, param, body] of [
       [422, 'invalid_model', 'model', createChatBody('hi', { model: 'three' })],
       [422, 'invalid_model', 'model', createChatBody('hi', { model: 'embed' })],
@@ -317,7 +317,7 @@ t.test('a cell answers like OpenAI', async t => {
     t.match(invalidBound.json.error, { code: 'invalid_request', param: 'x-shoal-max-tokens' })
   })
 
-  t.test('other paths, methods and types', async t => {
+  t.test('other paths, methods and types are refused', async t => {
     for (const [method, path, type, status, code] of [
       ['GET', '/', 'application/json', 404, 'not_found'],
       ['POST', '/v1/images', 'application/json', 404, 'not_found'],
@@ -355,7 +355,7 @@ t.test('a cell answers like OpenAI', async t => {
     await Promise.all(ended)
   })
 
-  t.test('the link carries the same, with the usage as its trailer', async t => {
+  t.test('the link carries the same answers, with the usage as trailer', async t => {
     const session = await connectLink(t, service)
     for (const stream of [true, false]) {
       const sent = session.request({
@@ -371,7 +371,7 @@ t.test('a cell answers like OpenAI', async t => {
   })
 })
 
-t.test('a client that goes away frees its slot', async t => {
+t.test('a client that disconnects frees its slot', async t => {
   const service = await startService(t, [{ id: 'one', weights: small }], {
     slots: 1,
     queue_factor: 1,
@@ -416,7 +416,7 @@ t.test('a client that goes away frees its slot', async t => {
     await leave(post(createLongBody({ stream: false })))
     t.equal(await startServed(), 8)
   })
-  t.test('while legacy completions are made one after another', async t => {
+  t.test('while legacy completions are generated one after another', async t => {
     const completion = { model: 'one', prompt: 'hi', n: 16, max_tokens: 1000, temperature: 0 }
     for (const stream of [true, false]) {
       const sent = post({ ...completion, stream }, '/v1/completions')
@@ -432,13 +432,13 @@ t.test('a client that goes away frees its slot', async t => {
     await leave(sent)
     t.equal(await startServed(), 8)
   })
-  t.test('and so does one that stops reading', async t => {
+  t.test('also by no longer reading', async t => {
     const sent = post(createLongBody())
     sent.on('trailers', () => t.fail('the answer was never taken to its end'))
     await t.rejects(once(sent, 'close'), { code: 'ERR_HTTP2_STREAM_ERROR' })
     t.equal(await startServed(), 8)
   })
-  t.test('while it waits', async t => {
+  t.test('while its request waits', async t => {
     const first = post(createLongBody())
     await once(first, 'data')
     const waiting = post(createLongBody())
@@ -452,7 +452,7 @@ t.test('a client that goes away frees its slot', async t => {
   })
 })
 
-t.test('an engine that is killed fails its requests and comes back', async t => {
+t.test('a killed engine fails its requests and restarts', async t => {
   const service = await startService(t, [{ id: 'one', weights: small }], { slots: 1 })
   await waitUntilSettled(service)
   const port = await startInferenceServer(t, service)
@@ -502,7 +502,7 @@ t.test('an engine process ends with its daemon, and not with a signal to the gro
   t.strictSame(await once(child, 'exit'), [null, 'SIGKILL'])
 })
 
-t.test('hostile weights are refused with a reason, and nothing else happens', async t => {
+t.test('hostile weights are refused with a reason and have no other effect', async t => {
   const good = readFileSync(small)
   const entries = Object.entries({
     ...HOSTILE,
@@ -555,7 +555,7 @@ t.test('sixteen streams fill every batch', async t => {
   t.ok(fill >= 0.98)
 })
 
-t.test('a request for a model that is still fetched is told how far it is', async t => {
+t.test('a request for a model that is still being fetched gets the progress', async t => {
   const content = readFileSync(small)
   const half = Math.floor(content.length / 2)
   let finish = (): void => {}

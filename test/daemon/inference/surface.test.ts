@@ -43,7 +43,7 @@ t.test('a cell with two slots', async t => {
   const { completions } = new OpenAI({ baseURL, apiKey: 'any', maxRetries: 0 }).chat
   const question = { model: 'one', messages: [{ role: 'user' as const, content: 'hi' }] }
 
-  t.test('gives more answers than it has slots', async t => {
+  t.test('returns more answers than it has slots', async t => {
     const { json, usage } = await chat(createChatBody('hi', { n: 5, temperature: 2, seed: 7 }))
     const choices = json.choices as { index: number; message: { content: string } }[]
     t.strictSame(
@@ -105,13 +105,13 @@ t.test('a cell with two slots', async t => {
     t.match(service.reports(), [{ slots_busy: 0, queued: 0 }])
   })
 
-  t.test('takes the likeliest token at a top_p of 0', async t => {
+  t.test('picks the likeliest token at a top_p of 0', async t => {
     const greedy = await chat(createChatBody('hi'))
     const narrow = await chat(createChatBody('hi', { temperature: 2, top_p: 0 }))
     t.equal(narrow.json.choices[0].message.content, greedy.json.choices[0].message.content)
   })
 
-  t.test('tells log-probabilities', async t => {
+  t.test('returns log-probabilities', async t => {
     const body = { logprobs: true, top_logprobs: 3 }
     type Logprob = { token: string; logprob: number; bytes: number[]; top_logprobs: Logprob[] }
     const { json } = await chat(createChatBody('hi', body))
@@ -126,7 +126,7 @@ t.test('a cell with two slots', async t => {
       const sum = top_logprobs.reduce((total, top) => total + Math.exp(top.logprob), 0)
       t.ok(sum > 0 && sum < 1 + 1e-6)
     }
-    t.test('the same without alternatives, and in a stream', async t => {
+    t.test('returns them without alternatives, and in a stream', async t => {
       const { json: plain } = await chat(createChatBody('hi', { logprobs: true }))
       const same = tokens.map(token => ({ ...token, top_logprobs: [] }))
       t.strictSame(plain.choices[0].logprobs.content, same)
@@ -145,7 +145,7 @@ t.test('a cell with two slots', async t => {
       }
       t.strictSame([text, seen], [message.content, same])
     })
-    t.test('also where a character has several tokens, and a stop string cuts one', async t => {
+    t.test('returns them for a character of several tokens, and up to a stop string', async t => {
       const [a, b, c] = [...Buffer.from('€')].map(byte => String(3 + byte))
       const logit_bias = { [a as string]: 100, [b as string]: 99, [c as string]: 98 }
       const grown = await chat(
@@ -161,7 +161,7 @@ t.test('a cell with two slots', async t => {
     })
   })
 
-  t.test('writes what a schema allows', async t => {
+  t.test('writes output that matches a schema', async t => {
     const schema = {
       type: 'object',
       properties: {
@@ -187,13 +187,13 @@ t.test('a cell with two slots', async t => {
     }
   })
 
-  t.test('ends an object that does not fit with length', async t => {
+  t.test('ends an unfinished object with finish reason length', async t => {
     const response_format = { type: 'json_object' }
     const { json } = await chat(createChatBody('hi', { response_format, max_tokens: 6 }))
     t.match(json.choices[0], { finish_reason: 'length', message: { content: /^\{/ } })
   })
 
-  t.test('calls the function that it must', async t => {
+  t.test('calls the required function', async t => {
     const answer = await completions.create({
       ...question,
       tools: [WEATHER, TIME],
@@ -246,7 +246,7 @@ t.test('a cell with two slots', async t => {
     t.equal(new Set(calls.map(({ id }: { id: string }) => id)).size, calls.length)
   })
 
-  t.test('goes on after the answer of a function', async t => {
+  t.test('continues after the result of a function', async t => {
     const first = await completions.create({
       ...question,
       tools: [TIME],
@@ -267,7 +267,7 @@ t.test('a cell with two slots', async t => {
     t.equal(answer.choices[0]?.finish_reason, 'length')
   })
 
-  t.test('leaves tools out of the prompt when none may be called', async t => {
+  t.test('omits tools from the prompt when none may be called', async t => {
     const tokens = async (more: Record<string, unknown>) =>
       (await chat(createChatBody('hi', more))).usage?.prompt_tokens ?? 0
     const plain = await tokens({})
@@ -275,7 +275,7 @@ t.test('a cell with two slots', async t => {
     t.ok((await tokens({ tools: [TIME] })) > plain)
   })
 
-  t.test('refuses what it cannot do, with the place', async t => {
+  t.test('refuses unsupported input with its place', async t => {
     const format = (schema: object) => ({
       response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
     })
@@ -303,7 +303,7 @@ t.test('a cell with two slots', async t => {
     }
   })
 
-  t.test('holds an answer back until the coordinator can judge it', async t => {
+  t.test('holds an answer until the coordinator can judge it', async t => {
     const logprobs = async (more: Record<string, unknown>, headers: object) =>
       chat(createChatBody('hi', more), headers)
     const { json } = await logprobs({ logprobs: true }, {})
@@ -330,7 +330,7 @@ t.test('a cell with two slots', async t => {
     t.equal((await logprobs({}, {})).headers['x-shoal-confidence'], undefined)
   })
 
-  t.test('survives schemas that nothing can be written for', async t => {
+  t.test('survives schemas without any valid output', async t => {
     // the only character that is allowed is forbidden by a bias of the caller
     const response_format = {
       type: 'json_schema',

@@ -38,43 +38,43 @@ const joinTemplatePieces = (pieces: readonly Piece[]): string =>
     .map(({ text }) => text)
     .join('')
 
-t.test('a template that knows tools', async t => {
+t.test('a template with tool support', async t => {
   const template = new ChatTemplate(KNOWS_TOOLS, VARIABLES)
   t.equal(template.callShape, 'hermes')
-  t.test('writes them, and calls and answers of the conversation', async t => {
+  t.test('renders tools, calls and results of the conversation', async t => {
     const messages = [user('hi'), callMessage('{"a": [1, "<|x|>"]}'), tool('42')]
     const { pieces } = template.render(messages, 'nonce', [F])
     const [first = '', second = ''] = joinPieces(pieces).split('\n')
     t.strictSame(JSON.parse(first), { type: 'function', function: F })
     t.equal(second, '[user]hi[assistant]<tool_call>f {"a": [1, "<|x|>"]}</tool_call>[tool]42')
   })
-  t.test('makes no special token of what people wrote in them', async t => {
+  t.test('creates no special token from user text in them', async t => {
     const written = joinTemplatePieces(
       template.render([user('hi'), callMessage('{"<|x|>": 1}')], 'nonce', [F]).pieces,
     )
     t.notMatch(written, /<\|/)
     t.match(written, /"type": "object"/)
   })
-  t.test('gets arguments that are no JSON as a text', async t => {
+  t.test('gets arguments that are not JSON as text', async t => {
     t.match(
       joinPieces(template.render([user('hi'), callMessage('{"a')], 'nonce').pieces),
       /f "\{\\"a"<\/tool_call>/,
     )
   })
-  t.test('is not told of tools when there are none', async t => {
+  t.test('gets no tools when there are none', async t => {
     t.equal(joinPieces(template.render([user('hi')], 'nonce').pieces), '[user]hi')
   })
 })
 
-t.test('a template that knows no tools', async t => {
+t.test('a template without tool support', async t => {
   const template = new ChatTemplate(CHATML, VARIABLES)
   t.equal(template.callShape, undefined)
-  t.test('gets them described in a system message', async t => {
+  t.test('gets the tools described in a system message', async t => {
     const text = joinPieces(template.render([user('hi')], 'nonce', [F]).pieces)
     t.match(text, /^<\|im_start\|>system\n.*<tool_call>/s)
     t.ok(text.includes(JSON.stringify(F)))
   })
-  t.test('gets calls and answers as text, answers in one message', async t => {
+  t.test('gets calls and results as text, results in one message', async t => {
     const spelled = spellOutTools([user('hi'), callMessage('{"a":1}'), tool('1'), tool('2')], [])
     t.strictSame(spelled, [
       user('hi'),
@@ -82,14 +82,14 @@ t.test('a template that knows no tools', async t => {
       user('<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response>'),
     ])
   })
-  t.test('keeps the system message that is there', async t => {
+  t.test('keeps the existing system message', async t => {
     const [first, ...rest] = spellOutTools([{ role: 'system', text: 'be brief' }, user('hi')], [F])
     t.match(first, { role: 'system', text: /^be brief\n\nYou may call/ })
     t.strictSame(rest, [user('hi')])
   })
 })
 
-t.test('a template that knows tools in another form is not told of them', async t => {
+t.test('a template with another tool format gets no tools', async t => {
   const other = KNOWS_TOOLS.replaceAll('tool_call>', 'function_call>')
   t.equal(new ChatTemplate(other, VARIABLES).callShape, undefined)
 })
@@ -117,13 +117,13 @@ const MISTRAL = [
 
 t.test('templates of other families', async t => {
   const conversation = [user('hi'), callMessage('{"a": 1}'), tool('42')]
-  t.test("write calls and answers in Llama's form", async t => {
+  t.test("render calls and results in Llama's format", async t => {
     const template = new ChatTemplate(LLAMA, VARIABLES)
     const { pieces, callShape } = template.render(conversation, 'nonce', [F])
     t.equal(callShape, 'llama')
     t.match(joinPieces(pieces), /\[user\]hi\{"name": "f", "parameters": \{"a": 1\}\}\[ipython\]42$/)
   })
-  t.test('are left for text where they take no such conversation', async t => {
+  t.test('are replaced by text where they refuse such a conversation', async t => {
     const template = new ChatTemplate(LLAMA, VARIABLES)
     const twice = {
       ...callMessage('{}'),
@@ -133,7 +133,7 @@ t.test('templates of other families', async t => {
     t.equal(callShape, 'hermes')
     t.match(joinPieces(pieces), /<tool_call>/)
   })
-  t.test("write Mistral's form, with ids as short as it wants them", async t => {
+  t.test("render Mistral's format, with ids of its length", async t => {
     const template = new ChatTemplate(MISTRAL, VARIABLES)
     const { pieces, callShape } = template.render(conversation, 'nonce', [F])
     t.equal(callShape, 'mistral')
@@ -151,7 +151,7 @@ t.test('a template that refuses a conversation with tools gets it as text', asyn
   t.equal(callShape, 'hermes')
 })
 
-t.test('marks of calls are shown also where they are special tokens', async t => {
+t.test('marks of calls stay visible even when they are special tokens', async t => {
   const names = ['<tool_call>', '</tool_call>', 'a', '<|im_end|>']
   const special = (token: number) => token !== 2
   const model = {
@@ -165,7 +165,7 @@ t.test('marks of calls are shown also where they are special tokens', async t =>
   t.equal(detokenizer(model, ['<tool_call>', '</tool_call>'])(all, []), '<tool_call>a</tool_call>')
 })
 
-t.test('white space at the ends of words in tools stays', async t => {
+t.test('white space at the ends of words in tools is kept', async t => {
   const parameters = { type: 'object', title: ' <a> ' }
   const template = new Template('{% for tool in tools %}{{ tool | tojson }}{% endfor %}')
   const pieces = renderPrompt(template, [user('hi')], VARIABLES, 'n', [{ name: 'f', parameters }])

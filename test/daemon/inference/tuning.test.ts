@@ -19,7 +19,7 @@ import { TestClock } from './test-clock.ts'
 const logger = pino({ level: 'silent' })
 const never = new AbortController().signal
 
-t.test('what is tried', async t => {
+t.test('the measured settings', async t => {
   const free = { slots: undefined, threads: undefined }
   for (const { title, fixed, cores, slots, threads } of [
     { title: 'leaves a core free', fixed: free, cores: 8, slots: 5, threads: [7, 4] },
@@ -39,7 +39,7 @@ t.test('what is tried', async t => {
     })
 })
 
-t.test('what is chosen', async t => {
+t.test('the chosen setting', async t => {
   const row = (slots: number, tokensPerSecond: number, threads = 1) => ({
     slots,
     threads,
@@ -53,10 +53,10 @@ t.test('what is chosen', async t => {
     t.match(chooseLimits([row(1, 100), row(2, 100), row(4, 95), row(8, 94.9)]), { slots: 4 })
     t.match(chooseLimits([row(4, 100, 7), row(4, 98, 4)]), { slots: 4, threads: 4 })
   })
-  t.test('is nothing of nothing', async t => t.equal(chooseLimits([]), undefined))
+  t.test('is absent without measurements', async t => t.equal(chooseLimits([]), undefined))
 })
 
-t.test('what was found is kept', async t => {
+t.test('the measured result is stored, and the oldest is dropped', async t => {
   const file = join(t.testdir(), 'state', 'tuning.json')
   t.equal(await readKept(file, 'a'), undefined)
   const makeFound = (measured_at: number) => ({ slots: 2, threads: 1, measured_at })
@@ -116,8 +116,8 @@ const setup = (t: Test, bytes: number) => {
   return { orders, tuner, request, failing: makeFailing }
 }
 
-t.test('a tuner', async t => {
-  t.test('measures once, and again when it is told to', async t => {
+t.test('the tuner', async t => {
+  t.test('measures once, and again on request', async t => {
     const { orders, tuner, request } = setup(t, LEAST_BYTES)
     const found = { slots: 4, threads: 1 }
     t.match(await tuner().limits(request, never), found)
@@ -128,14 +128,14 @@ t.test('a tuner', async t => {
     await again.limits(request, never)
     t.equal(orders.length, 2, 'once for each start that asks for it')
   })
-  t.test('measures what is not fixed, and nothing when all is', async t => {
+  t.test('measures unset values only, and nothing when all are set', async t => {
     const { orders, tuner, request } = setup(t, LEAST_BYTES)
     await tuner().limits({ ...request, slots: 3 }, never)
     t.match(orders, [{ slots: [3], contextLength: 64 }])
     t.equal(await tuner().limits({ ...request, slots: 3, threads: 1 }, never), undefined)
     t.equal(orders.length, 1)
   })
-  t.test('leaves small weights alone', async t => {
+  t.test('skips small weights', async t => {
     const { orders, tuner, request } = setup(t, 1000)
     t.equal(await tuner().limits(request, never), undefined)
     t.equal(orders.length, 0)
@@ -143,15 +143,15 @@ t.test('a tuner', async t => {
   })
 })
 
-t.test('a tuner in the life of a model', async t => {
-  t.test('does not measure again at every load what it could not', async t => {
+t.test('the tuner in the life of a model', async t => {
+  t.test('does not repeat a failed measurement at every load', async t => {
     const { orders, request, failing } = setup(t, LEAST_BYTES)
     const tuner = failing()
     t.equal(await tuner.limits(request, never), undefined)
     t.equal(await tuner.limits(request, never), undefined)
     t.equal(orders.length, 1)
   })
-  t.test('starts no process for a model that is not wanted any more', async t => {
+  t.test('starts no process for a model that is no longer needed', async t => {
     const { orders, tuner, request } = setup(t, LEAST_BYTES)
     const life = new AbortController()
     const reserve = async () => {
@@ -161,7 +161,7 @@ t.test('a tuner in the life of a model', async t => {
     t.equal(await tuner().limits({ ...request, reserve }, life.signal), undefined)
     t.equal(orders.length, 0)
   })
-  t.test('has memory of its own, which is free again before the engine asks', async t => {
+  t.test('reserves its own memory, which is free again before the engine asks', async t => {
     const folder = t.testdir()
     const weights = join(folder, 'small.gguf')
     writeRandomModel(weights, SMALL)
@@ -225,7 +225,7 @@ t.test('a tuner in the life of a model', async t => {
   })
 })
 
-t.test('a measurement that fails or is called off changes nothing', async t => {
+t.test('a failed or cancelled measurement changes nothing', async t => {
   const order: MeasureOrder = {
     type: 'measure',
     file: 'absent',
@@ -270,7 +270,7 @@ t.test('a real engine', async t => {
     t.ok(rows?.every(({ tokensPerSecond }) => tokensPerSecond > 0))
   })
 
-  t.test('serves with what was found', async t => {
+  t.test('serves with the measured setting', async t => {
     const file = join(folder, 'tuning.json')
     const parts = { spawn, clock: systemClock, logger, now: Date.now }
     const rows = fakeSpawn((_, listener) => listener.onReply({ type: 'measured', rows: ROWS }))

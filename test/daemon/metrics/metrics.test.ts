@@ -14,7 +14,7 @@ import { Histogram } from '../../../shared/metrics/histogram.ts'
 import { type Metric, toMetricValues } from '../../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 
-t.test('the text is as Prometheus has it', async t => {
+t.test('the text is in the Prometheus format', async t => {
   const histogram = new Histogram([1])
   histogram.observe(0.5)
   const metrics: Metric[] = [
@@ -97,7 +97,7 @@ const start = { type: 'start', promptTokens: 7, cachedTokens: 4, maxTokens: 5 } 
 const end = { type: 'end', reason: 'stop', completionTokens: 2 } as const
 
 t.test(
-  'the requests of an engine are timed from asking to the first and between all pieces',
+  'engine requests are timed from the request to the first and between all pieces',
   async t => {
     const { clock, figures, jobs, ends } = oneSlot()
     jobs.submit(WORK, 0, () => {})

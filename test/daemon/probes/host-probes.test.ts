@@ -43,7 +43,7 @@ const NEEDED: Record<string, object> = {
   'inet-latency': { host: '127.0.0.1' },
 }
 
-t.test('on this machine, from the real library', async t => {
+t.test('the probes run on this machine with the real library', async t => {
   const helpers = helpersFor(t)
   const config = { enabled: true, allowed_targets: ['127.0.0.1', '127.0.0.1:9'] }
   /** A busy machine may be late with an answer, but not again and again. */
@@ -54,7 +54,7 @@ t.test('on this machine, from the real library', async t => {
     return isLate && tries > 1 ? askUntilSettled(id, tries - 1) : answer
   }
   for (const { id, shape, removed } of HOST_PROBES)
-    t.test(`${id} tells what it found, or in plain words why it cannot`, async t => {
+    t.test(`${id} returns its findings or the reason for their absence`, async t => {
       const answer = HostProbeAnswer.parse(await askUntilSettled(id))
       const { available, reason, data } = answer
       t.notMatch(reason ?? '', /failed/, 'it came to an end')
@@ -70,7 +70,7 @@ t.test('on this machine, from the real library', async t => {
     })
 })
 
-t.test('what this machine surely has is there, and measured', async t => {
+t.test('the basic facts of this machine are present and measured', async t => {
   const probes = probesFor(t)
   const askProbe = async (id: string, input = {}): Promise<Record<string, unknown>> =>
     (await probes.ask(id, input)).data as never
@@ -89,7 +89,7 @@ t.test('what this machine surely has is there, and measured', async t => {
   t.type(traffic.rx_sec, 'number', 'a rate is there at the first call')
 })
 
-t.test('an interface that is not there has no traffic, not even none', async t => {
+t.test('a missing interface has no traffic values, not even zero', async t => {
   const probes = probesFor(t)
   const there = await probes.ask('network-stats', { interfaces: ['lo'] })
   t.match(there, { available: true, data: [{ iface: 'lo' }] })
@@ -137,7 +137,7 @@ const PARAMETERS: [probe: string, of: (text: string) => object][] = [
   ['inet-checksite', text => ({ url: `http://127.0.0.1/?${text}` })],
 ]
 
-t.test('no parameter takes what means anything to a shell, a path or an option', async t => {
+t.test('no parameter accepts the syntax of a shell, a path or an option', async t => {
   const probes = probesOver(async () => t.fail('the helper was asked'))
   for (const [id, of] of PARAMETERS)
     for (const text of HOSTILE)
@@ -156,7 +156,7 @@ t.test('no parameter takes what means anything to a shell, a path or an option',
   )
 })
 
-t.test('nothing is run even where a parameter reaches the library unchecked', async t => {
+t.test('nothing is executed even where a parameter reaches the library unchecked', async t => {
   const folder = t.testdir({})
   const canary = join(folder, 'was-here')
   const helper = helpersFor(t).get('host')
@@ -170,7 +170,7 @@ t.test('nothing is run even where a parameter reaches the library unchecked', as
   t.notOk(existsSync(canary))
 })
 
-t.test('a target that the cell does not name is refused, and nobody is asked', async t => {
+t.test('a target that the cell does not allow is refused without any contact', async t => {
   let asked = 0
   const server = createServer((_request, response) => {
     asked++
@@ -194,7 +194,7 @@ t.test('a target that the cell does not name is refused, and nobody is asked', a
   t.match(reason, /does not allow localhost/)
 })
 
-t.test('a site that nobody answers at has no status', async t => {
+t.test('a site that does not answer has no status', async t => {
   const answer = await probesFor(t, ['127.0.0.1:9']).ask('inet-checksite', NEEDED['inet-checksite'])
   t.match(answer, { available: true, data: { ok: false, status: null, ms: null } })
 })
@@ -263,7 +263,7 @@ const dockerEngine = async (t: Test): Promise<string> => {
 }
 
 t.test(
-  'of a docker engine it tells what there is, and no environment, label or argument',
+  'docker probes report objects of the engine without environment, labels or arguments',
   async t => {
     const DOCKER_SOCKET = await dockerEngine(t)
     const probes = probesFor(t, [], { ...process.env, DOCKER_SOCKET })
@@ -278,7 +278,7 @@ t.test(
   },
 )
 
-t.test('without the programs that it needs a probe says which', async t => {
+t.test('a probe without its required programs names them', async t => {
   const empty = join(t.testdir({}), 'bin')
   mkdirSync(empty)
   const probes = probesFor(t, ['127.0.0.1'], { ...process.env, PATH: empty })
@@ -291,7 +291,7 @@ t.test('without the programs that it needs a probe says which', async t => {
     t.match(await probes.ask(id, NEEDED[id] ?? {}), { available: false, reason, data: null })
 })
 
-t.test('one answer serves everybody who asks the same within a second', async t => {
+t.test('equal calls within a second share one answer', async t => {
   let [runs, nowMs] = [0, 1_000_000]
   const probes = probesOver(
     async () => ({ available: true, reason: null, data: ++runs }),
@@ -311,7 +311,7 @@ t.test('one answer serves everybody who asks the same within a second', async t 
   t.equal((await probes.ask('docker-images', {})).data, 6, 'other input is another question')
 })
 
-t.test('a look that failed is an answer; one that found no room is an error', async t => {
+t.test('a failed probe is an answer; a full helper is an error', async t => {
   for (const kind of ['hung', 'died', 'failed', 'too_large'] as const) {
     const probes = probesOver(() => Promise.reject(new HelperFailure(kind, 'it was bad')))
     const answer = await probes.ask('mem', {})
@@ -338,7 +338,7 @@ t.test('a probe runs in the helper of its reach', async t => {
   t.strictSame(asked, ['host', 'lan', 'radio'])
 })
 
-t.test('the owner of a cell can switch all of them off', async t => {
+t.test('the owner of a cell can disable all probes', async t => {
   const config = { enabled: false, allowed_targets: [] }
   const call = async () => t.fail('the helper was asked')
   const helpers = { get: () => ({ call }) }
@@ -347,7 +347,7 @@ t.test('the owner of a cell can switch all of them off', async t => {
     t.match(await probes.ask(id, NEEDED[id] ?? {}), { available: false, reason: /probes\.enabled/ })
 })
 
-t.test('a probe or a field that is not there is refused', async t => {
+t.test('an unknown probe or field is refused', async t => {
   const probes = probesOver(async () => t.fail('the helper was asked'))
   for (const id of ['get', 'observe', '__proto__', '', 'mem/../cpu'])
     await t.rejects(probes.ask(id, {}), { code: 'not_found' })

@@ -25,7 +25,7 @@ for (const [asked, entry, allowed] of [
     t.equal(isAllowed(parseTarget(asked), [entry]), allowed)
   })
 
-t.test('addresses of version 6 and names can be pinged where an entry says so', async t => {
+t.test('IPv6 addresses and names can be pinged where an entry allows it', async t => {
   t.equal(isAllowed({ host: '2001:db8::1' }, ['2001:db8::/32']), true)
   t.equal(isAllowed({ host: '2001:db9::1' }, ['2001:db8::/32']), false)
   t.equal(isAllowed({ host: '2001:db8::1' }, ['2001:db8::1']), true)

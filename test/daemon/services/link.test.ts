@@ -77,7 +77,7 @@ const echo = async (request: HttpRequest, response: HttpResponse) => {
 }
 
 t.test('link', async t => {
-  t.test('the coordinator asks and the cell answers, many at a time', async t => {
+  t.test('the coordinator sends many requests at a time and the cell answers them', async t => {
     const coordinator = await standIn()
     await link(t, coordinator, echo, forever)
     await waitUntilTrue(() => coordinator.links.length === 1)
@@ -127,7 +127,7 @@ t.test('link', async t => {
     t.equal(coordinator.links.length, 1)
   })
 
-  t.test('a cut cancels the requests on it, and the cell dials again', async t => {
+  t.test('a cut cancels the requests on the link, and the cell reconnects', async t => {
     const coordinator = await standIn()
     let cancelled = false
     const wait = noWait()
@@ -165,7 +165,7 @@ t.test('link', async t => {
     t.not(state(), 'stopped')
   })
 
-  t.test('another protocol than asked is refused', async t => {
+  t.test('a protocol other than the requested one is refused', async t => {
     const coordinator = await standIn()
     coordinator.server.removeAllListeners('upgrade')
     coordinator.server.on('upgrade', (_request, socket) => {
@@ -201,7 +201,7 @@ t.test('link', async t => {
   })
 })
 
-t.test('local server', async t => {
+t.test('the local server answers on its port', async t => {
   const probe = http.createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as AddressInfo

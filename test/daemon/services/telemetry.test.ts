@@ -71,7 +71,7 @@ const run = async (t: { teardown: (done: () => void) => unknown }, fails = false
 }
 
 t.test('telemetry', async t => {
-  t.test('a sample is what the wire wants, also with a long reason', async t => {
+  t.test('a sample matches the wire schema, even with a long reason', async t => {
     const { sent } = await run(t)
     await waitUntilTrue(() => sent.length === 1)
     t.strictSame(Sample.parse(sent[0]), sent[0])
@@ -135,14 +135,14 @@ t.test('telemetry', async t => {
     t.equal(failures[0]?.message, 'broken')
   })
 
-  t.test('after the signal nothing is left', async t => {
+  t.test('nothing keeps running after the signal', async t => {
     const { stop, timers, listeners } = await run(t)
     stop.abort()
     t.ok(timers.every(({ cancelled }) => cancelled))
     t.equal(listeners.size, 0)
   })
 
-  t.test('no reason for GPUs is no field', async t => {
+  t.test('a missing GPU reason is omitted from the sample', async t => {
     const sample = await takeSample({
       uplink: { offer: () => {}, countDropped: () => 0, onReady: () => () => {} },
       gpus: { sample: () => ({ gpus: [] }) },

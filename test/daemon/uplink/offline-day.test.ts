@@ -17,7 +17,7 @@ const sample = (index: number): string => JSON.stringify({ index, filler: 'x'.re
 const bytesOnDisk = (folder: string): number =>
   readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
 
-t.test('a cell that is away for 24 hours', async t => {
+t.test('a cell that is offline for 24 hours', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-day-'))
   const spool = await Spool.open({ folder, maxBytes: CAP_BYTES, logger })
   t.teardown(async () => {

@@ -84,7 +84,7 @@ t.test('spool', async t => {
     t.equal((await takeAll(spool)).length, 500)
   })
 
-  t.test('gives everything back in order, in batches', async t => {
+  t.test('returns everything in order, in batches', async t => {
     const spool = await openSpool(newFolder(t))
     for (const text of texts(120)) spool.append(text)
     const first = await spool.next()
@@ -120,7 +120,7 @@ t.test('spool', async t => {
     t.strictSame((await takeAll(await openSpool(folder))).slice(0, 50), texts(50))
   })
 
-  t.test('a torn tail loses the torn record alone', async t => {
+  t.test('a torn tail loses only the torn record', async t => {
     for (const cut of [1, 5, 9]) {
       const folder = newFolder(t)
       const before = await openSpool(folder)
@@ -148,7 +148,7 @@ t.test('spool', async t => {
     }
   })
 
-  t.test('when it is full the oldest make way and are counted', async t => {
+  t.test('a full spool drops its oldest records and counts them', async t => {
     const folder = newFolder(t)
     const spool = await openSpool(folder, 4096)
     await fill(spool, texts(1000))
@@ -160,7 +160,7 @@ t.test('spool', async t => {
     t.strictSame(left, texts(left.length, dropped))
   })
 
-  t.test('a smaller limit than before is kept from the start', async t => {
+  t.test('a reduced limit applies from the start', async t => {
     const folder = newFolder(t)
     const before = await openSpool(folder)
     await fill(before, texts(1000))
@@ -230,7 +230,7 @@ t.test('spool', async t => {
     t.strictSame(await takeAll(await openSpool(folder)), [])
   })
 
-  t.test('a disk that hangs does not gather samples without end', async t => {
+  t.test('a hanging disk does not accumulate samples without limit', async t => {
     let release = () => {}
     const hang = new Promise<void>(resolve => {
       release = resolve
@@ -247,7 +247,7 @@ t.test('spool', async t => {
     await spool.close()
   })
 
-  t.test('a record that no message can hold is dropped', async t => {
+  t.test('a record that exceeds the message size is dropped', async t => {
     const spool = await openSpool(newFolder(t), 8 * 1024 * 1024)
     spool.append('x'.repeat(192 * 1024))
     spool.append('ok')
@@ -268,7 +268,7 @@ t.test('spool', async t => {
     t.strictSame(await takeAll(spool), texts(10, 50))
   })
 
-  t.test('a batch that was taken but not sent is not to blame', async t => {
+  t.test('a batch that was read but not sent is not blamed', async t => {
     const spool = await openSpool(newFolder(t))
     spool.append('a')
     for (let i = 0; i < 5; i++) {
@@ -279,7 +279,7 @@ t.test('spool', async t => {
     t.equal(spool.dropped, 0)
   })
 
-  t.test('any history of appends, sendings and crashes keeps order and the limit', async t => {
+  t.test('any history of appends, sends and crashes preserves order and limit', async t => {
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.record({ append: fc.nat({ max: 1200 }) }) },
       { weight: 3, arbitrary: fc.constant('done' as const) },

@@ -206,7 +206,7 @@ t.test('uplink', async t => {
     t.match(heardOf(coordinator, 'birth')[3]?.message.body, { tags: ['new'] })
   })
 
-  t.test('a cut connection leaves the last will, and is made again', async t => {
+  t.test('a cut connection leaves the last will, and the uplink reconnects', async t => {
     const coordinator = await standIn()
     const { state } = await cell(t, coordinator)
     await waitUntilTrue(() => state() === 'running')
@@ -249,7 +249,7 @@ t.test('uplink', async t => {
     )
   })
 
-  t.test('samples of an outage arrive as history, none is lost, and in order', async t => {
+  t.test('samples of an outage arrive as history, complete and in order', async t => {
     const coordinator = await standIn()
     coordinator.state.refuse = { status: 503, body: '' }
     const { uplink, state } = await cell(t, coordinator)
@@ -268,7 +268,7 @@ t.test('uplink', async t => {
     t.equal(uplink.countDropped(), 0)
   })
 
-  t.test('history that a cut interrupts is sent again with the same id', async t => {
+  t.test('history interrupted by a cut is sent again with the same id', async t => {
     const coordinator = await standIn()
     coordinator.state.refuse = { status: 503, body: '' }
     const { uplink, state } = await cell(t, coordinator)
@@ -288,7 +288,7 @@ t.test('uplink', async t => {
   })
 
   t.test(
-    'a message that the coordinator always refuses is given up, the others are not',
+    'a message that the coordinator always refuses is given up, and the others are not',
     async t => {
       const coordinator = await standIn()
       coordinator.state.refuse = { status: 503, body: '' }
@@ -312,11 +312,11 @@ t.test('uplink', async t => {
     },
   )
 
-  t.test('a durable message outlives an outage and the process, and is sent first', async t => {
+  t.test('a durable message survives an outage and the process, and is sent first', async t => {
     const outbox = { folder: mkdtempSync(join(tmpdir(), 'shoal-outbox-')), maxBytes: 1024 * 1024 }
     t.teardown(() => rmSync(outbox.folder, { recursive: true, force: true }))
     const ids = Array.from({ length: 25 }, () => newId('cmd'))
-    await t.test('one process keeps it', async t => {
+    await t.test('the first process stores it', async t => {
       const away = await standIn()
       away.state.refuse = { status: 503, body: '' }
       const { uplink, state } = await cell(t, away, { outbox })
@@ -346,14 +346,14 @@ t.test('uplink', async t => {
     t.equal(uplink.countDropped(), 0)
   })
 
-  t.test('a durable message is rejected without a connection and a disk', async t => {
+  t.test('a durable message is rejected without both connection and disk', async t => {
     const coordinator = await standIn()
     coordinator.state.refuse = { status: 503, body: '' }
     const { uplink } = await cell(t, coordinator)
     await t.rejects(uplink.deliver('ack', {}, newId('cmd')), { message: /no connection/ })
   })
 
-  t.test('pauses grow while the coordinator is away', async t => {
+  t.test('pauses grow while the coordinator is unreachable', async t => {
     const coordinator = await standIn()
     coordinator.state.refuse = { status: 503, body: '' }
     const { pauses } = await cell(t, coordinator)
@@ -369,7 +369,7 @@ t.test('uplink', async t => {
     [503, 7000, undefined],
   ] as const)
     t.test(
-      `after a refusal with ${status} ${code ?? ''} it says why and pauses ${pause} ms`,
+      `a refusal with ${status} ${code ?? ''} is logged and followed by a pause of ${pause} ms`,
       async t => {
         const coordinator = await standIn()
         const message = `because of ${status}`
@@ -401,7 +401,7 @@ t.test('uplink', async t => {
   })
 })
 
-t.test('an announcement is repeated within ten minutes, not by all cells at once', async t => {
+t.test('an announcement is repeated within ten minutes, spread over the cells', async t => {
   for (const [random, repeatsAtMs] of [
     [0, 600_000],
     [0.5, 450_000],

@@ -68,7 +68,7 @@ export const testConversations = async (t: Test, stack: TestStack): Promise<void
     }
   }
 
-  t.test('a model answers, under the key and the usage of who asks', async t => {
+  t.test('a model answers under the key and usage of the requester', async t => {
     const before = await used()
     const id = await begin()
     const path = `/a2a/conversations/${id}/message`
@@ -87,7 +87,7 @@ export const testConversations = async (t: Test, stack: TestStack): Promise<void
     t.equal(after.tokens - before.tokens, tokens)
   })
 
-  t.test('a stream has the answer in pieces, and the message as it is stored', async t => {
+  t.test('a stream has the answer in pieces, and the message as stored', async t => {
     const id = await begin({ auto_route: true })
     let deltas = ''
     const told: Told[] = []
@@ -105,7 +105,7 @@ export const testConversations = async (t: Test, stack: TestStack): Promise<void
     t.strictSame(told.at(-1)?.data.replies[0]?.content, deltas)
   })
 
-  t.test('a client that leaves in the middle ends the work of the cell', async t => {
+  t.test('a client that disconnects midway ends the work of the cell', async t => {
     const before = await used()
     const id = await begin()
     await stream(id, `@${MODEL} What is a cell?`, ({ event }) => event !== 'delta')
@@ -120,7 +120,7 @@ export const testConversations = async (t: Test, stack: TestStack): Promise<void
     if (state === 'cancelled') t.equal((await show(id)).messages.length, 1)
   })
 
-  t.test('a message that a killed coordinator had not answered says so afterwards', async t => {
+  t.test('a message unanswered by a killed coordinator reports it afterwards', async t => {
     const id = await begin()
     const [cell] = cells
     // a cell that stands still does not answer before the kill
@@ -146,7 +146,7 @@ export const testConversations = async (t: Test, stack: TestStack): Promise<void
     t.equal(again.status, 201)
   })
 
-  t.test('the card says that there are conversations, and where', async t => {
+  t.test('the card announces conversations and their address', async t => {
     const card = (await (await fetch(`${url}/.well-known/agent.json`)).json()) as {
       swarm: object
       skills: { id: string; examples?: string[]; endpoints?: object }[]

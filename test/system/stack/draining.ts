@@ -27,7 +27,7 @@ export const testDraining = async (t: Test, stack: TestStack): Promise<void> => 
   await ask(`/v1/cells/${id}/drain`, 'POST')
   t.match(await waitForHealth(({ cells }) => cells === 0), { status: 'unavailable' })
 
-  t.test('by an operator stays out over a restart of the coordinator', async t => {
+  t.test('by an operator persists across a restart of the coordinator', async t => {
     await coordinator.end('SIGKILL')
     coordinator.start()
     t.match(await cellIs(cell => cell.presence !== 'unknown'), {
@@ -38,7 +38,7 @@ export const testDraining = async (t: Test, stack: TestStack): Promise<void> => 
     t.match(await waitForHealth(({ status }) => status === 'ok'), { cells: 1 })
   })
 
-  t.test('by its own SIGTERM says so before it is gone', async t => {
+  t.test('by its own SIGTERM is reported before the cell disconnects', async t => {
     await cells[0]?.end('SIGTERM')
     t.match(await cellIs(cell => cell.presence !== 'ready'), {
       presence: 'draining',

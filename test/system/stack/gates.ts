@@ -92,7 +92,7 @@ export const testGates = async (t: Test, { url, keys, folder }: TestStack): Prom
   const client = await shoal(keys.pro, 'gate', 'list')
   t.equal(client.code, 77, 'a client reads no gates')
 
-  await t.test('what happened is in the audit, as text too', async t => {
+  await t.test('the audit records all events, also as text', async t => {
     const seen = await shoal(keys.operator, 'audit', 'query', '--last', '24h', '--action', 'gate.*')
     const rows = seen.json.rows as { action: string; subject: string; outcome: string }[]
     t.match(rows[0], { action: 'gate.consumed', subject: id, outcome: 'refused' }, 'newest first')

@@ -48,7 +48,7 @@ export const testHostProbes = async (t: Test, stack: TestStack): Promise<void> =
   const shoald = cells[0]?.pid ?? 0
   const probe = (id: string) => ask(`/${cell.id}/host/${id}${NEEDED[id] ?? ''}`)
 
-  await t.test('no helper runs before the first question', async t => {
+  await t.test('no helper runs before the first call', async t => {
     t.strictSame(helpersOf(shoald), [])
   })
 
@@ -62,13 +62,13 @@ export const testHostProbes = async (t: Test, stack: TestStack): Promise<void> =
       if (!body.available) t.match(body.reason, /.{10,}/)
     })
 
-  await t.test('targets are refused as long as the cell names none', async t => {
+  await t.test('targets are refused until the cell allows some', async t => {
     for (const id of ['inet-checksite', 'inet-latency'])
       t.match((await probe(id)).body, { available: false, reason: /probes\.allowed_targets/ })
   })
 
   await t.test(
-    'one helper did all of a class, and kill -9 of it during a call costs nothing',
+    'one helper serves all calls of a class, and a kill -9 during a call loses nothing',
     async t => {
       const [helper = 0, ...more] = helpersOf(shoald, 'host')
       t.strictSame(more, [])
@@ -79,13 +79,13 @@ export const testHostProbes = async (t: Test, stack: TestStack): Promise<void> =
     },
   )
 
-  await t.test('the helper has no secret of the daemon in its environment', async t => {
+  await t.test('the environment of the helper contains no secret of the daemon', async t => {
     const [helper] = helpersOf(shoald)
     const environment = readFileSync(`/proc/${helper}/environ`, 'utf8')
     t.notMatch(environment, /SHOAL_/)
   })
 
-  await t.test('the helper ends with its daemon, however that ends', async t => {
+  await t.test('the helper ends with its daemon, whatever the cause', async t => {
     const [helper = 0] = helpersOf(shoald)
     await cells[0]?.end('SIGKILL')
     await waitUntil('the helper has ended', () => parentOf(String(helper)) === undefined)

@@ -39,7 +39,7 @@ export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<voi
     t.strictSame(usages, [[whole.usage?.completion_tokens, 0]])
   })
 
-  t.test('parses what a schema allows', async t => {
+  t.test('parses output that matches a schema', async t => {
     const schema = {
       type: 'object',
       properties: { critical: { type: 'boolean' }, percent: { type: 'integer', minimum: 0 } },
@@ -55,7 +55,7 @@ export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<voi
     t.match(answer.choices[0]?.message.parsed, { critical: Boolean, percent: Number })
   })
 
-  t.test('calls a function and goes on with its answer', async t => {
+  t.test('calls a function and continues with its result', async t => {
     const tools = [
       {
         type: 'function' as const,
@@ -87,7 +87,7 @@ export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<voi
     t.match(answer.choices, [{ message: { role: 'assistant' } }])
   })
 
-  t.test('gets several answers and how likely their tokens were', async t => {
+  t.test('gets several answers and the log-probabilities of their tokens', async t => {
     const answer = await pro.chat.completions.create({
       model: 'model-a:7b',
       messages: question('Hello'),
@@ -104,7 +104,7 @@ export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<voi
     }
   })
 
-  t.test('cannot look behind the judgement of the coordinator', async t => {
+  t.test('cannot see the judgement of the coordinator', async t => {
     const { response } = await pro.chat.completions
       .create(
         { model: 'model-a:7b', messages: question('Hello'), max_tokens: 2 },
@@ -120,7 +120,7 @@ export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<voi
     t.equal((await pro.models.retrieve('model-b:3b')).id, 'model-b:3b')
   })
 
-  t.test('embeds texts, base64 on the wire as it asks by default', async t => {
+  t.test('embeds texts in base64, its default encoding', async t => {
     const input = ['What is a cell?', 'Explain what a cell is.', 'banana bread']
     const { data, usage } = await pro.embeddings.create({ model: 'embed-a', input })
     const vectors = data.map(item => item.embedding)
@@ -191,7 +191,7 @@ export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<voi
     }
   })
 
-  t.test('is answered by the larger model where the smaller one is not sure', async t => {
+  t.test('is answered by the larger model where the smaller one is not confident', async t => {
     for (const [content, model, trail] of [
       ['What is a cell?', 'model-b:3b', /^model-b:3b;confidence=-0\.\d+$/],
       ['zxcv qwer', 'model-c:7b', /^model-b:3b;confidence=-1\.\d+, model-c:7b/],
@@ -215,7 +215,7 @@ export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<voi
     t.equal(answer.model, 'model-a:7b')
   })
 
-  t.test('sees its month shrink by one with each request, and not with a refused one', async t => {
+  t.test('sees its month shrink by one per request, but not for a refused one', async t => {
     const fetchRemaining = async (request: object): Promise<number> => {
       const answer = await fetch(`${url}/v1/chat/completions`, {
         method: 'POST',

@@ -70,7 +70,7 @@ const scene = async (
 
 const stateOf = ({ body }: { body: AnyJson }) => body.statusUpdate?.status.state
 
-t.test('every address of the table is refused when a hook is made', async t => {
+t.test('every forbidden address is refused when a webhook is created', async t => {
   const target = await startTarget(t)
   const { ask, begin, store } = await scene(t, target)
   const taskId = await begin()
@@ -86,30 +86,27 @@ t.test('every address of the table is refused when a hook is made', async t => {
   )
 })
 
-t.test(
-  'every address of the table is refused when it is sent to, and no name is asked',
-  async t => {
-    const asked: string[] = []
-    const sender = createSender({
-      config: Outbound.parse({}),
-      resolve: async host => {
-        asked.push(host)
-        return [{ address: '8.8.8.8', family: 4 }]
-      },
-    })
-    for (const [what, url] of REFUSED_ADDRESSES)
-      await t.rejects(attempt(url, sender), /this address is not sent to/, what)
-    t.strictSame(asked, [])
-  },
-)
+t.test('every forbidden address is refused at delivery, without a name lookup', async t => {
+  const asked: string[] = []
+  const sender = createSender({
+    config: Outbound.parse({}),
+    resolve: async host => {
+      asked.push(host)
+      return [{ address: '8.8.8.8', family: 4 }]
+    },
+  })
+  for (const [what, url] of REFUSED_ADDRESSES)
+    await t.rejects(attempt(url, sender), /this address is not sent to/, what)
+  t.strictSame(asked, [])
+})
 
-t.test('a name that has become private since is not connected to', async t => {
+t.test('a name that has since become private is not connected to', async t => {
   const resolve = async () => [{ address: '169.254.169.254', family: 4 as const }]
   const sender = createSender({ config: Outbound.parse({}), resolve })
   await t.rejects(attempt('https://hooks.acme-corp.com/', sender), /metadata/)
 })
 
-t.test('what fails is tried again in its order, and is signed the same each time', async t => {
+t.test('a failed delivery is retried in order with the same signature', async t => {
   const target = await startTarget(t)
   const { ask, begin } = await scene(t, target)
   const token = 'a token of the client'
@@ -131,7 +128,7 @@ t.test('what fails is tried again in its order, and is signed the same each time
   }
 })
 
-t.test('what is given up is a dead letter of the tenant, without a secret in it', async t => {
+t.test('an abandoned delivery becomes a dead letter of the tenant without secrets', async t => {
   const target = await startTarget(t)
   const { ask, begin, jobs } = await scene(t, target)
   for (let at = 0; at < 50; at++) target.statuses.push(500)
@@ -145,7 +142,7 @@ t.test('what is given up is a dead letter of the tenant, without a secret in it'
   t.notOk(JSON.stringify(all).includes('a-token'))
 })
 
-t.test('what a stop has left is sent by the next process', async t => {
+t.test('the next process sends the deliveries that a stop left', async t => {
   const target = await startTarget(t)
   const first = await scene(t, target, { swaps: withoutWorker })
   const taskId = await first.begin()
@@ -162,7 +159,7 @@ t.test('what a stop has left is sent by the next process', async t => {
   t.equal(result.status.state, 'TASK_STATE_FAILED')
 })
 
-t.test('a hook that was taken away gets nothing more', async t => {
+t.test('a deleted webhook receives nothing more', async t => {
   const target = await startTarget(t)
   const { ask, begin, jobs } = await scene(t, target)
   const taskId = await begin()
@@ -174,7 +171,7 @@ t.test('a hook that was taken away gets nothing more', async t => {
   t.equal(target.got.length, before)
 })
 
-t.test('the line of one hook is bounded', async t => {
+t.test('the queue of one webhook is bounded', async t => {
   const target = await startTarget(t)
   const { ask, begin, jobs, work } = await scene(t, target, { swaps: withoutWorker })
   const taskId = await begin()
@@ -209,7 +206,7 @@ const attempt = async (url: string, sender: ReturnType<typeof createSender>): Pr
   await kind.run(PAYLOAD as never, { job: { id: 'job_1' } as never, signal })
 }
 
-t.test('what waits for a hook is shown to who sees the task alone', async t => {
+t.test('pending deliveries are visible only to readers who may see the task', async t => {
   const target = await startTarget(t)
   const { url, ask, demo, jobs } = await scene(t, target)
   await ask.rpc('SendMessage', {
@@ -230,7 +227,7 @@ t.test('what waits for a hook is shown to who sees the task alone', async t => {
   t.match(others, { id: job?.id, payload: { config_id: 'hook', body: undefined } })
 })
 
-t.test('a hook tells no more than who made it may ask for', async t => {
+t.test('a webhook reveals no more than its creator may see', async t => {
   const target = await startTarget(t)
   const { url, begin, demo, jobs, keys, tasks } = await scene(t, target)
   const taskId = await begin({ url: `${target.url}/of-the-task` })
@@ -250,7 +247,7 @@ t.test('a hook tells no more than who made it may ask for', async t => {
   )
 })
 
-t.test('hooks of a tenant that is disabled wait until it is back', async t => {
+t.test('webhooks of a disabled tenant wait until it is enabled', async t => {
   const target = await startTarget(t)
   const { begin, jobs, keys, tasks } = await scene(t, target)
   const taskId = await begin()
