@@ -7,7 +7,7 @@ import type { TelemetryService } from './services/telemetry.ts'
 import type { SpoolLimits } from './uplink/backlog.ts'
 import type { Uplink } from './uplink/uplink.ts'
 
-export interface LiveSettingsParts {
+interface LiveSettingsParts {
   telemetry: Pick<TelemetryService, 'setIntervalSeconds'>
   uplink: Pick<Uplink, 'limitSpool'>
   restartEngines: (limits: EngineLimits) => Promise<void>

@@ -67,7 +67,9 @@ const runFile = async (file: string): Promise<FileResult> => {
   })
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
   const milliseconds = performance.now() - started
-  return { file, isPassed: code === 0, lines: output.split('\n'), milliseconds }
+  // a file that ends before its first test has no plan
+  const isWhole = /^1\.\.\d+/m.test(output)
+  return { file, isPassed: code === 0 && isWhole, lines: output.split('\n'), milliseconds }
 }
 
 interface Counts {

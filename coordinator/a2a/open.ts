@@ -23,7 +23,7 @@ export const openReaders = ({
 
 const DROP_SECONDS = 600
 
-export interface TaskDomainParts
+interface TaskDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: Pick<CoordinatorConfig, 'a2a'>

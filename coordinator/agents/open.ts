@@ -6,11 +6,11 @@ import { type Agents, createAgents } from './agents.ts'
 import type { AgentsConfig } from './config.ts'
 
 /** Sessions of agents, and the peers that stand in for operators. */
-export interface AgentViews {
+interface AgentViews {
   agents: Agents
 }
 
-export interface AgentDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
+interface AgentDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
   config: { agents: AgentsConfig }
   store: Pick<Store, 'ledger'>
   events: Pick<Events, 'publish'>

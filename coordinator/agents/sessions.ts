@@ -37,7 +37,7 @@ import {
 } from './session-rows.ts'
 import { isOwn, Steps } from './step.ts'
 
-export interface SessionParts {
+interface SessionParts {
   store: Pick<Store, 'ledger'>
   config: AgentsConfig
   publish: Events['publish']

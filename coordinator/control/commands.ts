@@ -51,7 +51,7 @@ export interface CommandsParts
   wait?: Wait
 }
 
-export interface CommandFilter {
+interface CommandFilter {
   cellId?: string
   before?: string
   limit: number

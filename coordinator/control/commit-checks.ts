@@ -3,7 +3,7 @@ import { Wakeup } from '../../shared/wakeup.ts'
 import type { Ledger } from '../store/store.ts'
 import { isStored } from './command-store.ts'
 
-export interface CommitChecksParts {
+interface CommitChecksParts {
   ledger: Ledger
   logger: Pick<Logger, 'warn'>
 }

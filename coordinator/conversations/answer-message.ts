@@ -4,7 +4,7 @@ import { type Conversation, type Message, SYSTEM } from './conversation.ts'
 import type { NewMessage } from './conversation-store.ts'
 import type { ConversationCaller, Speakers } from './speaker.ts'
 
-export interface AnswerContext<C extends ConversationCaller> {
+interface AnswerContext<C extends ConversationCaller> {
   conversation: Conversation
   message: Message
   first: readonly Addressee[]
@@ -24,7 +24,7 @@ export interface AnswerContext<C extends ConversationCaller> {
   onError: (error: unknown) => void
 }
 
-export interface AnswerOutcome {
+interface AnswerOutcome {
   replies: Message[]
   /** Reason for the failure of the last turn; undefined when a participant has answered. */
   reason: string | undefined
@@ -90,7 +90,10 @@ export const answerMessage = async <C extends ConversationCaller>(
       tokens += said.tokens
       const content = said.content.slice(0, limits.contentChars)
       const reply = await add({
-        ...{ from: participant.id, content, inReplyTo: because.id, tokens: said.tokens },
+        from: participant.id,
+        content,
+        inReplyTo: because.id,
+        tokens: said.tokens,
       })
       answers++
       reason = undefined

@@ -34,7 +34,7 @@ export interface Exchange {
   replies: Message[]
 }
 
-export interface ExchangeParts<C extends ConversationCaller> {
+interface ExchangeParts<C extends ConversationCaller> {
   config: ConversationsConfig
   ledger: Ledger
   speakers: Speakers<C>

@@ -11,7 +11,7 @@ import { deleteQuiet, failLeftOver, type TakenMessage } from './conversation-sto
 
 type Trx = Transaction<LedgerTables>
 
-export interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'> {
+interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'> {
   ledger: Ledger
   /** Days to keep a conversation after its last message; 0 keeps it forever. */
   retentionDays: number

@@ -36,7 +36,7 @@ export const newCellRow = (
   epoch: 0,
 })
 
-export interface Admittance {
+interface Admittance {
   row: CellRow
   token: string
   now: number

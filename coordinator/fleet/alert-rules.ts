@@ -104,7 +104,7 @@ const CLEAR_BELOW = { vramWarn: 88, vramCritical: 93, disk: 93, clockMs: 1500 }
 const DISK_PERCENT = 95
 const CLOCK_MS = 2000
 
-export interface Surroundings {
+interface Surroundings {
   /** The cell was lost together with half of the fleet. */
   isMissing: (cellId: string) => boolean
   /** Samples that the cell's spool dropped since the last look. */

@@ -20,7 +20,7 @@ export interface Alert {
   acknowledged: Acknowledgement | undefined
 }
 
-export interface Acknowledgement {
+interface Acknowledgement {
   /** Id of the person. */
   by: string
   /** Unix milliseconds. */
@@ -39,7 +39,7 @@ export interface Alerts {
   acknowledge(id: string, by: Omit<Acknowledgement, 'at'> | undefined): Alert
 }
 
-export interface AlertsParts {
+interface AlertsParts {
   /** Monotonic milliseconds. */
   nowMs: () => number
   /** Unix time, milliseconds. */

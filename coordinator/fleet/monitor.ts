@@ -36,7 +36,7 @@ export interface RunningMonitor extends Monitor {
   close(): Promise<void>
 }
 
-export interface MonitorParts {
+interface MonitorParts {
   records: Records
   logger: Logger
   cells: () => Iterable<Cell>

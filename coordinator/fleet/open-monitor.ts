@@ -10,7 +10,7 @@ import { createMonitor, type Monitor, type RunningMonitor } from './monitor.ts'
 import type { FleetListeners } from './open.ts'
 
 /** Monitor as exposed to operations. */
-export interface MonitorViews {
+interface MonitorViews {
   monitor: Omit<Monitor, 'acknowledge'> & {
     /**
      * Assigns an alert to a person; without a note, removes the assignment. Alerts do not survive a
@@ -26,7 +26,7 @@ export interface MonitorViews {
   }
 }
 
-export interface MonitorDomainParts
+interface MonitorDomainParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
   store: Pick<Store, 'ledger' | 'records'>
   fleet: Pick<Fleet, 'cells'>

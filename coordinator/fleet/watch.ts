@@ -3,7 +3,7 @@ import type { Alerts } from './alerts.ts'
 import type { Cell } from './cell.ts'
 import type { MassLoss } from './mass-loss.ts'
 
-export interface WatchParts {
+interface WatchParts {
   cells: () => Iterable<Cell>
   massLoss: Pick<MassLoss, 'isDegraded' | 'isMissing'>
   alerts: Pick<Alerts, 'look'>

@@ -30,7 +30,7 @@ import { rulesFault } from './rules-fault.ts'
 import { signedApproval } from './signed-approval.ts'
 import { auditRefusal, rolesNow, useUp } from './use.ts'
 
-export interface GateKeeperParts extends ChangeParts {
+interface GateKeeperParts extends ChangeParts {
   /** Definitions in force, read at each use because an approved policy may replace them. */
   readonly definitions: Definitions
   signer: Signer

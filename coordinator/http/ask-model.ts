@@ -6,7 +6,7 @@ import type { Inference } from './inference.ts'
 import { errorOf, InnerAnswer } from './inner-answer.ts'
 
 /** A chat completion that is asked for inside the process. */
-export interface ModelQuestion {
+interface ModelQuestion {
   body: Omit<ChatRequest, 'stream' | 'stream_options'>
   key: Key
   tenantId: string
@@ -17,7 +17,7 @@ export interface ModelQuestion {
   delta: (text: string) => Promise<void> | void
 }
 
-export interface ModelReply {
+interface ModelReply {
   text: string
   /** Undefined when the cell could not tell. */
   usage: Usage | undefined

@@ -4,7 +4,7 @@ import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { taskCallerOf } from './answer-headers.ts'
 import type { RouteDocs } from './route-docs.ts'
 
-export interface MetricParts {
+interface MetricParts {
   registry: Pick<Registry, 'metrics' | 'contentType'>
   authorize: Pipeline['authorize']
 }

@@ -4,7 +4,7 @@ import type { HeldLease, Leases } from '../store/leases.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { createNotLeaderError, type Leader } from './leader.ts'
 
-export interface LeaseLeaderParts {
+interface LeaseLeaderParts {
   leases: Leases
   /** Unique over all processes and their restarts. */
   owner: string

@@ -5,7 +5,7 @@ import type { Leader } from './leader.ts'
 import { createSoleLeader } from './sole-leader.ts'
 
 /** Periodic work that only the leader does. */
-export interface LeaderWork {
+interface LeaderWork {
   /**
    * Like the schedules of the base, but a run is skipped while another process leads. The run
    * writes to the ledger that it is given, which refuses a process that was superseded meanwhile.
@@ -19,7 +19,7 @@ export interface OpenLeader {
   leaderWork: LeaderWork
 }
 
-export interface LeaderParts extends Pick<Base, 'stack' | 'schedules'> {
+interface LeaderParts extends Pick<Base, 'stack' | 'schedules'> {
   store: Pick<Store, 'ledger'>
 }
 

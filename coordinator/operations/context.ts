@@ -35,7 +35,7 @@ export interface TaskViews {
 }
 
 /** Tasks that the caller sees. */
-export interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
+interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
   get(taskId: string, by: TaskCaller): Promise<Task>
   list(request: ListTasksRequest, by: TaskCaller): Promise<ListTasksResponse>
   cancel(taskId: string, by: TaskCaller): Promise<Task>
@@ -43,7 +43,7 @@ export interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
 }
 
 /** Webhooks for the events of tasks; shown secrets are masked. */
-export interface TaskHookRegistry {
+interface TaskHookRegistry {
   /** Throws `invalid_request` for an address that is not sent to, and for one hook too many. */
   save(
     taskId: string,
@@ -76,7 +76,7 @@ export interface Progress {
 }
 
 /** A skill that is called inside another call, with its caller. */
-export interface SkillCall {
+interface SkillCall {
   input: unknown
   /** Called once the call was admitted, before it runs. */
   onAdmitted?: () => Promise<void>

@@ -39,7 +39,7 @@ export interface OperationTasks {
   close(): void
 }
 
-export interface OperationTaskParts {
+interface OperationTaskParts {
   tasks: Tasks
   readerOf: ReaderOf
   views: () => Views

@@ -8,7 +8,7 @@ import type { ApprovedPlan, OperationPlan } from './plan.ts'
 type Answer<O extends z.ZodType> = Promise<z.input<O>> | z.input<O>
 
 /** Behaviour of an operation that reads, or changes data of the coordinator alone. */
-export interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
+interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
   effect: 'read' | 'write'
   usesApproval?: never
   plan?: never
@@ -21,7 +21,7 @@ export interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
  * in the input) with `show`, asks at the gate that the plan names, and calls `run` with the approved
  * plan and its approval.
  */
-export interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
+interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
   effect: 'gated'
   usesApproval?: never
   plan: (input: z.output<I>, context: Context) => Promise<OperationPlan<P>> | OperationPlan<P>
@@ -42,7 +42,7 @@ export interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
  * Behaviour of a write that uses up a request approved before the call. It is never pending: with a
  * request that is not approved, the use of the approval is refused.
  */
-export interface ApprovedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
+interface ApprovedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
   effect: 'write'
   usesApproval: true
   plan: (input: z.output<I>, context: Context) => Promise<ApprovedPlan<P>> | ApprovedPlan<P>

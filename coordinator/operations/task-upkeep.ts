@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Events } from '../events/bus.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 
-export interface TaskUpkeepParts {
+interface TaskUpkeepParts {
   tasks: Pick<Tasks, 'look'>
   events: Pick<Events, 'subscribe'>
   logger: Pick<Logger, 'warn'>

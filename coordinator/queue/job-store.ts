@@ -99,7 +99,7 @@ export const openInLane = async (trx: Trx, lane: string, limit: number): Promise
   return found.length
 }
 
-export interface ClaimedJobs {
+interface ClaimedJobs {
   taken: Job[]
   /**
    * Jobs without attempts left because their workers were lost; the caller ends them with `endJob`.
@@ -147,7 +147,7 @@ const updateClaimed = (trx: Trx, { id, fence }: Job) =>
     .where('fence', '=', fence)
     .where('state', '=', 'running')
 
-export interface JobEnd {
+interface JobEnd {
   state: 'done' | 'dead'
   reason?: string
   now: number

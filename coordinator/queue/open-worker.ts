@@ -10,7 +10,7 @@ import { Worker, type WorkerParts } from './worker.ts'
 
 type Counted = Awaited<ReturnType<typeof countJobs>>
 
-export interface WorkerDomainParts
+interface WorkerDomainParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger'>

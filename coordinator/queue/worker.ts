@@ -8,7 +8,7 @@ import type { JobKind, JobKinds } from './job-kind.ts'
 import { isDue } from './job-query.ts'
 import { claimJobs, endJob, putBack, renewLease } from './job-store.ts'
 
-export type JobOutcome = 'done' | 'retried' | 'dead' | 'lost' | 'early'
+type JobOutcome = 'done' | 'retried' | 'dead' | 'lost' | 'early'
 
 export interface WorkerParts {
   ledger: Ledger

@@ -18,7 +18,7 @@ import type { Skill } from '../skills/skill.ts'
 import type { Store } from '../store/store.ts'
 import { createSpeakers } from './speakers.ts'
 
-export interface SpeakerDomainParts
+interface SpeakerDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: CoordinatorConfig

@@ -18,7 +18,7 @@ import { bodyOf } from '../operations/invoke/outcome.ts'
 import type { PendingResult } from '../operations/pending.ts'
 import { createModelSpeaker, type ModelSpeakerParts } from './model-speaker.ts'
 
-export interface SpeakerParts extends ModelSpeakerParts {
+interface SpeakerParts extends ModelSpeakerParts {
   skills: readonly DeclaredSkill[]
   agents: RemoteAgents
   pipeline: Pick<Pipeline, 'authorize'>

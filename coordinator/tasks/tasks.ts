@@ -69,7 +69,7 @@ export interface Tasks extends Pick<TaskOwner, 'begin' | 'serve'>, Pick<Turns, '
   drop(before: number, ledger?: Pick<Ledger, 'free'>): Promise<number>
 }
 
-export interface TaskParts {
+interface TaskParts {
   store: Pick<Store, 'ledger' | 'revisions'>
   publish: Events['publish']
   hooks?: TaskHooks | undefined
@@ -94,7 +94,11 @@ export const createTasks = (parts: TaskParts): Tasks => {
       .catch(error => logger.warn({ err: error }, 'followed tasks were not read'))
   }
   const owner = new TaskOwner({
-    ...{ ledger, logger, now, publish, hooks },
+    ledger,
+    logger,
+    now,
+    publish,
+    hooks,
     onEvent: followers.tell,
     onError: followers.fail,
     onLeft: lookAt,

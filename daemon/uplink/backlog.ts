@@ -30,8 +30,8 @@ export interface KeptMessage {
   body: unknown
 }
 
-/** How a connection sends what was kept; each resolves when the coordinator has it. */
-export interface BacklogSenders {
+/** The sending side of a connection; each call resolves when the coordinator has the message. */
+interface BacklogSenders {
   sendMessages: (messages: KeptMessage[]) => Promise<unknown>
   sendSamples: (batch: Batch) => Promise<void>
 }
@@ -51,7 +51,7 @@ const OUTBOX = {
   maxAttempts: 20,
 } as const
 
-/** What waits on the disk for the next connection: samples, and messages that must not get lost. */
+/** The messages on disk that wait for the next connection: samples, and messages that must not get lost. */
 export class Backlog {
   readonly #parts: BacklogParts
   #limits: { maxBytes: number; drainBytesPerSecond: number }

@@ -61,7 +61,7 @@ export const ToldView = z.union([
   z.object({ from: z.string(), delta: z.string().describe('Piece of the next message.') }),
 ])
 
-export const messageViewOf = (message: Message): z.input<typeof MessageView> => ({
+const messageViewOf = (message: Message): z.input<typeof MessageView> => ({
   id: message.id,
   from: message.from,
   content: message.content,
@@ -71,9 +71,7 @@ export const messageViewOf = (message: Message): z.input<typeof MessageView> => 
   in_reply_to: message.inReplyTo ?? null,
 })
 
-export const conversationViewOf = (
-  conversation: Conversation,
-): z.input<typeof ConversationView> => ({
+const conversationViewOf = (conversation: Conversation): z.input<typeof ConversationView> => ({
   id: conversation.id,
   title: conversation.title,
   participants: [...conversation.participants],
@@ -86,7 +84,7 @@ export const conversationViewOf = (
 
 export const CONVERSATION_PATH = { conversation_id: Id }
 
-export const MAX_TITLE_CHARS = 200
+const MAX_TITLE_CHARS = 200
 export const Title = z.string().min(1).max(MAX_TITLE_CHARS).describe('Title of the conversation.')
 export const MessageContent = z.string().min(1).max(200_000)
 export const Participants = z

@@ -2,7 +2,7 @@ import type { Report, TaskCaller, Tell } from '../context.ts'
 import type { Operation } from '../operation.ts'
 
 /** Receives the progress of a running call. */
-export interface CallListener {
+interface CallListener {
   progress?: Report | undefined
   tell?: Tell | undefined
 }

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'
 
 /** Action that a check is about, and the request that shall cover it. */
-export interface CheckedAction {
+interface CheckedAction {
   action_type: string
   context?: string | undefined
   request_id?: string | undefined

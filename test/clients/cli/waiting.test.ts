@@ -160,7 +160,9 @@ t.test('a command whose outcome is open is printed with the next step', async t 
   const run = async (answer: object, format: 'text' | 'json') => {
     const [printed, hints]: [unknown[], string[]] = [[], []]
     const session = {
-      ...{ format, progress: idle, settings: { url: 'http://127.0.0.1' } },
+      format,
+      progress: idle,
+      settings: { url: 'http://127.0.0.1' },
       api: { call: async () => answer },
       print: (shown: unknown) => printed.push(shown),
       hint: (text: string) => hints.push(text),

@@ -10,7 +10,10 @@ import { keyOfTier } from '../../support/app.ts'
 
 const key = keyOfTier('pro')
 const chunk = (content: string, usage?: object) => ({
-  ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
+  id: 'c',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm',
   choices: usage ? [] : [{ index: 0, delta: { content }, logprobs: null, finish_reason: null }],
   ...(usage && { usage }),
 })
@@ -25,7 +28,11 @@ const ask = (
 ) =>
   createAskModel({ infer })({
     body: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
-    ...{ key, tenantId: 'home', requestId: 'r', signal, delta },
+    key,
+    tenantId: 'home',
+    requestId: 'r',
+    signal,
+    delta,
   })
 
 t.test('an answer is parsed, however its bytes are split', async t => {

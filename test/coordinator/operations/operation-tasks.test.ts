@@ -8,9 +8,17 @@ import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
 const run: TaskRun = {
-  ...{ taskId: 'a', tenantId: 'home', keyId: undefined, requestId: 'req', operationId: 'x' },
-  ...{ input: {}, cellId: undefined, waits: undefined, gateRequestId: 'gate_1' },
-  ...{ audited: false, createdAt: 0 },
+  taskId: 'a',
+  tenantId: 'home',
+  keyId: undefined,
+  requestId: 'req',
+  operationId: 'x',
+  input: {},
+  cellId: undefined,
+  waits: undefined,
+  gateRequestId: 'gate_1',
+  audited: false,
+  createdAt: 0,
 }
 
 const OPERATIONS = [
