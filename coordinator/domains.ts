@@ -62,5 +62,5 @@ export const domains = [
   openVitals,
 ] as const
 
-/** What operations see of the domains. */
+/** The part of the domains that operations see. */
 export type DomainViews = ViewsOf<typeof domains>

@@ -14,6 +14,7 @@ import { addAdminCommands } from './admin/admin.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { localActor } from './admin/on-store.ts'
 import { addPolicyCommands } from './admin/policy.ts'
+import { addStoreCommands } from './admin/store.ts'
 import { serve } from './assembly/serve.ts'
 import { CoordinatorConfig } from './config.ts'
 import { openSigning } from './signing/signing.ts'
@@ -134,6 +135,10 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
   }
   addBrokerCommands(program, readStoreConfig)
   addPolicyCommands(program, readStoreConfig, localActor)
+  addStoreCommands(program, readConfig, {
+    sign: () => openSigning(readConfig().state_dir),
+    runAlone: run => runLocked(readConfig().state_dir, run),
+  })
   // there `--format` says how to print, for every command; of `broker files` it is the broker's
   if (commandOf(argv) !== 'broker')
     addAdminCommands(

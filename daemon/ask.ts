@@ -23,7 +23,7 @@ export interface CoordinatorAccess {
   signal: AbortSignal
 }
 
-export interface CoordinatorQuestion<T extends z.ZodType> {
+interface CoordinatorQuestion<T extends z.ZodType> {
   method: 'GET' | 'POST'
   path: string
   body?: unknown

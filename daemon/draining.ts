@@ -2,7 +2,7 @@ import { wait as realWait, type Wait } from '../shared/wait.ts'
 import type { Handle } from './services/link.ts'
 
 /** Counts the answers that run, so that a stop can wait for them. */
-export interface Answers {
+interface Answers {
   /** Hands the request on. */
   handle: Handle
   /** Resolves when none runs. */
@@ -29,7 +29,7 @@ export const countAnswers = (handle: Handle): Answers => {
   }
 }
 
-export interface DrainOptions {
+interface DrainOptions {
   /** Aborts when the daemon is to stop as soon as its answers have ended. */
   leave: AbortSignal
   /** Aborts when it is to stop at once. */

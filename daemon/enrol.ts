@@ -10,7 +10,7 @@ import { reconnectMs } from './backoff.ts'
 import type { Identity } from './identity.ts'
 import { fetchAuthority } from './pin.ts'
 
-export interface EnrolOptions {
+interface EnrolOptions {
   url: string
   /**
    * Join token as the operator entered it, with or without the fingerprint of the coordinator's

@@ -4,9 +4,10 @@ import type { DaemonConfig } from './config.ts'
 import { settingsOf, withSettings } from './desired/settings.ts'
 import type { EngineLimits } from './inference/engines.ts'
 import type { TelemetryService } from './services/telemetry.ts'
-import type { SpoolLimits, Uplink } from './uplink/uplink.ts'
+import type { SpoolLimits } from './uplink/backlog.ts'
+import type { Uplink } from './uplink/uplink.ts'
 
-export interface LiveSettingsParts {
+interface LiveSettingsParts {
   telemetry: Pick<TelemetryService, 'setIntervalSeconds'>
   uplink: Pick<Uplink, 'limitSpool'>
   restartEngines: (limits: EngineLimits) => Promise<void>

@@ -4,7 +4,7 @@ import { backoffMs } from './backoff.ts'
 import type { HealthRegistry } from './health.ts'
 import type { Service, ServiceContext } from './service.ts'
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   /** Started in this order; none waits for another. */
   services: Service[]
   /** Stops everything. */

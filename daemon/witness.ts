@@ -11,7 +11,7 @@ export interface Witness {
   keep(head: AuditHead): Promise<void>
 }
 
-export interface WitnessOptions {
+interface WitnessOptions {
   stateDir: string
   /** Keys of the coordinator that this cell believes in. */
   listTrustedKeys: () => readonly string[]

@@ -1,12 +1,12 @@
 /** Imports that a folder must not have, with the reason that the linter shows. */
-export interface ForbiddenImport {
+interface ForbiddenImport {
   /** Patterns of import paths, as gitignore has them. */
   group: readonly string[]
   message: string
 }
 
 /** Files, and what none of them imports. */
-export interface ImportScope {
+interface ImportScope {
   includes: readonly string[]
   forbidden: readonly ForbiddenImport[]
 }

@@ -6,6 +6,7 @@ import { type ApiCall, TextAnswer } from './api.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
 import { followWork } from './follow.ts'
+import { outcomeStep } from './next-step.ts'
 import { showWhile } from './progress.ts'
 import type { OpenSession } from './session.ts'
 
@@ -22,6 +23,8 @@ export const answerCall = async (
   const end = wait ? await followAnswer(session, answer as PrintableRows) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
   print(format === 'text' ? (formatUnits(shown, units) as PrintableRows) : shown)
+  const step = outcomeStep(shown)
+  if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
   process.exitCode = end?.exit ?? exitOf(answer as PrintableRows, exit)
 }

@@ -4,6 +4,7 @@ import { escapeHidden } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
+import { exitOfCommand, isSentCommand, type SentCommand, waitForCommand } from './sent-command.ts'
 import type { OpenSession } from './session.ts'
 
 /** Work that continues after the answer and can be waited for. */
@@ -31,10 +32,12 @@ interface Followed {
 
 const LOOK_MS = 1000
 
-/** True for operations that may take long: tasks, and loading of models. */
+/** True for operations that may take long: tasks, commands to cells, and loading of models. */
 export const mayTakeLong = ({ mode, method, path }: DescribedOperation): boolean =>
   mode === 'task' ||
   (method === 'GET' && /^\/v1\/tasks\/\{\w+\}$/.test(path)) ||
+  (method === 'POST' && path === '/v1/cells/{cell_id}/commands') ||
+  (method === 'GET' && /^\/v1\/commands\/\{\w+\}$/.test(path)) ||
   /\/models\/\{model\}\/(load|pin)$/.test(path)
 
 type Follower = Pick<OpenSession, 'api' | 'progress'>
@@ -69,6 +72,7 @@ const describeRunning = ({ name, later }: Pursuit): ShoalError =>
 const pursuitOf = (session: Follower, answer: Record<string, unknown>): Pursuit | undefined => {
   const { task_id, id, state, cell_id, model } = answer
   if (typeof task_id === 'string') return taskPursuit(session, task_id)
+  if (isSentCommand(answer)) return commandPursuit(session, answer)
   if (typeof id === 'string' && typeof state === 'string' && 'result' in answer)
     return taskPursuit(session, id)
   if (typeof cell_id === 'string' && typeof model === 'string' && state !== 'ready')
@@ -109,6 +113,21 @@ const taskPursuit = ({ api }: Follower, id: string): Pursuit => ({
       text: task.message === null ? task.state : `${task.state}, ${task.message}`,
       percent: typeof percent === 'number' ? percent : null,
       answer: task,
+    }
+  },
+})
+
+const commandPursuit = ({ api }: Follower, sent: SentCommand): Pursuit => ({
+  name: `command ${escapeHidden(sent.id)}`,
+  later: waitForCommand(sent),
+  look: async () => {
+    const path = `/v1/commands/${encodeURIComponent(sent.id)}`
+    const command = (await api.get(path)) as SentCommand & PrintableRows
+    return {
+      exit: exitOfCommand(command),
+      text: command.state,
+      percent: command.progress?.percent ?? null,
+      answer: command,
     }
   },
 })

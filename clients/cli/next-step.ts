@@ -1,4 +1,5 @@
 import type { ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { exitOfCommand, isSentCommand, waitForCommand } from './sent-command.ts'
 import type { CliSettings } from './settings.ts'
 import { isUnbelieved, NotCoordinator, reasonCode } from './unreachable.ts'
 
@@ -62,6 +63,12 @@ export const nextStep = (error: ShoalError, about: SettingsInUse = {}): string |
   const step = steps[code]
   return typeof step === 'function' ? step(error, about) : step
 }
+
+/** Suggestion after an answer of which the outcome is still open; undefined after any other. */
+export const outcomeStep = (answer: unknown): string | undefined =>
+  isSentCommand(answer) && exitOfCommand(answer) === undefined
+    ? `${waitForCommand(answer)} waits for the outcome`
+    : undefined
 
 const reach = (error: ShoalError, { url, urlFrom }: SettingsInUse): string => {
   const own = isMeantForField(url, urlFrom) ? 'for a field called url write --input-url; ' : ''

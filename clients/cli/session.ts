@@ -24,6 +24,8 @@ export interface OpenSession extends CliSession {
   isTerminal: boolean
   settings: CliSettings
   progress: ProgressLine
+  /** Prints a suggestion, beside the answer: on standard error. */
+  hint: (text: string) => void
   /** Operations described by the coordinator. */
   operations: () => Promise<DescribedOperation[]>
 }
@@ -46,6 +48,7 @@ export const openSession = async (
   const write = (text: string): void => void process.stdout.write(text)
   const print = (value: PrintableRows): void =>
     write(formatOutput(value, format, terminalWidth(process.stdout)))
+  const hint = (text: string): void => void process.stderr.write(`${text}\n`)
   const api = createApi(settings)
   const progress = createProgress({ output: process.stderr, env })
   let loaded: Promise<DescribedOperation[]> | undefined
@@ -54,7 +57,7 @@ export const openSession = async (
     return loaded
   }
   const isTerminal = process.stdout.isTTY === true
-  return { settings, api, format, write, print, progress, operations, isTerminal }
+  return { settings, api, format, write, print, progress, hint, operations, isTerminal }
 }
 
 /**

@@ -39,7 +39,7 @@ export interface A2aParts {
   }
 }
 
-export interface A2aRouteParts extends A2aParts {
+interface A2aRouteParts extends A2aParts {
   config: CoordinatorConfig
   registered: CardFacts
   count: Count

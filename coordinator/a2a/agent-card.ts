@@ -5,7 +5,7 @@ import { type CardFacts, capabilities, discoveryUniverse, swarm } from './card-f
 import { EXTENSIONS } from './extensions.ts'
 
 /** Addresses on the card. Only that of MCP ends with a slash. */
-export interface CardAddresses {
+interface CardAddresses {
   base: string
   a2a: string
   mcp: string

@@ -9,7 +9,7 @@ import { agentCard, type CardParts, pureCard } from './agent-card.ts'
 import type { CardFacts } from './card-features.ts'
 import { cardRoutes } from './card-routes.ts'
 
-export interface AgentRouteParts {
+interface AgentRouteParts {
   config: CoordinatorConfig
   registered: CardFacts
   /** Unix time, milliseconds. */
@@ -20,7 +20,7 @@ export interface AgentRouteParts {
 const Part = z.enum(['ok', 'unavailable'])
 
 /** Body of the agent host's `GET /health`. */
-export const AgentHealth = z.object({
+const AgentHealth = z.object({
   status: z.enum(['ok', 'degraded']),
   version: z.string(),
   uptime_s: z.int(),
@@ -28,7 +28,7 @@ export const AgentHealth = z.object({
   store: Part,
   skills: z.int().describe('Skills on the agent card.'),
 })
-export type AgentHealth = z.infer<typeof AgentHealth>
+type AgentHealth = z.infer<typeof AgentHealth>
 
 /** The agent card and the health of the agent host. Neither needs a key. */
 export const agentRoutes: FastifyPluginAsync<AgentRouteParts> = async (

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { hasMatchingTag, withTag } from '../http/published.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 
-export interface CardRouteParts {
+interface CardRouteParts {
   /** Creates the cards at the first request, when the port is known. */
   cards: () => { hybrid: object; pure: object }
   /**

@@ -26,7 +26,7 @@ const envelope = (id: Id, body: { result: unknown } | { error: object }) => ({
 })
 
 /** Parses a JSON-RPC 2.0 request. Throws for batches and invalid requests. */
-export const rpcRequest = (body: unknown): Request => {
+const rpcRequest = (body: unknown): Request => {
   if (Array.isArray(body))
     throw new MalformedBody(-32600, 'batches are not supported; send one request at a time')
   if (typeof body !== 'object' || body === null)

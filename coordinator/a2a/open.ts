@@ -1,6 +1,8 @@
+import { DAY_MS } from '../../shared/time.ts'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { TaskViews, Views } from '../operations/context.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
 import type { Operation } from '../operations/operation.ts'
@@ -19,7 +21,11 @@ export const openReaders = ({
   callable: readonly Operation[]
 }): { readerOf: ReaderOf } => ({ readerOf: taskReaders(callable) })
 
-export interface TaskDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+const DROP_SECONDS = 600
+
+interface TaskDomainParts
+  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
   config: Pick<CoordinatorConfig, 'a2a'>
   store: Store
   events: Events
@@ -29,7 +35,7 @@ export interface TaskDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> 
   /** Complete when all parts are open: tasks run operations, and operations see tasks. */
   views: object
   push: PushConfigs
-  pipeline: Pick<Pipeline, 'perform'>
+  pipeline: Pick<Pipeline, 'authorize' | 'perform'>
   work: Pick<OpenQueue, 'queue'>
 }
 
@@ -37,7 +43,8 @@ export interface TaskDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> 
 export const openTasks = (
   parts: TaskDomainParts,
 ): { tasks: Tasks; operationTasks: OperationTasks; views: TaskViews } => {
-  const { config, store, events, callable, readerOf, push, work, stack, logger, now } = parts
+  const { config, store, events, callable, readerOf, push, work, stack } = parts
+  const { pipeline, leaderWork, logger, now } = parts
   const tasks = createTasks({
     store,
     publish: events.publish,
@@ -50,13 +57,15 @@ export const openTasks = (
     tasks,
     readerOf,
     views: () => parts.views as Views,
-    perform: parts.pipeline.perform,
+    pipeline,
     operations: callable,
     events,
-    keptDays: config.a2a.task_days,
     logger,
   })
   stack.defer(() => operationTasks.close())
+  leaderWork.every('tasks.drop', DROP_SECONDS, ledger =>
+    tasks.drop(now() - config.a2a.task_days * DAY_MS, ledger),
+  )
   // the pipeline begins tasks
   const seen: TaskViews['tasks'] & Pick<OperationTasks, 'begin'> = {
     ...tasks,

@@ -10,7 +10,7 @@ import { TaskScope, type TaskScopeParts } from './methods/task-scope.ts'
 import { hookHandlers } from './push/hook-handlers.ts'
 import type { PushConfigs } from './push/push-configs.ts'
 
-export interface RequestHandlerParts extends TaskScopeParts {
+interface RequestHandlerParts extends TaskScopeParts {
   cancel: OperationTasks['cancel']
   executor: Executor
   push: PushConfigs

@@ -30,7 +30,7 @@ type Fields = Record<string, unknown>
  * HTTP+JSON of both versions below one address: paths before 1.0 begin with `v1/`, unless the
  * header says 1.0; then that is the name of a tenant.
  */
-export const targetOf = (method: string, path: string, version: Version | undefined): Target => {
+const targetOf = (method: string, path: string, version: Version | undefined): Target => {
   const allowed: string[] = []
   if (version !== '1.0') {
     const match = matchRow(LEGACY_TABLE, method, path)

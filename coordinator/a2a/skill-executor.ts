@@ -12,7 +12,7 @@ import type { Executor, ExecutorAnswer, ExecutorRequest } from './executor.ts'
 import { invocationOf, type MessageInvocation } from './invocation.ts'
 import { routeText, type SkillCandidate } from './skill-router.ts'
 
-export interface SkillExecutorParts {
+interface SkillExecutorParts {
   skills: readonly Skill[]
   tasks: Pick<OperationTasks, 'prepare'>
 }

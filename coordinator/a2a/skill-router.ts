@@ -5,7 +5,7 @@ export interface SkillCandidate {
   score: number
 }
 
-export interface SkillRoute {
+interface SkillRoute {
   /** Undefined when it is not certain. */
   skill: Skill | undefined
   /** Best first, at most five. */

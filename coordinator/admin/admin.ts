@@ -10,7 +10,7 @@ import { localActor, type OnStore } from './on-store.ts'
 import { addPersonCommands, addTenantCommands } from './people.ts'
 
 /** Opens the store; one that is not there is only made when `make` is given. */
-export type OpenStore = (options: { make: boolean }) => Promise<Store>
+type OpenStore = (options: { make: boolean }) => Promise<Store>
 
 /**
  * Commands that work on the store itself, also while the coordinator runs: it notices within half

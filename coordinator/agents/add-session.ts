@@ -9,7 +9,7 @@ import { type EndedSession, endDue } from './ending.ts'
 import type { AgentSession } from './session.ts'
 import { countLive, readSession, readSessions } from './session-rows.ts'
 
-export interface NewSession {
+interface NewSession {
   request: DockRequest
   roles: readonly string[]
   caller: Caller

@@ -11,7 +11,7 @@ export interface Agents {
   profiles: AgentsConfig['profiles']
 }
 
-export interface AgentParts {
+interface AgentParts {
   store: Pick<Store, 'ledger'>
   config: AgentsConfig
   publish: Events['publish']

@@ -20,7 +20,7 @@ const Profile = z
     path: ['variant'],
     error: 'several roles need variant v1_multi_role',
   })
-export type Profile = z.output<typeof Profile>
+type Profile = z.output<typeof Profile>
 
 const SHIPPED: Record<string, z.input<typeof Profile>> = {
   developer: { title: 'An agent that writes programs.', agent_type: 'ai_agent', role: 'coding' },

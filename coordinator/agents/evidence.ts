@@ -7,7 +7,7 @@ import { countMatchingRows } from '../store/count.ts'
 import type { AgentSession } from './session.ts'
 import type { Reader } from './session-rows.ts'
 
-export interface EvidenceItem {
+interface EvidenceItem {
   /** Kind of the item, such as `test-report` or `commit`. */
   kind: string
   text?: string

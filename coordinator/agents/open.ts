@@ -6,11 +6,11 @@ import { type Agents, createAgents } from './agents.ts'
 import type { AgentsConfig } from './config.ts'
 
 /** Sessions of agents, and the peers that stand in for operators. */
-export interface AgentViews {
+interface AgentViews {
   agents: Agents
 }
 
-export interface AgentDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
+interface AgentDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
   config: { agents: AgentsConfig }
   store: Pick<Store, 'ledger'>
   events: Pick<Events, 'publish'>
@@ -21,6 +21,6 @@ const SWEEP_SECONDS = 15
 export const openAgents = (parts: AgentDomainParts): { views: AgentViews } => {
   const { config, store, events, leaderWork, now } = parts
   const agents = createAgents({ store, config: config.agents, publish: events.publish, now })
-  leaderWork.every('sessions.sweep', SWEEP_SECONDS, () => agents.sessions.sweep())
+  leaderWork.every('sessions.sweep', SWEEP_SECONDS, ledger => agents.sessions.sweep(ledger))
   return { views: { agents } }
 }

@@ -22,7 +22,7 @@ export interface PeerAsker {
   agentId: string
 }
 
-export interface PeerParts {
+interface PeerParts {
   store: Pick<Store, 'ledger'>
   /** Lifetime of a claim, milliseconds. */
   holdMs: number

@@ -15,7 +15,7 @@ export interface Situation {
   modelsMissing: readonly string[]
 }
 
-export interface Recommendation {
+interface Recommendation {
   skill: string
   because: 'alert' | 'gate' | 'models' | 'role'
   reason: string

@@ -64,7 +64,7 @@ export interface AgentSession {
   claims: readonly ScopeClaim[]
 }
 
-/** Allowed next steps; undocking is allowed after any of them. */
+/** The steps that may follow each step; undocking may follow any of them. */
 const FOLLOWING: Record<SessionStep, readonly SessionStep[]> = {
   dock: ['brief'],
   brief: ['claim'],

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Events } from '../events/bus.ts'
 import type { Caller } from '../gates/asking.ts'
-import type { Store } from '../store/store.ts'
+import type { Ledger, Store } from '../store/store.ts'
 import { addSession } from './add-session.ts'
 import {
   confirmCheck,
@@ -37,7 +37,7 @@ import {
 } from './session-rows.ts'
 import { isOwn, Steps } from './step.ts'
 
-export interface SessionParts {
+interface SessionParts {
   store: Pick<Store, 'ledger'>
   config: AgentsConfig
   publish: Events['publish']
@@ -194,13 +194,12 @@ export class Sessions {
   }
 
   /** Ends overdue sessions and deletes old ones. Writes nothing when there are none. */
-  async sweep(): Promise<void> {
-    const { store, config, now } = this.#parts
+  async sweep(ledger: Ledger = this.#parts.store.ledger): Promise<void> {
+    const { config, now } = this.#parts
     const at = now()
-    const overdue = await dueSessions(store.ledger.read, at)
-    if (overdue.length > 0)
-      this.#publishExpired(await store.ledger.sealed.write(trx => endDue(trx, at)))
-    await deleteEnded(store.ledger, at - config.kept_days * DAY_MS)
+    const overdue = await dueSessions(ledger.read, at)
+    if (overdue.length > 0) this.#publishExpired(await ledger.sealed.write(trx => endDue(trx, at)))
+    await deleteEnded(ledger, at - config.kept_days * DAY_MS)
   }
 
   #publishExpired(ended: readonly EndedSession[]): void {

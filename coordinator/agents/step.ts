@@ -10,7 +10,7 @@ import { noSession, readSession } from './session-rows.ts'
 export type Commit = <R>(work: (trx: Trx) => Promise<R>) => Promise<R>
 
 /** The change that a step makes, beside the step itself and its time. */
-export interface SessionChange {
+interface SessionChange {
   /** Last part of the event's type, such as `claimed`. */
   event: string
   /** Step of the session afterwards; the step just made by default. */
@@ -27,7 +27,7 @@ export type DecideStep = (
   at: number,
 ) => Promise<SessionChange> | SessionChange
 
-export interface StepOptions {
+interface StepOptions {
   commit?: Commit
   /** True when the caller may make this step; the owner by default. */
   isMine?: (session: AgentSession, caller: Caller) => boolean
@@ -36,9 +36,9 @@ export interface StepOptions {
 export const isOwn = ({ personId }: AgentSession, { person }: Caller): boolean =>
   personId === person.personId
 
-export interface StepParts {
+interface StepParts {
   ledger: Ledger
-  /** How long a session stays open after a step, milliseconds. */
+  /** Time that a session stays open after a step, milliseconds. */
   idleMs: number
   publish: Events['publish']
   /** Unix time, milliseconds. */

@@ -150,7 +150,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   })
   const registry =
     parts.registry ?? metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals }))
-  await app.register(metricRoutes, { registry })
+  await app.register(metricRoutes, { registry, authorize: pipeline.authorize })
   await app.register(mcpRoutes, {
     operations: [...registered.skills, ...operations].filter(isTool),
     pipeline,
@@ -165,7 +165,10 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   await app.register(agentRoutes, { config, registered, vitals: views.vitals, now })
   if (parts.a2a !== undefined)
     await app.register(a2aRoutes, {
-      ...{ ...parts.a2a, config, registered, logger },
+      ...parts.a2a,
+      config,
+      registered,
+      logger,
       count: pipeline.count,
       onError: figures.http.countError,
       hold: keys.hold?.bind(keys),

@@ -11,7 +11,7 @@ import { headerCheck, newRequestId } from '../http/safety.ts'
 import { acceptUpgrades } from '../http/upgrades.ts'
 import { openLink } from '../link/link.ts'
 
-export interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
+interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   config: CoordinatorConfig
   app: FastifyInstance
   admission: Pick<CellAdmission, 'authenticate' | 'noteArrival'>

@@ -12,7 +12,7 @@ import type { SigningKey } from '../signing/signing.ts'
 import type { StoreProbe } from '../store/probe.ts'
 import { type AppParts, addRoutes } from './app.ts'
 
-export interface RouteParts
+interface RouteParts
   extends Pick<Base, 'logger' | 'now'>,
     Pick<AppParts, 'config' | 'keys' | 'quota' | 'usage' | 'figures' | 'events' | 'moreSkills'>,
     Required<Pick<AppParts, 'lanes' | 'pipeline'>>,

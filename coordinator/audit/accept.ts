@@ -7,7 +7,7 @@ import { type Actor, appendAudit, newestRow } from './audit.ts'
 import { readCheckpoint } from './checkpoint.ts'
 import { verifyChain } from './verify.ts'
 
-export interface AuditAcceptance {
+interface AuditAcceptance {
   rows: number
   /** Hash of the newest row that was accepted. */
   head: string

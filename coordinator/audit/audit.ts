@@ -84,7 +84,7 @@ const rowOf = (entry: AuditEntry, last: Head): Omit<AuditRow, 'hash'> => ({
   prev: last.hash,
 })
 
-export interface Audit {
+interface Audit {
   /**
    * Adds one row, inside the transaction of the change that it records where there is one.
    * Without one it resolves when the row is on the disk.

@@ -13,7 +13,7 @@ import { type AuditFilter, queryAudit, readAuditRow } from './query.ts'
 import { keepRetention } from './retention.ts'
 import { type AuditVerdict, checkAgainstWitness, verifyOnce } from './verify.ts'
 
-export interface AuditViews {
+interface AuditViews {
   audit: {
     query(filter: AuditFilter, scope: Scope): Promise<AuditRow[]>
     row(seq: number, scope: Scope): Promise<AuditRow | undefined>
@@ -38,7 +38,7 @@ export interface GuardedAudit {
   trouble(): string | undefined
 }
 
-export interface AuditParts
+interface AuditParts
   extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'>,
     Pick<OpenLeader, 'leader'> {
   config: { state_dir: string; audit: { retention_days: number } }

@@ -14,7 +14,7 @@ export interface PurgeClock {
   tick(): Promise<number | undefined>
 }
 
-export interface PurgeClockParts {
+interface PurgeClockParts {
   ledger: Ledger
   /** Unix time by the wall clock, milliseconds. */
   now: () => number

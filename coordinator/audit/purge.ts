@@ -7,7 +7,7 @@ import { appendAudit } from './audit.ts'
 import { GENESIS, linkFault } from './chain.ts'
 import { type Checkpoint, PURGE_ACTION, readCheckpoint, signCheckpoint } from './checkpoint.ts'
 
-export interface PurgeParts {
+interface PurgeParts {
   ledger: Ledger
   signer: Signer
   retentionDays: number
@@ -91,7 +91,10 @@ const purgeStep = async (
 /** The row that tells of it comes first: the chain never is without a row to continue. */
 const replaceBy = async (trx: Trx, checkpoint: Checkpoint): Promise<void> => {
   await appendAudit(trx, {
-    ...{ actor: 'coordinator', action: PURGE_ACTION, subject: 'audit', outcome: 'done' as const },
+    actor: 'coordinator',
+    action: PURGE_ACTION,
+    subject: 'audit',
+    outcome: 'done' as const,
     details: { ...checkpoint },
     at: checkpoint.made_at,
   })

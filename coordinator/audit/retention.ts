@@ -8,7 +8,7 @@ import type { AuditGuard } from './guard.ts'
 import { purgeAudit } from './purge.ts'
 import { BELIEVED_DAYS, openPurgeClock, type PurgeClock } from './purge-clock.ts'
 
-export interface RetentionParts {
+interface RetentionParts {
   ledger: Ledger
   signer: Signer
   guard: Pick<AuditGuard, 'checked' | 'trouble' | 'suspect'>

@@ -19,7 +19,7 @@ export type AuditVerdict =
   | { ok: false; brokenAt: number; reason: string }
 
 /** Evidence from outside the chain that the chain is compared with. */
-export interface Proof {
+interface Proof {
   /** A head that was seen before. A chain alone cannot tell that its end was cut off. */
   witness?: Head | undefined
   /** Keys whose checkpoints count; none by default. */

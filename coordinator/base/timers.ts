@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import type { PeriodicWork } from './base.ts'
 
 /** Calls back again and again; the answer stops that. */
-export type Repeat = (call: () => void, milliseconds: number) => () => void
+type Repeat = (call: () => void, milliseconds: number) => () => void
 
-export interface TimerParts {
+interface TimerParts {
   stack: Pick<AsyncDisposableStack, 'defer'>
   logger: Pick<Logger, 'warn'>
   repeat?: Repeat

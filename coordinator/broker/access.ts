@@ -1,7 +1,7 @@
 import { parseTopic, TOPICS, topicFor } from '../../shared/wire/topics.ts'
 
 /** Authenticated peer: a cell, by its id. No other client may connect. */
-export interface Publication {
+interface Publication {
   topic: string
   qos: number
 }

@@ -4,7 +4,7 @@ import type { Fleet } from '../fleet/fleet.ts'
 import { isPresent } from '../fleet/presence.ts'
 import type { Bus } from './bus.ts'
 
-export interface WitnessParts {
+interface WitnessParts {
   bus: Pick<Bus, 'publish'>
   fleet: Pick<Fleet, 'cells'>
   logger: Pick<Logger, 'debug'>

@@ -12,7 +12,7 @@ const SUBSCRIBE = 8
 /** Flag in the first byte of PUBLISH. */
 const RETAIN = 1
 
-export interface CellStreamParts {
+interface CellStreamParts {
   cellId: string
   authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
   /** Credentials that open the connection at the broker, instead of the cell's own. */

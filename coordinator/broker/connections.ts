@@ -18,7 +18,7 @@ const GUARD: GuardLimits = {
 /** A daemon has one; the old one may not be gone yet when it comes back. */
 const MAX_PER_CELL = 4
 
-export type ConnectionParts = Pick<BusParts, 'onActivity' | 'onTakeover' | 'logger' | 'nowMs'>
+type ConnectionParts = Pick<BusParts, 'onActivity' | 'onTakeover' | 'logger' | 'nowMs'>
 
 /** The open control planes, by cell. */
 export interface Connections {

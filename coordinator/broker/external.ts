@@ -21,7 +21,7 @@ const RECONNECT_MS = 1000
 /** MQTT 3.1.1, 3.14: the whole packet. */
 const DISCONNECT = Buffer.from([0xe0, 0])
 
-export interface ExternalBroker {
+interface ExternalBroker {
   /** `mqtt://host:port`, or `mqtts://` with TLS. */
   url: URL
   /** Certificate authority of the broker, PEM, when it is not a public one. */
@@ -36,7 +36,7 @@ export interface Login {
   password: string
 }
 
-export interface ExternalParts extends BusParts {
+interface ExternalParts extends BusParts {
   broker: ExternalBroker
   /** Called when the connection to the broker is established or lost. */
   onConnectionChange: (connected: boolean) => void

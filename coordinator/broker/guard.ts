@@ -10,12 +10,12 @@ export interface GuardLimits {
   maxWaitMs: number
 }
 
-export interface Rate {
+interface Rate {
   perSecond: number
   burst: number
 }
 
-export type Violation = 'packet_too_large' | 'flood' | 'malformed'
+type Violation = 'packet_too_large' | 'flood' | 'malformed'
 
 /**
  * Follows the packet borders of an MQTT byte stream without keeping the packets: the fixed header
@@ -89,7 +89,7 @@ export class RateBucket {
   }
 }
 
-export interface GuardOptions extends GuardLimits {
+interface GuardOptions extends GuardLimits {
   nowMs: () => number
   /** Any bytes came: the peer is alive. */
   onActivity: () => void

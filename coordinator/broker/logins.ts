@@ -6,7 +6,7 @@ import type { Login } from './external.ts'
 
 const KEY_BYTES = 32
 
-export interface LoginOptions {
+interface LoginOptions {
   stateDir: string
   /** Name of the coordinator's own user at the broker. */
   username: string

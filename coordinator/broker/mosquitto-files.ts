@@ -2,7 +2,7 @@ import { pbkdf2Sync, randomBytes } from 'node:crypto'
 import { MAX_PACKET_BYTES, TOPICS, type TopicName, topicFor } from '../../shared/wire/topics.ts'
 import type { Login } from './external.ts'
 
-export interface MosquittoOptions {
+interface MosquittoOptions {
   /** Folder the files will lie in; mosquitto wants absolute paths. */
   folder: string
   /** Listen address of mosquitto. */

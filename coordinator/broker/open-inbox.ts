@@ -9,7 +9,7 @@ import type { Bus, BusParts } from './bus.ts'
 import { createInbox, type InboxParts } from './inbox.ts'
 import type { OpenBroker } from './open.ts'
 
-export interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
+interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   arrivals: OpenBroker['arrivals']
   busEnd: OpenBroker['busEnd']
   bus: Pick<Bus, 'publish'>

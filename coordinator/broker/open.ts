@@ -12,7 +12,7 @@ import { openBus } from './open-bus.ts'
 type Receive = BusParts['receive']
 
 /** Messages of cells, queued in order until a listener is set. */
-export class Arrivals {
+class Arrivals {
   #kept: [TopicName, string, Buffer][] = []
   #receive: Receive = (...message) => void this.#kept.push(message)
 
@@ -26,7 +26,7 @@ export class Arrivals {
   }
 }
 
-export interface BrokerParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
+interface BrokerParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
   config: CoordinatorConfig
   fleet: Pick<Fleet, 'touch'>
   fleetListeners: Pick<FleetListeners, 'unannouncedReports'>

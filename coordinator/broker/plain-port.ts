@@ -16,7 +16,7 @@ export interface PlainPortParts {
   connectTimeoutMs?: number
 }
 
-export interface PlainPort {
+interface PlainPort {
   /** `mqtt://127.0.0.1:7071` */
   url: string
   close(): void

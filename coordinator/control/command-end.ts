@@ -2,7 +2,7 @@ import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { type CommandRecord, isFinalCommandState } from './command.ts'
 import type { Commands } from './commands.ts'
 
-export interface CommandEndOptions {
+interface CommandEndOptions {
   /** Time limit for the command to end; after it, the latest known record is returned. */
   timeoutMs: number
   signal: AbortSignal

@@ -31,7 +31,7 @@ export interface CommandRequest {
 }
 
 /** Inputs of a command other than the request itself. */
-export interface CommandInputs {
+interface CommandInputs {
   hazard: Hazard
   fence: number
   approval?: ApprovedPlan | undefined

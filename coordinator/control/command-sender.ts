@@ -17,6 +17,8 @@ export interface CommandSenderParts extends CommandAdmissionParts {
   /** True when the cell is connected; commands for a disconnected cell are sent once it connects. */
   isHere: (cellId: string) => boolean
   publish: (command: Command) => Promise<void>
+  /** Adds a command that was committed to the open ones. */
+  open: (record: CommandRecord) => void
   /** Applies the changes to a command and returns the updated record. */
   change: (record: CommandRecord, values: Partial<CommandRecord>) => CommandRecord
   /** Unix milliseconds. */
@@ -43,7 +45,10 @@ export class CommandSender {
     for (const record of records.filter(one => !isUrgent(one, verbs))) this.send(record)
   }
 
-  /** Sends a command once it is known to be stored; those after it in its lane wait for that. */
+  /**
+   * Sends a command once it is known to be stored; those after it in its lane wait for that.
+   * `isStored` must not reject.
+   */
   sendWhen(record: CommandRecord, isStored: Promise<boolean>): void {
     this.#order.run(laneOf(record), () => this.#sendStored(record, isStored))
   }
@@ -64,12 +69,10 @@ export class CommandSender {
   }
 
   async #sendStored(record: CommandRecord, isStored: Promise<boolean>): Promise<void> {
-    try {
-      const sent = (await isStored) ? this.#markSent(record) : undefined
-      if (sent !== undefined) await this.#publish(sent)
-    } catch (error) {
-      this.#parts.logger.error({ err: error, command: record.id }, 'command not found again')
-    }
+    if (!(await isStored)) return
+    this.#parts.open(record)
+    const sent = this.#markSent(record)
+    if (sent !== undefined) await this.#publish(sent)
   }
 
   /**

@@ -27,13 +27,13 @@ import { CommandSender, type CommandSenderParts } from './command-sender.ts'
 import {
   forgetOld,
   insertCommand,
-  isStored,
   nextFence,
   readCommand,
   readCommands,
   readOpen,
   updateCommands,
 } from './command-store.ts'
+import { CommitChecks } from './commit-checks.ts'
 import { OpenCommands } from './open-commands.ts'
 import { WriteBehind } from './write-behind.ts'
 
@@ -43,13 +43,15 @@ const PRUNE_EVERY_MS = 3600 * 1000
 /** Time limit of a dry run; a cell plans immediately, without queueing. */
 const PLAN_SECONDS = 15
 
-export interface CommandsParts extends CommandAdmissionParts, Omit<CommandSenderParts, 'change'> {
+export interface CommandsParts
+  extends CommandAdmissionParts,
+    Omit<CommandSenderParts, 'change' | 'open'> {
   /** The public key with which the cell signs. */
   cellKey: (cellId: string) => Promise<string | undefined>
   wait?: Wait
 }
 
-export interface CommandFilter {
+interface CommandFilter {
   cellId?: string
   before?: string
   limit: number
@@ -75,6 +77,7 @@ export class Commands {
   readonly #fromBefore = new Set<string>()
   readonly #changed: WriteBehind
   readonly #admission: CommandAdmission
+  readonly #commits: CommitChecks
   readonly #sender: CommandSender
   /**
    * Async context outside all calls: work that follows a call is not part of it and marks no
@@ -92,8 +95,10 @@ export class Commands {
       if (record.state === 'queued') this.#fromBefore.add(record.id)
     }
     this.#admission = new CommandAdmission(parts, this.#open)
+    this.#commits = new CommitChecks(parts)
     this.#sender = new CommandSender({
       ...parts,
+      open: record => this.#open.set(record),
       change: (record, values) => this.#change(record, values),
     })
     this.#changed = new WriteBehind(
@@ -153,21 +158,9 @@ export class Commands {
   ): Promise<CommandRecord> {
     const live: CommandRequest = { ...request, mode: 'live' }
     const record = await this.#insert(trx, live, by, this.#admission.prepare(live), approval)
-    this.#sender.sendWhen(
-      record,
-      this.#outsideCalls(() => this.#becomesStored(record)),
-    )
+    const isStored = this.#outsideCalls(() => this.#commits.isCommitted(record.id))
+    this.#sender.sendWhen(record, isStored)
     return record
-  }
-
-  /**
-   * True when the command was committed. Work of the sealed lane runs in order, so this sees the
-   * outcome of the transaction before it.
-   */
-  async #becomesStored(record: CommandRecord): Promise<boolean> {
-    const isThere = await this.#parts.ledger.sealed.write(trx => isStored(trx, record.id))
-    if (isThere) this.#open.set(record)
-    return isThere
   }
 
   async get(id: string): Promise<CommandRecord | undefined> {
@@ -208,18 +201,23 @@ export class Commands {
     this.#sender.sendAll(this.#open.listByCell(cellId))
   }
 
-  /** Gives up commands whose deadline has passed; call it about once a second. */
+  /**
+   * Gives up commands whose deadline has passed, and repeats what the store refused; call it about
+   * once a second.
+   */
   sweep(): void {
     const now = this.#parts.now()
     for (const record of this.#open.list())
       if (now >= deadlineOf(record))
         this.#change(record, abandonedStateOf(record, this.#fromBefore.has(record.id)))
+    this.#commits.retry()
     this.#changed.flush()
     if (now - this.#prunedAt >= PRUNE_EVERY_MS) this.#prune()
   }
 
   /** Resolves when all changes are on the disk. */
   async close(): Promise<void> {
+    this.#commits.close()
     await this.#sender.waitForIdle()
     await this.#changed.flushAll()
   }

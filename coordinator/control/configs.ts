@@ -30,7 +30,7 @@ export interface CellConfig {
   reported: (ReportedBody & { at: number }) | undefined
 }
 
-export interface ConfigsParts {
+interface ConfigsParts {
   store: Pick<Store, 'ledger' | 'revisions'>
   signer: Signer
   /** Undefined for a cell that is not enrolled. */

@@ -9,7 +9,7 @@ import { type Commands, createCommands } from './commands.ts'
 import { type Configs, createConfigs } from './configs.ts'
 
 /** Control of cells: commands and configuration. */
-export interface ControlPlane {
+interface ControlPlane {
   commands: Commands
   configs: Configs
   /** Receives the messages of cells about commands and configuration. */
@@ -25,7 +25,7 @@ export interface ControlEars {
   onReport(cellId: string, body: unknown): void
 }
 
-export interface ControlParts {
+interface ControlParts {
   store: Pick<Store, 'ledger' | 'revisions'>
   signer: Signer
   cells: Pick<Cells, 'get'>

@@ -9,12 +9,12 @@ import type { Configs } from './configs.ts'
 import { type ControlEars, createControl } from './control.ts'
 
 /** Operations on the commands and configuration of cells. */
-export interface ControlViews {
+interface ControlViews {
   commands: Pick<Commands, 'create' | 'createWithin' | 'get' | 'list' | 'needsApproval' | 'plan'>
   configs: Pick<Configs, 'set' | 'show'>
 }
 
-export interface ControlDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'> {
+interface ControlDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'> {
   store: Pick<Store, 'ledger' | 'revisions'>
   signing: SigningKey
   cells: Pick<Cells, 'get'>

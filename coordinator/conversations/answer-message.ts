@@ -4,7 +4,7 @@ import { type Conversation, type Message, SYSTEM } from './conversation.ts'
 import type { NewMessage } from './conversation-store.ts'
 import type { ConversationCaller, Speakers } from './speaker.ts'
 
-export interface AnswerContext<C extends ConversationCaller> {
+interface AnswerContext<C extends ConversationCaller> {
   conversation: Conversation
   message: Message
   first: readonly Addressee[]
@@ -19,12 +19,12 @@ export interface AnswerContext<C extends ConversationCaller> {
   /** Stores a message and reports it. */
   add: (message: NewMessage) => Promise<Message>
   /** Called with each piece of an answer. */
-  delta: (from: string, text: string) => void
+  delta: (from: string, text: string) => Promise<void> | void
   /** Called with failures that the participants did not cause. */
   onError: (error: unknown) => void
 }
 
-export interface AnswerOutcome {
+interface AnswerOutcome {
   replies: Message[]
   /** Reason for the failure of the last turn; undefined when a participant has answered. */
   reason: string | undefined
@@ -90,7 +90,10 @@ export const answerMessage = async <C extends ConversationCaller>(
       tokens += said.tokens
       const content = said.content.slice(0, limits.contentChars)
       const reply = await add({
-        ...{ from: participant.id, content, inReplyTo: because.id, tokens: said.tokens },
+        from: participant.id,
+        content,
+        inReplyTo: because.id,
+        tokens: said.tokens,
       })
       answers++
       reason = undefined

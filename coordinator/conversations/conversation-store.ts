@@ -191,7 +191,7 @@ export const settleMessage = async (
     .execute()
 }
 
-export interface LeftOverQuery {
+interface LeftOverQuery {
   /** Id of this process; `underWay` holds the messages that it is answering. */
   worker: string
   underWay: ReadonlySet<string>

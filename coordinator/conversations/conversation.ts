@@ -4,7 +4,7 @@ import * as z from 'zod'
  * Types of participants. A `person` never answers automatically; an `agent` is external and called
  * over A2A.
  */
-export const PARTICIPANT_TYPES = ['person', 'model', 'skill', 'agent'] as const
+const PARTICIPANT_TYPES = ['person', 'model', 'skill', 'agent'] as const
 
 /** Sender of the coordinator's own messages. */
 export const SYSTEM = 'system'

@@ -19,8 +19,7 @@ import { oneAtATime } from './one-at-a-time.ts'
 import type { ConversationCaller, Speakers } from './speaker.ts'
 import { startUpkeep, type Upkeep } from './upkeep.ts'
 
-export interface ConversationParts<C extends ConversationCaller>
-  extends Pick<OpenLeader, 'leaderWork'> {
+interface ConversationParts<C extends ConversationCaller> extends Pick<OpenLeader, 'leaderWork'> {
   config: ConversationsConfig
   store: Pick<Store, 'ledger'>
   speakers: Speakers<C>

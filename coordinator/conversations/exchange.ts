@@ -25,7 +25,8 @@ export interface NewContent {
   content: string
   /** Overrides `autoRoute` of the conversation for this message. */
   autoRoute: boolean
-  tell: (told: ExchangeEvent) => void
+  /** A promise resolves when the reader can take more. */
+  tell: (told: ExchangeEvent) => Promise<void> | void
 }
 
 export interface Exchange {
@@ -33,7 +34,7 @@ export interface Exchange {
   replies: Message[]
 }
 
-export interface ExchangeParts<C extends ConversationCaller> {
+interface ExchangeParts<C extends ConversationCaller> {
   config: ConversationsConfig
   ledger: Ledger
   speakers: Speakers<C>

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 
 /** Queue per id: work on an id waits for earlier work on the same id. */
-export interface KeyedQueue {
+interface KeyedQueue {
   /**
    * Throws `rate_limited` when too many calls are waiting, and `client_closed` when the signal
    * aborts while waiting.

@@ -17,7 +17,7 @@ import {
   versionRefused,
 } from './remote-wire.ts'
 
-export interface RemoteAgentParts {
+interface RemoteAgentParts {
   sender: Sender
   config: Pick<ConversationsConfig, 'agents' | 'agent_answer_bytes'>
   credentials: AgentCredentials

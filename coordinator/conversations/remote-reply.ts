@@ -10,7 +10,7 @@ const Task = z.object({
 })
 
 /** Text of an agent's answer, or the id of the task that it is still working on. */
-export type Reply = { text: string } | { taskId: string }
+type Reply = { text: string } | { taskId: string }
 
 /**
  * Reads the text of an answer: of a message, or of a task that is completed or needs more input.

@@ -5,7 +5,7 @@ import { SendError } from '../outbound/send-error.ts'
 import type { Sender } from '../outbound/sender.ts'
 import type { AgentCredentials } from './agent-credentials.ts'
 
-export interface RpcParts {
+interface RpcParts {
   sender: Pick<Sender, 'send'>
   /** Throws `invalid_request` for an address that must not be called. */
   admit: (url: string) => Target
@@ -14,12 +14,12 @@ export interface RpcParts {
 }
 
 /** Requests to external agents. All methods throw ShoalError. */
-export interface RemoteRpc {
+interface RemoteRpc {
   card(url: string, signal: AbortSignal): Promise<unknown>
   call(request: RpcCall, signal: AbortSignal): Promise<RpcAnswer>
 }
 
-export interface RpcCall {
+interface RpcCall {
   url: string
   version: string
   body: object

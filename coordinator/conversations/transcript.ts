@@ -1,6 +1,6 @@
 import { type Conversation, type Message, type Participant, SYSTEM } from './conversation.ts'
 
-export interface ChatLine {
+interface ChatLine {
   role: 'system' | 'user' | 'assistant'
   content: string
 }
@@ -24,7 +24,7 @@ const formatMessage = (message: Message, participants: readonly Participant[]): 
   `${message.from === SYSTEM ? SYSTEM : speakerOf(message.from, participants)} wrote:\n${quoteLines(message.content)}`
 
 /** System prompt that describes the conversation to a model. */
-export const instructions = (
+const instructions = (
   { title, participants, autoRoute }: Conversation,
   self: Participant,
 ): string =>

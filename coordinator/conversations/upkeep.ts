@@ -11,7 +11,7 @@ import { deleteQuiet, failLeftOver, type TakenMessage } from './conversation-sto
 
 type Trx = Transaction<LedgerTables>
 
-export interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'> {
+interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'> {
   ledger: Ledger
   /** Days to keep a conversation after its last message; 0 keeps it forever. */
   retentionDays: number
@@ -42,7 +42,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   const underWay = new Set<string>()
   let tidiedAt = Number.NEGATIVE_INFINITY
 
-  const tidy = async (): Promise<void> => {
+  const tidy = async (ledger: Ledger): Promise<void> => {
     await ledger.free.write(async trx =>
       failLeftOver(trx, { worker, underWay, now: await ledger.nowMs(trx), reason: LEFT_OVER }),
     )
@@ -58,7 +58,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   const beat = (): void => {
     if (underWay.size > 0) ledger.free.write(lease.keep).catch(warn)
   }
-  await tidy().catch(warn)
+  await tidy(ledger).catch(warn)
   leaderWork.every('conversations.tidy', LEASE_MS / 1000, tidy)
   const beating = setInterval(beat, LEASE_MS / 3).unref()
 

@@ -16,7 +16,7 @@ export interface CellCaller {
   address: string
 }
 
-export interface CellAdmissionParts {
+interface CellAdmissionParts {
   cells: Cells
   /** All cells of the store. */
   enrolled?: readonly EnrolledCell[]

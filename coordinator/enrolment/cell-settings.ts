@@ -13,7 +13,7 @@ export interface OperatorSettings {
   owner?: CellOwner
 }
 
-export interface CellOwner {
+interface CellOwner {
   tenantId: string
   /** True when the tenant's requests go to no other cells. */
   exclusive: boolean

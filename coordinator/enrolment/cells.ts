@@ -16,7 +16,7 @@ import { Refusals } from './refusals.ts'
 
 export type { EnrolledCell } from './cell.ts'
 
-export interface CellsOptions {
+interface CellsOptions {
   store: Store
   /** Called with the reason for a refused enrolment, which the requester does not receive. */
   logger?: Pick<Logger, 'warn'>

@@ -1,11 +1,12 @@
 import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
-import { appendAudit } from '../audit/audit.ts'
+import { type AuditEntry, appendAudit } from '../audit/audit.ts'
 import { digestOf, randomSecret } from '../keys/secret.ts'
 import type { CellRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
+import { readCellRow } from './cell-rows.ts'
 
 /*
  * The credential of a cell is renewed in two steps, so that a crash between any two of them leaves
@@ -36,32 +37,36 @@ export const promoteCredential = async (
   digest: string,
   now: number,
 ): Promise<void> => {
-  const before = await trx
-    .selectFrom('cells')
-    .select('digest')
-    .where('id', '=', cellId)
-    .where('next_digest', '=', digest)
-    .executeTakeFirst()
-  if (before === undefined) return
-  await retire(trx, cellId, before.digest, now)
+  const row = await readCellRow(trx, cellId)
+  if (row === undefined || row.next_digest !== digest) return
+  const entry = { actor: `cell:${cellId}`, at: now, action: 'cell.credential' }
+  await replaceCredential(trx, row, digest, entry)
+}
+
+/** Makes a digest the only valid one of a cell, and remembers the one that it replaces. */
+export const replaceCredential = async (
+  trx: SealedTrx,
+  cell: Pick<CellRow, 'id' | 'digest'>,
+  digest: string,
+  entry: Pick<AuditEntry, 'actor' | 'action' | 'details'> & { at: number },
+): Promise<void> => {
+  await retire(trx, cell, entry.at)
   await trx
     .updateTable('cells')
-    .set({ digest, next_digest: null, renewed_at: now })
-    .where('id', '=', cellId)
+    .set({ digest, next_digest: null, renewed_at: entry.at })
+    .where('id', '=', cell.id)
     .execute()
   await bumpRevision(trx, 'cells')
-  const entry = { actor: `cell:${cellId}`, at: now, action: 'cell.credential', subject: cellId }
-  await appendAudit(trx, { ...entry, outcome: 'done' })
+  await appendAudit(trx, { ...entry, subject: cell.id, outcome: 'done' })
 }
 
 /** Number of superseded credentials kept per cell: five years of monthly renewals. */
 const REMEMBERED = 60
 
 /** Stores superseded credentials; presenting one indicates a cloned cell. */
-export const retire = async (
+const retire = async (
   trx: SealedTrx,
-  cellId: string,
-  digest: string,
+  { id: cellId, digest }: Pick<CellRow, 'id' | 'digest'>,
   now: number,
 ): Promise<void> => {
   const row = { cell_id: cellId, digest, replaced_at: now }

@@ -5,7 +5,7 @@ import { appendAudit } from '../audit/audit.ts'
 import type { CellRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { SealedTrx } from '../store/store.ts'
-import { retire } from './credentials.ts'
+import { replaceCredential } from './credentials.ts'
 import { tokenFault, useToken } from './join-tokens.ts'
 
 /** Reason why the requester does not own the key it presents; undefined when it does. */
@@ -36,7 +36,7 @@ export const newCellRow = (
   epoch: 0,
 })
 
-export interface Admittance {
+interface Admittance {
   row: CellRow
   token: string
   now: number
@@ -92,12 +92,8 @@ const giveAgain = async (
     .where('join_tokens.expires_at', '>', now)
     .executeTakeFirst()
   if (found === undefined) return undefined
-  const values = { digest, next_digest: null, renewed_at: now }
-  await trx.updateTable('cells').set(values).where('id', '=', found.id).execute()
-  await retire(trx, found.id, found.digest, now)
-  await bumpRevision(trx, 'cells')
-  const entry = { actor: `token:${token_id}`, at: now, subject: found.id, details: { again: true } }
-  await appendAudit(trx, { ...entry, action: 'cell.enrol', outcome: 'done' })
+  const entry = { actor: `token:${token_id}`, at: now, details: { again: true } }
+  await replaceCredential(trx, found, digest, { ...entry, action: 'cell.enrol' })
   return found.id
 }
 

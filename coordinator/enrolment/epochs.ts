@@ -7,7 +7,7 @@ import type { Cells } from './cells.ts'
  */
 const FLUSH_EVERY_MS = 250
 
-export interface EpochsOptions {
+interface EpochsOptions {
   noteEpoch: Cells['noteEpoch']
   logger: Pick<Logger, 'error'>
   /** Calls back once, later. */

@@ -9,11 +9,11 @@ import {
 } from './fleet-identity.ts'
 
 /** Keys with which the coordinator proves its identity to cells. */
-export interface IdentityViews {
+interface IdentityViews {
   identity: Omit<FleetIdentity, 'checkPinnedKey'>
 }
 
-export interface IdentityParts extends Pick<Base, 'logger' | 'nowMs'> {
+interface IdentityParts extends Pick<Base, 'logger' | 'nowMs'> {
   signing: SigningKey
   store: Pick<Store, 'ledger'>
   bus: FleetIdentityParts['bus']

@@ -22,7 +22,7 @@ import {
 } from './join-tokens.ts'
 
 /** Enrolled cells, their settings by operators, and join tokens. */
-export interface EnrolmentViews {
+interface EnrolmentViews {
   cells: Pick<Cells, 'list' | 'get' | 'revoke' | 'release'>
   settings: CellSettingsStore
   tokens: {
@@ -36,7 +36,7 @@ export interface EnrolmentViews {
   }
 }
 
-export interface EnrolmentParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
+interface EnrolmentParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
   store: Store
   signing: Pick<SigningKey, 'publicKey'>
   events: Pick<Events, 'publish'>

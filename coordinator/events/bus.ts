@@ -16,7 +16,7 @@ export interface CloudEvent {
   data: unknown
 }
 
-export type Listener = (event: CloudEvent) => void
+type Listener = (event: CloudEvent) => void
 
 export interface Events {
   publish(type: string, data: unknown, subject?: string): CloudEvent
@@ -35,7 +35,7 @@ export interface Events {
   read(from: number): { events: CloudEvent[]; missed: boolean }
 }
 
-export interface EventsOptions {
+interface EventsOptions {
   source: string
   logger: Pick<Logger, 'warn'>
   now?: () => number

@@ -12,7 +12,7 @@ export interface Outlet {
   end(): void
 }
 
-export interface StreamParts {
+interface StreamParts {
   events: Pick<Events, 'position' | 'positionAfter' | 'read' | 'subscribe'>
   outlet: Outlet
   /** Checked for each event, since a key may lose its roles. */

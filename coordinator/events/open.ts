@@ -1,7 +1,7 @@
 import type { Base } from '../base/base.ts'
 import { createEvents, type Events } from './bus.ts'
 
-export interface EventsParts extends Pick<Base, 'logger'> {
+interface EventsParts extends Pick<Base, 'logger'> {
   config: { name: string; events: { kept: number } }
 }
 

@@ -1,7 +1,7 @@
 import type { CloudEvent } from './bus.ts'
 
 /** A family of events: its audience, scope and meaning. */
-export interface Topic {
+interface Topic {
   /** Prefix of the event types. */
   prefix: string
   /** `operator`: keys with an operator role; `key`: every key; `requester`: callers that may see the task. */
@@ -117,7 +117,7 @@ export interface Hearer {
 }
 
 /** Origin of a task, from the event's `key_id`, `person_id` and `operation`. */
-export interface TaskOrigin {
+interface TaskOrigin {
   keyId: string | undefined
   personId: string | undefined
   operationId: string | undefined

@@ -66,6 +66,13 @@ export const ALERT_RULES = {
     raiseAfterMs: 0,
     clearAfterMs: 0,
   },
+  /** Raised as long as the process runs: only `audit accept` lifts it, with the coordinator stopped. */
+  audit_broken: {
+    says: 'the audit was tampered with, so nothing is written',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 0,
+  },
 } as const satisfies Record<
   string,
   { says: string; level: AlertLevel; raiseAfterMs: number; clearAfterMs: number }
@@ -79,7 +86,7 @@ export type AlertRule = keyof typeof ALERT_RULES
  */
 export interface Observation {
   rule: AlertRule
-  /** Id of the cell; undefined for the fleet. */
+  /** Id of the cell; undefined for the fleet and for the coordinator itself. */
   cellId: string | undefined
   /**
    * GPU id or engine weights within the cell; undefined when the finding is not about one of them.
@@ -97,7 +104,7 @@ const CLEAR_BELOW = { vramWarn: 88, vramCritical: 93, disk: 93, clockMs: 1500 }
 const DISK_PERCENT = 95
 const CLOCK_MS = 2000
 
-export interface Surroundings {
+interface Surroundings {
   /** The cell was lost together with half of the fleet. */
   isMissing: (cellId: string) => boolean
   /** Samples that the cell's spool dropped since the last look. */

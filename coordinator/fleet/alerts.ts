@@ -6,7 +6,7 @@ export interface Alert {
   id: string
   rule: AlertRule
   level: AlertLevel
-  /** Undefined when it is about the whole fleet. */
+  /** Undefined when it is about the whole fleet or the coordinator itself. */
   cellId: string | undefined
   /**
    * GPU id or engine weights within the cell; undefined when the alert is not about one of them.
@@ -20,7 +20,7 @@ export interface Alert {
   acknowledged: Acknowledgement | undefined
 }
 
-export interface Acknowledgement {
+interface Acknowledgement {
   /** Id of the person. */
   by: string
   /** Unix milliseconds. */
@@ -39,7 +39,7 @@ export interface Alerts {
   acknowledge(id: string, by: Omit<Acknowledgement, 'at'> | undefined): Alert
 }
 
-export interface AlertsParts {
+interface AlertsParts {
   /** Monotonic milliseconds. */
   nowMs: () => number
   /** Unix time, milliseconds. */

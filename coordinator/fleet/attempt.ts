@@ -31,13 +31,13 @@ export type AttemptResult =
   /** No memory for the answer, whichever cell produces it: no other cell is asked. */
   | { kind: 'tooLarge'; error: ShoalError }
 
-export interface AnswerRest {
+interface AnswerRest {
   body: Buffer
   /** Headers that still have to be sent. */
   answer: AnswerHeaders | undefined
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   client: ClientAnswer
   /** True when the client asked for server-sent events. */
   streaming: boolean

@@ -3,7 +3,7 @@ import type { CascadeStep } from './cascade-steps.ts'
 import type { AnswerHeaders } from './cell-link.ts'
 import type { DeclinedAnswer, Dispatch, DispatchResult } from './dispatch.ts'
 
-export interface CascadeParts {
+interface CascadeParts {
   steps: readonly CascadeStep[]
   ask: (model: string, how: CascadeRequest) => Promise<DispatchResult>
   /** Returns whether a cell is available for the model now. */
@@ -14,7 +14,7 @@ export interface CascadeParts {
   now: () => number
 }
 
-export interface CascadeRequest extends Pick<Dispatch, 'accept'> {
+interface CascadeRequest extends Pick<Dispatch, 'accept'> {
   /** The answer is to carry its confidence. */
   judge: boolean
   quiet: boolean

@@ -1,6 +1,6 @@
 import { isPresent, type Presence } from './presence.ts'
 
-export type DiagnosisResult = 'pass' | 'warn' | 'fail' | 'unknown'
+type DiagnosisResult = 'pass' | 'warn' | 'fail' | 'unknown'
 
 export interface DiagnosisCheck {
   id: string
@@ -30,7 +30,7 @@ export interface Observations {
   quarantined: readonly string[]
 }
 
-export interface ObservedCell {
+interface ObservedCell {
   id: string
   presence: Presence
   linked: boolean
@@ -38,11 +38,11 @@ export interface ObservedCell {
   clockAheadMs: number | undefined
 }
 
-export const DISK_WARN_PERCENT = 10
-export const DISK_FAIL_PERCENT = 2
-export const LOOP_WARN_MS = 250
-export const LOOP_FAIL_MS = 1000
-export const CLOCK_WARN_MS = 2000
+const DISK_WARN_PERCENT = 10
+const DISK_FAIL_PERCENT = 2
+const LOOP_WARN_MS = 250
+const LOOP_FAIL_MS = 1000
+const CLOCK_WARN_MS = 2000
 
 /** Judges what was observed; the worst first is the caller's business. */
 export const diagnose = (observations: Observations): DiagnosisCheck[] => [

@@ -30,7 +30,7 @@ export interface CellEngine {
 }
 
 /** Pheromone trail that good service lays on an engine; see `trails.ts`. */
-export interface Trail {
+interface Trail {
   /** 0 to 1, as of `atMs`. */
   level: number
   /** Monotonic milliseconds. */

@@ -20,7 +20,7 @@ import {
 import { type CellEngine, Router } from './router.ts'
 import { Standstill } from './standstill.ts'
 
-export interface FleetParts {
+interface FleetParts {
   limits: PresenceLimits
   /** Monotonic milliseconds. */
   nowMs: () => number

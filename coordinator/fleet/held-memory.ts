@@ -1,5 +1,5 @@
 /** Memory that answers take until their clients have them, in bytes. */
-export class HeldMemory {
+class HeldMemory {
   readonly limitBytes: number
   #bytes = 0
 

@@ -17,7 +17,7 @@ export interface RequestLane {
 
 export type RequestLanes = (request: WaitRequest) => RequestLane
 
-export interface LaneParts {
+interface LaneParts {
   router: Pick<Router, 'pick'>
   queue: Pick<WaitQueue, 'enter' | 'offerPlace'>
   trails: Trails

@@ -2,7 +2,7 @@ import { Wakeup } from '../../shared/wakeup.ts'
 import type { AnswerListener, CellStream } from './cell-link.ts'
 import { HeldPieces } from './held-pieces.ts'
 
-export interface LineLimits {
+interface LineLimits {
   /** Size limit of the whole answer. */
   maxBytes: number
   maxLineBytes: number

@@ -1,7 +1,7 @@
 import { isPresent, type Presence } from './presence.ts'
 
 /** Listener for the fleet becoming degraded and for its recovery. */
-export type MassLossListener = (degraded: boolean, missing: number, present: number) => void
+type MassLossListener = (degraded: boolean, missing: number, present: number) => void
 
 export interface MassLoss {
   /**

@@ -1,7 +1,7 @@
 import type { EngineReport, GpuSample, Sample } from '../../shared/wire/telemetry.ts'
 
 /** Method that reduces the samples of a span to one value. */
-export type Aggregation = 'mean' | 'max'
+type Aggregation = 'mean' | 'max'
 
 /** Metrics kept as time series. Rows store values by position: append new metrics at the end. */
 export const METRICS = {
@@ -75,7 +75,7 @@ export const mean = (values: (number | null)[]): number | null => {
   return total === null ? null : total / filterKnown(values).length
 }
 
-export const max = (values: (number | null)[]): number | null => {
+const max = (values: (number | null)[]): number | null => {
   const present = filterKnown(values)
   return present.length === 0 ? null : Math.max(...present)
 }

@@ -36,12 +36,14 @@ export interface RunningMonitor extends Monitor {
   close(): Promise<void>
 }
 
-export interface MonitorParts {
+interface MonitorParts {
   records: Records
   logger: Logger
   cells: () => Iterable<Cell>
   /** Ids of the cells in quarantine. */
   listQuarantined?: () => Iterable<string>
+  /** Fault of the audit; undefined while the audit is intact. */
+  auditTrouble?: () => string | undefined
   /** Unix time, milliseconds. */
   now: () => number
   /** Monotonic milliseconds. */
@@ -73,6 +75,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
     massLoss,
     alerts,
     ...(parts.listQuarantined && { listQuarantined: parts.listQuarantined }),
+    ...(parts.auditTrouble && { auditTrouble: parts.auditTrouble }),
   })
   let writing = false
 

@@ -1,5 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, createAudit } from '../audit/audit.ts'
+import type { GuardedAudit } from '../audit/open.ts'
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
 import type { Store } from '../store/store.ts'
@@ -9,7 +10,7 @@ import { createMonitor, type Monitor, type RunningMonitor } from './monitor.ts'
 import type { FleetListeners } from './open.ts'
 
 /** Monitor as exposed to operations. */
-export interface MonitorViews {
+interface MonitorViews {
   monitor: Omit<Monitor, 'acknowledge'> & {
     /**
      * Assigns an alert to a person; without a note, removes the assignment. Alerts do not survive a
@@ -25,12 +26,13 @@ export interface MonitorViews {
   }
 }
 
-export interface MonitorDomainParts
+interface MonitorDomainParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
   store: Pick<Store, 'ledger' | 'records'>
   fleet: Pick<Fleet, 'cells'>
   fleetListeners: FleetListeners
   admission: { listQuarantined(): Iterable<string> }
+  audit: Pick<GuardedAudit, 'trouble'>
   usage: { onRecorded(listener: (row: { status: string; at: number }) => void): () => void }
   events: Pick<Events, 'publish'>
 }
@@ -40,13 +42,14 @@ const TICK_SECONDS = 1
 export const openMonitor = async (
   parts: MonitorDomainParts,
 ): Promise<{ monitor: RunningMonitor; views: MonitorViews }> => {
-  const { store, fleet, fleetListeners, admission, usage, events, stack, schedules } = parts
-  const { logger, now, nowMs } = parts
+  const { store, fleet, fleetListeners, admission, audit, usage, events } = parts
+  const { stack, schedules, logger, now, nowMs } = parts
   const monitor = await createMonitor({
     records: store.records,
     logger,
     cells: () => fleet.cells(),
     listQuarantined: () => admission.listQuarantined(),
+    auditTrouble: () => audit.trouble(),
     now,
     nowMs,
     publish: events.publish,

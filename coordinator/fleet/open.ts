@@ -14,7 +14,7 @@ import { createTrails } from './trails.ts'
 import { WaitQueue } from './wait-queue.ts'
 
 /** Views of the cells and of request routing. */
-export interface FleetViews {
+interface FleetViews {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
   /** `nowMs` is monotonic. */
   routing: {
@@ -35,8 +35,7 @@ export interface FleetListeners {
   lateSamples: Listeners<[cell: Cell, samples: Sample[], clockAheadMs: number]>
 }
 
-export interface FleetDomainParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+interface FleetDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
   config: { presence: PresenceConfig; routing: RoutingConfig; catalogue: Catalogue }
   events: Pick<Events, 'publish'>
 }
@@ -51,7 +50,7 @@ interface RoutingConfig {
   queue_restart_seconds: number
 }
 
-export interface OpenFleet {
+interface OpenFleet {
   fleet: Fleet
   fleetListeners: FleetListeners
   router: Router

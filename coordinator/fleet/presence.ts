@@ -15,7 +15,7 @@ export interface PresenceLimits {
 }
 
 /** Inputs from which presence is derived. */
-export interface PresenceInputs {
+interface PresenceInputs {
   declared: DeclaredState | undefined
   /** Time since the last packet of any kind. */
   silentMs: number

@@ -6,7 +6,7 @@ import { type CellMetric, metricsOf } from './metrics.ts'
 import { PendingRows } from './pending-rows.ts'
 import type { SegmentKey, SeriesStore } from './series-store.ts'
 
-export interface Resolution {
+interface Resolution {
   seconds: number
   keepSeconds: number
   /** Span of one row: its buckets are read and written together. */
@@ -24,9 +24,9 @@ export const RESOLUTIONS = {
   '1h': { seconds: HOUR, keepSeconds: 366 * DAY, rowSeconds: 6 * HOUR, holdSeconds: 1800 },
 } as const satisfies Record<string, Resolution>
 
-export type ResolutionName = keyof typeof RESOLUTIONS
+type ResolutionName = keyof typeof RESOLUTIONS
 
-export interface Point {
+interface Point {
   /** Start of the span, Unix milliseconds. */
   at: number
   /** Null when no sample of the span had a value. */
@@ -34,7 +34,7 @@ export interface Point {
   samples: number
 }
 
-export interface SeriesParts {
+interface SeriesParts {
   store: SeriesStore
   logger: Pick<Logger, 'warn'>
   /** Unix time, milliseconds. */

@@ -2,7 +2,7 @@ import { countMatchingRows } from '../store/count.ts'
 import type { Records } from '../store/store.ts'
 
 /** Counts the items completed within the last hour, in steps of a minute. */
-export interface Throughput {
+interface Throughput {
   /** Counts items completed at `at`, in Unix milliseconds. */
   count(at: number, items?: number): void
   lastHour(): number

@@ -3,7 +3,7 @@ import { mean, ownMemories, percentOf, slotsPercent, sum } from './metrics.ts'
 import { isPresent } from './presence.ts'
 
 /** Utilisation of the fleet. Percentages are null while unknown. */
-export interface Utilization {
+interface Utilization {
   /** Mean of the three percentages below that are known. */
   compositePercent: number | null
   /** Mean over the GPUs whose utilisation is known. */

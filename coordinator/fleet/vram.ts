@@ -14,7 +14,7 @@ export const vramLevel = (usedPercent: number | null): VramLevel => {
   return usedPercent > VRAM_WARN_PERCENT ? 'warn' : 'ok'
 }
 
-export interface GpuVram {
+interface GpuVram {
   index: number
   id: string
   usedBytes: number | null

@@ -4,7 +4,7 @@ import { Line, type Waiter } from './line.ts'
 import { Pace, toRetryAfterSeconds } from './pace.ts'
 import type { Router, RoutingFacts } from './router.ts'
 
-export interface WaitLimits {
+interface WaitLimits {
   /** Requests that may wait for one model. */
   length: number
   maxWaitMs: number
@@ -28,7 +28,7 @@ export interface Place {
   leave: () => void
 }
 
-export interface WaitQueueParts {
+interface WaitQueueParts {
   limits: WaitLimits
   router: Pick<Router, 'pick' | 'pools' | 'mayUse'>
   /** Monotonic milliseconds. */

@@ -3,17 +3,19 @@ import type { Alerts } from './alerts.ts'
 import type { Cell } from './cell.ts'
 import type { MassLoss } from './mass-loss.ts'
 
-export interface WatchParts {
+interface WatchParts {
   cells: () => Iterable<Cell>
   massLoss: Pick<MassLoss, 'isDegraded' | 'isMissing'>
   alerts: Pick<Alerts, 'look'>
   /** Ids of the cells in quarantine, which are not among `cells`. */
   listQuarantined?: () => Iterable<string>
+  /** Fault of the audit, which stops all writing; undefined while the audit is intact. */
+  auditTrouble?: () => string | undefined
 }
 
-/** Returns a function that checks the whole fleet for alerts; call it about once a second. */
+/** Returns a function that checks the whole fleet, and the coordinator's audit, for alerts; call it about once a second. */
 export const createWatch = (parts: WatchParts): (() => void) => {
-  const { cells, massLoss, alerts, listQuarantined = () => [] } = parts
+  const { cells, massLoss, alerts, listQuarantined = () => [], auditTrouble } = parts
   const dropped = new WeakMap<Cell, number>()
 
   /**
@@ -30,6 +32,8 @@ export const createWatch = (parts: WatchParts): (() => void) => {
   const surroundings = { isMissing: massLoss.isMissing, newlyDropped }
 
   const observations = function* (): Generator<Observation> {
+    const fault = auditTrouble?.()
+    if (fault !== undefined) yield observeAudit(fault)
     if (massLoss.isDegraded()) yield fleetDegraded
     for (const cellId of listQuarantined()) yield observeQuarantine(cellId)
     for (const cell of cells()) yield* observeCell(cell, surroundings)
@@ -44,6 +48,14 @@ const observeQuarantine = (cellId: string): Observation => ({
   part: undefined,
   state: 'bad',
   message: 'two machines use the identity of this cell; stop the copy, then release the cell',
+})
+
+const observeAudit = (fault: string): Observation => ({
+  rule: 'audit_broken',
+  cellId: undefined,
+  part: undefined,
+  state: 'bad',
+  message: `nothing is written, because of the audit: ${fault}; GET /v1/audit/verify shows where`,
 })
 
 const fleetDegraded: Observation = {

@@ -24,7 +24,12 @@ export const acceptPolicy = async (
     if (newest === undefined || newest.hash === hash)
       throw new ShoalError('conflict', `the configured policy (${version}) holds already`)
     const wanted = {
-      ...{ version, hash, document, reason, configuredHash: hash, requestId: null },
+      version,
+      hash,
+      document,
+      reason,
+      configuredHash: hash,
+      requestId: null,
       replaces: newest,
       changedBy: by.actor,
       changedAt: Date.now(),

@@ -2,7 +2,7 @@ import type { Approval as SignedApproval } from '../../shared/wire/approval.ts'
 import type { Caller, Trx } from './asking.ts'
 import type { GateKeeper } from './gates.ts'
 
-export interface ApprovedUse {
+interface ApprovedUse {
   requestId: string
   /** Plan of the action; it must be the approved plan. */
   plan: unknown

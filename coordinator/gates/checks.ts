@@ -10,7 +10,7 @@ import { rulesFault } from './rules-fault.ts'
 import { areSeatsFilled } from './seats.ts'
 
 const CheckData = z.strictObject({ id: z.string(), title: z.string(), evidence: z.string() })
-export type CheckData = z.output<typeof CheckData>
+type CheckData = z.output<typeof CheckData>
 
 /** The checks, in display order. */
 export const CHECKS: readonly CheckData[] = z

@@ -6,7 +6,7 @@ export interface PolicyAsker {
   roles: readonly string[]
 }
 
-export interface Verdict {
+interface Verdict {
   decision: Decision
   /** Set with `needs_gate`. */
   gateId: string | undefined

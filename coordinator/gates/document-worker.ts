@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { MAX_PLAN_BYTES } from './plan-hash.ts'
-import { parseYaml } from './policy-document.ts'
+import { parseYaml } from './policy-yaml.ts'
 
 /** Answer of the worker thread: the parsed value, or why there is none. */
 export type ParseResult = { document: unknown } | { fault: string }

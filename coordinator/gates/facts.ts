@@ -11,7 +11,7 @@ export interface GovernanceFacts {
   now: number
   gates: Gates
   policy: Policy
-  /** How the configured policy differs from the one in force; undefined when it does not. */
+  /** Difference between the configured policy and the one in force; undefined when there is none. */
   policyDrift: string | undefined
   /** The newest requests, newest first. */
   requests: readonly DecidedRequest[]

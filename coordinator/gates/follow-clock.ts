@@ -22,7 +22,10 @@ export const followClock = async (
     if (doubt === undefined) return []
     const by = { actor: 'coordinator', at: now }
     await appendAudit(trx, {
-      ...{ ...by, action: 'gate.clock_set_back', subject: 'gates', outcome: 'done' },
+      ...by,
+      action: 'gate.clock_set_back',
+      subject: 'gates',
+      outcome: 'done',
       details: { seen_at: doubt.seen },
     })
     const ended: [GateRequest, GateRequest][] = []

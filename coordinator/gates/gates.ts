@@ -3,6 +3,7 @@ import type { Signer } from '../../shared/signing.ts'
 import type { Approval } from '../../shared/wire/approval.ts'
 import { appendAudit } from '../audit/audit.ts'
 import type { Scope } from '../store/scope.ts'
+import type { Ledger } from '../store/store.ts'
 import type { Caller, DecisionOptions, NewRequest, Trx, Use } from './asking.ts'
 import { type DecidedRequest, readDecided } from './decided.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
@@ -29,7 +30,7 @@ import { rulesFault } from './rules-fault.ts'
 import { signedApproval } from './signed-approval.ts'
 import { auditRefusal, rolesNow, useUp } from './use.ts'
 
-export interface GateKeeperParts extends ChangeParts {
+interface GateKeeperParts extends ChangeParts {
   /** Definitions in force, read at each use because an approved policy may replace them. */
   readonly definitions: Definitions
   signer: Signer
@@ -171,8 +172,8 @@ export class GateKeeper {
   }
 
   /** Marks overdue requests as expired. */
-  sweep(): Promise<void> {
-    return this.#changes.expireOverdue()
+  sweep(ledger: Ledger = this.#parts.store.ledger): Promise<void> {
+    return this.#changes.expireOverdue(ledger)
   }
 
   #find(gateId: string): GateDefinition | undefined {

@@ -11,7 +11,7 @@ import { configuredPolicy, openPolicies, type Policies } from './policies.ts'
 import { policyRow, readPolicies } from './policy-store.ts'
 
 /** Rules, and the people who decide what the rules leave to them. */
-export interface GateViews {
+interface GateViews {
   gates: GateKeeper
   policies: Omit<Policies, 'close'> & {
     /** Approved policies that superseded the configured one, newest first. */
@@ -22,7 +22,7 @@ export interface GateViews {
   declarations: Declarations
 }
 
-export interface GateDomainParts
+interface GateDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: { policy_file?: string | undefined; gates: Gates; compliance: Declarations }
@@ -50,7 +50,7 @@ export const openGates = async (parts: GateDomainParts): Promise<{ views: GateVi
     publish,
     now,
   })
-  leaderWork.every('gates.sweep', SWEEP_SECONDS, () => gates.sweep())
+  leaderWork.every('gates.sweep', SWEEP_SECONDS, ledger => gates.sweep(ledger))
   return {
     views: {
       gates,

@@ -27,7 +27,7 @@ export interface Policies {
   configured: ConfiguredPolicy
   /** The configured gates, which those of a policy override. */
   configuredGates: Gates
-  /** How the configured policy differs from the one in force; undefined when it does not. */
+  /** Difference between the configured policy and the one in force; undefined when there is none. */
   drift(): string | undefined
   /**
    * Runs in the transaction of a decision. Throws `conflict` when another process has put a policy
@@ -39,12 +39,12 @@ export interface Policies {
   close(): void
 }
 
-export interface ConfiguredPolicy extends Policy {
+interface ConfiguredPolicy extends Policy {
   /** Undefined for the shipped policy. */
   file: string | undefined
 }
 
-export interface PoliciesParts {
+interface PoliciesParts {
   store: Pick<Store, 'ledger' | 'revisions'>
   configured: ConfiguredPolicy
   /** The configured gates. */

@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { parse } from 'yaml'
 import * as z from 'zod'
-import { ShoalError } from '../../shared/errors.ts'
 import { KEY_KINDS, ROLES } from '../keys/key.ts'
 import { GateDefinition, GateId } from './definition.ts'
 
@@ -49,18 +46,3 @@ export const PolicyDocument = z.strictObject({
   gates: z.record(GateId, GateDefinition).optional(),
 })
 export type PolicyDocument = z.output<typeof PolicyDocument>
-
-/**
- * Parses YAML, of which JSON is a subset. Throws the parser's errors; its warnings are silenced,
- * since they would write parts of the text to the log.
- */
-export const parseYaml = (text: string): unknown => parse(text, { logLevel: 'error' })
-
-/** Throws `config_invalid` for a file that cannot be read. */
-export const readPolicyFile = (file: string | URL): unknown => {
-  try {
-    return parseYaml(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    throw new ShoalError('config_invalid', `policy ${file} cannot be read`, { cause })
-  }
-}

@@ -4,13 +4,9 @@ import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
 import type { Decide, DecideBy, PolicyAsker } from './decide.ts'
 import type { Gates } from './definition.ts'
-import {
-  type PolicyDocument as Document,
-  PolicyDocument,
-  type Rule,
-  readPolicyFile,
-} from './policy-document.ts'
+import { type PolicyDocument as Document, PolicyDocument, type Rule } from './policy-document.ts'
 import { floorFaults } from './policy-floor.ts'
+import { readPolicyFile } from './policy-yaml.ts'
 
 /** Human-approval boundary: actions that are allowed, need approval, or are denied. */
 export interface Policy {

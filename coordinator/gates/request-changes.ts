@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
-import type { Store } from '../store/store.ts'
+import type { Ledger, Store } from '../store/store.ts'
 import { applyChange } from './apply.ts'
 import type { Caller, Trx } from './asking.ts'
 import { type GateAttempt, refusalAuditOf } from './audit-of.ts'
@@ -82,11 +82,10 @@ export class RequestChanges {
   }
 
   /** Marks overdue requests as expired, at most 100 per call. */
-  async expireOverdue(): Promise<void> {
+  async expireOverdue(ledger: Ledger): Promise<void> {
     await this.followClock()
-    const { store, now } = this.#parts
-    const at = now()
-    const overdue = await store.ledger.read
+    const at = this.#parts.now()
+    const overdue = await ledger.read
       .selectFrom('gate_requests')
       .select('id')
       .where(({ and, eb, or }) =>
@@ -97,12 +96,12 @@ export class RequestChanges {
       )
       .limit(100)
       .execute()
-    for (const { id } of overdue) await this.#expire(id)
+    for (const { id } of overdue) await this.#expire(ledger, id)
   }
 
-  async #expire(id: string): Promise<void> {
-    const { store, now } = this.#parts
-    const [before, after] = await store.ledger.sealed.write(async trx => {
+  async #expire(ledger: Ledger, id: string): Promise<void> {
+    const { now } = this.#parts
+    const [before, after] = await ledger.sealed.write(async trx => {
       const found = await readRequest(trx, id, 'all')
       const isOverdue = found.state !== 'expired' && stateAt(found, now()) === 'expired'
       const by = { actor: 'coordinator' }

@@ -67,7 +67,7 @@ export const stateAt = (
   return state
 }
 
-export type PublicStatus = 'approved' | 'pending' | 'blocked'
+type PublicStatus = 'approved' | 'pending' | 'blocked'
 
 /**
  * Status as reported to clients (interface specification, section 3); the reason distinguishes the

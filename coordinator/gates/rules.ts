@@ -109,7 +109,7 @@ export const withdrawRequest = (
 }
 
 /** Facts at the moment of use, read again. */
-export interface UseFacts {
+interface UseFacts {
   /** Hash of the plan that is about to run. */
   planHash: string
   /** Current roles of the voters' keys; none for a key that is revoked or expired. */

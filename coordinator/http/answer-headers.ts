@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-export interface AnswerHeaderParts {
+interface AnswerHeaderParts {
   quota: Pick<Quota, 'standing'>
   /** Unix time, milliseconds. */
   now: () => number
@@ -51,7 +51,7 @@ export const taskCallerOf = ({ key, tenantId, id, ip }: FastifyRequest): TaskCal
  * The four headers of the interface specification (section 8) and the fields of
  * draft-ietf-httpapi-ratelimit-headers-10. Unlimited is the word `unlimited`.
  */
-export const limitHeaders = (standing: QuotaStatus, nowMs: number): OutgoingHttpHeaders => {
+const limitHeaders = (standing: QuotaStatus, nowMs: number): OutgoingHttpHeaders => {
   const { limit, remaining, resetSeconds, burst, minuteLimit } = standing
   const untilReset = Math.max(0, resetSeconds - Math.floor(nowMs / 1000))
   const month =
@@ -72,7 +72,7 @@ export const limitHeaders = (standing: QuotaStatus, nowMs: number): OutgoingHttp
 }
 
 /** Source of the headers: a request, or a socket that sent no complete one. */
-export interface RequestOrigin {
+interface RequestOrigin {
   id: string
   ip: string
   key: Key | undefined

@@ -6,18 +6,18 @@ import type { Inference } from './inference.ts'
 import { errorOf, InnerAnswer } from './inner-answer.ts'
 
 /** A chat completion that is asked for inside the process. */
-export interface ModelQuestion {
+interface ModelQuestion {
   body: Omit<ChatRequest, 'stream' | 'stream_options'>
   key: Key
   tenantId: string
   requestId: string
   /** Ends the work of the cell too. */
   signal: AbortSignal
-  /** Receives the text as it arrives. */
-  delta: (text: string) => void
+  /** Receives the text as it arrives; a promise holds the rest back until it resolves. */
+  delta: (text: string) => Promise<void> | void
 }
 
-export interface ModelReply {
+interface ModelReply {
   text: string
   /** Undefined when the cell could not tell. */
   usage: Usage | undefined
@@ -70,7 +70,7 @@ export const createAskModel =
   }
 
 /** Reads the events of a completion out of pieces that may be cut anywhere. */
-const eventReader = (delta: (text: string) => void) => {
+const eventReader = (delta: ModelQuestion['delta']) => {
   const decoder = new TextDecoder()
   let rest = ''
   let text = ''
@@ -78,28 +78,28 @@ const eventReader = (delta: (text: string) => void) => {
   let failed: ShoalError | undefined
   let done = false
 
-  const readEvent = (event: string): void => {
+  const readEvent = (event: string): Promise<void> | void => {
     const lines = event.split('\n')
     const data = lines.find(line => line.startsWith('data: '))?.slice(6)
     if (data === undefined) return
     if (data === '[DONE]') done = true
     else if (lines.includes('event: error')) failed = errorOf(data)
-    else readChunk(JSON.parse(data))
+    else return readChunk(JSON.parse(data))
   }
-  const readChunk = (value: unknown): void => {
+  const readChunk = (value: unknown): Promise<void> | void => {
     const chunk = ChatCompletionChunk.safeParse(value).data
     usage = chunk?.usage ?? usage
     const piece = chunk?.choices[0]?.delta.content ?? ''
     if (piece === '') return
     text += piece
-    delta(piece)
+    return delta(piece)
   }
   return {
-    take: (piece: Buffer): void => {
+    take: async (piece: Buffer): Promise<void> => {
       rest += decoder.decode(piece, { stream: true })
       const events = rest.split('\n\n')
       rest = events.pop() ?? ''
-      for (const event of events) readEvent(event)
+      for (const event of events) await readEvent(event)
     },
     error: (): ShoalError | undefined =>
       failed ?? (done ? undefined : new ShoalError('cell_unavailable', 'the answer was cut off')),

@@ -81,7 +81,7 @@ export const writeError = (
   response.end(body)
 }
 
-export interface ErrorParts {
+interface ErrorParts {
   /** Receives the code of every error that is answered. */
   onError?: (code: ErrorCode) => void
 }

@@ -15,7 +15,7 @@ export interface HealthParts {
 }
 
 /** Body of `GET /v1/health` (interface specification 2.6). */
-export const Health = z.object({
+const Health = z.object({
   status: z.enum(['ok', 'degraded', 'unavailable']),
   cells: z.int().describe('Cells that serve requests now.'),
   models: z.int().describe('Models that are loaded on at least one of them.'),
@@ -23,9 +23,9 @@ export const Health = z.object({
     .int()
     .describe('Median round-trip time to those cells, rounded up; 0 only without cells.'),
 })
-export type Health = z.infer<typeof Health>
+type Health = z.infer<typeof Health>
 
-export const healthOf = ({
+const healthOf = ({
   catalogue,
   fleet,
   isDegraded,

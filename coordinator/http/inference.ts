@@ -51,7 +51,7 @@ export interface InferenceParts extends InferenceRecordParts {
 }
 
 /** The fields of a validated request body that routing needs. */
-export interface InferenceFields {
+interface InferenceFields {
   model: string
   stream: boolean
   /** False where the cascade has nothing to judge. */

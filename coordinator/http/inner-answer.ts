@@ -11,11 +11,11 @@ export class InnerAnswer extends Writable {
   readonly socket = null
   headersSent = false
   statusCode = 0
-  readonly #take: (piece: Buffer) => void
+  readonly #take: (piece: Buffer) => Promise<void>
   readonly #error: Buffer[] = []
 
-  /** `take` is given the pieces of an answer that is a success. */
-  constructor(take: (piece: Buffer) => void) {
+  /** `take` is given the pieces of an answer that is a success, each after it took the one before. */
+  constructor(take: (piece: Buffer) => Promise<void>) {
     super()
     this.#take = take
   }
@@ -32,8 +32,11 @@ export class InnerAnswer extends Writable {
   }
 
   override _write(piece: Buffer, _encoding: string, done: (error?: Error) => void): void {
-    if (this.statusCode === 200) this.#take(piece)
-    else this.#error.push(piece)
+    if (this.statusCode === 200) {
+      this.#take(piece).then(() => done(), done)
+      return
+    }
+    this.#error.push(piece)
     done()
   }
 

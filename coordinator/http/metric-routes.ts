@@ -1,10 +1,12 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Registry } from 'prom-client'
-import { requireAccess } from '../operations/invoke/access.ts'
+import type { Pipeline } from '../operations/invoke/invoke.ts'
+import { taskCallerOf } from './answer-headers.ts'
 import type { RouteDocs } from './route-docs.ts'
 
-export interface MetricParts {
+interface MetricParts {
   registry: Pick<Registry, 'metrics' | 'contentType'>
+  authorize: Pipeline['authorize']
 }
 
 const docs: RouteDocs = {
@@ -16,9 +18,12 @@ const docs: RouteDocs = {
 }
 
 /** `GET /metrics`, with the key of an operator. */
-export const metricRoutes: FastifyPluginAsync<MetricParts> = async (app, { registry }) => {
+export const metricRoutes: FastifyPluginAsync<MetricParts> = async (
+  app,
+  { registry, authorize },
+) => {
   app.get('/metrics', { config: { docs } }, async (request, reply) => {
-    requireAccess({ access: 'operator' }, request.key)
+    authorize({ access: 'operator' }, taskCallerOf(request))
     return reply.type(registry.contentType).send(await registry.metrics())
   })
 }

@@ -5,7 +5,7 @@ import { ModelEntry, ModelList } from '../../shared/wire/openai.ts'
 import { modelsOfTier } from '../quota/tier-models.ts'
 import { requireKey } from './auth.ts'
 
-export interface ModelParts {
+interface ModelParts {
   catalogue: Catalogue
   /** Unix time in seconds that `created` says: when this coordinator took up the catalogue. */
   createdAt: number

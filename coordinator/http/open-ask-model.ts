@@ -3,7 +3,7 @@ import type { CoordinatorConfig } from '../config.ts'
 import { type AskModel, createAskModel } from './ask-model.ts'
 import { Inference, type InferenceParts } from './inference.ts'
 
-export interface AskModelParts
+interface AskModelParts
   extends Pick<Base, 'logger' | 'now'>,
     Pick<InferenceParts, 'lanes' | 'fleet' | 'quota' | 'usage' | 'running'> {
   config: CoordinatorConfig

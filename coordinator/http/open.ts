@@ -13,7 +13,7 @@ import { endWithError, parserError, sendError, toShoalError } from './errors.ts'
 import { createRunning, type InFlightAnswers } from './running.ts'
 import { newRequestId, serverLimits } from './safety.ts'
 
-export interface ServerParts {
+interface ServerParts {
   config: CoordinatorConfig
   logger: Logger
   /** Certificate chain and private key, PEM; plain HTTP without. */

@@ -8,7 +8,7 @@ import { publicUrls } from './public-urls.ts'
 import { publishedRoute } from './published.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
 
-export interface OpenApiParts {
+interface OpenApiParts {
   config: CoordinatorConfig
   routes: readonly DocumentedRoute[]
 }

@@ -19,7 +19,7 @@ import { deprecationHeaders } from './deprecation.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { sendEvents } from './send-events.ts'
 
-export interface OperationParts {
+interface OperationParts {
   operations: readonly Operation[]
   invoke: Pipeline['invoke']
 }

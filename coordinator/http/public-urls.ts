@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { type CoordinatorConfig, isLoopback } from '../config.ts'
 
 /** The addresses that are published, without a slash at the end; `mcp` has one. */
-export interface PublicUrls {
+interface PublicUrls {
   base: string
   a2a: string
   mcp: string

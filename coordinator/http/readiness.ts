@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 
-export interface Readiness {
+interface Readiness {
   isDraining: () => boolean
   brokerConnected: () => boolean
   /** Reason why the store is unreliable now. */

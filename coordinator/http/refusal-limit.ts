@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { MinuteWindow } from '../quota/minute-window.ts'
 
-export const REFUSALS_PER_MINUTE = 30
+const REFUSALS_PER_MINUTE = 30
 const CAPACITY = 10_000
 
 /**

@@ -22,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-export interface DirectRouterParts {
+interface DirectRouterParts {
   config: CoordinatorConfig
   keys: AuthParts['keys']
   figures: HttpFigures

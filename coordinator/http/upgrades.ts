@@ -8,7 +8,7 @@ import { basicAuth, createCredentialError } from './basic-auth.ts'
 import { cellCallerOf, isProbe } from './cell-caller.ts'
 import { endWithError } from './errors.ts'
 
-export interface UpgradeParts {
+interface UpgradeParts {
   logger: Logger
   authenticate: (
     cellId: string,

@@ -10,7 +10,7 @@ import type { LedgerTables } from '../store/tables.ts'
 import { asCall, type MarkedCall } from './call-marks.ts'
 
 /** A call that its caller may repeat. */
-export interface RepeatableCall {
+interface RepeatableCall {
   /** Owner of the key: two callers may use the same text. */
   scope: string
   callKey: string
@@ -20,7 +20,7 @@ export interface RepeatableCall {
   timeoutSeconds: number
 }
 
-export interface IdempotencyParts {
+interface IdempotencyParts {
   ledger: Ledger
   /** Answers may hold secrets that are shown once. */
   sealing: SecretSealer

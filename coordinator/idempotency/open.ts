@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts'
 import { markChange } from './call-marks.ts'
 import { Idempotency } from './idempotency.ts'
 
-export interface IdempotencyDomainParts extends Pick<Base, 'logger' | 'now'> {
+interface IdempotencyDomainParts extends Pick<Base, 'logger' | 'now'> {
   store: Pick<Store, 'ledger'>
   sealing: SecretSealer
 }

@@ -7,7 +7,7 @@ import { addKey, type IssuedKey } from './issue.ts'
 import { type KeySpec, OPERATOR_ROLES } from './key.ts'
 import { Keys } from './keys.ts'
 
-export interface FirstNames {
+interface FirstNames {
   tenantId: string
   personName: string
 }

@@ -3,7 +3,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { actsFor, isLive, type Key } from './key.ts'
 
 /** Answer that is open under a key: a stream, a long call, a session. */
-export interface OpenAnswer {
+interface OpenAnswer {
   /** Ends the answer; called at most once, and not after the release. */
   cut: (error: ShoalError) => void
   /** Tenant that the call acts for; the key's home tenant by default. */

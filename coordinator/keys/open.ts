@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts'
 import { Keys } from './keys.ts'
 
 /** API keys, and the persons and tenants that may act with them. */
-export interface KeyViews {
+interface KeyViews {
   keys: Pick<
     Keys,
     | 'asNow'
@@ -18,7 +18,7 @@ export interface KeyViews {
   >
 }
 
-export interface KeyParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+interface KeyParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
   store: Store
 }
 

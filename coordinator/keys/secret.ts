@@ -13,7 +13,7 @@ const SECRET_CHARACTERS = 43
 /** Length of the checksum: 32 bits in base 62. */
 const CHECKSUM_CHARACTERS = 6
 
-export interface Secret {
+interface Secret {
   id: string
   /** Complete text, shown once. */
   text: string
@@ -57,7 +57,7 @@ export const randomSecret = (): string =>
 /** Digest of a secret: SHA-256 suffices for 256 random bits, which no dictionary contains. */
 export const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer')
 
-export const newSecretId = (): string => {
+const newSecretId = (): string => {
   let id = ''
   while (id.length < ID_CHARACTERS) id += ALPHABET[randomInt(ALPHABET.length)]
   return id

@@ -3,7 +3,7 @@ import type { LedgerTables } from '../store/tables.ts'
 import { type Key, toKey } from './key.ts'
 
 /** A key under each of its current secrets; `digest` is SHA-256, hexadecimal. */
-export interface ShownKey {
+interface ShownKey {
   digest: string
   key: Key
 }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { digestOf } from './secret.ts'
 
 /** One secret that is live now. */
-export interface Credential<T> {
+interface Credential<T> {
   /** Value that the credential identifies. */
   value: T
   /** SHA-256 of the secret, in hexadecimal. */

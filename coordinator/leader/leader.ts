@@ -5,7 +5,8 @@ import type { LedgerTables } from '../store/tables.ts'
 /**
  * Elects the coordinator that does the work which must happen once in a fleet: sweeps, retention,
  * schedules, guards. Such work starts only while `isLeader` is true, and each transaction that it
- * writes begins with `requireLeader`, which fences a process that was superseded meanwhile.
+ * writes to the ledger begins with `requireLeader`, which fences a process that was superseded
+ * meanwhile.
  */
 export interface Leader {
   /**

@@ -1,23 +1,50 @@
-import type { Base, PeriodicWork } from '../base/base.ts'
+import { newId } from '../../shared/ids.ts'
+import type { Base } from '../base/base.ts'
+import { createLeases } from '../store/leases.ts'
+import type { Ledger, Store } from '../store/store.ts'
+import { fenceLedger } from './fence.ts'
 import type { Leader } from './leader.ts'
+import { LeaseLeader } from './lease-leader.ts'
 import { createSoleLeader } from './sole-leader.ts'
+
+/** Periodic work that only the leader does. */
+interface LeaderWork {
+  /**
+   * Like the schedules of the base, but a run is skipped while another process leads. The run
+   * writes to the ledger that it is given, which refuses a process that was superseded meanwhile.
+   */
+  every(name: string, seconds: number, run: (ledger: Ledger) => unknown): void
+}
 
 /** The leader, and periodic work that only the leader does. */
 export interface OpenLeader {
   leader: Leader
-  /** Like the schedules of the base, but a run is skipped while another process leads. */
-  leaderWork: PeriodicWork
+  leaderWork: LeaderWork
+}
+
+interface LeaderParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'nowMs'> {
+  store: Pick<Store, 'ledger' | 'isShared'>
 }
 
 /** SQLite has one process for a state folder, which therefore always leads. */
-export const openLeader = ({ stack, schedules }: Pick<Base, 'stack' | 'schedules'>): OpenLeader => {
-  const leader = createSoleLeader()
+export const openLeader = async (parts: LeaderParts): Promise<OpenLeader> => {
+  const { stack, schedules, store } = parts
+  const leader = store.isShared ? await openLeaseLeader(parts) : createSoleLeader()
   stack.defer(() => leader.close())
+  const fenced = fenceLedger(store.ledger, leader)
   return {
     leader,
     leaderWork: {
       every: (name, seconds, run) =>
-        schedules.every(name, seconds, () => (leader.isLeader() ? run() : undefined)),
+        schedules.every(name, seconds, () => (leader.isLeader() ? run(fenced) : undefined)),
     },
   }
+}
+
+/** The first campaign is awaited, so that a coordinator that is alone leads from its start. */
+const openLeaseLeader = async ({ store, logger, nowMs }: LeaderParts): Promise<LeaseLeader> => {
+  const leases = createLeases(store.ledger)
+  const leader = new LeaseLeader({ leases, owner: newId('replica'), logger, nowMs })
+  await leader.campaign()
+  return leader
 }

@@ -18,7 +18,7 @@ import { LinkStream, type LinkStreamOwner } from './link-stream.ts'
 import { PeerSettings } from './peer-settings.ts'
 import { requestBlock, writeRequestHead } from './request-head.ts'
 
-export interface LinkSessionEvents {
+interface LinkSessionEvents {
   /** Peer settings received; requests may be sent. */
   onReady(): void
   /** The session takes no more requests; open ones may end. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-export interface PingsOptions {
+interface PingsOptions {
   everyMs: number
   /** @param payload 8 random bytes, which the peer cannot predict */
   send: (payload: Buffer) => void

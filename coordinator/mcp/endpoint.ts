@@ -11,7 +11,7 @@ import type { RouteDocs } from '../http/route-docs.ts'
 import { methodFault } from '../http/rpc-method.ts'
 import type { ChangeStream } from './listening.ts'
 
-export interface EndpointParts {
+interface EndpointParts {
   docs: RouteDocs
   access: RouteAccess
   factory: McpServerFactory

@@ -14,7 +14,7 @@ export interface ChangeStream {
   end(error: ShoalError): void
 }
 
-export interface ListeningParts {
+interface ListeningParts {
   events: Pick<Events, 'subscribe'>
   listener: SubscriptionReader
   /** The resources that it is about. */

@@ -20,7 +20,7 @@ import { mcpServer } from './mcp-server.ts'
 import { createShown } from './shown.ts'
 import { listenOf, requireReadable } from './subscriptions.ts'
 
-export interface McpParts {
+interface McpParts {
   operations: readonly Operation[]
   pipeline: Pipeline
   events: Pick<Events, 'subscribe'>

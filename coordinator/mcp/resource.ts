@@ -32,7 +32,7 @@ const mayBeAbsent = (name: string, field: z.ZodType): boolean =>
   z.object({ [name]: field }).safeParse({}).success
 
 /** `/v1/cells/{cell_id}` is `shoal://cells/{cell_id}`. */
-export const uriOf = ({ path }: Operation): string => SCHEME + path.replace(/^\/(v1\/)?/, '')
+const uriOf = ({ path }: Operation): string => SCHEME + path.replace(/^\/(v1\/)?/, '')
 
 const isTemplate = (operation: Operation): boolean => operation.path.includes('{')
 

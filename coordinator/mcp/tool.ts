@@ -20,7 +20,7 @@ const titleOf = (id: string): string => {
 }
 
 /** Immediate output of an operation that runs as a task. */
-export const TaskReference = z.object({ task_id: z.string() })
+const TaskReference = z.object({ task_id: z.string() })
 
 const descriptionOf = ({ description, mode }: Operation): string =>
   mode === 'task'

@@ -44,5 +44,5 @@ const isIn = (group: string, operation: Operation): boolean =>
 const isSkill = ({ path }: Operation): boolean => path.startsWith('/v1/skills/')
 
 /** The names of all groups, sorted. */
-export const toolsetsOf = (operations: readonly Operation[]): string[] =>
+const toolsetsOf = (operations: readonly Operation[]): string[] =>
   [...new Set(['skills', ...operations.flatMap(({ group }) => group ?? [])])].sort()

@@ -32,7 +32,7 @@ export const createFigures = (): Figures => ({
   events: createEventFigures(),
 })
 
-export interface MetricSources {
+interface MetricSources {
   figures: Figures
   fleet: Pick<Fleet, 'cells'>
   vitals: Pick<Vitals, 'brokerConnected' | 'storeProblem' | 'loopDelayMs'>

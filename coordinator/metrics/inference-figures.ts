@@ -11,7 +11,7 @@ export interface RoutingWatch {
 }
 
 /** `discarded`: the cascade gave up the answer; the request itself goes on. */
-export interface InferenceEnd extends Pick<DispatchOutcome, 'usage'> {
+interface InferenceEnd extends Pick<DispatchOutcome, 'usage'> {
   status: DispatchOutcome['status'] | 'discarded'
 }
 

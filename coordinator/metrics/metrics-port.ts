@@ -7,7 +7,7 @@ import { isLoopback } from '../config.ts'
 
 const HOST = '127.0.0.1'
 
-export interface MetricsPort {
+interface MetricsPort {
   close(): void
 }
 

@@ -7,11 +7,11 @@ import { addProcessMetrics, metricRegistry } from './registry.ts'
 import { createVitals, type Vitals } from './vitals.ts'
 
 /** Health of the coordinator process. */
-export interface VitalViews {
+interface VitalViews {
   vitals: Omit<Vitals, 'close'>
 }
 
-export interface VitalParts extends Pick<Base, 'stack' | 'nowMs'> {
+interface VitalParts extends Pick<Base, 'stack' | 'nowMs'> {
   config: { state_dir: string }
   figures: Figures
   fleet: Pick<Fleet, 'cells'>

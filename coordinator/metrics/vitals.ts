@@ -15,7 +15,7 @@ export interface Vitals {
   close(): void
 }
 
-export interface VitalsParts {
+interface VitalsParts {
   store: StoreProbe
   stateDir: string
   brokerConnected: () => boolean

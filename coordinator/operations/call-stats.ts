@@ -1,5 +1,5 @@
 /** Call statistics of one operation since the coordinator started. */
-export interface CallFigures {
+interface CallFigures {
   calls: number
   errors: number
   /** Median latency of the newest calls, in milliseconds; undefined before the first. */

@@ -35,7 +35,7 @@ export interface TaskViews {
 }
 
 /** Tasks that the caller sees. */
-export interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
+interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
   get(taskId: string, by: TaskCaller): Promise<Task>
   list(request: ListTasksRequest, by: TaskCaller): Promise<ListTasksResponse>
   cancel(taskId: string, by: TaskCaller): Promise<Task>
@@ -43,7 +43,7 @@ export interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
 }
 
 /** Webhooks for the events of tasks; shown secrets are masked. */
-export interface TaskHookRegistry {
+interface TaskHookRegistry {
   /** Throws `invalid_request` for an address that is not sent to, and for one hook too many. */
   save(
     taskId: string,
@@ -76,7 +76,7 @@ export interface Progress {
 }
 
 /** A skill that is called inside another call, with its caller. */
-export interface SkillCall {
+interface SkillCall {
   input: unknown
   /** Called once the call was admitted, before it runs. */
   onAdmitted?: () => Promise<void>
@@ -96,12 +96,16 @@ export interface Context extends Views, TaskCaller {
   signal: AbortSignal
   /** The cell to run on, where the caller named one and the operation takes one. */
   cellId?: string | undefined
-  /** Reports progress; without effect where nobody listens. */
-  progress: (progress: Progress) => void
-  /** Sends an event to the caller while the call runs; absent where nobody listens. */
+  /**
+   * Reports progress; without effect where nobody listens. A promise resolves when the caller can
+   * take more: an operation that reports often waits for it.
+   */
+  progress: Report
+  /** Sends an event to the caller as `progress` does; absent where nobody listens. */
   tell?: Tell | undefined
   /** Calls a skill as any surface does. Throws `ShoalError`, such as `not_found`. */
   callSkill: CallSkill
 }
 
-export type Tell = (told: { event: string; data: unknown }) => void
+export type Report = (progress: Progress) => Promise<void> | void
+export type Tell = (told: { event: string; data: unknown }) => Promise<void> | void

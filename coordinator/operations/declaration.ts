@@ -3,10 +3,10 @@ import type { SizeUnit } from '../../shared/probes/units.ts'
 import type { Role } from '../keys/key.ts'
 
 /** Callers that are admitted: everyone, any key, or a key with one of the roles. */
-export type Access = 'none' | 'key' | 'operator'
+type Access = 'none' | 'key' | 'operator'
 
 /** Effect of a call: it reads, changes data of the coordinator, or acts on the world by a plan. */
-export type Effect = 'read' | 'write' | 'gated'
+type Effect = 'read' | 'write' | 'gated'
 
 /** Notice that an operation will be removed. Dates are whole days, UTC: `2027-01-31`. */
 export interface Deprecation {
@@ -21,7 +21,7 @@ export interface Deprecation {
  * Kind of response: the result, the id of a task that runs on its own (REST: 202), or progress
  * followed by the result (REST: server-sent events, for a client that accepts them).
  */
-export type Mode = 'sync' | 'task' | 'stream'
+type Mode = 'sync' | 'task' | 'stream'
 
 /**
  * The facts of an operation, without its behaviour: schema in, schema out, access and effect. Every
@@ -91,6 +91,8 @@ export interface SkillFacts extends Declaration {
   /** Display name on the card. */
   name: string
   tags: readonly string[]
+  /** Every skill is a tool: language models call skills in conversations and sessions too. */
+  tool?: never
   /** Examples for the catalogue and the documents; the card omits them. */
   examples: readonly object[]
   /** False keeps the schema off the card; the input is validated all the same. */

@@ -2,7 +2,7 @@ import type { ShoalError } from '../../shared/errors.ts'
 import type { Declaration } from './declaration.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
 
-export interface MissingInput {
+interface MissingInput {
   names: string[]
   /** JSON Schema of an object with just these fields. */
   schema: JsonSchema

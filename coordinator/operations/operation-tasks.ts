@@ -8,7 +8,6 @@ import type { Tasks } from '../tasks/tasks.ts'
 import { type Opening, workOf } from '../tasks/turn.ts'
 import type { TaskCaller, Views } from './context.ts'
 import { callerOf } from './gates/gate-view.ts'
-import { requireAccess } from './invoke/access.ts'
 import { actorOf } from './invoke/call-context.ts'
 import { parseInput } from './invoke/input.ts'
 import type { Pipeline } from './invoke/invoke.ts'
@@ -40,27 +39,25 @@ export interface OperationTasks {
   close(): void
 }
 
-export interface OperationTaskParts {
+interface OperationTaskParts {
   tasks: Tasks
   readerOf: ReaderOf
   views: () => Views
-  perform: Pipeline['perform']
+  pipeline: Pick<Pipeline, 'authorize' | 'perform'>
   operations: readonly Operation[]
   events: Pick<Events, 'subscribe'>
-  /** Days for which tasks are kept after their end. */
-  keptDays: number
   logger: Pick<Logger, 'warn'>
 }
 
 export const createOperationTasks = (parts: OperationTaskParts): OperationTasks => {
-  const { tasks, views, operations, events, keptDays, logger } = parts
-  const open = (ask: OperationRequest): Opening => createOpening(views(), parts.perform, ask)
+  const { tasks, views, pipeline, operations, events, logger } = parts
+  const open = (ask: OperationRequest): Opening => createOpening(views(), pipeline.perform, ask)
   tasks.serve(taskAnswers({ views, operations, open }))
-  const upkeep = new TaskUpkeep({ tasks, events, keptDays, logger, now: () => views().now() })
+  const upkeep = new TaskUpkeep({ tasks, events, logger })
 
   const prepare: OperationTasks['prepare'] = ask => {
     const { operation, input, caller } = ask
-    requireAccess(operation, caller.key)
+    pipeline.authorize(operation, caller)
     const missing = missingInput(operation, input)
     if (missing === undefined) parseInput(operation, input)
     const opening = missing === undefined ? open(ask) : questionFor(operation, missing)

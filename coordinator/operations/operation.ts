@@ -3,13 +3,14 @@ import type { SingleUseApproval } from '../gates/approval.ts'
 import type { Context } from './context.ts'
 import { type Declaration, type Deprecation, pathFields } from './declaration.ts'
 import type { PendingResult } from './pending.ts'
-import type { OperationPlan } from './plan.ts'
+import type { ApprovedPlan, OperationPlan } from './plan.ts'
 
 type Answer<O extends z.ZodType> = Promise<z.input<O>> | z.input<O>
 
 /** Behaviour of an operation that reads, or changes data of the coordinator alone. */
-export interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
+interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
   effect: 'read' | 'write'
+  usesApproval?: never
   plan?: never
   show?: never
   run: (input: z.output<I>, context: Context) => Answer<O>
@@ -20,8 +21,9 @@ export interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
  * in the input) with `show`, asks at the gate that the plan names, and calls `run` with the approved
  * plan and its approval.
  */
-export interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
+interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
   effect: 'gated'
+  usesApproval?: never
   plan: (input: z.output<I>, context: Context) => Promise<OperationPlan<P>> | OperationPlan<P>
   /** Answer of a dry run. */
   show?: (plan: P) => z.input<O>
@@ -36,9 +38,23 @@ export interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
   ) => Promise<z.input<O> | PendingResult> | z.input<O> | PendingResult
 }
 
+/**
+ * Behaviour of a write that uses up a request approved before the call. It is never pending: with a
+ * request that is not approved, the use of the approval is refused.
+ */
+interface ApprovedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
+  effect: 'write'
+  usesApproval: true
+  plan: (input: z.output<I>, context: Context) => Promise<ApprovedPlan<P>> | ApprovedPlan<P>
+  show?: never
+  /** With an approval, it must call `approval.use` around its effect. */
+  run: (plan: P, context: Context, approval: SingleUseApproval | undefined) => Answer<O>
+}
+
 export type Behaviour<I extends z.ZodObject, O extends z.ZodType, P> =
   | DirectBehaviour<I, O>
   | GatedBehaviour<I, O, P>
+  | ApprovedBehaviour<I, O, P>
 
 /** Any call the coordinator accepts, except for the OpenAI routes. */
 export type Operation<

@@ -31,3 +31,9 @@ export interface OperationPlan<P> {
   /** Releases what planning has reserved, if the request could not be created. */
   abandon?: () => Promise<void>
 }
+
+/** Plan of an operation that uses up a request approved before the call. */
+export interface ApprovedPlan<P> extends Pick<OperationPlan<P>, 'plan' | 'covers'> {
+  /** Request that this call uses up; absent when it needs no approval, or cannot go on. */
+  request?: GateRequest | undefined
+}

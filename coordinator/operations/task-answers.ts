@@ -10,7 +10,7 @@ import { describeGateRefusal } from './gate-wait.ts'
 import type { Operation } from './operation.ts'
 import type { OperationRequest } from './operation-work.ts'
 
-export interface TaskAnswerParts {
+interface TaskAnswerParts {
   views: () => Views
   operations: readonly Operation[]
   /** The turn of a call; throws for one that is refused. */

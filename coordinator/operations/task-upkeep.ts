@@ -2,13 +2,10 @@ import type { Logger } from 'pino'
 import type { Events } from '../events/bus.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 
-export interface TaskUpkeepParts {
-  tasks: Pick<Tasks, 'look' | 'drop'>
+interface TaskUpkeepParts {
+  tasks: Pick<Tasks, 'look'>
   events: Pick<Events, 'subscribe'>
-  /** Days for which tasks are kept after their end. */
-  keptDays: number
   logger: Pick<Logger, 'warn'>
-  now: () => number
 }
 
 /**
@@ -16,13 +13,11 @@ export interface TaskUpkeepParts {
  * terminate in the middle of a task.
  */
 const LOOK_EVERY_MS = 5000
-const DROP_EVERY_MS = 600_000
-const DAY_MS = 86_400_000
 
-/** Looks for tasks that can go on, now and then and when something was decided, and drops old ones. */
+/** Looks for tasks that can continue: periodically, and after each decision at a gate. */
 export class TaskUpkeep {
   readonly #parts: TaskUpkeepParts
-  readonly #timers: NodeJS.Timeout[]
+  readonly #timer: NodeJS.Timeout
   readonly #stops: (() => void)[]
   #looking: Promise<void> | undefined
   #lookAgain = false
@@ -34,11 +29,7 @@ export class TaskUpkeep {
     this.#stops = ['shoal.gate.', 'shoal.task.auth-required'].map(type =>
       parts.events.subscribe(type, lookSoon),
     )
-    this.#timers = [
-      setInterval(() => void this.look(), LOOK_EVERY_MS),
-      setInterval(() => void this.#drop(), DROP_EVERY_MS),
-    ]
-    for (const timer of this.#timers) timer.unref()
+    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref()
   }
 
   /** Resolves after a check that started no earlier than this call; never rejects. */
@@ -49,7 +40,7 @@ export class TaskUpkeep {
   }
 
   close(): void {
-    for (const timer of this.#timers) clearInterval(timer)
+    clearInterval(this.#timer)
     for (const stop of this.#stops) stop()
   }
 
@@ -63,12 +54,5 @@ export class TaskUpkeep {
     }
     // in the step that finds nothing more to do: a later call must not join a look that is over
     this.#looking = undefined
-  }
-
-  async #drop(): Promise<void> {
-    const { tasks, keptDays, logger, now } = this.#parts
-    await tasks
-      .drop(now() - keptDays * DAY_MS)
-      .catch(error => logger.warn({ err: error }, 'old tasks were not deleted'))
   }
 }

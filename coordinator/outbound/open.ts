@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os'
 import type { Outbound } from './outbound-config.ts'
 import { createSender, type Sender, type SenderParts } from './sender.ts'
 
-export interface OutboundParts {
+interface OutboundParts {
   config: { outbound: Outbound }
   figures: { queue: { countRequest: NonNullable<SenderParts['onOutcome']> } }
 }

@@ -1,6 +1,6 @@
 import { JobError } from '../queue/job-error.ts'
 
-export type SendReason =
+type SendReason =
   | 'refused'
   | 'busy'
   | 'not_resolved'

@@ -10,7 +10,7 @@ import { type Address, checkedAddresses, type Resolve, systemResolve } from './r
 import { SendError } from './send-error.ts'
 import { createTargetLimits } from './target-limits.ts'
 
-export interface OutboundRequest {
+interface OutboundRequest {
   url: string
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
@@ -19,7 +19,7 @@ export interface OutboundRequest {
   maxAnswerBytes?: number
 }
 
-export interface OutboundResponse {
+interface OutboundResponse {
   status: number
   /** Retry delay that the target asks for, at most an hour. */
   retryAfterSeconds: number

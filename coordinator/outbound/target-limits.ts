@@ -1,7 +1,7 @@
 import { MinuteWindow } from '../quota/minute-window.ts'
 
 /** Limits per host and port: concurrent requests, and requests per minute. */
-export interface TargetLimits {
+interface TargetLimits {
   /** Milliseconds to wait; 0 when the place is taken, which `leave` gives back. */
   enter(target: string): number
   leave(target: string): void

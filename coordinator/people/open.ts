@@ -5,7 +5,7 @@ import { createPerson, getPerson, listPeople, type NewPerson, type Person } from
 import { getTenant, type Tenant } from './tenants.ts'
 
 /** People and tenants; who may no longer act is decided with their keys. */
-export interface PeopleViews {
+interface PeopleViews {
   people: {
     create(person: NewPerson, by: Actor): Promise<Person>
     get(id: string, scope: Scope): Promise<Person | undefined>

@@ -1,4 +1,4 @@
-export interface JobErrorOptions {
+interface JobErrorOptions {
   /** True when a retry is of no use; the job is then given up at once. */
   final?: boolean
   /** Minimum delay before the next attempt, even when the back-off is shorter. */

@@ -4,14 +4,14 @@ import type { BackOff } from './back-off.ts'
 import type { Job } from './job.ts'
 
 /** Context of one attempt. */
-export interface Attempt {
+interface Attempt {
   job: Job
   /** Aborts when the time is up, the lease is lost, the job was cancelled or the process ends. */
   signal: AbortSignal
 }
 
 /** Project, team and cost that a job is accounted under. */
-export interface JobAccount {
+interface JobAccount {
   /** Part of the service or project that the work belongs to. */
   project: string
   /** Team that is responsible for the work. */

@@ -1,12 +1,13 @@
 import { type Selectable, sql, type Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
+import { DAY_MS } from '../../shared/time.ts'
 import type { JobRow } from '../store/delivery-tables.ts'
 import { nextSequence } from '../store/sequences.ts'
-import type { SealedTrx } from '../store/store.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type Job, jobOf } from './job.ts'
-import type { JobKind } from './job-kind.ts'
+import type { JobKind, JobKinds } from './job-kind.ts'
 
 type Trx = Transaction<LedgerTables>
 
@@ -98,7 +99,7 @@ export const openInLane = async (trx: Trx, lane: string, limit: number): Promise
   return found.length
 }
 
-export interface ClaimedJobs {
+interface ClaimedJobs {
   taken: Job[]
   /**
    * Jobs without attempts left because their workers were lost; the caller ends them with `endJob`.
@@ -146,7 +147,7 @@ const updateClaimed = (trx: Trx, { id, fence }: Job) =>
     .where('fence', '=', fence)
     .where('state', '=', 'running')
 
-export interface JobEnd {
+interface JobEnd {
   state: 'done' | 'dead'
   reason?: string
   now: number
@@ -276,8 +277,18 @@ const requireState = ({ id, state }: JobRow, wanted: readonly string[]): void =>
   throw new ShoalError('conflict', `job ${id} is ${state}`)
 }
 
-/** Deletes the jobs of one kind that ended before a time. */
-export const forgetEnded = async (trx: Trx, kind: string, before: number): Promise<void> => {
+/** Deletes the jobs that ended longer ago than their kinds keep them. */
+export const forgetJobs = (
+  { free }: Pick<Ledger, 'free'>,
+  kinds: JobKinds,
+  now: number,
+): Promise<void> =>
+  free.write(async trx => {
+    for (const { kind, keptDays } of kinds.values())
+      await forgetEnded(trx, kind, now - keptDays * DAY_MS)
+  })
+
+const forgetEnded = async (trx: Trx, kind: string, before: number): Promise<void> => {
   await trx
     .deleteFrom('jobs')
     .where('kind', '=', kind)

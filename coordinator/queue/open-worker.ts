@@ -1,14 +1,18 @@
 import { newId } from '../../shared/ids.ts'
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
 import { countJobs } from './job-query.ts'
+import { forgetJobs } from './job-store.ts'
 import type { OpenQueue } from './open.ts'
 import { Worker, type WorkerParts } from './worker.ts'
 
 type Counted = Awaited<ReturnType<typeof countJobs>>
 
-export interface WorkerDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'> {
+interface WorkerDomainParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger'>
   work: Pick<OpenQueue, 'kinds' | 'onWork'>
   events: Pick<Events, 'publish'>
@@ -21,10 +25,12 @@ export interface WorkerDomainParts extends Pick<Base, 'stack' | 'schedules' | 'l
 }
 
 const COUNT_SECONDS = 15
+const FORGET_SECONDS = 600
 
 /** Starts the worker of this process; every kind must have been added before. */
 export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
-  const { store, work, events, figures, stack, schedules, logger, now } = parts
+  const { store, work, events, figures, stack } = parts
+  const { schedules, leaderWork, logger, now } = parts
   const { ledger } = store
   const worker = Worker.start({
     ledger,
@@ -42,5 +48,6 @@ export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
   const count = async (): Promise<void> => figures.queue.setJobCounts(await countJobs(ledger.read))
   await count()
   schedules.every('queue.count', COUNT_SECONDS, count)
+  leaderWork.every('queue.forget', FORGET_SECONDS, ledger => forgetJobs(ledger, work.kinds, now()))
   return {}
 }

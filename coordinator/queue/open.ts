@@ -5,7 +5,7 @@ import type { JobKind, JobKinds } from './job-kind.ts'
 import { createQueue, type Queue } from './queue.ts'
 
 /** Queue for operations, which cannot add jobs. */
-export interface QueueViews {
+interface QueueViews {
   queue: Omit<Queue, 'add' | 'addWithin' | 'wake'>
 }
 
@@ -19,7 +19,7 @@ export interface OpenQueue {
   onWork(listener: () => void): () => void
 }
 
-export interface QueueDomainParts extends Pick<Base, 'now'> {
+interface QueueDomainParts extends Pick<Base, 'now'> {
   store: Pick<Store, 'ledger'>
 }
 

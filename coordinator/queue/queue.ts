@@ -45,7 +45,7 @@ export interface Queue {
   discard(id: string, scope: JobScope, by: Actor): Promise<Job>
 }
 
-export interface QueueParts {
+interface QueueParts {
   ledger: Ledger
   kinds: () => JobKinds
   /** Unix time, milliseconds. */

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { DAY_MS } from '../../shared/time.ts'
 import type { Ledger } from '../store/store.ts'
 import { backOffMs } from './back-off.ts'
 import type { Job } from './job.ts'
 import { JobError } from './job-error.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
 import { isDue } from './job-query.ts'
-import { claimJobs, endJob, forgetEnded, putBack, renewLease } from './job-store.ts'
+import { claimJobs, endJob, putBack, renewLease } from './job-store.ts'
 
-export type JobOutcome = 'done' | 'retried' | 'dead' | 'lost' | 'early'
+type JobOutcome = 'done' | 'retried' | 'dead' | 'lost' | 'early'
 
 export interface WorkerParts {
   ledger: Ledger
@@ -29,7 +28,6 @@ export interface WorkerParts {
 }
 
 const POLL_MS = 1000
-const FORGET_EVERY_MS = 3600 * 1000
 /** A job that ignores cancellation for this long is abandoned; its lease expires. */
 const CLOSE_MS = 5000
 
@@ -42,14 +40,10 @@ export class Worker {
   readonly #attempts = new Set<Promise<void>>()
   #looking: Promise<void> | undefined
   #looksAgain = false
-  #forgotAt = Number.NEGATIVE_INFINITY
 
   private constructor(parts: WorkerParts) {
     this.#parts = parts
-    this.#timer = setInterval(() => {
-      this.#forget()
-      this.wake()
-    }, parts.pollMs ?? POLL_MS)
+    this.#timer = setInterval(() => this.wake(), parts.pollMs ?? POLL_MS)
   }
 
   static start(parts: WorkerParts): Worker {
@@ -190,18 +184,6 @@ export class Worker {
       renew().catch(error => logger.warn({ err: error, job: job.id }, 'a lease was not renewed'))
     }, leaseMs / 3)
     return () => clearInterval(timer)
-  }
-
-  #forget(): void {
-    const { ledger, kinds, logger, now } = this.#parts
-    if (now() - this.#forgotAt < FORGET_EVERY_MS) return
-    this.#forgotAt = now()
-    ledger.free
-      .write(async trx => {
-        for (const { kind, keptDays } of kinds.values())
-          await forgetEnded(trx, kind, now() - keptDays * DAY_MS)
-      })
-      .catch(error => logger.warn({ err: error }, 'ended jobs were not removed'))
   }
 }
 

@@ -4,7 +4,7 @@ import { MinuteWindow } from './minute-window.ts'
 
 /** Calls of skills and operations in any 60 seconds; they do not count against the month. */
 export const CALLS_PER_MINUTE = 60
-export const OPERATOR_CALLS_PER_MINUTE = 300
+const OPERATOR_CALLS_PER_MINUTE = 300
 const CAPACITY = 10_000
 
 export type CountCall = (id: string, key: Key | undefined) => void

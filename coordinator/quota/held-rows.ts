@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-export interface HeldRows<T> {
+interface HeldRows<T> {
   /** Appends the row now or, while the disk takes nothing, later. Rejects when too many wait. */
   append(row: T): Promise<void>
   /** Tries what waits once more, and says how many rows wait then. */
@@ -8,7 +8,7 @@ export interface HeldRows<T> {
   close(): Promise<void>
 }
 
-export interface HeldRowsOptions<T> {
+interface HeldRowsOptions<T> {
   append: (row: T) => Promise<void>
   /** True for a failure that may pass. */
   isPassing: (error: unknown) => boolean

@@ -3,7 +3,7 @@ import { type Account, addLease, enterMonth } from './account.ts'
 import type { Calendar } from './month.ts'
 import { giveBack, latestMonth, readReserved, reserve } from './month-ledger.ts'
 
-export interface QuotaLeases {
+interface QuotaLeases {
   /** Reads what is reserved, and whether the ledger is in a later month than the clock. */
   look(account: Account): Promise<void>
   /**

@@ -21,13 +21,13 @@ export const latestMonth = async (db: Reader): Promise<string | undefined> => {
   return (await query.executeTakeFirst())?.month
 }
 
-export interface QuotaGrant {
+interface QuotaGrant {
   granted: number
   /** The subject's new total. */
   reserved: number
 }
 
-export interface LeaseRequest {
+interface LeaseRequest {
   month: string
   subject: string
   limit: number

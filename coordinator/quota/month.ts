@@ -1,4 +1,4 @@
-export interface Month {
+interface Month {
   /** `2026-11`, UTC. Sorts as text. */
   name: string
   /** Unix milliseconds of the first instant after it. */
@@ -7,7 +7,7 @@ export interface Month {
 
 export const monthAt = (now: number): Month => monthNamed(new Date(now).toISOString().slice(0, 7))
 
-export const monthNamed = (name: string): Month => {
+const monthNamed = (name: string): Month => {
   const [year = 0, month = 0] = name.split('-').map(Number)
   return { name, endsAt: Date.UTC(year, month) }
 }

@@ -10,7 +10,7 @@ import { createUsageKeeper } from './usage-keeper.ts'
 import { queryUsage, type UsageLine, type UsageQuestion } from './usage-query.ts'
 
 /** Allowances and what was used of them. */
-export interface QuotaViews {
+interface QuotaViews {
   tiers: TierSettings
   usage: {
     /** Sums up to this moment. Rejects with `store_unavailable` while some cannot be written. */
@@ -19,12 +19,12 @@ export interface QuotaViews {
 }
 
 /** Usage for the parts that answer requests. */
-export interface RecordedUsage extends Pick<JournaledUsage, 'record'> {
+interface RecordedUsage extends Pick<JournaledUsage, 'record'> {
   /** Reports every row after it was recorded. Returns how to stop that. */
   onRecorded(listener: (row: NewUsage) => void): () => void
 }
 
-export interface QuotaParts
+interface QuotaParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: {

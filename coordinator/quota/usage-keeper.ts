@@ -2,14 +2,14 @@ import { DAY_MS } from '../../shared/time.ts'
 import type { Records } from '../store/store.ts'
 import { forgetBuckets, forgetRows, HOUR_MS, sealRows } from './usage-buckets.ts'
 
-export interface UsageKeeper {
+interface UsageKeeper {
   /** Seals the hours that are over and forgets what is too old. */
   tidy(): Promise<void>
   /** Resolves when nothing is under way any more. */
   close(): Promise<void>
 }
 
-export interface UsageKeeperOptions {
+interface UsageKeeperOptions {
   records: Pick<Records, 'sealed' | 'free'>
   /** Retention of single requests and hourly sums, in days. */
   retention: { row_days: number; bucket_days: number }

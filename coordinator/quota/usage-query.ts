@@ -4,7 +4,7 @@ import type { Records } from '../store/store.ts'
 import { hourOfRow, ROW_SUMS, USAGE_SUMS, type UsageSum } from './usage-buckets.ts'
 
 /** Dimensions that usage may be grouped by; times are bucket starts in unix milliseconds. */
-export const USAGE_GROUPS = {
+const USAGE_GROUPS = {
   hour: sql<number>`hour_at`,
   day: sql<number>`hour_at - hour_at % ${sql.lit(DAY_MS)}`,
   key: sql<string>`key_id`,

@@ -3,12 +3,12 @@ import { isOperator, type Key, type Role } from '../keys/key.ts'
 
 /** Scope of a usage query: the requesting key, its tenant, or everybody. */
 export const USAGE_SCOPES = ['key', 'tenant', 'all'] as const
-export type UsageScope = (typeof USAGE_SCOPES)[number]
+type UsageScope = (typeof USAGE_SCOPES)[number]
 
 /** Roles that may see the usage of every tenant. */
 const SEES_ALL: readonly Role[] = ['operator_admin', 'finance']
 
-export interface UsageWish {
+interface UsageWish {
   scope?: UsageScope | undefined
   keyId?: string | undefined
   tenantId?: string | undefined

@@ -9,14 +9,14 @@ export type { UsageRow } from '../store/record-tables.ts'
 
 export type NewUsage = Omit<UsageRow, 'id'>
 
-export interface UsageSums {
+interface UsageSums {
   /** Answers that the cascade has discarded are no requests of their own; their tokens count. */
   requests: number
   promptTokens: number
   completionTokens: number
 }
 
-export interface UsageFilter {
+interface UsageFilter {
   keyId?: string
   tenantId?: string
   /** Unix milliseconds; `from` belongs to it, `to` does not. */

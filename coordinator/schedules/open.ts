@@ -4,7 +4,7 @@ import type { OpenQueue } from '../queue/open.ts'
 import type { Store } from '../store/store.ts'
 import { Schedules } from './schedules.ts'
 
-export interface RecurringParts extends Pick<Base, 'logger' | 'now'>, OpenLeader {
+interface RecurringParts extends Pick<Base, 'logger' | 'now'>, OpenLeader {
   store: Pick<Store, 'ledger'>
   work: Pick<OpenQueue, 'queue'>
 }

@@ -18,7 +18,7 @@ import {
   removeSchedule,
 } from './schedule-store.ts'
 
-export interface SchedulesParts {
+interface SchedulesParts {
   ledger: Ledger
   queue: Pick<Queue, 'addWithin' | 'findWithin' | 'wake'>
   leader: Pick<Leader, 'isLeader' | 'requireLeader'>

@@ -1,7 +1,7 @@
 import { openSealing, type SecretSealer } from './sealing.ts'
 import { openSigning, type SigningKey } from './signing.ts'
 
-export interface SigningParts {
+interface SigningParts {
   config: { state_dir: string }
 }
 

@@ -35,7 +35,7 @@ export interface SigningKey extends Signer {
   witnesses(key: string): boolean
 }
 
-export interface RotateOptions {
+interface RotateOptions {
   /** Puts the step on record before the new key counts; when it rejects, nothing has changed. */
   recordStep?: (step: Endorsement) => Promise<unknown>
   /** Heads of the audit that were signed with earlier keys count for nothing from now on. */

@@ -5,8 +5,8 @@ import { type Behaviour, defineOperation, type Operation } from '../operations/o
 /** An operation that is on the agent card, at `POST /v1/skills/{id}`. */
 export type Skill = Operation & SkillFacts
 
-/** Facts that follow from the id of a skill. */
-type Derived = 'method' | 'path' | 'cli' | 'group' | 'examples'
+/** Facts that no skill declares: they follow from its id, or are the same for all. */
+type Derived = 'tool' | 'method' | 'path' | 'cli' | 'group' | 'examples'
 type Card = Pick<SkillFacts, 'name' | 'tags'> & Partial<Pick<SkillFacts, 'publishesInput' | 'card'>>
 type SkillSpec<I extends z.ZodObject, O extends z.ZodType, P> = Omit<Declaration<I, O>, Derived> &
   Behaviour<I, O, P> &
@@ -20,7 +20,7 @@ export const defineSkill = <I extends z.ZodObject, O extends z.ZodType, P>(
     method: 'POST',
     path: `/v1/skills/${spec.id}`,
     cli: { group: 'skills', verb: `run ${spec.id}` },
-  })
+  }) as Operation & Pick<SkillFacts, 'tool'>
   const { name, tags, examples = [], publishesInput = true, card = {} } = spec
   return Object.assign(operation, { name, tags, examples, publishesInput, card })
 }

@@ -10,6 +10,7 @@ import type { InFlightAnswers } from '../http/running.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { QueueFigures } from '../metrics/queue-figures.ts'
 import type { ConversationViews } from '../operations/context.ts'
+import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { ownAddresses } from '../outbound/open.ts'
 import { createSender } from '../outbound/sender.ts'
 import type { Quota } from '../quota/quota.ts'
@@ -17,7 +18,7 @@ import type { Skill } from '../skills/skill.ts'
 import type { Store } from '../store/store.ts'
 import { createSpeakers } from './speakers.ts'
 
-export interface SpeakerDomainParts
+interface SpeakerDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: CoordinatorConfig
@@ -31,6 +32,7 @@ export interface SpeakerDomainParts
   fleet: Pick<Fleet, 'serves'>
   skills: readonly Skill[]
   askModel: AskModel
+  pipeline: Pick<Pipeline, 'authorize'>
 }
 
 /** Conversations in which models, skills and agents of other services speak. */

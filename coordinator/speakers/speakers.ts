@@ -13,14 +13,15 @@ import { transcript } from '../conversations/transcript.ts'
 import { parseJsonBody } from '../http/json-body.ts'
 import type { Context } from '../operations/context.ts'
 import type { SkillFacts as DeclaredSkill } from '../operations/declaration.ts'
-import { requireAccess } from '../operations/invoke/access.ts'
+import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { bodyOf } from '../operations/invoke/outcome.ts'
 import type { PendingResult } from '../operations/pending.ts'
 import { createModelSpeaker, type ModelSpeakerParts } from './model-speaker.ts'
 
-export interface SpeakerParts extends ModelSpeakerParts {
+interface SpeakerParts extends ModelSpeakerParts {
   skills: readonly DeclaredSkill[]
   agents: RemoteAgents
+  pipeline: Pick<Pipeline, 'authorize'>
 }
 
 /** A conversation cannot call this skill: it would wait for itself. */
@@ -32,17 +33,17 @@ const AGENT_TEXT_CHARS = 64_000
  * surface, external agents over A2A. All calls use the key of the message's sender.
  */
 export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
-  const { agents } = parts
+  const { agents, pipeline } = parts
   const skills = new Map(parts.skills.map(skill => [skill.id, skill]))
   const facts = new Map(parts.skills.map(skill => [skill.id, factsOf(skill)]))
   const models = createModelSpeaker(parts)
 
-  const admitSkill = ({ id }: Participant, { key }: Context): void => {
+  const admitSkill = ({ id }: Participant, context: Context): void => {
     const skill = skills.get(id)
     if (skill === undefined) throw createRequestError(`no skill ${id}`)
     if (id === CONVERSATION_SKILL)
       throw createRequestError(`${id} cannot take part in a conversation`)
-    requireAccess(skill, key)
+    pipeline.authorize(skill, context)
   }
   const admitAgent = ({ id, url }: Participant): void => {
     if (url === undefined)
@@ -84,9 +85,9 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
       if (turn.participant.type === 'skill') return speakSkill(turn, context)
       return speakAgent(turn)
     },
-    requireSkill: (id, { key }) => {
+    requireSkill: (id, context) => {
       const skill = skills.get(id)
-      if (skill !== undefined) requireAccess(skill, key)
+      if (skill !== undefined) pipeline.authorize(skill, context)
     },
     skill: id => facts.get(id),
   }

@@ -46,7 +46,7 @@ export interface AgentClaimRow {
 }
 
 /** Evidence that a session submitted for one round of its work. */
-export interface AgentEvidenceRow {
+interface AgentEvidenceRow {
   id: string
   session_id: string
   at: number
@@ -72,7 +72,7 @@ export interface OperatorPeerRow {
 }
 
 /** One side has named the other. */
-export interface PeerHandshakeRow {
+interface PeerHandshakeRow {
   peer_id: string
   other_id: string
   at: number

@@ -34,7 +34,7 @@ export interface AuditCheckpointRow {
 }
 
 /** One row while the audit is in doubt: nothing is written, by any process. */
-export interface AuditTroubleRow {
+interface AuditTroubleRow {
   id: number
   at: number
   reason: string

@@ -49,7 +49,7 @@ export interface CellRow {
 }
 
 /** Settings of a cell made by operators; no row before the first one. */
-export interface CellSettingsRow {
+interface CellSettingsRow {
   cell_id: string
   /** Time since which the cell gets no new requests; null while it does. */
   drained_at: number | null
@@ -61,7 +61,7 @@ export interface CellSettingsRow {
 }
 
 /** A credential that a cell had before another took its place. */
-export interface PastCredentialRow {
+interface PastCredentialRow {
   cell_id: string
   digest: string
   replaced_at: number

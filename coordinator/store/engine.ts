@@ -8,6 +8,8 @@ import type { Lanes } from './lanes.ts'
  */
 export interface StoreEngine {
   readonly schema: EngineSchema
+  /** True where coordinators on several machines may share the databases. */
+  readonly isShared: boolean
   /** Opens or makes a database and brings its schema up to date. */
   open<T>(definition: DatabaseDefinition<T>): Promise<Database<T>>
 }

@@ -40,7 +40,7 @@ export interface GateVoteRow {
 }
 
 /** The latest time that was seen, so that a clock that was set back is noticed. */
-export interface ClockRow {
+interface ClockRow {
   name: string
   at: number
 }

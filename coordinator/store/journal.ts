@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 
-export interface JournalOptions<T> {
+interface JournalOptions<T> {
   /** Belongs to the journal alone; created when missing. */
   folder: string
   /**

@@ -43,7 +43,7 @@ export interface KeyRow {
 }
 
 /** Claim of a visitor who requested a key; the holder of the claim token can reveal the key. */
-export interface KeyClaimRow {
+interface KeyClaimRow {
   id: string
   digest: string
   /** The visitor's name at the gates. */

@@ -33,7 +33,7 @@ export interface Leases {
   holds(trx: Transaction<LedgerTables>, lease: HeldLease): Promise<boolean>
 }
 
-export interface LeaseClaim {
+interface LeaseClaim {
   name: string
   /** Unique over all processes and their restarts. */
   owner: string

@@ -6,7 +6,7 @@ export interface StoreProbe {
   trouble(): string | undefined
 }
 
-export interface ProbeOptions {
+interface ProbeOptions {
   signal: AbortSignal
   wait?: Wait
   /** Milliseconds of a clock that never goes back. */
@@ -20,7 +20,7 @@ const MAX_AGE_MS = 5000
  * Commits one row, always the same: only a write that is on the disk tells that the disk is neither
  * full, nor gone, nor hanging.
  */
-export const probeWrite = async (ledger: Pick<Ledger, 'sealed'>): Promise<void> => {
+const probeWrite = async (ledger: Pick<Ledger, 'sealed'>): Promise<void> => {
   const at = Date.now()
   await ledger.sealed.write(trx =>
     trx

@@ -30,13 +30,13 @@ export interface UsageRow {
   duration_ms: number
 }
 
-export interface SealableColumns {
+interface SealableColumns {
   /** 1 when the row is in its bucket. */
   sealed: Generated<number>
 }
 
 /** Sums of what began in one hour. */
-export interface UsageBucketRow {
+interface UsageBucketRow {
   /** Beginning of the hour, UTC. */
   hour_at: number
   key_id: string
@@ -53,7 +53,7 @@ export interface UsageBucketRow {
 }
 
 /** Values of one cell over a span of time; `coordinator/fleet/bucket.ts` knows the form. */
-export interface SeriesRow {
+interface SeriesRow {
   cell_id: string
   resolution_seconds: number
   /** Beginning of the span. */
@@ -61,7 +61,7 @@ export interface SeriesRow {
   buckets_json: string
 }
 
-export interface SeriesCellRow {
+interface SeriesCellRow {
   cell_id: string
   /** Time of the newest late sample that was counted, by the cell's clock. */
   late_until: number

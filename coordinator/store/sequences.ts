@@ -3,7 +3,7 @@ import type { SealedTransaction } from './lanes.ts'
 import type { LedgerTables, SequenceRow } from './tables.ts'
 
 /** Everything that is numbered in one order over all processes. */
-export type SequenceName =
+type SequenceName =
   | 'audit'
   | 'jobs'
   | 'conversations'

@@ -26,6 +26,8 @@ export interface Store {
   records: Records
   /** Reports when another process has changed what this one may have cached. */
   revisions: Revisions
+  /** True where coordinators on several machines may share the store. */
+  isShared: boolean
   close(): Promise<void>
 }
 
@@ -77,6 +79,7 @@ export const openStore = async (
     ledger: (hooks.ledger ?? []).reduce(withChangeHook, ledger),
     records: (hooks.records ?? []).reduce(withChangeHook, records),
     revisions,
+    isShared: engine.isShared,
     close: async () => {
       revisions.close()
       await records.close()

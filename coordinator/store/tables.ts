@@ -31,20 +31,20 @@ export interface LedgerTables
 }
 
 /** Grows with every change of the named subject, so that other processes drop what they cached. */
-export interface RevisionRow {
+interface RevisionRow {
   name: string
   value: number
 }
 
 /** Requests reserved in one calendar month (`2026-11`, UTC): spent, or leased by a coordinator. */
-export interface QuotaRow {
+interface QuotaRow {
   month: string
   subject: string
   reserved: number
 }
 
 /** Tenure of a name; the row stays when it ends, because its epoch must only grow. */
-export interface LeaseRow {
+interface LeaseRow {
   name: string
   owner: string
   epoch: number
@@ -59,7 +59,7 @@ export interface SequenceRow {
 }
 
 /** One row, rewritten to see whether the store can be written. */
-export interface ProbeRow {
+interface ProbeRow {
   id: number
   at: number
 }

@@ -11,7 +11,7 @@ export interface TaskTables {
 }
 
 /** A task as @a2a-js/sdk 1.3 keeps it: `server/database/task/schema`. */
-export interface A2aTaskRow {
+interface A2aTaskRow {
   /** The tenant's id. */
   tenant: string
   owner: string
@@ -28,7 +28,7 @@ export interface A2aTaskRow {
 }
 
 /** Push configuration of a task: the address for its events, with secrets sealed. */
-export interface A2aPushConfigRow {
+interface A2aPushConfigRow {
   tenant: string
   owner: string
   task_id: string
@@ -63,7 +63,7 @@ export interface TaskRunRow {
 }
 
 /** A process that runs tasks; unix time, milliseconds, until which it counts as alive. */
-export interface TaskWorkerRow {
+interface TaskWorkerRow {
   id: string
   lease_until: number
 }
@@ -82,7 +82,7 @@ export interface TaskMailRow {
 }
 
 /** A message of a key that was taken, and the task that it is part of. */
-export interface TaskMessageRow {
+interface TaskMessageRow {
   key_id: string
   message_id: string
   task_id: string

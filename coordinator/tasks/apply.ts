@@ -2,7 +2,7 @@ import type { Artifact, Message, StreamResponse, Task } from '@a2a-js/sdk'
 import { TaskState } from './task-state.ts'
 
 /** Maximum number of messages kept per task; the oldest are dropped. */
-export const MAX_HISTORY = 200
+const MAX_HISTORY = 200
 
 /** Returns the task after one event, without changing its argument. */
 export const applyEvent = (task: Task, { payload }: StreamResponse): Task => {

@@ -15,7 +15,7 @@ import { ignoreElsewhere } from './turns.ts'
  */
 const WAIT_MS = LEASE_MS + 5000
 
-export interface CancellingParts {
+interface CancellingParts {
   ledger: Ledger
   owner: Pick<TaskOwner, 'turns' | 'deliver'>
   followers: Pick<Followers, 'add' | 'remove' | 'look'>

@@ -4,7 +4,7 @@ import { isLeft } from './lease.ts'
 import type { Mail } from './mailbox.ts'
 
 /** Worker that looks for mail, and its time in Unix milliseconds. */
-export interface MailQuery {
+interface MailQuery {
   worker: string
   now: number
 }

@@ -28,7 +28,7 @@ export interface Followers {
   close(): void
 }
 
-export interface FollowerParts {
+interface FollowerParts {
   ledger: Ledger
   /** True when the task runs in this process, which then reports its events itself. */
   isRunning: (taskId: string) => boolean
@@ -89,7 +89,10 @@ export const createFollowers = ({ ledger, isRunning }: FollowerParts): Followers
   }
 
   return {
-    ...{ add, remove, tell, look },
+    add,
+    remove,
+    tell,
+    look,
     fail: (taskId, error) => end(taskId, reader => reader.fail(error)),
     close: () => {
       for (const taskId of [...all.keys()]) end(taskId, reader => reader.close())

@@ -19,7 +19,7 @@ export class TaskElsewhereError extends ShoalError {
   }
 }
 
-export interface LeaseParts {
+interface LeaseParts {
   /** Id of the process, unique across processes and restarts. */
   worker: string
   /** Clock of the store, which all processes share. */

@@ -6,7 +6,7 @@ import { readDue, readMailed } from './due.ts'
 import { type Mail, postMail } from './mailbox.ts'
 import type { TaskOwner } from './task-owner.ts'
 
-export interface LookingParts {
+interface LookingParts {
   ledger: Ledger
   owner: TaskOwner
   logger: Pick<Logger, 'warn'>

@@ -20,7 +20,7 @@ export interface SentMessage {
   opening: Opening
 }
 
-export interface SendingParts {
+interface SendingParts {
   ledger: Ledger
   owner: TaskOwner
   now: () => number

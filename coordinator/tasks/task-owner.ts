@@ -20,13 +20,13 @@ export interface StartedTask {
   start: () => Promise<void>
 }
 
-export type OwnerParts = Omit<TurnParts, 'worker' | 'lease' | 'onMail'>
+type OwnerParts = Omit<TurnParts, 'worker' | 'lease' | 'onMail'>
 
 /**
  * Opening for a message that this process has just posted; other processes derive it from the
  * store.
  */
-export interface KnownOpening {
+interface KnownOpening {
   messageId: string
   opening: Opening
 }

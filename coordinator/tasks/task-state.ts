@@ -32,7 +32,7 @@ const NAMES = {
 } as const
 type Named = keyof typeof NAMES
 
-export type StateName = (typeof NAMES)[Named]
+type StateName = (typeof NAMES)[Named]
 export const STATE_NAMES = Object.values(NAMES) as [StateName, ...StateName[]]
 
 /** Throws TypeError for a state that the coordinator's tasks never have. */

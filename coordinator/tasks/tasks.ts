@@ -1,7 +1,7 @@
 import type { ListTasksRequest, ListTasksResponse, Message, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import type { Events } from '../events/bus.ts'
-import type { Store } from '../store/store.ts'
+import type { Ledger, Store } from '../store/store.ts'
 import type { TaskTransitionRow } from '../store/task-tables.ts'
 import { cancelTask } from './cancelling.ts'
 import { findAcceptedTask } from './claim.ts'
@@ -66,10 +66,10 @@ export interface Tasks extends Pick<TaskOwner, 'begin' | 'serve'>, Pick<Turns, '
     limit: number,
   ): Promise<Map<string, TaskTransitionRow[]>>
   /** Deletes tasks that ended before this time; returns the number deleted. */
-  drop(before: number): Promise<number>
+  drop(before: number, ledger?: Pick<Ledger, 'free'>): Promise<number>
 }
 
-export interface TaskParts {
+interface TaskParts {
   store: Pick<Store, 'ledger' | 'revisions'>
   publish: Events['publish']
   hooks?: TaskHooks | undefined
@@ -94,7 +94,11 @@ export const createTasks = (parts: TaskParts): Tasks => {
       .catch(error => logger.warn({ err: error }, 'followed tasks were not read'))
   }
   const owner = new TaskOwner({
-    ...{ ledger, logger, now, publish, hooks },
+    ledger,
+    logger,
+    now,
+    publish,
+    hooks,
     onEvent: followers.tell,
     onError: followers.fail,
     onLeft: lookAt,
@@ -150,6 +154,6 @@ export const createTasks = (parts: TaskParts): Tasks => {
     list: (request, reader) => listTasks(ledger.read, request, reader),
     transitions: (taskId, page) => readTransitions(ledger.read, taskId, page),
     newestTransitions: (taskIds, limit) => readNewest(ledger.read, taskIds, limit),
-    drop: before => ledger.free.write(trx => dropEnded(trx, before, DROPPED_AT_ONCE)),
+    drop: (before, { free } = ledger) => free.write(trx => dropEnded(trx, before, DROPPED_AT_ONCE)),
   }
 }

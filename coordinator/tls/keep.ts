@@ -3,7 +3,7 @@ import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
 import type { ServerIdentity } from './own-certificate.ts'
 
-export interface ServerIdentityKeeper {
+interface ServerIdentityKeeper {
   server: Server
   /** The identity that the server presents now. */
   shown: ServerIdentity | undefined

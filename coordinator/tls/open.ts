@@ -3,7 +3,7 @@ import type { ServerIdentity } from './own-certificate.ts'
 import { loadServerIdentity } from './server-identity.ts'
 
 /** Properties of the listener: loopback only, and encrypted. */
-export interface ListenerViews {
+interface ListenerViews {
   listens: { loopbackOnly: boolean; encrypted: boolean }
 }
 

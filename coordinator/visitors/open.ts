@@ -2,11 +2,11 @@ import type { Base } from '../base/base.ts'
 import type { Store } from '../store/store.ts'
 import { createVisitors, type VisitorSettings, type Visitors } from './visitors.ts'
 
-export interface VisitorViews {
+interface VisitorViews {
   visitors: Visitors
 }
 
-export interface VisitorParts extends Pick<Base, 'now'> {
+interface VisitorParts extends Pick<Base, 'now'> {
   config: { keys: VisitorSettings }
   store: Pick<Store, 'ledger'>
 }

@@ -35,7 +35,7 @@ export type VisitorSettings = z.output<typeof VisitorSettings>
 /** Begins every claim token. */
 export const CLAIM_PREFIX = 'shl_claim_'
 
-export interface Visitor {
+interface Visitor {
   /** Requester at the gate: `visitor:` and the id of the token. */
   requesterId: string
   tenantId: string
@@ -59,7 +59,7 @@ export interface Visitors {
   dismiss(visitor: Visitor): Promise<void>
 }
 
-export interface VisitorsParts {
+interface VisitorsParts {
   ledger: Ledger
   settings: VisitorSettings
   /** Unix time, milliseconds. */

@@ -5,7 +5,7 @@ import { bumpRevision } from '../store/revisions.ts'
 import type { SealedTrx } from '../store/store.ts'
 import { webhookLaneOf } from './webhook.ts'
 
-export const BY_COORDINATOR: Actor = { actor: 'coordinator' }
+const BY_COORDINATOR: Actor = { actor: 'coordinator' }
 
 /** Nothing is sent to it any more, and what waits is called off. False when it was disabled. */
 export const disableWebhook = async (
@@ -25,7 +25,11 @@ export const disableWebhook = async (
   await bumpRevision(trx, 'webhooks')
   await appendAudit(trx, {
     ...BY_COORDINATOR,
-    ...{ at: now, tenant: tenant_id, action: 'webhook.disable', subject: id, outcome: 'done' },
+    at: now,
+    tenant: tenant_id,
+    action: 'webhook.disable',
+    subject: id,
+    outcome: 'done',
     details: { reason, host: new URL(url).host, cancelled },
   })
   return true

@@ -11,7 +11,7 @@ import { type Webhook, webhookLaneOf } from './webhook.ts'
 import { deliveryJob } from './webhook-delivery.ts'
 import type { Webhooks } from './webhooks.ts'
 
-export interface EventDeliveryParts {
+interface EventDeliveryParts {
   events: Pick<Events, 'subscribe'>
   webhooks: Pick<Webhooks, 'active' | 'onChange'>
   queue: Pick<Queue, 'addWithin' | 'wake'>
@@ -23,7 +23,7 @@ export interface EventDeliveryParts {
   now: () => number
 }
 
-export interface EventDeliveries {
+interface EventDeliveries {
   /** Hears nothing more; resolves when what was heard is in the queue. */
   close(): Promise<void>
 }

@@ -12,11 +12,11 @@ import { Webhooks } from './webhooks.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
 /** Addresses that tenants want their events at. */
-export interface WebhookViews {
+interface WebhookViews {
   webhooks: Omit<Webhooks, 'active' | 'onChange'>
 }
 
-export interface WebhookDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+interface WebhookDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
   config: { name: string; webhooks: WebhooksConfig }
   store: Store
   events: Events

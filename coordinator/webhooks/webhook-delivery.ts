@@ -18,7 +18,7 @@ import { disableWebhook } from './disable.ts'
 import { type Webhook, webhookLaneOf } from './webhook.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
-export interface DeliveryParts {
+interface DeliveryParts {
   config: WebhooksConfig
   ledger: Ledger
   sender: Pick<Sender, 'send'>
@@ -29,7 +29,7 @@ export interface DeliveryParts {
   onDisabled: (webhook: WebhookRow, reason: string) => void
 }
 
-export const WEBHOOK_DELIVERY = 'webhook-delivery'
+const WEBHOOK_DELIVERY = 'webhook-delivery'
 
 /** One event on its way to one webhook; twice the same is one. */
 export const deliveryJob = ({ id, tenantId }: Webhook, event: CloudEvent): NewJob => ({

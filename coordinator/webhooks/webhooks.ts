@@ -18,23 +18,23 @@ import { type Webhook, webhookLaneOf, webhookOf } from './webhook.ts'
 import { deliveryJob } from './webhook-delivery.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
-export interface NewWebhook {
+interface NewWebhook {
   url: string
   types: string[]
   label: string
 }
 
-export interface WebhookScope {
+interface WebhookScope {
   tenantId: string
 }
 
 /** A webhook with its secret, which is shown now and never again. */
-export interface IssuedWebhook {
+interface IssuedWebhook {
   webhook: Webhook
   secret: string
 }
 
-export interface WebhookParts {
+interface WebhookParts {
   store: Store
   config: WebhooksConfig
   sealing: SecretSealer

@@ -1,8 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { buildEnvironment, type Environment } from './environment.ts'
 import type { HelperClass } from './helper-class.ts'
-import type { HelperFrame, HelperOrder } from './protocol.ts'
+import { type HelperFrame, type HelperOrder, LINK_FD, MAX_FRAME_BYTES } from './protocol.ts'
+import { readLines } from './read-lines.ts'
 
 /** Handle of a helper process. */
 export interface HelperChild {
@@ -27,28 +29,59 @@ const MAX_HEAP_MIB = 192
 /**
  * Creates a spawner of helper processes of one class, each the leader of its own process group, so
  * that programs started by a library end with it. Output is discarded. The class is an argument, so
- * that `ps` shows it.
+ * that `ps` shows it. Messages use a pipe of their own, because a message of Node's IPC channel has
+ * no size limit.
  */
 export const createSpawner =
   (env: Environment, main = MAIN) =>
   (helperClass: HelperClass): SpawnHelper =>
   listener => {
-    const child = fork(main, [helperClass], {
-      execArgv: [`--max-old-space-size=${MAX_HEAP_MIB}`],
+    const args = [`--max-old-space-size=${MAX_HEAP_MIB}`, main, helperClass]
+    const child = spawn(process.execPath, args, {
       env: buildEnvironment(helperClass, env),
       detached: true,
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      stdio: ['ignore', 'ignore', 'ignore', 'overlapped'],
     })
-    child.on('message', frame => listener.onFrame(frame as HelperFrame))
-    reportEnd(child, listener)
+    const end = reportEnd(child, listener)
+    // a machine without free file descriptors starts nothing, and reports that later
+    const link = child.stdio?.[LINK_FD] as Duplex | undefined
+    if (link !== undefined) readFrames(link, listener.onFrame, end)
     return {
       pid: child.pid,
-      send: order => child.connected && child.send(order, () => {}),
+      send: order => link?.writable && link.write(`${JSON.stringify(order)}\n`),
       kill: () => killGroup(child),
     }
   }
 
-const reportEnd = (child: ChildProcess, listener: HelperListener): void => {
+/** Reads the messages of a process; `end` is called for a process that sends what it must not. */
+const readFrames = (
+  link: Duplex,
+  onFrame: HelperListener['onFrame'],
+  end: HelperListener['onEnd'],
+): void => {
+  // an order for a process that has ended is lost with it
+  link.on('error', () => {})
+  const take = (line: string): void => {
+    const frame = parseFrame(line)
+    if (frame !== undefined) onFrame(frame)
+    else end('sent a message that cannot be read')
+  }
+  readLines(link, MAX_FRAME_BYTES, take, () =>
+    end(`sent a message of more than ${MAX_FRAME_BYTES} bytes`),
+  )
+}
+
+const parseFrame = (line: string): HelperFrame | undefined => {
+  try {
+    const frame: HelperFrame | null = JSON.parse(line)
+    return typeof frame?.type === 'string' ? frame : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Reports the end of the process; the returned function ends it at once, for a given reason. */
+const reportEnd = (child: ChildProcess, listener: HelperListener): HelperListener['onEnd'] => {
   let ended = false
   const end = (how: string): void => {
     if (ended) return
@@ -64,6 +97,7 @@ const reportEnd = (child: ChildProcess, listener: HelperListener): void => {
   child.on('exit', (code, signal) =>
     end(signal === null ? `ended with code ${code}` : `was killed by ${signal}`),
   )
+  return end
 }
 
 /** The group, and its id, outlive the leader as long as one of its programs runs. */

@@ -160,17 +160,17 @@ export class Helper {
     if (at !== -1 || wasRunning) job.stopTimer()
     if (!wasRunning) return
     this.#leaving.set(job.id, job)
-    job.stopTimer = this.#clock.callAfter(this.#cancelMs, () => this.#replace())
+    job.stopTimer = this.#clock.callAfter(this.#cancelMs, () => this.#replace('a call hung'))
     this.#process?.send({ type: 'cancel', id: job.id })
   }
 
   /**
-   * Replaces the process: a call that ignores cancellation releases its resources only when its
-   * process ends.
+   * Replaces the process, which ends all that it does: a call that ignores cancellation, or sends
+   * too much, cannot be ended alone.
    */
-  #replace(): void {
+  #replace(why: string): void {
     this.#endProcess()
-    this.#handleLoss('was killed because a call hung', true)
+    this.#handleLoss(`was killed because ${why}`, true)
   }
 
   #start(): void {
@@ -192,8 +192,10 @@ export class Helper {
 
   #take(frame: Exclude<HelperFrame, { type: 'ready' }>): void {
     const job = this.#running.get(frame.id)
-    if (frame.type === 'item') job?.add(frame.json)
-    else if (frame.type === 'progress') job?.report(frame.progress)
+    if (frame.type === 'item') {
+      job?.add(frame.json)
+      if (job?.isOverrun) this.#replace('a call sent more than its reader allowed')
+    } else if (frame.type === 'progress') job?.report(frame.progress)
     else {
       if (frame.type === 'error') job?.end(new HelperFailure(frame.kind, frame.reason))
       else job?.end()

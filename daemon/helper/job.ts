@@ -1,7 +1,7 @@
 import { Wakeup } from '../../shared/wakeup.ts'
 import type { AnswerEvent, CallProgress } from '../../shared/wire/answer-events.ts'
 import type { HelperFailure } from './helper-failure.ts'
-import { WINDOW_BYTES } from './protocol.ts'
+import { MAX_ITEM_BYTES, WINDOW_BYTES } from './protocol.ts'
 
 /** Call of a helper function by name. It must be safe to repeat. */
 export interface HelperCall {
@@ -28,6 +28,7 @@ export class HelperJob {
   readonly #news = new Wakeup()
   #progress: CallProgress | undefined
   #hasAnswered = false
+  #unreadBytes = 0
   #takenBytes = 0
   #isOver = false
   #failure: HelperFailure | undefined
@@ -44,9 +45,15 @@ export class HelperJob {
     return !this.isAlone && !this.#hasAnswered
   }
 
+  /** True once the process has sent more than its credit allows. */
+  get isOverrun(): boolean {
+    return this.#unreadBytes > WINDOW_BYTES + MAX_ITEM_BYTES
+  }
+
   add(json: string): void {
     if (this.#isOver) return
     this.#hasAnswered = true
+    this.#unreadBytes += Buffer.byteLength(json)
     this.#items.push(json)
     this.#news.wake()
   }
@@ -82,7 +89,9 @@ export class HelperJob {
     if (progress !== undefined) return { type: 'progress', progress }
     const json = this.#items.shift()
     if (json === undefined) return undefined
-    this.#grantCredit(Buffer.byteLength(json))
+    const bytes = Buffer.byteLength(json)
+    this.#unreadBytes -= bytes
+    this.#grantCredit(bytes)
     return { type: 'item', value: JSON.parse(json) }
   }
 

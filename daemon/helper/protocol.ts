@@ -1,5 +1,8 @@
 import type { CallProgress } from '../../shared/wire/answer-events.ts'
 
+/** File descriptor of the helper process for messages in both directions, one JSON text per line. */
+export const LINK_FD = 3
+
 /** Call of a helper function by name. */
 export interface CallOrder {
   type: 'call'
@@ -29,6 +32,12 @@ export type HelperFrame =
 
 /** Largest item, in bytes. */
 export const MAX_ITEM_BYTES = 1024 * 1024
+
+/**
+ * Largest message of a helper process, in bytes: JSON text grows to at most twice its size as a
+ * JSON string. A process that sends more is broken.
+ */
+export const MAX_FRAME_BYTES = 2 * MAX_ITEM_BYTES + 4096
 
 /** Flow-control window in bytes: unread items beyond it, and one more item, pause the call. */
 export const WINDOW_BYTES = 256 * 1024

@@ -1,69 +1,29 @@
-import type { Logger } from 'pino'
-import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { Envelope, envelope, type StateBody } from '../../shared/wire/envelope.ts'
 import { MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
-import type { HealthRegistry } from '../health.ts'
 import type { Identity } from '../identity.ts'
 import type { Service, ServiceContext } from '../service.ts'
+import { Backlog, type BacklogParts, type KeptMessage, type SpoolLimits } from './backlog.ts'
 import { dial } from './dial.ts'
-import { drain } from './drain.ts'
 import { keepConnected } from './keep-connected.ts'
 import { MqttSession, type ReceivedMessage } from './mqtt-session.ts'
 import type { Nudge } from './nudge.ts'
 import type { QuarantineNotice } from './quarantine-notice.ts'
-import { MAX_RECORD_BYTES } from './records.ts'
-import { type Batch, Spool } from './spool.ts'
-import { TokenBucket } from './token-bucket.ts'
+import type { Batch } from './spool.ts'
 
-export interface UplinkOptions {
+export interface UplinkOptions extends BacklogParts {
   identity: Identity
   /** Address of the coordinator. */
   url: string
   connectTimeoutSeconds: number
-  /** Storage for samples while disconnected: the oldest are dropped when it is full. */
-  spool: { folder: string; maxBytes: number; drainBytesPerSecond: number }
-  /** Messages that must reach the coordinator: never dropped, and sent first. */
-  outbox?: { folder: string; maxBytes: number }
-  health: HealthRegistry
   nudge: Nudge
   /** Shared by all connections to one coordinator. */
   quarantine?: QuarantineNotice
   /** Called with every message just before it is sent. */
   onSend?: (message: Envelope) => void
-  logger: Logger
-  wait?: Wait
   random?: () => number
 }
-
-export interface SpoolLimits {
-  maxBytes: number
-  drainBytesPerSecond: number
-  outboxBytes?: number
-}
-
-/** A message as it waits in the outbox. */
-interface Kept {
-  name: TopicName
-  id: string | undefined
-  body: unknown
-}
-
-/**
- * Number of samples kept in memory until the spool is open, which takes far less time than they do.
- */
-const MAX_EARLY = 32
-
-/**
- * A message that outlives so many connections was rejected by the coordinator, not lost by chance.
- */
-const OUTBOX = {
-  makesRoom: 'nothing',
-  batchRecords: 10,
-  batchBytes: MAX_RECORD_BYTES,
-  maxAttempts: 20,
-} as const
 
 const DRAINING: StateBody = { state: 'draining' }
 
@@ -74,28 +34,22 @@ const DRAINING: StateBody = { state: 'draining' }
 export class Uplink implements Service {
   readonly name = 'uplink'
   readonly #options: UplinkOptions
-  #limits: { maxBytes: number; drainBytesPerSecond: number }
+  readonly #backlog: Backlog
   readonly #greetings = new Set<() => Promise<void>>()
   readonly #readyListeners = new Set<() => void>()
   readonly #listeners = new Map<TopicName, Set<(message: Envelope) => void>>()
   /** Current connection; its greetings may still be pending. */
   #session: MqttSession | undefined
   #greeted = false
-  #spool: Spool | undefined
-  #outbox: Spool | undefined
-  /** Samples from before the first attempt to open the spool. */
-  #early: string[] | undefined = []
-  /** Number of samples lost while there was neither a connection nor a spool. */
-  #lost = 0
 
   constructor(options: UplinkOptions) {
     this.#options = options
-    this.#limits = options.spool
+    this.#backlog = new Backlog(options)
   }
 
   async start({ signal, fail }: ServiceContext): Promise<void> {
     const { health, nudge, quarantine, wait, random } = this.#options
-    await this.#openSpool()
+    await this.#backlog.open()
     keepConnected({
       name: 'uplink connection',
       connect: up => this.#connect(up, signal),
@@ -106,7 +60,7 @@ export class Uplink implements Service {
       ...(wait && { wait }),
       ...(random && { random }),
     })
-      .finally(() => this.#closeSpool())
+      .finally(() => this.#backlog.close())
       .catch(fail)
   }
 
@@ -157,37 +111,29 @@ export class Uplink implements Service {
     try {
       await this.publish(name, body, id)
     } catch (error) {
-      if (this.#outbox === undefined) throw error
-      await this.#outbox.keep(JSON.stringify({ name, id, body } satisfies Kept))
+      if (!this.#backlog.canKeepMessages) throw error
+      await this.#backlog.keepMessage({ name, id, body })
     }
   }
 
   /** Sets other limits for the storage; the rate applies from the next connect on. */
   limitSpool(limits: SpoolLimits): void {
-    this.#limits = limits
-    this.#spool?.limit(limits.maxBytes)
-    if (limits.outboxBytes !== undefined) this.#outbox?.limit(limits.outboxBytes)
+    this.#backlog.limit(limits)
   }
 
   /** Sends the newest sample, or keeps it for later. */
   offer(sample: Sample): void {
     if (this.#session && this.#greeted) this.#session.offer(this.#envelope('telemetry', sample))
-    else this.#keep(JSON.stringify(sample))
-  }
-
-  #keep(text: string): void {
-    if (this.#spool) this.#spool.append(text)
-    else if (this.#early && this.#early.length < MAX_EARLY) this.#early.push(text)
-    else this.#lost++
+    else this.#backlog.keepSample(JSON.stringify(sample))
   }
 
   /** Samples that could not be kept, since the start. */
   countDropped(): number {
-    return this.#lost + (this.#spool?.dropped ?? 0)
+    return this.#backlog.countDropped()
   }
 
   async #connect(onUp: () => void, signal: AbortSignal): Promise<void> {
-    const spool = await this.#openSpool()
+    await this.#backlog.open()
     const { identity, url, connectTimeoutSeconds } = this.#options
     const socket = await dial({
       url,
@@ -202,7 +148,7 @@ export class Uplink implements Service {
     signal.addEventListener('abort', stop)
     try {
       session = await MqttSession.open(socket, identity, message => this.#onMessage(message))
-      await this.#use(session, spool, onUp, signal)
+      await this.#use(session, onUp, signal)
     } finally {
       signal.removeEventListener('abort', stop)
     }
@@ -220,15 +166,10 @@ export class Uplink implements Service {
   }
 
   /** Serves a connection from the greeting to its end. */
-  async #use(
-    session: MqttSession,
-    spool: Spool | undefined,
-    onUp: () => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #use(session: MqttSession, onUp: () => void, signal: AbortSignal): Promise<void> {
     const over = new AbortController()
     this.#session = session
-    const work = this.#greetAndDrain(session, spool, onUp, over.signal).catch(cause => {
+    const work = this.#greetAndDrain(session, onUp, over.signal).catch(cause => {
       session.destroy()
       return cause as Error
     })
@@ -238,28 +179,21 @@ export class Uplink implements Service {
     this.#greeted = false
     over.abort()
     const cause = await work
-    spool?.release()
-    this.#outbox?.release()
+    this.#backlog.release()
     if (error ?? cause) throw error ?? cause
   }
 
-  async #greetAndDrain(
-    session: MqttSession,
-    spool: Spool | undefined,
-    onUp: () => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #greetAndDrain(session: MqttSession, onUp: () => void, signal: AbortSignal): Promise<void> {
     for (const greet of this.#greetings) await greet()
     if (signal.aborted) return
     this.#greeted = true
     onUp()
     for (const listener of this.#readyListeners) listener()
-    const bucket = new TokenBucket(this.#limits.drainBytesPerSecond)
-    const how = { bucket, wait: this.#options.wait ?? realWait, signal }
-    const outbox = this.#outbox
-    if (outbox) await drain({ ...how, spool: outbox, send: batch => this.#resend(session, batch) })
-    const send = (batch: Batch) => session.publish('history', this.#history(batch))
-    if (spool) await drain({ ...how, spool, send })
+    const senders = {
+      sendMessages: (kept: KeptMessage[]) => this.#resend(session, kept),
+      sendSamples: (batch: Batch) => session.publish('history', this.#history(batch)),
+    }
+    await this.#backlog.drain(senders, signal)
   }
 
   /** Ignores retained messages: they do not reflect the coordinator's current state. */
@@ -281,8 +215,7 @@ export class Uplink implements Service {
     return envelope(cell_id, epoch, name, body)
   }
 
-  async #resend(session: MqttSession, { texts }: Batch): Promise<void> {
-    const kept = texts.map(text => JSON.parse(text) as Kept)
+  async #resend(session: MqttSession, kept: KeptMessage[]): Promise<void> {
     await Promise.all(
       kept.map(({ name, id, body }) => session.publish(name, this.#envelope(name, body), id)),
     )
@@ -291,31 +224,5 @@ export class Uplink implements Service {
   #history({ id, texts }: Batch): Envelope {
     const samples = texts.map(text => JSON.parse(text))
     return { ...this.#envelope('history', { samples }), id }
-  }
-
-  /** A disk that fails must not keep the cell out of its fleet. */
-  async #openSpool(): Promise<Spool | undefined> {
-    const { spool, outbox, health, logger } = this.#options
-    try {
-      const { maxBytes } = this.#limits
-      this.#spool ??= await Spool.open({ folder: spool.folder, maxBytes, logger })
-      if (outbox) this.#outbox ??= await Spool.open({ ...outbox, ...OUTBOX, logger })
-      health.report('spool', 'running')
-    } catch (error) {
-      health.report('spool', 'waiting', (error as Error).message)
-    }
-    const early = this.#early ?? []
-    this.#early = undefined
-    for (const text of early) this.#keep(text)
-    return this.#spool
-  }
-
-  async #closeSpool(): Promise<void> {
-    const spool = this.#spool
-    const outbox = this.#outbox
-    this.#spool = undefined
-    this.#outbox = undefined
-    await spool?.close()
-    await outbox?.close()
   }
 }

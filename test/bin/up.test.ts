@@ -1,5 +1,4 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { openLog } from '../../bin/up/log.ts'
@@ -8,6 +7,7 @@ import { parseOptions } from '../../bin/up/options.ts'
 import { readyText } from '../../bin/up/ready-file.ts'
 import { isPermanentFailure, restartMs } from '../../bin/up/restarts.ts'
 import { bannerText, createScreen } from '../../bin/up/screen.ts'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 
 const KEYS = {
   free: 'key-free',
@@ -58,7 +58,7 @@ t.test('a child that exits', async t => {
     t.ok(isPermanentFailure(code), `${code} is final`)
   for (const code of [null, 0, 1, 70, 75, 137]) t.notOk(isPermanentFailure(code), `${code} is not`)
 
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-up-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   /** A child that is a line of JavaScript. */
   const member = (script: string, more: Partial<MemberOptions>): Member =>
@@ -162,7 +162,7 @@ t.test('the ready file holds the addresses, keys and process ids', async t => {
 })
 
 t.test('the log of a child', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-up-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const path = join(folder, 'x.log')
   const failed = new Promise<string>(resolve => {

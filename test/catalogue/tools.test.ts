@@ -4,6 +4,8 @@ import { toolOf } from '../../coordinator/mcp/tool.ts'
 import { isTool } from '../../coordinator/operations/declaration.ts'
 import { operations } from '../../coordinator/operations/index.ts'
 import { skills } from '../../coordinator/skills/index.ts'
+import { defineSkill, type Skill } from '../../coordinator/skills/skill.ts'
+import { pipelineWith } from '../support/app.ts'
 
 const all = [...skills, ...operations].filter(isTool)
 /** To addresses of users, sites and other agents. */
@@ -20,6 +22,16 @@ t.test('models are offered every operation except administration', async t => {
   )
   t.ok(skills.every(isTool))
   t.equal(all.filter(({ group }) => group === 'sessions').length, 9, 'the steps of a session')
+})
+
+t.test('a skill is always a tool, so that calls inside other calls reach tools only', async t => {
+  const { id, name, tags, description, access, input, output } = skills[0] as Skill
+  const spec = { id, name, tags, description, access, input, output, effect: 'read' } as const
+  t.equal(defineSkill({ ...spec, run: () => ({}) }).tool, undefined)
+  // @ts-expect-error: a skill cannot be kept away from language models
+  defineSkill({ ...spec, tool: false, run: () => ({}) })
+  // @ts-expect-error: operations, of which some are no tools, cannot be called by their id
+  pipelineWith({ skills: operations })
 })
 
 t.test('every tool has one name and one route', async t => {

@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { fenceLedger } from '../../coordinator/leader/fence.ts'
 import type { Leader } from '../../coordinator/leader/leader.ts'
 import type { Ledger } from '../../coordinator/store/store.ts'
 
@@ -14,18 +15,19 @@ export interface LeaderBench {
   /** One candidate where the store belongs to one process, else two. */
   candidates: readonly LeaderCandidate[]
   /** Moves the clocks of the store and of the processes. */
-  advance(milliseconds: number): void | Promise<unknown>
+  advance(milliseconds: number): unknown
   /** Longest time that a leader which does not renew may go on. */
   tenureMs: number
 }
 
-const canWrite = ({ leader, ledger }: LeaderCandidate): Promise<boolean> =>
-  ledger.sealed
-    .write(trx => leader.requireLeader(trx))
-    .then(
-      () => true,
-      () => false,
-    )
+/** Whether work of the leader can write, in either lane. */
+const canWrite = async ({ leader, ledger }: LeaderCandidate): Promise<boolean> => {
+  const { sealed, free } = fenceLedger(ledger, leader)
+  const writes = [sealed.write(async () => true), free.write(async () => true)]
+  const [first, second] = await Promise.all(writes.map(write => write.catch(() => false)))
+  if (first !== second) throw new Error('one lane is fenced, the other is not')
+  return first === true
+}
 
 /** What every implementation of the leader must do. */
 export const testLeader = (t: Test, open: (t: Test) => Promise<LeaderBench>): void => {

@@ -15,7 +15,7 @@ export interface LeaseBench {
    * Moves the clock of the store; the clocks of the holders do not count. Some real time may pass
    * besides.
    */
-  advance(milliseconds: number): void | Promise<unknown>
+  advance(milliseconds: number): unknown
 }
 
 /** Long beside the real time that a test takes. */

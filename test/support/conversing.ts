@@ -6,7 +6,7 @@ import { createFigures } from '../../coordinator/metrics/figures.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
 import { openSpeakers } from '../../coordinator/speakers/open.ts'
 import type { Store } from '../../coordinator/store/store.ts'
-import { config } from './app.ts'
+import { config, pipelineWith } from './app.ts'
 import { silent } from './cell.ts'
 import { withMembers } from './coordinator.ts'
 
@@ -49,13 +49,13 @@ export const openTestConversations = async (
   const { settings = {}, outbound = {}, env = {}, moreSkills = [] } = conversing
   const openConversingParts = () => ({
     ...conversingParts(conversing),
-    store,
     events: createEvents({ source: '/test', logger: silent }),
     figures: createFigures(),
     fleet: { serves: conversing.serves ?? (() => true) },
+    pipeline: pipelineWith(),
   })
   const { views, close } = await openCoordinator(
-    [openLeader, openConversingParts, openSpeakers],
+    [() => ({ store }), openLeader, openConversingParts, openSpeakers],
     config({ conversations: settings, outbound }),
     silent,
     { now, env, moreSkills },

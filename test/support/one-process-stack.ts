@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serve } from '../../coordinator/assembly/serve.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
@@ -11,6 +10,7 @@ import { daemon } from '../../daemon/daemon.ts'
 import { type InferenceService, inferenceService } from '../../daemon/services/inference.ts'
 import { writeRandomModel } from '../../models/gguf/random-model.ts'
 import { silent } from './cell.ts'
+import { MEMORY_FOLDER } from './memory-folder.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** A real coordinator and a real daemon with a real engine, in this process, to look into. */
@@ -27,7 +27,7 @@ export const MODEL = 'model-a:7b'
 
 /** Asked greedily, random weights end no answer by themselves. */
 export const startInOneProcess = async (inferenceInput: object): Promise<OneProcessStack> => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-one-'))
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-one-'))
   const weights = join(folder, 'random.gguf')
   writeRandomModel(weights, {
     embeddingLength: 256,

@@ -38,28 +38,41 @@ export const startCluster = async (): Promise<Cluster | undefined> => {
   const user = process.getuid?.() === 0 ? userOf('postgres') : undefined
   if (user !== undefined) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
-  const made = spawnSync(
-    join(programs, 'initdb'),
-    ['--pgdata', data, '--auth=trust', '--username=postgres', '--no-sync', '--encoding=UTF8'],
-    { ...user, cwd: folder, encoding: 'utf8' },
-  )
+  const made = spawnSync(join(programs, 'initdb'), ['--pgdata', data, ...INITDB], {
+    ...user,
+    cwd: folder,
+    encoding: 'utf8',
+  })
   if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`)
   const server = spawn(join(programs, 'postgres'), ['-D', data, ...settings(folder)], {
     ...user,
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
+  const end = (): void => void server.kill('SIGQUIT')
+  process.once('exit', end)
   await waitForReady(server)
   return {
     env: { [SOCKET_FOLDER]: folder },
     stop: async () => {
       const ended = once(server, 'exit')
-      server.kill('SIGQUIT')
+      end()
       await ended
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
+
+/** With an order of text that differs from that of bytes, as many servers have. */
+const INITDB = [
+  '--auth=trust',
+  '--username=postgres',
+  '--no-sync',
+  '--encoding=UTF8',
+  '--locale=C.UTF-8',
+  '--locale-provider=icu',
+  '--icu-locale=en-US',
+]
 
 const settings = (folder: string): string[] =>
   Object.entries({

@@ -75,9 +75,14 @@ const listen = async (
 }
 
 const facts = (base: string) => ({
-  ...{ name: 'far', description: 'far away', version: '1.0.0', url: `${base}/rpc` },
+  name: 'far',
+  description: 'far away',
+  version: '1.0.0',
+  url: `${base}/rpc`,
   capabilities: { streaming: false },
-  ...{ defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'], skills: [] },
+  defaultInputModes: ['text/plain'],
+  defaultOutputModes: ['text/plain'],
+  skills: [],
 })
 
 /** One that speaks A2A 1.0, by SDK 1.3. */

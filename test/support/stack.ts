@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { stringify } from 'yaml'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap, type DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { MEMORY_FOLDER } from './memory-folder.ts'
 import { DEADLINE_MS, waitUntil } from './wait-until.ts'
 
 /** A real coordinator and real daemons, as processes on loopback, in a folder of their own. */
@@ -115,7 +115,7 @@ export class Process {
 }
 
 export const startStack = async (options: StackOptions = {}): Promise<TestStack> => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-stack-'))
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-stack-'))
   const stateDir = join(folder, 'coordinator')
   const { catalogue, inference = {} } = options
   const shared = catalogue === undefined ? {} : { catalogue }

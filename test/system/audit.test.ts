@@ -1,5 +1,4 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
@@ -7,6 +6,7 @@ import { appendAudit } from '../../coordinator/audit/audit.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { restartSequence } from '../../coordinator/store/sequences.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process, startStack } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -58,7 +58,7 @@ t.test('a cell reveals an audit that was cut while the coordinator was down', as
 })
 
 t.test('a coordinator purges expired rows at its start, and logs it', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-purge-'))
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-purge-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const store = await openStore(folder)
   const old = { actor: 'a', action: 'test.run', subject: 's', outcome: 'done' } as const
@@ -90,7 +90,7 @@ t.test('a coordinator purges expired rows at its start, and logs it', async t =>
 })
 
 t.test('rows cut after a clean stop are reported at each start', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-cut-'))
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-cut-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const args = ['--state-dir', folder, '--http-port', '0']
   const coordinator = new Process('shoal-coordinator', () => args)

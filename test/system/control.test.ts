@@ -1,5 +1,4 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Logger, pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -15,6 +14,7 @@ import { daemon } from '../../daemon/daemon.ts'
 import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { MAX_RESULT_BYTES } from '../../shared/wire/command.ts'
 import { silent } from '../support/cell.ts'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -23,7 +23,7 @@ import { waitUntil } from '../support/wait-until.ts'
 type Json = Record<string, unknown>
 
 const place = async (t: Test) => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-control-'))
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-control-'))
   const stateDir = join(folder, 'coordinator')
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)

@@ -71,7 +71,10 @@ const prepare = async (ask: Ask, { keys }: TestStack): Promise<Write[]> => {
   const { secret } = await done(pro, 'POST', `/v1/keys/${proId}/rotate`, {})
   const renewed = String(secret)
   const post = (what: string, key: string, path: string, body: object = {}): Write => ({
-    ...{ what, key, path, body },
+    what,
+    key,
+    path,
+    body,
     method: 'POST',
   })
   return [
@@ -90,7 +93,10 @@ const prepare = async (ask: Ask, { keys }: TestStack): Promise<Write[]> => {
     post('a join token', operator, '/v1/tokens', { uses: 1 }),
     post('a new signing key', operator, '/v1/signing-key/rotate'),
     {
-      ...{ what: 'labels', key: operator, method: 'PUT', path: `/v1/cells/${cell}/labels` },
+      what: 'labels',
+      key: operator,
+      method: 'PUT',
+      path: `/v1/cells/${cell}/labels`,
       body: { labels: { rack: '1' } },
     },
   ]

@@ -11,7 +11,6 @@ import {
 } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { json } from 'node:stream/consumers'
 import type { Logger } from 'pino'
@@ -32,6 +31,7 @@ import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { joinTokenText } from '../../shared/join-token.ts'
 import { createLogger } from '../../shared/logger.ts'
 import { silent } from '../support/cell.ts'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /* A real coordinator and real daemons, all but the engines, with and without TLS. */
@@ -47,7 +47,7 @@ interface Place {
 }
 
 const place = async (t: Test, host: string): Promise<Place> => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-membership-'))
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-membership-'))
   const stateDir = join(folder, 'coordinator')
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process } from '../support/stack.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
-const folder = mkdtempSync(join(tmpdir(), 'shoal-policy-'))
+const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-policy-'))
 const stateDir = join(folder, 'coordinator')
 const file = join(folder, 'policy.yaml')
 

@@ -2,11 +2,11 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
@@ -83,7 +83,7 @@ const start = (t: Test, folder: string, ...args: string[]): Launcher => {
 }
 
 const newFolder = (t: Test): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-up-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }

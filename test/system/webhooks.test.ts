@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 t.test('a killed coordinator delivers accepted events and remembers its answers', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-webhooks-'))
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-webhooks-'))
   const stateDir = join(folder, 'coordinator')
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)

@@ -16,7 +16,7 @@ export const followMethods = (scope: TaskScope): Pick<A2ARequestHandler, 'resubs
   },
 })
 
-export interface EventOptions {
+interface EventOptions {
   /** Begins the turn that is followed. */
   start?: () => Promise<void>
   historyLength?: number | undefined

@@ -30,7 +30,7 @@ export interface PushParts {
 export const A2A_PUSH = 'a2a-push'
 
 /** The hook's secrets are no part of it: they are read when it is sent. */
-export const PushPayload = z.object({
+const PushPayload = z.object({
   tenant_id: z.string(),
   task_id: z.string(),
   config_id: z.string(),

@@ -11,7 +11,7 @@ export interface HookPlace {
   configId: string
 }
 
-export interface HookAccessParts {
+interface HookAccessParts {
   ledger: Ledger
   keys: Pick<Keys, 'asNow'>
   readerOf: ReaderOf

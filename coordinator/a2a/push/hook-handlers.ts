@@ -3,7 +3,7 @@ import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import type { A2aCall } from '../call.ts'
 import type { PushConfigs } from './push-configs.ts'
 
-export interface HookHandlerParts {
+interface HookHandlerParts {
   push: Pick<PushConfigs, 'save' | 'list' | 'remove'>
   call: Pick<A2aCall, 'version' | 'key'>
   /** The tenant of the caller. Throws for a task that the caller does not see. */

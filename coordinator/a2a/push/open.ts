@@ -10,7 +10,7 @@ import { a2aPush, type PushParts } from './a2a-push.ts'
 import { hookAccess } from './hook-access.ts'
 import { createPushConfigs, type PushConfigs } from './push-configs.ts'
 
-export interface PushDomainParts extends Pick<Base, 'now'> {
+interface PushDomainParts extends Pick<Base, 'now'> {
   config: { webhooks: PushParts['config'] }
   store: Pick<Store, 'ledger'>
   keys: Pick<Keys, 'asNow'>

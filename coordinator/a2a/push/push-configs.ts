@@ -10,7 +10,7 @@ import type { LedgerTables } from '../../store/tables.ts'
 import { OWNER, storeContext } from '../../tasks/task-rows.ts'
 import type { Version } from '../call.ts'
 
-export const MAX_CONFIGS_PER_TASK = 10
+const MAX_CONFIGS_PER_TASK = 10
 const MAX_TEXT = 4096
 
 /** Webhooks of task clients. Returned configurations never contain a whole secret. */
@@ -36,7 +36,7 @@ export interface PushConfigs {
   ): Promise<{ id: string; version: string }[]>
 }
 
-export interface PushConfigParts {
+interface PushConfigParts {
   ledger: Ledger
   sealing: SecretSealer
   sender: Pick<Sender, 'judge'>

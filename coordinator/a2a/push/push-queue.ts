@@ -8,7 +8,7 @@ import type { TaskHooks } from '../../tasks/task-hooks.ts'
 import { A2A_PUSH } from './a2a-push.ts'
 import type { PushConfigs } from './push-configs.ts'
 
-export interface PushQueueParts {
+interface PushQueueParts {
   configs: Pick<PushConfigs, 'hooksOf'>
   queue: Pick<Queue, 'addWithin' | 'wake'>
   logger: Pick<Logger, 'warn'>

@@ -24,7 +24,7 @@ const Framework = z.strictObject({
   dates: z.array(z.strictObject({ date: z.iso.date(), what: z.string(), status: z.string() })),
   controls: z.array(Control),
 })
-export type Framework = z.output<typeof Framework>
+type Framework = z.output<typeof Framework>
 
 const Features = z.record(z.string(), z.strictObject({ what: z.string(), evidence: z.string() }))
 

@@ -3,7 +3,7 @@ import type { CheckResult } from '../checks.ts'
 import { type Control, type FrameworkId, features, frameworks } from './frameworks.ts'
 
 export const CONTROL_STATES = ['met', 'partly', 'missing', 'not_applicable'] as const
-export type ControlState = (typeof CONTROL_STATES)[number]
+type ControlState = (typeof CONTROL_STATES)[number]
 
 const UNKNOWN_CONTROL = 'there is no such control; shoal compliance report lists them'
 
@@ -31,7 +31,7 @@ export const Declarations = z
   .describe('By framework and control, `gdpr/art. 30`; see docs/compliance.md.')
 export type Declarations = z.output<typeof Declarations>
 
-export interface ControlReport {
+interface ControlReport {
   id: string
   title: string
   state: ControlState

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../operations/json-schema.ts'
 import type { OpenApiOperation } from '../openapi-operation.ts'
 
-export interface Parameter {
+interface Parameter {
   name: string
   in: 'path' | 'query'
   required: boolean
@@ -18,7 +18,7 @@ export interface DocumentedOperation extends OpenApiOperation {
   'x-shoal-cli'?: { group: string; verb: string; arguments: string[]; file?: string }
 }
 
-export interface MediaContent {
+interface MediaContent {
   schema: JsonSchema
   example?: unknown
 }

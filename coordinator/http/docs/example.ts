@@ -32,7 +32,7 @@ const credentialOf = (scheme: object): string[] => {
 const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** Returns the smallest value that a schema accepts, with required fields only. */
-export const exampleOf = (schema: JsonSchema): unknown => {
+const exampleOf = (schema: JsonSchema): unknown => {
   const { type, anyOf, oneOf, properties = {}, required = [], default: preset } = schema
   if (schema.const !== undefined) return schema.const
   if (preset !== undefined) return preset

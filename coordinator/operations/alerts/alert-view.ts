@@ -10,7 +10,7 @@ export const AlertView = z.object({
   id: z.string(),
   rule: AlertRuleName,
   level: z.enum(['warn', 'critical']),
-  /** Null when it is about the whole fleet. */
+  /** Null when it is about the whole fleet or the coordinator itself. */
   cell_id: z.string().nullable(),
   /** GPU or engine of the cell that the alert is about. */
   part: z.string().nullable(),

@@ -61,7 +61,7 @@ export const ToldView = z.union([
   z.object({ from: z.string(), delta: z.string().describe('Piece of the next message.') }),
 ])
 
-export const messageViewOf = (message: Message): z.input<typeof MessageView> => ({
+const messageViewOf = (message: Message): z.input<typeof MessageView> => ({
   id: message.id,
   from: message.from,
   content: message.content,
@@ -71,9 +71,7 @@ export const messageViewOf = (message: Message): z.input<typeof MessageView> => 
   in_reply_to: message.inReplyTo ?? null,
 })
 
-export const conversationViewOf = (
-  conversation: Conversation,
-): z.input<typeof ConversationView> => ({
+const conversationViewOf = (conversation: Conversation): z.input<typeof ConversationView> => ({
   id: conversation.id,
   title: conversation.title,
   participants: [...conversation.participants],
@@ -86,7 +84,7 @@ export const conversationViewOf = (
 
 export const CONVERSATION_PATH = { conversation_id: Id }
 
-export const MAX_TITLE_CHARS = 200
+const MAX_TITLE_CHARS = 200
 export const Title = z.string().min(1).max(MAX_TITLE_CHARS).describe('Title of the conversation.')
 export const MessageContent = z.string().min(1).max(200_000)
 export const Participants = z
@@ -144,11 +142,11 @@ export const sendConversationMessage = async (
   context: Context,
 ): Promise<z.input<typeof ExchangeView>> => {
   const { conversation_id, content, auto_route: autoRoute = false } = asked
-  const tell = (told: ExchangeEvent): void => {
+  const tell = (told: ExchangeEvent): Promise<void> | void => {
     const event = eventOf(told)
-    if (context.tell !== undefined) context.tell(event)
+    if (context.tell !== undefined) return context.tell(event)
     // tasks keep whole messages, without the partial ones
-    else if (told.event === 'message') context.progress({ data: event.data })
+    if (told.event === 'message') return context.progress({ data: event.data })
   }
   const { message, replies } = await context.conversations.send(
     conversation_id,

@@ -1,16 +1,9 @@
-import { ShoalError } from '../../../shared/errors.ts'
 import { type Key, OPERATOR_ROLES } from '../../keys/key.ts'
 import type { Declaration } from '../declaration.ts'
 
-type Guarded = Pick<Declaration, 'access' | 'roles'>
+/** Access rule of an operation. */
+export type Guarded = Pick<Declaration, 'access' | 'roles'>
 type Roles = Pick<Key, 'roles'>
-
-/** Throws `auth_required` or `forbidden` unless the key may call the operation. */
-export const requireAccess = (operation: Guarded, key: Roles | undefined): void => {
-  const fault = accessFault(operation, key)
-  if (fault !== undefined)
-    throw new ShoalError(key === undefined ? 'auth_required' : 'forbidden', fault)
-}
 
 /** Reason why the key may not call the operation; undefined when it may. */
 export const accessFault = (operation: Guarded, key: Roles | undefined): string | undefined => {

@@ -6,19 +6,28 @@ import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import type { Operation } from '../operation.ts'
 import { PendingResult } from '../pending.ts'
-import type { OperationPlan } from '../plan.ts'
+import type { ApprovedPlan, OperationPlan } from '../plan.ts'
 
 type AnyGated = Operation & { effect: 'gated' }
+type AnyApproved = Operation & { usesApproval: true }
+
+/** Runs an operation on its input: directly, by its plan, or with a request approved earlier. */
+export const perform = (
+  operation: Operation,
+  input: object,
+  context: Context,
+): Promise<unknown> | unknown => {
+  if (operation.effect === 'gated') return carryOut(operation, input, context)
+  if (operation.usesApproval) return useEarlierApproval(operation, input, context)
+  return operation.run(input as never, context)
+}
 
 /**
  * Plans, and carries the plan out when it may be: at once without a gate, with its approval
  * otherwise. The answer is `PendingResult` while the approval is missing.
  */
-export const carryOut = async (
-  { id, plan, show, run }: AnyGated,
-  input: object,
-  context: Context,
-): Promise<unknown> => {
+const carryOut = async (operation: AnyGated, input: object, context: Context): Promise<unknown> => {
+  const { id, plan, show, run } = operation
   const planned = await plan(input as never, context)
   if (show !== undefined && (input as { dry_run?: boolean }).dry_run === true)
     return show(planned.plan)
@@ -30,6 +39,29 @@ export const carryOut = async (
   const requester = planned.requester ?? callerOf(context)
   const request = planned.request ?? (await askAt(gate, planned, requester, context))
   if (request.state !== 'approved' || run === undefined) return toPendingResult(request, planned)
+  return runWithApproval({ id, run }, { ...planned, request, requester }, context)
+}
+
+/** Refused when the approval is used, so that the reason is that of the gate and is audited. */
+const useEarlierApproval = async (
+  operation: AnyApproved,
+  input: object,
+  context: Context,
+): Promise<unknown> => {
+  const { request, ...planned } = await operation.plan(input as never, context)
+  if (request === undefined) return operation.run(planned.plan, context, undefined)
+  const requester = callerOf(context)
+  return runWithApproval(operation, { ...planned, request, requester }, context)
+}
+
+type Runnable = Pick<AnyApproved, 'id'> & { run: NonNullable<AnyGated['run']> }
+type RequestedPlan = ApprovedPlan<unknown> & { request: GateRequest; requester: Caller }
+
+const runWithApproval = async (
+  { id, run }: Runnable,
+  { request, requester, ...planned }: RequestedPlan,
+  context: Context,
+): Promise<unknown> => {
   const use = { requestId: request.id, plan: coveredPlanOf(planned), caller: requester }
   const approval = new SingleUseApproval(context.gates, use)
   const answer = await run(planned.plan, context, approval)
@@ -37,7 +69,7 @@ export const carryOut = async (
   throw new TypeError(`${id} did not use the approval ${request.id}`)
 }
 
-const coveredPlanOf = ({ plan, covers = plan }: OperationPlan<unknown>): unknown => covers
+const coveredPlanOf = ({ plan, covers = plan }: ApprovedPlan<unknown>): unknown => covers
 
 /**
  * Finds the request of an equal plan, or makes one; a different plan with its subject supersedes

@@ -1,9 +1,9 @@
-import type { Progress, TaskCaller, Tell } from '../context.ts'
+import type { Report, TaskCaller, Tell } from '../context.ts'
 import type { Operation } from '../operation.ts'
 
 /** Receives the progress of a running call. */
-export interface CallListener {
-  progress?: ((progress: Progress) => void) | undefined
+interface CallListener {
+  progress?: Report | undefined
   tell?: Tell | undefined
 }
 

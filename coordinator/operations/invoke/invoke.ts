@@ -2,14 +2,15 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Keys } from '../../keys/keys.ts'
-import type { CallSkill, Views } from '../context.ts'
+import type { CallSkill, TaskCaller, Views } from '../context.ts'
+import type { SkillFacts } from '../declaration.ts'
 import type { Operation } from '../operation.ts'
 import type { OperationTasks } from '../operation-tasks.ts'
 import { PendingResult } from '../pending.ts'
-import { requireAccess } from './access.ts'
+import { accessFault, type Guarded } from './access.ts'
 import { contextFor } from './call-context.ts'
 import { type Count, type CountParts, createCount, runWithRefund } from './count.ts'
-import { carryOut } from './gate.ts'
+import { perform } from './gate.ts'
 import { parseInput } from './input.ts'
 import type { Call, Invocation } from './invocation.ts'
 import { holdKey } from './key-hold.ts'
@@ -19,7 +20,7 @@ import { CallTime } from './time.ts'
 
 export interface PipelineParts extends CountParts {
   /** Operations that calls may name by their id: the skills. */
-  skills: readonly Operation[]
+  skills: readonly (Operation & SkillFacts)[]
   views: () => Views
   /** Needed by operations that answer from a task. */
   tasks: () => Pick<OperationTasks, 'begin'> | undefined
@@ -38,6 +39,11 @@ export interface Pipeline {
   invoke(invocation: Invocation): Promise<Outcome>
   /** Counts a request that calls no operation, such as one for a list; part of `invoke` for others. */
   count: Count
+  /**
+   * Checks the access of a caller ahead of a call, or for a route that calls no operation; part of
+   * `invoke` for others. Throws `auth_required` or `forbidden`.
+   */
+  authorize(operation: Guarded, caller: Pick<TaskCaller, 'key'>): void
   /**
    * Runs the second half of `invoke` for a turn of a task: access is checked again, then everything
    * from the time limit on. Resolves with the output, or with `PendingResult`.
@@ -62,15 +68,21 @@ export class CallPipeline implements Pipeline {
     return runWithRefund(await this.count(caller), () => this.#admit(invocation))
   }
 
+  authorize: Pipeline['authorize'] = (operation, { key }) => {
+    const fault = accessFault(operation, key)
+    if (fault !== undefined)
+      throw new ShoalError(key === undefined ? 'auth_required' : 'forbidden', fault)
+  }
+
   perform = async (call: Call, signal: AbortSignal): Promise<unknown> => {
-    requireAccess(call.operation, call.caller.key)
+    this.authorize(call.operation, call.caller)
     // no `hold`: a task outlives the key that began it, whose rights were checked at its start
     return this.#time(call, { signals: [signal] }, time => this.#run(call, time))
   }
 
   async #admit(invocation: Invocation): Promise<Outcome> {
     const { operation, caller, read, listener } = invocation
-    requireAccess(operation, caller.key)
+    this.authorize(operation, caller)
     return this.#answer({ ...(await read()), operation, caller, listener }, invocation)
   }
 
@@ -129,9 +141,7 @@ export class CallPipeline implements Pipeline {
     const { signal } = time
     const callSkill = this.#callSkillOf(call, signal)
     const context = contextFor(this.#parts.views(), call, { signal, callSkill })
-    const answer = await (operation.effect === 'gated'
-      ? carryOut(operation, input, context)
-      : operation.run(input as never, context))
+    const answer = await perform(operation, input, context)
     return answer instanceof PendingResult ? answer : operation.output.encode(answer)
   }
 

@@ -4,13 +4,14 @@ import type { Keys } from '../../keys/keys.ts'
 import { type CountCall, createCallLimits } from '../../quota/call-limits.ts'
 import type { Quota } from '../../quota/quota.ts'
 import type { Views } from '../context.ts'
+import type { SkillFacts } from '../declaration.ts'
 import type { Operation } from '../operation.ts'
 import type { OperationTasks } from '../operation-tasks.ts'
 import { CallPipeline, type Pipeline } from './invoke.ts'
 
 export interface PipelinePartParts extends Pick<Base, 'now'> {
   logger: Pick<Base['logger'], 'warn'>
-  skills: readonly Operation[]
+  skills: readonly (Operation & SkillFacts)[]
   quota: Pick<Quota, 'admit'>
   keys: Pick<Keys, 'hold'>
   idempotency: Idempotency

@@ -9,7 +9,7 @@ export const timeLimitSeconds = ({
   mode = 'sync',
 }: Pick<Declaration, 'timeoutSeconds' | 'mode'>): number => timeoutSeconds ?? DEFAULT_SECONDS[mode]
 
-export interface CallTimeParts {
+interface CallTimeParts {
   operation: Pick<Declaration, 'id' | 'timeoutSeconds' | 'mode'>
   /** Each ends the call when it aborts: the caller has left, the task was cancelled. */
   signals: readonly AbortSignal[]

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { SingleUseApproval } from '../../gates/approval.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import type { GateRequest } from '../../gates/request.ts'
@@ -19,13 +18,13 @@ export default defineOperation({
   path: '/v1/keys/requests/{request_id}/reveal',
   access: 'key',
   effect: 'write',
+  usesApproval: true,
   tool: false,
   input: z.strictObject({ request_id: Id }),
   output: KeyView.extend({ secret: z.string() }),
-  run: async ({ request_id }, context) => {
+  plan: async ({ request_id }, context) => {
     const caller = callerOf(context)
-    const { gates, now, actor } = context
-    const request = await gates.get(request_id, { tenantId: caller.tenantId })
+    const request = await context.gates.get(request_id, { tenantId: caller.tenantId })
     if (request.gateId !== KEY_GATE || request.requesterId !== caller.person.personId)
       throw new ShoalError('not_found', `no request ${request_id}`)
     if (!isOwnSubject(request.subject))
@@ -33,7 +32,10 @@ export default defineOperation({
     requireAsker(request, caller.person)
     const plan = KeyPlan.parse(request.plan)
     await requireMayHave(plan, context)
-    const approval = new SingleUseApproval(gates, { requestId: request_id, plan, caller })
+    return { plan, request }
+  },
+  run: async (plan: KeyPlan, { now, actor }, approval) => {
+    if (approval === undefined) throw new TypeError('a key is revealed with its approval only')
     const { key, secret } = await approval.use(trx => addKey(trx, specOf(plan), actor, now()))
     return { ...keyViewOf(key), secret }
   },

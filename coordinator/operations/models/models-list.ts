@@ -4,7 +4,7 @@ import type { Pool } from '../../fleet/pool.ts'
 import { modelsOfTier } from '../../quota/tier-models.ts'
 import { defineOperation } from '../operation.ts'
 
-export const ModelView = z.object({
+const ModelView = z.object({
   id: z.string().describe('Id to send as `model` in requests.'),
   kind: CatalogueEntry.shape.kind,
   minimum_tier: z.enum(TIER_NAMES),

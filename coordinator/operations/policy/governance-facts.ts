@@ -23,14 +23,12 @@ export const gatherFacts = async (context: Context): Promise<GovernanceFacts> =>
     cells.list(),
   ])
   return {
-    ...{
-      gates: gates.definitions,
-      policy: policies.current(),
-      requests,
-      gateRows,
-      persons,
-      listens,
-    },
+    gates: gates.definitions,
+    policy: policies.current(),
+    requests,
+    gateRows,
+    persons,
+    listens,
     now: context.now(),
     policyDrift: policies.drift(),
     keys: withPeople(allKeys, persons),

@@ -2,15 +2,14 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { AgentSession } from '../../agents/session.ts'
 import type { Commit } from '../../agents/step.ts'
-import { SingleUseApproval } from '../../gates/approval.ts'
-import type { Caller } from '../../gates/asking.ts'
-import { isOwnSubject } from '../../gates/own-subject.ts'
-import { type GateRequest, publicStatus, stateAt } from '../../gates/request.ts'
+import type { SingleUseApproval } from '../../gates/approval.ts'
 import type { Context } from '../context.ts'
 import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
+import type { ApprovedPlan } from '../plan.ts'
 import { POLICY_QUESTION, PolicyAnswer, policyAnswer } from '../policy/policy-question.ts'
+import { findApproved, requireNoRequest } from './check-request.ts'
 import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
 const CheckInput = z.strictObject({
@@ -47,14 +46,26 @@ export default defineOperation({
   path: '/v1/sessions/{session_id}/check',
   access: 'key',
   effect: 'write',
+  usesApproval: true,
   input: CheckInput,
   output: CheckView,
   examples: [{ action_type: 'read.fleet' }],
   exit: { field: 'status', codes: { passed: 0, pending: 75, blocked: 77 } },
-  run: (input, context) => (input.confirm ? confirm(input, context) : check(input, context)),
+  plan: async (input, context): Promise<ApprovedPlan<Confirmation | JudgedCheck>> =>
+    input.confirm ? { plan: { confirmed: input } } : judge(input, context),
+  run: (plan: Confirmation | JudgedCheck, context, approval) =>
+    'confirmed' in plan ? confirm(plan, context) : check(plan, context, approval),
 })
 
-const confirm = async (input: CheckInput, context: Context): Promise<CheckView> => {
+/** The check that a supervisor confirms. */
+interface Confirmation {
+  confirmed: CheckInput
+}
+
+const confirm = async (
+  { confirmed: input }: Confirmation,
+  context: Context,
+): Promise<CheckView> => {
   const { session_id, action_type: actionType, context: about, request_id } = input
   if (request_id !== undefined)
     throw new ShoalError('invalid_request', 'a supervisor confirms without a request_id', {
@@ -66,34 +77,60 @@ const confirm = async (input: CheckInput, context: Context): Promise<CheckView> 
   return viewOf(session, context, { status: 'passed', next: 'execute, or submit evidence' })
 }
 
-const check = async (input: CheckInput, context: Context): Promise<CheckView> => {
-  const { session_id, action_type, context: about, request_id } = input
+type Answer = z.output<typeof PolicyAnswer>
+type Stop = Pick<CheckView, 'status' | 'next' | 'request_id'>
+
+/** A check that was judged; `stop` is why its gate does not let it pass yet. */
+interface JudgedCheck {
+  input: CheckInput
+  answer: Answer
+  session: AgentSession
+  stop?: Stop
+}
+
+/** Judges a check, and finds the request that it uses up where its action needs a gate. */
+const judge = async (input: CheckInput, context: Context): Promise<ApprovedPlan<JudgedCheck>> => {
+  const { session_id, action_type, context: about } = input
   const { agents, policies, key } = context
-  const caller = callerOf(context)
-  const session = await agents.sessions.require(session_id, caller, 'check')
+  const session = await agents.sessions.require(session_id, callerOf(context), 'check')
   const asker = key ?? { kind: 'autonomous' as const, roles: [] }
   const question = { action_type, actor_id: session.agentId, context: about }
   const answer = policyAnswer(question, policies.current(), asker)
+  const plan = { input, answer, session }
+  if (answer.decision === 'denied' || isWaiting(session, input)) return { plan }
+  if (answer.gate_id === null) {
+    requireNoRequest(input)
+    return { plan }
+  }
+  const found = await findApproved(answer.gate_id, input, context)
+  if ('status' in found) return { plan: { ...plan, stop: found } }
+  return { plan, covers: found.plan, request: found }
+}
+
+const check = async (
+  { input, answer, session, stop }: JudgedCheck,
+  context: Context,
+  approval: SingleUseApproval | undefined,
+): Promise<CheckView> => {
+  const { session_id, action_type: actionType, context: about, request_id: requestId } = input
+  const { sessions } = context.agents
+  const caller = callerOf(context)
   if (answer.decision === 'denied') {
-    const held = { actionType: action_type, gateId: undefined, pending: false }
-    await agents.sessions.hold(session_id, caller, held)
-    throw new ShoalError('forbidden', `${action_type} is denied: ${answer.reason}`)
+    await sessions.hold(session_id, caller, { actionType, gateId: undefined, pending: false })
+    throw new ShoalError('forbidden', `${actionType} is denied: ${answer.reason}`)
   }
   if (isWaiting(session, input)) return waitsForSupervisor(session, context, answer)
-  const passage =
-    answer.gate_id === null
-      ? withoutGate(input)
-      : await passWith(answer.gate_id, input, caller, context)
-  if ('status' in passage) {
-    const held = { actionType: action_type, gateId: answer.gate_id ?? undefined, pending: true }
-    const after = await agents.sessions.hold(session_id, caller, held)
-    return viewOf(after, context, { ...passage, answer, waits_for: 'gate' })
+  if (stop !== undefined) {
+    const held = { actionType, gateId: answer.gate_id ?? undefined, pending: true }
+    const after = await sessions.hold(session_id, caller, held)
+    return viewOf(after, context, { ...stop, answer, waits_for: 'gate' })
   }
-  const passed = { actionType: action_type, context: about, requestId: request_id, ...passage }
-  const after = await agents.sessions.pass(session_id, caller, passed)
+  const commit: Commit | undefined = approval && (work => approval.use(work))
+  const passed = { actionType, context: about, requestId, ...(commit && { commit }) }
+  const after = await sessions.pass(session_id, caller, passed)
   if (after.waiting !== undefined) return waitsForSupervisor(after, context, answer)
   const next = 'execute, or do the work and submit evidence'
-  return viewOf(after, context, { status: 'passed', answer, next, request_id: request_id ?? null })
+  return viewOf(after, context, { status: 'passed', answer, next, request_id: requestId ?? null })
 }
 
 /** True when this same check already waits for the supervisor; repeating it changes nothing. */
@@ -103,87 +140,7 @@ const isWaiting = ({ waiting }: AgentSession, asked: CheckInput): boolean =>
   waiting.context === asked.context &&
   waiting.requestId === asked.request_id
 
-type Passage = { commit?: Commit } | Pick<CheckView, 'status' | 'next' | 'request_id'>
-
-/** Rejects an approval for an action that needs no gate. */
-const withoutGate = ({ action_type, request_id }: CheckInput): Passage => {
-  if (request_id === undefined) return {}
-  throw new ShoalError('invalid_request', `${action_type} needs no gate: omit request_id`, {
-    param: 'request_id',
-  })
-}
-
-/** Passes with an approved request of the caller, which is used up in the same transaction. */
-const passWith = async (
-  gateId: string,
-  asked: CheckInput,
-  caller: Caller,
-  { gates, now }: Context,
-): Promise<Passage> => {
-  const { request_id: requestId } = asked
-  const plan = JSON.stringify(planOf(asked))
-  const ask = `request approval at the gate (shoal gate request ${gateId} --plan '${plan}'), then check again with its request_id`
-  if (requestId === undefined) return { status: 'pending', request_id: null, next: ask }
-  const request = await gates.get(requestId, { tenantId: caller.tenantId })
-  requireUsable(request, gateId, caller)
-  requirePlan(request, asked)
-  const state = stateAt(request, now())
-  if (state === 'pending')
-    return {
-      status: 'pending',
-      request_id: requestId,
-      next: 'once others have approved it, check again with the same request_id',
-    }
-  if (publicStatus(state) === 'blocked')
-    return { status: 'blocked', request_id: requestId, next: `the request is ${state}: ${ask}` }
-  const approval = new SingleUseApproval(gates, { requestId, plan: request.plan, caller })
-  return { commit: work => approval.use(work) }
-}
-
-/** Minimum content of an approved plan: this action with its context. */
-const planOf = ({ action_type, context }: CheckInput): Record<string, string> => ({
-  action_type,
-  ...(context === undefined ? {} : { context }),
-})
-
-/**
- * Throws unless the plan of the approval names this action; an approval does not cover other
- * actions at the same gate.
- */
-const requirePlan = ({ id, plan }: GateRequest, asked: CheckInput): void => {
-  const told = (plan ?? {}) as Record<string, unknown>
-  const wanted = planOf(asked)
-  if (Object.entries(wanted).every(([name, value]) => told[name] === value)) return
-  throw new ShoalError(
-    'invalid_request',
-    `the plan of ${id} does not match this action: it must contain ${JSON.stringify(wanted)}`,
-    { param: 'request_id' },
-  )
-}
-
-/**
- * Throws unless the request is the caller's own, at this gate, and does not belong to an operation.
- */
-const requireUsable = (request: GateRequest, gateId: string, { person }: Caller): void => {
-  if (request.requesterId !== person.personId)
-    throw new ShoalError('not_found', `no request ${request.id}`)
-  if (request.gateId !== gateId)
-    throw new ShoalError(
-      'invalid_request',
-      `${request.id} is at ${request.gateId}, not ${gateId}`,
-      {
-        param: 'request_id',
-      },
-    )
-  if (isOwnSubject(request.subject))
-    throw new ShoalError('conflict', `${request.id} belongs to the operation that requested it`)
-}
-
-const waitsForSupervisor = (
-  session: AgentSession,
-  context: Context,
-  answer: z.output<typeof PolicyAnswer>,
-): CheckView =>
+const waitsForSupervisor = (session: AgentSession, context: Context, answer: Answer): CheckView =>
   viewOf(session, context, {
     status: 'pending',
     waits_for: 'supervisor',

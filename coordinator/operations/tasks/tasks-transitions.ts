@@ -4,7 +4,7 @@ import { pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { TaskId, TaskStateName } from './task-view.ts'
 
-export const Transition = z.object({
+const Transition = z.object({
   seq: z.int(),
   from: TaskStateName.nullable(),
   to: TaskStateName,

@@ -1,6 +1,7 @@
 import {
   CompiledQuery,
   type DatabaseConnection,
+  type DataTypeNode,
   type Dialect,
   type Kysely,
   PostgresAdapter,
@@ -18,7 +19,7 @@ import type { ConnectionPool } from './pool.ts'
 export const createWritingDialect = (pool: ConnectionPool, begin: string): Dialect => ({
   createDriver: () => new BeginningDriver(pool, begin),
   createAdapter: () => new TransactionLockAdapter(),
-  createQueryCompiler: () => new PostgresQueryCompiler(),
+  createQueryCompiler: () => new BytewiseCompiler(),
   createIntrospector: db => new PostgresIntrospector(db),
 })
 
@@ -45,6 +46,14 @@ class ReadingCompiler extends PostgresQueryCompiler {
 }
 
 const READS: readonly RootOperationNode['kind'][] = ['SelectQueryNode', 'RawNode']
+
+/** Creates text columns that sort by bytes, as ids and cursors need, whatever the database does. */
+class BytewiseCompiler extends PostgresQueryCompiler {
+  protected override visitDataType(node: DataTypeNode): void {
+    super.visitDataType(node)
+    if (node.dataType === 'text') this.append(' collate "C"')
+  }
+}
 
 /** Begins a transaction and sets it up in one round trip. */
 class BeginningDriver extends PostgresDriver {

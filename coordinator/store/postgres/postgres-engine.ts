@@ -27,6 +27,7 @@ const SYNCHRONOUS = { power_loss: 'on', process_end: 'off' } as const
 /** Both databases are tables of one PostgreSQL database, 15 or later, which is theirs alone. */
 export const postgresEngine = (address: PostgresAddress): StoreEngine => ({
   schema: postgresSchema,
+  isShared: true,
   open: definition => openDatabase(address, definition),
 })
 

@@ -4,7 +4,7 @@ import type { DatabaseDefinition } from '../engine.ts'
 import { createSqliteDialect } from './dialect.ts'
 import { translateFaults } from './sqlite-faults.ts'
 
-export interface Connection {
+interface Connection {
   dialect: Dialect
   /** Changes when another connection has committed to the file (PRAGMA data_version). */
   dataVersion(): number

@@ -17,6 +17,7 @@ import { insertNew } from './insert-new.ts'
  */
 export const sqliteEngine = (folder: string): StoreEngine => ({
   schema: sqliteSchema,
+  isShared: false,
   open: async definition => {
     await makeFolderPrivate(folder)
     return openFile(folder, definition)

@@ -1,6 +1,6 @@
 /**
  * Entry point of a helper: one process per class, for libraries that block, hang, crash or start
- * other programs. The daemon talks to it over IPC, calls only functions of this table, and stops it
+ * other programs. The daemon talks to it over a pipe, calls only functions of this table, and stops it
  * by killing it.
  */
 import { serveCalls } from './serve.ts'

@@ -1,5 +1,7 @@
+import { Socket } from 'node:net'
 import { constants, setPriority } from 'node:os'
-import type { CallOrder, HelperFrame, HelperOrder } from '../protocol.ts'
+import { type CallOrder, type HelperFrame, type HelperOrder, LINK_FD } from '../protocol.ts'
+import { readLines } from '../read-lines.ts'
 import { type HelperFunction, ServedCall } from './served-call.ts'
 
 /** Finds a function by its name, loading it if needed. */
@@ -12,6 +14,8 @@ type HelperModules = Readonly<Record<string, HelperModule>>
  * in favour of inference, and ends when the daemon ends, however that happens.
  */
 export const serveCalls = (modules: HelperModules): void => {
+  const link = new Socket({ fd: LINK_FD })
+  const send = (frame: HelperFrame): void => void link.write(`${JSON.stringify(frame)}\n`)
   const calls = new Map<number, ServedCall>()
   const begin = async (order: CallOrder): Promise<void> => {
     const call = new ServedCall(order.id, send)
@@ -19,19 +23,17 @@ export const serveCalls = (modules: HelperModules): void => {
     await call.run(() => findFunction(modules, order), order.input)
     calls.delete(order.id)
   }
-  process.on('message', message => {
-    const order = message as HelperOrder
+  readLines(link, Number.POSITIVE_INFINITY, line => {
+    const order: HelperOrder = JSON.parse(line)
     if (order.type === 'call') void begin(order)
     else if (order.type === 'credit') calls.get(order.id)?.grant(order.bytes)
     else calls.get(order.id)?.cancel()
   })
-  process.once('disconnect', killGroup)
+  // an error of the link is followed by its close
+  link.on('error', () => {})
+  link.once('close', killGroup)
   yieldToOthers()
   send({ type: 'ready' })
-}
-
-const send = (frame: HelperFrame): void => {
-  process.send?.(frame, undefined, {}, () => {})
 }
 
 const findFunction = async (modules: HelperModules, { module, function: name }: CallOrder) => {

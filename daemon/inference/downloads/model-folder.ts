@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { printBytes } from '../../../shared/print-bytes.ts'
+import { formatBytes } from '../../../shared/print-number.ts'
 import type { Wait } from '../../../shared/wait.ts'
 import type { Clock } from '../clock.ts'
 import type { Weights } from '../weights.ts'
@@ -95,11 +95,11 @@ export class ModelFolder {
       others.reduce((sum, { bytes }) => sum + bytes, totalBytes + restBytes)
     const findShortage = async (): Promise<string | undefined> => {
       if (heldBytes() > maxBytes)
-        return `${folder} would hold ${printBytes(heldBytes())} of at most ${printBytes(maxBytes)}`
+        return `${folder} would hold ${formatBytes(heldBytes())} of at most ${formatBytes(maxBytes)}`
       const free = await freeBytes(folder)
       const needed = totalBytes - haveBytes + restBytes + RESERVE_BYTES
       if (free === undefined || free >= needed) return undefined
-      return `the disk has ${printBytes(free)} free, and ${printBytes(needed)} are needed`
+      return `the disk has ${formatBytes(free)} free, and ${formatBytes(needed)} are needed`
     }
     for (;;) {
       const reason = await findShortage()

@@ -2,7 +2,7 @@ import { Leaves } from './leaves.ts'
 import { childrenOf, type Leaf, type Node, type Property, type Shape } from './node.ts'
 
 /** Ways that an engine may have to follow side by side; each costs a look at the vocabulary. */
-export const MAX_WAYS = 64
+const MAX_WAYS = 64
 
 /**
  * An engine follows all ways through a grammar that fit what was written so far. Where alternatives

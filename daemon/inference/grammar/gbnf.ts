@@ -8,7 +8,7 @@ export const literal = (text: string): string =>
   `"${text.replace(/["\\]/g, character => `\\${character}`).replace(/\n/g, '\\n')}"`
 
 /** `after` follows once the text is written. No text may be the beginning of another one. */
-export interface Branch {
+interface Branch {
   text: string
   after: string
 }

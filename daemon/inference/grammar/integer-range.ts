@@ -2,7 +2,7 @@
 const DIGITS = 15
 
 /** An expression for so many digits; a rule of its own, since ranges share them. */
-export type Digits = (count: number) => string
+type Digits = (count: number) => string
 
 /** Integers from `min` to `max`; where a bound is absent, as many digits as the other bound has. */
 export interface IntegerBounds {

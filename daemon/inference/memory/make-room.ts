@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { printBytes } from '../../../shared/print-bytes.ts'
+import { formatBytes } from '../../../shared/print-number.ts'
 import type { Clock } from '../clock.ts'
 import type { RoomSeeker } from '../engine-options.ts'
 import type { Leftovers } from '../leftovers.ts'
@@ -115,9 +115,9 @@ const noRoom = (
   holders: readonly RoomHolder[],
 ): NoRoom => {
   const where = memory?.kind === 'gpu' ? 'GPU memory' : 'memory'
-  const needs = `it needs ${printBytes(needBytes)} of ${where}`
-  if (!ever) return new NoRoom(`${needs}; ${printBytes(freeBytes)} may be used at all`, false)
+  const needs = `it needs ${formatBytes(needBytes)} of ${where}`
+  if (!ever) return new NoRoom(`${needs}; ${formatBytes(freeBytes)} may be used at all`, false)
   const held = holders.filter(({ resident }) => resident?.busy || resident?.pinned).length
   const who = held === 0 ? '' : `, and ${held} other models are in use or pinned`
-  return new NoRoom(`${needs}; ${printBytes(freeBytes)} are free${who}`, true)
+  return new NoRoom(`${needs}; ${formatBytes(freeBytes)} are free${who}`, true)
 }

@@ -1,7 +1,7 @@
 import { CALL_ARGUMENTS, CALL_ID, type CallShape } from '../tool-syntax.ts'
 
 /** Text before the arguments of a call. */
-export interface CallHead {
+interface CallHead {
   name: string
   length: number
 }

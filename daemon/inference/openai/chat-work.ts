@@ -4,7 +4,7 @@ import { answerGrammar } from './answer-grammar.ts'
 import { plainMessages, samplingOf, seedOfChoice } from './chat-order.ts'
 import type { ActiveTools } from './tools.ts'
 
-export type ChatWork = Omit<ChatOrder, 'job'>
+type ChatWork = Omit<ChatOrder, 'job'>
 
 /**
  * Returns the engine's work for a request: messages, sampling, and constraints on the answer.

@@ -30,7 +30,7 @@ export const chat = async (
   answerChat(body, { request, response, gone, context, head, shape: CHAT_SHAPE })
 }
 
-export interface ChatExchange {
+interface ChatExchange {
   request: HttpRequest
   response: HttpResponse
   gone: AbortSignal

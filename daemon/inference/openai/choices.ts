@@ -17,7 +17,7 @@ export interface ChoicesListener {
   onError(error: ShoalError): void
 }
 
-export interface ChoicesOptions {
+interface ChoicesOptions {
   engine: EngineDoor
   /** One for each answer. */
   works: readonly JobWork[]

@@ -15,7 +15,7 @@ import {
 } from './chat-order.ts'
 
 /** OpenAI's default of `max_tokens`. */
-export const DEFAULT_TOKENS = 16
+const DEFAULT_TOKENS = 16
 
 /** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
 export const parseCompletionRequest = (body: unknown): CompletionRequest => {
@@ -38,7 +38,7 @@ export interface CompletionPlan {
   asked: number
 }
 
-export interface CompletionWork {
+interface CompletionWork {
   work: JobWork
   /** Size of all prompts of the request and of its stop strings. */
   bytes: number

@@ -15,7 +15,7 @@ import { announceUsage, endWithUsage, type HttpResponse } from './http.ts'
  */
 export const MAX_WAITING_BYTES = 256 * 1024
 
-export interface SseStreamOptions {
+interface SseStreamOptions {
   /** Additional headers, requested when the first event is sent. */
   headers: () => [string, string][]
   /** Runs the function again and again until the answer is called. */

@@ -20,7 +20,7 @@ export type HttpResponse = Writable & {
   addTrailers(trailers: Record<string, string>): void
 }
 
-export const MAX_BODY_BYTES = 8 * 1024 * 1024
+const MAX_BODY_BYTES = 8 * 1024 * 1024
 
 /**
  * The body as JSON.

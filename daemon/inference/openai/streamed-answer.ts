@@ -11,7 +11,7 @@ import { Judge } from './judge.ts'
 import { choiceLogprobs } from './logprobs.ts'
 import type { AnswerOptions } from './whole-answer.ts'
 
-export interface StreamOptions extends AnswerOptions {
+interface StreamOptions extends AnswerOptions {
   includeUsage: boolean
   repeat: (run: () => void) => () => void
   cancel: () => void

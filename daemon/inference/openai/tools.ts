@@ -80,7 +80,7 @@ const plainTool = ({ function: { name, description, parameters } }: FunctionTool
   parameters: parameters ?? NO_PARAMETERS,
 })
 
-export const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
+const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
 
 const createInvalidRequestError = (param: string, message: string): ShoalError =>
   new ShoalError('invalid_request', message, { param })

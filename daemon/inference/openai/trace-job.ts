@@ -17,7 +17,7 @@ import type { EngineDoor } from '../engine-view.ts'
 import type { EngineEvent, EngineListener } from '../jobs.ts'
 import { type HttpRequest, runOnAbort } from './http.ts'
 
-export interface TracedJob {
+interface TracedJob {
   operation: GenAiOperation
   /** The validated request. */
   body: { model: string }

@@ -1,6 +1,8 @@
 import t from 'tap'
+import { answerCall } from '../../../clients/cli/answer-call.ts'
 import { followWork, mayTakeLong } from '../../../clients/cli/follow.ts'
 import { createProgress, showWhile } from '../../../clients/cli/progress.ts'
+import type { OpenSession } from '../../../clients/cli/session.ts'
 import type { PrintableRows } from '../../../shared/print.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
 import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
@@ -130,6 +132,54 @@ t.test('a model is followed until it is loaded; an old failure is ignored', asyn
   t.equal((await followAnswer({ status: 'pending', request_id: 'r' }, [{}])).end, undefined)
 })
 
+const command = (state: string, more: object = {}) => ({
+  id: 'cmd_1',
+  verb: 'ping',
+  state,
+  result: null,
+  progress: null,
+  ...more,
+})
+
+t.test('a command to a cell is followed to its outcome, which sets the exit code', async t => {
+  const { end, asked, shown } = await followAnswer(command('sent'), [
+    command('executing', { progress: { percent: 40, message: null } }),
+    command('succeeded', { result: { moved: true } }),
+  ])
+  t.match(end, { exit: 0, answer: { state: 'succeeded', result: { moved: true } } })
+  t.strictSame(asked, Array(2).fill('/v1/commands/cmd_1'))
+  t.strictSame(shown, [['command cmd_1: executing', 40]])
+  const ends = ['failed', 'rejected', 'expired', 'unknown'].map(async state => {
+    const followed = await followAnswer(command('sent'), [command(state)])
+    return followed.end?.exit
+  })
+  t.strictSame(await Promise.all(ends), [70, 77, 69, 69])
+})
+
+t.test('a command whose outcome is open is printed with the next step', async t => {
+  const run = async (answer: object, format: 'text' | 'json') => {
+    const [printed, hints]: [unknown[], string[]] = [[], []]
+    const session = {
+      format,
+      progress: idle,
+      settings: { url: 'http://127.0.0.1' },
+      api: { call: async () => answer },
+      print: (shown: unknown) => printed.push(shown),
+      hint: (text: string) => hints.push(text),
+    }
+    const call = { method: 'POST', path: '/v1/cells/c/commands' }
+    const operation = { exit: undefined, units: {} }
+    await answerCall(session as unknown as OpenSession, call, operation, false)
+    t.strictSame(printed, [answer])
+    return hints
+  }
+  t.strictSame(await run(command('sent'), 'text'), [
+    'shoal commands show cmd_1 --wait waits for the outcome',
+  ])
+  t.strictSame(await run(command('sent'), 'json'), [], 'a script reads the id')
+  t.strictSame(await run(command('succeeded'), 'text'), [])
+})
+
 t.test('an interrupted wait prints the command to check later', async t => {
   const left = AbortSignal.abort()
   const api = { get: async () => task('working') } as never
@@ -145,6 +195,8 @@ t.test('only commands that may take long have --wait', async t => {
     mayTakeLong({ method, path, mode } as never)
   t.ok(canTakeLong('POST', '/v1/skills/x', 'task'))
   t.ok(canTakeLong('GET', '/v1/tasks/{task_id}'))
+  t.ok(canTakeLong('POST', '/v1/cells/{cell_id}/commands'))
+  t.ok(canTakeLong('GET', '/v1/commands/{command_id}'))
   t.ok(canTakeLong('POST', '/v1/cells/{cell_id}/models/{model}/pin'))
   t.notOk(canTakeLong('POST', '/v1/tokens'))
   t.notOk(canTakeLong('GET', '/v1/tasks'))

@@ -53,7 +53,7 @@ export const startFixtures = async (): Promise<{ url: string; close: () => Promi
       const asked = listenOf(body)
       if (asked === undefined) return undefined
       const listener = { tenantId: 'conformance', personId: 'conformance' }
-      return createListening({ ...{ events, listener, onStalled, stallMs: 30_000 }, ...asked })
+      return createListening({ events, listener, onStalled, stallMs: 30_000, ...asked })
     },
     admit: request => {
       requireOwnOrigin(request.headers.origin, hosts)

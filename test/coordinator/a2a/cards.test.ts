@@ -49,8 +49,14 @@ t.test('both cards list the same interfaces and capabilities', async t => {
 
 t.test('a key with fewer skills gets the card of the same agent', async t => {
   const forOperators = defineSkill({
-    ...{ id: 'device-command', name: 'Move', description: 'Move a device.', tags: ['test'] },
-    ...{ access: 'operator', effect: 'read', input: z.strictObject({}), output: z.object({}) },
+    id: 'device-command',
+    name: 'Move',
+    description: 'Move a device.',
+    tags: ['test'],
+    access: 'operator',
+    effect: 'read',
+    input: z.strictObject({}),
+    output: z.object({}),
     run: () => ({}),
   })
   const { url, demo } = await a2aScene(t, { moreSkills: [forOperators] })

@@ -38,7 +38,9 @@ const newer = (prefix: string, more: object = {}) => ({
 })
 const older = (prefix: string, more: object = {}) => ({
   message: {
-    ...{ kind: 'message', messageId: createMessageId(prefix), role: 'user' },
+    kind: 'message',
+    messageId: createMessageId(prefix),
+    role: 'user',
     parts: [{ kind: 'text', text: 'hi' }],
     ...more,
   },
@@ -186,7 +188,9 @@ t.test('JSON-RPC of version 0.3 is supported', async t => {
 t.test('webhooks on loopback receive the task updates', async t => {
   const { task } = (await rpc1.rpc('SendMessage', newer('anything'))).result
   const made = await rpc1.rpc('CreateTaskPushNotificationConfig', {
-    ...{ taskId: task.id, id: 'hook', url: hook.url },
+    taskId: task.id,
+    id: 'hook',
+    url: hook.url,
   })
   t.equal(made.result.id, 'hook')
   t.equal(

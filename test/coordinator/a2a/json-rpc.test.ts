@@ -28,7 +28,8 @@ t.test('a data part calls a skill, and the output is the artifact of a task', as
 
 t.test('the address of the card is also accepted with a trailing slash', async t => {
   const headers = {
-    ...{ authorization: `Bearer ${demo.operator}`, 'a2a-version': '1.0' },
+    authorization: `Bearer ${demo.operator}`,
+    'a2a-version': '1.0',
     'content-type': 'application/json',
   }
   const method = 'GetExtendedAgentCard'
@@ -41,7 +42,8 @@ t.test('a refused stream before 1.0 is a stream that carries the reason', async 
   const headers = { authorization: `Bearer ${demo.operator}`, 'content-type': 'application/json' }
   const ask = (method: string, params: object) =>
     fetch(`${url}/a2a`, {
-      ...{ method: 'POST', headers },
+      method: 'POST',
+      headers,
       body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params }),
     })
   for (const [method, params] of [
@@ -258,7 +260,10 @@ t.test('a task of another tenant is indistinguishable from an unknown task', asy
   t.equal(into.error.code, -32001)
   t.strictSame((await stranger.rpc('ListTasks', {})).result.tasks, [])
   const asked = await stranger.json('/a2a', {
-    ...{ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: { tenant: 'demo' } },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'ListTasks',
+    params: { tenant: 'demo' },
   })
   t.equal(asked.status, 403)
 })
@@ -290,7 +295,9 @@ t.test('a call without a key reaches only the open skills', async t => {
   t.match(closed.json, { jsonrpc: '2.0', id: 7, error: { code: -32081 } })
   t.equal((await nobody.rpc('GetTask', { id: open.result.task.id })).error.code, -32081)
   const low = await caller(url, demo.pro).json('/a2a', {
-    ...{ jsonrpc: '2.0', id: 1, method: 'SendMessage' },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'SendMessage',
     params: { message: call('test-gated', { stone: 'a' }) },
   })
   t.equal(low.status, 403)
@@ -360,7 +367,10 @@ t.test('the task carries its state history when the extension is requested', asy
   const asking = caller(url, demo.operator, { 'a2a-extensions': `other, ${uri}` })
   const { result } = await send(call('test-echo', { words: 'a' }))
   const { json: found, headers } = await asking.json('/a2a', {
-    ...{ jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: result.task.id } },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'GetTask',
+    params: { id: result.task.id },
   })
   t.equal(headers.get('a2a-extensions'), uri)
   const { transitions } = found.result.metadata[uri]

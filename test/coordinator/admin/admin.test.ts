@@ -241,12 +241,19 @@ t.test('audit verify reports purged rows and rejects another key', async t => {
   for (const at of [1000, 2000, 3000])
     await audit.append({ actor: 'a', action: 'b', subject: 'c', outcome: 'done', at })
   const purge = {
-    ...{ ledger: store.ledger, signer: await openSigning(folder), retentionDays: 183 },
-    ...{ now: () => 9000, suspect: () => {}, signal: new AbortController().signal },
+    ledger: store.ledger,
+    signer: await openSigning(folder),
+    retentionDays: 183,
+    now: () => 9000,
+    suspect: () => {},
+    signal: new AbortController().signal,
   }
   await purgeAudit(purge, 2500)
   t.match(await json('audit', 'verify'), {
-    ...{ ok: true, rows: 2, purged_up_to: 2, purged_after_days: 183 },
+    ok: true,
+    rows: 2,
+    purged_up_to: 2,
+    purged_after_days: 183,
     purged_until: '1970-01-01T00:00:02.000Z',
   })
   await rm(join(folder, 'signing.json'))

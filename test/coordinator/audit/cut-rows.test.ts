@@ -1,8 +1,12 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { acceptAudit } from '../../../coordinator/audit/accept.ts'
+import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { restartSequence } from '../../../coordinator/store/sequences.ts'
-import { temporaryFolder, testStore } from '../store/temporary.ts'
+import { type Demo, openScene } from '../../support/coordinator.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { BY, temporaryFolder, testStore } from '../store/temporary.ts'
 import { append, reopenStore, startGuard, tamper } from './guarding.ts'
 
 interface Cut {
@@ -107,4 +111,40 @@ t.test('rows removed together with their counter are found by any external witne
 t.test('a clean stop also signs the rows of its last seconds', async t => {
   const cut = { stop: 'clean', file: true, cell: false, counter: 'set back', from: 22 } as const
   t.equal(await outcomeOf(t, cut), FOUND)
+})
+
+t.test('an audit that was cut is an alert without a cell, until it was accepted', async t => {
+  const [folder, stateDir] = [await temporaryFolder(t), await temporaryFolder(t)]
+  /** A coordinator on the store in the folder, after its first look at the audit. */
+  const start = async () => {
+    const store = await testStore(folder)
+    const from = { store, demo: {} as Demo }
+    const scene = await openScene(t, { from, config: { state_dir: stateDir } })
+    const { audit, monitor, views, events } = scene
+    await waitUntil('audit checked', () => audit.trouble() ?? views.audit.head())
+    monitor.tick()
+    const isSent = events.read(0).events.some(({ type }) => type === 'shoal.alert.raised')
+    const close = async () => {
+      await scene.close()
+      await store.close()
+    }
+    return { alerts: views.monitor.alerts(), isSent, close }
+  }
+  const whole = await testStore(folder)
+  await append(whole, 20)
+  await whole.close()
+  await tamper(folder, trx => trx.deleteFrom('audit').where('seq', '>=', 19).execute())
+
+  const frozen = await start()
+  const found = { rule: 'audit_broken', level: 'critical', cellId: undefined, message: /row 20/ }
+  t.match(frozen.alerts, [found])
+  t.ok(frozen.isSent)
+  await frozen.close()
+
+  const store = await testStore(folder)
+  await acceptAudit(store.ledger, await openSigning(stateDir), 'rows were lost', BY)
+  await store.close()
+  const accepted = await start()
+  t.strictSame(accepted.alerts, [])
+  await accepted.close()
 })

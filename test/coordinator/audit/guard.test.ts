@@ -90,8 +90,13 @@ const forgePurge = async (store: Store, own: Signer): Promise<void> => {
   const tenth = await rowAt(store, 10)
   const checkpoint = signCheckpoint(
     {
-      ...{ seq: 10, hash: tenth?.hash ?? '', rows: 10, first_at: 1, last_at: 5 },
-      ...{ retention_days: 400, made_at: 1000 },
+      seq: 10,
+      hash: tenth?.hash ?? '',
+      rows: 10,
+      first_at: 1,
+      last_at: 5,
+      retention_days: 400,
+      made_at: 1000,
     },
     own,
   )
@@ -113,8 +118,12 @@ const rowAt = ({ ledger }: Store, seq: number) =>
 const purgeTen = (store: Store): Promise<number> =>
   purgeAudit(
     {
-      ...{ ledger: store.ledger, signer, retentionDays: 400, now: () => 1000 },
-      ...{ suspect: () => {}, signal: new AbortController().signal },
+      ledger: store.ledger,
+      signer,
+      retentionDays: 400,
+      now: () => 1000,
+      suspect: () => {},
+      signal: new AbortController().signal,
     },
     6,
   )
@@ -423,7 +432,11 @@ t.test('a running coordinator notices rows removed from its own audit', async t 
   let heads = 0
   const broken = new Promise<void>(resolve => {
     AuditGuard.start({
-      ...{ ledger: store.ledger, signer, stateDir: folder, logger: silent, signal: stop.signal },
+      ledger: store.ledger,
+      signer,
+      stateDir: folder,
+      logger: silent,
+      signal: stop.signal,
       broadcast: () => {
         heads++
       },

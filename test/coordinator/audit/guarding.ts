@@ -22,7 +22,11 @@ export const startGuard = (
     tell = resolve
   })
   const guard = AuditGuard.start({
-    ...{ ledger: store.ledger, signer: own, stateDir, logger: silent, signal: stop.signal },
+    ledger: store.ledger,
+    signer: own,
+    stateDir,
+    logger: silent,
+    signal: stop.signal,
     broadcast: head => tell(head),
     publish: type => {
       events.push(type)
@@ -41,7 +45,10 @@ export const append = async (store: Store, count: number, word = 'test'): Promis
   const audit = createAudit(store)
   for (let n = 1; n <= count; n++)
     await audit.append({
-      ...{ actor: 'a', action: `${word}.run`, subject: `s${n}`, outcome: 'done' },
+      actor: 'a',
+      action: `${word}.run`,
+      subject: `s${n}`,
+      outcome: 'done',
       at: n,
     })
 }

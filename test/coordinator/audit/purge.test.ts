@@ -26,7 +26,10 @@ const storeWith = async (t: Pick<Test, 'teardown'>, times: readonly number[]) =>
 const purge = (store: Store, before: number, step?: number, suspects: string[] = []) =>
   purgeAudit(
     {
-      ...{ ledger: store.ledger, signer, retentionDays: 400, signal: NEVER },
+      ledger: store.ledger,
+      signer,
+      retentionDays: 400,
+      signal: NEVER,
       now: () => 9000,
       suspect: reason => suspects.push(reason),
     },
@@ -46,10 +49,18 @@ t.test('a purge', async t => {
     t.strictSame(await rowsOf(store), ['4 test.run', '5 test.run', '6 audit.purge'])
     const verdict = await verifyAudit(store.ledger, { endorses })
     t.match(verdict, {
-      ...{ ok: true, rows: 3, head: { seq: 6 } },
+      ok: true,
+      rows: 3,
+      head: { seq: 6 },
       purged: {
-        ...{ seq: 3, hash: heads[2]?.hash, rows: 3, first_at: 1, last_at: 3 },
-        ...{ retention_days: 400, made_at: 9000, key_id: signer.publicKey },
+        seq: 3,
+        hash: heads[2]?.hash,
+        rows: 3,
+        first_at: 1,
+        last_at: 3,
+        retention_days: 400,
+        made_at: 9000,
+        key_id: signer.publicKey,
       },
     })
     await createAudit(store).append({ actor: 'a', action: 'b', subject: 'c', outcome: 'done' })

@@ -8,8 +8,12 @@ t.test('a search in small steps finds the same as a search in one step', async t
   const audit = createAudit(store)
   for (let n = 1; n <= 23; n++)
     await audit.append({
-      ...{ actor: n % 5 === 0 ? 'b' : 'a', action: `test.${n % 3}`, subject: `s${n}` },
-      ...{ tenant: n % 4 === 0 ? 'other' : 'own', outcome: 'done', at: n },
+      actor: n % 5 === 0 ? 'b' : 'a',
+      action: `test.${n % 3}`,
+      subject: `s${n}`,
+      tenant: n % 4 === 0 ? 'other' : 'own',
+      outcome: 'done',
+      at: n,
     })
   const filters: Partial<AuditFilter>[] = [
     {},

@@ -13,8 +13,13 @@ t.test('a secret never enters the audit, wherever it occurs', async t => {
   const store = await temporaryStore(t)
   for (const secret of secrets) {
     const details = {
-      ...{ text: `key ${secret}!`, list: [{ deep: secret }], credential: 'abc' },
-      ...{ joined: `key_${secret}`, [secret]: 1, password: { value: 'abc' }, token: ['abc'] },
+      text: `key ${secret}!`,
+      list: [{ deep: secret }],
+      credential: 'abc',
+      joined: `key_${secret}`,
+      [secret]: 1,
+      password: { value: 'abc' },
+      token: ['abc'],
     }
     await store.ledger.sealed.write(trx =>
       appendAudit(trx, { ...BY, action: 'test.secret', subject: 's', outcome: 'done', details }),

@@ -29,7 +29,10 @@ const machineOf = (store: Store, retentionDays = 183) => {
     let waits = Promise.withResolvers<void>()
     let go = (): void => {}
     const ended = keepRetention({
-      ...{ ledger: store.ledger, signer: loneSigner(), retentionDays, logger: silent },
+      ledger: store.ledger,
+      signer: loneSigner(),
+      retentionDays,
+      logger: silent,
       guard: { checked: Promise.resolve(), trouble: () => clocks.trouble, suspect: () => {} },
       leader: createSoleLeader(),
       now: () => clocks.wall,
@@ -175,10 +178,24 @@ t.test('the retention of the audit', async t => {
 })
 
 const openRequest = (created_at: number) => ({
-  ...{ id: 'gate_1', gate_id: 'gate.x', tenant_id: 'a', requester_id: 'p', requester_key_id: 'k' },
-  ...{ subject: 's', summary: 's', plan_json: '{}', plan_hash: 'h', policy_hash: 'h' },
-  ...{ evidence_json: 'null', state: 'pending', reason: null, created_at, expires_at: 9e15 },
-  ...{ approved_at: null, approval_expires_at: null, consumed_at: null },
+  id: 'gate_1',
+  gate_id: 'gate.x',
+  tenant_id: 'a',
+  requester_id: 'p',
+  requester_key_id: 'k',
+  subject: 's',
+  summary: 's',
+  plan_json: '{}',
+  plan_hash: 'h',
+  policy_hash: 'h',
+  evidence_json: 'null',
+  state: 'pending',
+  reason: null,
+  created_at,
+  expires_at: 9e15,
+  approved_at: null,
+  approval_expires_at: null,
+  consumed_at: null,
 })
 
 t.test('the clock of the purge', async t => {

@@ -8,9 +8,11 @@ import type { GatePerson } from '../../../coordinator/gates/rules.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
 import { CommandExecutor } from '../../../daemon/commands/executor.ts'
 import { CommandJournal } from '../../../daemon/commands/journal.ts'
 import { toVerbFacts, type Verb } from '../../../daemon/commands/verb.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
@@ -83,8 +85,14 @@ const scene = async (t: Test) => {
     signal: new AbortController().signal,
     logger: silent,
   })
+  /** Whether the disk refuses the writes of the commands. */
+  const disk = { isFull: false }
+  const write: Store['ledger']['sealed']['write'] = async (work, options) => {
+    if (disk.isFull) throw new ShoalError('store_unavailable', 'the disk is full')
+    return store.ledger.sealed.write(work, options)
+  }
   const commands = await createCommands({
-    ledger: store.ledger,
+    ledger: { ...store.ledger, sealed: { write } },
     signer,
     verbs: () => [toVerbFacts(move)],
     capability: () => CAPABILITY,
@@ -125,16 +133,17 @@ const scene = async (t: Test) => {
     })
     return made[0] as CommandRecord
   }
-  /** The command when nothing is under way any more. */
+  /** The command when nothing is under way any more; sweeps as a coordinator does. */
   const waitForEnd = async ({ id }: CommandRecord) => {
     for (;;) {
+      commands.sweep()
       const record = await commands.get(id)
       if (record && !['queued', 'sent', 'accepted', 'executing'].includes(record.state))
         return record
       await new Promise(setImmediate)
     }
   }
-  return { commands, gates, world, moved, createApproved, live, waitForEnd }
+  return { commands, gates, world, moved, disk, createApproved, live, waitForEnd }
 }
 
 t.test('an approved command is carried out exactly once', async t => {
@@ -162,6 +171,31 @@ t.test('a command of a rolled-back transaction does not exist and occupies nothi
   t.strictSame(moved, [])
   t.match(await gates.get(yes.id, 'all'), { state: 'approved' }, 'it was not used')
   t.match(await waitForEnd(await live(yes)), { state: 'succeeded' })
+})
+
+t.test('a committed command survives a disk that fails right after, and runs once', async t => {
+  const { createApproved, live, waitForEnd, moved, disk, commands } = await scene(t)
+  const yes = await createApproved()
+  disk.isFull = true
+  const made = await live(yes)
+  commands.sweep()
+  commands.sendOpen(CELL)
+  t.match(await commands.get(made.id), { state: 'queued' }, 'whether it was committed is unknown')
+  disk.isFull = false
+  t.match(await waitForEnd(made), { state: 'succeeded', sends: 1 })
+  commands.sendOpen(CELL)
+  await commands.close()
+  t.strictSame(moved, [{ go: 3 }])
+})
+
+t.test('a coordinator stops although it cannot tell whether a command was committed', async t => {
+  const { createApproved, live, moved, disk, commands } = await scene(t)
+  const yes = await createApproved()
+  disk.isFull = true
+  const made = await live(yes)
+  await commands.close()
+  t.match(await commands.get(made.id), { state: 'queued' }, 'the next start sends it')
+  t.strictSame(moved, [])
 })
 
 t.test('the cell refuses a plan that has changed since its approval', async t => {

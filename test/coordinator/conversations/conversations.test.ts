@@ -23,7 +23,10 @@ const createScriptedModel =
 
 const skillOf = (id: string, effect: 'read' | 'write', ran: unknown[] = []) =>
   defineSkill({
-    ...{ id, effect, name: id.replaceAll('-', ' '), tags: ['test'] },
+    id,
+    effect,
+    name: id.replaceAll('-', ' '),
+    tags: ['test'],
     description: 'Count the lamps of the light house.',
     access: id.startsWith('secret') ? 'operator' : 'key',
     input: z.strictObject({ lamps: z.int().default(7) }),

@@ -93,7 +93,11 @@ t.test('a skill that never ends does not delay other work', async t => {
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   const endless = defineSkill({
-    ...{ id: 'endless', name: 'Endless', tags: ['test'], access: 'key', effect: 'read' },
+    id: 'endless',
+    name: 'Endless',
+    tags: ['test'],
+    access: 'key',
+    effect: 'read',
     description: 'Never answers.',
     input: z.strictObject({}),
     output: z.object({}),

@@ -18,7 +18,9 @@ const NEWER: Card = base => ({
   supportedInterfaces: [{ url: `${base}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
 })
 const OLDER: Card = base => ({
-  ...{ url: `${base}/rpc`, protocolVersion: '0.3.0', preferredTransport: 'JSONRPC' },
+  url: `${base}/rpc`,
+  protocolVersion: '0.3.0',
+  preferredTransport: 'JSONRPC',
 })
 
 /** A small agent of somebody else on loopback, as HTTP. */

@@ -68,7 +68,10 @@ for (const [version, open, get, cancel] of KINDS) {
     t.teardown(() => conversations.close())
     const leaving = new AbortController()
     const caller = {
-      ...{ key: keyOfTier('pro'), tenantId: 'home', requestId: 'r', actor: BY },
+      key: keyOfTier('pro'),
+      tenantId: 'home',
+      requestId: 'r',
+      actor: BY,
       signal: leaving.signal,
     } as Context
     const participants = [{ id: 'far', type: 'agent' as const, url: card }]

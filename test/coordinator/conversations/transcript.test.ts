@@ -3,19 +3,33 @@ import type { Conversation, Message } from '../../../coordinator/conversations/c
 import { chatLines, transcript } from '../../../coordinator/conversations/transcript.ts'
 
 const conversation: Conversation = {
-  ...{ id: 'conv_1', tenantId: 'home', title: 'Night\nshift', autoRoute: true },
+  id: 'conv_1',
+  tenantId: 'home',
+  title: 'Night\nshift',
+  autoRoute: true,
   participants: [
     { id: 'model-a', type: 'model', name: 'Anna' },
     { id: 'model-b', type: 'model' },
     { id: 'ada', type: 'person' },
   ],
-  ...{ createdAt: 0, changedAt: 0, messages: 0, tokens: 0 },
+  createdAt: 0,
+  changedAt: 0,
+  messages: 0,
+  tokens: 0,
 }
 const [self] = conversation.participants
 
 const createMessage = (from: string, content: string, more: Partial<Message> = {}): Message => ({
-  ...{ id: 'msg', conversationId: 'conv_1', seq: 1, from, content, at: 0, state: 'done' },
-  ...{ reason: undefined, inReplyTo: undefined, ...more },
+  id: 'msg',
+  conversationId: 'conv_1',
+  seq: 1,
+  from,
+  content,
+  at: 0,
+  state: 'done',
+  reason: undefined,
+  inReplyTo: undefined,
+  ...more,
 })
 const lines = (messages: Message[], chars = 10_000) =>
   chatLines(conversation, messages, self as never, chars)

@@ -11,7 +11,10 @@ t.test('the signing key is not replaced while the audit is suspect', async t => 
   const store = await temporaryStore(t)
   const signing = await openSigning(await temporaryFolder(t))
   const identity = createFleetIdentity({
-    ...{ signing, store, logger: silent, fingerprint: () => undefined },
+    signing,
+    store,
+    logger: silent,
+    fingerprint: () => undefined,
     bus: { publish: async () => {} },
     fleet: { cells: () => [].values() },
   } as never)
@@ -35,7 +38,11 @@ t.test('a day is too short for enough new keys to push out the old ones', async 
   const signing = await openSigning(await temporaryFolder(t))
   let nowMs = 0
   const identity = createFleetIdentity({
-    ...{ signing, store, logger: silent, fingerprint: () => undefined, nowMs: () => nowMs },
+    signing,
+    store,
+    logger: silent,
+    fingerprint: () => undefined,
+    nowMs: () => nowMs,
     bus: { publish: async () => {} },
     fleet: { cells: () => [].values() },
   } as never)

@@ -32,14 +32,21 @@ const scene = (lastEventId?: string, kept = 3) => {
   }
   const open = (patterns: string[] = [], operator = true, id = lastEventId) =>
     openEventStream({
-      ...{ events, outlet, patterns, lastEventId: id, source },
+      events,
+      outlet,
+      patterns,
+      lastEventId: id,
+      source,
       hearer: () => ({ tenantId: 'one', operator, sees: () => true }),
       now: () => 0,
       cut: () => void cuts++,
     })
   const types = () => written.flatMap(text => /"type":"([^"]+)"/.exec(text)?.[1] ?? [])
   return {
-    ...{ events, open, written, types },
+    events,
+    open,
+    written,
+    types,
     stall: () => {
       takes = false
     },

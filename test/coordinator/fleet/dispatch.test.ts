@@ -456,8 +456,14 @@ t.test('an answer kept for a client that has left is recorded as cancelled', asy
   const { promise: delivered, resolve, reject } = Promise.withResolvers<void>()
   const server = createServer(async (_request, response) => {
     const ending = await dispatch({
-      ...{ path: '/v1/chat/completions', headers: {}, body: Buffer.from('{}'), response },
-      ...{ answerHeaders: {}, stream: false, pick: () => engine, accept: () => false },
+      path: '/v1/chat/completions',
+      headers: {},
+      body: Buffer.from('{}'),
+      response,
+      answerHeaders: {},
+      stream: false,
+      pick: () => engine,
+      accept: () => false,
       record: async outcome => void outcomes.push(outcome),
     })
     response.destroy()

@@ -43,7 +43,14 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) =>
       now: () => clock.now,
     })
   return {
-    ...{ folder, store, clock, keys, events, open, enter, gates: open() },
+    folder,
+    store,
+    clock,
+    keys,
+    events,
+    open,
+    enter,
+    gates: open(),
     builder: await enter('bea', ['builder']),
     architect: await enter('art', ['architect', 'operator_admin']),
     admin: await enter('ada', ['operator_admin']),
@@ -262,7 +269,10 @@ t.test('changes since the approval', async t => {
       },
     })
     const changed = new GateKeeper({
-      ...{ store, signer, definitions: stricter, now: () => clock.now },
+      store,
+      signer,
+      definitions: stricter,
+      now: () => clock.now,
       publish: () => ({}) as never,
     })
     await t.rejects(changed.consume(id, as(builder), { plan: PLAN }), { message: /rules/ })

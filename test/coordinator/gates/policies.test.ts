@@ -16,7 +16,9 @@ const gates = shippedGates()
 const shipped = configuredPolicy(undefined, gates)
 const rule = { id: 'r', actions: ['a.*'], decision: 'allowed', reason: 'may' }
 const documentOf = (version: string, parts: object = {}) => ({
-  ...{ version, rules: [rule], tests: [{ action_type: 'a.b', expect: 'allowed' }] },
+  version,
+  rules: [rule],
+  tests: [{ action_type: 'a.b', expect: 'allowed' }],
   ...parts,
 })
 const createPolicy = (version: string): Policy => policyOf(documentOf(version), gates)
@@ -32,7 +34,10 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
   const logger = { info: say('info'), warn: say('warn'), error: say('error') } as never
   const open = async (configured = shipped, own = store) => {
     const policies = await openPolicies({
-      ...{ store: own, configured, gates, logger },
+      store: own,
+      configured,
+      gates,
+      logger,
       publish: type => {
         events.push(type)
         return {} as never
@@ -46,8 +51,13 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
       putPolicy(
         trx,
         {
-          ...{ ...policy, replaces, configuredHash: shipped.hash, requestId: null },
-          ...{ changedBy: 'ada', changedAt: 1, reason: 'because' },
+          ...policy,
+          replaces,
+          configuredHash: shipped.hash,
+          requestId: null,
+          changedBy: 'ada',
+          changedAt: 1,
+          reason: 'because',
         },
         BY,
       ),

@@ -435,7 +435,8 @@ t.test('a path with an overlong segment is refused with its own error', async t 
   const long = 'x'.repeat(2000)
   for (const url of [`/v1/cells/${long}`, `/v1/skills/${long}`, `/v1/gates/${long}/definition`]) {
     const { statusCode, body } = await app.inject({
-      ...{ url, headers: { authorization: 'Bearer admin-key' } },
+      url,
+      headers: { authorization: 'Bearer admin-key' },
     })
     t.equal(statusCode, 422, url.slice(0, 20))
     t.match(JSON.parse(body).error, { code: 'invalid_request', message: /too long/ })

@@ -23,7 +23,9 @@ const scene = async (t: Test, settings: object = {}) => {
   const { port } = app.server.address() as AddressInfo
   const open = async (key: string, query = '', headers: object = {}) => {
     const request = get({
-      ...{ port, path: `/v1/events${query}`, host: '127.0.0.1' },
+      port,
+      path: `/v1/events${query}`,
+      host: '127.0.0.1',
       headers: { authorization: `Bearer ${key}`, ...headers },
     })
     const [response] = (await once(request, 'response')) as [IncomingMessage]

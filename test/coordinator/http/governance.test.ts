@@ -300,8 +300,14 @@ t.test('a handwritten gate request authorises no action of shoal', async t => {
   const approve = (id: string) => call(demo.approver_a, 'POST', `/v1/gates/requests/${id}/approve`)
 
   const plan = {
-    ...{ action: 'key.issue', tenant_id: 'other', person_id: 'eve', tier: 'enterprise' },
-    ...{ roles: ['operator_admin'], kind: 'person', label: '', further_tenants: [] },
+    action: 'key.issue',
+    tenant_id: 'other',
+    person_id: 'eve',
+    tier: 'enterprise',
+    roles: ['operator_admin'],
+    kind: 'person',
+    label: '',
+    further_tenants: [],
     expires_at: null,
   }
   for (const own of [plan, { any: 'thing' }]) {

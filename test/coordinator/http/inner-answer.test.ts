@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { createAskModel } from '../../../coordinator/http/ask-model.ts'
 import { cutAnswer } from '../../../coordinator/http/cut-answer.ts'
@@ -9,7 +10,10 @@ import { keyOfTier } from '../../support/app.ts'
 
 const key = keyOfTier('pro')
 const chunk = (content: string, usage?: object) => ({
-  ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
+  id: 'c',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm',
   choices: usage ? [] : [{ index: 0, delta: { content }, logprobs: null, finish_reason: null }],
   ...(usage && { usage }),
 })
@@ -17,11 +21,18 @@ const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
 
 const ask = (
   infer: (exchange: HttpExchange) => Promise<void>,
-  { signal = new AbortController().signal, delta = (_text: string) => {} } = {},
+  {
+    signal = new AbortController().signal,
+    delta = (_text: string): Promise<void> | void => {},
+  } = {},
 ) =>
   createAskModel({ infer })({
     body: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
-    ...{ key, tenantId: 'home', requestId: 'r', signal, delta },
+    key,
+    tenantId: 'home',
+    requestId: 'r',
+    signal,
+    delta,
   })
 
 t.test('an answer is parsed, however its bytes are split', async t => {
@@ -43,6 +54,28 @@ t.test('an answer is parsed, however its bytes are split', async t => {
     t.strictSame(answer, { text: 'Grüß Gott', usage: USAGE })
     t.strictSame(deltas, ['Grüß ', 'Gott'])
   }
+})
+
+t.test('a reader that is busy holds back the answer', async t => {
+  const busy = Promise.withResolvers<void>()
+  const deltas: string[] = []
+  const delta = (piece: string): Promise<void> => {
+    deltas.push(piece)
+    return busy.promise
+  }
+  const asked = ask(
+    async ({ response }) => {
+      response.writeHead(200, {})
+      for (let i = 0; i < 3; i++) response.write(sseData(chunk('x'.repeat(30_000))))
+      t.equal(response.writableNeedDrain, true)
+      response.end(SSE_DONE)
+    },
+    { delta },
+  )
+  await turn()
+  t.equal(deltas.length, 1)
+  busy.resolve()
+  t.equal((await asked).text.length, 90_000)
 })
 
 t.test('an error answer is thrown', async t => {

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import * as z from 'zod'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
@@ -23,12 +26,38 @@ const build = defineSkill({
   },
 })
 const built: string[] = []
+const flood = defineSkill({
+  id: 'test-flood',
+  name: 'Flooding stream',
+  description: 'Report without an end, as fast as the reader takes it.',
+  tags: ['test'],
+  access: 'none',
+  effect: 'read',
+  mode: 'stream',
+  timeoutSeconds: 0.5,
+  input: z.strictObject({ waits: z.boolean() }),
+  output: z.object({ chunks: z.int() }),
+  run: async ({ waits }, { progress, signal }) => {
+    let chunks = 0
+    for (; !signal.aborted && chunks < ENDLESS; chunks++) {
+      const taken = progress({ message: CHUNK })
+      await (waits ? taken : undefined)
+      await turn()
+    }
+    flooded.resolve(chunks)
+    return { chunks }
+  },
+})
+const CHUNK = 'x'.repeat(64 * 1024)
+/** Far more than sockets buffer: 1 GiB. */
+const ENDLESS = 16 * 1024
+let flooded = Promise.withResolvers<number>()
 let refunds = 0
 
 const { skills, done, release } = testSkills()
 const refund = () => void refunds++
 const scene = await a2aScene(t, {
-  moreSkills: [...skills, build],
+  moreSkills: [...skills, build, flood],
   given: { quota: { standing: () => standing, admit: () => ({ refund }) } },
 })
 t.teardown(release)
@@ -112,4 +141,33 @@ t.test('a skill that runs on a cell takes the cell beside its input', async t =>
   t.equal((await json('/v1/skills/test-echo?cell=c1', { words: 'a' })).json.cell, 'c1')
   t.equal((await json('/v1/skills/test-open?cell=c1', {})).status, 422)
   t.equal((await raw('/v1/skills/test-echo?cell=c1&cell=c2', { words: 'a' })).status, 422)
+})
+
+/** Calls test-flood and reads nothing of the answer until the coordinator has closed it. */
+const flooding = async (waits: boolean) => {
+  flooded = Promise.withResolvers()
+  const { hostname, port } = new URL(url)
+  const accepted = once(scene.app.server, 'connection')
+  const socket = connect(Number(port), hostname).pause()
+  t.teardown(() => socket.destroy())
+  const body = JSON.stringify({ waits })
+  const head = [
+    'POST /v1/skills/test-flood HTTP/1.1',
+    `host: ${hostname}`,
+    'accept: text/event-stream',
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  const [served] = (await accepted) as [Socket]
+  await once(served, 'close')
+  return flooded.promise
+}
+
+t.test('a stream waits for a client that reads nothing, and ends with its time', async t => {
+  t.ok((await flooding(true)) < ENDLESS / 16)
+})
+
+t.test('a stream that does not wait is cut off when much of it is unread', async t => {
+  t.ok((await flooding(false)) < ENDLESS / 16)
 })

@@ -38,7 +38,10 @@ t.test('operations over REST', async t => {
   const identity = { fingerprint: () => undefined } as unknown as Views['identity']
   const app = await appWith({
     views: views({
-      ...{ fleet, cells, settings, identity },
+      fleet,
+      cells,
+      settings,
+      identity,
       monitor: createMonitorView(monitor, store),
       tokens: createTokenViews(store),
     }),

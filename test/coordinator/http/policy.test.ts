@@ -89,8 +89,14 @@ t.test('a policy is changed by two other people, immediately and once', async t 
 
   const now = await show()
   t.match(now, {
-    ...{ number: 1, version: 'two', source: 'approved', request_id: id, reason: 'we need it' },
-    ...{ changed_by: 'demo_operator', in_force: true, document: { version: 'two' } },
+    number: 1,
+    version: 'two',
+    source: 'approved',
+    request_id: id,
+    reason: 'we need it',
+    changed_by: 'demo_operator',
+    in_force: true,
+    document: { version: 'two' },
   })
   t.match(await show('?number=0'), { number: 0, version: '1', in_force: false })
   t.match((await call(demo.operator, 'GET', '/v1/policy?number=7')).status, 404)
@@ -213,7 +219,8 @@ t.test('plans and evidence have a maximum depth and size', async t => {
   const { demo, call } = await scene(t)
   const ask = (body: object) =>
     call(demo.operator, 'POST', '/v1/gates/gate.minor-release-approve/requests', {
-      ...{ plan: {}, summary: 's' },
+      plan: {},
+      summary: 's',
       ...body,
     })
   const nestArrays = (levels: number): unknown => (levels === 0 ? 1 : [nestArrays(levels - 1)])

@@ -48,7 +48,8 @@ const rig = async (t: Test, parts: Partial<AppParts> = {}) => {
   const clock = { now: 1_800_000_000_000 }
   const timers = new Set<() => void>()
   const keys = new Keys({
-    ...{ store, logger },
+    store,
+    logger,
     now: () => clock.now,
     later: run => {
       timers.add(run)
@@ -58,8 +59,12 @@ const rig = async (t: Test, parts: Partial<AppParts> = {}) => {
   const { answers, handler } = openCell()
   const cell = await linkCell('a', handler)
   const engine: CellEngine = {
-    ...{ cellId: 'a', link: cell.link, slots: 9 },
-    ...{ inFlight: 0, others: 0, ready: true },
+    cellId: 'a',
+    link: cell.link,
+    slots: 9,
+    inFlight: 0,
+    others: 0,
+    ready: true,
   }
   const rows: NewUsage[] = []
   const refunds = { count: 0 }
@@ -83,9 +88,13 @@ const rig = async (t: Test, parts: Partial<AppParts> = {}) => {
   const { port } = app.server.address() as AddressInfo
   const ask = (secret: string, stream: boolean, headers: object = {}): Promise<IncomingMessage> => {
     const asked = request({
-      ...{ port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' },
+      port,
+      host: '127.0.0.1',
+      method: 'POST',
+      path: '/v1/chat/completions',
       headers: {
-        ...{ authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+        authorization: `Bearer ${secret}`,
+        'content-type': 'application/json',
         ...headers,
       },
     })
@@ -246,9 +255,13 @@ t.test('a key that ends while its request is being sent is not served', async t 
   const { key, secret } = await all.keys.create(SPEC, BY)
   const body = '{"model":"model-a:7b","messages":[{"role":"user","content":"hi"}]}'
   const asked = request({
-    ...{ port: all.port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' },
+    port: all.port,
+    host: '127.0.0.1',
+    method: 'POST',
+    path: '/v1/chat/completions',
     headers: {
-      ...{ authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
       'content-length': body.length,
     },
   })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { LeaseLeader } from '../../../coordinator/leader/lease-leader.ts'
+import { openLeader } from '../../../coordinator/leader/open.ts'
 import { createSoleLeader } from '../../../coordinator/leader/sole-leader.ts'
 import { createLeases } from '../../../coordinator/store/leases.ts'
 import { testLeader } from '../../contracts/leader.ts'
@@ -34,4 +35,34 @@ t.test('the leader lease row holds for two processes on one store', async t => {
       tenureMs,
     }
   })
+})
+
+t.test('a run of work of the leader that outlives its tenure writes nothing more', async t => {
+  const store = await temporaryStore(t)
+  const stack = new AsyncDisposableStack()
+  const runs: (() => unknown)[] = []
+  const schedules = {
+    every: (_name: string, _seconds: number, run: () => unknown) => runs.push(run),
+  }
+  const { leaderWork } = await openLeader({
+    store,
+    stack,
+    schedules,
+    logger: silent,
+    nowMs: Date.now,
+  })
+  const begun = Promise.withResolvers<string>()
+  const ended = Promise.withResolvers<void>()
+  leaderWork.every('test', 1, async ledger => {
+    begun.resolve(await ledger.free.write(async () => 'written'))
+    await ended.promise
+    return ledger.free.write(async () => 'late')
+  })
+  const [run] = runs
+  const running = run?.()
+  t.equal(await begun.promise, 'written')
+  await stack.disposeAsync()
+  ended.resolve()
+  await t.rejects(Promise.resolve(running), { code: 'conflict' })
+  t.equal(run?.(), undefined, 'a run is skipped where another process leads')
 })

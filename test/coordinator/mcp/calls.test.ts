@@ -82,7 +82,9 @@ t.test('the agent card is a resource and counts the existing tools', async t => 
   const person = await query.where('tenant_id', '=', 'demo').executeTakeFirstOrThrow()
   const everyRole = await scene.keys.create(
     {
-      ...{ tenantId: 'demo', personId: person.id, tier: 'enterprise' as const },
+      tenantId: 'demo',
+      personId: person.id,
+      tier: 'enterprise' as const,
       roles: [...OPERATOR_ROLES, 'client'],
     },
     BY,

@@ -46,7 +46,11 @@ const scene = (t: Test, stallMs = 60_000) => {
   const events = createEvents({ source: '/shoal/test', logger: silent })
   const stalls: ShoalError[] = []
   const listening = createListening({
-    ...{ events, stallMs, listener: me, uris: URIS, id: 'listen:1' },
+    events,
+    stallMs,
+    listener: me,
+    uris: URIS,
+    id: 'listen:1',
     onStalled: error => void stalls.push(error),
   })
   let kept = 0
@@ -98,7 +102,8 @@ t.test('a stalled reader is disconnected with the reason', async t => {
   const last = await read()
   t.match(last, /^event: message\ndata: /)
   t.match(JSON.parse(last?.split('data: ')[1] ?? ''), {
-    ...{ jsonrpc: '2.0', id: 'listen:1' },
+    jsonrpc: '2.0',
+    id: 'listen:1',
     error: { code: -32091, data: { code: 'request_timeout' } },
   })
   t.equal(await read(), undefined)

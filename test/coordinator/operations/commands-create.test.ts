@@ -3,8 +3,15 @@ import type { CommandRequest } from '../../../coordinator/control/commands.ts'
 import { appWith, views } from '../../support/app.ts'
 
 const COMMAND = {
-  ...{ id: 'cmd_1', cellId: 'cell_a', state: 'queued', hazard: 'unsafe', mode: 'live' },
-  ...{ requestedBy: 'key:key-admin', issuedAt: 0, expiresAt: 1, updatedAt: 0 },
+  id: 'cmd_1',
+  cellId: 'cell_a',
+  state: 'queued',
+  hazard: 'unsafe',
+  mode: 'live',
+  requestedBy: 'key:key-admin',
+  issuedAt: 0,
+  expiresAt: 1,
+  updatedAt: 0,
   signed: { params: {} },
 }
 const PLAN = { parts: [{ cell_id: 'cell_a', part_hash: 'f' }] }
@@ -19,7 +26,8 @@ t.test('a command is planned, approved and created in the transaction of its app
       commands: {
         needsApproval: ({ verb, mode }: CommandRequest) => verb === 'fly' && mode === 'live',
         plan: async ({ params }: CommandRequest) => ({
-          ...{ plan: PLAN, checks: [] },
+          plan: PLAN,
+          checks: [],
           hazard: params.height === 0 ? 'safe' : 'unsafe',
         }),
         create: async ({ verb, hazard }: CommandRequest) => {
@@ -47,7 +55,9 @@ t.test('a command is planned, approved and created in the transaction of its app
   t.teardown(() => app.close())
   const create = async (verb: string, mode: string, params = {}) => {
     const { statusCode } = await app.inject({
-      ...{ method: 'POST', url: '/v1/cells/cell_a/commands', payload: { verb, mode, params } },
+      method: 'POST',
+      url: '/v1/cells/cell_a/commands',
+      payload: { verb, mode, params },
       headers: { authorization: 'Bearer admin-key' },
     })
     return statusCode

@@ -2,8 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
+import type { GateRequest } from '../../../coordinator/gates/request.ts'
+import { perform } from '../../../coordinator/operations/invoke/gate.ts'
 import { loadDeclared } from '../../../coordinator/operations/load.ts'
-import { defineOperation } from '../../../coordinator/operations/operation.ts'
+import { defineOperation, type Operation } from '../../../coordinator/operations/operation.ts'
+import { PendingResult } from '../../../coordinator/operations/pending.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 
 /** A folder with these files; a declaration is its id alone. */
 const folderOf = (t: Test, files: Record<string, string>): string => {
@@ -70,6 +74,30 @@ t.test('an operation that acts does not compile without its plan', async t => {
   t.throws(() => defineOperation({ ...stone, effect: 'gated', run: () => ({}) }), /show/)
   // @ts-expect-error: an operation that writes has none
   defineOperation({ ...stone, effect: 'write', plan: () => planned, show: () => ({}) })
+})
+
+t.test('a write that uses an earlier approval has a plan and is never pending', async t => {
+  const facts = { ...stone, input: z.strictObject({}), output: z.object({ moved: z.boolean() }) }
+  const using = { ...facts, effect: 'write', usesApproval: true } as const
+  const request = { id: 'gate_1', state: 'pending' } as GateRequest
+  const plan = () => ({ plan: {}, request })
+  const moved = { moved: true }
+  // @ts-expect-error: the plan names the request
+  defineOperation({ ...using, run: () => moved })
+  // @ts-expect-error: a pending answer is not one of its answers
+  defineOperation({ ...using, plan, run: (): PendingResult => new PendingResult(request) })
+  const consume = () => Promise.reject(new ShoalError('forbidden', 'it is pending'))
+  const key = { personId: 'ada' }
+  const context = { key, tenantId: 'home', actor: {}, gates: { consume } } as never
+  const call = async (operation: Operation) => perform(operation, {}, context)
+  const careless = defineOperation({ ...using, plan, run: () => moved })
+  await t.rejects(call(careless), /did not use the approval gate_1/)
+  const careful = defineOperation({
+    ...using,
+    plan,
+    run: (_plan: object, _context, approval) => approval?.use(async () => moved) ?? moved,
+  })
+  await t.rejects(call(careful), { code: 'forbidden', message: 'it is pending' })
 })
 
 t.test('a dry run needs an answer, and its answer needs an input', async t => {

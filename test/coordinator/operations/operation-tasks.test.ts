@@ -5,17 +5,30 @@ import type { Mail } from '../../../coordinator/tasks/mailbox.ts'
 import { agentMessage, textPart } from '../../../coordinator/tasks/parts.ts'
 import type { TaskRun } from '../../../coordinator/tasks/task-run.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 
 const run: TaskRun = {
-  ...{ taskId: 'a', tenantId: 'home', keyId: undefined, requestId: 'req', operationId: 'x' },
-  ...{ input: {}, cellId: undefined, waits: undefined, gateRequestId: 'gate_1' },
-  ...{ audited: false, createdAt: 0 },
+  taskId: 'a',
+  tenantId: 'home',
+  keyId: undefined,
+  requestId: 'req',
+  operationId: 'x',
+  input: {},
+  cellId: undefined,
+  waits: undefined,
+  gateRequestId: 'gate_1',
+  audited: false,
+  createdAt: 0,
 }
 
 const OPERATIONS = [
   { id: 'x', effect: 'read' },
   { id: 'lasting', effect: 'read', resumable: true },
 ]
+
+const refuse = ({ access }: { access: string }, { key }: { key: unknown }): void => {
+  throw new ShoalError('forbidden', `${access} ${JSON.stringify(key)}`)
+}
 
 /** Operations as tasks, over fakes; a request at a gate has the state that the scene gives it. */
 const scene = (t: Pick<Test, 'teardown'>, state: string, tasks: object = {}) => {
@@ -33,13 +46,13 @@ const scene = (t: Pick<Test, 'teardown'>, state: string, tasks: object = {}) => 
     readerOf: () => ({}) as never,
     views: () => ({ gates, now: () => 0 }) as never,
     operations: OPERATIONS as never,
-    perform: async () => undefined,
+    pipeline: { authorize: refuse, perform: async () => undefined },
     events: { subscribe: () => () => {} },
-    keptDays: 1,
     logger: { warn: () => {} },
   })
   t.teardown(made.close)
-  return { answer: (delivery: Delivery) => answer(delivery), cancel: made.cancel, withdrawn }
+  const { cancel, prepare } = made
+  return { answer: (delivery: Delivery) => answer(delivery), cancel, prepare, withdrawn }
 }
 
 const delivery = (kind: Mail['kind'], own: Partial<TaskRun> = {}): Delivery => {
@@ -94,4 +107,14 @@ t.test('a task that reaches a gate while it is cancelled withdraws its request',
   const key = { id: 'key', personId: 'ada', kind: 'person', roles: [] }
   await cancel('a', { key: key as never, tenantId: 'home', requestId: 'req' })
   t.strictSame(withdrawn, ['gate_1'])
+})
+
+t.test('the pipeline authorizes a call before a task is prepared for it', async t => {
+  const { prepare } = scene(t, 'pending')
+  const operation = { id: 'x', access: 'operator' } as never
+  const caller = { key: { id: 'key' } as never, tenantId: 'home', requestId: 'req' }
+  t.throws(() => prepare({ operation, input: {}, caller }), {
+    code: 'forbidden',
+    message: 'operator {"id":"key"}',
+  })
 })

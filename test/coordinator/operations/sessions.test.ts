@@ -381,7 +381,8 @@ t.test('a check', async t => {
       'POST',
       '/v1/gates/gate.minor-release-approve/requests',
       {
-        ...{ summary: 'x', plan: 1 },
+        summary: 'x',
+        plan: 1,
       },
     )
     t.equal((await check({ request_id: other.json.id })).status, 404, 'of another person')
@@ -633,7 +634,8 @@ t.test('the progress of a task is shown with the scope claimed for it', async t 
   t.match(told, {
     status: 200,
     json: {
-      ...{ session_id: id, step: 'claim' },
+      session_id: id,
+      step: 'claim',
       claims: [{ scope: 'repo:api', task_id: 'API-12', task_state: 'in_review' }],
     },
   })

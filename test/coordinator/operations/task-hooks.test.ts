@@ -15,7 +15,9 @@ t.test('webhooks of a task are created, shown without their secrets, and deleted
   const path = `/v1/tasks/${await beginTask()}/hooks`
   const made = await ask(path, {
     url: 'https://hooks.acme-corp.com/tasks',
-    ...{ token: SECRET, scheme: 'Bearer', credentials: SECRET },
+    token: SECRET,
+    scheme: 'Bearer',
+    credentials: SECRET,
   })
   t.equal(made.status, 201)
   t.match(made.json, { id: /./, url: 'https://hooks.acme-corp.com/tasks', scheme: 'Bearer' })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type BackOff, backOffMs } from '../../../coordinator/queue/back-off.ts'
 import { JobError } from '../../../coordinator/queue/job-error.ts'
+import { forgetJobs } from '../../../coordinator/queue/job-store.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { BY, temporaryFolder } from '../store/temporary.ts'
@@ -293,14 +294,17 @@ t.test('operators', async t => {
 })
 
 t.test('ended jobs are deleted after their retention', async t => {
-  const { queue, work, waitForStates, clock } = await queueScene(t, [testKind()])
+  const { store, queue, work, waitForStates, clock } = await queueScene(t, [testKind()])
   await queue.add(job(1))
-  const worker = work()
+  work()
   await waitForStates(areAllDone)
-  await worker.close()
-  clock.now += 86_400_001
-  work({ id: 'w2' })
-  await waitForStates(states => states.length === 0)
+  const kinds = new Map([['test', testKind()]])
+  clock.now += 86_399_999
+  await forgetJobs(store.ledger, kinds, clock.now)
+  t.equal((await queue.list({ limit: 9 }, { tenantId: 'one' })).length, 1)
+  clock.now += 1000
+  await forgetJobs(store.ledger, kinds, clock.now)
+  t.strictSame(await queue.list({ limit: 9 }, { tenantId: 'one' }), [])
 })
 
 t.test('processes that are killed while working lose no job', async t => {

@@ -33,8 +33,13 @@ export const queueScene = async (t: Pick<Test, 'teardown'>, kinds: JobKind[]) =>
   const queue = createQueue({ ledger: store.ledger, kinds: () => byName, now })
   const work = (parts: Partial<WorkerParts> = {}) => {
     const worker = Worker.start({
-      ...{ ledger: store.ledger, kinds: byName, id: 'w1', logger: silent, now },
-      ...{ random: () => 0, pollMs: 5 },
+      ledger: store.ledger,
+      kinds: byName,
+      id: 'w1',
+      logger: silent,
+      now,
+      random: () => 0,
+      pollMs: 5,
       ...parts,
     })
     t.teardown(() => worker.close())

@@ -11,7 +11,11 @@ const skill = ({ call }: Scene, key: string, id: string, input: object = {}) =>
   call(key, 'POST', `/v1/skills/${id}`, input)
 
 const alert = {
-  ...{ id: 'alert_1', rule: 'cell_lost', level: 'warn', message: 'c is away', cellId: 'c' },
+  id: 'alert_1',
+  rule: 'cell_lost',
+  level: 'warn',
+  message: 'c is away',
+  cellId: 'c',
   raisedAt: 0,
 } as unknown as Alert
 
@@ -73,7 +77,9 @@ t.test('operator-peer', async t => {
       })
     }
     await peer(demo.approver_a, {
-      ...{ agent_id: 'next', action: 'release', session_id: next.json.session_id },
+      agent_id: 'next',
+      action: 'release',
+      session_id: next.json.session_id,
     })
     t.match((await peer(demo.operator, {})).json, { fence: 3 }, 'the number only grows')
   })

@@ -85,7 +85,9 @@ t.test('opening', async t => {
       const folder = await temporaryFolder(t)
       const kept = [...before, ...some].map(name => [name, migrations[name]])
       const older = await sqliteEngine(folder).open<LedgerTables>({
-        ...{ name: 'ledger', survives: 'power_loss', migrations: Object.fromEntries(kept) },
+        name: 'ledger',
+        survives: 'power_loss',
+        migrations: Object.fromEntries(kept),
       })
       await older.free.write(trx => addTenant(trx, 'a'))
       await older.close()

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { openMarks } from '../../../coordinator/idempotency/open.ts'
@@ -14,6 +13,7 @@ import {
   type StoreHooks,
   type StoreOptions,
 } from '../../../coordinator/store/store.ts'
+import { MEMORY_FOLDER } from '../../support/memory-folder.ts'
 import { databaseFor } from '../../support/postgres.ts'
 import { rehearseFreeWork } from '../../support/rehearsing.ts'
 
@@ -21,7 +21,7 @@ type Teardown = Pick<Test, 'teardown'>
 
 /** A folder that is gone after the test. */
 export const temporaryFolder = async (t: Teardown): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), 'shoal-store-'))
+  const folder = await mkdtemp(join(MEMORY_FOLDER, 'shoal-store-'))
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }

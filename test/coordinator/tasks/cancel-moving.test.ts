@@ -27,7 +27,8 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   const open = (own: typeof ledger) => {
     const tasks = createTasks({
       store: { revisions, ledger: own },
-      ...{ publish: () => ({}) as never, now: () => clock.now },
+      publish: () => ({}) as never,
+      now: () => clock.now,
       logger: { warn: () => {}, error: () => {} },
     })
     t.teardown(() => tasks.close())

@@ -14,7 +14,9 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   const now = () => clock.now
   const store = await temporaryStore(t, undefined, { now })
   const parts = {
-    ...{ store, publish: () => ({}) as never, now },
+    store,
+    publish: () => ({}) as never,
+    now,
     logger: { warn: () => {}, error: () => {} },
   }
   const taken: string[] = []

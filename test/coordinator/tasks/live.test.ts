@@ -14,7 +14,10 @@ t.test('an event that occurs just after a completed store write is stored too', 
     now(),
   )
   const live = new LiveTask(task, run, {
-    ...{ ledger, now, worker: 'one', hooks: undefined },
+    ledger,
+    now,
+    worker: 'one',
+    hooks: undefined,
     publish: () => ({}) as never,
     onEvent: ({ status }) => {
       if (status?.state === TaskState.TASK_STATE_WORKING)

@@ -16,8 +16,13 @@ const HOME = { tenantId: 'home', keyId: 'key', personId: undefined, operationIds
 
 const newTask = (work: TurnWork, tenantId = 'home'): NewTask => ({
   run: {
-    ...{ tenantId, keyId: 'key', requestId: 'req', operationId: 'x', input: {} },
-    ...{ cellId: undefined, audited: false },
+    tenantId,
+    keyId: 'key',
+    requestId: 'req',
+    operationId: 'x',
+    input: {},
+    cellId: undefined,
+    audited: false,
   },
   work,
 })

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { openCoordinator } from '../../../coordinator/assembly/coordinator.ts'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
 import { openEvents } from '../../../coordinator/events/open.ts'
+import { openLeader } from '../../../coordinator/leader/open.ts'
 import { openFigures } from '../../../coordinator/metrics/open.ts'
 import { openOutbound } from '../../../coordinator/outbound/open.ts'
 import { createTenant, enableTenant } from '../../../coordinator/people/tenants.ts'
@@ -31,6 +32,7 @@ const openSending = (store: Store, config: CoordinatorConfig, now: () => number)
   openCoordinator(
     [
       () => ({ store }),
+      openLeader,
       openFigures,
       openSigningKeys,
       openEvents,

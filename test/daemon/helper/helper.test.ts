@@ -8,10 +8,18 @@ import { createSpawner, type SpawnHelper } from '../../../daemon/helper/helper-c
 import { HELPER_CLASSES } from '../../../daemon/helper/helper-class.ts'
 import { Helpers } from '../../../daemon/helper/helpers.ts'
 import type { HelperCall } from '../../../daemon/helper/job.ts'
-import { type HelperOrder, WINDOW_BYTES } from '../../../daemon/helper/protocol.ts'
+import {
+  type HelperFrame,
+  type HelperOrder,
+  MAX_FRAME_BYTES,
+  MAX_ITEM_BYTES,
+  WINDOW_BYTES,
+} from '../../../daemon/helper/protocol.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const CHILD = resolve(import.meta.dirname, '..', '..', 'support', 'helper-child.ts')
+const SUPPORT = resolve(import.meta.dirname, '..', '..', 'support')
+const CHILD = resolve(SUPPORT, 'helper-child.ts')
+const BROKEN = resolve(SUPPORT, 'broken-helper.ts')
 
 /** Tests do not wait for a process that was told to end. */
 const QUICK = { cancelSeconds: 0.2 }
@@ -109,6 +117,31 @@ t.test('a call that throws or returns too much fails alone', async t => {
   await t.rejects(helper.call(call('large')), { kind: 'too_large', message: /2097154 bytes/ })
   t.equal(await helper.call(call('echo', 1)), 1)
   t.equal(helper.pid, pid, 'in the same process')
+})
+
+t.test('a process that sends a message without end is killed, and the next one serves', async t => {
+  const mains = [BROKEN, BROKEN, CHILD]
+  const pids: number[] = []
+  const helper = new Helper({
+    spawn: listener => {
+      const child = createSpawner(process.env, mains.shift())('host')(listener)
+      pids.push(child.pid ?? 0)
+      return child
+    },
+  })
+  t.teardown(() => helper.stop())
+  await t.rejects(helper.call(call('echo')), {
+    kind: 'died',
+    message: `the helper sent a message of more than ${MAX_FRAME_BYTES} bytes`,
+  })
+  t.equal(await helper.call(call('echo', 1)), 1)
+  await waitFor(() => !pids.slice(0, 2).some(runs))
+})
+
+t.test('the largest item fits into a message, however it is written', async t => {
+  const helper = helperFor(t)
+  for (const text of ['"'.repeat(MAX_ITEM_BYTES / 2 - 1), '\n'.repeat(MAX_ITEM_BYTES / 2 - 1)])
+    t.equal(await helper.call(call('echo', text)), text)
 })
 
 for (const name of ['wait', 'block'])
@@ -250,6 +283,7 @@ t.test('a stream waits for its reader and never buffers more than its window', a
 /** A helper whose process answers nothing, and whose time the test moves. */
 const silentHelper = () => {
   const orders: HelperOrder[] = []
+  let answer = (_frame: HelperFrame): void => {}
   const timers = new Map<() => void, number>()
   let [now, kills] = [0, 0]
   const callAfter = (ms: number, run: () => void) => {
@@ -257,6 +291,7 @@ const silentHelper = () => {
     return () => timers.delete(run)
   }
   const spawn: SpawnHelper = listener => {
+    answer = listener.onFrame
     queueMicrotask(() => listener.onFrame({ type: 'ready' }))
     return { pid: 1, send: order => orders.push(order), kill: () => void kills++ }
   }
@@ -265,8 +300,27 @@ const silentHelper = () => {
     for (const [run, at] of timers) if (at <= now && timers.delete(run)) run()
   }
   const helper = new Helper({ spawn, clock: { now: () => now, callAfter } })
-  return { helper, orders, pass, kills: () => kills }
+  const send = (frame: HelperFrame) => answer(frame)
+  return { helper, orders, send, pass, kills: () => kills }
 }
+
+t.test('a process that sends items past its credit is killed, and its call fails', async t => {
+  const { helper, orders, send, kills } = silentHelper()
+  const stream = helper.stream(call('items'))
+  const first = stream.next()
+  while (orders.length < 1) await Promise.resolve()
+  const json = JSON.stringify('x'.repeat(WINDOW_BYTES))
+  for (let sent = 0; sent <= WINDOW_BYTES + MAX_ITEM_BYTES; sent += json.length)
+    send({ type: 'item', id: 0, json })
+  t.equal(kills(), 1)
+  await first
+  await t.rejects(
+    async () => {
+      for await (const _ of stream);
+    },
+    { kind: 'died', message: /killed because a call sent more than its reader allowed/ },
+  )
+})
 
 t.test(
   'a call waits 15 s for its turn, and a late one is cancelled before it is killed',

@@ -271,7 +271,7 @@ t.test('memory', async t => {
     const { load, world, report } = await room(2)
     world.usedBytes = world.totalBytes ?? 0
     await load('a')
-    t.match(report('a'), { state: 'cold', reason: /; 0 bytes are free$/ })
+    t.match(report('a'), { state: 'cold', reason: /; 0 B are free$/ })
     world.usedBytes = 0
     await load('a')
     t.equal(report('a').state, 'ready')

@@ -223,7 +223,9 @@ t.test('a chat request is accepted', async t => {
   })
   t.test('with fields that change nothing at their neutral value', async t => {
     const more = {
-      ...{ verbosity: 'medium', reasoning_effort: 'none', moderation: null },
+      verbosity: 'medium',
+      reasoning_effort: 'none',
+      moderation: null,
       prompt_cache_key: 'a',
       prompt_cache_retention: '24h',
       prompt_cache_options: { mode: 'implicit', ttl: '12h' },

@@ -105,7 +105,10 @@ const callOf = (
   return fc
     .record({ path, query, body, headers, key: fc.integer({ min: -1, max: keys - 1 }) })
     .map(({ path, query, body, headers, key }) => ({
-      ...{ method: method.toUpperCase(), route, key, headers },
+      method: method.toUpperCase(),
+      route,
+      key,
+      headers,
       url: fillRoute(route, path) + formatQuery(query),
       body: method === 'get' || method === 'delete' ? undefined : body,
     }))

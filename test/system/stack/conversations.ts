@@ -21,7 +21,8 @@ export const testConversations = async (t: Test, stack: TestStack): Promise<void
   const { url, keys, coordinator, cells, waitForHealth } = stack
   const call = async (method: string, path: string, body?: object, more: RequestInit = {}) => {
     const headers = {
-      ...{ authorization: `Bearer ${keys.pro}`, 'content-type': 'application/json' },
+      authorization: `Bearer ${keys.pro}`,
+      'content-type': 'application/json',
       ...more.headers,
     }
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }

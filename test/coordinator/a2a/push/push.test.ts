@@ -190,7 +190,10 @@ t.test('the queue of one webhook is bounded', async t => {
 })
 
 const PAYLOAD = {
-  ...{ tenant_id: 't', task_id: 'task', config_id: 'hook', body: '{}' },
+  tenant_id: 't',
+  task_id: 'task',
+  config_id: 'hook',
+  body: '{}',
   content_type: 'application/json',
 }
 
@@ -200,7 +203,10 @@ const attempt = async (url: string, sender: ReturnType<typeof createSender>): Pr
   const kind = a2aPush({
     config: { max_attempts: 2, retry_first_seconds: 1 },
     configs: { listWithSecrets: async (taskId, tenant) => [{ ...hook, tenant, taskId }] },
-    ...{ sender, now: Date.now, isShut: async () => false, isSeen: async () => true },
+    sender,
+    now: Date.now,
+    isShut: async () => false,
+    isSeen: async () => true,
   })
   const signal = new AbortController().signal
   await kind.run(PAYLOAD as never, { job: { id: 'job_1' } as never, signal })

@@ -1,0 +1,34 @@
+import { type ErrorCode, exitCode } from '../../shared/errors.ts'
+import { escapeHidden } from '../../shared/visible.ts'
+
+/** A command to a cell, as `commands create` and `commands show` return it. */
+export interface SentCommand {
+  id: string
+  verb: string
+  state: string
+  progress: { percent: number | null } | null
+}
+
+export const isSentCommand = (answer: unknown): answer is SentCommand => {
+  const { id, verb, state } = (answer ?? {}) as Partial<SentCommand>
+  return typeof id === 'string' && typeof verb === 'string' && typeof state === 'string'
+}
+
+const OPEN_STATES = ['queued', 'sent', 'accepted', 'executing']
+/** Errors of the final states but `succeeded`. */
+const ENDS: Record<string, ErrorCode | undefined> = {
+  failed: 'internal',
+  rejected: 'forbidden',
+  expired: 'cell_unavailable',
+  unknown: 'cell_unavailable',
+}
+
+/** Exit code of a command that has ended; undefined while its outcome is open. */
+export const exitOfCommand = ({ state }: SentCommand): number | undefined => {
+  if (OPEN_STATES.includes(state)) return undefined
+  return state === 'succeeded' ? 0 : exitCode(ENDS[state] ?? 'internal')
+}
+
+/** The program call that waits for the outcome of a command. */
+export const waitForCommand = ({ id }: SentCommand): string =>
+  `shoal commands show ${escapeHidden(id)} --wait`
