@@ -4,7 +4,7 @@ import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { startCluster } from './support/postgres.ts'
+import { Cluster, SOCKET_FOLDER } from './support/postgres.ts'
 
 /**
  * `npm test`: types and lint, then every test file, then one line `N passed, N failed`.
@@ -125,8 +125,8 @@ if (given.length === 0) {
 }
 // the longest files are those of the whole system: started last, they would run alone
 const files = given.length === 0 ? expand('test').toReversed() : given.flatMap(expand)
-const cluster = await startCluster()
-Object.assign(process.env, cluster?.env)
+const cluster = await Cluster.create()
+if (cluster !== undefined) process.env[SOCKET_FOLDER] = cluster.folder
 const { passed, failed } = await runFiles(files)
 await cluster?.stop()
 console.log(`${passed} passed, ${failed} failed`)

@@ -63,7 +63,11 @@ const openBoth = async ([from, to]: [StorePlace, StorePlace]): Promise<[Store, S
 }
 
 /** Throws `audit_broken` before anything is copied, or when the copy has another head. */
-const copyVerified = async (from: Store, to: Store, sign: OpenSigningKey): Promise<Record<string, string | number>> => {
+const copyVerified = async (
+  from: Store,
+  to: Store,
+  sign: OpenSigningKey,
+): Promise<Record<string, string | number>> => {
   if (from.isShared) await requireUnused(from)
   const before = await readHead(from, sign)
   const rows = await copyStore(from, to)

@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises'
+import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import type { Base } from '../base/base.ts'
 import { createLeases } from '../store/leases.ts'
@@ -41,10 +43,21 @@ export const openLeader = async (parts: LeaderParts): Promise<OpenLeader> => {
   }
 }
 
-/** The first campaign is awaited, so that a coordinator that is alone leads from its start. */
+/** Longer than the tenure of a coordinator that was killed just before. */
+const FIRST_CAMPAIGN_MS = 6000
+const BETWEEN_MS = 250
+
+/**
+ * Leads from the start. Throws `conflict` when another coordinator leads: much of what a process
+ * remembers is not in the store yet, so that two of them would not agree.
+ */
 const openLeaseLeader = async ({ store, logger, nowMs }: LeaderParts): Promise<LeaseLeader> => {
   const leases = createLeases(store.ledger)
   const leader = new LeaseLeader({ leases, owner: newId('replica'), logger, nowMs })
-  await leader.campaign()
-  return leader
+  for (const endMs = nowMs() + FIRST_CAMPAIGN_MS; nowMs() < endMs; await setTimeout(BETWEEN_MS)) {
+    await leader.campaign()
+    if (leader.isLeader()) return leader
+  }
+  await leader.close()
+  throw new ShoalError('conflict', 'another coordinator uses the store: stop it first')
 }

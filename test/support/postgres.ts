@@ -11,7 +11,7 @@ import type { PostgresAddress } from '../../coordinator/store/postgres/pool.ts'
 import { newId } from '../../shared/ids.ts'
 
 /** Set by `npm test`: folder of the socket of the cluster that all test files share. */
-const SOCKET_FOLDER = 'SHOAL_TEST_POSTGRES'
+export const SOCKET_FOLDER = 'SHOAL_TEST_POSTGRES'
 
 /** Why tests with a real PostgreSQL cannot run here; false when they can. */
 export const postgresMissing: string | false =
@@ -21,45 +21,70 @@ export const postgresMissing: string | false =
 const findPrograms = (): string | undefined =>
   globSync('/usr/lib/postgresql/*/bin').toSorted().at(-1)
 
-export interface Cluster {
-  /** Environment of the tests that use it. */
-  env: Record<string, string>
-  stop(): Promise<void>
-}
+/** A server with its data in a folder of its own, without durability. */
+export class Cluster {
+  /** Folder of the data and of the socket. */
+  readonly folder: string
+  readonly #programs: string
+  readonly #user: { uid: number; gid: number } | undefined
+  #server: ChildProcess | undefined
 
-/**
- * Starts a cluster without durability; undefined where PostgreSQL is not installed. It refuses to
- * run as root, so root starts it as Debian's user `postgres`.
- */
-export const startCluster = async (): Promise<Cluster | undefined> => {
-  const programs = findPrograms()
-  if (programs === undefined) return undefined
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-postgres-'))
-  const user = process.getuid?.() === 0 ? userOf('postgres') : undefined
-  if (user !== undefined) chownSync(folder, user.uid, user.gid)
-  const data = join(folder, 'data')
-  const made = spawnSync(join(programs, 'initdb'), ['--pgdata', data, ...INITDB], {
-    ...user,
-    cwd: folder,
-    encoding: 'utf8',
-  })
-  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`)
-  const server = spawn(join(programs, 'postgres'), ['-D', data, ...settings(folder)], {
-    ...user,
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const end = (): void => void server.kill('SIGQUIT')
-  process.once('exit', end)
-  await waitForReady(server)
-  return {
-    env: { [SOCKET_FOLDER]: folder },
-    stop: async () => {
-      const ended = once(server, 'exit')
-      end()
-      await ended
-      rmSync(folder, { recursive: true, force: true })
-    },
+  /** PostgreSQL refuses to run as root, so root runs it as Debian's user `postgres`. */
+  private constructor(programs: string) {
+    this.#programs = programs
+    this.#user = process.getuid?.() === 0 ? userOf('postgres') : undefined
+    this.folder = mkdtempSync(join(tmpdir(), 'shoal-postgres-'))
+    if (this.#user !== undefined) chownSync(this.folder, this.#user.uid, this.#user.gid)
+    process.once('exit', () => this.#end('SIGQUIT'))
+  }
+
+  /** Undefined where PostgreSQL is not installed. */
+  static async create(): Promise<Cluster | undefined> {
+    const programs = findPrograms()
+    if (programs === undefined) return undefined
+    const cluster = new Cluster(programs)
+    cluster.#initialize()
+    await cluster.start()
+    return cluster
+  }
+
+  /** Starts the server, also after `crash`; ready when this resolves. */
+  async start(): Promise<void> {
+    const args = ['-D', join(this.folder, 'data'), ...settings(this.folder)]
+    const server = spawn(join(this.#programs, 'postgres'), args, {
+      ...this.#user,
+      cwd: this.folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    this.#server = server
+    await waitForReady(server)
+  }
+
+  /** Ends the server as a lost machine does. */
+  async crash(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGQUIT')
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+
+  #initialize(): void {
+    const made = spawnSync(
+      join(this.#programs, 'initdb'),
+      ['--pgdata', join(this.folder, 'data'), ...INITDB],
+      { ...this.#user, cwd: this.folder, encoding: 'utf8' },
+    )
+    if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`)
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const server = this.#server
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return
+    const ended = once(server, 'exit')
+    server.kill(signal)
+    await ended
   }
 }
 
@@ -100,35 +125,38 @@ const waitForReady = async ({ stderr }: ChildProcess): Promise<void> => {
 
 /** A new and empty database, which is gone after the test. */
 export const createDatabase = async (t: Pick<Test, 'teardown'>): Promise<PostgresAddress> => {
+  const folder = process.env[SOCKET_FOLDER] as string
   const database = newId('db').toLowerCase()
-  await administer(`create database "${database}"`)
-  t.teardown(() => administer(`drop database "${database}" with (force)`))
-  return addressOf(database)
+  await administer(folder, `create database "${database}"`)
+  t.teardown(() => administer(folder, `drop database "${database}" with (force)`))
+  return addressOf(folder, database)
 }
 
 const created = new Map<string, Promise<PostgresAddress>>()
 
 /** The database that stands for a folder; it is gone with the cluster. */
 export const databaseFor = (folder: string): Promise<PostgresAddress> => {
-  const address = created.get(folder) ?? create(folder)
+  const address = created.get(folder) ?? createFor(folder)
   created.set(folder, address)
   return address
 }
 
-const create = async (folder: string): Promise<PostgresAddress> => {
+const createFor = async (folder: string): Promise<PostgresAddress> => {
+  const socket = process.env[SOCKET_FOLDER] as string
   const database = `folder_${hash('sha1', folder)}`
-  await administer(`create database "${database}"`)
-  return addressOf(database)
+  await administer(socket, `create database "${database}"`)
+  return addressOf(socket, database)
 }
 
-const addressOf = (database: string): PostgresAddress => ({
-  host: process.env[SOCKET_FOLDER],
+const addressOf = (host: string, database: string): PostgresAddress => ({
+  host,
   user: 'postgres',
   database,
 })
 
-const administer = async (statement: string): Promise<void> => {
-  const client = new Client(addressOf('postgres'))
+/** Runs a statement as the owner of the cluster. */
+export const administer = async (socket: string, statement: string): Promise<void> => {
+  const client = new Client(addressOf(socket, 'postgres'))
   await client.connect()
   try {
     await client.query(statement)
@@ -136,3 +164,7 @@ const administer = async (statement: string): Promise<void> => {
     await client.end()
   }
 }
+
+/** Runs a statement as the owner of the cluster that the test files share. */
+export const administerTests = (statement: string): Promise<void> =>
+  administer(process.env[SOCKET_FOLDER] as string, statement)

@@ -1,4 +1,5 @@
 import { DatabaseError } from 'pg'
+import { ShoalError } from '../../../shared/errors.ts'
 import { type FaultKind, StoreFault, storeUnavailable } from '../faults.ts'
 
 /** SQLSTATE codes by their beginning (postgresql.org/docs/15/errcodes-appendix.html). */
@@ -20,6 +21,8 @@ const BROKEN: readonly [state: string, kind: FaultKind][] = [
   ['23503', 'reference'],
 ]
 
+const NUL_IN_TEXT = '22021'
+
 /** Calls the driver; its errors are thrown as the faults of the port. */
 export const translatePostgresFaults = async <R>(call: () => Promise<R>): Promise<R> => {
   try {
@@ -32,6 +35,8 @@ export const translatePostgresFaults = async <R>(call: () => Promise<R>): Promis
 const faultFrom = (error: Error): Error => {
   if (!(error instanceof DatabaseError)) return lostConnection(error)
   const { code = '', message } = error
+  if (code === NUL_IN_TEXT)
+    return new ShoalError('invalid_request', 'text with a NUL character cannot be stored')
   const broken = kindIn(BROKEN, code)
   if (broken !== undefined) return new StoreFault(broken, message, error)
   const kind = kindIn(UNUSABLE, code)

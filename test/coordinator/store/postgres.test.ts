@@ -8,7 +8,11 @@ import { testLeader } from '../../contracts/leader.ts'
 import { testLeases } from '../../contracts/lease.ts'
 import { testStoreContract } from '../../contracts/store.ts'
 import { silent } from '../../support/cell.ts'
-import { createDatabase, postgresMissing } from '../../support/postgres.ts'
+import {
+  administerTests as administer,
+  createDatabase,
+  postgresMissing,
+} from '../../support/postgres.ts'
 
 const openPlainStore = async (t: Test, address: StorePlace): Promise<Store> => {
   const store = await openStore(address, { pollMilliseconds: 0 })
@@ -62,6 +66,68 @@ t.test('the leader by a lease row in PostgreSQL', { skip: postgresMissing }, asy
       await shortenTenures(candidates[0].ledger, milliseconds)
     }
     return { candidates, advance, tenureMs }
+  })
+})
+
+t.test('PostgreSQL', { skip: postgresMissing }, async t => {
+  const addTenant = (store: Store, id: string) =>
+    store.ledger.free.write(trx =>
+      trx.insertInto('tenants').values({ id, name: id, created_at: 1 }).execute(),
+    )
+
+  t.test('that was demoted loses all of its connections', async t => {
+    const address = await createDatabase(t)
+    const store = await openPlainStore(t, address)
+    const { database } = address
+    await addTenant(store, 'before')
+    const demote = (state: 'on' | 'off') =>
+      administer(`alter database "${database}" set default_transaction_read_only = ${state}`)
+    await demote('on')
+    await administer(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
+    )
+    const refused = await addTenant(store, 'lost').catch(error => error)
+    t.match(refused, { code: 'store_unavailable' })
+    await t.rejects(addTenant(store, 'refused'), { code: 'store_unavailable' })
+    await demote('off')
+    await t.resolves(addTenant(store, 'after'), 'its connections were made anew')
+  })
+
+  t.test('repeats one of two works that lock rows in opposite order', async t => {
+    const store = await openPlainStore(t, await createDatabase(t))
+    await addTenant(store, 'a')
+    await addTenant(store, 'b')
+    const both = { a: Promise.withResolvers<void>(), b: Promise.withResolvers<void>() }
+    let attempts = 0
+    const renameBoth = (first: 'a' | 'b', second: 'a' | 'b') =>
+      store.ledger.free.write(async trx => {
+        const rename = (id: string) =>
+          trx
+            .updateTable('tenants')
+            .set({ name: `by ${first}` })
+            .where('id', '=', id)
+            .execute()
+        attempts++
+        await rename(first)
+        both[first].resolve()
+        await both[second].promise
+        await rename(second)
+      })
+    await Promise.all([renameBoth('a', 'b'), renameBoth('b', 'a')])
+    t.ok(attempts > 2)
+    const names = await store.ledger.read.selectFrom('tenants').select('name').distinct().execute()
+    t.equal(names.length, 1, 'each was done as a whole')
+  })
+
+  t.test('sorts text by its bytes and refuses what it cannot store', async t => {
+    const store = await openPlainStore(t, await createDatabase(t))
+    for (const id of ['a', 'B', 'C', '_']) await addTenant(store, id)
+    const rows = await store.ledger.read.selectFrom('tenants').select('id').orderBy('id').execute()
+    t.strictSame(
+      rows.map(({ id }) => id),
+      ['B', 'C', '_', 'a'],
+    )
+    await t.rejects(addTenant(store, 'nul \0'), { code: 'invalid_request' })
   })
 })
 
