@@ -67,7 +67,14 @@ class BeginningDriver extends PostgresDriver {
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw(this.#begin))
   }
+
+  /** Must not throw, or Kysely never releases the connection; it is discarded instead. */
+  override async rollbackTransaction(connection: PostgresConnection): Promise<void> {
+    await super.rollbackTransaction(connection).catch(() => {})
+  }
 }
+
+type PostgresConnection = Parameters<PostgresDriver['rollbackTransaction']>[0]
 
 const MIGRATION_LOCK = 0x73686f61
 

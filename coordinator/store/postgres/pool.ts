@@ -9,7 +9,7 @@ export type PostgresAddress = Pick<
   'connectionString' | 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'
 >
 
-/** Longest wait for a new connection. */
+/** Longest wait for the server to accept a connection. */
 const CONNECT_MS = 3000
 /** Longest wait for the answer to one statement, after which the connection counts as lost. */
 const ANSWER_MS = 30_000
@@ -28,6 +28,9 @@ export class ConnectionPool implements PostgresPool {
   readonly options: object = {}
   readonly #address: PostgresAddress
   readonly #connections: number
+  /** Callers that wait for a connection: the driver's own line has a time limit. */
+  readonly #waiting: (() => void)[] = []
+  #lent = 0
   readonly #statements = new Map<string, string>()
   #pool: Pool
 
@@ -37,9 +40,17 @@ export class ConnectionPool implements PostgresPool {
     this.#pool = this.#open()
   }
 
-  connect(): Promise<PostgresPoolClient> {
+  async connect(): Promise<PostgresPoolClient> {
+    if (this.#lent === this.#connections)
+      await new Promise<void>(resolve => this.#waiting.push(resolve))
+    else this.#lent++
     const pool = this.#pool
-    return translatePostgresFaults(async () => this.#lend(pool, await pool.connect()))
+    try {
+      return await translatePostgresFaults(async () => this.#lend(pool, await pool.connect()))
+    } catch (error) {
+      this.#passOn()
+      throw error
+    }
   }
 
   end(): Promise<void> {
@@ -63,6 +74,11 @@ export class ConnectionPool implements PostgresPool {
 
   #lend(pool: Pool, client: PoolClient): PostgresPoolClient {
     let isLost = false
+    /** Without a listener the loss of a connection between two statements would end the process. */
+    const onError = (): void => {
+      isLost = true
+    }
+    client.on('error', onError)
     const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
       try {
         return await translatePostgresFaults(() => client.query(this.#statementOf(text, values)))
@@ -75,8 +91,19 @@ export class ConnectionPool implements PostgresPool {
     }
     return {
       query: query as <R>() => Promise<PostgresQueryResult<R>> & never,
-      release: (isDiscarded = false) => client.release(isDiscarded || isLost),
+      release: (isDiscarded = false) => {
+        client.off('error', onError)
+        client.release(isDiscarded || isLost)
+        this.#passOn()
+      },
     }
+  }
+
+  /** Gives the place of a connection to the next caller. */
+  #passOn(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#lent--
+    else next()
   }
 
   #replace(pool: Pool): void {

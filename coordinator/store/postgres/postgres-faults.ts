@@ -12,6 +12,8 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
   ['53100', 'full'],
   ['XX001', 'damaged'],
   ['XX002', 'damaged'],
+  // another version has changed a table that a prepared statement reads: a new connection helps
+  ['0A000', 'unavailable'],
   // connections lost, out of resources, cancelled by a time limit or by an administrator
   ...['08', '53', '57', '58'].map((state): [string, FaultKind] => [state, 'unavailable']),
 ]

@@ -93,6 +93,29 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     await t.resolves(addTenant(store, 'after'), 'its connections were made anew')
   })
 
+  t.test('that ends a connection in the middle of a work fails that work alone', async t => {
+    const address = await createDatabase(t)
+    const store = await openPlainStore(t, address)
+    const endConnections = () =>
+      administer(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${address.database}'`,
+      )
+    for (const write of [store.ledger.sealed.write, store.ledger.free.write] as Write[]) {
+      const lost = write(async trx => {
+        await trx.selectFrom('tenants').select('id').execute()
+        await endConnections()
+        await trx.insertInto('tenants').values({ id: 'lost', name: '', created_at: 1 }).execute()
+      })
+      await t.rejects(lost, { code: 'store_unavailable' })
+    }
+    await addTenant(store, 'next')
+    await store.ledger.sealed.write(trx =>
+      trx.deleteFrom('tenants').where('id', '=', 'next').execute(),
+    )
+    const rows = await store.ledger.read.selectFrom('tenants').select('id').execute()
+    t.strictSame(rows, [])
+  })
+
   t.test('repeats one of two works that lock rows in opposite order', async t => {
     const store = await openPlainStore(t, await createDatabase(t))
     await addTenant(store, 'a')
@@ -130,6 +153,8 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     await t.rejects(addTenant(store, 'nul \0'), { code: 'invalid_request' })
   })
 })
+
+type Write = Ledger['free']['write']
 
 /** The clock of the server stays as it is: the ends of all tenures come nearer instead. */
 const shortenTenures = ({ free }: Ledger, milliseconds: number): Promise<unknown> =>
