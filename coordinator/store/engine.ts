@@ -29,7 +29,7 @@ export interface DatabaseDefinition<T> extends LaneOptions<T> {
    */
   survives: 'power_loss' | 'process_end'
   migrations: Record<string, Migration>
-  /** Clock of an engine that has none of its own, unix milliseconds. */
+  /** Clock in place of that of the database, unix milliseconds; SQLite has none of its own. */
   now?: (() => number) | undefined
 }
 

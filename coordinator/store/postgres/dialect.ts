@@ -8,6 +8,7 @@ import {
   PostgresDriver,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  type PrimitiveValueListNode,
   type QueryId,
   type RootOperationNode,
   sql,
@@ -31,11 +32,19 @@ export const createReadingDialect = (pool: ConnectionPool): Dialect => ({
   createIntrospector: db => new PostgresIntrospector(db),
 })
 
+/** Compiles a list without values, which only SQLite accepts, as one that nothing is in. */
+class PortableCompiler extends PostgresQueryCompiler {
+  protected override visitPrimitiveValueList(node: PrimitiveValueListNode): void {
+    if (node.values.length === 0) this.append('(null)')
+    else super.visitPrimitiveValueList(node)
+  }
+}
+
 /**
  * Refuses statements that write. The session could refuse them itself, but a pooler in transaction
  * mode gives its settings to others.
  */
-class ReadingCompiler extends PostgresQueryCompiler {
+class ReadingCompiler extends PortableCompiler {
   override compileQuery(node: RootOperationNode, queryId: QueryId): CompiledQuery {
     if (!READS.includes(node.kind)) {
       const message = `${node.kind} on a connection that only reads`
@@ -48,7 +57,7 @@ class ReadingCompiler extends PostgresQueryCompiler {
 const READS: readonly RootOperationNode['kind'][] = ['SelectQueryNode', 'RawNode']
 
 /** Creates text columns that sort by bytes, as ids and cursors need, whatever the database does. */
-class BytewiseCompiler extends PostgresQueryCompiler {
+class BytewiseCompiler extends PortableCompiler {
   protected override visitDataType(node: DataTypeNode): void {
     super.visitDataType(node)
     if (node.dataType === 'text') this.append(' collate "C"')

@@ -33,7 +33,7 @@ export const postgresEngine = (address: PostgresAddress): StoreEngine => ({
 
 const openDatabase = async <T>(
   address: PostgresAddress,
-  { name, survives, migrations, now: _now, ...options }: DatabaseDefinition<T>,
+  { name, survives, migrations, now, ...options }: DatabaseDefinition<T>,
 ): Promise<Database<T>> => {
   const begin = `begin; set local synchronous_commit = ${SYNCHRONOUS[survives]}`
   const connect = (connections: number, setUp: string) => {
@@ -67,7 +67,7 @@ const openDatabase = async <T>(
     },
     // only a query could tell: who asks looks at the revisions each time
     foreignCommits: () => ++looks,
-    nowMs: readClock,
+    nowMs: now === undefined ? readClock : async () => now(),
     insertNew,
     isAppendOnly: table => isAppendOnly(read, table),
     close: async () => {

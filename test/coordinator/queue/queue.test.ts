@@ -198,6 +198,7 @@ t.test('a lease', async t => {
     const begun: string[] = []
     const first = Promise.withResolvers<void>()
     const kind = testKind({
+      concurrency: 1,
       run: async (_payload, { job: { worker = '' } }) => {
         begun.push(worker)
         if (worker === 'w1') await first.promise

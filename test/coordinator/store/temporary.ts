@@ -30,9 +30,13 @@ interface TestStoreOptions extends StoreOptions {
   figures?: StoreFigures
 }
 
+/** Reason to skip a test of SQLite's files; false where the stores of the tests are files. */
+export const notInFiles: string | false =
+  process.env.SHOAL_TEST_STORE === 'postgres' ? 'the stores are in PostgreSQL' : false
+
 /** With SHOAL_TEST_STORE=postgres each folder stands for a database of its own. */
 const placeFor = (folder: string): Promise<StorePlace> | string =>
-  process.env.SHOAL_TEST_STORE === 'postgres' ? databaseFor(folder) : folder
+  notInFiles ? databaseFor(folder) : folder
 
 /** The store of a coordinator, which looks for changes only on demand and rehearses free works. */
 export const testStore = async (
