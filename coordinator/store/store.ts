@@ -5,7 +5,6 @@ import type { Database, DatabaseDefinition, StoreEngine } from './engine.ts'
 import type { SealedTransaction } from './lanes.ts'
 import { ledgerMigrations } from './migrations.ts'
 import type { StorePlace } from './place.ts'
-import { postgresEngine } from './postgres/postgres-engine.ts'
 import { recordMigrations } from './record-migrations.ts'
 import type { RecordTables } from './record-tables.ts'
 import { type Revisions, watchRevisions } from './revisions.ts'
@@ -52,7 +51,7 @@ export const openStore = async (
   place: StorePlace,
   { pollMilliseconds = 500, hooks = {}, ...options }: StoreOptions = {},
 ): Promise<Store> => {
-  const engine = engineOf(place)
+  const engine = await engineOf(place)
   const ledger = await engine.open<LedgerTables>({
     ...options,
     name: 'ledger',
@@ -88,8 +87,12 @@ export const openStore = async (
   }
 }
 
-const engineOf = (place: StorePlace): StoreEngine =>
-  typeof place === 'string' ? sqliteEngine(place) : postgresEngine(place)
+/** The driver of PostgreSQL is loaded only where it is used: it takes 9 MB. */
+const engineOf = async (place: StorePlace): Promise<StoreEngine> => {
+  if (typeof place === 'string') return sqliteEngine(place)
+  const { postgresEngine } = await import('./postgres/postgres-engine.ts')
+  return postgresEngine(place)
+}
 
 /** A mistyped folder must not become a new, empty store. Throws `not_found`. */
 export const requireStore = (place: StorePlace): void => {
