@@ -21,17 +21,19 @@ export const postgresMissing: string | false =
 const findPrograms = (): string | undefined =>
   globSync('/usr/lib/postgresql/*/bin').toSorted().at(-1)
 
-/** A server with its data in a folder of its own, without durability. */
+/** A server with its data in a folder of its own; without durability unless settings say so. */
 export class Cluster {
   /** Folder of the data and of the socket. */
   readonly folder: string
   readonly #programs: string
+  readonly #settings: Record<string, string>
   readonly #user: { uid: number; gid: number } | undefined
   #server: ChildProcess | undefined
 
   /** PostgreSQL refuses to run as root, so root runs it as Debian's user `postgres`. */
-  private constructor(programs: string) {
+  private constructor(programs: string, more: Record<string, string>) {
     this.#programs = programs
+    this.#settings = { ...WITHOUT_DURABILITY, ...more }
     this.#user = process.getuid?.() === 0 ? userOf('postgres') : undefined
     this.folder = mkdtempSync(join(tmpdir(), 'shoal-postgres-'))
     if (this.#user !== undefined) chownSync(this.folder, this.#user.uid, this.#user.gid)
@@ -39,10 +41,10 @@ export class Cluster {
   }
 
   /** Undefined where PostgreSQL is not installed. */
-  static async create(): Promise<Cluster | undefined> {
+  static async create(more: Record<string, string> = {}): Promise<Cluster | undefined> {
     const programs = findPrograms()
     if (programs === undefined) return undefined
-    const cluster = new Cluster(programs)
+    const cluster = new Cluster(programs, more)
     cluster.#initialize()
     await cluster.start()
     return cluster
@@ -50,7 +52,7 @@ export class Cluster {
 
   /** Starts the server, also after `crash`; ready when this resolves. */
   async start(): Promise<void> {
-    const args = ['-D', join(this.folder, 'data'), ...settings(this.folder)]
+    const args = ['-D', join(this.folder, 'data'), ...this.#flags()]
     const server = spawn(join(this.#programs, 'postgres'), args, {
       ...this.#user,
       cwd: this.folder,
@@ -68,6 +70,12 @@ export class Cluster {
   async stop(): Promise<void> {
     await this.#end('SIGQUIT')
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+
+  #flags(): string[] {
+    const own = { listen_addresses: '', unix_socket_directories: this.folder }
+    const all = Object.entries({ ...own, ...this.#settings })
+    return all.flatMap(([name, value]) => ['-c', `${name}=${value}`])
   }
 
   #initialize(): void {
@@ -99,14 +107,7 @@ const INITDB = [
   '--icu-locale=en-US',
 ]
 
-const settings = (folder: string): string[] =>
-  Object.entries({
-    listen_addresses: '',
-    unix_socket_directories: folder,
-    fsync: 'off',
-    full_page_writes: 'off',
-    max_connections: '400',
-  }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+const WITHOUT_DURABILITY = { fsync: 'off', full_page_writes: 'off', max_connections: '400' }
 
 const userOf = (name: string): { uid: number; gid: number } => {
   const idOf = (flag: string) => Number(spawnSync('id', [flag, name]).stdout)
