@@ -170,6 +170,9 @@ const Broker = z
     error: 'passwords would be sent unencrypted: a broker that is not on loopback needs mqtts',
   })
 
+const hasOnlySocket = ({ searchParams }: URL): boolean =>
+  [...searchParams].every(([name, value]) => name === 'host' && value.startsWith('/'))
+
 const StoreSettings = z
   .strictObject({
     url: z
@@ -190,6 +193,10 @@ const StoreSettings = z
   .refine(({ url }) => url === undefined || new URL(url).password === '', {
     path: ['url'],
     error: 'an address is shown in logs: put the password in store.password_file or PGPASSWORD',
+  })
+  .refine(({ url }) => url === undefined || hasOnlySocket(new URL(url)), {
+    path: ['url'],
+    error: 'only ?host=/folder may follow the name; TLS is always used for another machine',
   })
 
 const Audit = z.strictObject({

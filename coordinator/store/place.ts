@@ -21,26 +21,29 @@ export const storePlaceOf = ({
   return { ...addressOf(url), password, ssl: tlsFor(url, readSetting('store.ca_file', ca_file)) }
 }
 
-/** Address without password and TLS; `?host=/folder` names the folder of a unix socket. */
+/** Address without password and TLS. */
 const addressOf = (url: string): PostgresAddress => {
-  const { hostname, port, username, pathname, searchParams } = new URL(url)
+  const { port, username, pathname } = new URL(url)
   return {
-    host: searchParams.get('host') ?? hostname,
+    host: hostOf(url),
     port: port === '' ? undefined : Number(port),
     user: decodeURIComponent(username) || undefined,
     database: decodeURIComponent(pathname.slice(1)) || undefined,
   }
 }
 
-/** True for a database that only this machine can reach. */
-const isLocalDatabase = (url: string): boolean => {
+/** `?host=/folder` names the folder of a unix socket. */
+const hostOf = (url: string): string => {
   const { hostname, searchParams } = new URL(url)
-  return isLoopback(hostname) || searchParams.get('host')?.startsWith('/') === true
+  return searchParams.get('host') ?? hostname
 }
 
 /** What leaves the machine is encrypted, and the name in the certificate is checked. */
-const tlsFor = (url: string, ca: string | undefined): PostgresAddress['ssl'] =>
-  isLocalDatabase(url) && ca === undefined ? false : { ca, rejectUnauthorized: true }
+const tlsFor = (url: string, ca: string | undefined): PostgresAddress['ssl'] => {
+  const host = hostOf(url)
+  const isLocal = host.startsWith('/') || isLoopback(host)
+  return isLocal && ca === undefined ? false : { ca, rejectUnauthorized: true }
+}
 
 const readSetting = (key: string, path: string | undefined): string | undefined => {
   try {

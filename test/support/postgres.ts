@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -41,11 +41,15 @@ export class Cluster {
   }
 
   /** Undefined where PostgreSQL is not installed. */
-  static async create(more: Record<string, string> = {}): Promise<Cluster | undefined> {
+  static async create(
+    more: Record<string, string> = {},
+    files: Record<string, string> = {},
+  ): Promise<Cluster | undefined> {
     const programs = findPrograms()
     if (programs === undefined) return undefined
     const cluster = new Cluster(programs, more)
     cluster.#initialize()
+    for (const [name, text] of Object.entries(files)) cluster.#write(name, text)
     await cluster.start()
     return cluster
   }
@@ -85,6 +89,13 @@ export class Cluster {
       { ...this.#user, cwd: this.folder, encoding: 'utf8' },
     )
     if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`)
+  }
+
+  /** Writes a file into the data folder, which only the server may read. */
+  #write(name: string, text: string): void {
+    const path = join(this.folder, 'data', name)
+    writeFileSync(path, text, { mode: 0o600 })
+    if (this.#user !== undefined) chownSync(path, this.#user.uid, this.#user.gid)
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {

@@ -15,8 +15,14 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
   // another version has changed a table that a prepared statement reads: a new connection helps
   ['0A000', 'unavailable'],
   // connections lost, out of resources, cancelled by a time limit or by an administrator
-  ...['08', '53', '57', '58'].map((state): [string, FaultKind] => [state, 'unavailable']),
+  ...['08', '28', '3D', '53', '57', '58'].map((state): [string, FaultKind] => [
+    state,
+    'unavailable',
+  ]),
 ]
+
+/** Wrong user, password or database: what the server says of them tells what to mend. */
+const REFUSED = ['28', '3D']
 
 const BROKEN: readonly [state: string, kind: FaultKind][] = [
   ['23505', 'unique'],
@@ -43,6 +49,8 @@ const faultFrom = (error: Error): Error => {
   if (broken !== undefined) return new StoreFault(broken, message, error)
   const kind = kindIn(UNUSABLE, code)
   if (kind === undefined) return error
+  if (REFUSED.some(state => code.startsWith(state)))
+    return storeUnavailable(`PostgreSQL refused: ${message}`, new StoreFault(kind, message, error))
   const why = kind === 'full' ? ': its disk is full' : ''
   const fault = new StoreFault(kind, message, error)
   return storeUnavailable(`the store cannot be used now${why} (${code})`, fault)
@@ -50,8 +58,9 @@ const faultFrom = (error: Error): Error => {
 
 /** The driver gives a lost connection or a time limit no class of its own. */
 const lostConnection = (error: Error): Error => {
+  const { code = 'no answer' } = error as NodeJS.ErrnoException
   const fault = new StoreFault('unavailable', error.message, error)
-  return storeUnavailable('the store cannot be reached', fault)
+  return storeUnavailable(`the store cannot be reached (${code})`, fault)
 }
 
 const kindIn = (

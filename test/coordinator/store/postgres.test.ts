@@ -1,18 +1,27 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { CoordinatorConfig } from '../../../coordinator/config.ts'
 import { LeaseLeader } from '../../../coordinator/leader/lease-leader.ts'
 import { StoreFault } from '../../../coordinator/store/faults.ts'
 import { createLeases } from '../../../coordinator/store/leases.ts'
-import type { StorePlace } from '../../../coordinator/store/place.ts'
+import { type StorePlace, storePlaceOf } from '../../../coordinator/store/place.ts'
 import { type Ledger, openStore, type Store } from '../../../coordinator/store/store.ts'
+import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
 import { testLeader } from '../../contracts/leader.ts'
 import { testLeases } from '../../contracts/lease.ts'
 import { testStoreContract } from '../../contracts/store.ts'
+import { config } from '../../support/app.ts'
 import { silent } from '../../support/cell.ts'
+import { findFreePort } from '../../support/mosquitto.ts'
 import {
   administerTests as administer,
+  Cluster,
   createDatabase,
   postgresMissing,
 } from '../../support/postgres.ts'
+import { temporaryFolder } from './temporary.ts'
 
 const openPlainStore = async (t: Test, address: StorePlace): Promise<Store> => {
   const store = await openStore(address, { pollMilliseconds: 0 })
@@ -142,6 +151,18 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     t.equal(names.length, 1, 'each was done as a whole')
   })
 
+  t.test('that cannot be used says why', async t => {
+    const address = await createDatabase(t)
+    for (const [wrong, message] of [
+      [{ database: 'absent' }, /PostgreSQL refused: database "absent" does not exist/],
+      [{ user: 'nobody' }, /PostgreSQL refused: role "nobody" does not exist/],
+      [{ host: '/nowhere' }, /cannot be reached \(ENOENT\)/],
+    ] as const) {
+      const opening = openStore({ ...address, ...wrong }, { pollMilliseconds: 0 })
+      await t.rejects(opening, { code: 'store_unavailable', message }, String(message))
+    }
+  })
+
   t.test('sorts text by its bytes and refuses what it cannot store', async t => {
     const store = await openPlainStore(t, await createDatabase(t))
     for (const id of ['a', 'B', 'C', '_']) await addTenant(store, id)
@@ -151,6 +172,50 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
       ['B', 'C', '_', 'a'],
     )
     await t.rejects(addTenant(store, 'nul \0'), { code: 'invalid_request' })
+  })
+})
+
+t.test('the address of a PostgreSQL store', { skip: postgresMissing }, async t => {
+  t.test('is refused with a password or with settings of TLS in it', async t => {
+    for (const [url, message] of [
+      ['postgres://a:secret@localhost/b', /store\.password_file/],
+      ['postgres://a@db.example/b?sslmode=disable', /TLS is always used/],
+      ['postgres://a@localhost/b?host=db.example', /only \?host=\/folder/],
+    ] as const) {
+      const [issue] = CoordinatorConfig.safeParse({ store: { url } }).error?.issues ?? []
+      t.match(issue, { path: ['store', 'url'], message }, url)
+    }
+  })
+
+  t.test('with an authority is reached over TLS, whose certificate is verified', async t => {
+    const validity = { from: Date.now() - 60_000, to: Date.now() + 3_600_000 }
+    const [authority, other] = [
+      await issueAuthority('test', validity),
+      await issueAuthority('other', validity),
+    ]
+    const { certificate, key } = await issueServerCertificate(authority, ['localhost'], validity)
+    const port = await findFreePort()
+    const cluster = (await Cluster.create(
+      { ssl: 'on', listen_addresses: '127.0.0.1', port: String(port) },
+      {
+        'server.crt': certificate.toString(),
+        'server.key': key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      },
+    )) as Cluster
+    t.teardown(() => cluster.stop())
+    const folder = await temporaryFolder(t)
+    const openWith = async (trusted: typeof authority) => {
+      const ca_file = join(folder, 'ca.pem')
+      await writeFile(ca_file, trusted.certificate.toString())
+      const url = `postgres://postgres@localhost:${port}/postgres`
+      return openStore(storePlaceOf(config({ store: { url, ca_file } })), { pollMilliseconds: 0 })
+    }
+    await t.rejects(openWith(other), { code: 'store_unavailable' })
+    const store = await openWith(authority)
+    const { rows } = await sql<{ ssl: boolean }>`
+      select ssl from pg_stat_ssl where pid = pg_backend_pid()`.execute(store.ledger.read)
+    t.strictSame(rows, [{ ssl: true }])
+    await store.close()
   })
 })
 
