@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type FileReport, reportFile } from './runner/report-file.ts'
@@ -60,7 +60,8 @@ const prepareRun = (): void => {
 
 /** One PostgreSQL for all files, if one of them needs it; where it does not start, they skip. */
 const startCluster = async (files: readonly string[]): Promise<Cluster | undefined> => {
-  const isNeeded = (file: string) => readFileSync(file, 'utf8').includes('postgres')
+  const isNeeded = (file: string) =>
+    existsSync(file) && readFileSync(file, 'utf8').includes('postgres')
   if (process.env.SHOAL_TEST_STORE !== 'postgres' && !files.some(isNeeded)) return undefined
   try {
     const cluster = await Cluster.create()
