@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { globSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { type FileReport, reportFile } from './runner/report-file.ts'
+import { killRunning, runFile } from './runner/run-file.ts'
+import { FOLDER_OF_RUN, MEMORY_FOLDER } from './support/memory-folder.ts'
 
 /**
  * `npm test`: types and lint, then every test file, then one line `N passed, N failed`.
@@ -39,37 +40,21 @@ const check = (name: string, args: string[]): void => {
 
 /** Files that run at the same time. */
 const JOBS = 3
-/** Only for what hangs: each wait has a shorter deadline that names what did not happen. */
-const FILE_TIMEOUT_SECONDS = 300
-/** Time for a file to report its time-out, after which it is killed. */
-const REPORT_MS = 30_000
-
-const WITHOUT_HOOKS = new URL('support/without-promise-hooks.ts', import.meta.url).href
-
-interface FileResult {
-  file: string
-  isPassed: boolean
-  lines: string[]
-  milliseconds: number
-}
 
 /**
- * Runs a file in a process of its own. Plain Node does that, and not the runner of tap, whose module
- * hooks double the CPU time of each start, also in the programs that a test starts.
+ * Makes the parent of the stores of this run. At the end of this process, however it comes, the
+ * folder is removed and the files are killed: as leaders of process groups, they do not receive the
+ * signals of the terminal.
  */
-const runFile = async (file: string): Promise<FileResult> => {
-  const started = performance.now()
-  const child = spawn(process.execPath, ['--import', WITHOUT_HOOKS, file], {
-    env: { ...process.env, TAP_TIMEOUT: String(FILE_TIMEOUT_SECONDS) },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: FILE_TIMEOUT_SECONDS * 1000 + REPORT_MS,
-    killSignal: 'SIGKILL',
+const prepareRun = (): void => {
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-run-'))
+  process.env[FOLDER_OF_RUN] = folder
+  process.on('exit', () => {
+    killRunning()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
-  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
-  const milliseconds = performance.now() - started
-  // a file that ends before its first test has no plan
-  const isWhole = /^1\.\.\d+/m.test(output)
-  return { file, isPassed: code === 0 && isWhole, lines: output.split('\n'), milliseconds }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => process.exit(128 + constants.signals[signal]))
 }
 
 interface Counts {
@@ -77,23 +62,10 @@ interface Counts {
   failed: number
 }
 
-/** End of a titled test: an assertion has no time. */
-const TITLED = /^\s*(ok|not ok) \d+ - .* # time=/
-
-/**
- * Shows failures with their diagnosis and skipped tests, and counts titled tests. A failed file
- * counts too: it may have crashed, timed out or failed outside its tests.
- */
-const reportFile = ({ file, isPassed, lines, milliseconds }: FileResult, counts: Counts): void => {
-  let isDiagnosis = false
-  for (const line of lines) {
-    isDiagnosis = /^\s*not ok/.test(line) || (isDiagnosis && !/^\s*ok \d+/.test(line))
-    if (isDiagnosis || /# skip/i.test(line)) console.log(`    ${line}`)
-    const outcome = TITLED.exec(line)?.[1]
-    if (outcome !== undefined) counts[outcome === 'ok' ? 'passed' : 'failed']++
-  }
-  if (!isPassed) counts.failed++
-  console.log(`${isPassed ? 'ok' : 'not ok'} - ${file} # time=${Math.round(milliseconds)}ms`)
+const add = (counts: Counts, { lines, passed, failed }: FileReport): void => {
+  console.log(lines.join('\n'))
+  counts.passed += passed
+  counts.failed += failed
 }
 
 const runFiles = async (files: readonly string[]): Promise<Counts> => {
@@ -101,7 +73,7 @@ const runFiles = async (files: readonly string[]): Promise<Counts> => {
   const waiting = [...files]
   const work = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
-      reportFile(await runFile(file), counts)
+      add(counts, reportFile(await runFile(file)))
   }
   await Promise.all(Array.from({ length: JOBS }, work))
   return counts
@@ -124,6 +96,7 @@ if (given.length === 0) {
 }
 // the longest files are those of the whole system: started last, they would run alone
 const files = given.length === 0 ? expand('test').toReversed() : given.flatMap(expand)
+prepareRun()
 const { passed, failed } = await runFiles(files)
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Signer } from '../../shared/signing.ts'
 import { DAY_MS } from '../../shared/time.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { fenceLedger } from '../leader/fence.ts'
 import type { Leader } from '../leader/leader.ts'
 import type { Ledger } from '../store/store.ts'
 import type { AuditGuard } from './guard.ts'
@@ -12,8 +13,8 @@ interface RetentionParts {
   ledger: Ledger
   signer: Signer
   guard: Pick<AuditGuard, 'checked' | 'trouble' | 'suspect'>
-  /** Leader election: only the leader purges. */
-  leader: Pick<Leader, 'isLeader'>
+  /** Leader election: only the leader purges, and a process that was superseded is refused. */
+  leader: Pick<Leader, 'isLeader' | 'requireLeader'>
   retentionDays: number
   logger: Pick<Logger, 'info' | 'warn'>
   signal: AbortSignal
@@ -31,8 +32,9 @@ const HOUR_MS = 3_600_000
  * week that the clock may be ahead, and never a row from after a gate's oldest open request was made.
  * Resolves when the signal has aborted.
  */
-export const keepRetention = async (parts: RetentionParts): Promise<void> => {
-  const { guard, leader, logger, signal, wait = realWait } = parts
+export const keepRetention = async (given: RetentionParts): Promise<void> => {
+  const { guard, leader, logger, signal, wait = realWait } = given
+  const parts = { ...given, ledger: fenceLedger(given.ledger, leader) }
   let clock: PurgeClock | undefined
   let purgedOn: number | undefined
 

@@ -1,7 +1,11 @@
 import type { Logger } from 'pino'
+import { ShoalError } from '../../shared/errors.ts'
 import { Wakeup } from '../../shared/wakeup.ts'
 import type { Ledger } from '../store/store.ts'
 import { isStored } from './command-store.ts'
+
+const isFrozen = (error: unknown): boolean =>
+  error instanceof ShoalError && error.code === 'audit_broken'
 
 interface CommitChecksParts {
   ledger: Ledger
@@ -25,7 +29,8 @@ export class CommitChecks {
   /**
    * True when the command was committed; call it within the transaction that creates it. Work of the
    * sealed lane runs in order, so the check sees the outcome of that transaction. False also when
-   * the outcome is unknown at `close`: the next start reads the command from the store.
+   * the outcome is unknown at `close`, or because the ledger was frozen, which lasts until the next
+   * start: that start reads the command from the store.
    */
   async isCommitted(id: string): Promise<boolean> {
     const { ledger, logger } = this.#parts
@@ -33,7 +38,7 @@ export class CommitChecks {
       try {
         return await ledger.sealed.write(trx => isStored(trx, id))
       } catch (error) {
-        if (this.#isClosed) return false
+        if (this.#isClosed || isFrozen(error)) return false
         if (attempt === 1)
           logger.warn({ err: error, command: id }, 'command not found again; the check is repeated')
         await this.#waitForRetry()

@@ -58,7 +58,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   const beat = (): void => {
     if (underWay.size > 0) ledger.free.write(lease.keep).catch(warn)
   }
-  await tidy(ledger).catch(warn)
+  await leaderWork.runOnce(tidy).catch(warn)
   leaderWork.every('conversations.tidy', LEASE_MS / 1000, tidy)
   const beating = setInterval(beat, LEASE_MS / 3).unref()
 

@@ -4,16 +4,18 @@ import { fenceLedger } from './fence.ts'
 import type { Leader } from './leader.ts'
 import { createSoleLeader } from './sole-leader.ts'
 
-/** Periodic work that only the leader does. */
+/** Work that only the leader does. */
 interface LeaderWork {
   /**
    * Like the schedules of the base, but a run is skipped while another process leads. The run
    * writes to the ledger that it is given, which refuses a process that was superseded meanwhile.
    */
   every(name: string, seconds: number, run: (ledger: Ledger) => unknown): void
+  /** Does one run now, in the same way, unless another process leads. Rejects when the run fails. */
+  runOnce(run: (ledger: Ledger) => unknown): Promise<void>
 }
 
-/** The leader, and periodic work that only the leader does. */
+/** The leader, and work that only the leader does. */
 export interface OpenLeader {
   leader: Leader
   leaderWork: LeaderWork
@@ -28,11 +30,10 @@ export const openLeader = ({ stack, schedules, store }: LeaderParts): OpenLeader
   const leader = createSoleLeader()
   stack.defer(() => leader.close())
   const fenced = fenceLedger(store.ledger, leader)
-  return {
-    leader,
-    leaderWork: {
-      every: (name, seconds, run) =>
-        schedules.every(name, seconds, () => (leader.isLeader() ? run(fenced) : undefined)),
-    },
+  const runOnce: LeaderWork['runOnce'] = async run => {
+    if (leader.isLeader()) await run(fenced)
   }
+  const every: LeaderWork['every'] = (name, seconds, run) =>
+    schedules.every(name, seconds, () => runOnce(run))
+  return { leader, leaderWork: { every, runOnce } }
 }

@@ -2,7 +2,7 @@ import { newId } from '../../shared/ids.ts'
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
 import type { OpenLeader } from '../leader/open.ts'
-import type { Store } from '../store/store.ts'
+import type { Ledger, Store } from '../store/store.ts'
 import { countJobs } from './job-query.ts'
 import { forgetJobs } from './job-store.ts'
 import type { OpenQueue } from './open.ts'
@@ -48,6 +48,12 @@ export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
   const count = async (): Promise<void> => figures.queue.setJobCounts(await countJobs(ledger.read))
   await count()
   schedules.every('queue.count', COUNT_SECONDS, count)
-  leaderWork.every('queue.forget', FORGET_SECONDS, ledger => forgetJobs(ledger, work.kinds, now()))
+
+  const forget = (ledger: Ledger): Promise<void> => forgetJobs(ledger, work.kinds, now())
+  // a full disk or an audit in doubt must not keep the coordinator from starting
+  await leaderWork
+    .runOnce(forget)
+    .catch(error => logger.warn({ err: error }, 'ended jobs were not deleted'))
+  leaderWork.every('queue.forget', FORGET_SECONDS, forget)
   return {}
 }

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { buildEnvironment, type Environment } from './environment.ts'
 import type { HelperClass } from './helper-class.ts'
-import { type HelperFrame, type HelperOrder, LINK_FD, MAX_FRAME_BYTES } from './protocol.ts'
+import { type ParsedFrame, parseFrame } from './parse-frame.ts'
+import { type HelperOrder, LINK_FD, MAX_FRAME_BYTES } from './protocol.ts'
 import { readLines } from './read-lines.ts'
 
 /** Handle of a helper process. */
@@ -15,7 +16,7 @@ export interface HelperChild {
 }
 
 interface HelperListener {
-  onFrame: (frame: HelperFrame) => void
+  onFrame: (frame: ParsedFrame) => void
   /** Called once. `how` describes in plain words how the process ended. */
   onEnd: (how: string) => void
 }
@@ -64,20 +65,11 @@ const readFrames = (
   const take = (line: string): void => {
     const frame = parseFrame(line)
     if (frame !== undefined) onFrame(frame)
-    else end('sent a message that cannot be read')
+    else end('sent a malformed message')
   }
   readLines(link, MAX_FRAME_BYTES, take, () =>
     end(`sent a message of more than ${MAX_FRAME_BYTES} bytes`),
   )
-}
-
-const parseFrame = (line: string): HelperFrame | undefined => {
-  try {
-    const frame: HelperFrame | null = JSON.parse(line)
-    return typeof frame?.type === 'string' ? frame : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** Reports the end of the process; the returned function ends it at once, for a given reason. */

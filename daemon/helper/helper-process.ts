@@ -1,10 +1,11 @@
 import type { Clock } from '../inference/clock.ts'
 import type { HelperChild, SpawnHelper } from './helper-child.ts'
-import type { HelperFrame, HelperOrder } from './protocol.ts'
+import type { ParsedFrame } from './parse-frame.ts'
+import type { HelperOrder } from './protocol.ts'
 
 interface ProcessListener {
   onReady: () => void
-  onFrame: (frame: Exclude<HelperFrame, { type: 'ready' }>) => void
+  onFrame: (frame: Exclude<ParsedFrame, { type: 'ready' }>) => void
   /** Called once, unless the owner ended the process. `how` describes how it ended. */
   onLost: (how: string) => void
 }
@@ -49,7 +50,7 @@ export class HelperProcess {
     this.#child = undefined
   }
 
-  #take(frame: HelperFrame): void {
+  #take(frame: ParsedFrame): void {
     if (this.#isOver) return
     if (frame.type !== 'ready') {
       this.#listener.onFrame(frame)

@@ -4,7 +4,7 @@ import type { SpawnHelper } from './helper-child.ts'
 import { HelperFailure } from './helper-failure.ts'
 import { HelperProcess } from './helper-process.ts'
 import { type HelperCall, HelperJob } from './job.ts'
-import type { HelperFrame } from './protocol.ts'
+import type { ParsedFrame } from './parse-frame.ts'
 
 export interface HelperOptions {
   spawn: SpawnHelper
@@ -190,10 +190,10 @@ export class Helper {
     }
   }
 
-  #take(frame: Exclude<HelperFrame, { type: 'ready' }>): void {
+  #take(frame: Exclude<ParsedFrame, { type: 'ready' }>): void {
     const job = this.#running.get(frame.id)
     if (frame.type === 'item') {
-      job?.add(frame.json)
+      job?.add(frame)
       if (job?.isOverrun) this.#replace('a call sent more than its reader allowed')
     } else if (frame.type === 'progress') job?.report(frame.progress)
     else {

@@ -1,7 +1,8 @@
 import { Wakeup } from '../../shared/wakeup.ts'
 import type { AnswerEvent, CallProgress } from '../../shared/wire/answer-events.ts'
 import type { HelperFailure } from './helper-failure.ts'
-import { MAX_ITEM_BYTES, WINDOW_BYTES } from './protocol.ts'
+import type { ParsedFrame } from './parse-frame.ts'
+import { ITEM_OVERHEAD_BYTES, MAX_ITEM_BYTES, WINDOW_BYTES } from './protocol.ts'
 
 /** Call of a helper function by name. It must be safe to repeat. */
 export interface HelperCall {
@@ -11,6 +12,8 @@ export interface HelperCall {
   /** Longest run time, in seconds, excluding the wait in the queue. */
   deadlineSeconds: number
 }
+
+type ParsedItem = Extract<ParsedFrame, { type: 'item' }>
 
 /** A call in progress: the events that its reader has not consumed, and its end. */
 export class HelperJob {
@@ -24,7 +27,7 @@ export class HelperJob {
   /** Stops the timer of the current state: waiting, running or cancelling. */
   stopTimer = (): void => {}
   readonly #grant: (bytes: number) => void
-  readonly #items: string[] = []
+  readonly #items: ParsedItem[] = []
   readonly #news = new Wakeup()
   #progress: CallProgress | undefined
   #hasAnswered = false
@@ -47,14 +50,14 @@ export class HelperJob {
 
   /** True once the process has sent more than its credit allows. */
   get isOverrun(): boolean {
-    return this.#unreadBytes > WINDOW_BYTES + MAX_ITEM_BYTES
+    return this.#unreadBytes > WINDOW_BYTES + MAX_ITEM_BYTES + ITEM_OVERHEAD_BYTES
   }
 
-  add(json: string): void {
+  add(item: ParsedItem): void {
     if (this.#isOver) return
     this.#hasAnswered = true
-    this.#unreadBytes += Buffer.byteLength(json)
-    this.#items.push(json)
+    this.#unreadBytes += item.bytes
+    this.#items.push(item)
     this.#news.wake()
   }
 
@@ -87,12 +90,11 @@ export class HelperJob {
     const progress = this.#progress
     this.#progress = undefined
     if (progress !== undefined) return { type: 'progress', progress }
-    const json = this.#items.shift()
-    if (json === undefined) return undefined
-    const bytes = Buffer.byteLength(json)
-    this.#unreadBytes -= bytes
-    this.#grantCredit(bytes)
-    return { type: 'item', value: JSON.parse(json) }
+    const item = this.#items.shift()
+    if (item === undefined) return undefined
+    this.#unreadBytes -= item.bytes
+    this.#grantCredit(item.bytes)
+    return { type: 'item', value: item.value }
   }
 
   /** Grants credit per half window: fewer messages, and the process rarely waits. */

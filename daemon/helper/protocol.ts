@@ -39,5 +39,12 @@ export const MAX_ITEM_BYTES = 1024 * 1024
  */
 export const MAX_FRAME_BYTES = 2 * MAX_ITEM_BYTES + 4096
 
+/** Size that each item counts in addition to its text, so that tiny items do not pile up. */
+export const ITEM_OVERHEAD_BYTES = 32
+
+/** Bytes of flow-control credit that an item takes. */
+export const countItemBytes = (json: string): number =>
+  Buffer.byteLength(json) + ITEM_OVERHEAD_BYTES
+
 /** Flow-control window in bytes: unread items beyond it, and one more item, pause the call. */
 export const WINDOW_BYTES = 256 * 1024

@@ -1,8 +1,10 @@
 /** The helper with a table of its own: functions that do what foreign code does at its worst. */
 import { spawn } from 'node:child_process'
+import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { serveCalls } from '../../daemon/helper/child/serve.ts'
 import type { CallContext, HelperFunction } from '../../daemon/helper/child/served-call.ts'
+import { LINK_FD } from '../../daemon/helper/protocol.ts'
 
 let produced = 0
 let cleanedUp = 0
@@ -11,6 +13,11 @@ const functions: Readonly<Record<string, HelperFunction>> = {
   echo: (input: unknown) => input,
   environment: () => process.env,
   nothing: () => undefined,
+  /** Sends a line of the test's choice to the daemon, then never answers. */
+  sendLine: (line: string) => {
+    writeSync(LINK_FD, `${line}\n`)
+    return new Promise(() => {})
+  },
   fail: () => {
     throw new Error('no such thing')
   },

@@ -1,6 +1,6 @@
 import { Wakeup } from '../../../shared/wakeup.ts'
 import type { CallProgress } from '../../../shared/wire/answer-events.ts'
-import { type HelperFrame, MAX_ITEM_BYTES, WINDOW_BYTES } from '../protocol.ts'
+import { countItemBytes, type HelperFrame, MAX_ITEM_BYTES, WINDOW_BYTES } from '../protocol.ts'
 
 /** Context passed to a helper function besides its input. */
 export interface CallContext {
@@ -66,7 +66,7 @@ export class ServedCall {
       this.#fail('too_large', `its answer has ${bytes} bytes`)
       return false
     }
-    this.#credit -= bytes
+    this.#credit -= countItemBytes(json)
     this.#send({ type: 'item', id: this.#id, json })
     return true
   }

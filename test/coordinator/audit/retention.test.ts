@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { appendAudit } from '../../../coordinator/audit/audit.ts'
 import { BELIEVED_DAYS, openPurgeClock } from '../../../coordinator/audit/purge-clock.ts'
 import { keepRetention } from '../../../coordinator/audit/retention.ts'
+import { createNotLeaderError } from '../../../coordinator/leader/leader.ts'
 import { createSoleLeader } from '../../../coordinator/leader/sole-leader.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
@@ -22,7 +23,7 @@ const countTestRows = async ({ ledger }: Store): Promise<number> =>
     .length
 
 /** The clocks of a machine, and the process on it that purges. */
-const machineOf = (store: Store, retentionDays = 183) => {
+const machineOf = (store: Store, leader = createSoleLeader(), retentionDays = 183) => {
   const clocks = { wall: START, monotonic: 0, trouble: undefined as string | undefined }
   const start = () => {
     const stop = new AbortController()
@@ -34,7 +35,7 @@ const machineOf = (store: Store, retentionDays = 183) => {
       retentionDays,
       logger: silent,
       guard: { checked: Promise.resolve(), trouble: () => clocks.trouble, suspect: () => {} },
-      leader: createSoleLeader(),
+      leader,
       now: () => clocks.wall,
       nowMs: () => clocks.monotonic,
       signal: stop.signal,
@@ -151,6 +152,27 @@ t.test('the retention of the audit', async t => {
     pass(300 * DAY_MS)
     await running.waitForRound()
     t.equal(await countTestRows(store), 1)
+    await running.stop()
+  })
+
+  t.test('is left to the next leader by a process that was superseded', async t => {
+    const store = await temporaryStore(t)
+    await append(store, START - 10)
+    let isSuperseded = false
+    const leader = createSoleLeader()
+    const requireLeader = async () => {
+      if (isSuperseded) throw createNotLeaderError()
+    }
+    const { start, pass } = machineOf(store, { ...leader, requireLeader })
+    const running = start()
+    await running.waitForRound()
+    pass(300 * DAY_MS)
+    isSuperseded = true
+    await running.nextRound()
+    t.equal(await countTestRows(store), 1)
+    isSuperseded = false
+    await running.nextRound()
+    t.equal(await countTestRows(store), 0)
     await running.stop()
   })
 

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import * as z from 'zod'
 import type { CommandRecord } from '../../../coordinator/control/command.ts'
 import { createCommands } from '../../../coordinator/control/commands.ts'
+import { CommitChecks } from '../../../coordinator/control/commit-checks.ts'
 import { shippedGates } from '../../../coordinator/gates/definition.ts'
 import { GateKeeper } from '../../../coordinator/gates/gates.ts'
 import type { GatePerson } from '../../../coordinator/gates/rules.ts'
@@ -196,6 +197,13 @@ t.test('a coordinator stops although it cannot tell whether a command was commit
   await commands.close()
   t.match(await commands.get(made.id), { state: 'queued' }, 'the next start sends it')
   t.strictSame(moved, [])
+})
+
+t.test('a ledger that freezes right after the approval does not block the lane', async t => {
+  const { ledger } = await temporaryStore(t)
+  const checks = new CommitChecks({ ledger, logger: silent })
+  ledger.freeze('row 3 was changed')
+  t.notOk(await checks.isCommitted('cmd_1'), 'the check ends: nothing is written until a restart')
 })
 
 t.test('the cell refuses a plan that has changed since its approval', async t => {

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import * as z from 'zod'
 import type { Conversations } from '../../../coordinator/conversations/conversations.ts'
 import type { NewContent } from '../../../coordinator/conversations/exchange.ts'
+import { startUpkeep } from '../../../coordinator/conversations/upkeep.ts'
 import type { Context } from '../../../coordinator/operations/context.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
@@ -11,6 +12,7 @@ import { LEASE_MS } from '../../../coordinator/tasks/lease.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import { keyOfTier } from '../../support/app.ts'
+import { silent } from '../../support/cell.ts'
 import { openTestConversations, type TestConversationOptions } from '../../support/conversing.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
@@ -199,6 +201,24 @@ t.test('a killed coordinator marks only its unfinished messages when it returns'
   t.match(await messages(next, id), [
     { state: 'failed', reason: 'the coordinator stopped before it was answered' },
   ])
+  leaving.abort()
+  await sent
+})
+
+t.test('a coordinator that does not lead leaves unfinished messages to the leader', async t => {
+  const model = createHeldModel()
+  const { conversations, id, store, clock } = await beginConversation(t, {
+    askModel: model.askModel,
+  })
+  const leaving = new AbortController()
+  const sent = say(conversations, id, 'hi', caller(leaving.signal))
+  await model.asked
+  clock.now += LEASE_MS + 1
+  const following = { every: () => {}, runOnce: async () => {} }
+  const parts = { ledger: store.ledger, leaderWork: following, retentionDays: 0, logger: silent }
+  const upkeep = await startUpkeep({ ...parts, now: () => clock.now })
+  t.teardown(() => upkeep.close())
+  t.match(await messages(conversations, id), [{ state: 'answering' }])
   leaving.abort()
   await sent
 })

@@ -3,11 +3,14 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { openLeader } from '../../../coordinator/leader/open.ts'
 import { type BackOff, backOffMs } from '../../../coordinator/queue/back-off.ts'
 import { JobError } from '../../../coordinator/queue/job-error.ts'
 import { forgetJobs } from '../../../coordinator/queue/job-store.ts'
+import { openWorker } from '../../../coordinator/queue/open-worker.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
+import { silent } from '../../support/cell.ts'
 import { BY, temporaryFolder } from '../store/temporary.ts'
 import { queueScene, testKind } from './scene.ts'
 
@@ -303,7 +306,20 @@ t.test('ended jobs are deleted after their retention', async t => {
   await forgetJobs(store.ledger, kinds, clock.now)
   t.equal((await queue.list({ limit: 9 }, { tenantId: 'one' })).length, 1)
   clock.now += 1000
-  await forgetJobs(store.ledger, kinds, clock.now)
+  const stack = new AsyncDisposableStack()
+  t.teardown(() => stack.disposeAsync())
+  const schedules = { every: () => {} }
+  await openWorker({
+    store,
+    stack,
+    schedules,
+    leaderWork: openLeader({ store, stack, schedules }).leaderWork,
+    work: { kinds, onWork: () => () => {} },
+    events: { publish: () => t.fail('no job is given up') as never },
+    figures: { queue: { countAttempt: () => {}, setJobCounts: () => {} } },
+    logger: silent,
+    now: () => clock.now,
+  })
   t.strictSame(await queue.list({ limit: 9 }, { tenantId: 'one' }), [])
 })
 

@@ -8,8 +8,8 @@ import { createSpawner, type SpawnHelper } from '../../../daemon/helper/helper-c
 import { HELPER_CLASSES } from '../../../daemon/helper/helper-class.ts'
 import { Helpers } from '../../../daemon/helper/helpers.ts'
 import type { HelperCall } from '../../../daemon/helper/job.ts'
+import { type ParsedFrame, parseFrame } from '../../../daemon/helper/parse-frame.ts'
 import {
-  type HelperFrame,
   type HelperOrder,
   MAX_FRAME_BYTES,
   MAX_ITEM_BYTES,
@@ -136,6 +136,41 @@ t.test('a process that sends a message without end is killed, and the next one s
   })
   t.equal(await helper.call(call('echo', 1)), 1)
   await waitFor(() => !pids.slice(0, 2).some(runs))
+})
+
+t.test('a malformed message kills the process, and fails the call that sends it', async t => {
+  const malformed = [
+    '',
+    'null',
+    '{"type":"whatever","id":0}',
+    '{"type":"end"}',
+    '{"type":"end","id":"0"}',
+    '{"type":"item","id":0}',
+    '{"type":"item","id":0,"json":5}',
+    '{"type":"item","id":0,"json":""}',
+    '{"type":"item","id":0,"json":"{"}',
+    '{"type":"progress","id":0,"progress":{"done":"1"}}',
+    '{"type":"error","id":0}',
+    '{"type":"error","id":0,"kind":"hung","reason":"x"}',
+  ]
+  t.strictSame(
+    malformed.filter(line => parseFrame(line) !== undefined),
+    [],
+  )
+  const helper = helperFor(t)
+  await helper.call(call('echo'))
+  const { pid = 0 } = helper
+  await t.rejects(helper.call(call('sendLine', '{"type":"item","id":1}')), {
+    kind: 'died',
+    message: 'the helper sent a malformed message',
+  })
+  await waitFor(() => !runs(pid))
+  t.equal(await helper.call(call('echo', 1)), 1)
+})
+
+t.test('each item takes credit, however small it is', t => {
+  t.match(parseFrame('{"type":"item","id":0,"json":"1"}'), { value: 1, bytes: 33 })
+  t.end()
 })
 
 t.test('the largest item fits into a message, however it is written', async t => {
@@ -283,7 +318,7 @@ t.test('a stream waits for its reader and never buffers more than its window', a
 /** A helper whose process answers nothing, and whose time the test moves. */
 const silentHelper = () => {
   const orders: HelperOrder[] = []
-  let answer = (_frame: HelperFrame): void => {}
+  let answer = (_frame: ParsedFrame): void => {}
   const timers = new Map<() => void, number>()
   let [now, kills] = [0, 0]
   const callAfter = (ms: number, run: () => void) => {
@@ -300,7 +335,7 @@ const silentHelper = () => {
     for (const [run, at] of timers) if (at <= now && timers.delete(run)) run()
   }
   const helper = new Helper({ spawn, clock: { now: () => now, callAfter } })
-  const send = (frame: HelperFrame) => answer(frame)
+  const send = (frame: ParsedFrame) => answer(frame)
   return { helper, orders, send, pass, kills: () => kills }
 }
 
@@ -309,9 +344,9 @@ t.test('a process that sends items past its credit is killed, and its call fails
   const stream = helper.stream(call('items'))
   const first = stream.next()
   while (orders.length < 1) await Promise.resolve()
-  const json = JSON.stringify('x'.repeat(WINDOW_BYTES))
-  for (let sent = 0; sent <= WINDOW_BYTES + MAX_ITEM_BYTES; sent += json.length)
-    send({ type: 'item', id: 0, json })
+  const bytes = WINDOW_BYTES
+  for (let sent = 0; sent <= WINDOW_BYTES + MAX_ITEM_BYTES; sent += bytes)
+    send({ type: 'item', id: 0, value: 'x', bytes })
   t.equal(kills(), 1)
   await first
   await t.rejects(

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** Only for what hangs: each wait has a shorter deadline that names what did not happen. */
+const FILE_TIMEOUT_SECONDS = 300
+/** Time for a file to report its time-out, after which it is killed. */
+const REPORT_SECONDS = 30
+/** Time in which the output is read to its end; an orphan may hold it open. */
+const OUTPUT_MS = 1000
+
+const WITHOUT_HOOKS = new URL('../support/without-promise-hooks.ts', import.meta.url).href
+
+export interface FileResult {
+  file: string
+  isPassed: boolean
+  /** How the process ended. */
+  ending: string
+  lines: string[]
+  milliseconds: number
+}
+
+const running = new Set<ChildProcess>()
+
+/**
+ * Runs a file in a process of its own. Plain Node does that, and not the runner of tap, whose module
+ * hooks double the CPU time of each start, also in the programs that a test starts. The file leads a
+ * process group, so that the programs that it leaves behind end with it.
+ */
+export const runFile = async (
+  file: string,
+  limitSeconds = FILE_TIMEOUT_SECONDS + REPORT_SECONDS,
+): Promise<FileResult> => {
+  const started = performance.now()
+  const child = spawn(process.execPath, ['--import', WITHOUT_HOOKS, file], {
+    env: { ...process.env, TAP_TIMEOUT: String(FILE_TIMEOUT_SECONDS) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  running.add(child)
+  const output = collectText(child.stdout)
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    killGroup(child)
+  }, limitSeconds * 1000)
+  const [code, signal] = await once(child, 'exit')
+  clearTimeout(timer)
+  killGroup(child)
+  running.delete(child)
+  const text = await output.end()
+  const exit = signal === null ? `exited with code ${code}` : `was killed by ${signal}`
+  const ending = isLate ? `${exit} after its time limit of ${limitSeconds} s` : exit
+  const milliseconds = performance.now() - started
+  // a file that ends before its first test has no plan
+  const isWhole = /^1\.\.\d+/m.test(text)
+  const lines = text.split('\n')
+  return { file, isPassed: code === 0 && isWhole, ending, lines, milliseconds }
+}
+
+/** Kills the files that run, with every program of theirs. */
+export const killRunning = (): void => {
+  for (const child of running) killGroup(child)
+}
+
+/** Collects the output; `end` waits for its end, or a short time for an orphan that holds it open. */
+const collectText = (stream: Readable): { end(): Promise<string> } => {
+  const chunks: string[] = []
+  stream.setEncoding('utf8').on('data', chunk => chunks.push(chunk))
+  const closed = once(stream, 'close')
+  const end = async (): Promise<string> => {
+    await Promise.race([closed, pause(OUTPUT_MS, undefined, { ref: false })])
+    stream.destroy()
+    return chunks.join('')
+  }
+  return { end }
+}
+
+const killGroup = ({ pid }: ChildProcess): void => {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // no program of the group runs any more
+  }
+}
