@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { ShoalError } from '../../shared/errors.ts'
 import { SSE_HEADERS, sseData, sseEvent } from '../../shared/wire/sse.ts'
-import { FLUSH_MS, PacedLines } from '../http/paced-lines.ts'
+import { limitFlush, PacedLines } from '../http/paced-lines.ts'
 import { type A2aCall, rejectOnCallEnd } from './call.ts'
 
 /**
@@ -38,8 +38,7 @@ export const sendStream = async (
     } finally {
       leave?.()
       lines.end()
-      if (call.signal.reason instanceof ShoalError)
-        setTimeout(() => reply.raw.destroy(), FLUSH_MS).unref()
+      limitFlush(reply.raw, call.signal.reason instanceof ShoalError)
       await source.return()
     }
   }

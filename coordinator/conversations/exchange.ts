@@ -13,6 +13,7 @@ import {
   type TakenMessage,
 } from './conversation-store.ts'
 import { type ConversationsConfig, tokenLimit } from './conversations-config.ts'
+import { limitWait } from './limit-wait.ts'
 import { type ConversationCaller, callerKey, type Speakers } from './speaker.ts'
 import { LEFT_OVER, type Upkeep } from './upkeep.ts'
 
@@ -25,7 +26,7 @@ export interface NewContent {
   content: string
   /** Overrides `autoRoute` of the conversation for this message. */
   autoRoute: boolean
-  /** A promise resolves when the reader can take more. */
+  /** A promise resolves when the reader can take more; see `limitWait`. */
   tell: (told: ExchangeEvent) => Promise<void> | void
 }
 
@@ -65,9 +66,10 @@ export class Exchanges<C extends ConversationCaller> {
     const from = callerKey(caller).personId
     const state: MessageState = first.length === 0 ? 'done' : 'answering'
     const sent = { from, content: request.content, state }
-    const message = await this.#store(conversation, sent, request.tell)
+    const tell = limitWait(request.tell)
+    const message = await this.#store(conversation, sent, tell)
     if (first.length === 0) return { message, replies: [] }
-    return this.#collectReplies({ conversation, message, first, autoRoute, caller }, request.tell)
+    return this.#collectReplies({ conversation, message, first, autoRoute, caller }, tell)
   }
 
   /** Runs the turns that answer one message, and settles the message however they end. */

@@ -1,9 +1,10 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders } from 'node:http'
 import { type ErrorCode, errorBody, httpStatus, type ShoalError } from '../../shared/errors.ts'
 import { HEADER_CELL, HEADER_MAX_TOKENS } from '../../shared/wire/link.ts'
 import { sseError } from '../../shared/wire/sse.ts'
 import { codeOf } from './cell-answer.ts'
 import type { AnswerHeaders, CellStream } from './cell-link.ts'
+import type { ClientResponse } from './client-response.ts'
 import { heldAnswers } from './held-memory.ts'
 
 /** Headers of the cell's answer that the client gets. */
@@ -23,7 +24,7 @@ const EMPTY = Buffer.alloc(0)
 
 /** The client's side of one request: whether it is there still, and what it is sent. */
 export class ClientAnswer {
-  readonly #response: ServerResponse
+  readonly #response: ClientResponse
   /**
    * Headers for the client, whichever cell serves the request; they may change until they are sent.
    */
@@ -35,7 +36,7 @@ export class ClientAnswer {
 
   /** @param onError told of the code of an error that is answered */
   constructor(
-    response: ServerResponse,
+    response: ClientResponse,
     headers: OutgoingHttpHeaders,
     onError: (code: ErrorCode) => void = () => {},
   ) {

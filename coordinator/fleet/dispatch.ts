@@ -1,9 +1,10 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders } from 'node:http'
 import { type ErrorCode, httpStatus as httpStatusOf, ShoalError } from '../../shared/errors.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
 import { type AttemptResult, Follower } from './attempt.ts'
 import type { AnswerHeaders } from './cell-link.ts'
 import { ClientAnswer } from './client-answer.ts'
+import type { ClientResponse } from './client-response.ts'
 import { type CellEngine, claim, release } from './engine.ts'
 import type { End, RequestLane } from './lane.ts'
 import type { AnswerTiming } from './trails.ts'
@@ -14,7 +15,7 @@ export interface Dispatch {
   headers: OutgoingHttpHeaders
   body: Buffer
   /** The client's own answer. Nothing was written to it yet. */
-  response: ServerResponse
+  response: ClientResponse
   /** Headers for the client, whichever cell serves the request. */
   answerHeaders: OutgoingHttpHeaders
   /** True when the client asked for server-sent events. */

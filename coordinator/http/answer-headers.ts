@@ -22,8 +22,11 @@ interface AnswerHeaderParts {
   logger: Pick<Logger, 'warn'>
 }
 
-/** An IPv4 address, or the /64 of an IPv6 one: a host has as many addresses in it as it likes. */
-export const networkOf = (address: string): string => {
+/**
+ * Returns an IPv4 address, or the /64 of an IPv6 one, since a host may use any address in it.
+ * Returns an empty string for a socket that was reset, which has no address any more.
+ */
+export const networkOf = (address = ''): string => {
   const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]
   if (mapped !== undefined || !address.includes(':')) return mapped ?? address
   const [head = '', tail] = address.split('%')[0]?.split('::') ?? []

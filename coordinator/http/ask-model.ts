@@ -54,7 +54,7 @@ export const createAskModel =
           tenantId,
           body: asked,
           rawBody: Buffer.from(JSON.stringify(asked)),
-          response: answer.response,
+          response: answer,
         },
         'chat',
         { model: body.model, stream: true },

@@ -1,6 +1,7 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders } from 'node:http'
 import { errorBody, httpStatus, type ShoalError } from '../../shared/errors.ts'
 import { sseError } from '../../shared/wire/sse.ts'
+import type { ClientResponse } from '../fleet/client-response.ts'
 
 /**
  * Time for the last event to be flushed; a client that does not read must not keep the connection.
@@ -12,7 +13,7 @@ const FLUSH_MS = 250
  * a stream, with a last event. The writer finds the response ended (`writableEnded`).
  */
 export const cutAnswer = (
-  response: ServerResponse,
+  response: ClientResponse,
   error: ShoalError,
   headers: OutgoingHttpHeaders,
 ): void => {
@@ -24,7 +25,7 @@ export const cutAnswer = (
 }
 
 const sendWhole = (
-  response: ServerResponse,
+  response: ClientResponse,
   error: ShoalError,
   headers: OutgoingHttpHeaders,
 ): void => {

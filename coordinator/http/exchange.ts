@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { ShoalError } from '../../shared/errors.ts'
 import { JSON_TYPE } from '../../shared/json-type.ts'
+import type { ClientResponse } from '../fleet/client-response.ts'
 import type { Key } from '../keys/key.ts'
 import { requestId } from './safety.ts'
 
 /** One inference request with its caller and its response. */
-export interface HttpExchange {
+export interface HttpExchange<R extends ClientResponse = ClientResponse> {
   id: string
   ip: string
   /** Path of its route. */
@@ -18,7 +19,7 @@ export interface HttpExchange {
   body: unknown
   /** Unparsed bytes of the body. */
   rawBody: Buffer
-  response: ServerResponse
+  response: R
 }
 
 const EMPTY = Buffer.alloc(0)
@@ -27,7 +28,7 @@ export const newExchange = (
   route: string,
   request: IncomingMessage,
   response: ServerResponse,
-): HttpExchange => ({
+): HttpExchange<ServerResponse> => ({
   id: requestId(request),
   ip: request.socket.remoteAddress ?? '',
   route,

@@ -1,4 +1,4 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
@@ -11,6 +11,7 @@ import {
   type CascadeStep,
   cascadeSteps,
 } from '../fleet/cascade-steps.ts'
+import type { ClientResponse } from '../fleet/client-response.ts'
 import { type Dispatch, type DispatchResult, dispatch } from '../fleet/dispatch.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { RequestLanes } from '../fleet/lane.ts'
@@ -216,7 +217,7 @@ export class Inference {
 }
 
 /** Calls `run` once the client has the whole answer, or has disconnected. */
-const runOnceSent = (response: ServerResponse, run: () => void): void => {
+const runOnceSent = (response: ClientResponse, run: () => void): void => {
   if (response.closed) run()
   else response.once('close', run)
 }

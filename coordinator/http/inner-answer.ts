@@ -1,12 +1,12 @@
-import type { ServerResponse } from 'node:http'
 import { Writable } from 'node:stream'
 import { isErrorCode, ShoalError } from '../../shared/errors.ts'
+import type { ClientResponse } from '../fleet/client-response.ts'
 
 /**
  * Stands in for a client's response within the process: it has the members that writers of
  * responses use, and passes the bytes to a reader instead of a socket.
  */
-export class InnerAnswer extends Writable {
+export class InnerAnswer extends Writable implements ClientResponse {
   /** Null, since there is no socket to close. */
   readonly socket = null
   headersSent = false
@@ -20,14 +20,14 @@ export class InnerAnswer extends Writable {
     this.#take = take
   }
 
-  /** Returns this stream as a server response. */
-  get response(): ServerResponse {
-    return this as unknown as ServerResponse
-  }
-
   writeHead(status: number): this {
     this.headersSent = true
     this.statusCode = status
+    return this
+  }
+
+  /** Has no effect: the signal of the question limits how long its reader may take. */
+  setTimeout(): this {
     return this
   }
 

@@ -113,7 +113,7 @@ export class DirectRouter {
     return undefined
   }
 
-  async #fail(exchange: HttpExchange, thrown: unknown): Promise<void> {
+  async #fail(exchange: HttpExchange<ServerResponse>, thrown: unknown): Promise<void> {
     const { figures, logger } = this.#parts
     const { response } = exchange
     const error = toShoalError(thrown as Error & { code: string })
@@ -134,7 +134,7 @@ const admit = (exchange: HttpExchange, key: Key | undefined, presented?: string)
 
 /** Stores a body that was read, or throws the reason why it was not. */
 const receive = (
-  exchange: HttpExchange,
+  exchange: HttpExchange<ServerResponse>,
   error: Error | undefined,
   bytes: Buffer | undefined,
 ): void => {

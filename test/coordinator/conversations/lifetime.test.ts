@@ -1,6 +1,8 @@
+import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import type { Conversations } from '../../../coordinator/conversations/conversations.ts'
+import type { NewContent } from '../../../coordinator/conversations/exchange.ts'
 import { startUpkeep } from '../../../coordinator/conversations/upkeep.ts'
 import type { Context } from '../../../coordinator/operations/context.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
@@ -86,6 +88,32 @@ t.test('a message that takes too long ends with a notice', async t => {
     message: { state: 'failed', reason: /longer than 0.05 s/ },
     replies: [{ from: 'system', state: 'failed' }],
   })
+})
+
+t.test('a reader that reads nothing does not hold back an answer', async t => {
+  const { conversations, id } = await beginConversation(t, {
+    askModel: async ({ delta }) => {
+      await delta('a')
+      await delta('b')
+      return { text: 'ab', usage: undefined }
+    },
+    settings: { message_seconds: 1 },
+  })
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const begun = Promise.withResolvers<void>()
+  const deltas: string[] = []
+  const tell: NewContent['tell'] = told => {
+    if (told.event !== 'delta') return undefined
+    deltas.push(told.text)
+    begun.resolve()
+    return new Promise<never>(() => {})
+  }
+  const sent = conversations.send(id, { content: 'hi', autoRoute: false, tell }, caller())
+  await begun.promise
+  mock.timers.tick(2000)
+  t.match(await sent, { message: { state: 'done' }, replies: [{ content: 'ab', state: 'done' }] })
+  t.strictSame(deltas, ['a'])
 })
 
 t.test('a skill that never ends does not delay other work', async t => {

@@ -425,8 +425,9 @@ t.test('an address without a key is counted by its network', async t => {
     ['2001:db8:1:2::', '2001:db8:1:2'],
     ['fe80::1%eth0', 'fe80:0:0:0'],
     ['::1', '0:0:0:0'],
+    [undefined, ''],
   ] as const)
-    t.equal(networkOf(address), network, address)
+    t.equal(networkOf(address), network, String(address))
 })
 
 t.test('a path with an overlong segment is refused with its own error', async t => {

@@ -1,6 +1,7 @@
-import { once } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
+import type { CellStream } from '../../../coordinator/fleet/cell-link.ts'
+import { ClientAnswer } from '../../../coordinator/fleet/client-answer.ts'
 import { createAskModel } from '../../../coordinator/http/ask-model.ts'
 import { cutAnswer } from '../../../coordinator/http/cut-answer.ts'
 import type { HttpExchange } from '../../../coordinator/http/exchange.ts'
@@ -78,6 +79,25 @@ t.test('a reader that is busy holds back the answer', async t => {
   t.equal((await asked).text.length, 90_000)
 })
 
+t.test('an answer whose reader is behind at its end is complete', async t => {
+  const busy = Promise.withResolvers<void>()
+  const stream: CellStream = { pause: () => {}, resume: () => {}, cancel: () => {} }
+  const asked = ask(
+    async ({ response }) => {
+      const client = new ClientAnswer(response, {})
+      client.start({ 'content-type': 'text/event-stream' }, 'a')
+      client.write(Buffer.from(sseData(chunk('x'.repeat(90_000)))), stream)
+      await turn()
+      t.equal(client.isStalled, true)
+      client.end(Buffer.from(SSE_DONE))
+    },
+    { delta: () => busy.promise },
+  )
+  await turn()
+  busy.resolve()
+  t.equal((await asked).text.length, 90_000)
+})
+
 t.test('an error answer is thrown', async t => {
   const error = new ShoalError('context_length_exceeded', 'too long', { param: 'messages' })
   const cases: [string, (exchange: HttpExchange) => Promise<void>][] = [
@@ -118,7 +138,7 @@ t.test('a caller that leaves ends the answer, and the producer is notified', asy
     async ({ response }) => {
       response.once('close', () => told.resolve(response.destroyed))
       leaving.abort()
-      await once(response, 'close')
+      await told.promise
     },
     { signal: leaving.signal },
   )

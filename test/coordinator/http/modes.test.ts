@@ -1,13 +1,17 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import * as z from 'zod'
+import { PacedLines } from '../../../coordinator/http/paced-lines.ts'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type AnyJson, a2aScene, askUntil, caller } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { standing } from '../../support/app.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { BY } from '../store/temporary.ts'
 
 const build = defineSkill({
   id: 'test-build',
@@ -26,38 +30,79 @@ const build = defineSkill({
   },
 })
 const built: string[] = []
-const flood = defineSkill({
-  id: 'test-flood',
-  name: 'Flooding stream',
-  description: 'Report without an end, as fast as the reader takes it.',
+const defineFlood = (id: string, timeoutSeconds: number) =>
+  defineSkill({
+    id,
+    name: 'Flooding stream',
+    description: 'Report without an end, as fast as the reader takes it.',
+    tags: ['test'],
+    access: 'none',
+    effect: 'read',
+    mode: 'stream',
+    timeoutSeconds,
+    input: z.strictObject({ waits: z.boolean() }),
+    output: z.object({ chunks: z.int() }),
+    run: async ({ waits }, { progress, signal }) => {
+      let chunks = 0
+      for (; !signal.aborted && chunks < ENDLESS; chunks++) {
+        const taken = progress({ message: CHUNK })
+        await (waits ? taken : undefined)
+        await turn()
+      }
+      flooded.resolve(chunks)
+      return { chunks }
+    },
+  })
+const flood = defineFlood('test-flood', 60)
+const briefFlood = defineFlood('test-brief-flood', 0.5)
+const CHUNK = 'x'.repeat(64 * 1024)
+/** Far more than sockets and the coordinator buffer: 128 MiB. */
+const ENDLESS = 2048
+let flooded = Promise.withResolvers<number>()
+const largeResult = defineSkill({
+  id: 'test-large-result',
+  name: 'Large result',
+  description: 'Report once, then answer with more than sockets buffer.',
   tags: ['test'],
   access: 'none',
   effect: 'read',
   mode: 'stream',
-  timeoutSeconds: 0.5,
-  input: z.strictObject({ waits: z.boolean() }),
-  output: z.object({ chunks: z.int() }),
-  run: async ({ waits }, { progress, signal }) => {
-    let chunks = 0
-    for (; !signal.aborted && chunks < ENDLESS; chunks++) {
-      const taken = progress({ message: CHUNK })
-      await (waits ? taken : undefined)
-      await turn()
-    }
-    flooded.resolve(chunks)
-    return { chunks }
+  input: z.strictObject({}),
+  output: z.object({ text: z.string() }),
+  run: (_input, { progress }) => {
+    progress({ done: 1 })
+    return { text: 'x'.repeat(32 * 1024 * 1024) }
   },
 })
-const CHUNK = 'x'.repeat(64 * 1024)
-/** Far more than sockets buffer: 1 GiB. */
-const ENDLESS = 16 * 1024
-let flooded = Promise.withResolvers<number>()
+const lateReport = defineSkill({
+  id: 'test-late-report',
+  name: 'Late report',
+  description: 'Report for the first time when the caller has disconnected.',
+  tags: ['test'],
+  access: 'none',
+  effect: 'read',
+  mode: 'stream',
+  input: z.strictObject({}),
+  output: z.object({}),
+  run: async (_input, { progress, signal }) => {
+    const isLeft = once(signal, 'abort')
+    lateBegan.resolve()
+    await isLeft
+    await turn()
+    await progress({ done: 1 })
+    await turn()
+    lateEnded.resolve()
+    return {}
+  },
+})
+const lateBegan = Promise.withResolvers<void>()
+const lateEnded = Promise.withResolvers<void>()
 let refunds = 0
 
 const { skills, done, release } = testSkills()
 const refund = () => void refunds++
 const scene = await a2aScene(t, {
-  moreSkills: [...skills, build, flood],
+  moreSkills: [...skills, build, flood, briefFlood, largeResult, lateReport],
   given: { quota: { standing: () => standing, admit: () => ({ refund }) } },
 })
 t.teardown(release)
@@ -143,31 +188,76 @@ t.test('a skill that runs on a cell takes the cell beside its input', async t =>
   t.equal((await raw('/v1/skills/test-echo?cell=c1&cell=c2', { words: 'a' })).status, 422)
 })
 
-/** Calls test-flood and reads nothing of the answer until the coordinator has closed it. */
-const flooding = async (waits: boolean) => {
+/** Calls a skill with events, reads nothing of them, and returns both ends of the connection. */
+const callUnread = async (skill: string, input: object, key?: string) => {
   flooded = Promise.withResolvers()
   const { hostname, port } = new URL(url)
   const accepted = once(scene.app.server, 'connection')
   const socket = connect(Number(port), hostname).pause()
   t.teardown(() => socket.destroy())
-  const body = JSON.stringify({ waits })
+  const body = JSON.stringify(input)
   const head = [
-    'POST /v1/skills/test-flood HTTP/1.1',
+    `POST /v1/skills/${skill} HTTP/1.1`,
     `host: ${hostname}`,
     'accept: text/event-stream',
     'content-type: application/json',
     `content-length: ${body.length}`,
+    ...(key === undefined ? [] : [`authorization: Bearer ${key}`]),
   ]
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
   const [served] = (await accepted) as [Socket]
-  await once(served, 'close')
-  return flooded.promise
+  return { socket, served, closed: once(served, 'close') }
 }
+const STALL_MS = 30_000
+
+t.test('an operation that reports after its caller has disconnected is ignored', async t => {
+  const { socket } = await callUnread('test-late-report', {})
+  await lateBegan.promise
+  socket.destroy()
+  await lateEnded.promise
+  t.equal((await json('/v1/skills/test-open', {})).status, 200)
+})
+
+t.test('the last event of a response follows the text that its reader has yet to take', async t => {
+  const lines = new PacedLines()
+  let taken: Promise<void> | undefined
+  while (taken === undefined) taken = lines.put(CHUNK)
+  const late = taken.then(() => lines.put('late'))
+  lines.end('last')
+  t.equal(await text(lines.stream), `${CHUNK}last`)
+  t.equal(await late, undefined)
+})
 
 t.test('a stream waits for a client that reads nothing, and ends with its time', async t => {
-  t.ok((await flooding(true)) < ENDLESS / 16)
+  const { served, closed } = await callUnread('test-brief-flood', { waits: true })
+  t.ok((await flooded.promise) < ENDLESS)
+  t.equal(served.timeout, STALL_MS, 'a slow client has time to read the rest')
+  served.emit('timeout')
+  await closed
+})
+
+t.test('a client that does not read the result of a stream is disconnected', async t => {
+  const { served, closed } = await callUnread('test-large-result', {})
+  await waitUntil('the end of the call', () => served.timeout === STALL_MS)
+  served.emit('timeout')
+  await closed
+  t.ok(served.destroyed)
 })
 
 t.test('a stream that does not wait is cut off when much of it is unread', async t => {
-  t.ok((await flooding(false)) < ENDLESS / 16)
+  const { closed } = await callUnread('test-flood', { waits: false })
+  t.ok((await flooded.promise) < ENDLESS, 'it ends by its bytes, long before its time')
+  await closed
+})
+
+t.test('a client whose key has ended is disconnected, even if it reads nothing', async t => {
+  const { keys } = scene.views
+  const own = (await keys.list('all')).find(({ tier }) => tier === 'free')
+  const { served, closed } = await callUnread('test-flood', { waits: true }, demo.free)
+  let stalledLooks = 0
+  await waitUntil('full buffers', () => served.writableNeedDrain && ++stalledLooks === 5)
+  await keys.revoke(own?.id ?? '', 'all', BY)
+  await flooded.promise
+  t.not(served.timeout, STALL_MS)
+  await closed
 })
