@@ -68,9 +68,10 @@ const copyVerified = async (
   to: Store,
   sign: OpenSigningKey,
 ): Promise<Record<string, string | number>> => {
-  if (from.isShared) await requireUnused(from)
   const before = await readHead(from, sign)
-  const rows = await copyStore(from, to)
+  const rows = await (from.isShared
+    ? runAsLeader(from, () => copyStore(from, to))
+    : copyStore(from, to))
   const after = await readHead(to, sign)
   if (after.hash !== before.hash)
     throw new ShoalError('audit_broken', `the copy ends with ${after.hash}, not ${before.hash}`)
@@ -86,12 +87,19 @@ const readHead = async ({ ledger }: Store, sign: OpenSigningKey) => {
   throw new ShoalError('audit_broken', `the audit chain is broken: ${verdict.reason}`)
 }
 
-/** Throws `conflict` while a coordinator leads on a store that several machines reach. */
-const requireUnused = async ({ ledger }: Store): Promise<void> => {
+/** Time in which a copy must be done, so that no coordinator starts on its source meanwhile. */
+const COPY_MS = 3_600_000
+
+/** Keeps coordinators away meanwhile. Throws `conflict` while one leads. */
+const runAsLeader = async <T>({ ledger }: Store, run: () => Promise<T>): Promise<T> => {
   const leases = createLeases(ledger)
-  const claim = { name: LEADER_LEASE, owner: newId('copy'), milliseconds: 1000 }
+  const claim = { name: LEADER_LEASE, owner: newId('copy'), milliseconds: COPY_MS }
   const lease = await leases.acquire(claim)
   if (lease === undefined)
     throw new ShoalError('conflict', 'a coordinator uses the store: stop it first')
-  await leases.release(lease)
+  try {
+    return await run()
+  } finally {
+    await leases.release(lease)
+  }
 }

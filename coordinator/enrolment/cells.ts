@@ -117,7 +117,7 @@ export class Cells {
         retryAfterSeconds: Math.ceil(waitMs / 1000),
       })
     this.#renewedAt.set(cellId, at)
-    const credential = await this.#store.ledger.free.write(trx => giveCredential(trx, cellId))
+    const credential = await this.#store.ledger.sealed.write(trx => giveCredential(trx, cellId))
     this.#verifier.forget(cellId)
     return credential
   }

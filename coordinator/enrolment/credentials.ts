@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { type AuditEntry, appendAudit } from '../audit/audit.ts'
 import { digestOf, randomSecret } from '../keys/secret.ts'
@@ -13,11 +13,11 @@ import { readCellRow } from './cell-rows.ts'
  * one that both sides know: a new one is given beside the old; the first use of it ends the old.
  */
 
-/** Adds a second credential. An earlier one that was issued and never used becomes void. */
-export const giveCredential = async (
-  trx: Transaction<LedgerTables>,
-  cellId: string,
-): Promise<string> => {
+/**
+ * Adds a second credential. An earlier one that was issued and never used becomes void. Sealed,
+ * because the use of that one may be noted at the same time.
+ */
+export const giveCredential = async (trx: SealedTrx, cellId: string): Promise<string> => {
   const credential = randomSecret()
   const { numUpdatedRows } = await trx
     .updateTable('cells')

@@ -49,16 +49,24 @@ const FIRST_CAMPAIGN_MS = 6000
 const BETWEEN_MS = 250
 
 /**
- * Leads from the start. Throws `conflict` when another coordinator leads: much of what a process
- * remembers is not in the store yet, so that two of them would not agree.
+ * Leads from the start, and stops the process when another one takes over. Throws `conflict` when
+ * another coordinator leads: much of what a process remembers is not in the store yet, so that two
+ * of them would not agree.
  */
 const openLeaseLeader = async ({ store, logger, nowMs }: LeaderParts): Promise<LeaseLeader> => {
   const leases = createLeases(store.ledger)
-  const leader = new LeaseLeader({ leases, owner: newId('replica'), logger, nowMs })
+  const onSuperseded = () => {
+    logger.error('another coordinator has taken over the store; this one stops')
+    process.kill(process.pid, 'SIGTERM')
+  }
+  const owner = newId('replica')
+  const leader = new LeaseLeader({ leases, owner, logger, nowMs, onSuperseded })
   for (const endMs = nowMs() + FIRST_CAMPAIGN_MS; nowMs() < endMs; await setTimeout(BETWEEN_MS)) {
     await leader.campaign()
     if (leader.isLeader()) return leader
   }
   await leader.close()
-  throw new ShoalError('conflict', 'another coordinator uses the store: stop it first')
+  throw (
+    leader.fault ?? new ShoalError('conflict', 'another coordinator uses the store: stop it first')
+  )
 }

@@ -86,8 +86,8 @@ export const createUsage = ({ records }: Pick<Store, 'records'>): UsageStore => 
     const close = () => {
       if (open?.rows === rows) open = undefined
     }
-    const written = records.free.write(trx => {
-      // closed before the first attempt, so that every attempt inserts the same rows
+    // sealed, because `sealRows` sums rows and marks them in two statements
+    const written = records.sealed.write(trx => {
       close()
       return records.insertNew(trx, USAGE, rows)
     })

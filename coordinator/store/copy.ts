@@ -9,8 +9,8 @@ import type { LedgerTables } from './tables.ts'
 /** A table and the columns of its primary key, which order its rows. */
 type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] }
 
-/** Each table comes after those that it references. */
-export const LEDGER_KEYS: TableKeys<LedgerTables> = {
+/** Each table comes after those that it references. Leases are of processes that have ended. */
+const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases'>> = {
   tenants: ['id'],
   persons: ['id'],
   keys: ['id'],
@@ -44,7 +44,6 @@ export const LEDGER_KEYS: TableKeys<LedgerTables> = {
   task_workers: ['id'],
   task_mail: ['task_id', 'kind'],
   quotas: ['month', 'subject'],
-  leases: ['name'],
   sequences: ['name'],
   revisions: ['name'],
   probe: ['id'],
@@ -53,7 +52,7 @@ export const LEDGER_KEYS: TableKeys<LedgerTables> = {
   audit: ['seq'],
 }
 
-export const RECORD_KEYS: TableKeys<RecordTables> = {
+const RECORD_KEYS: TableKeys<RecordTables> = {
   usage: ['id'],
   series: ['cell_id', 'resolution_seconds', 'at'],
   series_cells: ['cell_id'],

@@ -40,8 +40,11 @@ interface LeaseClaim {
   milliseconds: number
 }
 
+/** A lease says who works, and nothing about what was done: it goes on while the audit is in doubt. */
+const EVEN_FROZEN = { evenFrozen: true }
+
 export const createLeases = (ledger: Pick<Ledger, 'free' | 'nowMs'>): Leases => ({
-  acquire: claim => ledger.free.write(trx => take(trx, claim, ledger.nowMs)),
+  acquire: claim => ledger.free.write(trx => take(trx, claim, ledger.nowMs), EVEN_FROZEN),
 
   renew: (lease, milliseconds) =>
     ledger.free.write(async trx => {
@@ -52,12 +55,12 @@ export const createLeases = (ledger: Pick<Ledger, 'free' | 'nowMs'>): Leases => 
         .set({ until })
         .executeTakeFirst()
       return numUpdatedRows === 0n ? undefined : { ...lease, until }
-    }),
+    }, EVEN_FROZEN),
 
   release: lease =>
     ledger.free.write(async trx => {
       await tenureOf(trx, lease).set({ until: 0 }).execute()
-    }),
+    }, EVEN_FROZEN),
 
   // an update and not a select, because it also locks the row against the next owner
   holds: async (trx, lease) => {

@@ -58,7 +58,14 @@ export const watchRevisions = (
     }
   }
 
-  const timer = pollMilliseconds > 0 ? setInterval(poll, pollMilliseconds).unref() : undefined
+  let isPolling = false
+  const pollAlone = async (): Promise<void> => {
+    if (isPolling) return
+    isPolling = true
+    await poll()
+    isPolling = false
+  }
+  const timer = pollMilliseconds > 0 ? setInterval(pollAlone, pollMilliseconds).unref() : undefined
   return {
     poll,
     onChange: (name, listener) => {

@@ -46,7 +46,9 @@ export const postgresSchema: EngineSchema = { makeAppendOnly, allowPurge }
 
 export const isAppendOnly = async <T>(db: Kysely<T>, table: string): Promise<boolean> => {
   const { rows } = await sql<{ name: string }>`select tgname as name from pg_trigger
-    where tgrelid = to_regclass(${table}) and not tgisinternal and tgenabled <> 'D'`.execute(db)
+    where tgrelid = to_regclass(${table}) and not tgisinternal and tgenabled in ('O', 'A')`.execute(
+    db,
+  )
   const names = rows.map(({ name }) => name)
   return ['update', 'delete', 'truncate'].every(verb => names.includes(`${table}_no_${verb}`))
 }

@@ -1,6 +1,6 @@
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import { Pool, type PoolClient, type PoolConfig, types } from 'pg'
-import { faultOf } from '../faults.ts'
+import { faultOf, StoreFault, storeUnavailable } from '../faults.ts'
 import { translatePostgresFaults } from './postgres-faults.ts'
 
 /** Where a PostgreSQL database is; see the options of the driver. */
@@ -8,6 +8,13 @@ export type PostgresAddress = Pick<
   PoolConfig,
   'connectionString' | 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'
 >
+
+interface PoolParts {
+  address: PostgresAddress
+  connections: number
+  /** Called when the server has become read-only: another one is the primary. */
+  onDemoted: () => void
+}
 
 /** Longest wait for the server to accept a connection. */
 const CONNECT_MS = 3000
@@ -29,28 +36,41 @@ export class ConnectionPool implements PostgresPool {
   readonly #address: PostgresAddress
   readonly #connections: number
   /** Callers that wait for a connection: the driver's own line has a time limit. */
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting: PromiseWithResolvers<void>[] = []
+  readonly #onDemoted: () => void
   #lent = 0
   readonly #statements = new Map<string, string>()
   #pool: Pool
 
-  constructor(address: PostgresAddress, connections: number) {
+  constructor({ address, connections, onDemoted }: PoolParts) {
     this.#address = address
     this.#connections = connections
+    this.#onDemoted = onDemoted
     this.#pool = this.#open()
   }
 
   async connect(): Promise<PostgresPoolClient> {
-    if (this.#lent === this.#connections)
-      await new Promise<void>(resolve => this.#waiting.push(resolve))
-    else this.#lent++
+    if (this.#lent === this.#connections) {
+      const turn = Promise.withResolvers<void>()
+      this.#waiting.push(turn)
+      await turn.promise
+    } else this.#lent++
     const pool = this.#pool
     try {
       return await translatePostgresFaults(async () => this.#lend(pool, await pool.connect()))
     } catch (error) {
+      // those who wait would each wait as long for the same server
+      for (const turn of this.#waiting.splice(0)) turn.reject(error)
       this.#passOn()
       throw error
     }
+  }
+
+  /** Drops every connection; those that are lent, when they come back. */
+  replace(): void {
+    const pool = this.#pool
+    this.#pool = this.#open()
+    void pool.end().catch(() => {})
   }
 
   end(): Promise<void> {
@@ -69,23 +89,25 @@ export class ConnectionPool implements PostgresPool {
     })
     // an idle connection was lost: the pool has removed it, and the next user gets a new one
     pool.on('error', () => {})
+    // without a listener of its own a connection that is lost between two owners ends the process
+    pool.on('connect', client => client.on('error', () => {}))
     return pool
   }
 
   #lend(pool: Pool, client: PoolClient): PostgresPoolClient {
     let isLost = false
-    /** Without a listener the loss of a connection between two statements would end the process. */
     const onError = (): void => {
       isLost = true
     }
     client.on('error', onError)
     const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
+      if (isLost) throw createLostError()
       try {
         return await translatePostgresFaults(() => client.query(this.#statementOf(text, values)))
       } catch (error) {
         const fault = faultOf(error)
         isLost ||= fault === 'unavailable' || fault === 'read_only'
-        if (fault === 'read_only') this.#replace(pool)
+        if (fault === 'read_only' && pool === this.#pool) this.#onDemoted()
         throw error
       }
     }
@@ -93,7 +115,8 @@ export class ConnectionPool implements PostgresPool {
       query: query as <R>() => Promise<PostgresQueryResult<R>> & never,
       release: (isDiscarded = false) => {
         client.off('error', onError)
-        client.release(isDiscarded || isLost)
+        // a transaction whose first statements failed is still open
+        client.release(isDiscarded || isLost || client.getTransactionStatus() !== 'I')
         this.#passOn()
       },
     }
@@ -103,13 +126,7 @@ export class ConnectionPool implements PostgresPool {
   #passOn(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#lent--
-    else next()
-  }
-
-  #replace(pool: Pool): void {
-    if (pool !== this.#pool) return
-    this.#pool = this.#open()
-    void pool.end().catch(() => {})
+    else next.resolve()
   }
 
   /** Statements without values control transactions; they have no plan to keep. */
@@ -119,6 +136,11 @@ export class ConnectionPool implements PostgresPool {
     if (this.#statements.size < MAX_STATEMENTS) this.#statements.set(text, name)
     return { text, values: [...values], ...(this.#statements.has(text) ? { name } : {}) }
   }
+}
+
+const createLostError = (): Error => {
+  const message = 'the connection to the store was lost'
+  return storeUnavailable(message, new StoreFault('unavailable', message, undefined))
 }
 
 /** Statements with lists of many lengths would otherwise fill the memory of the server. */

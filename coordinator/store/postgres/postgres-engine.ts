@@ -1,4 +1,5 @@
 import { type Insertable, Kysely, sql, type Transaction } from 'kysely'
+import { ShoalError } from '../../../shared/errors.ts'
 import type { Database, DatabaseDefinition, InsertTarget, StoreEngine } from '../engine.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { migrate } from '../migrate.ts'
@@ -22,33 +23,48 @@ const LOCKS = { ledger: 0x73686f62, records: 0x73686f63 } as const
 /** A free work gives way before the deadlock detector (1 s) ends one of the sealed lane. */
 const FREE_LOCK_MS = 500
 
+/** The lock of the sealed lane must come before the snapshot of each statement. */
+const BEGIN = 'begin isolation level read committed'
+
 const SYNCHRONOUS = { power_loss: 'on', process_end: 'off' } as const
 
 /** Both databases are tables of one PostgreSQL database, 15 or later, which is theirs alone. */
-export const postgresEngine = (address: PostgresAddress): StoreEngine => ({
-  schema: postgresSchema,
-  isShared: true,
-  open: definition => openDatabase(address, definition),
-})
+export const postgresEngine = (address: PostgresAddress): StoreEngine => {
+  const pools: ConnectionPool[] = []
+  const openPool: OpenPool = connections => {
+    const onDemoted = () => {
+      for (const pool of pools) pool.replace()
+    }
+    const pool = new ConnectionPool({ address, connections, onDemoted })
+    pools.push(pool)
+    return pool
+  }
+  return {
+    schema: postgresSchema,
+    isShared: true,
+    open: definition => openDatabase(openPool, definition),
+  }
+}
+
+type OpenPool = (connections: number) => ConnectionPool
 
 const openDatabase = async <T>(
-  address: PostgresAddress,
+  openPool: OpenPool,
   { name, survives, migrations, now, ...options }: DatabaseDefinition<T>,
 ): Promise<Database<T>> => {
-  const begin = `begin; set local synchronous_commit = ${SYNCHRONOUS[survives]}`
-  const connect = (connections: number, setUp: string) => {
-    const pool = new ConnectionPool(address, connections)
-    return new Kysely<T>({ dialect: createWritingDialect(pool, `${begin}; ${setUp}`) })
+  const begin = `${BEGIN}; set local synchronous_commit = ${SYNCHRONOUS[survives]}`
+  const connect = (connections: number, lockTimeoutMs: number, more = '') => {
+    const setUp = `${begin}; set local lock_timeout = ${lockTimeoutMs}${more}`
+    return new Kysely<T>({ dialect: createWritingDialect(openPool(connections), setUp) })
   }
-  const sealed = connect(1, `select pg_advisory_xact_lock(${LOCKS[name]})`)
-  const free = connect(CONNECTIONS, `set local lock_timeout = ${FREE_LOCK_MS}`)
-  const read = new Kysely<T>({
-    dialect: createReadingDialect(new ConnectionPool(address, CONNECTIONS)),
-  })
+  const sealed = connect(1, 0, `; select pg_advisory_xact_lock(${LOCKS[name]})`)
+  const free = connect(CONNECTIONS, FREE_LOCK_MS)
+  const read = new Kysely<T>({ dialect: createReadingDialect(openPool(CONNECTIONS)) })
   const disconnect = async () => {
     await Promise.all([sealed, free, read].map(db => db.destroy()))
   }
   try {
+    await requireServer(read)
     await migrate(sealed, { name, migrations, suffix: `_${name}` })
   } catch (error) {
     await disconnect()
@@ -75,6 +91,18 @@ const openDatabase = async <T>(
       await disconnect()
     },
   }
+}
+
+/** Throws `config_invalid` for a server or a database that shoal cannot work with. */
+const requireServer = async <T>(db: Kysely<T>): Promise<void> => {
+  const { rows } = await sql<{ version: string; encoding: string }>`
+    select current_setting('server_version_num') as version,
+      current_setting('server_encoding') as encoding`.execute(db)
+  const { version = '', encoding = '' } = rows[0] ?? {}
+  if (Number(version) < 150_000)
+    throw new ShoalError('config_invalid', 'store.url: PostgreSQL 15 or later is needed')
+  if (encoding !== 'UTF8')
+    throw new ShoalError('config_invalid', `store.url: the database has ${encoding}, not UTF8`)
 }
 
 const readClock = async <T>(trx: Transaction<T>): Promise<number> => {

@@ -9,6 +9,9 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
   // lock_timeout has run out
   ['55P03', 'conflict'],
   ['25006', 'read_only'],
+  // the transaction was lost before this statement, or its role may not write
+  ['25', 'unavailable'],
+  ['42501', 'unavailable'],
   ['53100', 'full'],
   ['XX001', 'damaged'],
   ['XX002', 'damaged'],
@@ -21,15 +24,16 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
   ]),
 ]
 
-/** Wrong user, password or database: what the server says of them tells what to mend. */
-const REFUSED = ['28', '3D']
+/** Wrong user, password, database or rights: what the server says of them tells what to mend. */
+const REFUSED = ['28', '3D', '42501']
 
 const BROKEN: readonly [state: string, kind: FaultKind][] = [
   ['23505', 'unique'],
   ['23503', 'reference'],
 ]
 
-const NUL_IN_TEXT = '22021'
+/** In a parameter, or in JSON. */
+const WRONG_TEXT = ['22021', '22P05', '22P02']
 
 /** Calls the driver; its errors are thrown as the faults of the port. */
 export const translatePostgresFaults = async <R>(call: () => Promise<R>): Promise<R> => {
@@ -43,8 +47,11 @@ export const translatePostgresFaults = async <R>(call: () => Promise<R>): Promis
 const faultFrom = (error: Error): Error => {
   if (!(error instanceof DatabaseError)) return lostConnection(error)
   const { code = '', message } = error
-  if (code === NUL_IN_TEXT)
-    return new ShoalError('invalid_request', 'text with a NUL character cannot be stored')
+  if (WRONG_TEXT.includes(code))
+    return new ShoalError(
+      'invalid_request',
+      'text with a NUL character or half a surrogate pair cannot be stored',
+    )
   const broken = kindIn(BROKEN, code)
   if (broken !== undefined) return new StoreFault(broken, message, error)
   const kind = kindIn(UNUSABLE, code)

@@ -8,6 +8,7 @@ import { StoreFault } from '../../../coordinator/store/faults.ts'
 import { createLeases } from '../../../coordinator/store/leases.ts'
 import { type StorePlace, storePlaceOf } from '../../../coordinator/store/place.ts'
 import { type Ledger, openStore, type Store } from '../../../coordinator/store/store.ts'
+import { markTrouble } from '../../../coordinator/store/trouble.ts'
 import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
 import { testLeader } from '../../contracts/leader.ts'
 import { testLeases } from '../../contracts/lease.ts'
@@ -123,6 +124,37 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     )
     const rows = await store.ledger.read.selectFrom('tenants').select('id').execute()
     t.strictSame(rows, [])
+  })
+
+  t.test('whose lock is refused at the start of a work is used again afterwards', async t => {
+    const address = await createDatabase(t)
+    const [one, two] = [await openPlainStore(t, address), await openPlainStore(t, address)]
+    await administer(`alter database "${address.database}" set statement_timeout = 200`)
+    const late = await openPlainStore(t, address)
+    const held = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    const holding = one.ledger.sealed.write(async () => {
+      begun.resolve()
+      await held.promise
+    })
+    await begun.promise
+    const write = (store: Store, id: string) =>
+      store.ledger.sealed.write(trx =>
+        trx.insertInto('tenants').values({ id, name: id, created_at: 1 }).execute(),
+      )
+    await t.rejects(write(late, 'refused'), { code: 'store_unavailable' })
+    held.resolve()
+    await holding
+    await t.resolves(write(late, 'late'))
+    await t.resolves(write(two, 'other'))
+  })
+
+  t.test('leads and is read while the audit is in doubt', async t => {
+    const store = await openPlainStore(t, await createDatabase(t))
+    await store.ledger.sealed.write(trx => markTrouble(trx, 'rows are missing', 1))
+    await t.rejects(addTenant(store, 'a'), { code: 'audit_broken' })
+    const leases = createLeases(store.ledger)
+    t.match(await leases.acquire({ name: 'leader', owner: 'a', milliseconds: 1000 }), { epoch: 1 })
   })
 
   t.test('repeats one of two works that lock rows in opposite order', async t => {
