@@ -177,10 +177,11 @@ const checkModels = ({ models }: Observations): DiagnosisCheck => {
   const drained = [...new Set(unserved.flatMap(({ drainedOn = [] }) => drainedOn))]
   const observed = `${models.length - without.length} of ${models.length}`
   if (without.length === 0) return { ...check, result: 'pass', observed }
+  const why = drained.length === 0 ? '' : `; drained: ${formatNames(drained)}`
   return {
     ...check,
     result: without.length === models.length ? 'fail' : 'warn',
-    observed: `${observed}; without: ${formatNames(without)}${drained.length === 0 ? '' : `; drained: ${formatNames(drained)}`}`,
+    observed: `${observed}; without: ${formatNames(without)}${why}`,
     remedy: unserved.every(({ drainedOn = [] }) => drainedOn.length > 0)
       ? `Resume the drained cells: ${drained.map(id => `shoal cells resume ${id}`).join(', ')}.`
       : 'Give a cell their weights, resume drained cells that have them, or take the models out of the catalogue.',
