@@ -14,9 +14,11 @@ import { addAdminCommands } from './admin/admin.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { localActor } from './admin/on-store.ts'
 import { addPolicyCommands } from './admin/policy.ts'
+import { addStoreCommands } from './admin/store.ts'
 import { serve } from './assembly/serve.ts'
 import { CoordinatorConfig } from './config.ts'
 import { openSigning } from './signing/signing.ts'
+import { storePlaceOf } from './store/place.ts'
 import { openStore, requireStore } from './store/store.ts'
 import { loadServerIdentity } from './tls/server-identity.ts'
 
@@ -128,16 +130,20 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
   }
   const readStoreConfig = (): CoordinatorConfig => {
     const config = readConfig()
-    requireStore(config.state_dir)
+    requireStore(storePlaceOf(config))
     return config
   }
   addBrokerCommands(program, readStoreConfig)
   addPolicyCommands(program, readStoreConfig, localActor)
+  addStoreCommands(program, readConfig, {
+    sign: () => openSigning(readConfig().state_dir),
+    runAlone: run => runLocked(readConfig().state_dir, run),
+  })
   // there `--format` says how to print, for every command; of `broker files` it is the broker's
   if (commandOf(argv) !== 'broker')
     addAdminCommands(
       program,
-      async ({ make }) => openStore((make ? readConfig() : readStoreConfig()).state_dir),
+      async ({ make }) => openStore(storePlaceOf(make ? readConfig() : readStoreConfig())),
       text => void process.stdout.write(text),
       () => loadServerIdentity(readConfig()),
       () => openSigning(readStoreConfig().state_dir),

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type FileReport, reportFile } from './runner/report-file.ts'
 import { killRunning, runFile } from './runner/run-file.ts'
 import { FOLDER_OF_RUN, MEMORY_FOLDER } from './support/memory-folder.ts'
+import { Cluster, SOCKET_FOLDER } from './support/postgres.ts'
 
 /**
  * `npm test`: types and lint, then every test file, then one line `N passed, N failed`.
@@ -18,7 +19,7 @@ process.env.PATH = `${binFolder}:${process.env.PATH}`
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 
 /** What tests with real peers need; where it is missing they are skipped by name. */
-const DEBIAN_PACKAGES = ['mosquitto', 'python3-pip']
+const DEBIAN_PACKAGES = ['mosquitto', 'postgresql', 'python3-pip']
 
 /** On a build machine, as root: installs what is missing. A failure shows as skipped tests. */
 const installPackages = (): void => {
@@ -55,6 +56,21 @@ const prepareRun = (): void => {
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => process.exit(128 + constants.signals[signal]))
+}
+
+/** One PostgreSQL for all files, if one of them needs it; where it does not start, they skip. */
+const startCluster = async (files: readonly string[]): Promise<Cluster | undefined> => {
+  const isNeeded = (file: string) =>
+    existsSync(file) && readFileSync(file, 'utf8').includes('postgres')
+  if (process.env.SHOAL_TEST_STORE !== 'postgres' && !files.some(isNeeded)) return undefined
+  try {
+    const cluster = await Cluster.create()
+    if (cluster !== undefined) process.env[SOCKET_FOLDER] = cluster.folder
+    return cluster
+  } catch (error) {
+    console.log(`PostgreSQL does not start: ${(error as Error).message}`)
+    return undefined
+  }
 }
 
 interface Counts {
@@ -97,6 +113,8 @@ if (given.length === 0) {
 // the longest files are those of the whole system: started last, they would run alone
 const files = given.length === 0 ? expand('test').toReversed() : given.flatMap(expand)
 prepareRun()
+const cluster = await startCluster(files)
 const { passed, failed } = await runFiles(files)
+await cluster?.stop()
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

@@ -4,6 +4,7 @@ import type { Actor } from '../audit/audit.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { acceptPolicy } from '../gates/accept-policy.ts'
 import { configuredPolicy } from '../gates/policies.ts'
+import { storePlaceOf } from '../store/place.ts'
 import { openStore } from '../store/store.ts'
 
 /** Commands about the policy. They need the configuration, which names the file. */
@@ -20,9 +21,9 @@ export const addPolicyCommands = (
     .description('replace the approved policy with the configured one, without a gate')
     .requiredOption('--reason <text>', 'why the change could not be approved; kept in the audit')
     .action(async ({ reason }: { reason: string }) => {
-      const { state_dir, policy_file, gates } = config()
-      const configured = configuredPolicy(policy_file, gates)
-      const store = await openStore(state_dir)
+      const settings = config()
+      const configured = configuredPolicy(settings.policy_file, settings.gates)
+      const store = await openStore(storePlaceOf(settings))
       try {
         const { number, version, hash } = await acceptPolicy(
           store.ledger,

@@ -7,7 +7,7 @@ import { drainFirst, keepCertificate, listen, openScrapePort } from './listening
 export interface Coordinator {
   /** Address of the listener: `http://127.0.0.1:7070`. */
   url: string
-  /** False when the store cannot be written. */
+  /** False when the store cannot be written, and a new start may help. */
   healthy(): boolean
   /** Requests that wait for room on a cell, by model. */
   queueLengths(): ReadonlyMap<string, number>
@@ -31,12 +31,13 @@ export const serve = async (
   options: CoordinatorOptions = {},
 ): Promise<Coordinator> => {
   const opened = await openCoordinator(served, config, logger, options)
-  const { url, mqttUrl, shown, storeProblem, waiting } = opened
+  const { url, mqttUrl, shown, store, storeProblem, waiting } = opened
   const { state_dir } = config
   logger.info({ url, mqtt_url: mqttUrl, state_dir, ca_file: shown?.caFile }, 'coordinator is up')
   return {
     url,
-    healthy: () => storeProblem() === undefined,
+    // a supervisor's restart mends a disk or a process, but no database on another machine
+    healthy: () => store.isShared || storeProblem() === undefined,
     queueLengths: () => waiting.lengths(),
     close: async () => {
       await opened.close()

@@ -15,7 +15,8 @@ interface LeaseLeaderParts {
   tenureMs?: number
 }
 
-const NAME = 'leader'
+/** Name of the lease that the leading process holds. */
+export const LEADER_LEASE = 'leader'
 const TENURE_MS = 3000
 /** Renewals per tenure: one may fail or be slow without a change of the leader. */
 const RENEWALS = 3
@@ -74,7 +75,7 @@ export class LeaseLeader implements Leader {
     const askedAtMs = nowMs()
     this.#lease =
       (before && (await leases.renew(before, this.#tenureMs))) ??
-      (await leases.acquire({ name: NAME, owner, milliseconds: this.#tenureMs }))
+      (await leases.acquire({ name: LEADER_LEASE, owner, milliseconds: this.#tenureMs }))
     if (this.#lease !== undefined) this.#heldUntilMs = askedAtMs + this.#tenureMs
     const epoch = this.#lease?.epoch
     if (epoch === before?.epoch) return

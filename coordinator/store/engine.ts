@@ -8,6 +8,8 @@ import type { Lanes } from './lanes.ts'
  */
 export interface StoreEngine {
   readonly schema: EngineSchema
+  /** True where coordinators on several machines may share the databases. */
+  readonly isShared: boolean
   /** Opens or makes a database and brings its schema up to date. */
   open<T>(definition: DatabaseDefinition<T>): Promise<Database<T>>
 }
@@ -27,7 +29,7 @@ export interface DatabaseDefinition<T> extends LaneOptions<T> {
    */
   survives: 'power_loss' | 'process_end'
   migrations: Record<string, Migration>
-  /** Clock of an engine that has none of its own, unix milliseconds. */
+  /** Clock in place of that of the database, unix milliseconds; SQLite has none of its own. */
   now?: (() => number) | undefined
 }
 

@@ -14,12 +14,17 @@ interface Entry<T> {
 }
 
 /** Works per transaction, so that a flood of them cannot stop the event loop for long. */
-const BATCH = 512
+const DEFAULT_BATCH = 512
 /** Attempts to get the lock, 1 to 8 ms apart: about 5 s. */
 const LOCK_ATTEMPTS = 1000
 /** Attempts at a free work that collides with others. */
 const FREE_ATTEMPTS = 10
 const QUEUE_LIMIT = 50_000
+
+export interface GroupOptions<T> extends LaneOptions<T> {
+  /** Works per transaction at most. */
+  batch?: number
+}
 
 /**
  * Group commit: works that are queued in one turn of the event loop share one transaction and so
@@ -31,16 +36,18 @@ export class GroupCommit<T> {
   readonly #refusal: LaneOptions<T>['refusal']
   readonly #wait: (milliseconds: number) => Promise<unknown>
   readonly #queueLimit: number
+  readonly #batch: number
   readonly #queue: Entry<T>[] = []
   #running: Promise<void> | undefined
   #isClosed = false
   #frozen: string | undefined
 
-  constructor(db: Kysely<T>, options: LaneOptions<T> = {}) {
+  constructor(db: Kysely<T>, options: GroupOptions<T> = {}) {
     this.#db = db
     this.#refusal = options.refusal
     this.#wait = options.wait ?? setTimeout
     this.#queueLimit = options.queueLimit ?? QUEUE_LIMIT
+    this.#batch = options.batch ?? DEFAULT_BATCH
   }
 
   /** Returns both lanes on this one queue, which orders the works of this process. */
@@ -85,7 +92,7 @@ export class GroupCommit<T> {
   async #drain(): Promise<void> {
     for (;;) {
       await setImmediate()
-      const batch = this.#queue.splice(0, BATCH)
+      const batch = this.#queue.splice(0, this.#batch)
       if (batch.length === 0) break
       await this.#commit(batch)
     }

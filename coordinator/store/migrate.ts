@@ -1,25 +1,43 @@
-import { type Kysely, sql } from 'kysely'
-import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migration'
+import { type Kysely, sql, type Transaction } from 'kysely'
+import {
+  DEFAULT_MIGRATION_LOCK_TABLE,
+  DEFAULT_MIGRATION_TABLE,
+  type Migration,
+  Migrator,
+} from 'kysely/migration'
 import { ShoalError } from '../../shared/errors.ts'
 import { VERSION } from '../../shared/version.ts'
+
+export interface MigrationPlan {
+  /** Name of the database in messages. */
+  name: string
+  migrations: Record<string, Migration>
+  /** Added to the names of the bookkeeping tables, where two databases share one schema. */
+  suffix?: string
+}
 
 /**
  * Brings a database to this version's schema, in one transaction. Throws `config_invalid` for one
  * that a newer shoal has written: an older one must not touch what it does not know.
  */
-export const migrate = async <T>(
-  db: Kysely<T>,
-  name: string,
-  migrations: Record<string, Migration>,
+export const migrate = <T>(db: Kysely<T>, plan: MigrationPlan): Promise<void> =>
+  db.transaction().execute(trx => migrateWithin(trx, plan))
+
+const migrateWithin = async <T>(
+  trx: Transaction<T>,
+  { name, migrations, suffix = '' }: MigrationPlan,
 ): Promise<void> => {
-  const done = await listExecuted(db)
+  const migrationTableName = `${DEFAULT_MIGRATION_TABLE}${suffix}`
+  const done = await listExecuted(trx, migrationTableName)
   const unknown = done.find(migration => !Object.hasOwn(migrations, migration))
   if (unknown !== undefined) throw createTooNewError(name, unknown)
   if (done.length === Object.keys(migrations).length) return
-  // two that were made at the same time have the same number: either may have come first
   const migrator = new Migrator({
-    db,
+    db: trx,
     provider: { getMigrations: async () => migrations },
+    migrationTableName,
+    migrationLockTableName: `${DEFAULT_MIGRATION_LOCK_TABLE}${suffix}`,
+    // two that were made at the same time have the same number: either may have come first
     allowUnorderedMigrations: true,
   })
   const { error } = await migrator.migrateToLatest()
@@ -32,10 +50,10 @@ const createTooNewError = (name: string, migration: string) =>
     `${name} was written by a newer shoal (it knows ${migration}); this is ${VERSION}`,
   )
 
-const listExecuted = async <T>(db: Kysely<T>): Promise<string[]> => {
+const listExecuted = async <T>(db: Kysely<T>, migrationTable: string): Promise<string[]> => {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some(table => table.name === DEFAULT_MIGRATION_TABLE)) return []
+  if (!tables.some(table => table.name === migrationTable)) return []
   const { rows } = await sql<{ name: string }>`
-    select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
+    select name from ${sql.table(migrationTable)}`.execute(db)
   return rows.map(row => row.name)
 }

@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 import { type ChangeHook, withChangeHook } from './change-hook.ts'
-import type { Database, DatabaseDefinition } from './engine.ts'
+import type { Database, DatabaseDefinition, StoreEngine } from './engine.ts'
 import type { SealedTransaction } from './lanes.ts'
 import { ledgerMigrations } from './migrations.ts'
+import type { StorePlace } from './place.ts'
 import { recordMigrations } from './record-migrations.ts'
 import type { RecordTables } from './record-tables.ts'
 import { type Revisions, watchRevisions } from './revisions.ts'
@@ -24,6 +25,8 @@ export interface Store {
   records: Records
   /** Reports when another process has changed what this one may have cached. */
   revisions: Revisions
+  /** True where coordinators on several machines may share the store. */
+  isShared: boolean
   close(): Promise<void>
 }
 
@@ -41,14 +44,14 @@ export interface StoreHooks {
 }
 
 /**
- * Opens the store in a folder. Throws ShoalError `config_invalid` when a newer shoal wrote it,
+ * Opens the store in a folder or in a PostgreSQL database. Throws ShoalError `config_invalid` when a newer shoal wrote it,
  * `store_unavailable` when it cannot be used.
  */
 export const openStore = async (
-  folder: string,
+  place: StorePlace,
   { pollMilliseconds = 500, hooks = {}, ...options }: StoreOptions = {},
 ): Promise<Store> => {
-  const engine = sqliteEngine(folder)
+  const engine = await engineOf(place)
   const ledger = await engine.open<LedgerTables>({
     ...options,
     name: 'ledger',
@@ -75,6 +78,7 @@ export const openStore = async (
     ledger: (hooks.ledger ?? []).reduce(withChangeHook, ledger),
     records: (hooks.records ?? []).reduce(withChangeHook, records),
     revisions,
+    isShared: engine.isShared,
     close: async () => {
       revisions.close()
       await records.close()
@@ -83,11 +87,18 @@ export const openStore = async (
   }
 }
 
+/** The driver of PostgreSQL is loaded only where it is used: it takes 9 MB. */
+const engineOf = async (place: StorePlace): Promise<StoreEngine> => {
+  if (typeof place === 'string') return sqliteEngine(place)
+  const { postgresEngine } = await import('./postgres/postgres-engine.ts')
+  return postgresEngine(place)
+}
+
 /** A mistyped folder must not become a new, empty store. Throws `not_found`. */
-export const requireStore = (folder: string): void => {
-  if (hasSqliteStore(folder)) return
+export const requireStore = (place: StorePlace): void => {
+  if (typeof place !== 'string' || hasSqliteStore(place)) return
   throw new ShoalError(
     'not_found',
-    `there is no store in ${resolve(folder)}: name the coordinator's folder with --state-dir, or make one with init`,
+    `there is no store in ${resolve(place)}: name the coordinator's folder with --state-dir, or make one with init`,
   )
 }

@@ -6,7 +6,7 @@ const root = resolve(import.meta.dirname, '..', '..')
 
 /** What only one engine understands, or what goes around the port of the store. */
 const FORBIDDEN: readonly [what: string, pattern: RegExp][] = [
-  ['a driver of one engine', /'better-sqlite3'|\bSqlite(Dialect|Driver|Adapter)\b/],
+  ['a driver of one engine', /'better-sqlite3'|from 'pg'|\bSqlite(Dialect|Driver|Adapter)\b/],
   ['a pragma', /\bpragma\b/i],
   ['a table or an error code of SQLite', /sqlite_master|\bSQLITE_|data_?version/i],
   ['a function of SQLite', /json_each|json_extract|group_concat|\bifnull\(|last_insert_rowid/i],
@@ -18,12 +18,12 @@ const FORBIDDEN: readonly [what: string, pattern: RegExp][] = [
   ['a copy of a database in place of a hook', /\{\s*\.\.\.(\w+\.)?(ledger|records)\b/],
 ]
 
-const ENGINE = 'coordinator/store/sqlite/'
+const ENGINES = ['coordinator/store/sqlite/', 'coordinator/store/postgres/']
 /** Where the engine is chosen. */
 const CHOICE = 'coordinator/store/store.ts'
 
 const sources = globSync('coordinator/**/*.ts', { cwd: root })
-  .filter(path => !path.startsWith(ENGINE))
+  .filter(path => !ENGINES.some(folder => path.startsWith(folder)))
   .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
 t.test('code above the store engine depends on no particular engine', async t => {
@@ -34,7 +34,9 @@ t.test('code above the store engine depends on no particular engine', async t =>
 })
 
 t.test('one file selects the engine', async t => {
-  const importers = sources.filter(({ text }) => /from '[^']*\/sqlite\//.test(text))
+  const importers = sources.filter(({ text }) =>
+    /^(?!import type).*(from |import\()'[^']*\/(sqlite|postgres)\//m.test(text),
+  )
   t.strictSame(
     importers.map(({ path }) => path),
     [CHOICE],

@@ -15,7 +15,7 @@ export interface LeaderBench {
   /** One candidate where the store belongs to one process, else two. */
   candidates: readonly LeaderCandidate[]
   /** Moves the clocks of the store and of the processes. */
-  advance(milliseconds: number): void
+  advance(milliseconds: number): unknown
   /** Longest time that a leader which does not renew may go on. */
   tenureMs: number
 }
@@ -60,7 +60,7 @@ export const testLeader = (t: Test, open: (t: Test) => Promise<LeaderBench>): vo
     const { candidates, advance, tenureMs } = await open(t)
     const [first, second] = candidates
     for (const candidate of candidates) await candidate.campaign()
-    advance(tenureMs)
+    await advance(tenureMs)
     if (first === undefined || second === undefined) return
     t.notOk(first.leader.isLeader(), 'before another process leads')
     await second.campaign()

@@ -54,8 +54,10 @@ export const openTestConversations = async (
     fleet: { serves: conversing.serves ?? (() => true) },
     pipeline: pipelineWith(),
   })
+  // a test opens several on one store, which PostgreSQL refuses to coordinators
+  const openOwnStore = () => ({ store: { ...store, isShared: false } })
   const { views, close } = await openCoordinator(
-    [() => ({ store }), openLeader, openConversingParts, openSpeakers],
+    [openOwnStore, openLeader, openConversingParts, openSpeakers],
     config({ conversations: settings, outbound }),
     silent,
     { now, env, moreSkills },

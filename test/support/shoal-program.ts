@@ -14,12 +14,23 @@ export interface ProgramResult {
 export type Environment = Record<string, string>
 
 /** The command line as a process of its own, with nothing of ours in its environment. */
-export const shoal = async (
+export const shoal = (
+  env: Environment,
+  args: readonly string[],
+  input = '',
+): Promise<ProgramResult> => runProgram(SHOAL, env, args, input)
+
+/** A command of the coordinator, likewise. */
+export const coordinator = (env: Environment, args: readonly string[]): Promise<ProgramResult> =>
+  runProgram(join(root, 'bin', 'shoal-coordinator.mjs'), env, args)
+
+const runProgram = async (
+  script: string,
   env: Environment,
   args: readonly string[],
   input = '',
 ): Promise<ProgramResult> => {
-  const child = spawn(process.execPath, [SHOAL, ...args], {
+  const child = spawn(process.execPath, [script, ...args], {
     env: { PATH: process.env.PATH ?? '', ...env },
   })
   // one that needs no input may be over before it is written

@@ -17,6 +17,7 @@ import { insertNew } from './insert-new.ts'
  */
 export const sqliteEngine = (folder: string): StoreEngine => ({
   schema: sqliteSchema,
+  isShared: false,
   open: async definition => {
     await makeFolderPrivate(folder)
     return openFile(folder, definition)
@@ -38,7 +39,7 @@ const openFile = async <T>(
   const writing = connect(path, 'writer', survives)
   const writeSide = new Kysely<T>({ dialect: writing.dialect })
   try {
-    await migrate(writeSide, fileOf(name), migrations)
+    await migrate(writeSide, { name: fileOf(name), migrations })
     writing.beImpatient()
     const reading = connect(path, 'reader', survives)
     const read = new Kysely<T>({ dialect: reading.dialect })

@@ -6,6 +6,7 @@ import { verifyAudit, verifyChain } from '../../../coordinator/audit/verify.ts'
 import type { AuditRow } from '../../../coordinator/store/audit-tables.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { temporaryStore } from '../store/temporary.ts'
+import { dropGuards } from './guarding.ts'
 
 const entry = (n: number): AuditEntry => ({
   at: 1000 + n,
@@ -27,8 +28,7 @@ const createFilledAudit = async (store: Store, rows: number) => {
 /** Does what somebody with the file in hand could do. */
 const tamper = async (store: Store, ...statements: string[]): Promise<void> => {
   await store.ledger.sealed.write(async trx => {
-    for (const verb of ['update', 'delete'])
-      await sql`drop trigger ${sql.ref(`audit_no_${verb}`)}`.execute(trx)
+    await dropGuards(trx)
     for (const statement of statements) await sql.raw(statement).execute(trx)
   })
 }

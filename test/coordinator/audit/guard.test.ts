@@ -7,7 +7,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { acceptAudit } from '../../../coordinator/audit/accept.ts'
 import { appendAudit } from '../../../coordinator/audit/audit.ts'
@@ -23,7 +22,7 @@ import { createSigner, generatePrivateKey, type Signer } from '../../../shared/s
 import { silent } from '../../support/cell.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
 import { temporaryFolder, testStore } from '../store/temporary.ts'
-import { append, reopenStore, signer, startGuard } from './guarding.ts'
+import { append, dropGuards, reopenStore, signer, startGuard } from './guarding.ts'
 
 /** A store with rows whose head was signed, closed as a crash leaves it or in order. */
 const witnessedStore = async (t: Pick<Test, 'teardown'>) => {
@@ -55,10 +54,7 @@ const cutOff = (path: string): boolean => {
 
 const rewrite = async (folder: string, change: (store: Store) => Promise<void>): Promise<void> => {
   const store = await testStore(folder)
-  await store.ledger.sealed.write(async trx => {
-    for (const verb of ['update', 'delete'])
-      await sql`drop trigger ${sql.ref(`audit_no_${verb}`)}`.execute(trx)
-  })
+  await store.ledger.sealed.write(trx => dropGuards(trx))
   await change(store)
   await store.close()
 }
@@ -271,7 +267,7 @@ t.test('a cell that witnessed a newer head raises the alarm; a forged head does 
 
 const rewriteInPlace = async (store: Store): Promise<void> => {
   await store.ledger.sealed.write(async trx => {
-    await sql`drop trigger audit_no_delete`.execute(trx)
+    await dropGuards(trx, ['delete'])
     await trx.deleteFrom('audit').where('seq', '>', 10).execute()
   })
 }

@@ -5,7 +5,7 @@ import type { SealedTrx, Store } from '../../../coordinator/store/store.ts'
 import type { AuditHead } from '../../../shared/wire/audit-head.ts'
 import { silent } from '../../support/cell.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
-import { testStore } from '../store/temporary.ts'
+import { notInFiles, testStore } from '../store/temporary.ts'
 
 export const signer = loneSigner()
 
@@ -62,6 +62,18 @@ export const reopenStore = async (folder: string, own?: AuditGuardParts['signer'
   return { store, ...watched }
 }
 
+/** Drops the triggers that keep the rows of the audit. */
+export const dropGuards = async (trx: SealedTrx, verbs = ['update', 'delete']): Promise<void> => {
+  for (const verb of verbs) {
+    const name = sql.ref(`audit_no_${verb}`)
+    // in PostgreSQL a trigger goes with the function that has its name
+    await (notInFiles
+      ? sql`drop function if exists ${name} cascade`
+      : sql`drop trigger if exists ${name}`
+    ).execute(trx)
+  }
+}
+
 /** Changes what is stored as somebody who has the disk and knows the database. */
 export const tamper = async (
   folder: string,
@@ -69,8 +81,7 @@ export const tamper = async (
 ): Promise<void> => {
   const store = await testStore(folder)
   await store.ledger.sealed.write(async trx => {
-    for (const verb of ['update', 'delete'])
-      await sql`drop trigger if exists ${sql.ref(`audit_no_${verb}`)}`.execute(trx)
+    await dropGuards(trx)
     await change(trx, store)
   })
   await store.close()

@@ -7,6 +7,7 @@ import { verifyAudit } from '../../../coordinator/audit/verify.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
 import { temporaryStore } from '../store/temporary.ts'
+import { dropGuards } from './guarding.ts'
 
 const signer = loneSigner()
 const { endorses } = signer
@@ -116,7 +117,7 @@ t.test('a purge', async t => {
   t.test('keeps damaged rows as evidence', async t => {
     const { store } = await storeWith(t, [1, 2, 3, 4])
     await store.ledger.sealed.write(async trx => {
-      await sql`drop trigger audit_no_update`.execute(trx)
+      await dropGuards(trx, ['update'])
       await trx.updateTable('audit').set({ actor: 'x' }).where('seq', '=', 2).execute()
     })
     const suspects: string[] = []

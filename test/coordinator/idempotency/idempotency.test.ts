@@ -136,8 +136,12 @@ t.test('a long call is not considered lost while it runs', async t => {
   const { once, clock } = await scene(t)
   const long = { timeoutSeconds: 300 }
   const held = Promise.withResolvers<unknown>()
-  const first = once(() => held.promise, long)
-  await new Promise(resolve => setImmediate(resolve))
+  const begun = Promise.withResolvers<void>()
+  const first = once(() => {
+    begun.resolve()
+    return held.promise
+  }, long)
+  await begun.promise
   clock.now += 299_000
   await t.rejects(once(undefined, long), { code: 'conflict', retryAfterSeconds: 1 })
   held.resolve('done')
@@ -148,11 +152,13 @@ t.test('a long call is not considered lost while it runs', async t => {
 t.test('a call that a repetition has replaced changes nothing more', async t => {
   const { once, clock, change, ledger } = await scene(t)
   const held = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
   const first = once(async () => {
+    begun.resolve()
     await held.promise
     return change()
   })
-  await new Promise(setImmediate)
+  await begun.promise
   clock.now += 121_000
   t.match(await once(), { answer: { n: 1 }, replayed: false })
   held.resolve()

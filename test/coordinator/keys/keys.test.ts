@@ -3,6 +3,7 @@ import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson, getPerson, listPeople } from '../../../coordinator/people/people.ts'
 import { createTenant, getTenant, listTenants } from '../../../coordinator/people/tenants.ts'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { auditRows, logger, populate, populatedKeys, SPEC } from './fixtures.ts'
 
@@ -150,7 +151,7 @@ t.test('a key', async t => {
     ] as const) {
       now = at
       await keys.authenticate(secret)
-      t.equal(await used(), written)
+      await waitUntil(`the use is written at ${at}`, async () => (await used()) === written)
     }
   })
 

@@ -44,7 +44,13 @@ t.test('a run of work of the leader that outlives its tenure writes nothing more
   const schedules = {
     every: (_name: string, _seconds: number, run: () => unknown) => runs.push(run),
   }
-  const { leaderWork } = openLeader({ store, stack, schedules })
+  const { leaderWork } = await openLeader({
+    store,
+    stack,
+    schedules,
+    logger: silent,
+    nowMs: Date.now,
+  })
   const begun = Promise.withResolvers<string>()
   const ended = Promise.withResolvers<void>()
   leaderWork.every('test', 1, async ledger => {

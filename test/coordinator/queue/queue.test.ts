@@ -201,6 +201,7 @@ t.test('a lease', async t => {
     const begun: string[] = []
     const first = Promise.withResolvers<void>()
     const kind = testKind({
+      concurrency: 1,
       run: async (_payload, { job: { worker = '' } }) => {
         begun.push(worker)
         if (worker === 'w1') await first.promise
@@ -309,11 +310,13 @@ t.test('ended jobs are deleted after their retention', async t => {
   const stack = new AsyncDisposableStack()
   t.teardown(() => stack.disposeAsync())
   const schedules = { every: () => {} }
+  const own = { store, stack, schedules, logger: silent, nowMs: Date.now }
+  const { leaderWork } = await openLeader(own)
   await openWorker({
     store,
     stack,
     schedules,
-    leaderWork: openLeader({ store, stack, schedules }).leaderWork,
+    leaderWork,
     work: { kinds, onWork: () => () => {} },
     events: { publish: () => t.fail('no job is given up') as never },
     figures: { queue: { countAttempt: () => {}, setJobCounts: () => {} } },

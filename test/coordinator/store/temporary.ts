@@ -6,6 +6,7 @@ import {
   createStoreFigures,
   type StoreFigures,
 } from '../../../coordinator/metrics/store-figures.ts'
+import type { StorePlace } from '../../../coordinator/store/place.ts'
 import {
   openStore,
   type Store,
@@ -13,6 +14,7 @@ import {
   type StoreOptions,
 } from '../../../coordinator/store/store.ts'
 import { MEMORY_FOLDER } from '../../support/memory-folder.ts'
+import { databaseFor } from '../../support/postgres.ts'
 import { rehearseFreeWork } from '../../support/rehearsing.ts'
 
 type Teardown = Pick<Test, 'teardown'>
@@ -28,13 +30,21 @@ interface TestStoreOptions extends StoreOptions {
   figures?: StoreFigures
 }
 
+/** Reason to skip a test of SQLite's files; false where the stores of the tests are files. */
+export const notInFiles: string | false =
+  process.env.SHOAL_TEST_STORE === 'postgres' ? 'the stores are in PostgreSQL' : false
+
+/** With SHOAL_TEST_STORE=postgres each folder stands for a database of its own. */
+const placeFor = (folder: string): Promise<StorePlace> | string =>
+  notInFiles ? databaseFor(folder) : folder
+
 /** The store of a coordinator, which looks for changes only on demand and rehearses free works. */
-export const testStore = (
+export const testStore = async (
   folder: string,
   { hooks = REHEARSED, figures = createStoreFigures(), ...options }: TestStoreOptions = {},
 ): Promise<Store> => {
   const measured = figures.hooks
-  return openStore(folder, {
+  return openStore(await placeFor(folder), {
     pollMilliseconds: 0,
     ...options,
     hooks: {

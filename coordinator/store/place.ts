@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { ShoalError } from '../../shared/errors.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import { isLoopback } from '../config.ts'
+import type { PostgresAddress } from './postgres/pool.ts'
+
+/** Where a store is: the folder of SQLite, or a PostgreSQL database. */
+export type StorePlace = string | PostgresAddress
+
+/**
+ * The place that the configuration names. Throws `config_invalid` for a file that cannot be read.
+ * Without `password_file` the driver looks where PostgreSQL's own clients do: PGPASSWORD, ~/.pgpass.
+ */
+export const storePlaceOf = ({
+  state_dir,
+  store,
+}: Pick<CoordinatorConfig, 'state_dir' | 'store'>): StorePlace => {
+  const { url, password_file, ca_file } = store
+  if (url === undefined) return state_dir
+  const password = readSetting('store.password_file', password_file)?.trimEnd()
+  return { ...addressOf(url), password, ssl: tlsFor(url, readSetting('store.ca_file', ca_file)) }
+}
+
+/** Address without password and TLS. */
+const addressOf = (url: string): PostgresAddress => {
+  const { port, username, pathname } = new URL(url)
+  return {
+    host: hostOf(url),
+    port: port === '' ? undefined : Number(port),
+    user: decodeURIComponent(username) || undefined,
+    database: decodeURIComponent(pathname.slice(1)) || undefined,
+  }
+}
+
+/** `?host=/folder` names the folder of a unix socket. */
+const hostOf = (url: string): string => {
+  const { hostname, searchParams } = new URL(url)
+  return searchParams.get('host') ?? hostname
+}
+
+/** What leaves the machine is encrypted, and the name in the certificate is checked. */
+const tlsFor = (url: string, ca: string | undefined): PostgresAddress['ssl'] => {
+  const host = hostOf(url)
+  const isLocal = host.startsWith('/') || isLoopback(host)
+  return isLocal && ca === undefined ? false : { ca, rejectUnauthorized: true }
+}
+
+const readSetting = (key: string, path: string | undefined): string | undefined => {
+  try {
+    return path === undefined ? undefined : readFileSync(path, 'utf8')
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new ShoalError('config_invalid', `${key}: cannot read ${path} (${code})`, { cause })
+  }
+}

@@ -1,0 +1,69 @@
+import { DatabaseError } from 'pg'
+import { ShoalError } from '../../../shared/errors.ts'
+import { type FaultKind, StoreFault, storeUnavailable } from '../faults.ts'
+
+/** SQLSTATE codes by their beginning (postgresql.org/docs/15/errcodes-appendix.html). */
+const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
+  ['40001', 'conflict'],
+  ['40P01', 'conflict'],
+  // lock_timeout has run out
+  ['55P03', 'conflict'],
+  ['25006', 'read_only'],
+  ['53100', 'full'],
+  ['XX001', 'damaged'],
+  ['XX002', 'damaged'],
+  // another version has changed a table that a prepared statement reads: a new connection helps
+  ['0A000', 'unavailable'],
+  // connections lost, out of resources, cancelled by a time limit or by an administrator
+  ...['08', '28', '3D', '53', '57', '58'].map((state): [string, FaultKind] => [
+    state,
+    'unavailable',
+  ]),
+]
+
+/** Wrong user, password or database: what the server says of them tells what to mend. */
+const REFUSED = ['28', '3D']
+
+const BROKEN: readonly [state: string, kind: FaultKind][] = [
+  ['23505', 'unique'],
+  ['23503', 'reference'],
+]
+
+const NUL_IN_TEXT = '22021'
+
+/** Calls the driver; its errors are thrown as the faults of the port. */
+export const translatePostgresFaults = async <R>(call: () => Promise<R>): Promise<R> => {
+  try {
+    return await call()
+  } catch (error) {
+    throw faultFrom(error as Error)
+  }
+}
+
+const faultFrom = (error: Error): Error => {
+  if (!(error instanceof DatabaseError)) return lostConnection(error)
+  const { code = '', message } = error
+  if (code === NUL_IN_TEXT)
+    return new ShoalError('invalid_request', 'text with a NUL character cannot be stored')
+  const broken = kindIn(BROKEN, code)
+  if (broken !== undefined) return new StoreFault(broken, message, error)
+  const kind = kindIn(UNUSABLE, code)
+  if (kind === undefined) return error
+  if (REFUSED.some(state => code.startsWith(state)))
+    return storeUnavailable(`PostgreSQL refused: ${message}`, new StoreFault(kind, message, error))
+  const why = kind === 'full' ? ': its disk is full' : ''
+  const fault = new StoreFault(kind, message, error)
+  return storeUnavailable(`the store cannot be used now${why} (${code})`, fault)
+}
+
+/** The driver gives a lost connection or a time limit no class of its own. */
+const lostConnection = (error: Error): Error => {
+  const { code = 'no answer' } = error as NodeJS.ErrnoException
+  const fault = new StoreFault('unavailable', error.message, error)
+  return storeUnavailable(`the store cannot be reached (${code})`, fault)
+}
+
+const kindIn = (
+  table: readonly [state: string, kind: FaultKind][],
+  code: string,
+): FaultKind | undefined => table.find(([prefix]) => code.startsWith(prefix))?.[1]

@@ -1,0 +1,231 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { CoordinatorConfig } from '../../../coordinator/config.ts'
+import { LeaseLeader } from '../../../coordinator/leader/lease-leader.ts'
+import { StoreFault } from '../../../coordinator/store/faults.ts'
+import { createLeases } from '../../../coordinator/store/leases.ts'
+import { type StorePlace, storePlaceOf } from '../../../coordinator/store/place.ts'
+import { type Ledger, openStore, type Store } from '../../../coordinator/store/store.ts'
+import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
+import { testLeader } from '../../contracts/leader.ts'
+import { testLeases } from '../../contracts/lease.ts'
+import { testStoreContract } from '../../contracts/store.ts'
+import { config } from '../../support/app.ts'
+import { silent } from '../../support/cell.ts'
+import { findFreePort } from '../../support/mosquitto.ts'
+import {
+  administerTests as administer,
+  Cluster,
+  createDatabase,
+  postgresMissing,
+} from '../../support/postgres.ts'
+import { temporaryFolder } from './temporary.ts'
+
+const openPlainStore = async (t: Test, address: StorePlace): Promise<Store> => {
+  const store = await openStore(address, { pollMilliseconds: 0 })
+  t.teardown(() => store.close())
+  return store
+}
+
+t.test('PostgreSQL keeps the contract of the store', { skip: postgresMissing }, async t => {
+  testStoreContract(t, async t => {
+    const address = await createDatabase(t)
+    return {
+      stores: [await openPlainStore(t, address), await openPlainStore(t, address)],
+      conflict: () => new StoreFault('conflict', 'could not serialize access', undefined),
+    }
+  })
+})
+
+t.test('leases in PostgreSQL', { skip: postgresMissing }, async t => {
+  testLeases(t, async t => {
+    const address = await createDatabase(t)
+    const holder = async () => {
+      const { ledger } = await openPlainStore(t, address)
+      return { ledger, leases: createLeases(ledger) }
+    }
+    const holders = [await holder(), await holder()] as const
+    return { holders, advance: milliseconds => shortenTenures(holders[0].ledger, milliseconds) }
+  })
+})
+
+t.test('the leader by a lease row in PostgreSQL', { skip: postgresMissing }, async t => {
+  const tenureMs = 600_000
+  testLeader(t, async t => {
+    const address = await createDatabase(t)
+    let nowMs = 0
+    const open = async (owner: string) => {
+      const { ledger } = await openPlainStore(t, address)
+      const leases = createLeases(ledger)
+      const leader = new LeaseLeader({
+        leases,
+        owner,
+        logger: silent,
+        nowMs: () => nowMs,
+        tenureMs,
+      })
+      t.teardown(() => leader.close())
+      return { leader, ledger, campaign: () => leader.campaign() }
+    }
+    const candidates = [await open('a'), await open('b')] as const
+    const advance = async (milliseconds: number) => {
+      nowMs += milliseconds
+      await shortenTenures(candidates[0].ledger, milliseconds)
+    }
+    return { candidates, advance, tenureMs }
+  })
+})
+
+t.test('PostgreSQL', { skip: postgresMissing }, async t => {
+  const addTenant = (store: Store, id: string) =>
+    store.ledger.free.write(trx =>
+      trx.insertInto('tenants').values({ id, name: id, created_at: 1 }).execute(),
+    )
+
+  t.test('that was demoted loses all of its connections', async t => {
+    const address = await createDatabase(t)
+    const store = await openPlainStore(t, address)
+    const { database } = address
+    await addTenant(store, 'before')
+    const demote = (state: 'on' | 'off') =>
+      administer(`alter database "${database}" set default_transaction_read_only = ${state}`)
+    await demote('on')
+    await administer(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
+    )
+    const refused = await addTenant(store, 'lost').catch(error => error)
+    t.match(refused, { code: 'store_unavailable' })
+    await t.rejects(addTenant(store, 'refused'), { code: 'store_unavailable' })
+    await demote('off')
+    await t.resolves(addTenant(store, 'after'), 'its connections were made anew')
+  })
+
+  t.test('that ends a connection in the middle of a work fails that work alone', async t => {
+    const address = await createDatabase(t)
+    const store = await openPlainStore(t, address)
+    const endConnections = () =>
+      administer(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${address.database}'`,
+      )
+    for (const write of [store.ledger.sealed.write, store.ledger.free.write] as Write[]) {
+      const lost = write(async trx => {
+        await trx.selectFrom('tenants').select('id').execute()
+        await endConnections()
+        await trx.insertInto('tenants').values({ id: 'lost', name: '', created_at: 1 }).execute()
+      })
+      await t.rejects(lost, { code: 'store_unavailable' })
+    }
+    await addTenant(store, 'next')
+    await store.ledger.sealed.write(trx =>
+      trx.deleteFrom('tenants').where('id', '=', 'next').execute(),
+    )
+    const rows = await store.ledger.read.selectFrom('tenants').select('id').execute()
+    t.strictSame(rows, [])
+  })
+
+  t.test('repeats one of two works that lock rows in opposite order', async t => {
+    const store = await openPlainStore(t, await createDatabase(t))
+    await addTenant(store, 'a')
+    await addTenant(store, 'b')
+    const both = { a: Promise.withResolvers<void>(), b: Promise.withResolvers<void>() }
+    let attempts = 0
+    const renameBoth = (first: 'a' | 'b', second: 'a' | 'b') =>
+      store.ledger.free.write(async trx => {
+        const rename = (id: string) =>
+          trx
+            .updateTable('tenants')
+            .set({ name: `by ${first}` })
+            .where('id', '=', id)
+            .execute()
+        attempts++
+        await rename(first)
+        both[first].resolve()
+        await both[second].promise
+        await rename(second)
+      })
+    await Promise.all([renameBoth('a', 'b'), renameBoth('b', 'a')])
+    t.ok(attempts > 2)
+    const names = await store.ledger.read.selectFrom('tenants').select('name').distinct().execute()
+    t.equal(names.length, 1, 'each was done as a whole')
+  })
+
+  t.test('that cannot be used says why', async t => {
+    const address = await createDatabase(t)
+    for (const [wrong, message] of [
+      [{ database: 'absent' }, /PostgreSQL refused: database "absent" does not exist/],
+      [{ user: 'nobody' }, /PostgreSQL refused: role "nobody" does not exist/],
+      [{ host: '/nowhere' }, /cannot be reached \(ENOENT\)/],
+    ] as const) {
+      const opening = openStore({ ...address, ...wrong }, { pollMilliseconds: 0 })
+      await t.rejects(opening, { code: 'store_unavailable', message }, String(message))
+    }
+  })
+
+  t.test('sorts text by its bytes and refuses what it cannot store', async t => {
+    const store = await openPlainStore(t, await createDatabase(t))
+    for (const id of ['a', 'B', 'C', '_']) await addTenant(store, id)
+    const rows = await store.ledger.read.selectFrom('tenants').select('id').orderBy('id').execute()
+    t.strictSame(
+      rows.map(({ id }) => id),
+      ['B', 'C', '_', 'a'],
+    )
+    await t.rejects(addTenant(store, 'nul \0'), { code: 'invalid_request' })
+  })
+})
+
+t.test('the address of a PostgreSQL store', { skip: postgresMissing }, async t => {
+  t.test('is refused with a password or with settings of TLS in it', async t => {
+    for (const [url, message] of [
+      ['postgres://a:secret@localhost/b', /store\.password_file/],
+      ['postgres://a@db.example/b?sslmode=disable', /TLS is always used/],
+      ['postgres://a@localhost/b?host=db.example', /only \?host=\/folder/],
+    ] as const) {
+      const [issue] = CoordinatorConfig.safeParse({ store: { url } }).error?.issues ?? []
+      t.match(issue, { path: ['store', 'url'], message }, url)
+    }
+  })
+
+  t.test('with an authority is reached over TLS, whose certificate is verified', async t => {
+    const validity = { from: Date.now() - 60_000, to: Date.now() + 3_600_000 }
+    const [authority, other] = [
+      await issueAuthority('test', validity),
+      await issueAuthority('other', validity),
+    ]
+    const { certificate, key } = await issueServerCertificate(authority, ['localhost'], validity)
+    const port = await findFreePort()
+    const cluster = (await Cluster.create(
+      { ssl: 'on', listen_addresses: '127.0.0.1', port: String(port) },
+      {
+        'server.crt': certificate.toString(),
+        'server.key': key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      },
+    )) as Cluster
+    t.teardown(() => cluster.stop())
+    const folder = await temporaryFolder(t)
+    const openWith = async (trusted: typeof authority) => {
+      const ca_file = join(folder, 'ca.pem')
+      await writeFile(ca_file, trusted.certificate.toString())
+      const url = `postgres://postgres@localhost:${port}/postgres`
+      return openStore(storePlaceOf(config({ store: { url, ca_file } })), { pollMilliseconds: 0 })
+    }
+    await t.rejects(openWith(other), { code: 'store_unavailable' })
+    const store = await openWith(authority)
+    const { rows } = await sql<{ ssl: boolean }>`
+      select ssl from pg_stat_ssl where pid = pg_backend_pid()`.execute(store.ledger.read)
+    t.strictSame(rows, [{ ssl: true }])
+    await store.close()
+  })
+})
+
+type Write = Ledger['free']['write']
+
+/** The clock of the server stays as it is: the ends of all tenures come nearer instead. */
+const shortenTenures = ({ free }: Ledger, milliseconds: number): Promise<unknown> =>
+  free.write(trx =>
+    trx
+      .updateTable('leases')
+      .set(row => ({ until: row('until', '-', milliseconds) }))
+      .execute(),
+  )

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
+import { administer, Cluster, postgresMissing } from '../support/postgres.ts'
+import { coordinator } from '../support/shoal-program.ts'
+import { Process } from '../support/stack.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+t.test('a coordinator on PostgreSQL', { skip: postgresMissing }, async t => {
+  const cluster = (await Cluster.create()) as Cluster
+  t.teardown(() => cluster.stop())
+  await administer(cluster.folder, 'create database shoal')
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-postgres-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const url = `postgres://postgres@localhost/shoal?host=${cluster.folder}`
+  const stateDir = (name: string) => ['--state-dir', join(folder, name)]
+  const run = async (state: string, env: Record<string, string>, ...args: string[]) => {
+    const { code, out, err } = await coordinator(env, [...stateDir(state), ...args])
+    return { code, err, json: code === 0 ? JSON.parse(out) : undefined }
+  }
+  const json = ['--format', 'json']
+  const onPostgres = { SHOAL_STORE_URL: url }
+
+  const made = await run('a', {}, 'init', '--tenant', 'acme', ...json)
+  const copy = ['store', 'copy', '--from', 'sqlite', '--to', 'postgres', ...json]
+  const copied = await run('a', onPostgres, ...copy)
+  t.match(copied, { code: 0, json: { tables: 44 } }, copied.err)
+  const again = await run('a', onPostgres, ...copy)
+  t.match(again, { code: 65, err: /must be empty/ }, 'a store that has rows is not written')
+
+  const program = new Process('shoal-coordinator', () => stateDir('a'), {
+    ...onPostgres,
+    SHOAL_HTTP_PORT: '0',
+  })
+  program.start()
+  t.teardown(() => program.end('SIGKILL'))
+  const [, address = ''] = await program.line(/"url":"(http[^"]+)"/)
+  const ask = (path: string, secret: string, init: RequestInit = {}) =>
+    fetch(`${address}${path}`, { ...init, headers: { authorization: `Bearer ${secret}` } })
+
+  await t.test('serves what was copied, and what commands write beside it', async t => {
+    const { person, tenant } = made.json
+    const createKey = ['key', 'create', '--tenant', tenant, '--person', person, ...json]
+    const list = await ask('/v1/keys', made.json.secret)
+    t.match(await list.json(), { keys: [{ id: made.json.id }] })
+    const more = await run('a', onPostgres, ...createKey)
+    await waitUntil('the new key works', async () => (await ask('/v1/usage', more.json.secret)).ok)
+  })
+
+  await t.test('is the only one on its database', async t => {
+    const second = await coordinator({ ...onPostgres, SHOAL_HTTP_PORT: '0' }, stateDir('b'))
+    t.match(second, { code: 65, err: /another coordinator uses the store/ })
+  })
+
+  await t.test('refuses writes while the server is away, and goes on when it is back', async t => {
+    await cluster.crash()
+    const refused = await ask('/v1/tenants', made.json.secret, { method: 'POST' })
+    t.match(refused, { status: 503 })
+    t.ok(refused.headers.get('retry-after'))
+    t.equal((await fetch(`${address}/healthz`)).status, 200, 'the process is well')
+    const readiness = async () => (await fetch(`${address}/readyz`)).status
+    await waitUntil('it is not ready', async () => (await readiness()) === 503)
+    await cluster.start()
+    await waitUntil('it is ready', async () => (await readiness()) === 200)
+    t.equal((await ask('/v1/keys', made.json.secret)).status, 200)
+  })
+
+  await t.test('can be copied back when it has stopped', async t => {
+    const back = ['store', 'copy', '--from', 'postgres', '--to', 'sqlite', ...json]
+    const running = await run('b', onPostgres, ...back)
+    t.match(running, { code: 65, err: /coordinator uses the store/ })
+    await program.end('SIGTERM')
+    const after = await run('b', onPostgres, ...back)
+    t.equal(after.code, 0, after.err)
+    const keys = await run('b', {}, 'key', 'list', ...json)
+    t.equal(keys.json.length, 2)
+    t.equal((await run('b', {}, 'audit', 'verify', ...json)).json.head, after.json.head)
+  })
+})
