@@ -183,7 +183,7 @@ const checkModels = ({ models }: Observations): DiagnosisCheck => {
     result: without.length === models.length ? 'fail' : 'warn',
     observed: `${observed}; without: ${formatNames(without)}${why}`,
     remedy: unserved.every(({ drainedOn = [] }) => drainedOn.length > 0)
-      ? `Resume the drained cells: ${drained.map(id => `shoal cells resume ${id}`).join(', ')}.`
+      ? 'Resume the drained cells: shoal cells resume CELL_ID.'
       : 'Give a cell their weights, resume drained cells that have them, or take the models out of the catalogue.',
   }
 }

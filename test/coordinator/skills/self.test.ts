@@ -39,7 +39,7 @@ t.test('a model on a drained cell only has the remedy to resume the cell', async
   const drained = { id: 'n', served: false, drainedOn: ['a'] }
   t.match(check({ models: [drained] }, 'models'), {
     observed: /drained: a$/,
-    remedy: 'Resume the drained cells: shoal cells resume a.',
+    remedy: 'Resume the drained cells: shoal cells resume CELL_ID.',
   })
   const models = [drained, { id: 'o', served: false }]
   t.match(check({ models }, 'models'), { remedy: /weights, resume drained cells/ })
