@@ -20,7 +20,7 @@ export const answerCall = async (
   const { api, format, print, progress, settings } = session
   const answer = await showWhile(progress, `waiting for ${settings.url}`, api.call(call))
   if (answer instanceof TextAnswer) return writeText(session, answer)
-  const end = wait ? await followAnswer(session, answer as PrintableRows) : undefined
+  const end = wait ? await followAnswer(session, answer as PrintableRows, call.path) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
   print(format === 'text' ? (formatUnits(shown, units) as PrintableRows) : shown)
   const step = outcomeStep(shown)
@@ -54,10 +54,10 @@ const waitsForPeople = ({ request_id, id }: PendingAnswer): GuidedError => {
   )
 }
 
-const followAnswer = (session: OpenSession, answer: PrintableRows) => {
+const followAnswer = (session: OpenSession, answer: PrintableRows, path: string) => {
   const left = new AbortController()
   onStopSignals({ names: ['SIGINT', 'SIGTERM'], onFirst: () => left.abort() })
-  return followWork(session, answer, { signal: left.signal })
+  return followWork(session, answer, { path, signal: left.signal })
 }
 
 /** Media types that are JSON per line and are passed through unchanged. */

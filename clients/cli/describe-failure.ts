@@ -5,7 +5,7 @@ import { rewordWrongValue } from '../../shared/wrong-value.ts'
 import { argumentTerm, pathOf, quoteWord } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { listOf } from './known-ids.ts'
-import { nextStep, type SettingsInUse } from './next-step.ts'
+import { nextStep, pendingRequest, type SettingsInUse } from './next-step.ts'
 
 /** Context of a failed command. */
 export interface Scene extends SettingsInUse {
@@ -29,7 +29,7 @@ export const describeFailure = (error: unknown, scene: Scene): { text: string; c
   const known =
     error instanceof CommanderError ? usageOf(error, scene.command) : toShoalError(error)
   const steps = stepsOf(known, scene).map(clean)
-  const code = exitCode(known.code)
+  const code = exitOfError(known)
   if (scene.format === 'json') {
     const { error: body } = errorBody(known)
     const next = steps.length === 0 ? {} : { next: steps.join('\n') }
@@ -39,6 +39,10 @@ export const describeFailure = (error: unknown, scene: Scene): { text: string; c
   const first = `shoal: ${clean(escapeHidden(known.message))} (${known.code})`
   return { text: `${[first, ...steps].join('\n')}\n`, code }
 }
+
+/** Exit code of an error; waiting for an approval can be retried, unlike other refusals. */
+const exitOfError = ({ code, message }: ShoalError): number =>
+  exitCode(code === 'forbidden' && pendingRequest(message) !== undefined ? 'client_closed' : code)
 
 /** Any other error is a fault of this program or of the answer it received. */
 const toShoalError = (error: unknown): ShoalError =>
@@ -53,7 +57,10 @@ const toShoalError = (error: unknown): ShoalError =>
 const stepsOf = (error: ShoalError, scene: Scene): string[] => {
   if (error instanceof GuidedError) return [error.step]
   const step =
-    listStep(error, scene.command) ?? showStep(error, scene.command) ?? nextStep(error, scene)
+    listStep(error, scene.command) ??
+    showStep(error, scene.command) ??
+    revealedStep(error, scene.command) ??
+    nextStep(error, scene)
   return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
 }
 
@@ -78,6 +85,12 @@ const showStep = ({ code }: ShoalError, command: Command): string | undefined =>
   if (show === undefined || words.length === 0 || words.includes(undefined)) return undefined
   return `${[pathOf(show), ...words.map(word => quoteWord(word ?? ''))].join(' ')} shows its state`
 }
+
+/** Explains why a second reveal of a key fails. */
+const revealedStep = ({ code, message }: ShoalError, command: Command): string | undefined =>
+  code === 'forbidden' && / is consumed$/.test(message) && pathOf(command) === 'shoal keys reveal'
+    ? 'the key was already shown; it cannot be shown again'
+    : undefined
 
 /** `shoal cells` of `shoal cells config set`. */
 const groupOf = (command: Command): Command => {

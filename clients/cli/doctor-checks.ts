@@ -191,7 +191,7 @@ const allowance = (headers: Headers): DoctorResult => {
   const name = 'quota'
   const left = headers.get('x-ratelimit-remaining')
   const limit = headers.get('x-ratelimit-limit')
-  if (limit === 'unlimited') return { name, state: 'ok', says: 'requests have no limit' }
+  if (limit === 'unlimited') return { name, state: 'ok', says: 'requests are not limited' }
   if (left === null || limit === null)
     return {
       name,

@@ -4,7 +4,13 @@ import { escapeHidden } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
-import { exitOfCommand, isSentCommand, type SentCommand, waitForCommand } from './sent-command.ts'
+import {
+  exitOfCommand,
+  isOpen,
+  isSentCommand,
+  type SentCommand,
+  waitForCommand,
+} from './sent-command.ts'
 import type { OpenSession } from './session.ts'
 
 /** Work that continues after the answer and can be waited for. */
@@ -31,6 +37,8 @@ interface Followed {
 }
 
 const LOOK_MS = 1000
+/** Calls that end with a loaded model; `unload` and `unpin` end with their command. */
+const LOADS_MODEL = /\/models\/[^/]+\/(load|pin)$/
 
 /** True for operations that may take long: tasks, commands to cells, and loading of models. */
 export const mayTakeLong = ({ mode, method, path }: DescribedOperation): boolean =>
@@ -38,7 +46,7 @@ export const mayTakeLong = ({ mode, method, path }: DescribedOperation): boolean
   (method === 'GET' && /^\/v1\/tasks\/\{\w+\}$/.test(path)) ||
   (method === 'POST' && path === '/v1/cells/{cell_id}/commands') ||
   (method === 'GET' && /^\/v1\/commands\/\{\w+\}$/.test(path)) ||
-  /\/models\/\{model\}\/(load|pin)$/.test(path)
+  LOADS_MODEL.test(path)
 
 type Follower = Pick<OpenSession, 'api' | 'progress'>
 
@@ -49,9 +57,9 @@ type Follower = Pick<OpenSession, 'api' | 'progress'>
 export const followWork = async (
   session: Follower,
   answer: PrintableRows,
-  { signal, wait = realWait }: { signal: AbortSignal; wait?: Wait },
+  { path, signal, wait = realWait }: { path: string; signal: AbortSignal; wait?: Wait },
 ): Promise<Followed | undefined> => {
-  const pursuit = pursuitOf(session, answer as Record<string, unknown>)
+  const pursuit = pursuitOf(session, answer as Record<string, unknown>, path)
   if (pursuit === undefined) return undefined
   try {
     for (;;) {
@@ -69,15 +77,41 @@ export const followWork = async (
 const describeRunning = ({ name, later }: Pursuit): ShoalError =>
   new GuidedError('client_closed', `${name} goes on`, `check later with: ${later}`)
 
-const pursuitOf = (session: Follower, answer: Record<string, unknown>): Pursuit | undefined => {
-  const { task_id, id, state, cell_id, model } = answer
+const pursuitOf = (
+  session: Follower,
+  answer: Record<string, unknown>,
+  path: string,
+): Pursuit | undefined => {
+  const { task_id, id, state } = answer
   if (typeof task_id === 'string') return taskPursuit(session, task_id)
   if (isSentCommand(answer)) return commandPursuit(session, answer)
   if (typeof id === 'string' && typeof state === 'string' && 'result' in answer)
     return taskPursuit(session, id)
-  if (typeof cell_id === 'string' && typeof model === 'string' && state !== 'ready')
-    return modelPursuit(session, cell_id, model)
-  return undefined
+  return isModelAnswer(answer) ? modelAnswerPursuit(session, answer, path) : undefined
+}
+
+/** Answer of `cells load`, `pin`, `unload` and `unpin`. */
+interface ModelAnswer {
+  cell_id: string
+  model: string
+  state: string | null
+  command_id: string
+  command_state: string
+}
+
+const isModelAnswer = (answer: object): answer is ModelAnswer => {
+  const { cell_id, model, command_id } = answer as Partial<ModelAnswer>
+  return [cell_id, model, command_id].every(value => typeof value === 'string')
+}
+
+const modelAnswerPursuit = (
+  session: Follower,
+  { cell_id, model, state, command_id, command_state }: ModelAnswer,
+  path: string,
+): Pursuit | undefined => {
+  if (LOADS_MODEL.test(path))
+    return state === 'ready' ? undefined : modelPursuit(session, cell_id, model)
+  return isOpen(command_state) ? commandPursuit(session, { id: command_id }) : undefined
 }
 
 interface TaskView {
@@ -117,7 +151,7 @@ const taskPursuit = ({ api }: Follower, id: string): Pursuit => ({
   },
 })
 
-const commandPursuit = ({ api }: Follower, sent: SentCommand): Pursuit => ({
+const commandPursuit = ({ api }: Follower, sent: Pick<SentCommand, 'id'>): Pursuit => ({
   name: `command ${escapeHidden(sent.id)}`,
   later: waitForCommand(sent),
   look: async () => {

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { GuidedError } from './describe-failure.ts'
 import { indentedJson } from './indented-json.ts'
 import type { CliSession, RunWithSession } from './session.ts'
 
@@ -52,6 +53,7 @@ export const watchGates = async (
   { ask, signal, wait = realWait }: DecisionPrompt,
   once: boolean,
 ): Promise<void> => {
+  if (ask === undefined && !once && session.format === 'text') throw cannotAsk()
   const seen = new Set<string>()
   while (!signal.aborted) {
     for (const request of await listPending(session)) {
@@ -67,6 +69,13 @@ export const watchGates = async (
     await wait(LOOK_MS, signal)
   }
 }
+
+const cannotAsk = (): GuidedError =>
+  new GuidedError(
+    'wrong_usage',
+    'gates watch cannot ask for decisions: standard input is not a terminal',
+    'add --once to list the pending requests, or --format json to stream them to a program',
+  )
 
 /** All pending requests, the oldest first. */
 const listPending = async ({ api }: CliSession): Promise<GateRequest[]> => {

@@ -1,5 +1,6 @@
 import type { ErrorCode, ShoalError } from '../../shared/errors.ts'
-import { exitOfCommand, isSentCommand, waitForCommand } from './sent-command.ts'
+import { escapeHidden } from '../../shared/visible.ts'
+import { exitOfCommand, isSentCommand, type SentCommand, waitForCommand } from './sent-command.ts'
 import type { CliSettings } from './settings.ts'
 import { isUnbelieved, NotCoordinator, reasonCode } from './unreachable.ts'
 
@@ -23,7 +24,11 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   },
   // much is forbidden that no other role would allow
   forbidden: ({ message }) => {
+    if (message.includes(' one of the roles '))
+      return 'use a key with one of these roles; an operator can issue one'
     if (message.includes(' role ')) return 'use a key with that role; an operator can issue one'
+    const pending = pendingRequest(message)
+    if (pending !== undefined) return `it waits for approval; ${approvalStep(pending)}`
     if (message.includes('not the one that was approved'))
       return 'send the plan as it was approved, or ask for approval of this one'
     return /^request \S+ is (consumed|expired|superseded|withdrawn)/.test(message)
@@ -64,11 +69,32 @@ export const nextStep = (error: ShoalError, about: SettingsInUse = {}): string |
   return typeof step === 'function' ? step(error, about) : step
 }
 
-/** Suggestion after an answer of which the outcome is still open; undefined after any other. */
-export const outcomeStep = (answer: unknown): string | undefined =>
-  isSentCommand(answer) && exitOfCommand(answer) === undefined
-    ? `${waitForCommand(answer)} waits for the outcome`
-    : undefined
+/** Id of the gate request that an error reports as not yet approved. */
+export const pendingRequest = (message: string): string | undefined =>
+  /^request (\S+) is pending$/.exec(message)?.[1]
+
+const approvalStep = (requestId: string): string =>
+  `another person approves it with: shoal gates approve ${escapeHidden(requestId)}`
+
+/** Suggestion after an answer that needs a further step; undefined after any other. */
+export const outcomeStep = (answer: unknown): string | undefined => {
+  if (isSentCommand(answer)) return commandStep(answer)
+  const { status, request_id, next } = (answer ?? {}) as Record<string, unknown>
+  const isWaiting = status === 'pending' && typeof next === 'string' && next.startsWith('once ')
+  return isWaiting && typeof request_id === 'string' ? approvalStep(request_id) : undefined
+}
+
+const commandStep = (command: SentCommand): string | undefined => {
+  const steps = [
+    ...(command.mode === 'dry' ? [DRY] : []),
+    ...(exitOfCommand(command) === undefined
+      ? [`${waitForCommand(command)} waits for the outcome`]
+      : []),
+  ]
+  return steps.length === 0 ? undefined : steps.join('\n')
+}
+
+const DRY = 'mode dry: the cell only validates the command; --mode live carries it out'
 
 const reach = (error: ShoalError, { url, urlFrom }: SettingsInUse): string => {
   const own = isMeantForField(url, urlFrom) ? 'for a field called url write --input-url; ' : ''

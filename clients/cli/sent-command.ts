@@ -6,6 +6,7 @@ export interface SentCommand {
   id: string
   verb: string
   state: string
+  mode?: string
   progress: { percent: number | null } | null
 }
 
@@ -15,6 +16,10 @@ export const isSentCommand = (answer: unknown): answer is SentCommand => {
 }
 
 const OPEN_STATES = ['queued', 'sent', 'accepted', 'executing']
+
+/** True for states of a command whose outcome is open. */
+export const isOpen = (state: string): boolean => OPEN_STATES.includes(state)
+
 /** Errors of the final states but `succeeded`. */
 const ENDS: Record<string, ErrorCode | undefined> = {
   failed: 'internal',
@@ -25,10 +30,10 @@ const ENDS: Record<string, ErrorCode | undefined> = {
 
 /** Exit code of a command that has ended; undefined while its outcome is open. */
 export const exitOfCommand = ({ state }: SentCommand): number | undefined => {
-  if (OPEN_STATES.includes(state)) return undefined
+  if (isOpen(state)) return undefined
   return state === 'succeeded' ? 0 : exitCode(ENDS[state] ?? 'internal')
 }
 
 /** The program call that waits for the outcome of a command. */
-export const waitForCommand = ({ id }: SentCommand): string =>
+export const waitForCommand = ({ id }: Pick<SentCommand, 'id'>): string =>
   `shoal commands show ${escapeHidden(id)} --wait`

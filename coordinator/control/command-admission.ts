@@ -55,9 +55,13 @@ export class CommandAdmission {
     const facts = verbs.find(facts => facts.verb === verb)
     if (facts !== undefined) return facts
     const known = verbs.map(({ verb }) => verb).join(', ')
-    throw new ShoalError('invalid_request', `${cellId} cannot ${verb}; it can ${known}`, {
-      param: 'verb',
-    })
+    throw new ShoalError(
+      'invalid_request',
+      `${cellId} does not support the verb ${verb}; it supports ${known}`,
+      {
+        param: 'verb',
+      },
+    )
   }
 
   /**

@@ -22,8 +22,8 @@ export interface Observations {
   loopDelayMs: number
   brokerConnected: boolean
   cells: readonly ObservedCell[]
-  /** Every model id of the catalogue, and whether a cell serves it. */
-  models: readonly { id: string; served: boolean }[]
+  /** Every model id of the catalogue, whether a cell serves it, and the drained cells that offer it. */
+  models: readonly { id: string; served: boolean; drainedOn?: readonly string[] }[]
   /** Alerts that are raised now. */
   alerts: readonly { level: 'warn' | 'critical'; message: string }[]
   /** Ids of the cells that are kept out because their identity was used twice. */
@@ -61,7 +61,7 @@ export const diagnose = (observations: Observations): DiagnosisCheck[] => [
 const checkAlerts = ({ alerts }: Observations): DiagnosisCheck => {
   const check = { id: 'alerts', title: 'No alert is raised' }
   const [first] = alerts
-  if (first === undefined) return { ...check, result: 'pass', observed: 'none is' }
+  if (first === undefined) return { ...check, result: 'pass', observed: 'no alerts' }
   return {
     ...check,
     result: alerts.some(({ level }) => level === 'critical') ? 'fail' : 'warn',
@@ -72,7 +72,8 @@ const checkAlerts = ({ alerts }: Observations): DiagnosisCheck => {
 
 const checkQuarantine = ({ quarantined }: Observations): DiagnosisCheck => {
   const check = { id: 'quarantine', title: 'No identity is used by two machines' }
-  if (quarantined.length === 0) return { ...check, result: 'pass', observed: 'none is' }
+  if (quarantined.length === 0)
+    return { ...check, result: 'pass', observed: 'no cell in quarantine' }
   return {
     ...check,
     result: 'fail',
@@ -171,14 +172,19 @@ const checkLinks = ({ cells }: Observations): DiagnosisCheck => {
 
 const checkModels = ({ models }: Observations): DiagnosisCheck => {
   const check = { id: 'models', title: 'Every model of the catalogue has a cell' }
-  const without = models.filter(model => !model.served).map(model => model.id)
+  const unserved = models.filter(model => !model.served)
+  const without = unserved.map(model => model.id)
+  const drained = [...new Set(unserved.flatMap(({ drainedOn = [] }) => drainedOn))]
   const observed = `${models.length - without.length} of ${models.length}`
   if (without.length === 0) return { ...check, result: 'pass', observed }
+  const why = drained.length === 0 ? '' : `; drained: ${formatNames(drained)}`
   return {
     ...check,
     result: without.length === models.length ? 'fail' : 'warn',
-    observed: `${observed}; without: ${formatNames(without)}`,
-    remedy: 'Give a cell their weights, or take them out of the catalogue.',
+    observed: `${observed}; without: ${formatNames(without)}${why}`,
+    remedy: unserved.every(({ drainedOn = [] }) => drainedOn.length > 0)
+      ? 'Resume the drained cells: shoal cells resume CELL_ID.'
+      : 'Give a cell their weights, resume drained cells that have them, or take the models out of the catalogue.',
   }
 }
 

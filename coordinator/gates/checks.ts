@@ -98,7 +98,7 @@ const FUNCTIONS: Record<string, Check> = {
   'unknown-is-denied': ({ policy }) =>
     policy.decide('no.such-action', ANY_ADMIN).decision === 'denied'
       ? undefined
-      : 'an action that no rule knows is not denied',
+      : 'an action that no rule covers is not denied',
 
   'programs-never-approve': ({ policy }) =>
     describeFailing(

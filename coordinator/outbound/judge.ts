@@ -56,7 +56,7 @@ export const judgeUrl = (text: string, rules: JudgeRules): Target => {
   const literal = ipaddr.isValid(host)
   const trusted = allowsHost(rules.allowed, host, port) || isTrustedAddress(host, port, rules)
   if (url.protocol === 'http:' && !(rules.allowHttp && trusted))
-    throw createRefusedError('it must begin with https://')
+    throw createUrlError('the address must begin with https://')
   if (!trusted && DENIED_PORTS.has(port))
     throw createRefusedError(`port ${port} is that of another protocol`)
   if (literal) judgeAddress(host, port, rules)
@@ -186,4 +186,7 @@ const isTrustedAddress = (host: string, port: number, { allowed }: JudgeRules): 
   ipaddr.isValid(host) && allowsAddress(allowed, ipaddr.parse(host), port)
 
 const createRefusedError = (reason: string): ShoalError =>
-  new ShoalError('invalid_request', `this address is not sent to: ${reason}`, { param: 'url' })
+  createUrlError(`the address is not allowed: ${reason}`)
+
+const createUrlError = (message: string): ShoalError =>
+  new ShoalError('invalid_request', message, { param: 'url' })

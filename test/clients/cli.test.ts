@@ -469,7 +469,11 @@ t.test('the program', async t => {
   t.test('suggests a next step and exits with the code of the error', async t => {
     for (const [args, code, words] of [
       [['cells', 'list'], 77, /auth_required\)\n.*SHOAL_KEY/],
-      [['--key', 'pro-key', 'alerts', 'list'], 77, /forbidden\)\nuse a key with that role/],
+      [
+        ['--key', 'pro-key', 'alerts', 'list'],
+        77,
+        /forbidden\)\nuse a key with one of these roles/,
+      ],
       [
         ['--key', 'admin-key', 'tokens', 'create', '--ttl-minutes', '0'],
         65,

@@ -143,6 +143,10 @@ t.test('pending requests are only listed when there is no terminal', async t => 
   await watchGates(session, { ask: undefined, signal }, true)
   t.strictSame(calls, [])
   t.match(out(), /gate_1/)
+  await t.rejects(watchGates(session, { ask: undefined, signal }, false), {
+    code: 'wrong_usage',
+    step: /--once/,
+  })
 })
 
 t.test('the oldest request is shown, however many are pending', async t => {

@@ -10,7 +10,8 @@ export const accessFault = (operation: Guarded, key: Roles | undefined): string 
   if (mayCall(operation, key)) return undefined
   if (key === undefined) return 'this call needs a key'
   const { roles = OPERATOR_ROLES } = operation
-  return `this call needs a key with the role ${roles.join(' or ')}`
+  const which = roles.length === 1 ? 'the role' : 'one of the roles'
+  return `this call needs a key with ${which} ${roles.join(', ')}`
 }
 
 /** True when the key may call the operation. */

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { engineReports } from '../../fleet/cell.ts'
 import { diagnose, worstResult } from '../../fleet/diagnosis.ts'
+import { isPresent } from '../../fleet/presence.ts'
 import type { Context } from '../../operations/context.ts'
 import { defineSkill } from '../skill.ts'
 
@@ -46,9 +48,20 @@ const observe = async ({ fleet, cells, catalogue, monitor, vitals }: Context) =>
     linked: link !== undefined,
     clockAheadMs,
   })),
-  models: catalogue.map(({ id }) => ({ id, served: fleet.serves(id) })),
+  models: catalogue.map(({ id }) => ({
+    id,
+    served: fleet.serves(id),
+    drainedOn: listDrainedCells(fleet, id),
+  })),
   alerts: monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined),
   quarantined: (await cells.list())
     .filter(cell => cell.quarantinedAt !== undefined && cell.revokedAt === undefined)
     .map(({ id }) => id),
 })
+
+/** Cells that offer the model, but take no requests until an operator resumes them. */
+const listDrainedCells = (fleet: Context['fleet'], model: string): string[] =>
+  [...fleet.cells()]
+    .filter(cell => cell.drained && isPresent(cell.presence))
+    .filter(cell => engineReports(cell).some(({ models }) => models.includes(model)))
+    .map(({ id }) => id)

@@ -40,7 +40,7 @@ t.test('a used or expired approval suggests another request', async t => {
   t.match(step('request gate_1 is consumed'), /request another one/)
   t.match(step('request gate_1 is superseded (by gate_2)'), /request another one/)
   t.match(step('the plan is not the one that was approved'), /as it was approved/)
-  t.equal(step('request gate_1 is pending'), undefined)
+  t.match(step('request gate_1 is pending'), /another person .*: shoal gates approve gate_1$/)
 })
 
 t.test(
@@ -278,6 +278,34 @@ t.test('a conflict suggests the show command of the group', async t => {
     /\nshoal things mode get thing_1 shows/,
   )
   t.equal(await readErrorText('things', 'ask'), 'shoal: it is in use (conflict)\n')
+})
+
+t.test('a key that waits for approval or was shown names what to do', async t => {
+  const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
+  const document = createApiDocument([
+    ['POST', '/v1/keys/requests/{request_id}/reveal', { group: 'keys', verb: 'reveal' }],
+    ['POST', '/v1/keys', { group: 'keys', verb: 'request' }],
+  ])
+  let state = 'pending'
+  const next = 'once it is approved, reveal the key'
+  const { url } = await fakeCoordinator(t, ({ method, path }) => {
+    if (method === 'GET') return [200, document]
+    return path === '/v1/keys'
+      ? [202, { status: 'pending', request_id: 'gate_1', plan_hash: 'h', next }]
+      : [403, error('forbidden', `request gate_1 is ${state}`)]
+  })
+  const run = (...args: string[]) => shoal(env, [...args, '--url', url])
+  const approve = 'another person approves it with: shoal gates approve gate_1\n'
+  t.match(await run('keys', 'request'), { err: approve })
+  t.match(await run('keys', 'reveal', 'gate_1'), {
+    code: 75,
+    err: `shoal: request gate_1 is pending (forbidden)\nit waits for approval; ${approve}`,
+  })
+  state = 'consumed'
+  t.match(await run('key', 'reveal', 'gate_1'), {
+    code: 77,
+    err: /\nthe key was already shown; it cannot be shown again\n$/,
+  })
 })
 
 t.test('a missing resource suggests the list command of its own kind', async t => {

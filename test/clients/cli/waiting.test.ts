@@ -59,7 +59,7 @@ const signal = new AbortController().signal
 const wait = async () => {}
 
 /** Follows what comes of an answer, when the server answers these one after the other. */
-const followAnswer = async (answer: PrintableRows, looks: object[]) => {
+const followAnswer = async (answer: PrintableRows, looks: object[], path = '/') => {
   const asked: string[] = []
   const shown: [string, number | null | undefined][] = []
   const api = {
@@ -69,7 +69,7 @@ const followAnswer = async (answer: PrintableRows, looks: object[]) => {
     },
   } as never
   const progress = { ...idle, show: (text: string, at?: number | null) => shown.push([text, at]) }
-  return { end: await followWork({ api, progress }, answer, { signal, wait }), asked, shown }
+  return { end: await followWork({ api, progress }, answer, { path, signal, wait }), asked, shown }
 }
 
 const task = (state: string, more: object = {}) => ({
@@ -112,7 +112,15 @@ t.test('a task is followed to its end, which sets the exit code', async t => {
 })
 
 t.test('a model is followed until it is loaded; an old failure is ignored', async t => {
-  const answer = { cell_id: 'c', model: 'm', state: 'loading' }
+  const answer = {
+    cell_id: 'c',
+    model: 'm',
+    state: 'loading',
+    command_id: 'cmd_1',
+    command_state: 'succeeded',
+  }
+  const load = (looks: object[], more: object = {}) =>
+    followAnswer({ ...answer, ...more }, looks, '/v1/cells/c/models/m/load')
   const cell = (state: string, more: object = {}, presence = 'ready') => ({
     presence,
     engines: [
@@ -121,14 +129,14 @@ t.test('a model is followed until it is loaded; an old failure is ignored', asyn
     ],
   })
   const loading = cell('loading', { phase: 'downloading', progress_percent: 10 })
-  const good = await followAnswer(answer, [cell('failed'), loading, cell('ready')])
+  const good = await load([cell('failed'), loading, cell('ready')])
   t.match(good.end, { exit: 0, answer: { cell_id: 'c', model: 'm', state: 'ready' } })
   t.strictSame(good.shown.at(-1), ['m on c: downloading', 10])
-  const bad = await followAnswer(answer, [loading, cell('failed', { reason: 'no memory' })])
+  const bad = await load([loading, cell('failed', { reason: 'no memory' })])
   t.match(bad.end, { exit: 69, answer: { state: 'failed', reason: 'no memory' } })
-  t.match((await followAnswer(answer, [cell('failed')])).end, { exit: 69 }, 'not for ever either')
-  t.match((await followAnswer(answer, [cell('loading', {}, 'dead')])).end, { exit: 69 })
-  t.equal((await followAnswer({ ...answer, state: 'ready' }, [{}])).end, undefined)
+  t.match((await load([cell('failed')])).end, { exit: 69 }, 'not for ever either')
+  t.match((await load([cell('loading', {}, 'dead')])).end, { exit: 69 })
+  t.equal((await load([{}], { state: 'ready' })).end, undefined)
   t.equal((await followAnswer({ status: 'pending', request_id: 'r' }, [{}])).end, undefined)
 })
 
@@ -156,6 +164,16 @@ t.test('a command to a cell is followed to its outcome, which sets the exit code
   t.strictSame(await Promise.all(ends), [70, 77, 69, 69])
 })
 
+t.test('an unload ends with its command, not with a loaded model', async t => {
+  const answer = { cell_id: 'c', model: 'm', state: 'cold', command_id: 'cmd_1' }
+  const unload = (command_state: string, looks: object[]) =>
+    followAnswer({ ...answer, command_state }, looks, '/v1/cells/c/models/m/unload')
+  t.equal((await unload('succeeded', [{}])).end, undefined)
+  const late = await unload('sent', [command('executing'), command('failed')])
+  t.match(late.end, { exit: 70 })
+  t.strictSame(late.asked, Array(2).fill('/v1/commands/cmd_1'))
+})
+
 t.test('a command whose outcome is open is printed with the next step', async t => {
   const run = async (answer: object, format: 'text' | 'json') => {
     const [printed, hints]: [unknown[], string[]] = [[], []]
@@ -176,6 +194,9 @@ t.test('a command whose outcome is open is printed with the next step', async t 
   t.strictSame(await run(command('sent'), 'text'), [
     'shoal commands show cmd_1 --wait waits for the outcome',
   ])
+  t.strictSame(await run(command('succeeded', { mode: 'dry' }), 'text'), [
+    'mode dry: the cell only validates the command; --mode live carries it out',
+  ])
   t.strictSame(await run(command('sent'), 'json'), [], 'a script reads the id')
   t.strictSame(await run(command('succeeded'), 'text'), [])
 })
@@ -183,7 +204,8 @@ t.test('a command whose outcome is open is printed with the next step', async t 
 t.test('an interrupted wait prints the command to check later', async t => {
   const left = AbortSignal.abort()
   const api = { get: async () => task('working') } as never
-  await t.rejects(followWork({ api, progress: idle }, { task_id: 't1' }, { signal: left, wait }), {
+  const options = { path: '/', signal: left, wait }
+  await t.rejects(followWork({ api, progress: idle }, { task_id: 't1' }, options), {
     code: 'client_closed',
     message: 'task t1 goes on',
     step: 'check later with: shoal tasks show t1 --wait',

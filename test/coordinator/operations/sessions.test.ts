@@ -441,7 +441,7 @@ t.test('a session executes only skills that its role and key allow', async t => 
   const client = await ready(demo.free, 'c', 'administration')
   t.match(await client.run('skill-stats'), {
     status: 403,
-    json: { error: { message: /needs a key with the role/ } },
+    json: { error: { message: /needs a key with one of the roles/ } },
   })
   const rows = await auditRows(store)
   const executed = rows.filter(row => row.action === 'session.execute')

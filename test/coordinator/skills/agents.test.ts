@@ -231,7 +231,7 @@ t.test('find-agent and agent-capability-check report matching agents', async t =
   await call(client.secret, 'POST', '/v1/sessions', { agent_id: 'c' })
   t.match(await check({ agent_id: 'c', skill: 'policy-check' }), {
     capable: false,
-    reason: /key with the role/,
+    reason: /key with one of the roles/,
   })
   await keys.revoke(client.key.id, 'all', { actor: 'test' })
   t.match(await check({ agent_id: 'c', skill: 'agent-briefing' }), {

@@ -35,6 +35,16 @@ t.test('a healthy coordinator passes every check', async t => {
   t.ok(checks.every(({ remedy }) => remedy === undefined))
 })
 
+t.test('a model on a drained cell only has the remedy to resume the cell', async t => {
+  const drained = { id: 'n', served: false, drainedOn: ['a'] }
+  t.match(check({ models: [drained] }, 'models'), {
+    observed: /drained: a$/,
+    remedy: 'Resume the drained cells: shoal cells resume CELL_ID.',
+  })
+  const models = [drained, { id: 'o', served: false }]
+  t.match(check({ models }, 'models'), { remedy: /weights, resume drained cells/ })
+})
+
 t.test('each check has thresholds and a remedy for each failure', async t => {
   const disk = (freeBytes: number) => ({ disk: { freeBytes, totalBytes: 1000 } })
   const dead = { presence: 'dead' } as const
