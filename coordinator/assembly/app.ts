@@ -94,25 +94,18 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   return app
 }
 
-export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<void> => {
-  const { config, logger, now, keys, quota, usage, fleet, running, enrol, views, pipeline } = parts
-  const { figures } = parts
-  const { catalogue, tiers, cascade } = config
-  const routes = collectRoutes(app)
-  const straight = new DirectRouter(app, { config, keys, figures: figures.http, logger })
-  await app.register(measure, { figures: figures.http })
-  await app.register(errors, { onError: figures.http.countError })
-  await app.register(answerHeaders, { quota, now, logger })
-  await app.register(safety, { config })
-  await app.register(auth, { keys })
-
+const addInferenceRoutes = (
+  app: FastifyInstance,
+  straight: DirectRouter,
+  { config, logger, now, keys, quota, usage, fleet, lanes, running, figures }: AppParts,
+): void =>
   inferenceRoutes(straight, {
     answerHeaders: app.answerHeaders,
-    catalogue,
-    tiers,
-    cascade,
+    catalogue: config.catalogue,
+    tiers: config.tiers,
+    cascade: config.cascade,
     fleet,
-    lanes: parts.lanes,
+    lanes,
     affinityPrefixChars: config.routing.affinity_prefix_chars,
     quota,
     usage,
@@ -123,6 +116,20 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     onError: figures.http.countError,
     hold: keys.hold?.bind(keys),
   })
+
+export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<void> => {
+  const { config, logger, now, keys, quota, fleet, running, enrol, views, pipeline } = parts
+  const { figures } = parts
+  const { catalogue } = config
+  const routes = collectRoutes(app)
+  const straight = new DirectRouter(app, { config, keys, figures: figures.http, logger })
+  await app.register(measure, { figures: figures.http })
+  await app.register(errors, { onError: figures.http.countError })
+  await app.register(answerHeaders, { quota, now, logger })
+  await app.register(safety, { config })
+  await app.register(auth, { keys })
+
+  addInferenceRoutes(app, straight, parts)
   await app.register(modelRoutes, { catalogue, createdAt: Math.floor(now() / 1000) })
   await app.register(healthRoutes, {
     catalogue,

@@ -29,7 +29,7 @@ interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
   show?: (plan: P) => z.input<O>
   /**
    * Absent when another operation carries out the approved plan: then the answer is always
-   * `PendingResult`. With an approval, it must call `approval.use` around its effect.
+   * `PendingResult`. A run with an approval must call `approval.use` around its effect.
    */
   run?: (
     plan: P,

@@ -4,7 +4,7 @@ import type { CoordinatorConfig } from '../config.ts'
 import { isLoopback } from '../config.ts'
 import type { PostgresAddress } from './postgres/pool.ts'
 
-/** Where a store is: the folder of SQLite, or a PostgreSQL database. */
+/** The place of a store: the folder of SQLite, or a PostgreSQL database. */
 export type StorePlace = string | PostgresAddress
 
 /**
@@ -38,7 +38,7 @@ const hostOf = (url: string): string => {
   return searchParams.get('host') ?? hostname
 }
 
-/** What leaves the machine is encrypted, and the name in the certificate is checked. */
+/** Connections that leave the machine are encrypted, and the name in the certificate is checked. */
 const tlsFor = (url: string, ca: string | undefined): PostgresAddress['ssl'] => {
   const host = hostOf(url)
   const isLocal = host.startsWith('/') || isLoopback(host)

@@ -3,7 +3,7 @@ import { Pool, type PoolClient, type PoolConfig, types } from 'pg'
 import { faultOf, StoreFault, storeUnavailable } from '../faults.ts'
 import { translatePostgresFaults } from './postgres-faults.ts'
 
-/** Where a PostgreSQL database is; see the options of the driver. */
+/** The address of a PostgreSQL database; see the options of the driver. */
 export type PostgresAddress = Pick<
   PoolConfig,
   'connectionString' | 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'

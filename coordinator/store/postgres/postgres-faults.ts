@@ -32,7 +32,7 @@ const BROKEN: readonly [state: string, kind: FaultKind][] = [
   ['23503', 'reference'],
 ]
 
-/** In a parameter, or in JSON. */
+/** Text that cannot be stored, in a parameter or in JSON. */
 const WRONG_TEXT = ['22021', '22P05', '22P02']
 
 /** Calls the driver; its errors are thrown as the faults of the port. */
