@@ -9,6 +9,7 @@ import { Declarations } from './gates/compliance/report.ts'
 import { Gates } from './gates/definition.ts'
 import { Outbound } from './outbound/outbound-config.ts'
 import { Tiers } from './quota/tiers.ts'
+import { StoreSettings } from './store/store-settings.ts'
 import { VisitorSettings } from './visitors/visitors.ts'
 import { WebhooksConfig } from './webhooks/webhooks-config.ts'
 
@@ -168,35 +169,6 @@ const Broker = z
   .refine(({ url }) => url?.startsWith('mqtt:') !== true || isLoopback(new URL(url).hostname), {
     path: ['url'],
     error: 'passwords would be sent unencrypted: a broker that is not on loopback needs mqtts',
-  })
-
-const hasOnlySocket = ({ searchParams }: URL): boolean =>
-  [...searchParams].every(([name, value]) => name === 'host' && value.startsWith('/'))
-
-const StoreSettings = z
-  .strictObject({
-    url: z
-      .url({ protocol: /^postgres(ql)?$/ })
-      .optional()
-      .describe(
-        'PostgreSQL database, 15 or later: postgres://user@host/name, or postgres://user@localhost/name?host=/run/postgresql. By default the store is SQLite in state_dir.',
-      ),
-    password_file: z
-      .string()
-      .optional()
-      .describe('File with the password of the database; by default PGPASSWORD or ~/.pgpass.'),
-    ca_file: z
-      .string()
-      .optional()
-      .describe('Certificate authority of the database, PEM; by default those of the system.'),
-  })
-  .refine(({ url }) => url === undefined || new URL(url).password === '', {
-    path: ['url'],
-    error: 'an address is shown in logs: put the password in store.password_file or PGPASSWORD',
-  })
-  .refine(({ url }) => url === undefined || hasOnlySocket(new URL(url)), {
-    path: ['url'],
-    error: 'only ?host=/folder may follow the name; TLS is always used for another machine',
   })
 
 const Audit = z.strictObject({

@@ -4,6 +4,7 @@ import { acceptAudit } from '../audit/accept.ts'
 import { readCheckpoint } from '../audit/checkpoint.ts'
 import { checkAgainstMark, verifyAudit } from '../audit/verify.ts'
 import type { SigningKey } from '../signing/signing.ts'
+import type { Ledger } from '../store/store.ts'
 import type { OnStore } from './on-store.ts'
 import { purgedView } from './views.ts'
 
@@ -12,6 +13,16 @@ export type OpenSigningKey = () => Promise<Pick<SigningKey, 'publicKey' | 'rotat
 
 /** Runs work while no coordinator uses the state folder; throws `conflict` when one does. */
 export type RunAlone = <T>(run: () => Promise<T>) => Promise<T>
+
+/** Verifies every link and the mark of the audit. Throws `audit_broken` with the reason. */
+export const requireIntactAudit = async (ledger: Ledger, sign: OpenSigningKey) => {
+  // only a purge needs the key to check it: the key of a copy may be elsewhere
+  const purged = await readCheckpoint(ledger.read)
+  const endorses = purged && (await sign()).endorses
+  const verdict = await checkAgainstMark(ledger, await verifyAudit(ledger, { endorses }))
+  if (verdict.ok) return verdict
+  throw new ShoalError('audit_broken', `the audit chain is broken: ${verdict.reason}`)
+}
 
 export const addAuditCommands = (
   audit: Command,
@@ -24,19 +35,8 @@ export const addAuditCommands = (
     .description('verify every link of the chain; fails when one is broken')
     .action(() =>
       onStore(async store => {
-        // only a purge needs the key to check it: the key of a copy may be elsewhere
-        const purged = await readCheckpoint(store.ledger.read)
-        const endorses = purged && (await sign()).endorses
-        const chain = await verifyAudit(store.ledger, { endorses })
-        const verdict = await checkAgainstMark(store.ledger, chain)
-        if (verdict.ok)
-          return {
-            ok: true,
-            rows: verdict.rows,
-            head: verdict.head.hash,
-            ...(verdict.purged && purgedView(verdict.purged)),
-          }
-        throw new ShoalError('audit_broken', `the audit chain is broken: ${verdict.reason}`)
+        const { rows, head, purged } = await requireIntactAudit(store.ledger, sign)
+        return { ok: true, rows, head: head.hash, ...(purged && purgedView(purged)) }
       }),
     )
   audit

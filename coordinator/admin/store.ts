@@ -2,15 +2,13 @@ import { type Command, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Format, formatOutput } from '../../shared/print.ts'
-import { readCheckpoint } from '../audit/checkpoint.ts'
-import { verifyAudit } from '../audit/verify.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { LEADER_LEASE } from '../leader/lease-leader.ts'
 import { copyStore } from '../store/copy.ts'
 import { createLeases } from '../store/leases.ts'
 import { type StorePlace, storePlaceOf } from '../store/place.ts'
 import { openStore, requireStore, type Store } from '../store/store.ts'
-import type { OpenSigningKey, RunAlone } from './audit.ts'
+import { type OpenSigningKey, type RunAlone, requireIntactAudit } from './audit.ts'
 
 const ENGINES = ['sqlite', 'postgres'] as const
 type EngineName = (typeof ENGINES)[number]
@@ -68,23 +66,15 @@ const copyVerified = async (
   to: Store,
   sign: OpenSigningKey,
 ): Promise<Record<string, string | number>> => {
-  const before = await readHead(from, sign)
+  const { head: before } = await requireIntactAudit(from.ledger, sign)
   const rows = await (from.isShared
     ? runAsLeader(from, () => copyStore(from, to))
     : copyStore(from, to))
-  const after = await readHead(to, sign)
+  const { head: after } = await requireIntactAudit(to.ledger, sign)
   if (after.hash !== before.hash)
     throw new ShoalError('audit_broken', `the copy ends with ${after.hash}, not ${before.hash}`)
   const copied = Object.values(rows).reduce((sum, count) => sum + count, 0)
   return { tables: Object.keys(rows).length, rows: copied, audit_rows: after.seq, head: after.hash }
-}
-
-const readHead = async ({ ledger }: Store, sign: OpenSigningKey) => {
-  const purged = await readCheckpoint(ledger.read)
-  const endorses = purged && (await sign()).endorses
-  const verdict = await verifyAudit(ledger, { endorses })
-  if (verdict.ok) return verdict.head
-  throw new ShoalError('audit_broken', `the audit chain is broken: ${verdict.reason}`)
 }
 
 /** Time in which a copy must be done, so that no coordinator starts on its source meanwhile. */

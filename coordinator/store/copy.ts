@@ -94,15 +94,12 @@ const copyDatabase = async <T>(
   keys: TableKeys<T>,
 ): Promise<Record<string, number>> => {
   const source = from.read as unknown as Kysely<AnyDatabase>
-  await to.sealed.write(
-    async trx => {
-      const target = trx as unknown as Kysely<AnyDatabase>
-      for (const [table, key] of Object.entries<readonly string[]>(keys))
-        for await (const rows of readPages(source, table, key))
-          await target.insertInto(table).values(rows).execute()
-    },
-    { evenFrozen: true },
-  )
+  await to.sealed.write(async trx => {
+    const target = trx as unknown as Kysely<AnyDatabase>
+    for (const [table, key] of Object.entries<readonly string[]>(keys))
+      for await (const rows of readPages(source, table, key))
+        await target.insertInto(table).values(rows).execute()
+  })
   const counts: Record<string, number> = {}
   for (const table of Object.keys(keys)) {
     const [before, after] = [await countRows(from, table), await countRows(to, table)]

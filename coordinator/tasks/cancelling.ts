@@ -25,7 +25,7 @@ interface CancellingParts {
 /**
  * Cancels a task, whichever process owns it. Throws `conflict` for a task that has ended otherwise,
  * and `store_unavailable` when the end cannot be stored now; storing is retried until it succeeds.
- * When another process owns the task and does not end it within 20 s, returns the task as it is;
+ * Returns the task as it is when another process owns it and does not end it within 20 s;
  * the cancellation stays in its mailbox.
  */
 export const cancelTask = async (

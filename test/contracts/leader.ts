@@ -20,7 +20,7 @@ export interface LeaderBench {
   tenureMs: number
 }
 
-/** Whether work of the leader can write, in either lane. */
+/** True when work of the leader can write, for each lane. */
 const canWrite = async ({ leader, ledger }: LeaderCandidate): Promise<boolean> => {
   const { sealed, free } = fenceLedger(ledger, leader)
   const writes = [sealed.write(async () => true), free.write(async () => true)]

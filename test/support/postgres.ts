@@ -107,7 +107,7 @@ export class Cluster {
   }
 }
 
-/** With an order of text that differs from that of bytes, as many servers have. */
+/** The order of text differs from that of bytes, as on many servers. */
 const INITDB = [
   '--auth=trust',
   '--username=postgres',
@@ -167,8 +167,12 @@ const addressOf = (host: string, database: string): PostgresAddress => ({
 })
 
 /** Runs a statement as the owner of the cluster. */
-export const administer = async (socket: string, statement: string): Promise<void> => {
-  const client = new Client(addressOf(socket, 'postgres'))
+export const administer = async (
+  socket: string,
+  statement: string,
+  database = 'postgres',
+): Promise<void> => {
+  const client = new Client(addressOf(socket, database))
   await client.connect()
   try {
     await client.query(statement)

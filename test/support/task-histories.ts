@@ -258,7 +258,7 @@ class TaskHistories {
     }
   }
 
-  /** What runs comes to its end, and what lost its owner is found. */
+  /** Tasks that run come to their end, and tasks that lost their owner are found. */
   async #settle(): Promise<void> {
     for (let round = 0; round < 4; round++) {
       await wait(50)

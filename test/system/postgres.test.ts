@@ -66,6 +66,17 @@ t.test('a coordinator on PostgreSQL', { skip: postgresMissing }, async t => {
     t.equal((await ask('/v1/keys', made.json.secret)).status, 200)
   })
 
+  await t.test('stops when another one has taken over', async t => {
+    const takeOver = `update leases set owner = 'another', epoch = epoch + 1, until =
+      extract(epoch from clock_timestamp()) * 1000 + 600000 where name = 'leader'`
+    await administer(cluster.folder, takeOver, 'shoal')
+    await t.rejects(program.line(/never printed/), /ended with 0/)
+    t.match(program.lines.join('\n'), /another coordinator has taken over the store/)
+    await administer(cluster.folder, 'update leases set until = 0', 'shoal')
+    program.start()
+    await program.line(/"url":"(http[^"]+)"/)
+  })
+
   await t.test('can be copied back when it has stopped', async t => {
     const back = ['store', 'copy', '--from', 'postgres', '--to', 'sqlite', ...json]
     const running = await run('b', onPostgres, ...back)

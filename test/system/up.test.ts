@@ -158,7 +158,7 @@ t.test('npm start', async t => {
     writeFileSync(keysFile, JSON.stringify({ ...first.keys, pro: 'lost' }))
     const again = start(t, folder, ...FREE_PORTS)
     const ready = await again.waitForReady()
-    t.match(again.said, /^new keys for pro: /m, 'a key that was lost is made anew')
+    t.match(again.said, /^new keys for pro: /m, 'a key that was lost is replaced by a new one')
     t.strictSame({ ...ready.keys, pro: '' }, { ...first.keys, pro: '' })
     t.strictSame(JSON.parse(readFileSync(keysFile, 'utf8')), ready.keys)
     t.equal(JSON.parse(identity()).cell_id, cell_id)

@@ -6,7 +6,7 @@ import { translatePostgresFaults } from './postgres-faults.ts'
 /** The address of a PostgreSQL database; see the options of the driver. */
 export type PostgresAddress = Pick<
   PoolConfig,
-  'connectionString' | 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'
+  'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'
 >
 
 interface PoolParts {

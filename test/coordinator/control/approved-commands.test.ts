@@ -86,7 +86,7 @@ const scene = async (t: Test) => {
     signal: new AbortController().signal,
     logger: silent,
   })
-  /** Whether the disk refuses the writes of the commands. */
+  /** True while the disk refuses the writes of the commands. */
   const disk = { isFull: false }
   const write: Store['ledger']['sealed']['write'] = async (work, options) => {
     if (disk.isFull) throw new ShoalError('store_unavailable', 'the disk is full')

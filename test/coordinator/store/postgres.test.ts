@@ -10,6 +10,7 @@ import { type StorePlace, storePlaceOf } from '../../../coordinator/store/place.
 import { type Ledger, openStore, type Store } from '../../../coordinator/store/store.ts'
 import { markTrouble } from '../../../coordinator/store/trouble.ts'
 import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
+import { newId } from '../../../shared/ids.ts'
 import { testLeader } from '../../contracts/leader.ts'
 import { testLeases } from '../../contracts/lease.ts'
 import { testStoreContract } from '../../contracts/store.ts'
@@ -100,7 +101,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     t.match(refused, { code: 'store_unavailable' })
     await t.rejects(addTenant(store, 'refused'), { code: 'store_unavailable' })
     await demote('off')
-    await t.resolves(addTenant(store, 'after'), 'its connections were made anew')
+    await t.resolves(addTenant(store, 'after'), 'the pool has opened new connections')
   })
 
   t.test('that ends a connection in the middle of a work fails that work alone', async t => {
@@ -184,6 +185,11 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   })
 
   t.test('that cannot be used says why', async t => {
+    const latin = { ...(await createDatabase(t)), database: newId('db').toLowerCase() }
+    const options = `template template0 encoding 'LATIN1' locale_provider libc locale 'C'`
+    await administer(`create database "${latin.database}" ${options}`)
+    t.teardown(() => administer(`drop database "${latin.database}" with (force)`))
+    await t.rejects(openStore(latin), { code: 'config_invalid', message: /LATIN1, not UTF8/ })
     const address = await createDatabase(t)
     for (const [wrong, message] of [
       [{ database: 'absent' }, /PostgreSQL refused: database "absent" does not exist/],

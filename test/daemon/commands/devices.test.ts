@@ -71,7 +71,7 @@ const target = (device_id: string, verb: string, hazard: Command['hazard']) => (
 const look = (device: string) => command(target(device, 'look', 'read'))
 const stop = (device: string) => command(target(device, 'stop', 'safe'))
 
-/** What a cell plans for `move`. */
+/** The plan of a cell for `move`. */
 const partOf = (device_id: string, to = 1) => ({
   cell_id: CELL,
   device_id,

@@ -1,0 +1,31 @@
+import * as z from 'zod'
+
+const hasOnlySocket = ({ searchParams }: URL): boolean =>
+  [...searchParams].every(([name, value]) => name === 'host' && value.startsWith('/'))
+
+/** Place of the store; see docs/scale.md. */
+export const StoreSettings = z
+  .strictObject({
+    url: z
+      .url({ protocol: /^postgres(ql)?$/ })
+      .optional()
+      .describe(
+        'PostgreSQL database, 15 or later: postgres://user@host/name, or postgres://user@localhost/name?host=/run/postgresql. By default the store is SQLite in state_dir.',
+      ),
+    password_file: z
+      .string()
+      .optional()
+      .describe('File with the password of the database; by default PGPASSWORD or ~/.pgpass.'),
+    ca_file: z
+      .string()
+      .optional()
+      .describe('Certificate authority of the database, PEM; by default those of the system.'),
+  })
+  .refine(({ url }) => url === undefined || new URL(url).password === '', {
+    path: ['url'],
+    error: 'an address is shown in logs: put the password in store.password_file or PGPASSWORD',
+  })
+  .refine(({ url }) => url === undefined || hasOnlySocket(new URL(url)), {
+    path: ['url'],
+    error: 'only ?host=/folder may follow the name; TLS is always used for another machine',
+  })
