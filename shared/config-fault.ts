@@ -34,9 +34,12 @@ const describeUnknownKeys = (
     .join('\n  ')
 }
 
+/** The password in an address such as `postgres://user:password@host`. */
+const PASSWORD_IN_URL = /(\/\/[^/:@]*:)[^/]*@/g
+
 const quoteValue = (key: string, value: unknown): string => {
   if (isSecret(key)) return '(hidden)'
-  const text = JSON.stringify(value)
+  const text = JSON.stringify(value).replace(PASSWORD_IN_URL, '$1(hidden)@')
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
 }
 

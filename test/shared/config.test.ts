@@ -83,6 +83,10 @@ t.test('configuration', async t => {
       ['level: loud', 'level is "loud": expected one of low, high'],
       ['share: 0', 'share is 0: expected a number above 0, up to 1'],
       ['url: nope', 'url is "nope": expected an address such as https://shoal.example'],
+      [
+        'url: ftp://a:secret@b',
+        'url is "ftp://a:(hidden)@b": expected an address such as https://shoal.example',
+      ],
       ['url: ftp://a', 'url is "ftp://a": expected an address such as https://shoal.example'],
       ['limit: many', 'limit is "many": expected an integer from 0, or "unlimited"'],
       ['list: [{}]', 'list.0.id is missing: expected a string that matches ^[a-z]+$'],
