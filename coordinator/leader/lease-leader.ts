@@ -87,6 +87,9 @@ export class LeaseLeader implements Leader {
     if (this.#lease !== undefined) this.#heldUntilMs = askedAtMs + this.#tenureMs
     const epoch = this.#lease?.epoch
     if (epoch === before?.epoch) return
+    // each tenure adds one: another process has led since
+    if (before !== undefined && epoch !== undefined && epoch > before.epoch + 1)
+      this.#parts.onSuperseded?.()
     if (epoch === undefined) {
       logger.info('another coordinator leads the fleet')
       this.#parts.onSuperseded?.()

@@ -20,22 +20,30 @@ export interface MigrationPlan {
  * Brings a database to this version's schema, in one transaction. Throws `config_invalid` for one
  * that a newer shoal has written: an older one must not touch what it does not know.
  */
-export const migrate = <T>(db: Kysely<T>, plan: MigrationPlan): Promise<void> =>
-  db.transaction().execute(trx => migrateWithin(trx, plan))
+export const migrate = async <T>(db: Kysely<T>, plan: MigrationPlan): Promise<void> => {
+  // without the lock of a transaction, which a running coordinator may hold
+  if (await isCurrent(db, plan)) return
+  await db.transaction().execute(trx => migrateWithin(trx, plan))
+}
 
-const migrateWithin = async <T>(
-  trx: Transaction<T>,
+/** Throws `config_invalid` for a database that has migrations besides these. */
+const isCurrent = async <T>(
+  db: Kysely<T>,
   { name, migrations, suffix = '' }: MigrationPlan,
-): Promise<void> => {
-  const migrationTableName = `${DEFAULT_MIGRATION_TABLE}${suffix}`
-  const done = await listExecuted(trx, migrationTableName)
+): Promise<boolean> => {
+  const done = await listExecuted(db, `${DEFAULT_MIGRATION_TABLE}${suffix}`)
   const unknown = done.find(migration => !Object.hasOwn(migrations, migration))
   if (unknown !== undefined) throw createTooNewError(name, unknown)
-  if (done.length === Object.keys(migrations).length) return
+  return done.length === Object.keys(migrations).length
+}
+
+const migrateWithin = async <T>(trx: Transaction<T>, plan: MigrationPlan): Promise<void> => {
+  const { migrations, suffix = '' } = plan
+  if (await isCurrent(trx, plan)) return
   const migrator = new Migrator({
     db: trx,
     provider: { getMigrations: async () => migrations },
-    migrationTableName,
+    migrationTableName: `${DEFAULT_MIGRATION_TABLE}${suffix}`,
     migrationLockTableName: `${DEFAULT_MIGRATION_LOCK_TABLE}${suffix}`,
     // two that were made at the same time have the same number: either may have come first
     allowUnorderedMigrations: true,

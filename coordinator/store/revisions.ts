@@ -62,8 +62,9 @@ export const watchRevisions = (
   const pollAlone = async (): Promise<void> => {
     if (isPolling) return
     isPolling = true
-    await poll()
-    isPolling = false
+    await poll().finally(() => {
+      isPolling = false
+    })
   }
   const timer = pollMilliseconds > 0 ? setInterval(pollAlone, pollMilliseconds).unref() : undefined
   return {
