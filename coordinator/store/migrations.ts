@@ -16,19 +16,10 @@ import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.
 import type { EngineSchema } from './engine.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
+import { minuteTables, quotaTable, recallTable } from './quota-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
 import { leaseTable, replicaTable, sequenceTable } from './shared-migrations.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
-
-const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
-  await schema
-    .createTable('quotas')
-    .addColumn('month', 'text', column => column.notNull())
-    .addColumn('subject', 'text', column => column.notNull())
-    .addColumn('reserved', 'bigint', column => column.notNull())
-    .addPrimaryKeyConstraint('quotas_key', ['month', 'subject'])
-    .execute()
-}
 
 const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
@@ -77,4 +68,6 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
   '0064_task_mail': { up: taskMail },
   '0065_replicas': { up: replicaTable },
+  '0068_minute_slots': { up: db => minuteTables(db, engine) },
+  '0069_quota_recalls': { up: db => recallTable(db, engine) },
 })

@@ -5,6 +5,7 @@ import type { ConversationTables } from './conversation-tables.ts'
 import type { DeliveryTables } from './delivery-tables.ts'
 import type { GateTables } from './gate-tables.ts'
 import type { KeyTables } from './key-tables.ts'
+import type { QuotaTables } from './quota-tables.ts'
 import type { ScheduleTables } from './schedule-tables.ts'
 import type { TaskTables } from './task-tables.ts'
 
@@ -21,10 +22,10 @@ export interface LedgerTables
     DeliveryTables,
     GateTables,
     KeyTables,
+    QuotaTables,
     ScheduleTables,
     TaskTables {
   revisions: RevisionRow
-  quotas: QuotaRow
   probe: ProbeRow
   leases: LeaseRow
   replicas: ReplicaRow
@@ -35,13 +36,6 @@ export interface LedgerTables
 interface RevisionRow {
   name: string
   value: number
-}
-
-/** Requests reserved in one calendar month (`2026-11`, UTC): spent, or leased by a coordinator. */
-interface QuotaRow {
-  month: string
-  subject: string
-  reserved: number
 }
 
 /** Tenure of a name; the row stays when it ends, because its epoch must only grow. */
