@@ -109,17 +109,11 @@ const playHistory = ({ limit, ticksAt0, storeAt0, steps }: History, windowSlots?
 
 /** Largest number of starts in any 60 s, counted one by one. */
 const countMost = (starts: readonly number[]): number =>
-  Math.max(
-    0,
-    ...starts.map(end => starts.filter(at => at > end - WINDOW_MS && at <= end).length),
-  )
+  Math.max(0, ...starts.map(end => starts.filter(at => at > end - WINDOW_MS && at <= end).length))
 
 t.test('three coordinators never start more than the limit in any 60 seconds', async t => {
   const keepsLimit = (windowSlots?: number) =>
-    fc.property(
-      History,
-      history => countMost(playHistory(history, windowSlots)) <= history.limit,
-    )
+    fc.property(History, history => countMost(playHistory(history, windowSlots)) <= history.limit)
   t.test('with eleven slots', async t => {
     const { failed, counterexample } = fc.check(keepsLimit(), { numRuns: 400 })
     t.notOk(failed, JSON.stringify(counterexample))
