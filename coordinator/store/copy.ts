@@ -10,7 +10,13 @@ import type { LedgerTables } from './tables.ts'
 type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] }
 
 /** Tables whose rows belong to processes that have ended. */
-type LiveTable = 'leases' | 'replicas' | 'minute_subjects' | 'minute_slots' | 'quota_recalls'
+type LiveTable =
+  | 'leases'
+  | 'replicas'
+  | 'minute_subjects'
+  | 'minute_slots'
+  | 'minute_birth'
+  | 'quota_recalls'
 
 /** Each table comes after those that it references. */
 const LEDGER_KEYS: TableKeys<Omit<LedgerTables, LiveTable>> = {

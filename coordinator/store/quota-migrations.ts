@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { EngineSchema } from './engine.ts'
 
 export const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -11,7 +11,7 @@ export const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .execute()
 }
 
-/** Unlogged: a count of the last minute is worth nothing after a crash of the server. */
+/** Unlogged: a crash of the server empties them, which the missing row of `minute_birth` tells. */
 export const minuteTables = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {
   await db.schema
     .createTable('minute_subjects')
@@ -25,7 +25,14 @@ export const minuteTables = async (db: Kysely<unknown>, engine: EngineSchema): P
     .addColumn('starts', 'bigint', column => column.notNull())
     .addPrimaryKeyConstraint('minute_slots_key', ['subject', 'slot', 'replica'])
     .execute()
-  for (const table of ['minute_subjects', 'minute_slots']) await engine.makeUnlogged(db, table)
+  await db.schema
+    .createTable('minute_birth')
+    .addColumn('id', 'integer', column => column.primaryKey().notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .execute()
+  for (const table of ['minute_subjects', 'minute_slots', 'minute_birth'])
+    await engine.makeUnlogged(db, table)
+  await sql`insert into minute_birth (id, at) values (1, 0)`.execute(db)
 }
 
 export const recallTable = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {

@@ -2,6 +2,7 @@ export interface QuotaTables {
   quotas: QuotaRow
   minute_subjects: MinuteSubjectRow
   minute_slots: MinuteSlotRow
+  minute_birth: MinuteBirthRow
   quota_recalls: QuotaRecallRow
 }
 
@@ -24,6 +25,13 @@ interface MinuteSlotRow {
   slot: number
   replica: string
   starts: number
+}
+
+/** One row; it is missing after the server has emptied the tables of minutes in a crash. */
+interface MinuteBirthRow {
+  id: number
+  /** Unix milliseconds by the clock of the store, when the tables were found empty. */
+  at: number
 }
 
 /** A coordinator needs what others have leased of the month and not spent. */

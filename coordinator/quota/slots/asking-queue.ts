@@ -45,8 +45,12 @@ export class AskingQueue {
     return asking
   }
 
+  size(): number {
+    return this.#next.size
+  }
+
+  /** Also asks for nothing, to see whether the store answers. */
   start(): void {
-    if (this.#next.size === 0) return
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined
     })
@@ -60,12 +64,13 @@ export class AskingQueue {
   async #run(): Promise<void> {
     // those of one turn of the event loop share a transaction
     await Promise.resolve()
-    for (let isAnswered = true; isAnswered && this.#next.size > 0; ) {
+    let isAnswered: boolean
+    do {
       this.#asked = new Map([...this.#next].slice(0, BATCH))
       for (const subject of this.#asked.keys()) this.#next.delete(subject)
       isAnswered = await this.#askStore(this.#asked)
       this.#asked = new Map()
-    }
+    } while (isAnswered && this.#next.size > 0)
   }
 }
 

@@ -3,8 +3,8 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Minute } from '../minute.ts'
 import { type AskingBatch, AskingQueue } from './asking-queue.ts'
 import { SlotClock } from './slot-clock.ts'
-import type { SlotGrant } from './slot-grant.ts'
-import type { ExchangeSlots } from './slot-rows.ts'
+import type { SlotGrant, SlotWish } from './slot-grant.ts'
+import type { ExchangeSlots, SlotAnswer } from './slot-rows.ts'
 import { SubjectSlots } from './subject-slots.ts'
 
 interface SharedMinutesParts {
@@ -19,6 +19,8 @@ interface SharedMinutesParts {
 
 /** Longest wait for the store; then requests are served without it. */
 const ANSWER_MS = 1000
+/** The store is asked at least this often, to notice that it has lost its counts. */
+const LOOK_EVERY_MS = 500
 /** Time that requests are served without the store. */
 const AWAY_MS = 60_000
 const RETRY_AFTER_SECONDS = 5
@@ -40,6 +42,9 @@ export class SharedMinutes {
   readonly #unsettled = new Set<string>()
   /** Ticks since which the store does not answer. */
   #awaySince: number | undefined
+  #askedAtTicks = Number.NEGATIVE_INFINITY
+  /** See `SlotAnswer`. */
+  #bornMs: number | undefined
   /** Number of coordinators when the store last answered. */
   #replicas = 1
 
@@ -72,11 +77,18 @@ export class SharedMinutes {
       if (slots.mustReport(ticks)) this.#queue.add(subject, 1, undefined)
       else if (slots.isSettled(ticks)) this.#unsettled.delete(subject)
     }
-    this.#queue.start()
+    const isDue = ticks - this.#askedAtTicks >= LOOK_EVERY_MS
+    if (isDue || this.#queue.size() > 0) this.#queue.start()
+  }
+
+  /** Resolves when the store is not asked any more. */
+  settle(): Promise<void> {
+    return this.#queue.settle()
   }
 
   /** Gives back everything that is not spent. */
   async close(): Promise<void> {
+    this.tend()
     await this.#queue.settle()
     for (const slots of this.#subjects.values()) slots.end(this.#ticks())
     this.tend()
@@ -109,6 +121,7 @@ export class SharedMinutes {
 
   async #askStore(batch: AskingBatch): Promise<boolean> {
     const beforeTicks = this.#ticks()
+    this.#askedAtTicks = beforeTicks
     const wishes = [...batch].map(([subject, { limit, waiting }]) =>
       this.#slotsOf(subject).wish({ subject, limit, waiting }, beforeTicks),
     )
@@ -119,23 +132,48 @@ export class SharedMinutes {
     }
     const overdue = setTimeout(serve, ANSWER_MS)
     try {
-      const { nowMs, grants } = await this.#parts.exchange(wishes)
-      const afterTicks = this.#ticks()
-      this.#clock.note({ beforeTicks, nowMs, afterTicks })
-      this.#awaySince = undefined
-      this.#replicas = this.#parts.countReplicas()
-      for (const [index, wish] of wishes.entries()) {
-        this.#slotsOf(wish.subject).accept(wish, grants[index] as SlotGrant, afterTicks)
-        this.#unsettled.add(wish.subject)
-      }
+      const answer = await this.#parts.exchange(wishes)
+      this.#accept(wishes, answer, beforeTicks)
+      if (answer.isSettling) serve()
+      else this.#awaySince = undefined
       for (const { answered } of batch.values()) answered.resolve()
-      return true
+      return !answer.isSettling
     } catch (error) {
       serve(error)
       return false
     } finally {
       clearTimeout(overdue)
     }
+  }
+
+  #accept(
+    wishes: readonly SlotWish[],
+    { nowMs, bornMs, isSettling, grants }: SlotAnswer,
+    beforeTicks: number,
+  ): void {
+    const afterTicks = this.#ticks()
+    this.#clock.note({ beforeTicks, nowMs, afterTicks })
+    this.#replicas = this.#parts.countReplicas()
+    const areLost = this.#bornMs !== undefined && bornMs !== this.#bornMs
+    this.#bornMs = bornMs
+    for (const [index, wish] of wishes.entries()) {
+      const slots = this.#slotsOf(wish.subject)
+      slots.noteReported(wish)
+      // what the others have reported again is less than what is known of them
+      if (!isSettling) slots.accept(wish, grants[index] as SlotGrant, afterTicks)
+      this.#unsettled.add(wish.subject)
+    }
+    if (areLost) this.#reportAll(wishes)
+  }
+
+  /** Has everything reported again, but what was reported just now. */
+  #reportAll(reported: readonly SlotWish[]): void {
+    const done = new Set(reported.map(({ subject }) => subject))
+    for (const [subject, slots] of this.#subjects.entries())
+      if (!done.has(subject)) {
+        slots.forgetStored()
+        this.#unsettled.add(subject)
+      }
   }
 
   /** Serves those who wait for a store that does not answer, and has it asked again. */

@@ -15,10 +15,17 @@ export interface SlotAnswer {
   nowMs: number
   /** In the order of the wishes. */
   grants: readonly SlotGrant[]
+  /** Time at which the counts were found lost, unix milliseconds; 0 when they never were. */
+  bornMs: number
+  /** True while the coordinators report again what was lost: nothing is granted meanwhile. */
+  isSettling: boolean
 }
 
 /** Grants the wishes of a coordinator in one transaction; subjects must not come twice. */
 export type ExchangeSlots = (wishes: readonly SlotWish[]) => Promise<SlotAnswer>
+
+/** Time in which each coordinator notices that the counts were lost, and reports its own. */
+const SETTLING_MS = 1500
 
 /** A count says nothing about what was done: requests go on while the audit is in doubt. */
 const EVEN_FROZEN = { evenFrozen: true }
@@ -28,19 +35,23 @@ export const createSlotExchange =
   wishes =>
     ledger.free.write(async trx => {
       const subjects = wishes.map(({ subject }) => subject)
-      await lockSubjects(trx, subjects.toSorted())
+      if (subjects.length > 0) await lockSubjects(trx, subjects.toSorted())
       const nowMs = await ledger.nowMs(trx)
+      const bornMs = await readBirth(trx, nowMs)
+      const isSettling = nowMs - bornMs < SETTLING_MS
+      if (subjects.length === 0) return { nowMs, bornMs, isSettling, grants: [] }
       const rows = await readRows(trx, subjects, slotAt(nowMs) - WINDOW_SLOTS + 1)
-      const grants: SlotGrant[] = []
-      const changed: (ReplicaSlotCount & { subject: string })[] = []
-      for (const wish of wishes) {
-        const { subject } = wish
-        const { grant, changes } = grantStarts(wish, rows.get(subject) ?? [], { replica, nowMs })
-        grants.push(grant)
-        for (const change of changes) changed.push({ subject, replica, ...change })
-      }
-      if (changed.length > 0) await writeRows(trx, changed)
-      return { nowMs, grants }
+      const answers = wishes.map(({ wanted, ...wish }) =>
+        grantStarts({ ...wish, wanted: isSettling ? 0 : wanted }, rows.get(wish.subject) ?? [], {
+          replica,
+          nowMs,
+        }),
+      )
+      const changes = answers.flatMap((answer, index) =>
+        answer.changes.map(change => ({ subject: subjects[index] as string, replica, ...change })),
+      )
+      if (changes.length > 0) await writeRows(trx, changes)
+      return { nowMs, bornMs, isSettling, grants: answers.map(({ grant }) => grant) }
     }, EVEN_FROZEN)
 
 /**
@@ -58,6 +69,19 @@ const lockSubjects = async (
       conflict.column('subject').doUpdateSet(row => ({ subject: row.ref('excluded.subject') })),
     )
     .execute()
+}
+
+/** Begins the time of settling when the row is missing. */
+const readBirth = async (trx: Transaction<LedgerTables>, nowMs: number): Promise<number> => {
+  const read = () => trx.selectFrom('minute_birth').select('at').executeTakeFirst()
+  const row = await read()
+  if (row !== undefined) return row.at
+  await trx
+    .insertInto('minute_birth')
+    .values({ id: 1, at: nowMs })
+    .onConflict(conflict => conflict.column('id').doNothing())
+    .execute()
+  return (await read())?.at ?? nowMs
 }
 
 const readRows = async (

@@ -104,12 +104,18 @@ export class SubjectSlots {
     return { subject, limit, wanted: Math.max(waiting, lacking, lackingSoon), own }
   }
 
-  /** Takes the answer to a wish. */
-  accept({ limit, wanted, own }: SlotWish, grant: SlotGrant, ticks: number): void {
+  /** The store has the counts of a wish. */
+  noteReported({ own }: Pick<SlotWish, 'own'>): void {
     for (const { slot, starts } of own) {
       const part = this.#parts.find(part => part.slot === slot)
-      if (part !== undefined) part.stored = starts
+      if (part === undefined) continue
+      part.stored = starts
+      part.unasked = Math.min(part.unasked, Math.max(0, part.granted - starts))
     }
+  }
+
+  /** Takes the answer to a wish that was reported. */
+  accept({ limit, wanted }: SlotWish, grant: SlotGrant, ticks: number): void {
     this.#others = grant.others
     if (grant.granted > 0) this.#addGrant(grant)
     if (wanted === 0) return
@@ -137,6 +143,11 @@ export class SubjectSlots {
       this.limit = limit
     }
     return granted
+  }
+
+  /** The store has lost its counts. */
+  forgetStored(): void {
+    for (const part of this.#parts) part.stored = 0
   }
 
   /** Ends all grants, so that the next report gives back what is not spent. */

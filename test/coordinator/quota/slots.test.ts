@@ -8,6 +8,10 @@ import {
   type SlotWish,
 } from '../../../coordinator/quota/slots/slot-grant.ts'
 import { SubjectSlots } from '../../../coordinator/quota/slots/subject-slots.ts'
+import { openStore } from '../../../coordinator/store/store.ts'
+import { testSharedMinutes } from '../../contracts/minutes.ts'
+import { createDatabase, postgresMissing } from '../../support/postgres.ts'
+import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const WINDOW_MS = 60_000
 
@@ -77,6 +81,7 @@ const playHistory = ({ limit, ticksAt0, storeAt0, steps }: History, windowSlots?
         after(backMs, () => {
           isAsking = false
           clock.note({ beforeTicks, nowMs: answer.nowMs, afterTicks: ticks() })
+          slots.noteReported(wish)
           slots.accept(wish, answer.grant, ticks())
         })
       })
@@ -120,5 +125,29 @@ t.test('three coordinators never start more than the limit in any 60 seconds', a
   })
   t.test('which ten slots do not guarantee', async t => {
     t.ok(fc.check(keepsLimit(10), { numRuns: 2000, seed: 1 }).failed)
+  })
+})
+
+const NOW = Date.UTC(2026, 10, 20)
+
+t.test('minutes in SQLite', async t => {
+  testSharedMinutes(t, async t => {
+    const clock = { ms: NOW }
+    const folder = await temporaryFolder(t)
+    const open = () => temporaryStore(t, folder, { now: () => clock.ms })
+    return { stores: [await open(), await open(), await open()], clock }
+  })
+})
+
+t.test('minutes in PostgreSQL', { skip: postgresMissing }, async t => {
+  testSharedMinutes(t, async t => {
+    const clock = { ms: NOW }
+    const address = await createDatabase(t)
+    const open = async () => {
+      const store = await openStore(address, { pollMilliseconds: 0, now: () => clock.ms })
+      t.teardown(() => store.close())
+      return store
+    }
+    return { stores: [await open(), await open(), await open()], clock }
   })
 })
