@@ -10,10 +10,10 @@ import type { LedgerTables } from './tables.ts'
 type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] }
 
 /**
- * Each table comes after those that it references. Leases and replicas are of processes that have
- * ended.
+ * Each table comes after those that it references. Leases, replicas and their keys are of processes
+ * that have ended.
  */
-const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas'>> = {
+const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas' | 'replica_keys'>> = {
   tenants: ['id'],
   persons: ['id'],
   keys: ['id'],
@@ -47,6 +47,7 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas'>> = {
   task_workers: ['id'],
   task_mail: ['task_id', 'kind'],
   quotas: ['month', 'subject'],
+  secrets: ['name'],
   sequences: ['name'],
   revisions: ['name'],
   probe: ['id'],
