@@ -7,6 +7,7 @@ import {
   cellOwner,
   cellSettingsTable,
   cellTables,
+  commandHolder,
   commandTables,
   configTable,
   pastCredentialTable,
@@ -77,4 +78,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
   '0064_task_mail': { up: taskMail },
   '0065_replicas': { up: replicaTable },
+  '0075_command_holders': { up: commandHolder },
 })
