@@ -103,6 +103,7 @@ const startCoordinator = async (store: Store) => {
   })
   const server = createServer().listen(0, '127.0.0.1')
   acceptUpgrades(server, {
+    replicaId: 'rep_test',
     logger,
     authenticate,
     isDraining: () => false,
