@@ -7,6 +7,7 @@ import {
   cellOwner,
   cellSettingsTable,
   cellTables,
+  commandHolder,
   commandTables,
   configTable,
   pastCredentialTable,
@@ -14,6 +15,7 @@ import {
 import { conversationTables, conversationWorkers } from './conversation-migrations.ts'
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
 import type { EngineSchema } from './engine.ts'
+import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
@@ -85,4 +87,9 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0065_replicas': { up: replicaTable },
   '0066_secrets': { up: secretTable },
   '0067_replica_keys': { up: replicaKeyTable },
+  '0070_events': { up: eventTables },
+  '0071_cell_presence': { up: cellPresenceTables },
+  '0072_alerts': { up: alertTable },
+  '0073_webhook_start': { up: webhookStart },
+  '0075_command_holders': { up: commandHolder },
 })

@@ -25,7 +25,7 @@ t.test('a coordinator on PostgreSQL', { skip: postgresMissing }, async t => {
   const made = await run('a', {}, 'init', '--tenant', 'acme', ...json)
   const copy = ['store', 'copy', '--from', 'sqlite', '--to', 'postgres', ...json]
   const copied = await run('a', onPostgres, ...copy)
-  t.match(copied, { code: 0, json: { tables: 44 } }, copied.err)
+  t.match(copied, { code: 0, json: { tables: Number, audit_rows: Number } }, copied.err)
   const again = await run('a', onPostgres, ...copy)
   t.match(again, { code: 65, err: /must be empty/ }, 'a store that has rows is not written')
 
