@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { openSecrets } from '../../coordinator/secrets/open-secrets.ts'
 import type { Secrets, SharedSecrets } from '../../coordinator/secrets/secrets.ts'
@@ -30,3 +33,11 @@ export const certificatePlace = async (t: Pick<Test, 'teardown'>) => ({
   stateDir: await temporaryFolder(t),
   secrets: memorySecrets(),
 })
+
+const SEALING_KEY = `${randomBytes(32).toString('base64')}\n`
+
+/** Gives a state folder the sealing key of this test file: any of its scenes may share a store. */
+export const placeSealingKey = (stateDir: string): void => {
+  const path = join(stateDir, 'sealing.key')
+  if (!existsSync(path)) writeFileSync(path, SEALING_KEY, { mode: 0o600 })
+}
