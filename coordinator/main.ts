@@ -143,7 +143,8 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
   if (commandOf(argv) !== 'broker')
     addAdminCommands(
       program,
-      async ({ make }) => openStore(storePlaceOf(make ? readConfig() : readStoreConfig())),
+      async ({ make }) =>
+        openStore(storePlaceOf(make ? readConfig() : readStoreConfig()), { mustExist: !make }),
       text => void process.stdout.write(text),
       () => loadServerIdentity(readConfig()),
       () => openSigning(readStoreConfig().state_dir),

@@ -7,7 +7,7 @@ import { LEADER_LEASE } from '../leader/lease-leader.ts'
 import { copyStore } from '../store/copy.ts'
 import { createLeases } from '../store/leases.ts'
 import { type StorePlace, storePlaceOf } from '../store/place.ts'
-import { openStore, requireStore, type Store } from '../store/store.ts'
+import { openStore, type Store } from '../store/store.ts'
 import { type OpenSigningKey, type RunAlone, requireIntactAudit } from './audit.ts'
 
 const ENGINES = ['sqlite', 'postgres'] as const
@@ -32,7 +32,6 @@ export const addStoreCommands = (
     .action(({ from, to }: { from: EngineName; to: EngineName }) =>
       runAlone(async () => {
         const places = [from, to].map(name => placeOf(name, config()))
-        requireStore(places[0] as StorePlace)
         const stores = await openBoth(places as [StorePlace, StorePlace])
         try {
           const { format } = program.opts<{ format: Format }>()
@@ -51,7 +50,7 @@ const placeOf = (name: EngineName, config: CoordinatorConfig): StorePlace => {
 }
 
 const openBoth = async ([from, to]: [StorePlace, StorePlace]): Promise<[Store, Store]> => {
-  const first = await openStore(from)
+  const first = await openStore(from, { mustExist: true })
   try {
     return [first, await openStore(to)]
   } catch (error) {

@@ -23,6 +23,7 @@ import {
   createDatabase,
   postgresMissing,
 } from '../../support/postgres.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder } from './temporary.ts'
 
 const openPlainStore = async (t: Test, address: StorePlace): Promise<Store> => {
@@ -97,41 +98,52 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     await administer(
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
     )
-    const refused = await addTenant(store, 'lost').catch(error => error)
-    t.match(refused, { code: 'store_unavailable' })
     await t.rejects(addTenant(store, 'refused'), { code: 'store_unavailable' })
+    await t.rejects(
+      store.ledger.read.selectFrom('tenants').select('id').execute(),
+      { code: 'store_unavailable', message: /accepts no writes/ },
+      'it is not read either',
+    )
     await demote('off')
+    await waitUntil('the database is back', () => store.ledger.outage() === undefined)
     await t.resolves(addTenant(store, 'after'), 'the pool has opened new connections')
   })
 
-  t.test('that ends a connection in the middle of a work fails that work alone', async t => {
-    const address = await createDatabase(t)
-    const store = await openPlainStore(t, address)
-    const endConnections = () =>
-      administer(
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${address.database}'`,
-      )
-    for (const write of [store.ledger.sealed.write, store.ledger.free.write] as Write[]) {
-      const lost = write(async trx => {
-        await trx.selectFrom('tenants').select('id').execute()
-        await endConnections()
-        await trx.insertInto('tenants').values({ id: 'lost', name: '', created_at: 1 }).execute()
+  t.test(
+    'that ends a connection in the middle fails that sealed work alone, and a free one is repeated',
+    async t => {
+      const address = await createDatabase(t)
+      const store = await openPlainStore(t, address)
+      const endConnections = () =>
+        administer(
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${address.database}'`,
+        )
+      let runs = 0
+      const interrupt = (write: Write, id: string) =>
+        write(async trx => {
+          await trx.selectFrom('tenants').select('id').execute()
+          if (runs++ === 0) await endConnections()
+          await trx.insertInto('tenants').values({ id, name: '', created_at: 1 }).execute()
+        })
+      await t.rejects(interrupt(store.ledger.sealed.write as Write, 'lost'), {
+        code: 'store_unavailable',
       })
-      await t.rejects(lost, { code: 'store_unavailable' })
-    }
-    await addTenant(store, 'next')
-    await store.ledger.sealed.write(trx =>
-      trx.deleteFrom('tenants').where('id', '=', 'next').execute(),
-    )
-    const rows = await store.ledger.read.selectFrom('tenants').select('id').execute()
-    t.strictSame(rows, [])
-  })
+      t.equal(runs, 1)
+      runs = 0
+      await interrupt(store.ledger.free.write, 'repeated')
+      t.equal(runs, 2)
+      const rows = await store.ledger.read.selectFrom('tenants').select('id').execute()
+      t.strictSame(rows, [{ id: 'repeated' }])
+    },
+  )
 
   t.test('whose lock is refused at the start of a work is used again afterwards', async t => {
     const address = await createDatabase(t)
     const [one, two] = [await openPlainStore(t, address), await openPlainStore(t, address)]
-    await administer(`alter database "${address.database}" set statement_timeout = 200`)
     const late = await openPlainStore(t, address)
+    const cancelWaiting = () =>
+      administer(`select pg_cancel_backend(pid) from pg_stat_activity
+        where datname = '${address.database}' and wait_event = 'advisory'`)
     const held = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
     const holding = one.ledger.sealed.write(async () => {
@@ -143,7 +155,10 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
       store.ledger.sealed.write(trx =>
         trx.insertInto('tenants').values({ id, name: id, created_at: 1 }).execute(),
       )
-    await t.rejects(write(late, 'refused'), { code: 'store_unavailable' })
+    const refused = t.rejects(write(late, 'refused'), { code: 'store_unavailable' })
+    const cancelling = setInterval(cancelWaiting, 20)
+    await refused
+    clearInterval(cancelling)
     held.resolve()
     await holding
     await t.resolves(write(late, 'late'))
