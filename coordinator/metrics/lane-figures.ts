@@ -16,8 +16,8 @@ export interface LaneFigures {
   seconds: Histogram
   /** From the beginning of a transaction until it is committed. */
   commitSeconds: Histogram
-  /** Changes per transaction. */
-  works: Histogram
+  /** Changes that were committed. */
+  changes: number
 }
 
 export const listLaneMetrics = (lanes: readonly LaneFigures[]): Metric[] => {
@@ -53,10 +53,13 @@ export const listLaneMetrics = (lanes: readonly LaneFigures[]): Metric[] => {
       'From the beginning of a transaction until it is committed; SQLite counts both lanes as sealed.',
       lane => lane.commitSeconds,
     ),
-    histogram(
-      'shoal_store_batch_changes',
-      'Changes that shared a transaction; SQLite counts both lanes as sealed.',
-      lane => lane.works,
+    number(
+      {
+        name: 'shoal_store_changes_total',
+        type: 'counter',
+        help: 'Changes that were committed; per commit, the changes that share a transaction.',
+      },
+      lane => lane.changes,
     ),
     number(
       {

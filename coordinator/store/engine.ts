@@ -81,8 +81,6 @@ export interface Database<T> extends Lanes<T> {
    * SQLite has none of its own and its processes run on one machine, whose clock it is.
    */
   nowMs(trx: Transaction<T>): Promise<number>
-  /** The same as an expression: the time at the beginning of the statement that contains it. */
-  clock(): RawBuilder<number>
   /**
    * Ends a selection of rows that an UPDATE claims: rows that another transaction is changing are
    * left out, so that claims neither wait for each other nor end up empty.

@@ -7,6 +7,7 @@ import {
   cellOwner,
   cellSettingsTable,
   cellTables,
+  commandHolder,
   commandTables,
   configTable,
   pastCredentialTable,
@@ -17,7 +18,7 @@ import type { EngineSchema } from './engine.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
-import { leaseTable, sequenceTable } from './shared-migrations.ts'
+import { leaseTable, replicaTable, sequenceTable } from './shared-migrations.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
 
 const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -76,4 +77,6 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0062_sequences': { up: sequenceTable },
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
   '0064_task_mail': { up: taskMail },
+  '0065_replicas': { up: replicaTable },
+  '0075_command_holders': { up: commandHolder },
 })

@@ -101,7 +101,6 @@ const openDatabase = async <T>(
     // only a query could tell: who asks looks at the revisions each time
     foreignCommits: () => ++looks,
     nowMs: now === undefined ? readClock : async () => now(),
-    clock: now === undefined ? () => CLOCK : () => sql.val(now()),
     skipLocked: sql`for update skip locked`,
     insertNew,
     isAppendOnly: table => isAppendOnly(read, table),
@@ -149,9 +148,6 @@ const requireServer = (facts: ServerFacts): ServerFacts => {
     )
   return facts
 }
-
-/** The beginning of the statement, which is stable within it, so that an index can be used. */
-const CLOCK = sql<number>`cast(extract(epoch from statement_timestamp()) * 1000 as bigint)`
 
 const readClock = async <T>(trx: Transaction<T>): Promise<number> => {
   const { rows } = await sql<{ now: number }>`

@@ -58,7 +58,6 @@ const openFile = async <T>(
       freeze: reason => queue.freeze(reason),
       foreignCommits: writing.dataVersion,
       nowMs: async () => now(),
-      clock: () => sql.val(now()),
       skipLocked: sql``,
       insertNew,
       isAppendOnly: table => isAppendOnly(read, table),
