@@ -4,6 +4,8 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
 import { LeaseLeader } from '../../../coordinator/leader/lease-leader.ts'
+import { claimJobs, endJob } from '../../../coordinator/queue/job-store.ts'
+import { createQueue } from '../../../coordinator/queue/queue.ts'
 import { StoreFault } from '../../../coordinator/store/faults.ts'
 import { createLeases } from '../../../coordinator/store/leases.ts'
 import { type StorePlace, storePlaceOf } from '../../../coordinator/store/place.ts'
@@ -24,6 +26,7 @@ import {
   postgresMissing,
 } from '../../support/postgres.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { testKind } from '../queue/scene.ts'
 import { temporaryFolder } from './temporary.ts'
 
 const openPlainStore = async (t: Test, address: StorePlace): Promise<Store> => {
@@ -197,6 +200,59 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     t.ok(attempts > 2)
     const names = await store.ledger.read.selectFrom('tenants').select('name').distinct().execute()
     t.equal(names.length, 1, 'each was done as a whole')
+  })
+
+  t.test('gives every job to one of many workers, and of a lane one job at a time', async t => {
+    const address = await createDatabase(t)
+    let retries = 0
+    const observer = { onCommit: () => {}, onRetry: () => retries++ }
+    const open = async () => {
+      const options = { pollMilliseconds: 0, observers: { ledger: observer } }
+      const store = await openStore(address, options)
+      t.teardown(() => store.close())
+      return store.ledger
+    }
+    const ledgers = [await open(), await open(), await open()] as const
+    const kind = testKind()
+    const now = () => 1_800_000_000_000
+    const queue = createQueue({ ledger: ledgers[0], kinds: () => new Map([['test', kind]]), now })
+    const total = 240
+    const addAll = (laneOf: (n: number) => object) =>
+      Promise.all(
+        Array.from({ length: total }, (_, n) =>
+          queue.add({ kind: 'test', payload: { n }, ...laneOf(n) }),
+        ),
+      )
+    const running = new Set<string>()
+    const claimed: string[] = []
+    const claim = async (ledger: Ledger): Promise<number> => {
+      const { taken } = await claimJobs(ledger, kind, { limit: 4, worker: 'w', now: now() })
+      for (const job of taken) {
+        const lane = job.lane ?? job.id
+        t.notOk(running.has(lane), 'one at a time')
+        running.add(lane)
+        claimed.push(job.id)
+      }
+      for (const job of taken) {
+        running.delete(job.lane ?? job.id)
+        await ledger.sealed.write(trx => endJob(trx, kind, job, { state: 'done', now: now() }))
+      }
+      return taken.length
+    }
+    const workers = ledgers.flatMap(ledger => Array.from({ length: 8 }, () => ledger))
+    await addAll(() => ({}))
+    const claimAll = async (ledger: Ledger) => {
+      while ((await claim(ledger)) > 0);
+    }
+    await Promise.all(workers.map(claimAll))
+    t.equal(new Set(claimed).size, total, 'no claim is empty while jobs are left')
+    await addAll(n => ({ lane: `lane-${n % 12}` }))
+    const claimLanes = async (ledger: Ledger) => {
+      while (claimed.length < 2 * total) await claim(ledger)
+    }
+    await Promise.all(workers.map(claimLanes))
+    t.equal(new Set(claimed).size, 2 * total)
+    t.equal(retries, 0, 'no claim has collided with another one')
   })
 
   t.test('that cannot be used says why', async t => {
