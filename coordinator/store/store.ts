@@ -1,3 +1,4 @@
+import { runAfterCommit } from './after-commit.ts'
 import { type ChangeHook, withChangeHook } from './change-hook.ts'
 import type {
   Database,
@@ -89,7 +90,7 @@ export const openStore = async (
     })
   const revisions = watchRevisions(ledger, { pollMilliseconds, isShared: engine.isShared })
   return {
-    ledger: (hooks.ledger ?? []).reduce(withChangeHook, ledger),
+    ledger: [runAfterCommit, ...(hooks.ledger ?? [])].reduce(withChangeHook, ledger),
     records: (hooks.records ?? []).reduce(withChangeHook, records),
     revisions,
     isShared: engine.isShared,
