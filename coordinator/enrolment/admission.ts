@@ -59,8 +59,9 @@ export class CellAdmission {
     credential: string,
     caller?: CellCaller,
   ): Promise<EnrolledCell | undefined> {
-    const { cells, fleet } = this.#parts
-    const cell = await cells.authenticate(cellId, credential)
+    const { cells, fleet, clones } = this.#parts
+    const bootId = caller?.bootId ?? clones.findNewest(cellId)
+    const cell = await cells.authenticate(cellId, credential, bootId)
     if (cell === undefined) return caller && this.#refuseCopy(cellId, credential, caller)
     if (this.#suspected.has(cellId)) throw createQuarantineError(cellId)
     fleet.admit(cell.id, cell.epoch)
@@ -141,14 +142,12 @@ export class CellAdmission {
     return createQuarantineError(cellId)
   }
 
-  /** The start that renewed may still have a request in flight with the previous credential. */
   async #refuseCopy(
     cellId: string,
     credential: string,
     { bootId, address }: CellCaller,
   ): Promise<undefined> {
-    const { cells, clones } = this.#parts
-    if (!(await cells.isReplaced(cellId, credential)) || clones.isNewest(cellId, bootId)) return
+    if (!(await this.#parts.cells.isReplaced(cellId, credential, bootId))) return
     throw this.#suspect(cellId, 'a superseded credential was presented', { address })
   }
 }

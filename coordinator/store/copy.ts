@@ -10,10 +10,12 @@ import type { LedgerTables } from './tables.ts'
 type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] }
 
 /**
- * Each table comes after those that it references. Leases and replicas are of processes that have
- * ended.
+ * Each table comes after those that it references. The tables left out are of processes and
+ * connections that have ended.
  */
-const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas'>> = {
+const LEDGER_KEYS: TableKeys<
+  Omit<LedgerTables, 'leases' | 'replicas' | 'cell_starts' | 'cell_renewals'>
+> = {
   tenants: ['id'],
   persons: ['id'],
   keys: ['id'],

@@ -6,6 +6,7 @@ import {
   cellIdentity,
   cellOwner,
   cellSettingsTable,
+  cellsOverReplicas,
   cellTables,
   commandHolder,
   commandTables,
@@ -79,4 +80,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0064_task_mail': { up: taskMail },
   '0065_replicas': { up: replicaTable },
   '0075_command_holders': { up: commandHolder },
+  '0085_cells_over_replicas': { up: cellsOverReplicas },
 })
