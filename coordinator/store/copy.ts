@@ -14,7 +14,7 @@ type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] 
  * connections that have ended.
  */
 const LEDGER_KEYS: TableKeys<
-  Omit<LedgerTables, 'leases' | 'replicas' | 'cell_starts' | 'cell_renewals'>
+  Omit<LedgerTables, 'leases' | 'replicas' | 'cell_views' | 'cell_starts' | 'cell_renewals'>
 > = {
   tenants: ['id'],
   persons: ['id'],
@@ -51,6 +51,10 @@ const LEDGER_KEYS: TableKeys<
   quotas: ['month', 'subject'],
   sequences: ['name'],
   revisions: ['name'],
+  events: ['seq'],
+  event_cursors: ['name'],
+  cell_presence: ['cell_id'],
+  alerts: ['id'],
   probe: ['id'],
   audit_trouble: ['id'],
   audit_checkpoint: ['id'],

@@ -16,6 +16,7 @@ import {
 import { conversationTables, conversationWorkers } from './conversation-migrations.ts'
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
 import type { EngineSchema } from './engine.ts'
+import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
@@ -79,6 +80,10 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
   '0064_task_mail': { up: taskMail },
   '0065_replicas': { up: replicaTable },
+  '0070_events': { up: eventTables },
+  '0071_cell_presence': { up: cellPresenceTables },
+  '0072_alerts': { up: alertTable },
+  '0073_webhook_start': { up: webhookStart },
   '0075_command_holders': { up: commandHolder },
   '0085_cells_over_replicas': { up: cellsOverReplicas },
 })
