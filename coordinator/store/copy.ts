@@ -9,10 +9,14 @@ import type { LedgerTables } from './tables.ts'
 /** A table and the columns of its primary key, which order its rows. */
 type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] }
 
-/** Tables whose rows belong to processes that have ended. */
+/** Tables whose rows belong to processes and connections that have ended. */
 type LiveTable =
   | 'leases'
   | 'replicas'
+  | 'replica_keys'
+  | 'cell_views'
+  | 'cell_starts'
+  | 'cell_renewals'
   | 'minute_subjects'
   | 'minute_slots'
   | 'minute_birth'
@@ -53,8 +57,13 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, LiveTable>> = {
   task_workers: ['id'],
   task_mail: ['task_id', 'kind'],
   quotas: ['month', 'subject'],
+  secrets: ['name'],
   sequences: ['name'],
   revisions: ['name'],
+  events: ['seq'],
+  event_cursors: ['name'],
+  cell_presence: ['cell_id'],
+  alerts: ['id'],
   probe: ['id'],
   audit_trouble: ['id'],
   audit_checkpoint: ['id'],

@@ -2,8 +2,21 @@ import type { Transaction } from 'kysely'
 import type { Database } from './engine.ts'
 import type { LedgerTables } from './tables.ts'
 
-/** Subjects that a process may cache and another process may change. */
-type RevisionName = 'keys' | 'cells' | 'configs' | 'policies' | 'webhooks' | 'tasks'
+/**
+ * Subjects that a process may cache and another process may change. The sequence of the events
+ * counts as their revision.
+ */
+type RevisionName =
+  | 'keys'
+  | 'cells'
+  | 'configs'
+  | 'policies'
+  | 'tasks'
+  | 'commands'
+  | 'alerts'
+  | 'events'
+  | 'secrets'
+  | 'audit'
 
 export interface Revisions {
   /** Calls back after another process changed the subject. Returns how to stop that. */
@@ -16,7 +29,7 @@ export interface Revisions {
 /** Increments the revision of a subject. Must be called in every transaction that changes it. */
 export const bumpRevision = async (
   trx: Transaction<LedgerTables>,
-  name: RevisionName,
+  name: Exclude<RevisionName, 'events'>,
 ): Promise<void> => {
   await trx
     .insertInto('revisions')
@@ -27,18 +40,31 @@ export const bumpRevision = async (
     .execute()
 }
 
+/** How long caches serve while a database on another machine is away. */
+const GRACE_MS = 60_000
+
+interface WatchOptions {
+  /** Interval of the poll; 0 disables it. */
+  pollMilliseconds: number
+  /** True where the ledger may be away for a while; a file that cannot be read does not come back. */
+  isShared: boolean
+  /** Monotonic milliseconds. */
+  nowMs?: () => number
+}
+
 /**
  * Notices changes by other processes. Looking costs about a microsecond while nothing happens.
- * When the ledger cannot be read, every subject counts as changed: caches must not outlive the
- * knowledge whether they are still right.
+ * When the ledger cannot be read, every subject counts as changed, in a shared store after a
+ * minute: caches must not outlive the knowledge whether they are still right.
  */
 export const watchRevisions = (
   ledger: Database<LedgerTables>,
-  pollMilliseconds: number,
+  { pollMilliseconds, isShared, nowMs = () => performance.now() }: WatchOptions,
 ): Revisions => {
   const listeners = new Map<RevisionName, Set<() => void>>()
   const known = new Map<string, number>()
   let version: number | undefined
+  let readAtMs = nowMs()
 
   const tell = (name: RevisionName): void => {
     for (const listener of listeners.get(name) ?? []) listener()
@@ -48,12 +74,21 @@ export const watchRevisions = (
     try {
       const now = ledger.foreignCommits()
       if (now === version) return
-      const rows = await ledger.read.selectFrom('revisions').selectAll().execute()
+      const askedAtMs = nowMs()
+      const rows = await ledger.read
+        .selectFrom('revisions')
+        .select(['name', 'value'])
+        .unionAll(db =>
+          db.selectFrom('sequences').select(['name', 'value']).where('name', '=', 'events'),
+        )
+        .execute()
+      readAtMs = askedAtMs
       const changed = rows.filter(row => known.get(row.name) !== row.value)
       for (const { name, value } of changed) known.set(name, value)
       version = now
       for (const { name } of changed) tell(name as RevisionName)
     } catch {
+      if (isShared && nowMs() - readAtMs < GRACE_MS) return
       for (const name of listeners.keys()) tell(name)
     }
   }

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import { connect, type Socket } from 'node:net'
 import { type AppParts, buildApp } from '../../coordinator/assembly/app.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { createEvents } from '../../coordinator/events/bus.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
 import { createCallViews } from '../../coordinator/operations/call-views.ts'
@@ -12,6 +11,7 @@ import { CallPipeline, type PipelineParts } from '../../coordinator/operations/i
 import { createCallLimits } from '../../coordinator/quota/call-limits.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import { silent } from './cell.ts'
+import { createEvents } from './memory-events.ts'
 
 export const keyOfTier = (tier: Key['tier']): Key => ({
   id: `key-${tier}`,
@@ -51,6 +51,8 @@ const fine: Views['vitals'] = {
   loopDelayMs: () => 1,
 }
 
+const sole = { id: 'rep_test', address: undefined, version: '1', startedAt: 0 }
+
 /** What operations see; what is not given here must not be looked at. */
 export const views = (parts: Partial<Views> = {}): Views => ({
   ...({} as Views),
@@ -58,6 +60,11 @@ export const views = (parts: Partial<Views> = {}): Views => ({
   catalogue: config().catalogue,
   tiers: config().tiers,
   vitals: fine,
+  replicas: {
+    live: () => [sole],
+    isLeader: () => true,
+    readStates: async () => [{ ...sole, isSelf: true, leads: true, unconnected: [] }],
+  },
   ...parts,
 })
 
