@@ -1,6 +1,7 @@
 import type { Actor } from '../audit/audit.ts'
 import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
+import { shareRuns } from '../base/share-runs.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Owner, Router } from '../fleet/router.ts'
@@ -54,10 +55,10 @@ export interface OpenEnrolment {
 }
 
 export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolment> => {
-  const { store, signing, events, fleet, router, stack, logger, nowMs } = parts
-  const cells = new Cells({ store, logger })
+  const { store, signing, events, fleet, router, stack, logger, now, nowMs } = parts
+  const cells = new Cells({ store, logger, now })
   stack.defer(() => cells.close())
-  const settings = createCellSettings(store)
+  const settings = createCellSettings(store, now)
   const epochs = createEpochs({
     noteEpoch: (cellId, epoch) => cells.noteEpoch(cellId, epoch),
     logger,
@@ -84,10 +85,10 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
     events,
     logger,
   })
-  const follow = async (): Promise<void> => {
+  const follow = shareRuns(async () => {
     await admission.dropEnded()
     await apply()
-  }
+  })
   stack.defer(
     cells.onChange(() => {
       follow().catch(error => logger.error({ err: error }, 'changes of cells could not be read'))
@@ -111,7 +112,7 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
         release,
       },
       settings: { ...settings, ...createSetters(settings, fleet, apply) },
-      tokens: createTokenViews(store),
+      tokens: createTokenViews(store, now),
     },
   }
 }
@@ -147,9 +148,12 @@ const createSetters = (
   },
 })
 
-export const createTokenViews = ({ ledger }: Store): EnrolmentViews['tokens'] => ({
-  create: (token, by) => createToken(ledger, token, by),
-  createWithin: (trx, token, by) => addToken(trx, token, by),
+export const createTokenViews = (
+  { ledger }: Store,
+  now: () => number = Date.now,
+): EnrolmentViews['tokens'] => ({
+  create: (token, by) => createToken(ledger, token, by, now()),
+  createWithin: (trx, token, by) => addToken(trx, token, by, now()),
   list: () => listTokens(ledger),
-  revoke: (id, by) => revokeToken(ledger, id, by),
+  revoke: (id, by) => revokeToken(ledger, id, by, now()),
 })

@@ -38,6 +38,7 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
       configured,
       gates,
       logger,
+      replicas: { owns: () => own === store },
       publish: type => {
         events.push(type)
         return {} as never
