@@ -10,7 +10,7 @@ import {
   signDesired,
 } from '../../shared/wire/desired.ts'
 import type { Actor } from '../audit/audit.ts'
-import { shareRuns } from '../base/share-runs.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import type { Store } from '../store/store.ts'
 import {
   type ConfigChange,
@@ -97,16 +97,19 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   }
 
   /** Takes over what another coordinator has set, and tells the cells that are connected here. */
-  const follow = shareRuns(async () => {
+  const follow = async (): Promise<void> => {
     for (const [key, document] of await readConfigs(ledger)) {
       if (document.version <= (documents.get(key)?.version ?? 0)) continue
       documents.set(key, document)
       await tellAll(document.scope, document.name)
     }
-  })
-  revisions.onChange('configs', () => {
-    follow().catch(error => logger.warn({ reason: error.message }, 'configuration not read again'))
-  })
+  }
+  revisions.onChange(
+    'configs',
+    followChanges(follow, error =>
+      logger.warn({ reason: error.message }, 'configuration not read again'),
+    ),
+  )
 
   return {
     set: async (change, by) => {

@@ -1,7 +1,7 @@
 import type { Actor } from '../audit/audit.ts'
 import type { Base } from '../base/base.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import { Listeners } from '../base/listeners.ts'
-import { shareRuns } from '../base/share-runs.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Owner, Router } from '../fleet/router.ts'
@@ -85,15 +85,13 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
     events,
     logger,
   })
-  const follow = shareRuns(async () => {
+  const follow = async (): Promise<void> => {
     await admission.dropEnded()
     await apply()
-  })
-  stack.defer(
-    cells.onChange(() => {
-      follow().catch(error => logger.error({ err: error }, 'changes of cells could not be read'))
-    }),
-  )
+  }
+  const report = (error: Error): void =>
+    logger.error({ err: error }, 'changes of cells could not be read')
+  stack.defer(cells.onChange(followChanges(follow, report)))
   const release: Cells['release'] = async (cellId, by) => {
     const cell = await admission.release(cellId, by)
     await apply()

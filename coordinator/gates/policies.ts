@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import { shareRuns } from '../base/share-runs.ts'
 import type { Events } from '../events/bus.ts'
 import type { Replicas } from '../replicas/replicas.ts'
@@ -85,10 +86,10 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
     if (replicas.owns(subject))
       publish('shoal.policy.changed', { number, version, hash, source }, subject)
   })
-  const reloadLater = (): void => {
-    // the previous policy stays in force: an unreadable policy must not disable the rules
-    reload().catch(error => logger.error({ err: error }, 'the new policy cannot be used'))
-  }
+  // the previous policy stays in force: an unreadable policy must not disable the rules
+  const reloadLater = followChanges(reload, error =>
+    logger.error({ err: error }, 'the new policy cannot be used'),
+  )
   const requireCurrent: Policies['requireCurrent'] = async trx => {
     if ((await newestNumber(trx)) === current.number) return
     reloadLater()
