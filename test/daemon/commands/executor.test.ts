@@ -148,7 +148,7 @@ t.test('the clock of the coordinator is bounded by its answers', async t => {
   const own = { ms: 0 }
   const clock = new CoordinatorClock(() => own.ms)
   t.equal(clock.bounds(), undefined)
-  clock.markRequest('a')
+  clock.markRequest('a', 'rep_a')
   own.ms = 300
   clock.markAnswer('of somebody else', NOW)
   t.equal(clock.bounds(), undefined)
@@ -343,7 +343,7 @@ t.test('the journal of commands', async t => {
 
 t.test('the service repeats acks until they are confirmed', async t => {
   const stop = new AbortController()
-  const listeners = new Map<string, (message: Envelope) => void>()
+  const listeners = new Map<string, (message: Envelope, replica: string) => void>()
   let ready = () => {}
   let connected = false
   const told: string[] = []
@@ -355,7 +355,7 @@ t.test('the service repeats acks until they are confirmed', async t => {
         return () => listeners.delete(name)
       },
       onReady: listener => {
-        ready = listener
+        ready = listener as () => void
         return () => {}
       },
       publish: async () => {},
@@ -386,7 +386,7 @@ t.test('the service repeats acks until they are confirmed', async t => {
   // it comes before the journal is open
   const started = service.start({ signal: stop.signal, fail: error => t.fail(error.message) })
   const body = command({ verb: 'ping', hazard: 'safe' })
-  listeners.get('cmd')?.(envelope('coordinator', 1, 'cmd', body))
+  listeners.get('cmd')?.(envelope('coordinator', 1, 'cmd', body), 'rep_a')
   await started
   connected = true
   while (!told.includes('succeeded')) {

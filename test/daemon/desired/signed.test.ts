@@ -99,14 +99,14 @@ t.test('outdated settings are recognised', async t => {
 
 t.test('a birth is answered once, and never after a later one', async t => {
   const births = new OpenBirths()
-  for (const id of ['a', 'b', 'c']) births.add(id)
+  for (const id of ['a', 'b', 'c']) births.add(id, 'rep_a')
   t.notOk(births.take(undefined))
   t.notOk(births.take('x'))
   t.ok(births.take('b'))
   t.notOk(births.take('b'))
   t.notOk(births.take('a'), 'it was kept back')
   t.ok(births.take('c'))
-  for (let i = 0; i < 100; i++) births.add(`${i}`)
+  for (let i = 0; i < 100; i++) births.add(`${i}`, 'rep_a')
   t.notOk(births.take('0'), 'only so many are remembered')
   t.ok(births.take('99'))
 })
@@ -118,7 +118,7 @@ const rig = async (t: Test, folder: string) => {
   const asked: number[] = []
   const reports: ReportedBody[] = []
   const world = { ms: 0 }
-  let listener: (message: Envelope) => void = () => {}
+  let listener: (message: Envelope, replica: string) => void = () => {}
   const local = settingsOf(DaemonConfig.parse({ name: 'n' }))
   const service = new DesiredService({
     stateDir: folder,
@@ -128,7 +128,8 @@ const rig = async (t: Test, folder: string) => {
         return () => {}
       },
       onReady: () => () => {},
-      publish: async (_name, body) => void reports.push(body as ReportedBody),
+      onEnd: () => () => {},
+      publishToAll: async (_name, body) => void reports.push(body as ReportedBody),
     },
     local,
     apply: async () => {},
@@ -150,7 +151,7 @@ const rig = async (t: Test, folder: string) => {
   t.teardown(end)
   /** The version in force once everything that came is judged. */
   const receiveAll = async (...bodies: DesiredBody[]): Promise<number | undefined> => {
-    for (const body of bodies) listener(envelope('coordinator', 1, 'desired', body))
+    for (const body of bodies) listener(envelope('coordinator', 1, 'desired', body), 'rep_a')
     await service.reload(local)
     return reports.at(-1)?.applied_version
   }
@@ -176,7 +177,7 @@ t.test('a cell that has pinned a key', async t => {
   })
 
   t.test('rolls back when the coordinator currently asks for it', async t => {
-    first.births.add('now')
+    first.births.add('now', 'rep_a')
     const answer = signFor(own, 6, coordinator, 'now')
     t.equal(await first.after(answer), 6)
     t.equal(await first.after(signFor(own, 8, coordinator)), 6, 'what was captured stays past')
@@ -188,7 +189,7 @@ t.test('a cell that has pinned a key', async t => {
     await first.end()
     const second = await rig(t, folder)
     t.not(await second.after(signFor(own, 9, coordinator)), 9)
-    second.births.add('again')
+    second.births.add('again', 'rep_a')
     t.equal(await second.after(signFor(own, 7, coordinator, 'again')), 7)
   })
 })
