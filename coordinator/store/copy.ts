@@ -9,8 +9,11 @@ import type { LedgerTables } from './tables.ts'
 /** A table and the columns of its primary key, which order its rows. */
 type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] }
 
-/** Each table comes after those that it references. Leases are of processes that have ended. */
-const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases'>> = {
+/**
+ * Each table comes after those that it references. Leases, replicas and what these see of cells are
+ * of processes that have ended.
+ */
+const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas' | 'cell_views'>> = {
   tenants: ['id'],
   persons: ['id'],
   keys: ['id'],
@@ -46,6 +49,10 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases'>> = {
   quotas: ['month', 'subject'],
   sequences: ['name'],
   revisions: ['name'],
+  events: ['seq'],
+  event_cursors: ['name'],
+  cell_presence: ['cell_id'],
+  alerts: ['id'],
   probe: ['id'],
   audit_trouble: ['id'],
   audit_checkpoint: ['id'],

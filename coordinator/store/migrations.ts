@@ -7,6 +7,7 @@ import {
   cellOwner,
   cellSettingsTable,
   cellTables,
+  commandHolder,
   commandTables,
   configTable,
   pastCredentialTable,
@@ -14,10 +15,11 @@ import {
 import { conversationTables, conversationWorkers } from './conversation-migrations.ts'
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
 import type { EngineSchema } from './engine.ts'
+import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
-import { leaseTable, sequenceTable } from './shared-migrations.ts'
+import { leaseTable, replicaTable, sequenceTable } from './shared-migrations.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
 
 const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -76,4 +78,10 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0062_sequences': { up: sequenceTable },
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
   '0064_task_mail': { up: taskMail },
+  '0065_replicas': { up: replicaTable },
+  '0070_events': { up: eventTables },
+  '0071_cell_presence': { up: cellPresenceTables },
+  '0072_alerts': { up: alertTable },
+  '0073_webhook_start': { up: webhookStart },
+  '0075_command_holders': { up: commandHolder },
 })

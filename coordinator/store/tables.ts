@@ -3,6 +3,7 @@ import type { AuditTables } from './audit-tables.ts'
 import type { CellTables } from './cell-tables.ts'
 import type { ConversationTables } from './conversation-tables.ts'
 import type { DeliveryTables } from './delivery-tables.ts'
+import type { EventTables } from './event-tables.ts'
 import type { GateTables } from './gate-tables.ts'
 import type { KeyTables } from './key-tables.ts'
 import type { ScheduleTables } from './schedule-tables.ts'
@@ -19,6 +20,7 @@ export interface LedgerTables
     CellTables,
     ConversationTables,
     DeliveryTables,
+    EventTables,
     GateTables,
     KeyTables,
     ScheduleTables,
@@ -27,6 +29,7 @@ export interface LedgerTables
   quotas: QuotaRow
   probe: ProbeRow
   leases: LeaseRow
+  replicas: ReplicaRow
   sequences: SequenceRow
 }
 
@@ -49,6 +52,17 @@ interface LeaseRow {
   owner: string
   epoch: number
   /** Unix milliseconds by the clock of the store; 0 after a release. */
+  until: number
+}
+
+/** A coordinator that serves the fleet; gone when it stops, or when it has not renewed the row. */
+interface ReplicaRow {
+  id: string
+  /** URL at which cells reach this coordinator and no other. */
+  address: string | null
+  version: string
+  /** Unix milliseconds by the clock of the store. */
+  started_at: number
   until: number
 }
 
