@@ -133,8 +133,8 @@ const openCell = async (
 
 /** Options shared by all connections to the coordinators. */
 const reachOf = ({ parts, identity, url, health }: FleetCell) => {
-  const { config, logger } = parts
-  const coverage = new CoverageFile(config.state_dir, logger)
+  const { config, logger, signal } = parts
+  const coverage = new CoverageFile(config.state_dir, logger, signal)
   return {
     identity,
     url,

@@ -16,8 +16,8 @@ type CoverageText = z.infer<typeof CoverageText>
 const fileOf = (stateDir: string): string => join(stateDir, 'coordinators.json')
 
 /**
- * Reads what the running daemon has recorded; undefined when there is one coordinator only, or no
- * daemon.
+ * Reads what the running daemon has recorded; undefined when there is one coordinator only, or when
+ * the daemon does not run.
  */
 export const readCoverage = async (stateDir: string): Promise<CoverageText | undefined> => {
   const text = await readPrivate(fileOf(stateDir))
@@ -32,13 +32,14 @@ export class CoverageFile {
   readonly #path: string
   readonly #logger: Pick<Logger, 'warn'>
   #planes: Record<string, Coverage> = {}
-  #last: Promise<void>
+  #last: Promise<void> = Promise.resolve()
 
-  /** Removes the file of an earlier start. */
-  constructor(stateDir: string, logger: Pick<Logger, 'warn'>) {
+  /** Removes the file of an earlier start, and its own when the signal aborts. */
+  constructor(stateDir: string, logger: Pick<Logger, 'warn'>, signal: AbortSignal) {
     this.#path = fileOf(stateDir)
     this.#logger = logger
-    this.#last = rm(this.#path, { force: true }).catch(error => this.#warn(error))
+    this.#remove()
+    signal.addEventListener('abort', () => this.#remove(), { once: true })
   }
 
   record(plane: string, coverage: Coverage): void {
@@ -55,12 +56,18 @@ export class CoverageFile {
 
   #write(): void {
     const kept: CoverageText = { at: Date.now(), planes: this.#planes }
-    this.#last = this.#last
-      .then(() => replacePrivate(this.#path, `${JSON.stringify(kept)}\n`))
-      .catch(error => this.#warn(error))
+    this.#runInTurn(() => replacePrivate(this.#path, `${JSON.stringify(kept)}\n`))
   }
 
-  #warn(error: Error): void {
-    this.#logger.warn({ reason: error.message }, 'connected coordinators could not be stored')
+  #remove(): void {
+    this.#runInTurn(() => rm(this.#path, { force: true }))
+  }
+
+  #runInTurn(step: () => Promise<void>): void {
+    this.#last = this.#last
+      .then(step)
+      .catch(error =>
+        this.#logger.warn({ reason: error.message }, 'connected coordinators could not be stored'),
+      )
   }
 }

@@ -73,6 +73,7 @@ export class PlaneConnections {
   readonly #open = new Set<Promise<void>>()
   /** Rung when a coordinator is missing that was not before. */
   readonly #change = new Nudge()
+  #changes = 0
   readonly #endpoints: Endpoints
   /** Dials since a connection was healthy. */
   #attempt = 0
@@ -113,21 +114,28 @@ export class PlaneConnections {
 
   /** Waits before a dial. Returns false when the dial is not wanted any more, or not yet. */
   async #pause(endpoint: Endpoint): Promise<boolean> {
-    const { nudge } = this.#options
-    const isShared = endpoint === this.#endpoints.shared
-    const wasAlone = isShared && this.#met.size === 0
-    if (wasAlone) {
-      if (this.#loss === undefined) return true
-      const pauseMs = pauseAfter(this.#loss, this.#attempt++, this.#random)
-      await nudge.wait(this.#wait, pauseMs, endpoint.signal)
-    } else {
-      const pauseMs = pauseBetween(endpoint.error, endpoint.attempt++, this.#random)
-      const isOver =
-        endpoint.error !== undefined && isLasting(endpoint.error) ? nudge : this.#change
-      await isOver.wait(this.#wait, pauseMs, endpoint.signal)
-    }
-    const isAlone = isShared && this.#met.size === 0
-    return !endpoint.signal.aborted && endpoint.isWanted() && isAlone === wasAlone
+    const isAlone = () => endpoint === this.#endpoints.shared && this.#met.size === 0
+    const wasAlone = isAlone()
+    const isTime = await (wasAlone ? this.#pauseAlone(endpoint) : this.#pauseBeside(endpoint))
+    return isTime && endpoint.isWanted() && isAlone() === wasAlone && !endpoint.signal.aborted
+  }
+
+  /** Pause while no coordinator is connected; a connection of the other plane ends it. */
+  async #pauseAlone({ signal }: Endpoint): Promise<boolean> {
+    if (this.#loss === undefined) return true
+    const pauseMs = pauseAfter(this.#loss, this.#attempt++, this.#random)
+    await this.#options.nudge.wait(this.#wait, pauseMs, signal)
+    return true
+  }
+
+  /** Pause beside a connected coordinator. Returns false when a change makes another one due. */
+  async #pauseBeside(endpoint: Endpoint): Promise<boolean> {
+    const { error, signal } = endpoint
+    const changes = this.#changes
+    const pauseMs = pauseBetween(error, endpoint.attempt++, this.#random)
+    const isLong = error !== undefined && isLasting(error)
+    await (isLong ? this.#options.nudge : this.#change).wait(this.#wait, pauseMs, signal)
+    return isLong || changes === this.#changes
   }
 
   /** Resolves once the connection is usable or over. */
@@ -184,7 +192,7 @@ export class PlaneConnections {
     if (this.#met.size === 0) this.#loss = error
     this.#report(error)
     quarantine?.onRefused(error)
-    if (id !== undefined) this.#change.ring()
+    if (id !== undefined) this.#ring()
   }
 
   /** Looks at once for coordinators that are on the list for the first time. */
@@ -195,7 +203,12 @@ export class PlaneConnections {
       const sought: Promise<void> = this.#seek(endpoint).finally(() => this.#open.delete(sought))
       this.#open.add(sought)
     }
-    if (hasGained) this.#change.ring()
+    if (hasGained) this.#ring()
+  }
+
+  #ring(): void {
+    this.#changes++
+    this.#change.ring()
   }
 
   #report(error?: Error): void {

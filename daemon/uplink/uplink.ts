@@ -1,5 +1,4 @@
-import { waitUntilAborted } from '../../shared/wait.ts'
-import { Envelope } from '../../shared/wire/envelope.ts'
+import type { Envelope } from '../../shared/wire/envelope.ts'
 import { MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
 import { ReplicasBody } from '../../shared/wire/replicas.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
@@ -15,9 +14,11 @@ import type { Identity } from '../identity.ts'
 import type { Service, ServiceContext } from '../service.ts'
 import { Backlog, type BacklogParts, type KeptMessage, type SpoolLimits } from './backlog.ts'
 import { ControlSession } from './control-session.ts'
+import { ControlSessions } from './control-sessions.ts'
 import { dial } from './dial.ts'
-import { MqttSession, type ReceivedMessage } from './mqtt-session.ts'
-import { Nudge } from './nudge.ts'
+import { type MessageListener, MessageListeners } from './message-listeners.ts'
+import { MqttSession } from './mqtt-session.ts'
+import type { Nudge } from './nudge.ts'
 import type { QuarantineNotice } from './quarantine-notice.ts'
 import type { Batch } from './spool.ts'
 
@@ -35,8 +36,6 @@ export interface UplinkOptions extends BacklogParts {
   random?: () => number
 }
 
-type MessageListener = (message: Envelope, replica: string) => void
-
 /**
  * The control plane: one MQTT session per live coordinator, over its HTTP port. One of them is home,
  * the longest connected: it alone receives acks and late samples. While no coordinator is connected,
@@ -49,18 +48,13 @@ export class Uplink implements Service {
   readonly #greetings = new Set<(session: ControlSession) => Promise<void>>()
   readonly #readyListeners = new Set<(session: ControlSession) => void>()
   readonly #endListeners = new Set<(replica: string) => void>()
-  readonly #listeners = new Map<TopicName, Set<MessageListener>>()
-  /** Open sessions; their greetings may still be pending. */
-  #sessions: ControlSession[] = []
-  /** Sessions after their greetings, the longest connected first: that one is home. */
-  #ready: ControlSession[] = []
-  /** Session that sends the backlog; another may only begin once this one's batches are released. */
-  #drainer: ControlSession | undefined
-  readonly #drainerLeft = new Nudge()
+  readonly #listeners: MessageListeners
+  readonly #sessions = new ControlSessions()
 
   constructor(options: UplinkOptions) {
     this.#options = options
     this.#backlog = new Backlog(options)
+    this.#listeners = new MessageListeners(options.logger)
     this.on('replicas', ({ body }) => options.coordinators.learn(ReplicasBody.parse(body)))
   }
 
@@ -106,7 +100,7 @@ export class Uplink implements Service {
   /** Calls the listener when a coordinator asks for a new announcement. */
   onRebirth(listener: (session: ControlSession) => void): () => void {
     return this.on('rebirth', (_message, replica) => {
-      const session = this.#sessions.find(session => session.replica === replica)
+      const session = this.#sessions.find(replica)
       if (session) listener(session)
     })
   }
@@ -116,14 +110,12 @@ export class Uplink implements Service {
    * bodies are not validated here.
    */
   on(name: TopicName, listener: MessageListener): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, listeners.add(listener))
-    return () => listeners.delete(listener)
+    return this.#listeners.add(name, listener)
   }
 
   /** Number of coordinators with an open session. */
   countSessions(): number {
-    return this.#sessions.length
+    return this.#sessions.all.length
   }
 
   /**
@@ -131,14 +123,14 @@ export class Uplink implements Service {
    * topics that end with one. Rejects without a connection, or when it ends.
    */
   async publish(name: TopicName, body: unknown, id?: string): Promise<void> {
-    const home = this.#home
+    const { home } = this.#sessions
     if (home === undefined) throw createDisconnectedError()
     await home.publish(name, body, id)
   }
 
   /** Publishes to every coordinator. Resolves when one has the message, and rejects when none has. */
   async publishToAll(name: TopicName, body: unknown): Promise<void> {
-    const sent = this.#sessions.map(session => session.publish(name, body))
+    const sent = this.#sessions.all.map(session => session.publish(name, body))
     await Promise.any(sent).catch(({ errors }: AggregateError) => {
       throw errors[0] ?? createDisconnectedError()
     })
@@ -150,11 +142,12 @@ export class Uplink implements Service {
    * possibly by a later process. Rejects when neither is possible.
    */
   async deliver(name: TopicName, body: unknown, id?: string): Promise<void> {
-    const home = this.#home
+    const { home } = this.#sessions
     try {
       await this.publish(name, body, id)
     } catch (error) {
-      if (this.#home !== undefined && this.#home !== home) return this.deliver(name, body, id)
+      const next = this.#sessions.home
+      if (next !== undefined && next !== home) return this.deliver(name, body, id)
       if (!this.#backlog.canKeepMessages) throw error
       await this.#backlog.keepMessage({ name, id, body })
     }
@@ -167,8 +160,9 @@ export class Uplink implements Service {
 
   /** Sends the newest sample to every coordinator, or keeps it for later when there is none. */
   offer(sample: Sample): void {
-    for (const session of this.#ready) session.offer(sample)
-    if (this.#ready.length === 0) this.#backlog.keepSample(JSON.stringify(sample))
+    const { ready } = this.#sessions
+    for (const session of ready) session.offer(sample)
+    if (ready.length === 0) this.#backlog.keepSample(JSON.stringify(sample))
   }
 
   /** Samples that could not be kept, since the start. */
@@ -178,11 +172,7 @@ export class Uplink implements Service {
 
   /** Announces to every coordinator that the cell stops accepting requests. */
   sayDraining(): void {
-    for (const session of this.#sessions) session.sayDraining()
-  }
-
-  get #home(): ControlSession | undefined {
-    return this.#ready[0] ?? this.#sessions[0]
+    for (const session of this.#sessions.all) session.sayDraining()
   }
 
   async #connect(
@@ -208,7 +198,7 @@ export class Uplink implements Service {
       const id = onMet(replica)
       const mqtt = await MqttSession.open(socket, identity, {
         hasReplicas: replica !== undefined,
-        onMessage: message => this.#onMessage(message, id),
+        onMessage: message => this.#listeners.receive(message, id),
       })
       session = new ControlSession({ replica: id, mqtt, identity, onSend })
       await this.#use(session, mqtt, onUp, signal)
@@ -226,7 +216,7 @@ export class Uplink implements Service {
     signal: AbortSignal,
   ): Promise<void> {
     const over = new AbortController()
-    this.#sessions.push(session)
+    this.#sessions.add(session)
     const work = this.#greetAndDrain(session, onUp, over.signal).catch(cause => {
       mqtt.destroy()
       return cause as Error
@@ -236,18 +226,16 @@ export class Uplink implements Service {
     this.#forget(session)
     over.abort()
     const cause = await work
-    if (this.#drainer === session) {
+    if (this.#sessions.hasBacklog(session)) {
       this.#backlog.release()
-      this.#drainer = undefined
-      this.#drainerLeft.ring()
+      this.#sessions.passBacklog()
     }
     if (error ?? cause) throw error ?? cause
   }
 
   #forget(session: ControlSession): void {
-    this.#sessions = this.#sessions.filter(one => one !== session)
-    this.#ready = this.#ready.filter(one => one !== session)
-    if (this.#sessions.length === 0) this.#options.coordinators.forget()
+    this.#sessions.remove(session)
+    if (this.countSessions() === 0) this.#options.coordinators.forget()
     for (const listener of this.#endListeners) listener(session.replica)
   }
 
@@ -258,38 +246,15 @@ export class Uplink implements Service {
   ): Promise<void> {
     for (const greet of this.#greetings) await greet(session)
     if (signal.aborted) return
-    this.#ready.push(session)
+    this.#sessions.markReady(session)
     onUp()
     for (const listener of this.#readyListeners) listener(session)
-    await this.#waitForTurn(session, signal)
-    if (signal.aborted) return
-    this.#drainer = session
+    if (!(await this.#sessions.takeBacklog(session, signal))) return
     const senders = {
       sendMessages: (kept: KeptMessage[]) => session.sendKept(kept),
       sendSamples: (batch: Batch) => session.sendHistory(batch),
     }
     await this.#backlog.drain(senders, signal)
-  }
-
-  /** Resolves when the session is home and no other one sends the backlog. */
-  async #waitForTurn(session: ControlSession, signal: AbortSignal): Promise<void> {
-    const isItsTurn = () => this.#ready[0] === session && this.#drainer === undefined
-    while (!signal.aborted && !isItsTurn())
-      await this.#drainerLeft.wait(waitUntilAborted, 0, signal)
-  }
-
-  /** Ignores retained messages: they do not reflect the coordinator's current state. */
-  #onMessage({ name, payload, retained }: ReceivedMessage, replica: string): void {
-    const { logger } = this.#options
-    try {
-      if (retained) throw new Error('it was retained')
-      const message = Envelope.parse(JSON.parse(payload.toString('utf8')))
-      if (message.sender !== 'coordinator') throw new Error(`sender is ${message.sender}`)
-      for (const listener of this.#listeners.get(name) ?? []) listener(message, replica)
-    } catch (error) {
-      const reason = (error as Error).message.slice(0, 300)
-      logger.warn({ topic: name, reason }, 'message dropped')
-    }
   }
 }
 
