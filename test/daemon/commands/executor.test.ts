@@ -160,6 +160,24 @@ t.test('the clock of the coordinator is bounded by its answers', async t => {
   t.match(clock.bounds(), { earliest: NOW + 9998 }, 'an answer counts once')
 })
 
+t.test('the clock covers every connected coordinator', async t => {
+  const own = { ms: 0 }
+  const clock = new CoordinatorClock(() => own.ms)
+  const ask = (replica: string, at: number): void => {
+    clock.markRequest(replica, replica)
+    clock.markAnswer(replica, at)
+  }
+  ask('rep_a', NOW)
+  ask('rep_b', NOW + 30_000)
+  t.strictSame(clock.bounds(), { earliest: NOW, latest: NOW + 30_000 })
+  clock.markEnd('rep_b')
+  t.strictSame(clock.bounds(), { earliest: NOW, latest: NOW })
+  clock.markEnd('rep_a')
+  t.strictSame(clock.bounds(), { earliest: NOW, latest: NOW }, 'the last one is kept')
+  ask('rep_c', NOW + 500)
+  t.strictSame(clock.bounds(), { earliest: NOW + 500, latest: NOW + 500 })
+})
+
 t.test('a repeated command', async t => {
   t.test('is answered as before and not executed again', async t => {
     for (const hazard of ['safe', 'unsafe'] as const) {

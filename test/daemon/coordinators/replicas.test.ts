@@ -2,15 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createBuiltInVerbs } from '../../../daemon/commands/built-in-verbs.ts'
+import { openJournalFile } from '../../../daemon/commands/journal-file.ts'
 import { describeCoverage } from '../../../daemon/coordinators/coverage.ts'
 import { KnownCoordinators } from '../../../daemon/coordinators/known-coordinators.ts'
 import { announceService } from '../../../daemon/services/announce.ts'
+import { commandsService } from '../../../daemon/services/commands.ts'
 import { linkService } from '../../../daemon/services/link.ts'
 import { Nudge } from '../../../daemon/uplink/nudge.ts'
 import { Uplink } from '../../../daemon/uplink/uplink.ts'
 import { newId } from '../../../shared/ids.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { type Wait, waitUntilAborted } from '../../../shared/wait.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
+import { type Ack, signCommand } from '../../../shared/wire/command.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { topicFor } from '../../../shared/wire/topics.ts'
 import { logger, newHealth, newIdentity, noWait, standIn, waitUntilTrue } from '../stand-in.ts'
@@ -95,7 +100,7 @@ const startCell = async (t: Test, url: string, wait: Wait = noWait()) => {
     await waitUntilTrue(() => states().every(state => state === 'stopped'))
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
-  return { uplink, announce, identity, health, states, stop, now }
+  return { folder, uplink, announce, identity, health, states, stop, now }
 }
 
 const IDS = ['rep_a', 'rep_b', 'rep_c']
@@ -311,4 +316,56 @@ t.test('a single coordinator is dialled once per plane, again after a cut', asyn
     t.equal(fleet.balancer.dials, 2 * life)
     if (life === 1) coordinator?.cut()
   }
+})
+
+t.test('a command that arrives over two sessions is executed once', async t => {
+  const fleet = await openReplicaFleet(t, IDS.slice(0, 2))
+  const signer = createSigner(generatePrivateKey())
+  const cell = await startCell(t, fleet.balancer.url)
+  const { cell_id } = cell.identity
+  const runs: string[] = []
+  const commands = commandsService({
+    cellId: cell_id,
+    uplink: cell.uplink,
+    file: openJournalFile(join(cell.folder, 'commands.journal')),
+    signer: createSigner(generatePrivateKey()),
+    listTrustedKeys: () => [signer.publicKey],
+    verbs: createBuiltInVerbs({ announce: async () => void runs.push('run'), restartEngines() {} }),
+    clock: { bounds: () => undefined },
+    now: Date.now,
+    nowMs: () => performance.now(),
+    logger,
+  })
+  await commands.start({ signal: cell.stop.signal, fail: error => t.fail(error.message) })
+  await waitUntilTrue(() => fleet.heardOf('state').every(heard => heard.length === 1))
+
+  const issued = Date.now()
+  const command = signCommand(
+    {
+      id: newId('cmd'),
+      cell_id,
+      verb: 'announce',
+      params: {},
+      hazard: 'safe',
+      mode: 'live',
+      issued_at: issued,
+      not_before: issued,
+      expires_at: issued + 10_000,
+      fence: 1,
+    },
+    signer,
+  )
+  for (const { tell } of fleet.coordinators)
+    tell(topicFor('cmd', cell_id, command.id), 'cmd', command)
+  const acks = () =>
+    fleet.coordinators.map(({ heard }) =>
+      heard.flatMap(({ message }) => (message.type === 'ack' ? [message.body as Ack] : [])),
+    )
+  const isDone = () =>
+    acks()
+      .flat()
+      .filter(({ state }) => state === 'succeeded').length > 0
+  await waitUntilTrue(() => isDone() && acks().flat().length >= 3)
+  t.strictSame(runs, ['run'])
+  t.equal(acks().filter(heard => heard.length > 0).length, 1, 'all acks go home')
 })

@@ -109,6 +109,10 @@ t.test('a birth is answered once, and never after a later one', async t => {
   for (let i = 0; i < 100; i++) births.add(`${i}`, 'rep_a')
   t.notOk(births.take('0'), 'only so many are remembered')
   t.ok(births.take('99'))
+  births.add('of a', 'rep_a')
+  births.add('of b', 'rep_b')
+  t.ok(births.take('of b'))
+  t.ok(births.take('of a'), 'each coordinator answers its own')
 })
 
 /** The service of a cell that has pinned the coordinator's key. */
@@ -119,6 +123,8 @@ const rig = async (t: Test, folder: string) => {
   const reports: ReportedBody[] = []
   const world = { ms: 0 }
   let listener: (message: Envelope, replica: string) => void = () => {}
+  let onEnd: (replica: string) => void = () => {}
+  let tick = () => {}
   const local = settingsOf(DaemonConfig.parse({ name: 'n' }))
   const service = new DesiredService({
     stateDir: folder,
@@ -128,7 +134,10 @@ const rig = async (t: Test, folder: string) => {
         return () => {}
       },
       onReady: () => () => {},
-      onEnd: () => () => {},
+      onEnd: ended => {
+        onEnd = ended
+        return () => {}
+      },
       publishToAll: async (_name, body) => void reports.push(body as ReportedBody),
     },
     local,
@@ -141,7 +150,10 @@ const rig = async (t: Test, folder: string) => {
     logger: silent,
     nowMs: () => world.ms,
     wait: (_ms, signal) =>
-      new Promise(resolve => signal.addEventListener('abort', () => resolve())),
+      new Promise(resolve => {
+        tick = resolve
+        signal.addEventListener('abort', () => resolve())
+      }),
   })
   await service.start({ signal: stop.signal, fail: error => t.fail(error.message) })
   const end = async (): Promise<void> => {
@@ -155,7 +167,16 @@ const rig = async (t: Test, folder: string) => {
     await service.reload(local)
     return reports.at(-1)?.applied_version
   }
-  return { after: receiveAll, births, asked, world, end }
+  /** The version in force after a coordinator has sent these settings. */
+  const receiveFrom = async (replica: string, body: DesiredBody): Promise<number | undefined> => {
+    listener(envelope('coordinator', 1, 'desired', body), replica)
+    return receiveAll()
+  }
+  const looks = {
+    tick: () => tick(),
+    endSession: (replica: string) => onEnd(replica),
+  }
+  return { after: receiveAll, receiveFrom, births, asked, world, end, ...looks }
 }
 
 t.test('a cell that has pinned a key', async t => {
@@ -191,5 +212,37 @@ t.test('a cell that has pinned a key', async t => {
     t.not(await second.after(signFor(own, 9, coordinator)), 9)
     second.births.add('again', 'rep_a')
     t.equal(await second.after(signFor(own, 7, coordinator, 'again')), 7)
+  })
+})
+
+t.test('a cell with several coordinators', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-several-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const cell = await rig(t, folder)
+  const answer = (replica: string, version: number, id: string) => {
+    cell.births.add(id, replica)
+    return cell.receiveFrom(replica, signFor(own, version, coordinator, id))
+  }
+
+  t.test('takes the freshest settings, whoever answers last', async t => {
+    t.equal(await answer('rep_a', 7, 'a1'), 7)
+    t.equal(await answer('rep_b', 6, 'b1'), 7, 'it lags')
+    t.strictSame(cell.asked, [0], 'the cell asks whether it still does')
+    t.equal(await answer('rep_b', 7, 'b2'), 7)
+  })
+
+  t.test('goes back when all of them want it', async t => {
+    t.equal(await answer('rep_b', 5, 'b3'), 7)
+    cell.world.ms += 10_000
+    cell.tick()
+    await cell.receiveFrom('rep_b', signFor(own, 5, coordinator))
+    t.strictSame(cell.asked, [0, 10_000])
+    t.equal(await answer('rep_a', 5, 'a2'), 5)
+  })
+
+  t.test('does not count one whose session has ended', async t => {
+    t.equal(await answer('rep_a', 8, 'a3'), 8)
+    cell.endSession('rep_a')
+    t.equal(await answer('rep_b', 6, 'b4'), 6)
   })
 })
