@@ -14,6 +14,7 @@ import { openServer } from './http/open.ts'
 import { openIdempotency, openMarks } from './idempotency/open.ts'
 import { openKeys } from './keys/open.ts'
 import { openLeader } from './leader/open.ts'
+import { openMigrations } from './leader/open-migrations.ts'
 import { openFigures } from './metrics/open.ts'
 import { openVitals } from './metrics/open-vitals.ts'
 import { openOutbound } from './outbound/open.ts'
@@ -37,6 +38,7 @@ export const domains = [
   openMarks,
   openStorePart,
   openLeader,
+  openMigrations,
   openSigningKeys,
   openEvents,
   openAudit,

@@ -7,6 +7,7 @@ import { isAppendOnly, postgresSchema } from './append-only.ts'
 import { createReadingDialect, createWritingDialect } from './dialect.ts'
 import { FreeLane } from './free-lane.ts'
 import { ConnectionPool, type PostgresAddress } from './pool.ts'
+import { listRunningVersions } from './running-versions.ts'
 
 /** Connections per database for the free lane and for reads; the sealed lane has one. */
 const CONNECTIONS = 4
@@ -63,9 +64,11 @@ const openDatabase = async <T>(
   const disconnect = async () => {
     await Promise.all([sealed, free, read].map(db => db.destroy()))
   }
+  const plan = { name, migrations, suffix: `_${name}`, listVersions: listRunningVersions }
+  const finishMigrations = () => migrate(sealed, plan)
   try {
     await requireServer(read)
-    await migrate(sealed, { name, migrations, suffix: `_${name}` })
+    await finishMigrations()
   } catch (error) {
     await disconnect()
     throw error
@@ -86,6 +89,7 @@ const openDatabase = async <T>(
     nowMs: now === undefined ? readClock : async () => now(),
     insertNew,
     isAppendOnly: table => isAppendOnly(read, table),
+    finishMigrations,
     close: async () => {
       await Promise.all([queue.close(), lane.close()])
       await disconnect()

@@ -52,6 +52,8 @@ const openFile = async <T>(
       nowMs: async () => now(),
       insertNew,
       isAppendOnly: table => isAppendOnly(read, table),
+      // no other coordinator uses the file: none has waited
+      finishMigrations: async () => [],
       close: async () => {
         await queue.close()
         reading.close()
