@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
+import { hash32 } from '../coordinator/base/hash32.ts'
 import type { CellLink } from '../coordinator/fleet/cell-link.ts'
 import { type CellEngine, claim, release } from '../coordinator/fleet/engine.ts'
-import { hash32 } from '../coordinator/fleet/ring.ts'
 import { Router } from '../coordinator/fleet/router.ts'
 import { type ReportRow, report } from './measure.ts'
 

@@ -171,6 +171,12 @@ const Broker = z
     error: 'passwords would be sent unencrypted: a broker that is not on loopback needs mqtts',
   })
 
+const Replica = z.strictObject({
+  address: webUrl.describe(
+    'Address at which cells reach this coordinator and no other, where several share a store. Without it they redial the address they know until they have met all.',
+  ),
+})
+
 const Audit = z.strictObject({
   retention_days: z
     .int()
@@ -240,6 +246,7 @@ export const CoordinatorConfig = z
     provider: Provider.prefault({}),
     presence: Presence.prefault({}),
     routing: Routing.prefault({}),
+    replica: Replica.prefault({}),
     broker: Broker.prefault({}),
     mqtt: Mqtt.prefault({}),
     metrics: Metrics.prefault({}),

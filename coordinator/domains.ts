@@ -21,6 +21,7 @@ import { openOutbound } from './outbound/open.ts'
 import { openPeople } from './people/open.ts'
 import { openQueue } from './queue/open.ts'
 import { openQuota } from './quota/open.ts'
+import { openReplicas } from './replicas/open.ts'
 import { openRecurring } from './schedules/open.ts'
 import { openSigningKeys } from './signing/open.ts'
 import { openStorePart } from './store/open.ts'
@@ -37,6 +38,7 @@ export const domains = [
   openTls,
   openMarks,
   openStorePart,
+  openReplicas,
   openLeader,
   openMigrations,
   openSigningKeys,

@@ -40,6 +40,7 @@ const BLOCKING = {
 export const DOMAINS = [
   'base',
   'store',
+  'replicas',
   'leader',
   'events',
   'signing',

@@ -1,11 +1,9 @@
 import { type Command, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { newId } from '../../shared/ids.ts'
 import { type Format, formatOutput } from '../../shared/print.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import { LEADER_LEASE } from '../leader/lease-leader.ts'
+import { runInMaintenance } from '../replicas/maintenance.ts'
 import { copyStore } from '../store/copy.ts'
-import { createLeases } from '../store/leases.ts'
 import { type StorePlace, storePlaceOf } from '../store/place.ts'
 import { openStore, requireStore, type Store } from '../store/store.ts'
 import { type OpenSigningKey, type RunAlone, requireIntactAudit } from './audit.ts'
@@ -67,29 +65,10 @@ const copyVerified = async (
   sign: OpenSigningKey,
 ): Promise<Record<string, string | number>> => {
   const { head: before } = await requireIntactAudit(from.ledger, sign)
-  const rows = await (from.isShared
-    ? runAsLeader(from, () => copyStore(from, to))
-    : copyStore(from, to))
+  const rows = await runInMaintenance(from, () => copyStore(from, to))
   const { head: after } = await requireIntactAudit(to.ledger, sign)
   if (after.hash !== before.hash)
     throw new ShoalError('audit_broken', `the copy ends with ${after.hash}, not ${before.hash}`)
   const copied = Object.values(rows).reduce((sum, count) => sum + count, 0)
   return { tables: Object.keys(rows).length, rows: copied, audit_rows: after.seq, head: after.hash }
-}
-
-/** Time in which a copy must be done, so that no coordinator starts on its source meanwhile. */
-const COPY_MS = 3_600_000
-
-/** Keeps coordinators away meanwhile. Throws `conflict` while one leads. */
-const runAsLeader = async <T>({ ledger }: Store, run: () => Promise<T>): Promise<T> => {
-  const leases = createLeases(ledger)
-  const claim = { name: LEADER_LEASE, owner: newId('copy'), milliseconds: COPY_MS }
-  const lease = await leases.acquire(claim)
-  if (lease === undefined)
-    throw new ShoalError('conflict', 'a coordinator uses the store: stop it first')
-  try {
-    return await run()
-  } finally {
-    await leases.release(lease)
-  }
 }

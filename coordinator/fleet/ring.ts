@@ -1,3 +1,5 @@
+import { hash32 } from '../base/hash32.ts'
+
 /** Number of points per member; more points share evenly, at the cost of memory. */
 const POINTS = 32
 /** Maximum number of points that a search visits; by then nearly every member is over the bound. */
@@ -122,13 +124,4 @@ export class Ring<T> {
     this.#goneSinceMerge = 0
     return renumbered
   }
-}
-
-/** FNV-1a with the last steps of MurmurHash3, which spread what FNV leaves in neighbouring bits. */
-export const hash32 = (text: string, seed = 0): number => {
-  let hash = 0x811c9dc5 ^ seed
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
 }

@@ -1,4 +1,4 @@
-import { hash32 } from '../fleet/ring.ts'
+import { hash32 } from '../base/hash32.ts'
 
 /**
  * Number derived from the first characters of a long prompt, so that a conversation returns to the

@@ -11,14 +11,12 @@ interface LeaseLeaderParts {
   logger: Pick<Logger, 'info' | 'warn'>
   /** Monotonic milliseconds. */
   nowMs: () => number
-  /** Called when another process has taken the lead from this one. */
-  onSuperseded?: (() => void) | undefined
   /** Length of a tenure that is not renewed; a partitioned leader steps down this soon. */
   tenureMs?: number
 }
 
 /** Name of the lease that the leading process holds. */
-export const LEADER_LEASE = 'leader'
+const LEADER_LEASE = 'leader'
 const TENURE_MS = 3000
 /** Renewals per tenure: one may fail or be slow without a change of the leader. */
 const RENEWALS = 3
@@ -26,8 +24,6 @@ const RENEWALS = 3
 /** Leader of a store that several processes share, by one lease row whose epoch is the fence. */
 export class LeaseLeader implements Leader {
   readonly #parts: LeaseLeaderParts
-  /** Failure of the last campaign; undefined after one that the store has answered. */
-  fault: Error | undefined
   readonly #tenureMs: number
   readonly #timer: NodeJS.Timeout
   #lease: HeldLease | undefined
@@ -58,7 +54,6 @@ export class LeaseLeader implements Leader {
     if (this.#isClosed) return Promise.resolve()
     this.#campaign ??= this.#attempt()
       .catch(error => {
-        this.fault = error
         this.#parts.logger.warn({ err: error }, 'the lead could not be claimed')
       })
       .finally(() => {
@@ -83,16 +78,10 @@ export class LeaseLeader implements Leader {
     this.#lease =
       (before && (await leases.renew(before, this.#tenureMs))) ??
       (await leases.acquire({ name: LEADER_LEASE, owner, milliseconds: this.#tenureMs }))
-    this.fault = undefined
     if (this.#lease !== undefined) this.#heldUntilMs = askedAtMs + this.#tenureMs
     const epoch = this.#lease?.epoch
     if (epoch === before?.epoch) return
-    // each tenure adds one: another process has led since
-    if (before !== undefined && epoch !== undefined && epoch > before.epoch + 1)
-      this.#parts.onSuperseded?.()
-    if (epoch === undefined) {
-      logger.info('another coordinator leads the fleet')
-      this.#parts.onSuperseded?.()
-    } else logger.info({ epoch }, 'this coordinator leads the fleet')
+    if (epoch === undefined) logger.info('another coordinator leads the fleet')
+    else logger.info({ epoch }, 'this coordinator leads the fleet')
   }
 }

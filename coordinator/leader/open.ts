@@ -1,7 +1,5 @@
-import { setTimeout } from 'node:timers/promises'
-import { ShoalError } from '../../shared/errors.ts'
-import { newId } from '../../shared/ids.ts'
 import type { Base } from '../base/base.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import { createLeases } from '../store/leases.ts'
 import type { Ledger, Store } from '../store/store.ts'
 import { fenceLedger } from './fence.ts'
@@ -28,6 +26,7 @@ export interface OpenLeader {
 
 interface LeaderParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'nowMs'> {
   store: Pick<Store, 'ledger' | 'isShared'>
+  replicas: Pick<Replicas, 'id'>
 }
 
 /** SQLite has one process for a state folder, which therefore always leads. */
@@ -44,29 +43,11 @@ export const openLeader = async (parts: LeaderParts): Promise<OpenLeader> => {
   return { leader, leaderWork: { every, runOnce } }
 }
 
-/** Longer than the tenure of a coordinator that was killed just before. */
-const FIRST_CAMPAIGN_MS = 6000
-const BETWEEN_MS = 250
-
-/**
- * Leads from the start, and stops the process when another one takes over. Throws `conflict` when
- * another coordinator leads: much of what a process remembers is not in the store yet, so that two
- * of them would not agree.
- */
-const openLeaseLeader = async ({ store, logger, nowMs }: LeaderParts): Promise<LeaseLeader> => {
+/** Another coordinator may lead; this one takes over when it must. */
+const openLeaseLeader = async (parts: LeaderParts): Promise<LeaseLeader> => {
+  const { store, replicas, logger, nowMs } = parts
   const leases = createLeases(store.ledger)
-  const onSuperseded = () => {
-    logger.error('another coordinator has taken over the store; this one stops')
-    process.kill(process.pid, 'SIGTERM')
-  }
-  const owner = newId('replica')
-  const leader = new LeaseLeader({ leases, owner, logger, nowMs, onSuperseded })
-  for (const endMs = nowMs() + FIRST_CAMPAIGN_MS; nowMs() < endMs; await setTimeout(BETWEEN_MS)) {
-    await leader.campaign()
-    if (leader.isLeader()) return leader
-  }
-  await leader.close()
-  throw (
-    leader.fault ?? new ShoalError('conflict', 'another coordinator uses the store: stop it first')
-  )
+  const leader = new LeaseLeader({ leases, owner: replicas.id, logger, nowMs })
+  await leader.campaign()
+  return leader
 }

@@ -9,8 +9,11 @@ import type { LedgerTables } from './tables.ts'
 /** A table and the columns of its primary key, which order its rows. */
 type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] }
 
-/** Each table comes after those that it references. Leases are of processes that have ended. */
-const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases'>> = {
+/**
+ * Each table comes after those that it references. Leases and replicas are of processes that have
+ * ended.
+ */
+const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas'>> = {
   tenants: ['id'],
   persons: ['id'],
   keys: ['id'],

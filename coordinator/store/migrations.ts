@@ -16,7 +16,7 @@ import type { EngineSchema } from './engine.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
-import { leaseTable, sequenceTable } from './shared-migrations.ts'
+import { leaseTable, replicaTable, sequenceTable } from './shared-migrations.ts'
 import type { StoreMigration } from './store-migration.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
 
@@ -76,4 +76,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0062_sequences': { up: sequenceTable },
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
   '0064_task_mail': { up: taskMail },
+  '0065_replicas': { up: replicaTable, compatibleFrom: '0.1.0' },
 })

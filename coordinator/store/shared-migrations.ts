@@ -30,6 +30,17 @@ export const sequenceTable = async (db: Kysely<unknown>): Promise<void> => {
     await db.schema.dropTable(table).execute()
 }
 
+export const replicaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('replicas')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('address', 'text')
+    .addColumn('version', 'text', column => column.notNull())
+    .addColumn('started_at', 'bigint', column => column.notNull())
+    .addColumn('until', 'bigint', column => column.notNull())
+    .execute()
+}
+
 const NUMBERED = [
   ['audit', 'audit', 'seq'],
   ['jobs', 'jobs', 'seq'],

@@ -27,6 +27,7 @@ export interface LedgerTables
   quotas: QuotaRow
   probe: ProbeRow
   leases: LeaseRow
+  replicas: ReplicaRow
   sequences: SequenceRow
 }
 
@@ -49,6 +50,17 @@ interface LeaseRow {
   owner: string
   epoch: number
   /** Unix milliseconds by the clock of the store; 0 after a release. */
+  until: number
+}
+
+/** A coordinator that serves the fleet; gone when it stops, or when it has not renewed the row. */
+interface ReplicaRow {
+  id: string
+  /** URL at which cells reach this coordinator and no other. */
+  address: string | null
+  version: string
+  /** Unix milliseconds by the clock of the store. */
+  started_at: number
   until: number
 }
 

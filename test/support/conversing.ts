@@ -3,6 +3,7 @@ import { createEvents } from '../../coordinator/events/bus.ts'
 import type { AskModel } from '../../coordinator/http/ask-model.ts'
 import { openLeader } from '../../coordinator/leader/open.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
+import { openReplicas } from '../../coordinator/replicas/open.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
 import { openSpeakers } from '../../coordinator/speakers/open.ts'
 import type { Store } from '../../coordinator/store/store.ts'
@@ -57,7 +58,7 @@ export const openTestConversations = async (
   // a test opens several on one store, which PostgreSQL refuses to coordinators
   const openOwnStore = () => ({ store: { ...store, isShared: false } })
   const { views, close } = await openCoordinator(
-    [openOwnStore, openLeader, openConversingParts, openSpeakers],
+    [openOwnStore, openReplicas, openLeader, openConversingParts, openSpeakers],
     config({ conversations: settings, outbound }),
     silent,
     { now, env, moreSkills },

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { hash32, Ring } from '../../../coordinator/fleet/ring.ts'
+import { hash32 } from '../../../coordinator/base/hash32.ts'
+import { Ring } from '../../../coordinator/fleet/ring.ts'
 
 const rig = (members: number) => {
   const clock = { ms: 0 }

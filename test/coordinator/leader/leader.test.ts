@@ -50,6 +50,7 @@ t.test('a run of work of the leader that outlives its tenure writes nothing more
     schedules,
     logger: silent,
     nowMs: Date.now,
+    replicas: { id: 'rep_1' },
   })
   const begun = Promise.withResolvers<string>()
   const ended = Promise.withResolvers<void>()

@@ -310,7 +310,8 @@ t.test('ended jobs are deleted after their retention', async t => {
   const stack = new AsyncDisposableStack()
   t.teardown(() => stack.disposeAsync())
   const schedules = { every: () => {} }
-  const own = { store, stack, schedules, logger: silent, nowMs: Date.now }
+  const replicas = { id: 'rep_1' }
+  const own = { store, stack, schedules, replicas, logger: silent, nowMs: Date.now }
   const { leaderWork } = await openLeader(own)
   await openWorker({
     store,

@@ -12,6 +12,7 @@ import { openOutbound } from '../../../coordinator/outbound/open.ts'
 import { createTenant, enableTenant } from '../../../coordinator/people/tenants.ts'
 import { openQueue } from '../../../coordinator/queue/open.ts'
 import { openWorker } from '../../../coordinator/queue/open-worker.ts'
+import { openReplicas } from '../../../coordinator/replicas/open.ts'
 import { openSigningKeys } from '../../../coordinator/signing/open.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { openWebhooks } from '../../../coordinator/webhooks/open.ts'
@@ -32,6 +33,7 @@ const openSending = (store: Store, config: CoordinatorConfig, now: () => number)
   openCoordinator(
     [
       () => ({ store }),
+      openReplicas,
       openLeader,
       openFigures,
       openSigningKeys,

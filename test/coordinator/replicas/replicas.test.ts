@@ -1,0 +1,101 @@
+import t, { type Test } from 'tap'
+import { runInMaintenance } from '../../../coordinator/replicas/maintenance.ts'
+import { RegisteredReplicas } from '../../../coordinator/replicas/registered-replicas.ts'
+import { findOwner } from '../../../coordinator/replicas/rendezvous.ts'
+import { silent } from '../../support/cell.ts'
+import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+/** Coordinators on one store, whose clock stands still until it is moved. */
+const openScene = async (t: Test) => {
+  const folder = await temporaryFolder(t)
+  const clock = { now: 1_000_000 }
+  const register = async (id: string) => {
+    const store = await temporaryStore(t, folder, { now: () => clock.now })
+    const replicas = new RegisteredReplicas({
+      ledger: store.ledger,
+      self: { id, address: `https://${id}.example.org`, version: '1.0.0' },
+      logger: silent,
+      nowMs: () => clock.now,
+    })
+    await replicas.register()
+    return { store, replicas }
+  }
+  return { clock, register }
+}
+
+const idsOf = (replicas: RegisteredReplicas) => replicas.live().map(({ id }) => id)
+
+t.test('coordinators on one store know each other', async t => {
+  const { clock, register } = await openScene(t)
+  const { replicas: first } = await register('a')
+  let changes = 0
+  first.onChange(() => changes++)
+  const { replicas: second } = await register('b')
+  await first.renew()
+  t.strictSame([idsOf(first), idsOf(second), changes], [['a', 'b'], ['a', 'b'], 1])
+  t.match(second.live()[0], { address: 'https://a.example.org', version: '1.0.0' })
+
+  await t.test('and forget one that has died within three seconds', async t => {
+    clock.now += 2000
+    await first.renew()
+    t.strictSame(idsOf(first), ['a', 'b'])
+    clock.now += 1000
+    await first.renew()
+    t.strictSame([idsOf(first), changes], [['a'], 2])
+    t.ok(first.owns('anything'))
+    t.notOk(second.owns('anything'), 'the dead one owns nothing, as the others do not count on it')
+  })
+
+  await t.test('and meet it again when it was only away', async t => {
+    await second.renew()
+    t.strictSame(idsOf(second), ['a', 'b'])
+  })
+
+  await t.test('and forget at once one that leaves', async t => {
+    await second.leave()
+    await second.renew()
+    await first.renew()
+    t.strictSame(idsOf(first), ['a'])
+  })
+})
+
+t.test('a store that does not answer leaves the known coordinators as they are', async t => {
+  const { clock, register } = await openScene(t)
+  const { replicas, store } = await register('a')
+  await store.close()
+  clock.now += 2999
+  await replicas.renew()
+  t.strictSame([idsOf(replicas), replicas.owns('x')], [['a'], true])
+  clock.now += 1
+  t.notOk(replicas.owns('x'), 'the others count it as dead by now')
+})
+
+t.test('a command that needs the store for itself and coordinators exclude each other', async t => {
+  const { clock, register } = await openScene(t)
+  const { store } = await register('a')
+  const shared = { ...store, isShared: true }
+  const fails = () => t.fail('this must not run')
+  await t.rejects(
+    runInMaintenance(shared, async () => fails()),
+    { code: 'conflict' },
+  )
+  clock.now += 3000
+  await runInMaintenance(shared, () => t.rejects(register('b'), { code: 'conflict' }))
+  await t.resolves(register('b'))
+})
+
+t.test(
+  'a subject has one owner, and moves only when its owner leaves or a new one is better',
+  t => {
+    const members = ['rep_1', 'rep_2', 'rep_3']
+    const subjects = Array.from({ length: 3000 }, (_, i) => `cell_${i}`)
+    const owners = subjects.map(subject => findOwner(subject, members))
+    const shares = members.map(member => owners.filter(owner => owner === member).length)
+    t.ok(Math.min(...shares) > 850, `shares are even: ${shares}`)
+    const after = subjects.map(subject => findOwner(subject, ['rep_3', 'rep_1']))
+    const moved = subjects.filter((_, i) => owners[i] !== 'rep_2' && owners[i] !== after[i])
+    t.strictSame(moved, [])
+    t.equal(findOwner('anything', []), undefined)
+    t.end()
+  },
+)
