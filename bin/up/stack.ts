@@ -203,10 +203,10 @@ export class Stack {
     const { signal } = this.#serving
     // Every member is ready, so the coordinator has reported its addresses
     const { baseUrl } = this.#addresses as Addresses
-    const { options, wait = realWait } = this.#parts
-    void waitUntilServing(baseUrl, options.cells, wait, signal).then(() =>
-      signal.aborted ? undefined : this.#isUp(),
-    )
+    const { options, entry, wait = realWait } = this.#parts
+    const urls = [baseUrl, ...(entry?.replicas ?? []).map(({ url }) => url)]
+    const serving = urls.map(url => waitUntilServing(url, options.cells, wait, signal))
+    void Promise.all(serving).then(() => (signal.aborted ? undefined : this.#isUp()))
   }
 
   async #isUp(): Promise<void> {

@@ -10,6 +10,7 @@ import type { InFlightAnswers } from '../http/running.ts'
 import { headerCheck, newRequestId } from '../http/safety.ts'
 import { acceptUpgrades } from '../http/upgrades.ts'
 import { openLink } from '../link/link.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 
 interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   config: CoordinatorConfig
@@ -18,6 +19,7 @@ interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   bus: Pick<Bus, 'handle'>
   fleet: Pick<Fleet, 'linkUp' | 'linkDown'>
   running: Pick<InFlightAnswers, 'isDraining'>
+  replicas: Pick<Replicas, 'id'>
 }
 
 /** Links of one cell at a time: the old one may not have ended when the new one comes. */
@@ -25,12 +27,13 @@ const MAX_LINKS = 4
 
 /** The two upgrades of the one port through which cells come in. */
 export const openUpgrades = (parts: CellPortParts): object => {
-  const { config, app, admission, bus, fleet, running, logger } = parts
+  const { config, app, admission, bus, fleet, running, replicas, logger } = parts
   const pingEveryMs = config.presence.ping_seconds * 1000
   const links = new Map<string, number>()
   acceptUpgrades(app.server, {
     check: headerCheck(config),
     logger,
+    replicaId: replicas.id,
     authenticate: async (...presented) =>
       (await admission.authenticate(...presented)) !== undefined,
     noteArrival: (cellId, bootId) => admission.noteArrival(cellId, bootId),

@@ -106,3 +106,11 @@ export const configTable = async ({ schema }: Kysely<unknown>): Promise<void> =>
     .addPrimaryKeyConstraint('configs_key', ['scope', 'name'])
     .execute()
 }
+
+/** Commands of coordinators that do not write the column count as those of a coordinator that left. */
+export const commandHolder = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .alterTable('commands')
+    .addColumn('holder', 'text', column => column.defaultTo(''))
+    .execute()
+}

@@ -81,6 +81,10 @@ export interface CommandRow {
   sends: number
   requested_by: string
   signed_json: string
+  /**
+   * Id of the coordinator that sends it; null once any may. Empty for one of an older version.
+   */
+  holder: string | null
 }
 
 /** Configuration of cells: one row per cell id (scope `cell`) and per tag (scope `tag`). */

@@ -6,6 +6,7 @@ import {
   cellOwner,
   cellSettingsTable,
   cellTables,
+  commandHolder,
   commandTables,
   configTable,
   pastCredentialTable,
@@ -76,5 +77,6 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0062_sequences': { up: sequenceTable },
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
   '0064_task_mail': { up: taskMail },
-  '0065_replicas': { up: replicaTable, compatibleFrom: '0.1.0' },
+  '0065_replicas': { up: replicaTable },
+  '0075_command_holders': { up: commandHolder },
 })

@@ -3,7 +3,7 @@ import type { Database } from './engine.ts'
 import type { LedgerTables } from './tables.ts'
 
 /** Subjects that a process may cache and another process may change. */
-type RevisionName = 'keys' | 'cells' | 'configs' | 'policies' | 'webhooks' | 'tasks'
+type RevisionName = 'keys' | 'cells' | 'configs' | 'policies' | 'webhooks' | 'tasks' | 'commands'
 
 export interface Revisions {
   /** Calls back after another process changed the subject. Returns how to stop that. */
