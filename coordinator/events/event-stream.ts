@@ -13,7 +13,7 @@ export interface Outlet {
 }
 
 interface StreamParts {
-  events: Pick<Events, 'position' | 'positionAfter' | 'read' | 'subscribe'>
+  events: Pick<Events, 'catchUp' | 'position' | 'positionAfter' | 'read' | 'subscribe'>
   outlet: Outlet
   /** Checked for each event, since a key may lose its roles. */
   hearer: () => Hearer
@@ -37,7 +37,8 @@ const RETRY_MS = 2000
 
 /**
  * Streams events from the ring that all readers share: a reader costs a position in it and no
- * memory of its own. A reader that falls out of the ring, or stops reading, is disconnected; it
+ * memory of its own. The ids are the numbers of the events, so a reader resumes at any coordinator. A
+ * reader that falls out of the ring, or stops reading, is disconnected; it
  * resumes with the id of the last event it has seen, and `shoal.events.gap` reports missed events.
  */
 export const openEventStream = (parts: StreamParts): EventStream => {
@@ -101,6 +102,8 @@ export const openEventStream = (parts: StreamParts): EventStream => {
   const begin = async (): Promise<void> => {
     await put(`retry: ${RETRY_MS}\n\n`)
     if (lastEventId === undefined) return
+    // another coordinator may have sent an event that this one has not read yet
+    if (events.positionAfter(lastEventId) === undefined) await events.catchUp()
     const from = events.positionAfter(lastEventId)
     at = from ?? events.position() - events.read(0).events.length
     if (from === undefined) await put(sseData(gap(lastEventId)))

@@ -1,14 +1,28 @@
 import type { Base } from '../base/base.ts'
-import { createEvents, type Events } from './bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
+import type { Store } from '../store/store.ts'
+import type { Events } from './bus.ts'
+import { EventLog } from './event-log.ts'
+import { pruneEvents } from './prune-events.ts'
 
-interface EventsParts extends Pick<Base, 'logger'> {
+interface EventsParts
+  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
   config: { name: string; events: { kept: number } }
+  store: Pick<Store, 'ledger' | 'revisions'>
 }
 
-/** Events of this process, under the name of the coordinator. */
-export const openEvents = ({ config, logger }: EventsParts): { events: Events } => ({
-  events: createEvents({ source: sourceOf(config), kept: config.events.kept, logger }),
-})
+const PRUNE_SECONDS = 60
+
+/** Events of all coordinators on the store; those of this one have its name. */
+export const openEvents = async (parts: EventsParts): Promise<{ events: Events }> => {
+  const { config, store, leaderWork, stack, logger, now } = parts
+  const { kept } = config.events
+  const events = await EventLog.open({ store, source: sourceOf(config), kept, logger, now })
+  stack.defer(() => events.close())
+  leaderWork.every('events.prune', PRUNE_SECONDS, ledger => pruneEvents(ledger, kept))
+  return { events }
+}
 
 /** Source of every event (CloudEvents 1.0.2, 3.1.1). */
 export const sourceOf = ({ name }: { name: string }): string => `/shoal/${name}`

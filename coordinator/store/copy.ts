@@ -10,10 +10,10 @@ import type { LedgerTables } from './tables.ts'
 type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] }
 
 /**
- * Each table comes after those that it references. Leases and replicas are of processes that have
- * ended.
+ * Each table comes after those that it references. Leases, replicas and what these see of cells are
+ * of processes that have ended.
  */
-const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas'>> = {
+const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas' | 'cell_views'>> = {
   tenants: ['id'],
   persons: ['id'],
   keys: ['id'],
@@ -49,6 +49,10 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas'>> = {
   quotas: ['month', 'subject'],
   sequences: ['name'],
   revisions: ['name'],
+  events: ['seq'],
+  event_cursors: ['name'],
+  cell_presence: ['cell_id'],
+  alerts: ['id'],
   probe: ['id'],
   audit_trouble: ['id'],
   audit_checkpoint: ['id'],

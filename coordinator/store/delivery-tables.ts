@@ -58,6 +58,8 @@ export interface WebhookRow {
   disabled_reason: string | null
   /** Deliveries that were given up since the last one that arrived. */
   dead_in_row: number
+  /** Number of the newest event when the webhook was created or enabled; it gets later ones. */
+  after_seq: number
   delivered_at: number | null
   created_by: string
   created_at: number

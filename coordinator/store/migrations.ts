@@ -14,6 +14,7 @@ import {
 import { conversationTables, conversationWorkers } from './conversation-migrations.ts'
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
 import type { EngineSchema } from './engine.ts'
+import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
@@ -78,5 +79,9 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
   '0064_task_mail': { up: taskMail },
   '0065_replicas': { up: replicaTable },
+  '0070_events': { up: eventTables },
+  '0071_cell_presence': { up: cellPresenceTables },
+  '0072_alerts': { up: alertTable },
+  '0073_webhook_start': { up: webhookStart },
   '0075_command_holders': { up: commandHolder },
 })

@@ -2,8 +2,19 @@ import type { Transaction } from 'kysely'
 import type { Database } from './engine.ts'
 import type { LedgerTables } from './tables.ts'
 
-/** Subjects that a process may cache and another process may change. */
-type RevisionName = 'keys' | 'cells' | 'configs' | 'policies' | 'webhooks' | 'tasks' | 'commands'
+/**
+ * Subjects that a process may cache and another process may change. The sequence of the events
+ * counts as their revision.
+ */
+type RevisionName =
+  | 'keys'
+  | 'cells'
+  | 'configs'
+  | 'policies'
+  | 'tasks'
+  | 'commands'
+  | 'alerts'
+  | 'events'
 
 export interface Revisions {
   /** Calls back after another process changed the subject. Returns how to stop that. */
@@ -16,7 +27,7 @@ export interface Revisions {
 /** Increments the revision of a subject. Must be called in every transaction that changes it. */
 export const bumpRevision = async (
   trx: Transaction<LedgerTables>,
-  name: RevisionName,
+  name: Exclude<RevisionName, 'events'>,
 ): Promise<void> => {
   await trx
     .insertInto('revisions')
@@ -48,7 +59,13 @@ export const watchRevisions = (
     try {
       const now = ledger.foreignCommits()
       if (now === version) return
-      const rows = await ledger.read.selectFrom('revisions').selectAll().execute()
+      const rows = await ledger.read
+        .selectFrom('revisions')
+        .select(['name', 'value'])
+        .unionAll(db =>
+          db.selectFrom('sequences').select(['name', 'value']).where('name', '=', 'events'),
+        )
+        .execute()
       const changed = rows.filter(row => known.get(row.name) !== row.value)
       for (const { name, value } of changed) known.set(name, value)
       version = now

@@ -5,6 +5,7 @@ import type { LedgerTables, SequenceRow } from './tables.ts'
 /** Everything that is numbered in one order over all processes. */
 type SequenceName =
   | 'audit'
+  | 'events'
   | 'jobs'
   | 'conversations'
   | 'configs'
@@ -26,6 +27,19 @@ export const nextSequence = async (
     insert into sequences (name, value) values (${name}, ${atLeast})
     on conflict (name) do update set value = case
       when sequences.value >= ${atLeast} then sequences.value + 1 else ${atLeast} end
+    returning value`.execute(trx)
+  return (rows[0] as SequenceRow).value
+}
+
+/** Takes the next `count` numbers of a sequence and returns the last of them. */
+export const takeNumbers = async (
+  trx: SealedTransaction<LedgerTables>,
+  name: SequenceName,
+  count: number,
+): Promise<number> => {
+  const { rows } = await sql<SequenceRow>`
+    insert into sequences (name, value) values (${name}, ${count})
+    on conflict (name) do update set value = sequences.value + ${count}
     returning value`.execute(trx)
   return (rows[0] as SequenceRow).value
 }

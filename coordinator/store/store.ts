@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
+import { runAfterCommit } from './after-commit.ts'
 import { type ChangeHook, withChangeHook } from './change-hook.ts'
 import type { Database, DatabaseDefinition, StoreEngine } from './engine.ts'
 import type { SealedTransaction } from './lanes.ts'
@@ -75,7 +76,7 @@ export const openStore = async (
     })
   const revisions = watchRevisions(ledger, pollMilliseconds)
   return {
-    ledger: (hooks.ledger ?? []).reduce(withChangeHook, ledger),
+    ledger: [runAfterCommit, ...(hooks.ledger ?? [])].reduce(withChangeHook, ledger),
     records: (hooks.records ?? []).reduce(withChangeHook, records),
     revisions,
     isShared: engine.isShared,

@@ -1,99 +1,119 @@
-import type { Logger } from 'pino'
 import type { CloudEvent, Events } from '../events/bus.ts'
+import { eventOf, readEventsAfter } from '../events/event-rows.ts'
 import { isWanted, mayHear } from '../events/topics.ts'
 import { isTenantDisabled } from '../people/tenants.ts'
 import { openInLane } from '../queue/job-store.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { WebhookRow } from '../store/delivery-tables.ts'
+import { afterCommit } from '../store/after-commit.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
-import { disableWebhook } from './disable.ts'
-import { type Webhook, webhookLaneOf } from './webhook.ts'
+import { moveCursor, readCursor } from './cursor.ts'
+import type { DisableWebhook } from './disable.ts'
+import { isGoingTo, type Webhook, webhookLaneOf } from './webhook.ts'
 import { deliveryJob } from './webhook-delivery.ts'
 import type { Webhooks } from './webhooks.ts'
 
 interface EventDeliveryParts {
-  events: Pick<Events, 'subscribe'>
-  webhooks: Pick<Webhooks, 'active' | 'onChange'>
+  events: Pick<Events, 'position'>
+  webhooks: Pick<Webhooks, 'active'>
   queue: Pick<Queue, 'addWithin' | 'wake'>
-  ledger: Ledger
   maxPending: number
-  onDisabled: (webhook: Pick<WebhookRow, 'id' | 'tenant_id'>, reason: string) => void
-  logger: Pick<Logger, 'warn' | 'error'>
-  /** Unix time, milliseconds. */
-  now: () => number
+  disable: DisableWebhook
 }
 
-interface EventDeliveries {
-  /** Hears nothing more; resolves when what was heard is in the queue. */
-  close(): Promise<void>
+/** An event with the webhooks that want it. */
+interface WantedEvent {
+  seq: number
+  event: CloudEvent
+  webhooks: Webhook[]
 }
 
-/** Puts every event into the queue once for each webhook that wants it, in the order they came. */
-export const deliverEvents = async (parts: EventDeliveryParts): Promise<EventDeliveries> => {
-  const { events, webhooks, queue, ledger, maxPending, logger, now } = parts
-  let active = await webhooks.active()
-  const under = new Set<Promise<void>>()
+const PAGE = 64
+/** Jobs per transaction, beyond those of a single event. */
+const MAX_JOBS = 64
 
-  const read = async (): Promise<void> => {
-    try {
-      active = await webhooks.active()
-    } catch (error) {
-      logger.error({ err: error }, 'webhooks could not be read')
+/**
+ * Puts every event into the queue once for each webhook that wants it, in the order of the events.
+ * The leader does it: it reads the events from a cursor that moves in the transaction of the jobs,
+ * so that the next leader goes on exactly there.
+ */
+export class EventDeliveries {
+  readonly #parts: EventDeliveryParts
+  /** Number up to which no event is wanted, or is in the queue; the cursor may lag behind it. */
+  #scanned: number | undefined
+
+  constructor(parts: EventDeliveryParts) {
+    this.#parts = parts
+  }
+
+  /** Puts what is new into the queue. Calls must not overlap. */
+  async deliver(ledger: Ledger): Promise<void> {
+    const { events, webhooks } = this.#parts
+    for (;;) {
+      this.#scanned ??= await readCursor(ledger.read)
+      const newest = events.position()
+      const rows = await readEventsAfter(ledger.read, this.#scanned, PAGE)
+      if (rows.length === 0) return
+      // read after the events: a webhook that is created later does not get them
+      const active = await webhooks.active()
+      if (active.length === 0) {
+        this.#scanned = Math.max(newest, (rows.at(-1) as { seq: number }).seq)
+        continue
+      }
+      const wanted = rows.flatMap(row => findWanted(row.seq, eventOf(row), active))
+      const due = takeSome(wanted)
+      if (due.length > 0) await this.#enqueue(ledger, due)
+      this.#scanned = due.length < wanted.length ? due.at(-1)?.seq : rows.at(-1)?.seq
     }
   }
-  let reading = Promise.resolve()
-  /** Reads run one at a time: a result read before a change must not replace a later one. */
-  const refresh = (): Promise<void> => {
-    reading = reading.then(read)
-    return reading
-  }
-  const stopWatching = webhooks.onChange(refresh)
 
-  const put = async (webhook: Webhook, event: CloudEvent): Promise<void> => {
-    const { id, tenantId, url } = webhook
-    const lane = webhookLaneOf(id)
-    const full = await ledger.sealed.write(async trx => {
-      if (!(await isActive(trx, id)) || (await isTenantDisabled(trx, tenantId))) return undefined
-      if ((await openInLane(trx, lane, maxPending)) >= maxPending) {
-        const reason = `${maxPending} events wait for it`
-        return (await disableWebhook(trx, { id, tenant_id: tenantId, url }, reason, now()))
-          ? reason
-          : undefined
-      }
-      await queue.addWithin(trx, deliveryJob(webhook, event))
-      return undefined
+  /** Moves the stored cursor over events that nobody wants, so that they can be deleted. */
+  async storeCursor(ledger: Ledger): Promise<void> {
+    const seq = this.#scanned
+    if (seq === undefined || seq === (await readCursor(ledger.read))) return
+    await ledger.sealed.write(trx => moveCursor(trx, seq))
+  }
+
+  async #enqueue(ledger: Ledger, due: readonly WantedEvent[]): Promise<void> {
+    const { queue } = this.#parts
+    await ledger.sealed.write(async trx => {
+      const done = await readCursor(trx)
+      for (const { seq, event, webhooks } of due)
+        if (seq > done) for (const webhook of webhooks) await this.#add(trx, webhook, event)
+      await moveCursor(trx, (due.at(-1) as WantedEvent).seq)
+      afterCommit(trx, () => queue.wake())
     })
-    if (full !== undefined) parts.onDisabled({ id, tenant_id: tenantId }, full)
-    queue.wake()
   }
 
-  const deliver = (webhook: Webhook, event: CloudEvent): Promise<void> => {
-    const work = put(webhook, event).finally(() => under.delete(work))
-    under.add(work)
-    return work
-  }
-
-  const stopHearing = events.subscribe('', event => {
-    for (const webhook of active)
-      if (
-        mayHear(event, { tenantId: webhook.tenantId, operator: true, sees: () => true }) &&
-        isWanted(event.type, webhook.types)
-      )
-        deliver(webhook, event).catch(error =>
-          logger.error({ err: error, webhook: webhook.id, event: event.id }, 'an event is lost'),
-        )
-  })
-
-  return {
-    close: async () => {
-      stopHearing()
-      stopWatching()
-      await Promise.allSettled(under)
-    },
+  async #add(trx: SealedTrx, webhook: Webhook, event: CloudEvent): Promise<void> {
+    const { queue, maxPending, disable } = this.#parts
+    const { id, tenantId, url } = webhook
+    if (!(await isActive(trx, id)) || (await isTenantDisabled(trx, tenantId))) return
+    if ((await openInLane(trx, webhookLaneOf(id), maxPending)) >= maxPending)
+      await disable(trx, { id, tenant_id: tenantId, url }, `${maxPending} events wait for it`)
+    else await queue.addWithin(trx, deliveryJob(webhook, event))
   }
 }
 
-/** The local copy may be slightly stale. */
+const findWanted = (seq: number, event: CloudEvent, active: readonly Webhook[]): WantedEvent[] => {
+  const webhooks = active.filter(
+    webhook =>
+      isGoingTo(webhook, seq) &&
+      mayHear(event, { tenantId: webhook.tenantId, operator: true, sees: () => true }) &&
+      isWanted(event.type, webhook.types),
+  )
+  return webhooks.length === 0 ? [] : [{ seq, event, webhooks }]
+}
+
+/** The first events, as many as fit into a transaction, and at least one. */
+const takeSome = (wanted: readonly WantedEvent[]): readonly WantedEvent[] => {
+  let jobs = 0
+  const end = wanted.findIndex(({ webhooks }, i) => {
+    jobs += webhooks.length
+    return i > 0 && jobs > MAX_JOBS
+  })
+  return end === -1 ? wanted : wanted.slice(0, end)
+}
+
 const isActive = async (trx: SealedTrx, id: string): Promise<boolean> => {
   const query = trx.selectFrom('webhooks').select('disabled_at').where('id', '=', id)
   return (await query.executeTakeFirst())?.disabled_at === null

@@ -1,22 +1,26 @@
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
 import { sourceOf } from '../events/open.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { Sender } from '../outbound/sender.ts'
 import type { OpenQueue } from '../queue/open.ts'
 import type { SecretSealer } from '../signing/sealing.ts'
-import type { WebhookRow } from '../store/delivery-tables.ts'
-import type { Store } from '../store/store.ts'
-import { deliverEvents } from './event-deliveries.ts'
+import { afterCommit } from '../store/after-commit.ts'
+import type { Ledger, Store } from '../store/store.ts'
+import { createDisableWebhook, type DisableWebhook } from './disable.ts'
+import { EventDeliveries } from './event-deliveries.ts'
 import { webhookDelivery } from './webhook-delivery.ts'
 import { Webhooks } from './webhooks.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
 /** Addresses that tenants want their events at. */
 interface WebhookViews {
-  webhooks: Omit<Webhooks, 'active' | 'onChange'>
+  webhooks: Omit<Webhooks, 'active'>
 }
 
-interface WebhookDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+interface WebhookDomainParts
+  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
   config: { name: string; webhooks: WebhooksConfig }
   store: Store
   events: Events
@@ -25,17 +29,12 @@ interface WebhookDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
   work: Pick<OpenQueue, 'queue' | 'addKind'>
 }
 
-export const openWebhooks = async (parts: WebhookDomainParts): Promise<{ views: WebhookViews }> => {
-  const { config, store, events, sealing, sender, work, stack, logger, now } = parts
+export const openWebhooks = (parts: WebhookDomainParts): { views: WebhookViews } => {
+  const { config, store, events, sealing, sender, work, now } = parts
   const { ledger } = store
   const { queue } = work
-  const onDisabled = ({ id, tenant_id }: Pick<WebhookRow, 'id' | 'tenant_id'>, reason: string) => {
-    logger.warn({ webhook: id, reason }, 'a webhook was disabled')
-    events.publish('shoal.webhook.disabled', { tenant_id, reason }, id)
-  }
-  work.addKind(
-    webhookDelivery({ config: config.webhooks, ledger, sender, sealing, now, onDisabled }),
-  )
+  const disable = createDisableWebhook({ announce: createAnnounce(parts), now })
+  work.addKind(webhookDelivery({ config: config.webhooks, ledger, sender, sealing, now, disable }))
   const source = sourceOf(config)
   const webhooks = new Webhooks({
     store,
@@ -46,16 +45,54 @@ export const openWebhooks = async (parts: WebhookDomainParts): Promise<{ views: 
     source,
     now,
   })
-  const deliveries = await deliverEvents({
-    events,
-    webhooks,
-    queue,
-    ledger,
-    maxPending: config.webhooks.max_pending,
-    onDisabled,
-    logger,
-    now,
-  })
-  stack.defer(() => deliveries.close())
+  const maxPending = config.webhooks.max_pending
+  deliverEvents(parts, new EventDeliveries({ events, webhooks, queue, maxPending, disable }))
   return { views: { webhooks } }
+}
+
+const createAnnounce =
+  ({ events, logger }: Pick<WebhookDomainParts, 'events' | 'logger'>): DisableWebhook =>
+  (trx, { id, tenant_id }, reason) => {
+    afterCommit(trx, () => logger.warn({ webhook: id, reason }, 'a webhook was disabled'))
+    const data = { tenant_id, reason }
+    return events.addWithin(trx, [{ type: 'shoal.webhook.disabled', data, subject: id }])
+  }
+
+/** A new leader, and one whose store has failed, go on within this time. */
+const LOOK_SECONDS = 1
+const CURSOR_SECONDS = 60
+
+/** Delivers while this process leads: when an event is reported, and now and then. */
+const deliverEvents = (
+  { events, leaderWork, stack, logger }: WebhookDomainParts,
+  deliveries: EventDeliveries,
+): void => {
+  let isAwaited = false
+  let running: Promise<void> | undefined
+  const run = async (ledger: Ledger): Promise<void> => {
+    while (isAwaited) {
+      isAwaited = false
+      await deliveries.deliver(ledger)
+    }
+    // in the step that finds nothing more to do: a later call must not join a run that is over
+    running = undefined
+  }
+  const start = (): Promise<void> => {
+    const started = leaderWork
+      .runOnce(run)
+      .catch(error => logger.warn({ err: error }, 'events were not queued for webhooks'))
+      .finally(() => {
+        if (running === started) running = undefined
+      })
+    return started
+  }
+  const deliver = (): Promise<void> => {
+    isAwaited = true
+    running ??= start()
+    return running
+  }
+  stack.defer(() => running)
+  stack.defer(events.subscribe('', () => void deliver()))
+  leaderWork.every('webhooks.deliver', LOOK_SECONDS, deliver)
+  leaderWork.every('webhooks.cursor', CURSOR_SECONDS, ledger => deliveries.storeCursor(ledger))
 }

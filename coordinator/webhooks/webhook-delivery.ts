@@ -12,9 +12,9 @@ import { defineJobKind, type JobKind } from '../queue/job-kind.ts'
 import type { NewJob } from '../queue/job-store.ts'
 import type { SecretSealer } from '../signing/sealing.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
-import type { Ledger, SealedTrx } from '../store/store.ts'
+import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { disableWebhook } from './disable.ts'
+import type { DisableWebhook } from './disable.ts'
 import { type Webhook, webhookLaneOf } from './webhook.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
@@ -25,8 +25,7 @@ interface DeliveryParts {
   sealing: SecretSealer
   /** Unix time, milliseconds. */
   now: () => number
-  /** Reports a webhook that was disabled, after the commit. */
-  onDisabled: (webhook: WebhookRow, reason: string) => void
+  disable: DisableWebhook
 }
 
 const WEBHOOK_DELIVERY = 'webhook-delivery'
@@ -49,7 +48,7 @@ const BUSY = [429, 503]
 
 /** One event to one webhook, signed as Standard Webhooks has it. */
 export const webhookDelivery = (parts: DeliveryParts): JobKind => {
-  const { config, ledger, sender, sealing, now, onDisabled } = parts
+  const { config, ledger, sender, sealing, now, disable } = parts
 
   const find = (
     db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
@@ -61,10 +60,6 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
     const both = previous_sealed !== null && (previous_until ?? 0) > now()
     return [secret_sealed, ...(both ? [previous_sealed] : [])].map(each => sealing.open(each, id))
   }
-
-  /** Returns what is to be called after the commit. */
-  const disable = async (trx: SealedTrx, row: WebhookRow, reason: string) =>
-    (await disableWebhook(trx, row, reason, now())) ? () => onDisabled(row, reason) : () => {}
 
   return defineJobKind({
     kind: WEBHOOK_DELIVERY,
@@ -94,8 +89,7 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
       if (status >= 200 && status < 300) return
       if (status === GONE) {
         const why = 'the target says that it is gone'
-        const report = await ledger.sealed.write(trx => disable(trx, row, why))
-        report()
+        await ledger.sealed.write(trx => disable(trx, row, why))
       }
       throw new JobError(`the target answered ${status}`, {
         final: status === GONE,
@@ -114,7 +108,8 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
         .where('id', '=', webhook_id)
         .execute()
       if (dead < config.disable_after) return undefined
-      return disable(trx, row, `${dead} events in a row were not accepted`)
+      await disable(trx, row, `${dead} events in a row were not accepted`)
+      return undefined
     },
   })
 }

@@ -12,6 +12,8 @@ export interface Webhook {
   disabledReason?: string
   /** Time of the last delivered event. */
   deliveredAt?: number
+  /** Number of the newest event when it was created or enabled. */
+  afterSeq: number
   createdBy: string
   createdAt: number
   changedAt: number
@@ -23,6 +25,7 @@ export const webhookOf = (row: WebhookRow): Webhook => ({
   url: row.url,
   types: JSON.parse(row.types_json),
   label: row.label,
+  afterSeq: row.after_seq,
   createdBy: row.created_by,
   createdAt: row.created_at,
   changedAt: row.changed_at,
@@ -30,6 +33,10 @@ export const webhookOf = (row: WebhookRow): Webhook => ({
   ...(row.disabled_reason === null ? {} : { disabledReason: row.disabled_reason }),
   ...(row.delivered_at === null ? {} : { deliveredAt: row.delivered_at }),
 })
+
+/** True for an event that happened after the webhook was created or enabled. */
+export const isGoingTo = ({ afterSeq }: Pick<Webhook, 'afterSeq'>, seq: number): boolean =>
+  seq > afterSeq
 
 /** Deliveries of one webhook run in order. */
 export const webhookLaneOf = (webhookId: string): string => `webhook:${webhookId}`

@@ -11,7 +11,7 @@ import { cancelLane } from '../queue/job-store.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { SecretSealer } from '../signing/sealing.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
-import { bumpRevision } from '../store/revisions.ts'
+import { readLastNumber } from '../store/sequences.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type Webhook, webhookLaneOf, webhookOf } from './webhook.ts'
@@ -49,7 +49,6 @@ interface WebhookParts {
 /** Addresses to which tenants have their events sent. All methods but `create` throw `not_found`. */
 export class Webhooks {
   readonly #parts: WebhookParts
-  readonly #listeners = new Set<() => void | Promise<void>>()
 
   constructor(parts: WebhookParts) {
     this.#parts = parts
@@ -61,11 +60,10 @@ export class Webhooks {
     const { row, secret } = this.#newRow(webhook, scope, by)
     await store.ledger.sealed.write(async trx => {
       await this.#requireRoom(trx, scope.tenantId)
+      row.after_seq = await readLastNumber(trx, 'events')
       await trx.insertInto('webhooks').values(row).execute()
-      await bumpRevision(trx, 'webhooks')
       await auditWebhook(trx, 'create', row, by)
     })
-    await this.#notify()
     return { webhook: webhookOf(row), secret }
   }
 
@@ -93,9 +91,10 @@ export class Webhooks {
 
   /** Resumes a disabled webhook. Events that were cancelled meanwhile are not sent. */
   enable(id: string, scope: WebhookScope, by: Actor): Promise<Webhook> {
-    return this.#change('enable', [id, scope, by], ({ url }) => {
+    return this.#change('enable', [id, scope, by], async ({ url }, trx) => {
       this.#parts.sender.judge(url)
-      return { disabled_at: null, disabled_reason: null, dead_in_row: 0 }
+      const after_seq = await readLastNumber(trx, 'events')
+      return { disabled_at: null, disabled_reason: null, dead_in_row: 0, after_seq }
     })
   }
 
@@ -105,11 +104,9 @@ export class Webhooks {
       const found = await find(trx, id, tenantId)
       await cancelLane(trx, webhookLaneOf(id), 'the webhook was deleted', now())
       await trx.deleteFrom('webhooks').where('id', '=', id).execute()
-      await bumpRevision(trx, 'webhooks')
       await auditWebhook(trx, 'delete', found, by)
       return found
     })
-    await this.#notify()
     return webhookOf(row)
   }
 
@@ -137,23 +134,6 @@ export class Webhooks {
     return (await query.where('disabled_at', 'is', null).execute()).map(webhookOf)
   }
 
-  /**
-   * Calls the listener on changes, including those of other processes. A change in this process
-   * resolves only after every listener has. Returns how to remove the listener.
-   */
-  onChange(listener: () => void | Promise<void>): () => void {
-    this.#listeners.add(listener)
-    const stopWatching = this.#parts.store.revisions.onChange('webhooks', listener)
-    return () => {
-      this.#listeners.delete(listener)
-      stopWatching()
-    }
-  }
-
-  async #notify(): Promise<void> {
-    await Promise.all([...this.#listeners].map(listener => listener()))
-  }
-
   #newRow(
     { url, types, label }: NewWebhook,
     { tenantId }: WebhookScope,
@@ -174,6 +154,7 @@ export class Webhooks {
       disabled_at: null,
       disabled_reason: null,
       dead_in_row: 0,
+      after_seq: 0,
       delivered_at: null,
       created_by: by.actor,
       created_at: now(),
@@ -206,18 +187,16 @@ export class Webhooks {
   async #change(
     verb: string,
     [id, { tenantId }, by]: [string, WebhookScope, Actor],
-    change: (row: WebhookRow) => Partial<WebhookRow>,
+    change: (row: WebhookRow, trx: SealedTrx) => Partial<WebhookRow> | Promise<Partial<WebhookRow>>,
   ): Promise<Webhook> {
     const { store, now } = this.#parts
     const after = await store.ledger.sealed.write(async trx => {
       const before = await find(trx, id, tenantId)
-      const row = { ...before, ...change(before), changed_at: now() }
+      const row = { ...before, ...(await change(before, trx)), changed_at: now() }
       await trx.updateTable('webhooks').set(row).where('id', '=', id).execute()
-      await bumpRevision(trx, 'webhooks')
       await auditWebhook(trx, verb, row, by)
       return row
     })
-    await this.#notify()
     return webhookOf(after)
   }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { createApi } from '../../clients/cli/api.ts'
 import { watchEvents } from '../../clients/cli/event-watch.ts'
-import { createEvents } from '../../coordinator/events/bus.ts'
+import { createEvents } from '../support/memory-events.ts'
 import { appWith, keyOfTier } from '../support/app.ts'
 import { silent } from '../support/cell.ts'
 

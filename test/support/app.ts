@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import { connect, type Socket } from 'node:net'
 import { type AppParts, buildApp } from '../../coordinator/assembly/app.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { createEvents } from '../../coordinator/events/bus.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
 import { createCallViews } from '../../coordinator/operations/call-views.ts'
@@ -12,6 +11,7 @@ import { CallPipeline, type PipelineParts } from '../../coordinator/operations/i
 import { createCallLimits } from '../../coordinator/quota/call-limits.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import { silent } from './cell.ts'
+import { createEvents } from './memory-events.ts'
 
 export const keyOfTier = (tier: Key['tier']): Key => ({
   id: `key-${tier}`,

@@ -1,5 +1,4 @@
 import { openCoordinator } from '../../coordinator/assembly/coordinator.ts'
-import { createEvents } from '../../coordinator/events/bus.ts'
 import type { AskModel } from '../../coordinator/http/ask-model.ts'
 import { openLeader } from '../../coordinator/leader/open.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
@@ -10,6 +9,7 @@ import type { Store } from '../../coordinator/store/store.ts'
 import { config, pipelineWith } from './app.ts'
 import { silent } from './cell.ts'
 import { withMembers } from './coordinator.ts'
+import { createEvents } from './memory-events.ts'
 
 /** How models answer in a conversation, and who may speak. */
 export interface TestConversationOptions {

@@ -115,7 +115,8 @@ const ownKey = async (): Promise<string> => {
 }
 
 t.test('task events reach only readers who may see the task', async t => {
-  const { id: mark } = events.publish('shoal.cell.ready', null)
+  await events.catchUp()
+  const mark = String(events.position())
   const hidden = await beginGatedTask()
   const { result } = await caller(url, demo.operator).rpc('SendMessage', {
     message: message({ data: { skill: 'test-open', input: {} } }),

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { createEvents } from '../../../coordinator/events/bus.ts'
 import { type Outlet, openEventStream } from '../../../coordinator/events/event-stream.ts'
 import { TypePattern } from '../../../coordinator/events/event-view.ts'
 import {
@@ -8,6 +7,7 @@ import {
   mayHear,
   TYPE_PATTERN,
 } from '../../../coordinator/events/topics.ts'
+import { createEvents } from '../../support/memory-events.ts'
 
 const logger = { warn: () => {} }
 const source = '/shoal/test'
@@ -101,7 +101,7 @@ t.test('a reader that reconnects gets the events it missed', async t => {
 t.test('dropped events are reported as a gap, and the kept ones follow', async t => {
   const { events, open, types, written } = scene()
   const { id } = events.publish('shoal.cell.a', null)
-  for (const name of ['b', 'c', 'd']) events.publish(`shoal.cell.${name}`, null)
+  for (const name of ['gone', 'b', 'c', 'd']) events.publish(`shoal.cell.${name}`, null)
   open([], true, id)
   await turn()
   t.strictSame(types(), ['shoal.events.gap', 'shoal.cell.b', 'shoal.cell.c', 'shoal.cell.d'])

@@ -1,6 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createEvents } from '../../../coordinator/events/bus.ts'
+import { createEvents } from '../../support/memory-events.ts'
 import { listChangedUris } from '../../../coordinator/mcp/changes.ts'
 import { createListening } from '../../../coordinator/mcp/listening.ts'
 import { ShoalError } from '../../../shared/errors.ts'

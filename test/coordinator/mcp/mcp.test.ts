@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import t, { type Test } from 'tap'
-import { createEvents } from '../../../coordinator/events/bus.ts'
+import { createEvents } from '../../support/memory-events.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
 import { isTool } from '../../../coordinator/operations/declaration.ts'
 import { operations } from '../../../coordinator/operations/index.ts'

@@ -165,10 +165,13 @@ t.test('a failed delivery is retried, and no later one overtakes it', async t =>
   const { webhooks, events, url, received, waitFor, answer } = await scene(t)
   await webhooks.create({ url, types: [], label: '' }, own, BY)
   answer(500)
-  const [first, second] = [1, 2].map(n => events.publish('shoal.cell.ready', { n }).id)
-  const ids = () => received.map(({ headers }) => headers['webhook-id'])
-  await waitFor(() => ids().includes(second))
-  t.strictSame(ids(), [first, first, second])
+  for (const n of [1, 2]) events.publish('shoal.cell.ready', { n })
+  await waitFor(() => received.length === 3)
+  t.strictSame(
+    eventsOf(received).map(({ data }) => data.n),
+    [1, 1, 2],
+  )
+  t.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 2)
 })
 
 t.test('a webhook that accepts nothing is disabled, audited and announced', async t => {
@@ -281,15 +284,42 @@ t.test('an event received before a stop is delivered by the next process', async
   const { webhook } = await webhooks.create({ url, types: ['shoal.fleet.*'], label: '' }, own, BY)
   answer(...Array.from({ length: 99 }, () => 503))
   const { eventId } = await webhooks.test(webhook.id, own, BY)
-  const { id } = events.publish('shoal.fleet.degraded', { missing: 3 })
+  events.publish('shoal.fleet.degraded', { missing: 3 })
   await close()
   answer()
   received.length = 0
   const next = await open()
   t.teardown(() => next.close())
-  await waitFor(() => eventsOf(received).some(event => event.id === id))
+  await waitFor(() => eventsOf(received).some(({ data }) => data.missing === 3))
   t.ok(eventsOf(received).some(event => event.id === eventId))
 })
+
+t.test(
+  'each event is delivered once, in order, by coordinators that all take the lead',
+  async t => {
+    const { webhooks, events, url, received, waitFor, open, close, waitUntilIdle } = await scene(t)
+    await webhooks.create({ url, types: ['shoal.gate.*'], label: '' }, own, BY)
+    const second = await open()
+    const publish = (by: typeof events, from: number, to: number) => {
+      for (let n = from; n < to; n++) by.publish('shoal.gate.approved', { tenant_id: 'one', n })
+    }
+    publish(events, 0, 20)
+    publish(second.events, 20, 40)
+    await waitFor(() => received.length >= 40)
+    await second.close()
+    publish(events, 40, 50)
+    await close()
+    const third = await open()
+    t.teardown(() => third.close())
+    await waitFor(() => received.length >= 50)
+    await waitUntilIdle()
+    const numbers = eventsOf(received).map(({ id }) => Number(id))
+    t.strictSame(
+      numbers,
+      Array.from({ length: 50 }, (_, i) => i + (numbers[0] ?? 0)),
+    )
+  },
+)
 
 t.test('a disabled tenant gets nothing; pending events wait until it is enabled', async t => {
   const { webhooks, events, store, url, received, waitFor, queue, advance } = await scene(t)

@@ -1,0 +1,156 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { afterCommit } from '../store/after-commit.ts'
+import type { EventRow } from '../store/event-tables.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
+import type { EventDraft, EventListener, Events } from './bus.ts'
+import { EventRing } from './event-ring.ts'
+import { eventOf, insertEvents, readEventsAfter, readNewestEvents } from './event-rows.ts'
+
+interface EventLogParts {
+  store: Pick<Store, 'ledger' | 'revisions'>
+  /** Source of the events of this process. */
+  source: string
+  /** Events kept in memory for readers that come back. */
+  kept: number
+  logger: Pick<Logger, 'warn'>
+  /** Unix time, milliseconds. */
+  now: () => number
+  /** Wait before the store is tried again; 1 s. */
+  retryMs?: number
+}
+
+/** Events per transaction, so that none holds the sealed lane for long. */
+const BATCH = 64
+const READ_PAGE = 500
+/** Events that wait for a store that cannot be written; beyond them the oldest are dropped. */
+const MAX_PENDING = 10_000
+const RETRY_MS = 1000
+/** Events report what happened to the audit too, so they are written while it is in doubt. */
+const EVEN_FROZEN = { evenFrozen: true }
+
+type PendingEvent = Omit<EventRow, 'seq'>
+
+/**
+ * The events in the store, which numbers them in the order of commits. Each process reads them by
+ * number, its own as those of others: after its own commits at once, and when the revision changes.
+ */
+export class EventLog implements Events {
+  readonly #parts: EventLogParts
+  readonly #ring: EventRing
+  readonly #closing = new AbortController()
+  readonly #stopWatching: () => void
+  /** A write serves many callers, so it belongs to no single call. */
+  readonly #outsideCalls = AsyncLocalStorage.snapshot()
+  readonly #pending: PendingEvent[] = []
+  #dropped = 0
+  #writing: Promise<void> | undefined
+  #reading: Promise<void> | undefined
+  #readsAgain = false
+
+  private constructor(parts: EventLogParts, newest: readonly EventRow[]) {
+    this.#parts = parts
+    const last = newest.length === 0 ? 0 : (newest[0] as EventRow).seq - 1
+    this.#ring = new EventRing({ ...parts, last })
+    for (const row of newest) this.#ring.fill(row.seq, eventOf(row))
+    this.#stopWatching = parts.store.revisions.onChange('events', () => void this.catchUp())
+  }
+
+  static async open(parts: EventLogParts): Promise<EventLog> {
+    return new EventLog(parts, await readNewestEvents(parts.store.ledger.read, parts.kept))
+  }
+
+  publish = (type: string, data: unknown, subject?: string): void => {
+    this.#pending.push(this.#rowOf({ type, data, subject }))
+    if (this.#pending.length > MAX_PENDING) {
+      this.#pending.shift()
+      this.#dropped++
+    }
+    this.#writing ??= this.#outsideCalls(() => this.#write())
+  }
+
+  addWithin = async (trx: SealedTrx, drafts: readonly EventDraft[]): Promise<void> => {
+    if (drafts.length > 0)
+      await this.#insert(
+        trx,
+        drafts.map(draft => this.#rowOf(draft)),
+      )
+  }
+
+  catchUp = async (): Promise<void> => {
+    if (this.#closing.signal.aborted) return
+    this.#readsAgain = true
+    this.#reading ??= this.#outsideCalls(() => this.#read())
+    await this.#reading
+  }
+
+  subscribe = (types: string | ReadonlySet<string>, listener: EventListener): (() => void) =>
+    this.#ring.subscribe(types, listener)
+
+  position = (): number => this.#ring.position()
+  positionAfter = (id: string): number | undefined => this.#ring.positionAfter(id)
+  read = (from: number): ReturnType<Events['read']> => this.#ring.read(from)
+
+  /** Writes what waits, unless the store fails. */
+  async close(): Promise<void> {
+    this.#stopWatching()
+    this.#closing.abort()
+    await this.#writing
+    await this.#reading
+  }
+
+  #rowOf({ type, data, subject = null }: EventDraft): PendingEvent {
+    const { source, now } = this.#parts
+    const data_json = JSON.stringify(data) ?? 'null'
+    return { type, source, subject, at: now(), data_json }
+  }
+
+  async #insert(trx: SealedTrx, rows: readonly PendingEvent[]): Promise<void> {
+    await insertEvents(trx, rows)
+    afterCommit(trx, this.catchUp)
+  }
+
+  async #write(): Promise<void> {
+    const { store, logger } = this.#parts
+    while (this.#pending.length > 0) {
+      let batch: PendingEvent[] = []
+      try {
+        await store.ledger.sealed.write(trx => {
+          batch = this.#pending.splice(0, BATCH)
+          return this.#insert(trx, batch)
+        }, EVEN_FROZEN)
+        if (this.#dropped > 0) logger.warn({ events: this.#dropped }, 'events were dropped')
+        this.#dropped = 0
+      } catch (error) {
+        this.#pending.unshift(...batch)
+        logger.warn({ err: error, events: this.#pending.length }, 'events could not be stored')
+        if (this.#closing.signal.aborted) break
+        await this.#pause()
+      }
+    }
+    this.#writing = undefined
+  }
+
+  async #pause(): Promise<void> {
+    const { retryMs = RETRY_MS } = this.#parts
+    const { signal } = this.#closing
+    await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => {})
+  }
+
+  async #read(): Promise<void> {
+    const { store, logger } = this.#parts
+    try {
+      while (this.#readsAgain) {
+        this.#readsAgain = false
+        const rows = await readEventsAfter(store.ledger.read, this.position(), READ_PAGE)
+        for (const row of rows) this.#ring.append(row.seq, eventOf(row))
+        if (rows.length === READ_PAGE) this.#readsAgain = true
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'events could not be read')
+    }
+    // in the step that finds nothing more to do: a later call must not join a read that is over
+    this.#reading = undefined
+  }
+}

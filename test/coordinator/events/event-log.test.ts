@@ -1,0 +1,170 @@
+import t, { type Test } from 'tap'
+import { EventLog } from '../../../coordinator/events/event-log.ts'
+import { openEventStream } from '../../../coordinator/events/event-stream.ts'
+import { pruneEvents } from '../../../coordinator/events/prune-events.ts'
+import type { StorePlace } from '../../../coordinator/store/place.ts'
+import { openStore, type StoreOptions } from '../../../coordinator/store/store.ts'
+import { silent } from '../../support/cell.ts'
+import { createDatabase, postgresMissing } from '../../support/postgres.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { temporaryFolder } from '../store/temporary.ts'
+
+interface LogOptions {
+  name?: string
+  kept?: number
+  store?: StoreOptions
+}
+
+/** The log of one coordinator, with everything that its listeners heard. */
+const openLog = async (t: Test, place: StorePlace, options: LogOptions = {}) => {
+  const store = await openStore(place, { pollMilliseconds: 0, ...options.store })
+  const { name = 'a', kept = 100 } = options
+  const log = await EventLog.open({
+    store,
+    source: `/shoal/${name}`,
+    kept,
+    logger: silent,
+    now: Date.now,
+    retryMs: 1,
+  })
+  const heard: string[] = []
+  log.subscribe('', ({ id, type }) => heard.push(`${id} ${type}`))
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= log.close().then(() => store.close())
+    return closing
+  }
+  t.teardown(close)
+  const waitFor = (count: number) => waitUntil('events', () => heard.length >= count)
+  return { store, log, heard, waitFor, close }
+}
+
+const places: [string, string | false, (t: Test) => Promise<StorePlace>][] = [
+  ['SQLite', false, temporaryFolder],
+  ['PostgreSQL', postgresMissing, createDatabase],
+]
+
+for (const [engine, skip, placeFor] of places)
+  t.test(`events on ${engine}`, { skip }, async t => {
+    t.test('are CloudEvents that are numbered in the order of the calls', async t => {
+      const { log, heard, waitFor } = await openLog(t, await placeFor(t))
+      log.publish('shoal.cell.ready', { a: 1, b: undefined }, 'cell_1')
+      for (let n = 0; n < 200; n++) log.publish(`shoal.x.${n}`, null)
+      await waitFor(201)
+      t.strictSame(
+        heard.slice(1).map(each => each.split(' ')[1]),
+        Array.from({ length: 200 }, (_, n) => `shoal.x.${n}`),
+      )
+      t.match(log.read(0).missed, true, 'only the newest are in memory')
+      const [first] = log.read(log.positionAfter('150') ?? -1).events
+      t.match(first, { specversion: '1.0', id: '151', source: '/shoal/a', time: /^20.*Z$/ })
+      t.notOk('subject' in (first ?? {}))
+    })
+
+    t.test('of a transaction exist exactly if it is committed', async t => {
+      const { store, log, heard, waitFor } = await openLog(t, await placeFor(t))
+      const add = (type: string, fails = false) =>
+        store.ledger.sealed.write(async trx => {
+          await log.addWithin(trx, [{ type, data: null }])
+          if (fails) throw new RangeError('no')
+        })
+      await Promise.allSettled([add('shoal.a'), add('shoal.b', true), add('shoal.c')])
+      await waitFor(2)
+      t.strictSame(heard, ['1 shoal.a', '2 shoal.c'], 'the number is given back')
+    })
+
+    t.test('are known after a restart, and an id that is too old is not', async t => {
+      const place = await placeFor(t)
+      const before = await openLog(t, place, { kept: 10 })
+      for (let n = 1; n <= 30; n++) before.log.publish(`shoal.x.${n}`, null)
+      await before.close()
+      const { log, store } = await openLog(t, place, { kept: 10 })
+      t.equal(log.position(), 30)
+      t.strictSame(
+        log.read(log.positionAfter('28') ?? -1).events.map(({ type }) => type),
+        ['shoal.x.29', 'shoal.x.30'],
+      )
+      t.equal(log.positionAfter('19'), undefined)
+      await pruneEvents(store.ledger, 10)
+      const count = () => store.ledger.read.selectFrom('events').select('seq').execute()
+      t.equal((await count()).length, 10)
+      await store.ledger.free.write(trx =>
+        trx.insertInto('event_cursors').values({ name: 'x', seq: 25 }).execute(),
+      )
+      await pruneEvents(store.ledger, 2)
+      t.equal((await count()).length, 5, 'what a cursor has not reached is kept')
+    })
+
+    t.test('wait for a store that cannot be written, and none is lost or twice', async t => {
+      let failures = 3
+      const failing: NonNullable<StoreOptions['hooks']>['ledger'] = [
+        async (work, commit) => {
+          const result = await commit(async trx => {
+            const done = await work(trx)
+            if (failures-- > 0) throw new Error('the disk is full')
+            return done
+          })
+          return result
+        },
+      ]
+      const place = await placeFor(t)
+      const { log, heard, waitFor } = await openLog(t, place, {
+        store: { hooks: { ledger: failing } },
+      })
+      log.publish('shoal.a', null)
+      log.publish('shoal.b', null)
+      await waitFor(2)
+      t.strictSame(heard, ['1 shoal.a', '2 shoal.b'])
+    })
+  })
+
+t.test('several coordinators', { skip: postgresMissing }, async t => {
+  t.test('hear the same events in the same order', async t => {
+    const place = await createDatabase(t)
+    const logs = await Promise.all(['a', 'b', 'c'].map(name => openLog(t, place, { name })))
+    for (let n = 0; n < 100; n++)
+      for (const [i, { log }] of logs.entries()) log.publish(`shoal.x.${i}-${n}`, null)
+    await waitUntil('all events', async () => {
+      for (const { store } of logs) await store.revisions.poll()
+      return logs.every(({ heard }) => heard.length >= 300)
+    })
+    const [a, b, c] = logs.map(({ heard }) => heard)
+    t.strictSame(
+      a?.map(each => Number(each.split(' ')[0])),
+      Array.from({ length: 300 }, (_, i) => i + 1),
+    )
+    t.strictSame(b, a)
+    t.strictSame(c, a)
+  })
+
+  t.test('resume a stream of one another, ahead of their own poll', async t => {
+    const place = await createDatabase(t)
+    const a = await openLog(t, place, { name: 'a' })
+    const b = await openLog(t, place, { name: 'b' })
+    for (const type of ['shoal.cell.one', 'shoal.cell.two', 'shoal.cell.three'])
+      a.log.publish(type, null)
+    await a.waitFor(3)
+    t.equal(b.log.position(), 0)
+    const resume = async (lastEventId: string) => {
+      const written: string[] = []
+      const stream = openEventStream({
+        events: b.log,
+        outlet: {
+          write: text => written.push(text) > 0,
+          waitForDrain: async () => true,
+          end: () => {},
+        },
+        hearer: () => ({ tenantId: 'one', operator: true, sees: () => true }),
+        patterns: [],
+        lastEventId,
+        source: '/shoal/b',
+        now: Date.now,
+      })
+      t.teardown(() => stream.close())
+      await waitUntil('the stream', () => written.join('').includes('shoal.cell.three'))
+      return written.flatMap(text => /"type":"([^"]+)"/.exec(text)?.[1] ?? [])
+    }
+    t.strictSame(await resume('2'), ['shoal.cell.three'])
+    t.equal((await resume('9'))[0], 'shoal.events.gap', 'an id that no event has')
+  })
+})

@@ -1,0 +1,50 @@
+import type { Logger } from 'pino'
+import type { CloudEvent, Events } from '../../coordinator/events/bus.ts'
+import { EventRing } from '../../coordinator/events/event-ring.ts'
+
+interface MemoryEvents extends Events {
+  publish(type: string, data: unknown, subject?: string): CloudEvent
+}
+
+/** Events of one process without a store: each is reported within the call that publishes it. */
+export const createEvents = ({
+  source,
+  logger,
+  now = Date.now,
+  kept = 1000,
+}: {
+  source: string
+  logger: Pick<Logger, 'warn'>
+  now?: () => number
+  kept?: number
+}): MemoryEvents => {
+  const ring = new EventRing({ logger, kept })
+  const publish: MemoryEvents['publish'] = (type, data, subject) => {
+    const seq = ring.position() + 1
+    const time = new Date(now()).toISOString()
+    const about = subject === undefined ? {} : { subject }
+    const event: CloudEvent = {
+      specversion: '1.0',
+      id: String(seq),
+      source,
+      type,
+      ...about,
+      time,
+      data,
+    }
+    ring.append(seq, event)
+    return event
+  }
+  const { subscribe, position, positionAfter, read } = ring
+  return {
+    publish,
+    addWithin: async (_trx, drafts) => {
+      for (const { type, data, subject } of drafts) publish(type, data, subject ?? undefined)
+    },
+    subscribe,
+    catchUp: async () => {},
+    position,
+    positionAfter,
+    read,
+  }
+}
