@@ -23,6 +23,7 @@ import { openQueue } from './queue/open.ts'
 import { openQuota } from './quota/open.ts'
 import { openReplicas } from './replicas/open.ts'
 import { openRecurring } from './schedules/open.ts'
+import { openSecretsPart } from './secrets/open.ts'
 import { openSigningKeys } from './signing/open.ts'
 import { openStorePart } from './store/open.ts'
 import { openTls } from './tls/open.ts'
@@ -35,12 +36,13 @@ import { openWebhooks } from './webhooks/open.ts'
  */
 export const domains = [
   openFigures,
-  openTls,
   openMarks,
   openStorePart,
   openReplicas,
   openLeader,
   openMigrations,
+  openSecretsPart,
+  openTls,
   openSigningKeys,
   openEvents,
   openAudit,

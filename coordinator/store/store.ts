@@ -95,9 +95,12 @@ const engineOf = async (place: StorePlace): Promise<StoreEngine> => {
   return postgresEngine(place)
 }
 
+/** True for a folder in which a store was made before. */
+export const hasStoreIn = (folder: string): boolean => hasSqliteStore(folder)
+
 /** A mistyped folder must not become a new, empty store. Throws `not_found`. */
 export const requireStore = (place: StorePlace): void => {
-  if (typeof place !== 'string' || hasSqliteStore(place)) return
+  if (typeof place !== 'string' || hasStoreIn(place)) return
   throw new ShoalError(
     'not_found',
     `there is no store in ${resolve(place)}: name the coordinator's folder with --state-dir, or make one with init`,

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { createApi } from '../../clients/cli/api.ts'
 import { watchEvents } from '../../clients/cli/event-watch.ts'
-import { createEvents } from '../support/memory-events.ts'
 import { appWith, keyOfTier } from '../support/app.ts'
 import { silent } from '../support/cell.ts'
+import { createEvents } from '../support/memory-events.ts'
 
 const KEY = { ...keyOfTier('free'), roles: ['reviewer' as const] }
 

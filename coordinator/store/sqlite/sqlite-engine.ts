@@ -48,6 +48,7 @@ const openFile = async <T>(
       ...queue.lanes(),
       read,
       freeze: reason => queue.freeze(reason),
+      unfreeze: () => queue.unfreeze(),
       foreignCommits: writing.dataVersion,
       nowMs: async () => now(),
       insertNew,

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { createEvents } from '../../support/memory-events.ts'
 import { CALLS_PER_MINUTE } from '../../../coordinator/quota/call-limits.ts'
 import { appWith, config, keyOfTier } from '../../support/app.ts'
 import { silent } from '../../support/cell.ts'
+import { createEvents } from '../../support/memory-events.ts'
 
 const scene = async (t: Test, settings: object = {}) => {
   const events = createEvents({ source: '/shoal/test', logger: silent })

@@ -1,10 +1,10 @@
 import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createEvents } from '../../support/memory-events.ts'
 import { listChangedUris } from '../../../coordinator/mcp/changes.ts'
 import { createListening } from '../../../coordinator/mcp/listening.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { silent } from '../../support/cell.ts'
+import { createEvents } from '../../support/memory-events.ts'
 
 const me = { tenantId: 'home', personId: 'ada' }
 

@@ -3,7 +3,6 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import t, { type Test } from 'tap'
-import { createEvents } from '../../support/memory-events.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
 import { isTool } from '../../../coordinator/operations/declaration.ts'
 import { operations } from '../../../coordinator/operations/index.ts'
@@ -11,6 +10,7 @@ import { skills } from '../../../coordinator/skills/index.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { appWith, views } from '../../support/app.ts'
 import { silent } from '../../support/cell.ts'
+import { createEvents } from '../../support/memory-events.ts'
 
 const fakes = {
   fleet: { cells: () => [], cell: () => undefined, serves: () => false },
