@@ -23,6 +23,7 @@ import { createToken } from '../coordinator/enrolment/join-tokens.ts'
 import { Fleet } from '../coordinator/fleet/fleet.ts'
 import { acceptUpgrades } from '../coordinator/http/upgrades.ts'
 import { digestOf, randomSecret } from '../coordinator/keys/secret.ts'
+import { createSoleReplica } from '../coordinator/replicas/sole-replica.ts'
 import { openStore, type Store } from '../coordinator/store/store.ts'
 import { createSigner, generatePrivateKey } from '../shared/signing.ts'
 import { Ack, FINAL_STATES } from '../shared/wire/command.ts'
@@ -67,6 +68,7 @@ const startCoordinator = async (store: Store) => {
   for (const { id } of await cells.list()) fleet.admit(id, 0)
   const control = await createControl({
     store,
+    replicas: createSoleReplica({ id: 'rep_bench', address: undefined, version: '', startedAt: 0 }),
     signer,
     cells,
     fleet,
@@ -101,6 +103,7 @@ const startCoordinator = async (store: Store) => {
   })
   const server = createServer().listen(0, '127.0.0.1')
   acceptUpgrades(server, {
+    replicaId: 'rep_test',
     logger,
     authenticate,
     isDraining: () => false,

@@ -45,6 +45,9 @@ export const randomId = (): string => Buffer.from(takeRandom(16)).toString('hex'
  */
 export const CELL_ID = /^cell_[0-9a-hjkmnp-tv-z]{26}$/
 
+/** Id of a coordinator process, created at each of its starts. */
+export const REPLICA_ID = /^rep_\w{1,60}$/
+
 /** Command id, created by the coordinator. */
 export const COMMAND_ID = /^cmd_[0-9a-hjkmnp-tv-z]{26}$/
 

@@ -12,6 +12,7 @@ import type { Fleet } from '../fleet/fleet.ts'
 import { answerHeaders } from '../http/answer-headers.ts'
 import { type AuthParts, auth } from '../http/auth.ts'
 import { type CellSelfParts, cellSelfRoutes } from '../http/cell-self.ts'
+import { DirectRouter } from '../http/direct-router.ts'
 import { type EnrolParts, enrolRoute } from '../http/enrol.ts'
 import { errors } from '../http/errors.ts'
 import { type EventParts, eventRoutes } from '../http/event-routes.ts'
@@ -26,7 +27,6 @@ import { openApiRoute } from '../http/openapi-route.ts'
 import { operationRoutes } from '../http/operation-routes.ts'
 import { collectRoutes } from '../http/route-docs.ts'
 import { allowedHosts, safety } from '../http/safety.ts'
-import { DirectRouter } from '../http/straight.ts'
 import type { Keys } from '../keys/keys.ts'
 import { mcpRoutes } from '../mcp/mcp-routes.ts'
 import { coordinatorMetrics, type Figures } from '../metrics/figures.ts'
@@ -156,7 +156,8 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     now,
   })
   const registry =
-    parts.registry ?? metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals }))
+    parts.registry ??
+    metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals, replicas: views.replicas }))
   await app.register(metricRoutes, { registry, authorize: pipeline.authorize })
   await app.register(mcpRoutes, {
     operations: [...registered.skills, ...operations].filter(isTool),

@@ -10,14 +10,16 @@ import type { InFlightAnswers } from '../http/running.ts'
 import { headerCheck, newRequestId } from '../http/safety.ts'
 import { acceptUpgrades } from '../http/upgrades.ts'
 import { openLink } from '../link/link.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 
 interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   config: CoordinatorConfig
   app: FastifyInstance
-  admission: Pick<CellAdmission, 'authenticate' | 'noteArrival'>
+  admission: Pick<CellAdmission, 'authenticate' | 'noteConnection'>
   bus: Pick<Bus, 'handle'>
   fleet: Pick<Fleet, 'linkUp' | 'linkDown'>
   running: Pick<InFlightAnswers, 'isDraining'>
+  replicas: Pick<Replicas, 'id'>
 }
 
 /** Links of one cell at a time: the old one may not have ended when the new one comes. */
@@ -25,15 +27,16 @@ const MAX_LINKS = 4
 
 /** The two upgrades of the one port through which cells come in. */
 export const openUpgrades = (parts: CellPortParts): object => {
-  const { config, app, admission, bus, fleet, running, logger } = parts
+  const { config, app, admission, bus, fleet, running, replicas, logger } = parts
   const pingEveryMs = config.presence.ping_seconds * 1000
   const links = new Map<string, number>()
   acceptUpgrades(app.server, {
     check: headerCheck(config),
     logger,
+    replicaId: replicas.id,
     authenticate: async (...presented) =>
       (await admission.authenticate(...presented)) !== undefined,
-    noteArrival: (cellId, bootId) => admission.noteArrival(cellId, bootId),
+    noteConnection: (cellId, bootId) => admission.noteConnection(cellId, bootId),
     isDraining: running.isDraining,
     answerHeaders: ({ socket }) =>
       app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),
@@ -75,7 +78,7 @@ export const openMqttPort = async (
   const port = await openPlainPort({
     bus: {
       handle: (socket, cellId) => {
-        admission.noteArrival(cellId, NO_BOOT_ID)
+        admission.noteConnection(cellId, NO_BOOT_ID)
         bus.handle(socket, cellId)
       },
     },

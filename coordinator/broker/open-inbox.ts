@@ -1,13 +1,16 @@
+import { wait } from '../../shared/wait.ts'
 import type { GuardedAudit } from '../audit/open.ts'
 import type { Base } from '../base/base.ts'
 import type { ControlEars } from '../control/control.ts'
 import type { Epochs } from '../enrolment/epochs.ts'
 import type { FleetIdentity } from '../enrolment/fleet-identity.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import { createWitnesses } from './audit-witnesses.ts'
 import type { Bus, BusParts } from './bus.ts'
 import { createInbox, type InboxParts } from './inbox.ts'
 import type { OpenBroker } from './open.ts'
+import { ReplicaNotices } from './replica-notices.ts'
 
 interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   arrivals: OpenBroker['arrivals']
@@ -18,6 +21,7 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   audit: Pick<GuardedAudit, 'compareHead' | 'onHead'>
   epochs: Pick<Epochs, 'note'>
   ears: ControlEars
+  replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   figures: {
     broker: {
       countReceived(receive: BusParts['receive']): BusParts['receive']
@@ -26,15 +30,22 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   }
 }
 
-/** Receives the messages of cells, and sends them each new head of the audit log. */
+/**
+ * Receives the messages of cells, and sends them each new head of the audit log and the coordinators
+ * that live.
+ */
 export const openInbox = (parts: InboxDomainParts): object => {
-  const { arrivals, bus, fleet, identity, audit, epochs, ears, figures, stack, logger } = parts
+  const { arrivals, bus, fleet, identity, audit, epochs, ears, replicas } = parts
+  const { figures, stack, logger } = parts
   const { countReceived, countDropped } = figures.broker
   stack.use(parts.busEnd.move())
+  const notices = stack.use(new ReplicaNotices({ bus, fleet, replicas, wait, logger }))
+  stack.defer(replicas.onChange(() => void notices.tellAll()))
   const onBirth: InboxParts['onBirth'] = (cellId, epoch, announce) => {
     identity.checkPinnedKey(cellId, announce.coordinator_key)
     if (announce.audit_head !== undefined) audit.compareHead(announce.audit_head, cellId)
     epochs.note(cellId, epoch)
+    notices.tell(cellId)
   }
   arrivals.listen(
     countReceived(createInbox({ fleet, logger, onBirth, control: ears, onDropped: countDropped })),

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
 import type { Signer } from '../../shared/signing.ts'
 import type { Command } from '../../shared/wire/command.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { Ledger } from '../store/store.ts'
 import { type CommandRecord, laneOf, maySend } from './command.ts'
 import type { CommandAdmissionParts } from './command-admission.ts'
 import { requireCapable, signForLevel } from './command-request.ts'
-import { updateCommands } from './command-store.ts'
+import { claimSending } from './command-store.ts'
 import { LaneOrder } from './lane-order.ts'
 import { isUrgent } from './urgent.ts'
 
@@ -14,6 +15,7 @@ const isActing = ({ hazard }: CommandRecord): boolean => hazard === 'caution' ||
 export interface CommandSenderParts extends CommandAdmissionParts {
   ledger: Ledger
   signer: Signer
+  replicas: Pick<Replicas, 'id'>
   /** True when the cell is connected; commands for a disconnected cell are sent once it connects. */
   isHere: (cellId: string) => boolean
   publish: (command: Command) => Promise<void>
@@ -21,6 +23,8 @@ export interface CommandSenderParts extends CommandAdmissionParts {
   open: (record: CommandRecord) => void
   /** Applies the changes to a command and returns the updated record. */
   change: (record: CommandRecord, values: Partial<CommandRecord>) => CommandRecord
+  /** Called when another coordinator has sent the command, or knows its end. */
+  onOvertaken: (id: string) => void
   /** Unix milliseconds. */
   now: () => number
   logger: Logger
@@ -63,7 +67,7 @@ export class CommandSender {
     const sent = this.#markSent(record)
     if (sent === undefined) return
     const lane = laneOf(sent)
-    const isAtOnce = !isActing(sent) && !this.#order.isBusy(lane)
+    const isAtOnce = !this.#isClaimed(sent) && !this.#order.isBusy(lane)
     if (isAtOnce || isUrgent(sent, this.#parts.verbs)) void this.#publish(sent)
     else this.#order.run(lane, () => this.#publish(sent))
   }
@@ -92,11 +96,19 @@ export class CommandSender {
     return this.#parts.change(record, { state: 'sent', sends: record.sends + 1 })
   }
 
-  /** Publishes a command. One that acts is first recorded on disk as possibly executed. */
+  /**
+   * True for a command whose sending is recorded on the disk before: one that acts, because it may
+   * have been executed, and one that other coordinators may send as well.
+   */
+  #isClaimed(record: CommandRecord): boolean {
+    return isActing(record) || record.holder !== this.#parts.replicas.id
+  }
+
   async #publish(sent: CommandRecord): Promise<void> {
-    const { ledger, signer, capability, publish, logger } = this.#parts
+    const { ledger, signer, replicas, capability, publish, onOvertaken, logger } = this.#parts
     try {
-      if (isActing(sent)) await updateCommands(ledger, [sent])
+      if (this.#isClaimed(sent) && !(await claimSending(ledger, sent, replicas.id)))
+        return onOvertaken(sent.id)
       await publish(signForLevel(sent.signed, capability(sent.cellId), signer))
     } catch (error) {
       logger.warn({ command: sent.id, reason: (error as Error).message }, 'command not sent')

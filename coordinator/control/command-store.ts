@@ -1,10 +1,15 @@
 import { sql } from 'kysely'
 import { type AuditEntry, appendAudit } from '../audit/audit.ts'
+import { bumpRevision } from '../store/revisions.ts'
 import { nextSequence } from '../store/sequences.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import {
+  type CommandChange,
   type CommandRecord,
   isFinalCommandState,
+  NOT_SENT,
+  OPEN_STATES,
+  openStatesUpTo,
   toCommandRecord,
   toCommandRow,
 } from './command.ts'
@@ -29,14 +34,78 @@ export const insertCommand = async (
   await appendAudit(trx, entry)
 }
 
-/** Stores changed commands; a final state adds an audit entry. */
-export const updateCommands = (ledger: Ledger, records: readonly CommandRecord[]): Promise<void> =>
+/**
+ * Stores the changes that the store's own state allows; a final state adds an audit entry, once
+ * over all coordinators. A change of a command that another coordinator knows bumps the revision.
+ * Returns the ids of the commands that have gone on elsewhere.
+ */
+export const updateCommands = (
+  ledger: Ledger,
+  changes: readonly CommandChange[],
+  coordinator: string,
+): Promise<string[]> =>
   ledger.sealed.write(async trx => {
-    for (const record of records) {
-      const { id, cell_id, signed_json, ...values } = toCommandRow(record)
-      await trx.updateTable('commands').set(values).where('id', '=', id).execute()
-      if (isFinalCommandState(record.state)) await appendAudit(trx, endOf(record))
-    }
+    const overtaken: string[] = []
+    for (const change of changes)
+      if (!(await updateCommand(trx, change))) overtaken.push(change.record.id)
+      else if (isFinalCommandState(change.record.state))
+        await appendAudit(trx, endOf(change.record))
+    const isKnownElsewhere = changes.some(({ record }) => record.holder !== coordinator)
+    if (isKnownElsewhere && overtaken.length < changes.length) await bumpRevision(trx, 'commands')
+    return overtaken
+  })
+
+const updateCommand = async (
+  trx: SealedTrx,
+  { record, follows }: CommandChange,
+): Promise<boolean> => {
+  const { id, cell_id, signed_json, holder, ...values } = toCommandRow(record)
+  const query = trx
+    .updateTable('commands')
+    .set(values)
+    .where('id', '=', id)
+    .where('state', 'in', follows)
+    .where(({ eb, or }) => or([eb('state', '!=', 'expired'), eb('reason', '=', NOT_SENT)]))
+  const limited = record.state === 'sent' ? query.where('sends', '<=', record.sends) : query
+  return (await limited.executeTakeFirst()).numUpdatedRows > 0n
+}
+
+/**
+ * Records that a command is about to be sent for the `sends`-th time. False when another
+ * coordinator has sent it as often, or when it needs no sending any more.
+ */
+export const claimSending = (
+  ledger: Ledger,
+  { id, sends, updatedAt, holder }: CommandRecord,
+  coordinator: string,
+): Promise<boolean> =>
+  ledger.sealed.write(async trx => {
+    const { numUpdatedRows } = await trx
+      .updateTable('commands')
+      .set({ state: 'sent', sends, updated_at: updatedAt })
+      .where('id', '=', id)
+      .where('state', 'in', openStatesUpTo('sent'))
+      .where('sends', '<', sends)
+      .executeTakeFirst()
+    const isClaimed = numUpdatedRows > 0n
+    if (isClaimed && holder !== coordinator) await bumpRevision(trx, 'commands')
+    return isClaimed
+  })
+
+/** Offers commands that a coordinator holds to every coordinator with a connection to their cells. */
+export const offerCommands = (
+  ledger: Ledger,
+  ids: readonly string[],
+  coordinator: string,
+): Promise<void> =>
+  ledger.sealed.write(async trx => {
+    await trx
+      .updateTable('commands')
+      .set({ holder: null })
+      .where('id', 'in', ids)
+      .where('holder', '=', coordinator)
+      .execute()
+    await bumpRevision(trx, 'commands')
   })
 
 const endOf = ({ id, cellId, verb, state, reason, updatedAt }: CommandRecord): AuditEntry => ({
@@ -86,15 +155,27 @@ export const isStored = async (trx: SealedTrx, id: string): Promise<boolean> => 
 }
 
 /**
- * Returns the commands that have not ended, oldest first. Fences order them, because ids of the
- * same millisecond have no order.
+ * Returns the open commands that no live coordinator holds, oldest first. Fences order them, because
+ * ids of the same millisecond have no order.
  */
-export const readOpen = async ({ read }: Ledger): Promise<CommandRecord[]> => {
-  const query = read.selectFrom('commands').selectAll()
+export const readUnheld = async (
+  { read }: Ledger,
+  live: readonly string[],
+): Promise<CommandRecord[]> => {
+  const query = read.selectFrom('commands').selectAll().where('state', 'in', OPEN_STATES)
   const rows = await query
-    .where('state', 'in', ['queued', 'sent', 'accepted', 'executing'])
+    .where(({ eb, or }) => or([eb('holder', 'is', null), eb('holder', 'not in', live)]))
     .execute()
   return rows.map(toCommandRecord).sort((a, b) => a.fence - b.fence)
+}
+
+export const readById = async (
+  { read }: Ledger,
+  ids: readonly string[],
+): Promise<CommandRecord[]> => {
+  if (ids.length === 0) return []
+  const rows = await read.selectFrom('commands').selectAll().where('id', 'in', ids).execute()
+  return rows.map(toCommandRecord)
 }
 
 export const forgetOld = (ledger: Ledger, now: number): Promise<void> =>

@@ -42,6 +42,17 @@ export interface CommandRecord {
   requestedBy: string
   /** Signed command, as it is sent to the cell. */
   signed: Command
+  /**
+   * Coordinator that sends it; undefined for one that is offered to every coordinator with a
+   * connection to the cell.
+   */
+  holder: string | undefined
+}
+
+/** A new state of a command, and the states in the store that it may follow. */
+export interface CommandChange {
+  record: CommandRecord
+  follows: readonly CommandState[]
 }
 
 /** Time that an overdue ack is still waited for; a later one is not expected. */
@@ -59,19 +70,42 @@ export const deadlineOf = ({
   return expiresAt + GRACE_MS + (state === 'sent' ? 0 : timeoutSeconds * 1000)
 }
 
-const NOT_SENT = 'not_sent'
+/** Reason of `expired` for a command that never left. */
+export const NOT_SENT = 'not_sent'
 
 /**
- * Final state of a command that is given up. A command that was never sent certainly did not run.
- * The outcome of one that was `queued` before a restart is unknown: the record that it was sent may
- * have been lost with the process.
+ * Final state of a command that a coordinator gives up. A command that was never sent certainly did
+ * not run. The outcome of one that is `queued` and was held by another coordinator is unknown: the
+ * record that it was sent may have been lost with that process.
  */
-export const abandonedStateOf = ({ state }: Pick<CommandRecord, 'state'>, isFromBefore = false) =>
-  state === 'queued' && !isFromBefore
+export const abandonedStateOf = (
+  { state, holder }: Pick<CommandRecord, 'state' | 'holder'>,
+  coordinator: string,
+) =>
+  state === 'queued' && (holder === undefined || holder === coordinator)
     ? { state: 'expired' as const, reason: NOT_SENT, message: 'the cell did not come in time' }
     : { state: 'unknown' as const, reason: 'no_answer', message: 'the cell has not told its end' }
 
-const ORDER: readonly CommandState[] = ['queued', 'sent', 'accepted', 'executing']
+/** States of a command that has not ended, in order. */
+export const OPEN_STATES: readonly CommandState[] = ['queued', 'sent', 'accepted', 'executing']
+
+/** Open states up to this one: what the store may show of a command that this process has in it. */
+export const openStatesUpTo = (state: CommandState): readonly CommandState[] =>
+  OPEN_STATES.slice(0, OPEN_STATES.indexOf(state) + 1)
+
+/** States that an ack with this state may follow; an `expired` command only if it was not sent. */
+export const statesBefore = (to: AckState): readonly CommandState[] =>
+  [...OPEN_STATES, 'expired' as const, 'unknown' as const].filter(from =>
+    follows(from, to, NOT_SENT),
+  )
+
+/** True when the stored record tells more about an open command than the one in memory. */
+export const isAhead = (stored: CommandRecord, known: CommandRecord): boolean => {
+  const steps = OPEN_STATES.indexOf(stored.state) - OPEN_STATES.indexOf(known.state)
+  return (
+    isFinalCommandState(stored.state) || steps > 0 || (steps === 0 && stored.sends > known.sends)
+  )
+}
 
 /**
  * True when an ack of the cell changes the record. States only advance and final states are kept,
@@ -81,7 +115,7 @@ export const follows = (from: CommandState, to: AckState, reason?: string): bool
   if (from === 'expired' && reason === NOT_SENT) return true
   if (from === 'unknown') return isFinalCommandState(to) && to !== 'unknown'
   if (isFinalCommandState(from)) return false
-  return isFinalCommandState(to) || ORDER.indexOf(to) > ORDER.indexOf(from)
+  return isFinalCommandState(to) || OPEN_STATES.indexOf(to) > OPEN_STATES.indexOf(from)
 }
 
 /** Commands of one lane are sent and carried out in order: those of a device, or of the cell. */
@@ -107,12 +141,14 @@ export const toCommandRow = (record: CommandRecord): CommandRow => ({
   sends: record.sends,
   requested_by: record.requestedBy,
   signed_json: JSON.stringify(record.signed),
+  holder: record.holder ?? null,
 })
 
 export const toCommandRecord = (row: CommandRow): CommandRecord => {
   const signed = Command.parse(JSON.parse(row.signed_json))
   return {
     ...newRecord(signed, row.timeout_ms / 1000, row.requested_by),
+    holder: row.holder ?? undefined,
     state: row.state as CommandState,
     updatedAt: row.updated_at,
     sends: row.sends,
@@ -126,6 +162,7 @@ export const newRecord = (
   signed: Command,
   timeoutSeconds: VerbFacts['timeout_seconds'],
   requestedBy: string,
+  holder?: string,
 ): CommandRecord => ({
   id: signed.id,
   cellId: signed.cell_id,
@@ -143,4 +180,5 @@ export const newRecord = (
   sends: 0,
   requestedBy,
   signed,
+  holder,
 })

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Wait } from '../../shared/wait.ts'
 import type { ApprovedPlan } from '../../shared/wire/approved-plan.ts'
@@ -10,10 +11,13 @@ import type { SealedTrx } from '../store/store.ts'
 import {
   abandonedStateOf,
   type CommandRecord,
+  type CommandState,
   deadlineOf,
   follows,
   isFinalCommandState,
   newRecord,
+  openStatesUpTo,
+  statesBefore,
 } from './command.ts'
 import {
   CommandAdmission,
@@ -21,16 +25,15 @@ import {
   type PreparedCommand,
 } from './command-admission.ts'
 import { commandEnd } from './command-end.ts'
+import { CommandExchange, type CommandExchangeParts } from './command-exchange.ts'
 import { type CommandPlan, requireDryRunPlan, unresolvedPlan } from './command-plan.ts'
 import { type CommandRequest, creationOf, makeCommand } from './command-request.ts'
 import { CommandSender, type CommandSenderParts } from './command-sender.ts'
 import {
-  forgetOld,
   insertCommand,
   nextFence,
   readCommand,
   readCommands,
-  readOpen,
   updateCommands,
 } from './command-store.ts'
 import { CommitChecks } from './commit-checks.ts'
@@ -39,15 +42,16 @@ import { WriteBehind } from './write-behind.ts'
 
 export type { CommandRequest } from './command-request.ts'
 
-const PRUNE_EVERY_MS = 3600 * 1000
 /** Time limit of a dry run; a cell plans immediately, without queueing. */
 const PLAN_SECONDS = 15
 
 export interface CommandsParts
   extends CommandAdmissionParts,
-    Omit<CommandSenderParts, 'change' | 'open'> {
+    CommandExchangeParts,
+    Omit<CommandSenderParts, 'change' | 'open' | 'onOvertaken' | keyof CommandExchangeParts> {
   /** The public key with which the cell signs. */
   cellKey: (cellId: string) => Promise<string | undefined>
+  logger: Logger
   wait?: Wait
 }
 
@@ -62,49 +66,53 @@ interface CommandFilter {
  * ack.
  */
 export const createCommands = async (parts: CommandsParts): Promise<Commands> => {
-  // a disk that is full, or an audit in doubt, must not keep the coordinator from starting
-  await forgetOld(parts.ledger, parts.now()).catch(error =>
-    parts.logger.warn({ err: error }, 'old commands were not forgotten'),
-  )
-  return new Commands(parts, await readOpen(parts.ledger))
+  const commands = new Commands(parts)
+  await commands.refresh()
+  return commands
 }
 
 /** The commands of all cells, as far as their coordinator knows. */
 export class Commands {
   readonly #parts: CommandsParts
   readonly #open = new OpenCommands()
-  /** Ids of commands that were queued when this process started; they may have been sent before. */
-  readonly #fromBefore = new Set<string>()
   readonly #changed: WriteBehind
   readonly #admission: CommandAdmission
   readonly #commits: CommitChecks
   readonly #sender: CommandSender
+  readonly #exchange: CommandExchange
   /**
    * Async context outside all calls: work that follows a call is not part of it and marks no
    * changes for it.
    */
   readonly #outsideCalls = AsyncLocalStorage.snapshot()
-  #prunedAt: number
 
-  constructor(parts: CommandsParts, open: readonly CommandRecord[]) {
-    const { ledger, logger, now } = parts
+  constructor(parts: CommandsParts) {
+    const { ledger, logger, replicas } = parts
     this.#parts = parts
-    this.#prunedAt = now()
-    for (const record of open) {
-      this.#open.set(record)
-      if (record.state === 'queued') this.#fromBefore.add(record.id)
-    }
     this.#admission = new CommandAdmission(parts, this.#open)
     this.#commits = new CommitChecks(parts)
     this.#sender = new CommandSender({
       ...parts,
       open: record => this.#open.set(record),
-      change: (record, values) => this.#change(record, values),
+      change: (record, values) => this.#change(record, values, openStatesUpTo(record.state)),
+      onOvertaken: id => this.#catchUp([id]),
     })
     this.#changed = new WriteBehind(
-      records => updateCommands(ledger, records),
+      async changes => this.#catchUp(await updateCommands(ledger, changes, replicas.id)),
       (error, commands) => logger.error({ err: error, commands }, 'commands not kept'),
     )
+    const [open, changed, sender] = [this.#open, this.#changed, this.#sender]
+    this.#exchange = new CommandExchange({ ...parts, open, changed, sender })
+  }
+
+  /** Reads what other coordinators have stored; commands that nobody holds are sent from here. */
+  refresh(): Promise<void> {
+    return this.#exchange.refresh()
+  }
+
+  /** Goes on with the commands of a coordinator that has left. */
+  takeOver(): Promise<void> {
+    return this.#exchange.takeOver()
   }
 
   /**
@@ -143,6 +151,7 @@ export class Commands {
     const record = await ledger.sealed.write(trx => this.#insert(trx, request, by, prepared))
     this.#open.set(record)
     this.#sender.send(record)
+    this.#exchange.offer()
     return this.#open.get(record.id) ?? record
   }
 
@@ -164,15 +173,15 @@ export class Commands {
   }
 
   async get(id: string): Promise<CommandRecord | undefined> {
-    return (
-      this.#open.get(id) ?? this.#changed.get(id) ?? (await readCommand(this.#parts.ledger, id))
-    )
+    const found = this.#find(id) ?? (await readCommand(this.#parts.ledger, id))
+    // what happened here while the store was read is newer
+    return this.#find(id) ?? found
   }
 
   /** Newest first. */
   async list(filter: CommandFilter): Promise<CommandRecord[]> {
     const kept = await readCommands(this.#parts.ledger, filter)
-    return kept.map(one => this.#open.get(one.id) ?? this.#changed.get(one.id) ?? one)
+    return kept.map(one => this.#find(one.id) ?? one)
   }
 
   /** Applies a body of the `ack` topic; an ack that the cell has not signed is dropped. */
@@ -188,10 +197,11 @@ export class Commands {
     if (record?.cellId !== cellId) return
     const { state, reason, message, result, progress } = ack
     if (follows(record.state, state, record.reason))
-      this.#change(withoutWhy(record), {
-        state,
-        ...omitUndefined({ reason, message, result, progress }),
-      })
+      this.#change(
+        withoutWhy(record),
+        { state, ...omitUndefined({ reason, message, result, progress }) },
+        statesBefore(state),
+      )
     else if (record.state === 'executing' && progress !== undefined)
       this.#open.set({ ...record, progress, updatedAt: this.#parts.now() })
   }
@@ -202,22 +212,23 @@ export class Commands {
   }
 
   /**
-   * Gives up commands whose deadline has passed, and repeats what the store refused; call it about
-   * once a second.
+   * Gives up commands whose deadline has passed, offers those whose cell is not here to the other
+   * coordinators, and repeats what the store refused; call it about once a second.
    */
   sweep(): void {
-    const now = this.#parts.now()
+    const { now, replicas } = this.#parts
     for (const record of this.#open.list())
-      if (now >= deadlineOf(record))
-        this.#change(record, abandonedStateOf(record, this.#fromBefore.has(record.id)))
+      if (now() >= deadlineOf(record))
+        this.#change(record, abandonedStateOf(record, replicas.id), openStatesUpTo(record.state))
     this.#commits.retry()
     this.#changed.flush()
-    if (now - this.#prunedAt >= PRUNE_EVERY_MS) this.#prune()
+    this.#exchange.offer()
   }
 
   /** Resolves when all changes are on the disk. */
   async close(): Promise<void> {
     this.#commits.close()
+    await this.#exchange.waitForIdle()
     await this.#sender.waitForIdle()
     await this.#changed.flushAll()
   }
@@ -235,31 +246,40 @@ export class Commands {
     { facts, hazard, level }: PreparedCommand,
     approval?: ApprovedPlan,
   ): Promise<CommandRecord> {
-    const { signer } = this.#parts
+    const { signer, replicas } = this.#parts
     const now = this.#parts.now()
     const fence = await nextFence(trx, request.cellId, now)
     const command = makeCommand(request, { hazard, fence, approval, level, signer, now })
-    const made = newRecord(command, facts.timeout_seconds, by.actor)
+    const made = newRecord(command, facts.timeout_seconds, by.actor, replicas.id)
     const details = { command: made.id, ...approvalNote(approval) }
     await insertCommand(trx, made, creationOf(request, by, 'done', details))
     return made
   }
 
-  #change(record: CommandRecord, values: Partial<CommandRecord>): CommandRecord {
+  /** The newest state of a command that this process has in memory. */
+  #find(id: string): CommandRecord | undefined {
+    return this.#open.get(id) ?? this.#changed.get(id)
+  }
+
+  #change(
+    record: CommandRecord,
+    values: Partial<CommandRecord>,
+    follows: readonly CommandState[],
+  ): CommandRecord {
     const next = { ...record, ...values, updatedAt: this.#parts.now() }
     if (isFinalCommandState(next.state)) this.#open.delete(next)
     else this.#open.set(next)
-    this.#fromBefore.delete(next.id)
-    this.#changed.add(next)
+    this.#changed.add({ record: next, follows })
     return next
   }
 
-  #prune(): void {
-    const { ledger, now, logger } = this.#parts
-    this.#prunedAt = now()
-    forgetOld(ledger, this.#prunedAt).catch(error =>
-      logger.warn({ reason: error.message }, 'old commands not removed'),
-    )
+  /** Follows commands that have gone on elsewhere; what stays behind is caught up later. */
+  #catchUp(ids: readonly string[]): void {
+    if (ids.length === 0) return
+    const { logger } = this.#parts
+    this.#exchange
+      .catchUp(ids)
+      .catch(error => logger.warn({ err: error }, 'commands were not read again'))
   }
 }
 

@@ -4,6 +4,7 @@ import { FIRST_CAPABILITY } from '../../shared/wire/capability.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Cells } from '../enrolment/cells.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { type Configs, createConfigs } from './configs.ts'
@@ -27,6 +28,7 @@ export interface ControlEars {
 
 interface ControlParts {
   store: Pick<Store, 'ledger' | 'revisions'>
+  replicas: Pick<Replicas, 'id' | 'live'>
   signer: Signer
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
@@ -37,7 +39,7 @@ interface ControlParts {
 }
 
 export const createControl = async (parts: ControlParts): Promise<ControlPlane> => {
-  const { store, signer, cells, fleet, publish, now, logger } = parts
+  const { store, replicas, signer, cells, fleet, publish, now, logger } = parts
   const cellKeys = new Map<string, string>()
 
   const isHere = (cellId: string): boolean => {
@@ -68,6 +70,7 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
 
   const commands = await createCommands({
     ledger: store.ledger,
+    replicas,
     signer,
     verbs: cellId => {
       const announce = fleet.cell(cellId)?.announce

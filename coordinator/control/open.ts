@@ -2,8 +2,11 @@ import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Base } from '../base/base.ts'
 import type { Cells } from '../enrolment/cells.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { OpenLeader } from '../leader/open.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
+import { forgetOld } from './command-store.ts'
 import type { Commands } from './commands.ts'
 import type { Configs } from './configs.ts'
 import { type ControlEars, createControl } from './control.ts'
@@ -14,7 +17,10 @@ interface ControlViews {
   configs: Pick<Configs, 'set' | 'show'>
 }
 
-interface ControlDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'> {
+interface ControlDomainParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   store: Pick<Store, 'ledger' | 'revisions'>
   signing: SigningKey
   cells: Pick<Cells, 'get'>
@@ -31,13 +37,15 @@ interface ControlDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger'
 }
 
 const SWEEP_SECONDS = 1
+const FORGET_SECONDS = 600
 
 export const openControl = async (
   parts: ControlDomainParts,
 ): Promise<{ ears: ControlEars; views: ControlViews }> => {
-  const { store, signing, cells, fleet, bus, stack, schedules, logger, now } = parts
+  const { store, replicas, signing, cells, fleet, bus, stack, schedules, logger, now } = parts
   const { commands, configs, hears } = await createControl({
     store,
+    replicas,
     signer: signing,
     cells,
     fleet,
@@ -46,6 +54,19 @@ export const openControl = async (
     logger,
   })
   stack.defer(() => commands.close())
+  followOthers(commands, parts)
   schedules.every('commands.sweep', SWEEP_SECONDS, () => commands.sweep())
+  parts.leaderWork.every('commands.forget', FORGET_SECONDS, ledger => forgetOld(ledger, now()))
   return { ears: hears, views: { commands, configs } }
+}
+
+/** Follows what other coordinators do with commands, and takes over from those that leave. */
+const followOthers = (
+  commands: Pick<Commands, 'refresh' | 'takeOver'>,
+  { store, replicas, stack, logger }: ControlDomainParts,
+): void => {
+  const report = (error: Error): void =>
+    logger.warn({ err: error }, 'the commands of other coordinators were not read')
+  stack.defer(store.revisions.onChange('commands', () => void commands.refresh().catch(report)))
+  stack.defer(replicas.onChange(() => void commands.takeOver().catch(report)))
 }

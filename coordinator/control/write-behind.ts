@@ -1,4 +1,4 @@
-import { type CommandRecord, isFinalCommandState } from './command.ts'
+import { type CommandChange, type CommandRecord, isFinalCommandState } from './command.ts'
 
 /** Time during which final states are gathered into one write. */
 const GATHER_MS = 10
@@ -9,15 +9,15 @@ const GATHER_MS = 10
  * Changes made during a write are batched; a failed write is retried.
  */
 export class WriteBehind {
-  readonly #write: (records: readonly CommandRecord[]) => Promise<void>
-  readonly #onError: (error: Error, records: number) => void
-  readonly #waiting = new Map<string, CommandRecord>()
+  readonly #write: (changes: readonly CommandChange[]) => Promise<void>
+  readonly #onError: (error: Error, changes: number) => void
+  readonly #waiting = new Map<string, CommandChange>()
   #running: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(
-    write: (records: readonly CommandRecord[]) => Promise<void>,
-    onError: (error: Error, records: number) => void,
+    write: (changes: readonly CommandChange[]) => Promise<void>,
+    onError: (error: Error, changes: number) => void,
   ) {
     this.#write = write
     this.#onError = onError
@@ -25,11 +25,12 @@ export class WriteBehind {
 
   /** The newest state of a command that is not on the disk yet. */
   get(id: string): CommandRecord | undefined {
-    return this.#waiting.get(id)
+    return this.#waiting.get(id)?.record
   }
 
-  add(record: CommandRecord): void {
-    this.#waiting.set(record.id, record)
+  add(change: CommandChange): void {
+    const { record } = change
+    this.#waiting.set(record.id, change)
     if (isFinalCommandState(record.state)) this.#timer ??= setTimeout(() => this.flush(), GATHER_MS)
   }
 
@@ -49,10 +50,12 @@ export class WriteBehind {
     await Promise.resolve()
     try {
       while (this.#waiting.size > 0) {
-        const records = [...this.#waiting.values()]
-        await this.#write(records)
-        for (const record of records)
-          if (this.#waiting.get(record.id) === record) this.#waiting.delete(record.id)
+        const changes = [...this.#waiting.values()]
+        await this.#write(changes)
+        for (const change of changes) {
+          const { id } = change.record
+          if (this.#waiting.get(id) === change) this.#waiting.delete(id)
+        }
       }
     } catch (error) {
       this.#onError(error as Error, this.#waiting.size)

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import { type AllowedTarget, allowsTarget, parseAllowed } from '../outbound/allowed.ts'
+import { type AllowedTarget, allowsTarget, parseAllowed } from '../outbound/allow-list.ts'
 import type { Target } from '../outbound/judge.ts'
 
 /**

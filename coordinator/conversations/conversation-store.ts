@@ -140,19 +140,27 @@ export interface NewMessage {
   id?: string
   /** Process that answers the message. */
   worker?: string
+  /** Number of messages that the conversation has; any by default. */
+  seen?: number
 }
+
+/** The conversation has grown since it was read, or another process answers a message of it. */
+export class ConversationBusyError extends Error {}
 
 /** Fields that the answering process adds to a message. */
 export type TakenMessage = Pick<NewMessage, 'id' | 'worker'>
 
-/** Appends a message to a conversation. Throws `not_found` for an unknown conversation. */
+/**
+ * Appends a message to a conversation. Throws `not_found` for an unknown conversation, and
+ * `ConversationBusyError` for one that has not the messages that were `seen`.
+ */
 export const addMessage = async (
   trx: Trx,
   conversationId: string,
-  { id, from, content, state, reason, inReplyTo, tokens = 0, worker }: NewMessage,
+  { id, from, content, state, reason, inReplyTo, tokens = 0, worker, seen }: NewMessage,
   at: number,
 ): Promise<Message> => {
-  const { messages } = await trx
+  const query = trx
     .updateTable('conversations')
     .set(({ eb }) => ({
       messages: eb('messages', '+', 1),
@@ -161,7 +169,14 @@ export const addMessage = async (
     }))
     .where('id', '=', conversationId)
     .returning('messages')
-    .executeTakeFirstOrThrow(() => new ShoalError('not_found', `no conversation ${conversationId}`))
+  const { messages } = await (seen === undefined
+    ? query
+    : query.where('messages', '=', seen)
+  ).executeTakeFirstOrThrow(() =>
+    seen === undefined
+      ? new ShoalError('not_found', `no conversation ${conversationId}`)
+      : new ConversationBusyError(),
+  )
   const row: ConversationMessageRow = {
     id: id ?? newId('msg', at),
     conversation_id: conversationId,
@@ -178,6 +193,7 @@ export const addMessage = async (
   return messageOf(row)
 }
 
+/** Ends a message that is being answered; one that has ended stays as it is. */
 export const settleMessage = async (
   trx: Trx,
   id: string,
@@ -188,7 +204,39 @@ export const settleMessage = async (
     .updateTable('conversation_messages')
     .set({ state, reason: reason ?? null })
     .where('id', '=', id)
+    .where('state', '=', 'answering')
     .execute()
+}
+
+/**
+ * Throws `conflict` when a message is no longer being answered, because its process counted as
+ * gone. It locks the message, so that it cannot end otherwise in the same moment.
+ */
+export const requireAnswering = async (trx: Trx, id: string): Promise<void> => {
+  const { numUpdatedRows } = await trx
+    .updateTable('conversation_messages')
+    .set({ state: 'answering' })
+    .where('id', '=', id)
+    .where('state', '=', 'answering')
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n)
+    throw new ShoalError('conflict', 'the answer came after the message was given up')
+}
+
+/** True while another live process answers a message of the conversation. */
+export const isAnsweredElsewhere = async (
+  db: Db,
+  conversationId: string,
+  looking: { worker: string; now: number },
+): Promise<boolean> => {
+  const row = await db
+    .selectFrom('conversation_messages')
+    .select('id')
+    .where('conversation_id', '=', conversationId)
+    .where('state', '=', 'answering')
+    .where(({ not }) => not(isLeft('worker', looking)))
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 interface LeftOverQuery {

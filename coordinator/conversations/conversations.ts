@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
+import { wait } from '../../shared/wait.ts'
 import { appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
 import type { OpenLeader } from '../leader/open.ts'
@@ -7,6 +8,7 @@ import type { Store } from '../store/store.ts'
 import { type Conversation, type Message, SYSTEM } from './conversation.ts'
 import {
   addConversation,
+  ConversationBusyError,
   type ListPage,
   type NewConversation,
   readConversation,
@@ -29,6 +31,9 @@ interface ConversationParts<C extends ConversationCaller> extends Pick<OpenLeade
   /** Unix time, milliseconds. */
   now: () => number
 }
+
+/** Interval at which a message looks whether another process has answered the one before. */
+const LOOK_MS = 250
 
 /** Conversations of a tenant, answered one message at a time each. */
 export class Conversations<C extends ConversationCaller = ConversationCaller> {
@@ -116,10 +121,7 @@ export class Conversations<C extends ConversationCaller = ConversationCaller> {
     const { running } = this.#parts
     await this.#read(id, caller)
     running.add()
-    const exchange = this.#lines.run(id, caller.signal, async () => {
-      // read again: the conversation may have grown while this message waited
-      return this.#exchanges.answer(await this.#read(id, caller), content, caller)
-    })
+    const exchange = this.#lines.run(id, caller.signal, () => this.#answer(id, content, caller))
     const pending = exchange.catch(() => {}).finally(() => this.#pending.delete(pending))
     this.#pending.add(pending)
     try {
@@ -134,6 +136,23 @@ export class Conversations<C extends ConversationCaller = ConversationCaller> {
     this.#closing.abort()
     await Promise.all(this.#pending)
     await this.#upkeep.close()
+  }
+
+  /** Answers a message as soon as no other process answers one of the same conversation. */
+  async #answer(id: string, content: NewContent, caller: C): Promise<Exchange> {
+    const signal = AbortSignal.any([caller.signal, this.#closing.signal])
+    for (;;)
+      try {
+        // read again: the conversation may have grown while this message waited
+        return await this.#exchanges.answer(await this.#read(id, caller), content, caller)
+      } catch (error) {
+        if (!(error instanceof ConversationBusyError)) throw error
+        await wait(LOOK_MS, signal)
+        if (signal.aborted)
+          throw new ShoalError('client_closed', 'the message was not answered in time', {
+            cause: signal.reason,
+          })
+      }
   }
 
   async #read(id: string, caller: C): Promise<Conversation> {

@@ -7,8 +7,10 @@ import { type Addressee, chooseSpeakers } from './choose.ts'
 import { type Conversation, type Message, type MessageState, SYSTEM } from './conversation.ts'
 import {
   addMessage,
+  ConversationBusyError,
   type NewMessage,
   readMessages,
+  requireAnswering,
   settleMessage,
   type TakenMessage,
 } from './conversation-store.ts'
@@ -41,13 +43,15 @@ interface ExchangeParts<C extends ConversationCaller> {
   speakers: Speakers<C>
   events: Pick<Events, 'publish'>
   running: { isDraining(): boolean }
-  upkeep: Pick<Upkeep, 'take' | 'release'>
+  upkeep: Pick<Upkeep, 'take' | 'release' | 'isBusy'>
   /** Aborts when the coordinator stops. */
   closing: AbortSignal
   logger: Pick<Logger, 'error'>
   /** Unix time, milliseconds. */
   now: () => number
 }
+
+type Trx = Parameters<typeof addMessage>[0]
 
 /** Number of newest messages read for one turn; those that fit are chosen from them. */
 const RECENT = 100
@@ -60,14 +64,21 @@ export class Exchanges<C extends ConversationCaller> {
     this.#parts = parts
   }
 
+  /**
+   * Throws `ConversationBusyError`, without an effect, when the conversation has changed since it
+   * was read or another process answers in it.
+   */
   async answer(conversation: Conversation, request: NewContent, caller: C): Promise<Exchange> {
     const autoRoute = conversation.autoRoute || request.autoRoute
     const first = await this.#admit(conversation, { ...request, autoRoute }, caller)
     const from = callerKey(caller).personId
     const state: MessageState = first.length === 0 ? 'done' : 'answering'
-    const sent = { from, content: request.content, state }
+    const sent = { from, content: request.content, state, seen: conversation.messages }
     const tell = limitWait(request.tell)
-    const message = await this.#store(conversation, sent, tell)
+    const { upkeep } = this.#parts
+    const message = await this.#store(conversation, sent, tell, async trx => {
+      if (await upkeep.isBusy(trx, conversation.id)) throw new ConversationBusyError()
+    })
     if (first.length === 0) return { message, replies: [] }
     return this.#collectReplies({ conversation, message, first, autoRoute, caller }, tell)
   }
@@ -80,7 +91,9 @@ export class Exchanges<C extends ConversationCaller> {
     const timeout = AbortSignal.timeout(config.message_seconds * 1000)
     const signal = AbortSignal.any([caller.signal, timeout, closing])
     const add = async (reply: NewMessage): Promise<Message> => {
-      const stored = await this.#store(conversation, reply, tell)
+      const stored = await this.#store(conversation, reply, tell, trx =>
+        requireAnswering(trx, message.id),
+      )
       replies.push(stored)
       return stored
     }
@@ -168,10 +181,15 @@ export class Exchanges<C extends ConversationCaller> {
     conversation: Conversation,
     message: NewMessage,
     tell: NewContent['tell'],
+    requireAllowed: (trx: Trx) => Promise<void>,
   ): Promise<Message> {
     const { ledger, upkeep, now } = this.#parts
-    const add = (trx: Parameters<typeof addMessage>[0], taken: TakenMessage) =>
-      addMessage(trx, conversation.id, { ...message, ...taken }, now())
+    const add = async (trx: Trx, taken: TakenMessage) => {
+      const added = await addMessage(trx, conversation.id, { ...message, ...taken }, now())
+      // after the row of the conversation was locked: what is read now stays true
+      await requireAllowed(trx)
+      return added
+    }
     const stored = await (message.state === 'answering'
       ? upkeep.take(add)
       : ledger.free.write(trx => add(trx, {})))

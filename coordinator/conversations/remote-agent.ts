@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ShoalError } from '../../shared/errors.ts'
-import { type AllowedTarget, allowsTarget, parseAllowed } from '../outbound/allowed.ts'
+import { type AllowedTarget, allowsTarget, parseAllowed } from '../outbound/allow-list.ts'
 import type { Target } from '../outbound/judge.ts'
 import type { Sender } from '../outbound/sender.ts'
 import { backOffMs } from '../queue/back-off.ts'

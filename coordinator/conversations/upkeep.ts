@@ -7,7 +7,12 @@ import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { createLease, LEASE_MS } from '../tasks/lease.ts'
 import type { Message } from './conversation.ts'
-import { deleteQuiet, failLeftOver, type TakenMessage } from './conversation-store.ts'
+import {
+  deleteQuiet,
+  failLeftOver,
+  isAnsweredElsewhere,
+  type TakenMessage,
+} from './conversation-store.ts'
 
 type Trx = Transaction<LedgerTables>
 
@@ -27,6 +32,8 @@ export interface Upkeep {
   /** Stores a message that this process answers; other processes leave it alone until `release`. */
   take(add: (trx: Trx, taken: TakenMessage) => Promise<Message>): Promise<Message>
   release(messageId: string): void
+  /** True while another process answers a message of the conversation. */
+  isBusy(trx: Trx, conversationId: string): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -79,6 +86,8 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   return {
     take,
     release: messageId => void underWay.delete(messageId),
+    isBusy: async (trx, conversationId) =>
+      isAnsweredElsewhere(trx, conversationId, { worker, now: await ledger.nowMs(trx) }),
     close: async () => {
       clearInterval(beating)
       await ledger.free.write(lease.end).catch(warn)

@@ -19,8 +19,8 @@ import {
 import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'
 import { findRequestIssue, ResponsesRequest } from '../../shared/wire/responses.ts'
 import { findUnsupported } from '../../shared/wire/responses-unsupported.ts'
+import type { DirectRouter } from './direct-router.ts'
 import { Inference, type InferenceParts } from './inference.ts'
-import type { DirectRouter } from './straight.ts'
 
 interface Problem {
   param: string | undefined

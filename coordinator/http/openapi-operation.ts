@@ -3,7 +3,7 @@ import { cliOf, pathFields } from '../operations/declaration.ts'
 import { isMutation } from '../operations/invoke/repeat.ts'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
 import type { Operation } from '../operations/operation.ts'
-import { PendingView } from '../operations/pending.ts'
+import { PendingView } from '../operations/pending-result.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
 
 export interface OpenApiOperation {

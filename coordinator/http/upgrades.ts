@@ -2,7 +2,15 @@ import type { IncomingMessage, OutgoingHttpHeaders, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import { LINK_PATH, LINK_PROTOCOL, MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
+import {
+  HEADER_LINKED,
+  HEADER_REPLICA,
+  LINK_PATH,
+  LINK_PROTOCOL,
+  MQTT_PATH,
+  MQTT_PROTOCOL,
+} from '../../shared/wire/link.ts'
+import { parseLinked } from '../../shared/wire/replicas.ts'
 import type { CellCaller } from '../enrolment/admission.ts'
 import { basicAuth, createCredentialError } from './basic-auth.ts'
 import { cellCallerOf, isProbe } from './cell-caller.ts'
@@ -10,6 +18,8 @@ import { endWithError } from './errors.ts'
 
 interface UpgradeParts {
   logger: Logger
+  /** Id of this coordinator, in every answer: behind one address a cell learns whom it has met. */
+  replicaId: string
   authenticate: (
     cellId: string,
     credential: string,
@@ -18,7 +28,7 @@ interface UpgradeParts {
   /** Checks the Host and headers of a request; throws when they are refused. */
   check?: (request: IncomingMessage) => void
   /** Reports which start of a cell's daemon connects; throws when it must not. */
-  noteArrival?: (cellId: string, bootId: string) => void
+  noteConnection?: (cellId: string, bootId: string) => void
   /** Takes over the socket of a cell's control or data plane. */
   openMqtt: (socket: Socket, cellId: string) => void
   openLink: (socket: Socket, cellId: string) => void
@@ -53,11 +63,10 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     const { cellId, credential } = basicAuth(request.headers.authorization)
     const caller = isProbe(request) ? undefined : cellCallerOf(request)
     if (!(await parts.authenticate(cellId, credential, caller))) throw createCredentialError()
+    requireNotLinked(request, parts.replicaId)
     if (socket.destroyed) return
-    if (caller !== undefined) parts.noteArrival?.(cellId, caller.bootId)
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${plane.protocol}\r\nConnection: Upgrade\r\n\r\n`,
-    )
+    if (caller !== undefined) parts.noteConnection?.(cellId, caller.bootId)
+    socket.write(switchingHead(plane.protocol, parts.replicaId))
     if (caller === undefined) return void socket.destroySoon()
     if (head.length > 0) socket.unshift(head)
     socket.setNoDelay(true)
@@ -74,8 +83,27 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
       endWithError(
         socket,
         error instanceof ShoalError ? error : new ShoalError('internal', 'failed'),
-        await parts.answerHeaders?.(request),
+        { ...(await parts.answerHeaders?.(request)), [HEADER_REPLICA]: parts.replicaId },
       )
     })
   })
 }
+
+/**
+ * Throws `conflict` for a cell that reaches this coordinator again behind a shared address: a second
+ * session would end the first.
+ */
+const requireNotLinked = ({ headers }: IncomingMessage, replicaId: string): void => {
+  const linked = headers[HEADER_LINKED]
+  if (typeof linked === 'string' && parseLinked(linked).includes(replicaId))
+    throw new ShoalError('conflict', `the cell is connected to ${replicaId} already`)
+}
+
+const switchingHead = (protocol: string, replicaId: string): string =>
+  [
+    'HTTP/1.1 101 Switching Protocols',
+    `Upgrade: ${protocol}`,
+    'Connection: Upgrade',
+    `${HEADER_REPLICA}: ${replicaId}`,
+    '\r\n',
+  ].join('\r\n')

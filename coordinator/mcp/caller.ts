@@ -13,7 +13,7 @@ import { type ErrorCode, retryAfterOf, rpcCode, ShoalError } from '../../shared/
 import type { Key } from '../keys/key.ts'
 import { bodyOf, type Outcome } from '../operations/invoke/outcome.ts'
 import type { Operation } from '../operations/operation.ts'
-import type { PendingResult } from '../operations/pending.ts'
+import type { PendingResult } from '../operations/pending-result.ts'
 import { type McpToolCall, toolCall } from './call-extras.ts'
 import { CARD_URI, readingOf } from './resource.ts'
 import type { VisibleLists } from './shown.ts'

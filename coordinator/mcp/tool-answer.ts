@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { errorBody, type ShoalError } from '../../shared/errors.ts'
-import type { PendingResult } from '../operations/pending.ts'
+import type { PendingResult } from '../operations/pending-result.ts'
 
 /** The output as data, and the same as text for clients that know no other. */
 export const toToolResult = (output: unknown): CallToolResult => ({

@@ -2,7 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
 import type { Operation } from '../operations/operation.ts'
-import { PendingView } from '../operations/pending.ts'
+import { PendingView } from '../operations/pending-result.ts'
 
 /** An operation as a tool: the same id, input, output and effect as its REST route. */
 export const toolOf = (operation: Operation & { name?: string }): Tool => ({

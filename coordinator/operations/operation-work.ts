@@ -8,7 +8,7 @@ import { gateWait } from './gate-wait.ts'
 import type { Pipeline } from './invoke/invoke.ts'
 import { missingInput } from './missing-input.ts'
 import type { Operation } from './operation.ts'
-import { PendingResult } from './pending.ts'
+import { PendingResult } from './pending-result.ts'
 
 export interface OperationRequest {
   operation: Operation

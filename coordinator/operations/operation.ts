@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { SingleUseApproval } from '../gates/approval.ts'
 import type { Context } from './context.ts'
 import { type Declaration, type Deprecation, pathFields } from './declaration.ts'
-import type { PendingResult } from './pending.ts'
+import type { PendingResult } from './pending-result.ts'
 import type { ApprovedPlan, OperationPlan } from './plan.ts'
 
 type Answer<O extends z.ZodType> = Promise<z.input<O>> | z.input<O>

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { ShoalError } from '../../shared/errors.ts'
-import { type AllowedTarget, allowsAddress, allowsHost } from './allowed.ts'
+import { type AllowedTarget, allowsAddress, allowsHost } from './allow-list.ts'
 
 /*
  * Which addresses that a user named may be asked: what is public, over TLS, and what the operator

@@ -9,7 +9,7 @@ export const findOwner = (subject: string, members: readonly string[]): string |
   let owner: string | undefined
   let highest = -1
   for (const member of members) {
-    const weight = hash32(subject, hash32(member))
+    const weight = weightOf(subject, member)
     // equal weights are rare, and decided alike by everybody
     if (weight < highest || (weight === highest && member < (owner ?? ''))) continue
     highest = weight
@@ -17,3 +17,12 @@ export const findOwner = (subject: string, members: readonly string[]): string |
   }
   return owner
 }
+
+/** Returns the members in the order in which they would own the subject, the owner first. */
+export const rankMembers = (subject: string, members: readonly string[]): string[] =>
+  members
+    .map(member => ({ member, weight: weightOf(subject, member) }))
+    .sort((a, b) => b.weight - a.weight || (a.member < b.member ? 1 : -1))
+    .map(({ member }) => member)
+
+const weightOf = (subject: string, member: string): number => hash32(subject, hash32(member))

@@ -15,7 +15,7 @@ import type { Context } from '../operations/context.ts'
 import type { SkillFacts as DeclaredSkill } from '../operations/declaration.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { bodyOf } from '../operations/invoke/outcome.ts'
-import type { PendingResult } from '../operations/pending.ts'
+import type { PendingResult } from '../operations/pending-result.ts'
 import { createModelSpeaker, type ModelSpeakerParts } from './model-speaker.ts'
 
 interface SpeakerParts extends ModelSpeakerParts {

@@ -1,26 +1,59 @@
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
+import { StoreClock } from './clock.ts'
 import { storePlaceOf } from './place.ts'
 import { probeStore, type StoreProbe } from './probe.ts'
-import { openStore, type Store, type StoreHooks } from './store.ts'
+import { openStore, type Store, type StoreHooks, type StoreOptions } from './store.ts'
 
-export interface StoreParts extends Pick<Base, 'stack' | 'nowMs'> {
+/** Parts that watch the store, for the metrics. */
+interface StoreWatchers extends Required<Pick<StoreOptions, 'observers'>> {
+  hooks: Required<StoreHooks>
+  onOutage: NonNullable<StoreOptions['onOutage']>
+}
+
+export interface StoreParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
   config: Pick<CoordinatorConfig, 'state_dir' | 'store'>
-  figures: { store: { hooks: Required<StoreHooks> } }
+  figures: { store: StoreWatchers }
   /** Hooks around every change of the ledger, inside the measurement. */
   changeHooks: NonNullable<StoreHooks['ledger']>
 }
 
-/** The store, measured, and a probe that tells whether it can be relied on. */
+const SYNC_SECONDS = 2
+
+/**
+ * The store, measured, a probe that tells whether it can be relied on, and the clock by which all
+ * parts after it live.
+ */
 export const openStorePart = async (
   parts: StoreParts,
-): Promise<{ store: Store; probe: StoreProbe }> => {
-  const { config, figures, changeHooks, stack, nowMs } = parts
+): Promise<{ store: Store; probe: StoreProbe; now: () => number }> => {
+  const { config, figures, changeHooks, stack, nowMs, logger } = parts
   const { ledger, records } = figures.store.hooks
   const hooks = { ledger: [...ledger, ...changeHooks], records }
-  const store = await openStore(storePlaceOf(config), { hooks })
+  const store = await openStore(storePlaceOf(config), {
+    hooks,
+    observers: figures.store.observers,
+    logger,
+    onOutage: reason => {
+      figures.store.onOutage(reason)
+      if (reason === undefined) logger.info('the store is back')
+      else logger.warn({ reason }, 'the store is away')
+    },
+  })
   stack.defer(() => store.close())
   const closing = new AbortController()
   stack.defer(() => closing.abort())
-  return { store, probe: probeStore(store.ledger, { signal: closing.signal, nowMs }) }
+  const probe = probeStore(store.ledger, { signal: closing.signal, nowMs })
+  return { store, probe, now: await openClock(store, parts) }
+}
+
+/** Coordinators that share a store share its clock. */
+const openClock = async (
+  { ledger, isShared }: Store,
+  { schedules, now, nowMs }: StoreParts,
+): Promise<() => number> => {
+  if (!isShared) return now
+  const clock = await StoreClock.open({ ledger, nowMs })
+  schedules.every('store.clock', SYNC_SECONDS, () => clock.sync())
+  return clock.now
 }

@@ -2,7 +2,7 @@ import { readdir, readFile, realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { patient } from '../patience.ts'
-import { type GpuObservation, LatestReadings } from './latest.ts'
+import { type GpuObservation, LatestReadings } from './latest-readings.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, percent, quantity } from './values.ts'
 

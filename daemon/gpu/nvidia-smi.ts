@@ -1,6 +1,6 @@
 import type { Wait } from '../../shared/wait.ts'
 import { followChild } from './follow.ts'
-import { type GpuObservation, LatestReadings } from './latest.ts'
+import { type GpuObservation, LatestReadings } from './latest-readings.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB, percent, quantity } from './values.ts'
 

@@ -9,9 +9,12 @@ const CONNECT_TIMEOUT_MS = 5000
 /** Longest time that a clean end may take. */
 const END_TIMEOUT_MS = 2000
 
-/** Every topic on which the coordinator speaks to this cell. */
+/** Every topic on which any coordinator speaks to this cell; an older one refuses `replicas`. */
 const DOWN = (Object.keys(TOPICS) as TopicName[]).filter(
-  name => TOPICS[name].direction === 'down' && TOPICS[name].path.startsWith('cells/'),
+  name =>
+    TOPICS[name].direction === 'down' &&
+    TOPICS[name].path.startsWith('cells/') &&
+    name !== 'replicas',
 )
 
 /** Received message; only its topic has been checked. */

@@ -25,6 +25,17 @@ export const HEADER_PROBE = 'x-shoal-probe'
 /** Boot id, on every request of a cell: created at each daemon start and never stored. */
 export const HEADER_BOOT_ID = 'x-shoal-boot-id'
 
+/**
+ * Id of the coordinator that answers, on the 101 of both upgrades and on a 409. An older
+ * coordinator sends none.
+ */
+export const HEADER_REPLICA = 'x-shoal-replica'
+/**
+ * Ids of the coordinators to which this plane of the cell is connected already, on an upgrade; see
+ * `replicas.ts`. One of them answers 409 `conflict`.
+ */
+export const HEADER_LINKED = 'x-shoal-linked'
+
 /** Path of a cell's Prometheus metrics, on the link and on its own loopback. */
 export const CELL_METRICS_PATH = '/metrics'
 

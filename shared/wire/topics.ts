@@ -34,6 +34,11 @@ export const TOPICS = {
   trust: { path: 'cells/{cell}/trust', direction: 'down', qos: 1, retain: false },
   /** Newest row of the coordinator's audit, signed: the cell keeps the highest one. */
   witness: { path: 'cells/{cell}/witness', direction: 'down', qos: 1, retain: false },
+  /**
+   * Coordinators that live, see `replicas.ts`. Sent after every birth and on change to cells of
+   * level 5; a cell subscribes to it only at a coordinator that names its id in the upgrade.
+   */
+  replicas: { path: 'cells/{cell}/replicas', direction: 'down', qos: 1, retain: false },
   /** Presence of the coordinator. */
   coordinator: { path: 'coordinator/state', direction: 'down', qos: 1, retain: true },
 } as const satisfies Record<string, TopicSpec>

@@ -107,6 +107,7 @@ export const busRig = async (
   })
   const server = createServer().listen(0, '127.0.0.1')
   acceptUpgrades(server, {
+    replicaId: 'rep_test',
     logger: silent,
     authenticate,
     openMqtt: (socket, cellId) => bus.handle(socket, cellId),

@@ -70,6 +70,11 @@ const functions: Readonly<Record<string, HelperFunction>> = {
     for (let done = 0; done < 1000; done++) report({ done, total: 1000 })
     yield 'end'
   },
+  /** Reports what no progress can be. */
+  wrongProgress: async function* (_input: unknown, { report }: CallContext) {
+    report({ done: -1 })
+    yield 'end'
+  },
 }
 
 serveCalls({

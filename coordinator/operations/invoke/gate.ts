@@ -5,7 +5,7 @@ import type { GateRequest } from '../../gates/request.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import type { Operation } from '../operation.ts'
-import { PendingResult } from '../pending.ts'
+import { PendingResult } from '../pending-result.ts'
 import type { ApprovedPlan, OperationPlan } from '../plan.ts'
 
 type AnyGated = Operation & { effect: 'gated' }

@@ -1,4 +1,4 @@
-import type { PendingResult } from '../pending.ts'
+import type { PendingResult } from '../pending-result.ts'
 
 /** End of one call, for a surface to translate; a refusal is thrown as a `ShoalError`. */
 export type Outcome =

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Declaration } from '../declaration.ts'
-import { PendingResult } from '../pending.ts'
+import { PendingResult } from '../pending-result.ts'
 import type { Call, Invocation } from './invocation.ts'
 import { timeLimitSeconds } from './time.ts'
 

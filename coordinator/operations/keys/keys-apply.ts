@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { defineOperation } from '../operation.ts'
-import { PendingView } from '../pending.ts'
+import { PendingView } from '../pending-result.ts'
 import { KEY_GATE } from './key-plan.ts'
 import {
   claimCommand,

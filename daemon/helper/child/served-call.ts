@@ -1,5 +1,5 @@
 import { Wakeup } from '../../../shared/wakeup.ts'
-import type { CallProgress } from '../../../shared/wire/answer-events.ts'
+import { CallProgress } from '../../../shared/wire/answer-events.ts'
 import { countItemBytes, type HelperFrame, MAX_ITEM_BYTES, WINDOW_BYTES } from '../protocol.ts'
 
 /** Context passed to a helper function besides its input. */
@@ -76,10 +76,12 @@ export class ServedCall {
   }
 
   #report(progress: CallProgress): void {
+    // checked here, where it fails its call alone: the daemon ends a helper that breaks the protocol
+    const checked = CallProgress.parse(progress)
     const now = performance.now()
     if (now - this.#reportedAt < REPORT_EVERY_MS) return
     this.#reportedAt = now
-    this.#send({ type: 'progress', id: this.#id, progress })
+    this.#send({ type: 'progress', id: this.#id, progress: checked })
   }
 }
 

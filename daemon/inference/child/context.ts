@@ -1,5 +1,5 @@
 import type { LlamaContext, LlamaModel } from 'node-llama-cpp'
-import type { BatchScheduler } from './batching.ts'
+import type { BatchScheduler } from './batch-scheduler.ts'
 import { flashAttentionFor } from './model.ts'
 import { Slot } from './slot.ts'
 import { Turnstile } from './turnstile.ts'

@@ -1,6 +1,6 @@
 import type { LlamaContext, LlamaModel, Token } from 'node-llama-cpp'
 import type { MeasureOrder, ThroughputMeasurement } from '../protocol.ts'
-import { BatchScheduler } from './batching.ts'
+import { BatchScheduler } from './batch-scheduler.ts'
 import { createChatContext } from './context.ts'
 import { isTransient } from './model.ts'
 import type { Slot } from './slot.ts'

@@ -5,7 +5,7 @@ import type {
   SequenceEvaluateOptions,
   Token,
 } from 'node-llama-cpp'
-import type { BatchScheduler } from './batching.ts'
+import type { BatchScheduler } from './batch-scheduler.ts'
 import type { SampledToken } from './chances.ts'
 import { NO_TOP_K } from './sampling.ts'
 import type { SlotView } from './slots.ts'

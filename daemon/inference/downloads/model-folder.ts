@@ -7,7 +7,7 @@ import type { Weights } from '../weights.ts'
 import { download } from './download.ts'
 import { DownloadError } from './download-error.ts'
 import { partName } from './part-file.ts'
-import { SharedWork } from './shared.ts'
+import { SharedWork } from './shared-work.ts'
 
 export interface ModelFolderOptions {
   folder: string

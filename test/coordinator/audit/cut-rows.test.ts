@@ -2,9 +2,9 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { acceptAudit } from '../../../coordinator/audit/accept.ts'
-import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { restartSequence } from '../../../coordinator/store/sequences.ts'
 import { type Demo, openScene } from '../../support/coordinator.ts'
+import { signingOf } from '../../support/secrets.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { BY, temporaryFolder, testStore } from '../store/temporary.ts'
 import { append, reopenStore, startGuard, tamper } from './guarding.ts'
@@ -143,7 +143,7 @@ t.test('an audit that was cut is an alert without a cell, until it was accepted'
   await frozen.close()
 
   const store = await testStore(folder)
-  await acceptAudit(store.ledger, await openSigning(stateDir), 'rows were lost', BY)
+  await acceptAudit(store.ledger, await signingOf(store, stateDir), 'rows were lost', BY)
   await store.close()
   const accepted = await start()
   t.match(accepted.alerts, [{ ...found, clearedAt: Number }])

@@ -18,6 +18,7 @@ import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { silent } from '../../support/cell.ts'
+import { soleReplica } from '../../support/replicas.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 import { addCell } from './cell-row.ts'
 
@@ -94,6 +95,7 @@ const scene = async (t: Test) => {
   }
   const commands = await createCommands({
     ledger: { ...store.ledger, sealed: { write } },
+    replicas: soleReplica(),
     signer,
     verbs: () => [toVerbFacts(move)],
     capability: () => CAPABILITY,

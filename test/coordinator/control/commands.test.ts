@@ -18,6 +18,7 @@ import {
   type VerbFacts,
 } from '../../../shared/wire/command.ts'
 import { silent } from '../../support/cell.ts'
+import { soleReplica } from '../../support/replicas.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 import { addCell } from './cell-row.ts'
 
@@ -34,7 +35,7 @@ const facts = (verb: string, hazard: VerbFacts['hazard']): VerbFacts => ({
 })
 
 /** Commands on a real store, with a clock, a network and a cell that the test moves. */
-const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
+const rig = async (t: Test, given: Partial<Omit<CommandsParts, 'replicas'>> = {}) => {
   const store = await temporaryStore(t)
   await addCell(store.ledger, CELL, cell.publicKey)
   const failing = { writes: false }
@@ -43,7 +44,7 @@ const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
     return commit(work)
   })
   const world = { now: 1_800_000_000_000, here: true, level: CAPABILITY, sent: [] as Command[] }
-  const parts: CommandsParts = {
+  const parts: Omit<CommandsParts, 'replicas'> = {
     ledger,
     signer: coordinator,
     verbs: () => [
@@ -60,7 +61,14 @@ const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
     logger: silent,
     ...given,
   }
-  const restart = () => createCommands(parts)
+  /** Starts again, like a process to which no cell has connected yet. */
+  const restart = async () => {
+    const { here } = world
+    world.here = false
+    const commands = await createCommands({ ...parts, replicas: soleReplica() })
+    world.here = here
+    return commands
+  }
   const commands = await restart()
   const audit = async () => {
     const rows = store.ledger.read.selectFrom('audit').select(['action', 'outcome']).orderBy('seq')
@@ -287,6 +295,7 @@ t.test('a command', async t => {
     await commands.close()
     const again = await restart()
     again.sendOpen(CELL)
+    await again.close()
     t.equal(world.sent.length, 2)
     await again.acknowledge(CELL, ack(id, 'succeeded', cell, { result: { pong: true } }))
     await again.close()
@@ -375,6 +384,7 @@ t.test('a command', async t => {
     const again = await restart()
     world.here = true
     again.sendOpen(CELL)
+    await again.close()
     const fences = world.sent.map(({ fence }) => fence)
     t.equal(fences.length, 20)
     t.strictSame(

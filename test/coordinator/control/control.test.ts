@@ -7,6 +7,7 @@ import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { withholdKeys } from '../../../shared/wire/capability.ts'
 import { DesiredBody, isGenuineDesired } from '../../../shared/wire/desired.ts'
 import { silent } from '../../support/cell.ts'
+import { soleReplica } from '../../support/replicas.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
 t.test('a tag of the join token takes precedence over one that the cell reports', async t => {
@@ -14,6 +15,7 @@ t.test('a tag of the join token takes precedence over one that the cell reports'
   const live = { id, announce: { tags: ['mine', 'rack'] } } as unknown as Cell
   const { configs } = await createControl({
     store: await temporaryStore(t),
+    replicas: soleReplica(),
     signer: createSigner(generatePrivateKey()),
     cells: { get: async () => ({ id, tags: ['site', 'rack'] }) as EnrolledCell },
     fleet: { cell: () => live, cells: () => [] },
@@ -37,6 +39,7 @@ t.test('a cell receives its desired settings, signed for it alone', async t => {
   const sent: unknown[] = []
   const { configs } = await createControl({
     store: await temporaryStore(t),
+    replicas: soleReplica(),
     signer,
     cells: { get: async () => ({ id, tags: [] as string[] }) as EnrolledCell },
     fleet: { cell: () => undefined, cells: () => [] },

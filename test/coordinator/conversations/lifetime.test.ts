@@ -198,11 +198,13 @@ t.test('a killed coordinator marks only its unfinished messages when it returns'
   clock.now += LEASE_MS + 1
   const next = await openTestConversations(store, () => clock.now)
   t.teardown(() => next.close())
-  t.match(await messages(next, id), [
-    { state: 'failed', reason: 'the coordinator stopped before it was answered' },
-  ])
   leaving.abort()
   await sent
+  t.match(
+    await messages(next, id),
+    [{ state: 'failed', reason: 'the coordinator stopped before it was answered' }],
+    'also after its process has come to an end with it',
+  )
 })
 
 t.test('a coordinator that does not lead leaves unfinished messages to the leader', async t => {
@@ -256,6 +258,35 @@ t.test('messages to one conversation are answered one after another', async t =>
   const both = [say(conversations, id, 'one')]
   await asked.promise
   both.push(say(conversations, id, 'two'))
+  first.resolve('first')
+  await Promise.all(both)
+  t.strictSame(
+    (await messages(conversations, id)).map(({ content }) => content),
+    ['one', 'first', 'two', 'second'],
+  )
+})
+
+t.test('a message waits for one that another coordinator answers in the conversation', async t => {
+  const first = Promise.withResolvers<string>()
+  const asked = Promise.withResolvers<void>()
+  const { conversations, id, store } = await beginConversation(t, {
+    askModel: async () => {
+      asked.resolve()
+      return { text: await first.promise, usage: undefined }
+    },
+  })
+  const next = await openTestConversations(store, () => NOW, {
+    askModel: async () => ({ text: 'second', usage: undefined }),
+  })
+  t.teardown(() => next.close())
+  const leaving = new AbortController()
+  const both = [say(conversations, id, 'one')]
+  await asked.promise
+  const left = t.rejects(say(next, id, 'never', caller(leaving.signal)), { code: 'client_closed' })
+  leaving.abort()
+  await left
+  both.push(say(next, id, 'two'))
+  await next.get(id, { limit: 1 }, caller())
   first.resolve('first')
   await Promise.all(both)
   t.strictSame(

@@ -223,6 +223,7 @@ t.test('a client that leaves while waiting for room gets its request refunded', 
 t.test('a refused upgrade is closed even when its client keeps its side open', async t => {
   const app = await appWith()
   acceptUpgrades(app.server, {
+    replicaId: 'rep_test',
     logger: silent,
     authenticate: () => false,
     isDraining: () => false,

@@ -36,6 +36,7 @@ const testOverUpgrade = async (t: Test, secure: boolean): Promise<void> => {
     onDown = resolve
   })
   acceptUpgrades(server, {
+    replicaId: 'rep_test',
     logger: silent,
     authenticate: () => true,
     isDraining: () => false,

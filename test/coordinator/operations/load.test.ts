@@ -6,7 +6,7 @@ import type { GateRequest } from '../../../coordinator/gates/request.ts'
 import { perform } from '../../../coordinator/operations/invoke/gate.ts'
 import { loadDeclared } from '../../../coordinator/operations/load.ts'
 import { defineOperation, type Operation } from '../../../coordinator/operations/operation.ts'
-import { PendingResult } from '../../../coordinator/operations/pending.ts'
+import { PendingResult } from '../../../coordinator/operations/pending-result.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
 /** A folder with these files; a declaration is its id alone. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseAllowed } from '../../../coordinator/outbound/allowed.ts'
+import { parseAllowed } from '../../../coordinator/outbound/allow-list.ts'
 import { type JudgeRules, judgeAddress, judgeUrl } from '../../../coordinator/outbound/judge.ts'
 import { REFUSED_ADDRESSES } from '../../support/refused-addresses.ts'
 

@@ -440,3 +440,13 @@ t.test('progress is reported at intervals, not each time', async t => {
   t.match(events.at(-1), { type: 'item', value: 'end' })
   t.ok(events.length < 10)
 })
+
+t.test('a function that reports impossible progress fails alone', async t => {
+  const helper = helperFor(t)
+  const readAll = async (name: string) => {
+    for await (const event of helper.stream(call(name))) void event
+  }
+  const [wrong] = await Promise.allSettled([readAll('wrongProgress'), readAll('progress')])
+  t.match(wrong, { reason: { kind: 'failed' } })
+  await t.resolves(readAll('progress'))
+})

@@ -1,6 +1,6 @@
 import { Template } from '@huggingface/jinja'
 import t from 'tap'
-import { BatchScheduler, fillBatch } from '../../../daemon/inference/child/batching.ts'
+import { BatchScheduler, fillBatch } from '../../../daemon/inference/child/batch-scheduler.ts'
 import {
   ChatTemplate,
   foldSystem,

@@ -1,0 +1,113 @@
+import type { Logger } from 'pino'
+import { shareRuns } from '../base/share-runs.ts'
+import type { Replicas } from '../replicas/replicas.ts'
+import type { Ledger } from '../store/store.ts'
+import { type CommandRecord, isAhead, isFinalCommandState, openStatesUpTo } from './command.ts'
+import type { CommandSender } from './command-sender.ts'
+import { offerCommands, readById, readUnheld } from './command-store.ts'
+import type { OpenCommands } from './open-commands.ts'
+import type { WriteBehind } from './write-behind.ts'
+
+export interface CommandExchangeParts {
+  ledger: Ledger
+  /** The coordinators, of which each holds the commands that it has created. */
+  replicas: Pick<Replicas, 'id' | 'live'>
+  isHere: (cellId: string) => boolean
+  logger: Pick<Logger, 'warn'>
+}
+
+interface OwnParts extends CommandExchangeParts {
+  open: OpenCommands
+  changed: Pick<WriteBehind, 'get' | 'flushAll'>
+  sender: Pick<CommandSender, 'send' | 'sendAll'>
+}
+
+/** Ids per query: the number of values of one statement is limited. */
+const IDS_AT_ONCE = 500
+
+/**
+ * Keeps the open commands of this coordinator in step with the store that others change, too: it
+ * offers those whose cell it cannot reach, and takes over those that no live coordinator holds.
+ */
+export class CommandExchange {
+  readonly #parts: OwnParts
+  #offering: Promise<void> | undefined
+  readonly #offerSoon = shareRuns(() =>
+    this.#offer().catch(error =>
+      this.#parts.logger.warn({ err: error }, 'commands were not offered'),
+    ),
+  )
+
+  constructor(parts: OwnParts) {
+    this.#parts = parts
+  }
+
+  /** Reads what other coordinators have stored, and adds the commands that nobody holds. */
+  readonly refresh = shareRuns(async () => {
+    const { ledger, replicas, open } = this.#parts
+    const ids = open.list().map(({ id }) => id)
+    const live = replicas.live().map(({ id }) => id)
+    for (const record of await readUnheld(ledger, live)) this.#adopt(record)
+    await this.catchUp(ids)
+  })
+
+  /** Refreshes, and sends what a coordinator that has left may have claimed to send. */
+  async takeOver(): Promise<void> {
+    await this.refresh()
+    const { open, sender, replicas } = this.#parts
+    sender.sendAll(open.list().filter(({ holder }) => holder !== replicas.id))
+  }
+
+  /** Brings commands in memory up to the store where that is ahead. */
+  async catchUp(ids: readonly string[]): Promise<void> {
+    const { ledger } = this.#parts
+    for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
+      for (const record of await readById(ledger, ids.slice(at, at + IDS_AT_ONCE)))
+        this.#follow(record)
+  }
+
+  /** Offers the commands whose cells have no connection to this coordinator to the others. */
+  offer(): void {
+    this.#offering = this.#offerSoon()
+  }
+
+  /** Resolves when nothing is being offered any more. */
+  async waitForIdle(): Promise<void> {
+    await this.#offering
+  }
+
+  async #offer(): Promise<void> {
+    const { ledger, replicas, open, changed } = this.#parts
+    if (replicas.live().length === 1) return
+    const offered = open.list().filter(record => this.#isUnreachable(record))
+    if (offered.length === 0) return
+    // the store must know first which of them were sent
+    await changed.flushAll()
+    const ids = offered.map(({ id }) => id)
+    await offerCommands(ledger, ids, replicas.id)
+    for (const id of ids) {
+      const record = open.get(id)
+      if (record !== undefined) open.set({ ...record, holder: undefined })
+    }
+  }
+
+  #isUnreachable({ state, holder, cellId }: CommandRecord): boolean {
+    const { replicas, isHere } = this.#parts
+    return holder === replicas.id && openStatesUpTo('sent').includes(state) && !isHere(cellId)
+  }
+
+  #adopt(record: CommandRecord): void {
+    const { open, changed, sender } = this.#parts
+    if ((open.get(record.id) ?? changed.get(record.id)) !== undefined) return
+    open.set(record)
+    sender.send(record)
+  }
+
+  #follow(stored: CommandRecord): void {
+    const { open } = this.#parts
+    const known = open.get(stored.id)
+    if (known === undefined || !isAhead(stored, known)) return
+    if (isFinalCommandState(stored.state)) open.delete(stored)
+    else open.set({ ...known, ...stored })
+  }
+}

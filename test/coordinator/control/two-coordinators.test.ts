@@ -1,0 +1,189 @@
+import t, { type Test } from 'tap'
+import { createCommands } from '../../../coordinator/control/commands.ts'
+import { newId } from '../../../shared/ids.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
+import { CAPABILITY } from '../../../shared/wire/capability.ts'
+import { type AckState, type Command, signAck } from '../../../shared/wire/command.ts'
+import { silent } from '../../support/cell.ts'
+import { createReplicaSet } from '../../support/replicas.ts'
+import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
+import { addCell } from './cell-row.ts'
+
+const CELL = newId('cell')
+const signer = createSigner(generatePrivateKey())
+const cell = createSigner(generatePrivateKey())
+
+const VERBS = [
+  { verb: 'ping', hazard: 'safe', description: '', timeout_seconds: 30 },
+  { verb: 'open', hazard: 'caution', description: '', timeout_seconds: 30 },
+] as const
+
+const ping = { cellId: CELL, verb: 'ping', params: {}, mode: 'live', ttlSeconds: 60 } as const
+const open = { ...ping, verb: 'open' } as const
+
+const ack = (id: string, state: AckState) =>
+  signAck({ command_id: id, cell_id: CELL, state, at: 1 }, cell)
+
+/** Coordinators on one store, each with its own connections, over cells that the test connects. */
+const scene = async (t: Test) => {
+  const folder = await temporaryFolder(t)
+  const set = createReplicaSet()
+  const world = { now: 1_800_000_000_000 }
+  const start = async ({ isHere = true } = {}) => {
+    const store = await temporaryStore(t, folder)
+    const replicas = set.join()
+    const its = { isHere, sent: [] as Command[] }
+    const commands = await createCommands({
+      ledger: store.ledger,
+      replicas,
+      signer,
+      verbs: () => [...VERBS],
+      capability: () => CAPABILITY,
+      isHere: () => its.isHere,
+      cellKey: async () => cell.publicKey,
+      publish: async command => void its.sent.push(command),
+      now: () => world.now,
+      logger: silent,
+    })
+    let refreshing = Promise.resolve()
+    store.revisions.onChange('commands', () => {
+      refreshing = commands.refresh()
+    })
+    /** Looks for changes as the store does from time to time. */
+    const look = async () => {
+      await store.revisions.poll()
+      await refreshing
+      await commands.close()
+    }
+    await look()
+    return { commands, replicas, store, its, look }
+  }
+  const [one, two] = [await start(), await start()]
+  await addCell(one.store.ledger, CELL, cell.publicKey)
+  const audit = async () => {
+    const query = one.store.ledger.read.selectFrom('audit').select('action').orderBy('seq')
+    return (await query.execute()).map(({ action }) => action)
+  }
+  return { one, two, start, set, world, audit }
+}
+
+t.test('an ack that another coordinator hears ends the command for its creator', async t => {
+  const { one, two, audit } = await scene(t)
+  const { id } = await one.commands.create(ping, BY)
+  t.strictSame([one.its.sent.length, two.its.sent.length], [1, 0])
+  for (const state of ['accepted', 'executing'] as const)
+    await two.commands.acknowledge(CELL, ack(id, state))
+  await two.commands.close()
+  await one.look()
+  t.match(await one.commands.get(id), { state: 'executing' })
+  await two.commands.acknowledge(CELL, ack(id, 'succeeded'))
+  await two.commands.close()
+  await one.look()
+  t.match(await one.commands.get(id), { state: 'succeeded' })
+  t.strictSame(await audit(), ['command.create', 'command.succeeded'])
+})
+
+t.test('an ack that both coordinators hear is audited once', async t => {
+  const { one, two, audit } = await scene(t)
+  const { id } = await one.commands.create(ping, BY)
+  for (const { commands } of [one, two]) await commands.acknowledge(CELL, ack(id, 'succeeded'))
+  await Promise.all([one.commands.close(), two.commands.close()])
+  t.strictSame(await audit(), ['command.create', 'command.succeeded'])
+})
+
+t.test('a coordinator with an old copy of a command does not overwrite its end', async t => {
+  const { one, two, world, audit } = await scene(t)
+  const { id } = await one.commands.create(ping, BY)
+  await two.commands.acknowledge(CELL, ack(id, 'succeeded'))
+  await two.commands.close()
+  world.now += 3600_000
+  one.commands.sweep()
+  await one.look()
+  t.match(await one.commands.get(id), { state: 'succeeded' })
+  t.strictSame(await audit(), ['command.create', 'command.succeeded'])
+})
+
+t.test('a command that two coordinators give up ends once', async t => {
+  const { one, two, world, set, audit } = await scene(t)
+  await one.commands.create(ping, BY)
+  set.leave(one.replicas)
+  await two.commands.takeOver()
+  world.now += 3600_000
+  one.commands.sweep()
+  two.commands.sweep()
+  await Promise.all([one.commands.close(), two.commands.close()])
+  t.strictSame(await audit(), ['command.create', 'command.unknown'])
+})
+
+for (const request of [ping, open])
+  t.test(`${request.verb} is sent by the coordinator that has the cell`, async t => {
+    const { one, two } = await scene(t)
+    one.its.isHere = false
+    const { id } = await one.commands.create(request, BY)
+    await one.look()
+    await two.look()
+    t.strictSame(
+      two.its.sent.map(command => command.id),
+      [id],
+    )
+    await one.look()
+    t.match(await one.commands.get(id), { state: 'sent', sends: 1 })
+    t.strictSame(one.its.sent, [])
+  })
+
+t.test('an offered command is sent once, though two coordinators have the cell', async t => {
+  const { one, two, start } = await scene(t)
+  const three = await start()
+  one.its.isHere = false
+  await one.commands.create(open, BY)
+  await one.look()
+  await Promise.all([two.look(), three.look()])
+  t.equal(two.its.sent.length + three.its.sent.length, 1)
+})
+
+t.test('a command whose cell went away from its coordinator is sent again by another', async t => {
+  const { one, two } = await scene(t)
+  const { id } = await one.commands.create(ping, BY)
+  one.its.isHere = false
+  one.commands.sweep()
+  await one.look()
+  await two.look()
+  t.strictSame(
+    two.its.sent.map(command => command.id),
+    [id],
+  )
+})
+
+t.test('a command of a coordinator that was killed is sent again by another', async t => {
+  const { one, two, set } = await scene(t)
+  const { id } = await one.commands.create(open, BY)
+  await one.look()
+  set.leave(one.replicas)
+  await two.commands.takeOver()
+  await two.look()
+  t.strictSame(
+    two.its.sent.map(command => command.id),
+    [id],
+  )
+  await two.commands.acknowledge(CELL, ack(id, 'succeeded'))
+  await two.commands.close()
+  t.match(await one.commands.get(id), { id })
+})
+
+t.test(
+  'a command that never reached any coordinator with its cell expires as not sent',
+  async t => {
+    const { one, two, world, audit } = await scene(t)
+    one.its.isHere = false
+    two.its.isHere = false
+    const { id } = await one.commands.create(open, BY)
+    await one.look()
+    await two.look()
+    world.now += 60_000
+    two.commands.sweep()
+    await two.look()
+    await one.look()
+    t.match(await one.commands.get(id), { state: 'expired', reason: 'not_sent' })
+    t.strictSame(await audit(), ['command.create', 'command.expired'])
+  },
+)

@@ -1,0 +1,44 @@
+import type { Replica, Replicas } from '../../coordinator/replicas/replicas.ts'
+import { createSoleReplica } from '../../coordinator/replicas/sole-replica.ts'
+import { newId } from '../../shared/ids.ts'
+
+const newReplica = (): Replica => ({
+  id: newId('rep'),
+  address: undefined,
+  version: '1',
+  startedAt: 0,
+})
+
+/** The only coordinator on its store, new at every call as at every start. */
+export const soleReplica = (): Replicas => createSoleReplica(newReplica())
+
+/** Coordinators that know each other; `leave` ends one without a word. */
+export const createReplicaSet = () => {
+  const live: Replica[] = []
+  const listeners = new Set<() => void>()
+  const notify = (): void => {
+    for (const listener of listeners) listener()
+  }
+  return {
+    join: (): Replicas => {
+      const self = newReplica()
+      live.push(self)
+      return {
+        id: self.id,
+        live: () => live,
+        owns: () => live[0] === self,
+        onChange: listener => {
+          listeners.add(listener)
+          return () => listeners.delete(listener)
+        },
+      }
+    },
+    leave: ({ id }: Pick<Replicas, 'id'>): void => {
+      live.splice(
+        live.findIndex(one => one.id === id),
+        1,
+      )
+      notify()
+    },
+  }
+}
