@@ -9,6 +9,7 @@ import { openIdentity } from './enrolment/open-identity.ts'
 import { openEvents } from './events/open.ts'
 import { openFleet } from './fleet/open.ts'
 import { openMonitor } from './fleet/open-monitor.ts'
+import { openPresence } from './fleet/open-presence.ts'
 import { openReplicaStates } from './fleet/replica-states.ts'
 import { openGates } from './gates/open.ts'
 import { openServer } from './http/open.ts'
@@ -23,6 +24,7 @@ import { openQueue } from './queue/open.ts'
 import { openQuota } from './quota/open.ts'
 import { openReplicas } from './replicas/open.ts'
 import { openRecurring } from './schedules/open.ts'
+import { openSecretsPart } from './secrets/open.ts'
 import { openSigningKeys } from './signing/open.ts'
 import { openStorePart } from './store/open.ts'
 import { openTls } from './tls/open.ts'
@@ -35,11 +37,12 @@ import { openWebhooks } from './webhooks/open.ts'
  */
 export const domains = [
   openFigures,
-  openTls,
   openMarks,
   openStorePart,
   openReplicas,
   openLeader,
+  openSecretsPart,
+  openTls,
   openSigningKeys,
   openEvents,
   openAudit,
@@ -63,6 +66,7 @@ export const domains = [
   openIdentity,
   openControl,
   openInbox,
+  openPresence,
   openVitals,
 ] as const
 

@@ -5,8 +5,9 @@ import type { CoordinatorConfig } from '../config.ts'
 import { runInMaintenance } from '../replicas/maintenance.ts'
 import { copyStore } from '../store/copy.ts'
 import { type StorePlace, storePlaceOf } from '../store/place.ts'
-import { openStore, requireStore, type Store } from '../store/store.ts'
-import { type OpenSigningKey, type RunAlone, requireIntactAudit } from './audit.ts'
+import { openStore, type Store } from '../store/store.ts'
+import { type OpenSigningKey, requireIntactAudit } from './audit.ts'
+import type { RunAlone } from './on-store.ts'
 
 const ENGINES = ['sqlite', 'postgres'] as const
 type EngineName = (typeof ENGINES)[number]
@@ -24,13 +25,14 @@ export const addStoreCommands = (
     .command('store')
     .description('manage the store')
     .command('copy')
-    .description('copy everything into an empty store; every coordinator must be stopped')
+    .description(
+      'copy everything into an empty store; every coordinator must be stopped, and the sealing.key of the source must be in the state folder',
+    )
     .addOption(engine('--from', 'store to read: sqlite in state_dir, or postgres at store.url'))
     .addOption(engine('--to', 'empty store to write'))
     .action(({ from, to }: { from: EngineName; to: EngineName }) =>
       runAlone(async () => {
         const places = [from, to].map(name => placeOf(name, config()))
-        requireStore(places[0] as StorePlace)
         const stores = await openBoth(places as [StorePlace, StorePlace])
         try {
           const { format } = program.opts<{ format: Format }>()
@@ -49,7 +51,7 @@ const placeOf = (name: EngineName, config: CoordinatorConfig): StorePlace => {
 }
 
 const openBoth = async ([from, to]: [StorePlace, StorePlace]): Promise<[Store, Store]> => {
-  const first = await openStore(from)
+  const first = await openStore(from, { mustExist: true })
   try {
     return [first, await openStore(to)]
   } catch (error) {
@@ -64,9 +66,11 @@ const copyVerified = async (
   to: Store,
   sign: OpenSigningKey,
 ): Promise<Record<string, string | number>> => {
-  const { head: before } = await requireIntactAudit(from.ledger, sign)
+  // opens the secrets, which an earlier version has kept in files, and which the copy needs too
+  await sign(from)
+  const { head: before } = await requireIntactAudit(from, sign)
   const rows = await runInMaintenance(from, () => copyStore(from, to))
-  const { head: after } = await requireIntactAudit(to.ledger, sign)
+  const { head: after } = await requireIntactAudit(to, sign)
   if (after.hash !== before.hash)
     throw new ShoalError('audit_broken', `the copy ends with ${after.hash}, not ${before.hash}`)
   const copied = Object.values(rows).reduce((sum, count) => sum + count, 0)

@@ -13,13 +13,18 @@ interface IdentityViews {
   identity: Omit<FleetIdentity, 'checkPinnedKey'>
 }
 
-interface IdentityParts extends Pick<Base, 'stack' | 'logger' | 'nowMs'> {
+interface IdentityParts extends Pick<Base, 'stack' | 'logger'> {
   signing: SigningKey
   store: Pick<Store, 'ledger'>
   cells: Pick<Cells, 'onChange'>
   replicas: Pick<Replicas, 'live'>
   bus: {
-    publish(name: 'trust' | 'renew', cellId: string, type: string, body: unknown): Promise<void>
+    publish(
+      name: 'trust' | 'renew' | 'rebirth',
+      cellId: string,
+      type: string,
+      body: unknown,
+    ): Promise<void>
   }
   fleet: Pick<Fleet, 'cell' | 'cells'>
   /** Certificate of the listener; undefined on plain loopback. */

@@ -14,7 +14,10 @@ type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] 
  * connections that have ended.
  */
 const LEDGER_KEYS: TableKeys<
-  Omit<LedgerTables, 'leases' | 'replicas' | 'cell_views' | 'cell_starts' | 'cell_renewals'>
+  Omit<
+    LedgerTables,
+    'leases' | 'replicas' | 'replica_keys' | 'cell_views' | 'cell_starts' | 'cell_renewals'
+  >
 > = {
   tenants: ['id'],
   persons: ['id'],
@@ -49,6 +52,7 @@ const LEDGER_KEYS: TableKeys<
   task_workers: ['id'],
   task_mail: ['task_id', 'kind'],
   quotas: ['month', 'subject'],
+  secrets: ['name'],
   sequences: ['name'],
   revisions: ['name'],
   events: ['seq'],

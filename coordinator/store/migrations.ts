@@ -20,7 +20,13 @@ import { alertTable, cellPresenceTables, eventTables, webhookStart } from './eve
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
-import { leaseTable, replicaTable, sequenceTable } from './shared-migrations.ts'
+import {
+  leaseTable,
+  replicaKeyTable,
+  replicaTable,
+  secretTable,
+  sequenceTable,
+} from './shared-migrations.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
 
 const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -80,6 +86,8 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
   '0064_task_mail': { up: taskMail },
   '0065_replicas': { up: replicaTable },
+  '0066_secrets': { up: secretTable },
+  '0067_replica_keys': { up: replicaKeyTable },
   '0070_events': { up: eventTables },
   '0071_cell_presence': { up: cellPresenceTables },
   '0072_alerts': { up: alertTable },

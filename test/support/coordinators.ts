@@ -32,7 +32,7 @@ export const startCoordinators = async (t: Test, count: number) => {
   const { keys } = await bootstrap(store)
   const uses = { uses: 100, ttlMinutes: 10 }
   const { secret } = await createToken(store.ledger, uses, { actor: 'test' })
-  await store.close()
+  t.teardown(() => store.close())
   const sealingKey = randomBytes(32).toString('base64')
   const start = async (): Promise<Coordinator> => {
     const state_dir = await temporaryFolder(t)
@@ -73,7 +73,7 @@ export const startCoordinators = async (t: Test, count: number) => {
     const { cell_id, credential } = (await answer.json()) as Record<string, string>
     return new RawCell(t, cell_id as string, credential as string)
   }
-  return { coordinators, start, ask, enrol }
+  return { store, coordinators, start, ask, enrol }
 }
 
 /** A cell that does what a test tells it, over upgrades as a daemon makes them. */

@@ -5,7 +5,7 @@ import { postgresMissing } from '../../support/postgres.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
-  const { coordinators, start, ask, enrol } = await startCoordinators(t, 2)
+  const { store, coordinators, start, ask, enrol } = await startCoordinators(t, 2)
   const [a = '', b = ''] = coordinators.map(({ url }) => url)
 
   const presenceAt = async (url: string, cellId: string) =>
@@ -128,7 +128,11 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
     const cell = await enrol(a)
     cell.epoch = 40
     await Promise.all([cell.connect(a), cell.connect(b)])
-    await waitUntil('both know', async () => (await presenceAt(b, cell.id)) === 'ready')
+    const readEpoch = async () => {
+      const query = store.ledger.read.selectFrom('cells').select('epoch').where('id', '=', cell.id)
+      return (await query.executeTakeFirstOrThrow()).epoch
+    }
+    await waitUntil('the epoch is stored', async () => (await readEpoch()) === 40)
     cell.epoch = 2
     const stale = [await cell.connect(a), await cell.connect(b)]
     await waitUntil('it may be released', async () => {
