@@ -9,6 +9,7 @@ import { openIdentity } from './enrolment/open-identity.ts'
 import { openEvents } from './events/open.ts'
 import { openFleet } from './fleet/open.ts'
 import { openMonitor } from './fleet/open-monitor.ts'
+import { openReplicaStates } from './fleet/replica-states.ts'
 import { openGates } from './gates/open.ts'
 import { openServer } from './http/open.ts'
 import { openIdempotency, openMarks } from './idempotency/open.ts'
@@ -59,6 +60,7 @@ export const domains = [
   openWebhooks,
   openServer,
   openFleet,
+  openReplicaStates,
   openEnrolment,
   openMonitor,
   openBroker,

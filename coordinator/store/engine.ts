@@ -1,5 +1,6 @@
-import type { Insertable, Kysely, Transaction } from 'kysely'
-import type { Lanes } from './lanes.ts'
+import type { Insertable, Kysely, RawBuilder, Transaction } from 'kysely'
+import type { Logger } from 'pino'
+import type { LaneName, Lanes } from './lanes.ts'
 import type { StoreMigration } from './store-migration.ts'
 
 /**
@@ -12,6 +13,14 @@ export interface StoreEngine {
   readonly isShared: boolean
   /** Opens or makes a database and brings its schema up to date. */
   open<T>(definition: DatabaseDefinition<T>): Promise<Database<T>>
+  /** Called once its databases are closed. */
+  close(): Promise<void>
+}
+
+export interface EngineOptions {
+  logger?: Pick<Logger, 'info'> | undefined
+  /** Called with the reason when the databases are away, and with undefined when they are back. */
+  onOutage?: ((reason: string | undefined) => void) | undefined
 }
 
 /** Pieces of migrations that every engine spells in its own way. */
@@ -29,6 +38,8 @@ export interface DatabaseDefinition<T> extends LaneOptions<T> {
    */
   survives: 'power_loss' | 'process_end'
   migrations: Record<string, StoreMigration>
+  /** True to refuse, with `not_found`, a database that was never made. */
+  mustExist?: boolean | undefined
   /** Clock in place of that of the database, unix milliseconds; SQLite has none of its own. */
   now?: (() => number) | undefined
 }
@@ -42,11 +53,25 @@ export interface LaneOptions<T> {
   wait?: ((milliseconds: number) => Promise<unknown>) | undefined
   /** Works that may wait: a disk that hangs must not fill the memory. */
   queueLimit?: number | undefined
+  observer?: LaneObserver | undefined
+}
+
+/** Told of what the lanes do. SQLite does everything in one queue, which counts as sealed. */
+export interface LaneObserver {
+  /** After a commit: number of works in the transaction, and seconds since its beginning. */
+  onCommit(lane: LaneName, works: number, seconds: number): void
+  /** A work is tried again. */
+  onRetry(lane: LaneName): void
 }
 
 export interface Database<T> extends Lanes<T> {
   /** Sees what is committed, never the middle of a transaction. */
   read: Kysely<T>
+  /**
+   * Reason why the database cannot be reached at all: everything fails at once until it is back.
+   * Undefined while it can be reached, and for a file.
+   */
+  outage(): string | undefined
   /** Refuses every write from now on, with `audit_broken`; reading goes on. */
   freeze(reason: string): void
   /** Lifts `freeze` of this process. */
@@ -58,6 +83,11 @@ export interface Database<T> extends Lanes<T> {
    * SQLite has none of its own and its processes run on one machine, whose clock it is.
    */
   nowMs(trx: Transaction<T>): Promise<number>
+  /**
+   * Ends a selection of rows that an UPDATE claims: rows that another transaction is changing are
+   * left out, so that claims neither wait for each other nor end up empty.
+   */
+  readonly skipLocked: RawBuilder<unknown>
   /** Inserts many rows at the least cost; a row whose key is there already is left out. */
   insertNew<N extends keyof T & string>(
     trx: Transaction<T>,

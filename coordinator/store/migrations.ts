@@ -5,6 +5,7 @@ import {
   cellIdentity,
   cellOwner,
   cellSettingsTable,
+  cellsOverReplicas,
   cellTables,
   commandHolder,
   commandTables,
@@ -92,4 +93,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0072_alerts': { up: alertTable },
   '0073_webhook_start': { up: webhookStart },
   '0075_command_holders': { up: commandHolder },
+  '0085_cells_over_replicas': { up: cellsOverReplicas },
 })

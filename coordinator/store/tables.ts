@@ -66,6 +66,8 @@ interface ReplicaRow {
   /** Unix milliseconds by the clock of the store. */
   started_at: number
   until: number
+  /** Ids of enrolled cells that are not connected to it: a JSON array, not longer than is readable. */
+  unconnected_json: string
 }
 
 /** The last number that was given of one sequence. */

@@ -5,6 +5,7 @@ import { type MigrationPlan, migrate } from '../../../coordinator/store/migrate.
 import { createWritingDialect } from '../../../coordinator/store/postgres/dialect.ts'
 import { ConnectionPool } from '../../../coordinator/store/postgres/pool.ts'
 import { postgresEngine } from '../../../coordinator/store/postgres/postgres-engine.ts'
+import { Server } from '../../../coordinator/store/postgres/server.ts'
 import { createSqliteDialect } from '../../../coordinator/store/sqlite/dialect.ts'
 import { isOlder, type StoreMigration } from '../../../coordinator/store/store-migration.ts'
 import { createDatabase, postgresMissing } from '../../support/postgres.ts'
@@ -18,10 +19,15 @@ const openSqlite = async (t: Test): Promise<Kysely<AnyTables>> => {
 }
 
 const openPostgres = async (t: Test): Promise<Kysely<AnyTables>> => {
-  const address = await createDatabase(t)
-  const pool = new ConnectionPool({ address, connections: 2, onDemoted: () => {} })
+  const server = await Server.open(await createDatabase(t))
+  const pool = new ConnectionPool({
+    server,
+    connections: 2,
+    answerMs: 10_000,
+    statements: undefined,
+  })
   const db = new Kysely<AnyTables>({ dialect: createWritingDialect(pool, 'begin') })
-  t.teardown(() => db.destroy())
+  t.teardown(() => db.destroy().then(() => server.close()))
   return db
 }
 
@@ -93,16 +99,17 @@ for (const [engine, open, skip] of [
   })
 
 t.test('PostgreSQL counts the coordinators that are alive', { skip: postgresMissing }, async t => {
-  const address = await createDatabase(t)
+  const engine = await postgresEngine(await createDatabase(t))
+  t.teardown(() => engine.close())
   const needed = { up: async () => {}, compatibleFrom: '9999.0.0', isContraction: true } as const
-  const database = await postgresEngine(address).open<AnyTables>({
+  const database = await engine.open<AnyTables>({
     name: 'ledger',
     survives: 'process_end',
     migrations: { ...FIRST, '0002_needed': needed, '0003_replicas': { up: createReplicas } },
   })
   t.teardown(() => database.close())
   t.strictSame(await database.finishMigrations(), [], 'none was registered at the start')
-  const later = await postgresEngine(address).open<AnyTables>({
+  const later = await engine.open<AnyTables>({
     name: 'records',
     survives: 'process_end',
     migrations: { '0001_later': needed },
