@@ -9,6 +9,7 @@ import { openIdentity } from './enrolment/open-identity.ts'
 import { openEvents } from './events/open.ts'
 import { openFleet } from './fleet/open.ts'
 import { openMonitor } from './fleet/open-monitor.ts'
+import { openPresence } from './fleet/open-presence.ts'
 import { openReplicaStates } from './fleet/replica-states.ts'
 import { openGates } from './gates/open.ts'
 import { openServer } from './http/open.ts'
@@ -67,6 +68,7 @@ export const domains = [
   openIdentity,
   openControl,
   openInbox,
+  openPresence,
   openVitals,
 ] as const
 
