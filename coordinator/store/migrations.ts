@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely'
-import type { Migration } from 'kysely/migration'
 import { agentTables, agentTaskState } from './agent-migrations.ts'
 import { auditCheckpoints, auditTable } from './audit-migrations.ts'
 import {
@@ -34,6 +33,7 @@ import {
   secretTable,
   sequenceTable,
 } from './shared-migrations.ts'
+import type { StoreMigration } from './store-migration.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
 
 const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -48,7 +48,7 @@ const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
  * Migrations of the ledger by name, in order; the engine gives the pieces that it spells in its own
  * way. One that was released is never changed; a new one is added.
  */
-export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration> => ({
+export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigration> => ({
   '0001_tenants_and_persons': { up: ledgerTables },
   '0002_keys': { up: keyTables },
   '0003_cells': { up: cellTables },
