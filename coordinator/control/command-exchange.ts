@@ -51,11 +51,14 @@ export class CommandExchange {
     await this.catchUp(ids)
   })
 
-  /** Refreshes, and sends what a coordinator that has left may have claimed to send. */
+  /**
+   * Goes on after a coordinator has left: what it held is sent from here, and what the cell has not
+   * acknowledged is sent once more, because the ack may have been lost with that coordinator.
+   */
   async takeOver(): Promise<void> {
     await this.refresh()
-    const { open, sender, replicas } = this.#parts
-    sender.sendAll(open.list().filter(({ holder }) => holder !== replicas.id))
+    const { open, sender } = this.#parts
+    sender.sendAll(open.list())
   }
 
   /** Brings commands in memory up to the store where that is ahead. */

@@ -194,6 +194,17 @@ t.test(
   },
 )
 
+t.test('a command whose ack was lost with another coordinator is sent again, once', async t => {
+  const { one, two, set } = await scene(t)
+  const { id } = await one.commands.create(ping, BY)
+  set.leave(two.replicas)
+  for (let i = 0; i < 2; i++) await one.commands.takeOver()
+  t.strictSame(
+    one.its.sent.map(command => command.id),
+    [id, id],
+  )
+})
+
 /** Numbers from 0 to below 1, always the same ones for a seed. */
 const createRandom = (seed: number): (() => number) => {
   let state = seed
