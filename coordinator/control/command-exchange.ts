@@ -18,7 +18,7 @@ export interface CommandExchangeParts {
 
 interface OwnParts extends CommandExchangeParts {
   open: OpenCommands
-  changed: Pick<WriteBehind, 'get' | 'flushAll'>
+  changed: Pick<WriteBehind, 'get' | 'drop' | 'flushAll'>
   sender: Pick<CommandSender, 'send' | 'sendAll'>
 }
 
@@ -31,6 +31,13 @@ const IDS_AT_ONCE = 500
  */
 export class CommandExchange {
   readonly #parts: OwnParts
+  /** Ids of commands that callers ask for; one query reads them all. */
+  readonly #asked = new Set<string>()
+  readonly #catchUpAsked = shareRuns(() => {
+    const ids = [...this.#asked]
+    this.#asked.clear()
+    return this.catchUp(ids)
+  })
   #offering: Promise<void> | undefined
   readonly #offerSoon = shareRuns(() =>
     this.#offer().catch(error =>
@@ -67,6 +74,14 @@ export class CommandExchange {
     for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
       for (const record of await readById(ledger, ids.slice(at, at + IDS_AT_ONCE)))
         this.#follow(record)
+  }
+
+  /** Reads an open command again where another coordinator may have heard its cell. */
+  async freshen(id: string): Promise<void> {
+    if (this.#parts.replicas.live().length === 1) return
+    this.#asked.add(id)
+    // what is in memory serves while the store is away
+    await this.#catchUpAsked().catch(() => {})
   }
 
   /** Offers the commands whose cells have no connection to this coordinator to the others. */
@@ -107,9 +122,10 @@ export class CommandExchange {
   }
 
   #follow(stored: CommandRecord): void {
-    const { open } = this.#parts
+    const { open, changed } = this.#parts
     const known = open.get(stored.id)
     if (known === undefined || !isAhead(stored, known)) return
+    changed.drop(stored.id)
     if (isFinalCommandState(stored.state)) open.delete(stored)
     else open.set({ ...known, ...stored })
   }

@@ -89,6 +89,14 @@ t.test('an ack that another coordinator hears ends the command for its creator',
   t.strictSame(await audit(), ['command.create', 'command.succeeded'])
 })
 
+t.test('a caller that waits at the creator learns at once what another has stored', async t => {
+  const { one, two } = await scene(t)
+  const { id } = await one.commands.create(ping, BY)
+  await two.commands.acknowledge(CELL, ack(id, 'succeeded'))
+  await two.commands.close()
+  t.match(await one.commands.get(id), { state: 'succeeded' })
+})
+
 t.test('an ack that both coordinators hear is audited once', async t => {
   const { one, two, audit } = await scene(t)
   const { id } = await one.commands.create(ping, BY)
