@@ -148,7 +148,8 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
   // there `--format` says how to print, for every command; of `broker files` it is the broker's
   if (commandOf(argv) !== 'broker')
     addAdminCommands(program, {
-      open: async ({ make }) => openStore(storePlaceOf(make ? readConfig() : readStoreConfig())),
+      open: async ({ make }) =>
+        openStore(storePlaceOf(make ? readConfig() : readStoreConfig()), { mustExist: !make }),
       stateDir,
       openSecrets: openShared,
       identify: store => {

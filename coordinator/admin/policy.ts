@@ -23,7 +23,7 @@ export const addPolicyCommands = (
     .action(async ({ reason }: { reason: string }) => {
       const settings = config()
       const configured = configuredPolicy(settings.policy_file, settings.gates)
-      const store = await openStore(storePlaceOf(settings))
+      const store = await openStore(storePlaceOf(settings), { mustExist: true })
       try {
         const { number, version, hash } = await acceptPolicy(
           store.ledger,

@@ -5,7 +5,7 @@ import type { CoordinatorConfig } from '../config.ts'
 import { runInMaintenance } from '../replicas/maintenance.ts'
 import { copyStore } from '../store/copy.ts'
 import { type StorePlace, storePlaceOf } from '../store/place.ts'
-import { openStore, requireStore, type Store } from '../store/store.ts'
+import { openStore, type Store } from '../store/store.ts'
 import { type OpenSigningKey, requireIntactAudit } from './audit.ts'
 import type { RunAlone } from './on-store.ts'
 
@@ -33,7 +33,6 @@ export const addStoreCommands = (
     .action(({ from, to }: { from: EngineName; to: EngineName }) =>
       runAlone(async () => {
         const places = [from, to].map(name => placeOf(name, config()))
-        requireStore(places[0] as StorePlace)
         const stores = await openBoth(places as [StorePlace, StorePlace])
         try {
           const { format } = program.opts<{ format: Format }>()
@@ -52,7 +51,7 @@ const placeOf = (name: EngineName, config: CoordinatorConfig): StorePlace => {
 }
 
 const openBoth = async ([from, to]: [StorePlace, StorePlace]): Promise<[Store, Store]> => {
-  const first = await openStore(from)
+  const first = await openStore(from, { mustExist: true })
   try {
     return [first, await openStore(to)]
   } catch (error) {

@@ -1,7 +1,10 @@
 import { FAST_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
-import { createCounter, type Metric, Tally, toMetricValues } from '../../shared/metrics/metric.ts'
+import { createCounter, createMetric, type Metric, Tally } from '../../shared/metrics/metric.ts'
 import type { ChangeHook } from '../store/change-hook.ts'
-import type { StoreHooks } from '../store/store.ts'
+import type { LaneObserver } from '../store/engine.ts'
+import type { LaneName } from '../store/lanes.ts'
+import type { StoreHooks, StoreOptions } from '../store/store.ts'
+import { LANES, type LaneFigures, listLaneMetrics } from './lane-figures.ts'
 
 const DATABASES = ['ledger', 'records'] as const
 type DatabaseName = (typeof DATABASES)[number]
@@ -9,39 +12,55 @@ type DatabaseName = (typeof DATABASES)[number]
 export interface StoreFigures {
   /** Times the changes of both databases. */
   hooks: Required<StoreHooks>
+  observers: Required<NonNullable<StoreOptions['observers']>>
+  onOutage: NonNullable<StoreOptions['onOutage']>
   metrics: readonly Metric[]
 }
 
 /** Measures how long changes take until they are committed. */
 export const createStoreFigures = (nowMs: () => number = () => performance.now()): StoreFigures => {
-  const seconds = new Map(DATABASES.map(name => [name, new Histogram(FAST_SECONDS)] as const))
+  const lanes = DATABASES.flatMap(database => LANES.map(lane => newLane(database, lane)))
   const failures = new Tally()
+  let isAway = false
+  const laneOf = (database: DatabaseName, name: LaneName): LaneFigures =>
+    lanes.find(lane => lane.database === database && lane.lane === name) as LaneFigures
 
   const timing =
-    <T>(name: DatabaseName): ChangeHook<T> =>
-    async (work, commit) => {
+    <T>(database: DatabaseName): ChangeHook<T> =>
+    async (work, commit, name) => {
+      const lane = laneOf(database, name)
       const startedMs = nowMs()
+      lane.pending++
       try {
         return await commit(work)
       } catch (error) {
-        failures.add([name])
+        failures.add([database])
         throw error
       } finally {
-        seconds.get(name)?.observe((nowMs() - startedMs) / 1000)
+        lane.pending--
+        lane.seconds.observe((nowMs() - startedMs) / 1000)
       }
     }
 
+  const observe = (database: DatabaseName): LaneObserver => ({
+    onCommit: (name, works, seconds) => {
+      const lane = laneOf(database, name)
+      lane.changes += works
+      lane.commitSeconds.observe(seconds)
+    },
+    onRetry: name => {
+      laneOf(database, name).retries++
+    },
+  })
+
   return {
     hooks: { ledger: [timing('ledger')], records: [timing('records')] },
+    observers: { ledger: observe('ledger'), records: observe('records') },
+    onOutage: reason => {
+      isAway = reason !== undefined
+    },
     metrics: [
-      {
-        name: 'shoal_store_write_duration_seconds',
-        type: 'histogram',
-        help: 'From the request to change something until it is committed, waiting included.',
-        labels: ['database'],
-        read: () =>
-          [...seconds].flatMap(([database, histogram]) => toMetricValues({ database }, histogram)),
-      },
+      ...listLaneMetrics(lanes),
       createCounter(
         {
           name: 'shoal_store_write_failures_total',
@@ -50,6 +69,24 @@ export const createStoreFigures = (nowMs: () => number = () => performance.now()
         },
         failures,
       ),
+      createMetric(
+        {
+          name: 'shoal_store_away',
+          type: 'gauge',
+          help: 'Whether everything fails at once because the database cannot be reached: 1 or 0.',
+        },
+        () => Number(isAway),
+      ),
     ],
   }
 }
+
+const newLane = (database: DatabaseName, lane: LaneName): LaneFigures => ({
+  database,
+  lane,
+  pending: 0,
+  retries: 0,
+  seconds: new Histogram(FAST_SECONDS),
+  commitSeconds: new Histogram(FAST_SECONDS),
+  changes: 0,
+})

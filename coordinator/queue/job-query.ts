@@ -70,8 +70,8 @@ export const readBoard = async (
       sumOf('cost_cents').as('costCents'),
     ])
     .groupBy(['project', 'team', 'kind', 'state'])
-    .orderBy('project')
-    .orderBy('team')
+    .orderBy('project', order => order.asc().nullsFirst())
+    .orderBy('team', order => order.asc().nullsFirst())
     .orderBy('kind')
     .orderBy('state')
     .execute()

@@ -109,21 +109,24 @@ interface ClaimedJobs {
 
 /**
  * Claims due jobs of one kind, the most urgent first, in one conditional UPDATE, so that only one
- * of several workers gets each. A job whose lease expired is due again; one that has used up its
- * attempts that way is given up.
+ * of several workers gets each, and others get other jobs at the same time. A job whose lease
+ * expired is due again; one that has used up its attempts that way is given up.
  */
 export const claimJobs = async (
-  trx: Trx,
+  { free, skipLocked }: Pick<Ledger, 'free' | 'skipLocked'>,
   kind: JobKind,
   { limit, worker, now }: { limit: number; worker: string; now: number },
 ): Promise<ClaimedJobs> => {
-  const { rows } = await sql<Selectable<JobRow>>`
+  // materialized, so that the rows are chosen and locked once
+  const claim = sql<Selectable<JobRow>>`
+    with due as materialized (
+      select seq from jobs where kind = ${kind.kind} and state in ('queued', 'running')
+        and due_at <= ${now} order by priority desc, seq limit ${limit} ${skipLocked})
     update jobs set state = 'running', worker = ${worker}, fence = fence + 1,
       attempts = attempts + 1, due_at = ${now + kind.leaseSeconds * 1000}, changed_at = ${now}
-    where due_at <= ${now} and seq in (
-      select seq from jobs where kind = ${kind.kind} and state in ('queued', 'running')
-        and due_at <= ${now} order by priority desc, seq limit ${limit})
-    returning *`.execute(trx)
+    where due_at <= ${now} and seq in (select seq from due)
+    returning *`
+  const { rows } = await free.write(trx => claim.execute(trx))
   const jobs = rows.toSorted((a, b) => b.priority - a.priority || a.seq - b.seq).map(jobOf)
   return {
     taken: jobs.filter(({ attempts, maxAttempts }) => attempts <= maxAttempts),
@@ -200,11 +203,15 @@ export const putBack = async (
   return true
 }
 
-/** Makes the oldest queued job of a lane due, unless a job of the lane is running. */
+/**
+ * Makes the oldest queued job of a lane due, unless a job of the lane is running. A worker may claim
+ * that job at the same time: then it stays as the worker left it.
+ */
 const wakeLane = async (trx: SealedTrx, lane: string): Promise<void> => {
   if (await runsInLane(trx, lane)) return
   await sql`update jobs set due_at = not_before where seq = (
-    select min(seq) from jobs where lane = ${lane} and state = 'queued')`.execute(trx)
+    select min(seq) from jobs where lane = ${lane} and state = 'queued')
+    and state = 'queued'`.execute(trx)
 }
 
 /**
@@ -244,11 +251,17 @@ export const cancelLane = async (
 
 /** Cancels a job for an operator; a worker that runs it notices at its next lease renewal. */
 export const cancelJob = async (trx: SealedTrx, row: JobRow, now: number): Promise<JobRow> => {
-  requireState(row, OPEN)
-  const values = { state: 'cancelled', reason: 'cancelled', changed_at: now, ended_at: now }
-  const after = { ...row, ...values, fence: row.fence + 1 }
-  await replace(trx, after)
-  if (row.lane !== null) await wakeLane(trx, row.lane)
+  // a worker may have claimed the job since it was read
+  const after = await trx
+    .updateTable('jobs')
+    .set({ state: 'cancelled', reason: 'cancelled', changed_at: now, ended_at: now })
+    .set(({ eb }) => ({ fence: eb('fence', '+', 1) }))
+    .where('seq', '=', row.seq)
+    .where('state', 'in', OPEN)
+    .returningAll()
+    .executeTakeFirst()
+  if (after === undefined) throw createStateError(row)
+  if (after.lane !== null) await wakeLane(trx, after.lane)
   return after
 }
 
@@ -272,10 +285,12 @@ export const discardJob = async (trx: SealedTrx, row: JobRow): Promise<void> => 
   await trx.deleteFrom('jobs').where('seq', '=', row.seq).execute()
 }
 
-const requireState = ({ id, state }: JobRow, wanted: readonly string[]): void => {
-  if (wanted.includes(state)) return
-  throw new ShoalError('conflict', `job ${id} is ${state}`)
+const requireState = (row: JobRow, wanted: readonly string[]): void => {
+  if (!wanted.includes(row.state)) throw createStateError(row)
 }
+
+const createStateError = ({ id, state }: JobRow): ShoalError =>
+  new ShoalError('conflict', `job ${id} is ${state}`)
 
 /** Deletes the jobs that ended longer ago than their kinds keep them. */
 export const forgetJobs = (

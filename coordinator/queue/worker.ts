@@ -92,9 +92,7 @@ export class Worker {
     const { ledger, id, now } = this.#parts
     const limit = kind.concurrency - (this.#counts.get(kind.kind) ?? 0)
     if (limit <= 0 || !(await isDue(ledger.read, kind.kind, now()))) return
-    const { taken, givenUp } = await ledger.free.write(trx =>
-      claimJobs(trx, kind, { limit, worker: id, now: now() }),
-    )
+    const { taken, givenUp } = await claimJobs(ledger, kind, { limit, worker: id, now: now() })
     for (const job of givenUp) await this.#end(kind, job, 'dead', LOST)
     for (const job of taken) this.#begin(kind, job)
   }

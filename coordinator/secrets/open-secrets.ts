@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import { hasStoreIn, type Store } from '../store/store.ts'
+import { hasStoreIn } from '../store/sqlite/sqlite-engine.ts'
+import type { Store } from '../store/store.ts'
 import { createDataKeys } from './data-keys.ts'
 import { createSealingKeys, readSealingKeys, sealingKeyPath } from './key-file.ts'
 import { createWrongKeyError, KeyRing } from './key-ring.ts'

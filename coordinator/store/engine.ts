@@ -1,6 +1,7 @@
-import type { Insertable, Kysely, Transaction } from 'kysely'
-import type { Migration } from 'kysely/migration'
-import type { Lanes } from './lanes.ts'
+import type { Insertable, Kysely, RawBuilder, Transaction } from 'kysely'
+import type { Logger } from 'pino'
+import type { LaneName, Lanes } from './lanes.ts'
+import type { StoreMigration } from './store-migration.ts'
 
 /**
  * Engine of the two databases. The layers above it are portable between engines: SQL that SQLite
@@ -12,6 +13,14 @@ export interface StoreEngine {
   readonly isShared: boolean
   /** Opens or makes a database and brings its schema up to date. */
   open<T>(definition: DatabaseDefinition<T>): Promise<Database<T>>
+  /** Called once its databases are closed. */
+  close(): Promise<void>
+}
+
+export interface EngineOptions {
+  logger?: Pick<Logger, 'info'> | undefined
+  /** Called with the reason when the databases are away, and with undefined when they are back. */
+  onOutage?: ((reason: string | undefined) => void) | undefined
 }
 
 /** Pieces of migrations that every engine spells in its own way. */
@@ -20,6 +29,11 @@ export interface EngineSchema {
   makeAppendOnly(db: Kysely<unknown>, table: string): Promise<void>
   /** Rows up to the number in the one row of another table may be deleted from now on, no others. */
   allowPurge(db: Kysely<unknown>, purge: { table: string; upTo: string }): Promise<void>
+  /**
+   * Makes the rows of a new table cheap: a crash of the server may empty it. An ordinary table where
+   * the engine has no such kind.
+   */
+  makeUnlogged(db: Kysely<unknown>, table: string): Promise<void>
 }
 
 export interface DatabaseDefinition<T> extends LaneOptions<T> {
@@ -28,7 +42,9 @@ export interface DatabaseDefinition<T> extends LaneOptions<T> {
    * Durability of a committed change: it survives loss of power, or only the end of the process.
    */
   survives: 'power_loss' | 'process_end'
-  migrations: Record<string, Migration>
+  migrations: Record<string, StoreMigration>
+  /** True to refuse, with `not_found`, a database that was never made. */
+  mustExist?: boolean | undefined
   /** Clock in place of that of the database, unix milliseconds; SQLite has none of its own. */
   now?: (() => number) | undefined
 }
@@ -42,11 +58,25 @@ export interface LaneOptions<T> {
   wait?: ((milliseconds: number) => Promise<unknown>) | undefined
   /** Works that may wait: a disk that hangs must not fill the memory. */
   queueLimit?: number | undefined
+  observer?: LaneObserver | undefined
+}
+
+/** Told of what the lanes do. SQLite does everything in one queue, which counts as sealed. */
+export interface LaneObserver {
+  /** After a commit: number of works in the transaction, and seconds since its beginning. */
+  onCommit(lane: LaneName, works: number, seconds: number): void
+  /** A work is tried again. */
+  onRetry(lane: LaneName): void
 }
 
 export interface Database<T> extends Lanes<T> {
   /** Sees what is committed, never the middle of a transaction. */
   read: Kysely<T>
+  /**
+   * Reason why the database cannot be reached at all: everything fails at once until it is back.
+   * Undefined while it can be reached, and for a file.
+   */
+  outage(): string | undefined
   /** Refuses every write from now on, with `audit_broken`; reading goes on. */
   freeze(reason: string): void
   /** Lifts `freeze` of this process. */
@@ -58,6 +88,11 @@ export interface Database<T> extends Lanes<T> {
    * SQLite has none of its own and its processes run on one machine, whose clock it is.
    */
   nowMs(trx: Transaction<T>): Promise<number>
+  /**
+   * Ends a selection of rows that an UPDATE claims: rows that another transaction is changing are
+   * left out, so that claims neither wait for each other nor end up empty.
+   */
+  readonly skipLocked: RawBuilder<unknown>
   /** Inserts many rows at the least cost; a row whose key is there already is left out. */
   insertNew<N extends keyof T & string>(
     trx: Transaction<T>,
@@ -66,6 +101,12 @@ export interface Database<T> extends Lanes<T> {
   ): Promise<void>
   /** True when the database itself refuses to change and to delete rows of the table. */
   isAppendOnly(table: keyof T & string): Promise<boolean>
+  /**
+   * Runs contracting migrations that are due by now, and returns the names of those that still wait
+   * for older coordinators to stop. Throws `config_invalid` when a newer coordinator has changed the
+   * schema so that this one cannot use it.
+   */
+  finishMigrations(): Promise<readonly string[]>
   /** Finishes what is queued and refuses later writes. */
   close(): Promise<void>
 }

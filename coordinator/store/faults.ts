@@ -2,8 +2,9 @@ import { ShoalError } from '../../shared/errors.ts'
 
 /**
  * Meaning of a failure of the database, whichever engine reports it. `conflict` is a collision with
- * another transaction: the same work may succeed when it is tried again. `damaged` data must be
- * restored.
+ * another transaction: the same work may succeed when it is tried again, as it may after `lost`, a
+ * connection that ended before the commit was sent. After an `uncertain` one nobody knows whether
+ * the change was made. `damaged` data must be restored.
  */
 export type FaultKind =
   | 'unique'
@@ -12,6 +13,8 @@ export type FaultKind =
   | 'full'
   | 'read_only'
   | 'damaged'
+  | 'lost'
+  | 'uncertain'
   | 'unavailable'
 
 /** A failure as an engine has classified it; the error of its driver is the cause. */
@@ -27,9 +30,13 @@ export class StoreFault extends Error {
 const RETRY_AFTER_SECONDS = 5
 
 /** The error for callers while the database as a whole cannot be used. */
-export const storeUnavailable = (message: string, fault: StoreFault): ShoalError =>
+export const storeUnavailable = (
+  message: string,
+  fault: StoreFault,
+  retryAfterSeconds = RETRY_AFTER_SECONDS,
+): ShoalError =>
   new ShoalError('store_unavailable', message, {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    retryAfterSeconds,
     cause: fault,
   })
 
@@ -45,6 +52,15 @@ export const faultOf = (error: unknown): FaultKind | undefined => {
 export const breaksConstraint = (error: unknown): boolean =>
   ['unique', 'reference'].includes(faultOf(error) ?? '')
 
+const LOSING: readonly string[] = [
+  'conflict',
+  'full',
+  'read_only',
+  'damaged',
+  'lost',
+  'uncertain',
+  'unavailable',
+]
+
 /** True when the transaction as a whole is lost, not just one statement of it. */
-export const losesTransaction = (error: unknown): boolean =>
-  ['conflict', 'full', 'read_only', 'damaged', 'unavailable'].includes(faultOf(error) ?? '')
+export const losesTransaction = (error: unknown): boolean => LOSING.includes(faultOf(error) ?? '')

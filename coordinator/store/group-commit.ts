@@ -37,6 +37,7 @@ export class GroupCommit<T> {
   readonly #wait: (milliseconds: number) => Promise<unknown>
   readonly #queueLimit: number
   readonly #batch: number
+  readonly #observer: LaneOptions<T>['observer']
   readonly #queue: Entry<T>[] = []
   #running: Promise<void> | undefined
   #isClosed = false
@@ -48,6 +49,7 @@ export class GroupCommit<T> {
     this.#wait = options.wait ?? setTimeout
     this.#queueLimit = options.queueLimit ?? QUEUE_LIMIT
     this.#batch = options.batch ?? DEFAULT_BATCH
+    this.#observer = options.observer
   }
 
   /** Returns both lanes on this one queue, which orders the works of this process. */
@@ -104,8 +106,11 @@ export class GroupCommit<T> {
   }
 
   async #commit(batch: Entry<T>[]): Promise<void> {
+    const startedMs = performance.now()
     try {
-      for (const settle of await this.#runInTransaction(batch)) settle()
+      const settles = await this.#runInTransaction(batch)
+      this.#observer?.onCommit('sealed', batch.length, (performance.now() - startedMs) / 1000)
+      for (const settle of settles) settle()
     } catch (error) {
       for (const entry of batch) this.#fail(entry, error)
     }
@@ -113,8 +118,10 @@ export class GroupCommit<T> {
 
   /** A free work that has collided goes back into the queue. */
   #fail(entry: Entry<T>, error: unknown): void {
-    if (faultOf(error) === 'conflict' && --entry.attemptsLeft > 0) this.#queue.push(entry)
-    else entry.reject(error)
+    if (faultOf(error) === 'conflict' && --entry.attemptsLeft > 0) {
+      this.#observer?.onRetry('sealed')
+      this.#queue.push(entry)
+    } else entry.reject(error)
   }
 
   async #runInTransaction(batch: Entry<T>[]): Promise<(() => void)[]> {

@@ -3,11 +3,17 @@ import type { CoordinatorConfig } from '../config.ts'
 import { StoreClock } from './clock.ts'
 import { storePlaceOf } from './place.ts'
 import { probeStore, type StoreProbe } from './probe.ts'
-import { openStore, type Store, type StoreHooks } from './store.ts'
+import { openStore, type Store, type StoreHooks, type StoreOptions } from './store.ts'
 
-export interface StoreParts extends Pick<Base, 'stack' | 'schedules' | 'now' | 'nowMs'> {
+/** Parts that watch the store, for the metrics. */
+interface StoreWatchers extends Required<Pick<StoreOptions, 'observers'>> {
+  hooks: Required<StoreHooks>
+  onOutage: NonNullable<StoreOptions['onOutage']>
+}
+
+export interface StoreParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
   config: Pick<CoordinatorConfig, 'state_dir' | 'store'>
-  figures: { store: { hooks: Required<StoreHooks> } }
+  figures: { store: StoreWatchers }
   /** Hooks around every change of the ledger, inside the measurement. */
   changeHooks: NonNullable<StoreHooks['ledger']>
 }
@@ -21,10 +27,19 @@ const SYNC_SECONDS = 2
 export const openStorePart = async (
   parts: StoreParts,
 ): Promise<{ store: Store; probe: StoreProbe; now: () => number }> => {
-  const { config, figures, changeHooks, stack, nowMs } = parts
+  const { config, figures, changeHooks, stack, nowMs, logger } = parts
   const { ledger, records } = figures.store.hooks
   const hooks = { ledger: [...ledger, ...changeHooks], records }
-  const store = await openStore(storePlaceOf(config), { hooks })
+  const store = await openStore(storePlaceOf(config), {
+    hooks,
+    observers: figures.store.observers,
+    logger,
+    onOutage: reason => {
+      figures.store.onOutage(reason)
+      if (reason === undefined) logger.info('the store is back')
+      else logger.warn({ reason }, 'the store is away')
+    },
+  })
   stack.defer(() => store.close())
   const closing = new AbortController()
   stack.defer(() => closing.abort())

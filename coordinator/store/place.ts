@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { ShoalError } from '../../shared/errors.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { isLoopback } from '../config.ts'
-import type { PostgresAddress } from './postgres/pool.ts'
+import type { PostgresAddress } from './postgres/connection.ts'
 
 /** The place of a store: the folder of SQLite, or a PostgreSQL database. */
 export type StorePlace = string | PostgresAddress

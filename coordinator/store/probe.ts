@@ -14,6 +14,8 @@ interface ProbeOptions {
 }
 
 const EVERY_MS = 2000
+/** After a failure, so that the end of an outage is noticed soon. */
+const AGAIN_MS = 500
 const MAX_AGE_MS = 5000
 
 /**
@@ -33,30 +35,34 @@ const probeWrite = async (ledger: Pick<Ledger, 'sealed'>): Promise<void> => {
 
 /** Repeats the probe write until the signal aborts. */
 export const probeStore = (
-  ledger: Pick<Ledger, 'sealed'>,
+  ledger: Pick<Ledger, 'sealed' | 'outage'>,
   { signal, wait = realWait, nowMs = () => performance.now() }: ProbeOptions,
 ): StoreProbe => {
   let committedAt = nowMs()
   let reason = 'a write has not come back'
 
-  const commit = async (): Promise<void> => {
+  const commit = async (): Promise<boolean> => {
     try {
       await probeWrite(ledger)
       committedAt = nowMs()
       reason = 'a write has not come back'
+      return true
     } catch (error) {
       reason = (error as Error).message
+      return false
     }
   }
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      await commit()
-      await wait(EVERY_MS, signal)
+      const isCommitted = await commit()
+      await wait(isCommitted ? EVERY_MS : AGAIN_MS, signal)
     }
   }
   void run()
   return {
     trouble: () => {
+      const outage = ledger.outage()
+      if (outage !== undefined) return outage
       const seconds = Math.floor((nowMs() - committedAt) / 1000)
       const isOld = nowMs() - committedAt > MAX_AGE_MS
       return isOld ? `nothing was written to the store for ${seconds} s: ${reason}` : undefined

@@ -40,18 +40,31 @@ export const bumpRevision = async (
     .execute()
 }
 
+/** How long caches serve while a database on another machine is away. */
+const GRACE_MS = 60_000
+
+interface WatchOptions {
+  /** Interval of the poll; 0 disables it. */
+  pollMilliseconds: number
+  /** True where the ledger may be away for a while; a file that cannot be read does not come back. */
+  isShared: boolean
+  /** Monotonic milliseconds. */
+  nowMs?: () => number
+}
+
 /**
  * Notices changes by other processes. Looking costs about a microsecond while nothing happens.
- * When the ledger cannot be read, every subject counts as changed: caches must not outlive the
- * knowledge whether they are still right.
+ * When the ledger cannot be read, every subject counts as changed, in a shared store after a
+ * minute: caches must not outlive the knowledge whether they are still right.
  */
 export const watchRevisions = (
   ledger: Database<LedgerTables>,
-  pollMilliseconds: number,
+  { pollMilliseconds, isShared, nowMs = () => performance.now() }: WatchOptions,
 ): Revisions => {
   const listeners = new Map<RevisionName, Set<() => void>>()
   const known = new Map<string, number>()
   let version: number | undefined
+  let readAtMs = nowMs()
 
   const tell = (name: RevisionName): void => {
     for (const listener of listeners.get(name) ?? []) listener()
@@ -61,6 +74,7 @@ export const watchRevisions = (
     try {
       const now = ledger.foreignCommits()
       if (now === version) return
+      const askedAtMs = nowMs()
       const rows = await ledger.read
         .selectFrom('revisions')
         .select(['name', 'value'])
@@ -68,11 +82,13 @@ export const watchRevisions = (
           db.selectFrom('sequences').select(['name', 'value']).where('name', '=', 'events'),
         )
         .execute()
+      readAtMs = askedAtMs
       const changed = rows.filter(row => known.get(row.name) !== row.value)
       for (const { name, value } of changed) known.set(name, value)
       version = now
       for (const { name } of changed) tell(name as RevisionName)
     } catch {
+      if (isShared && nowMs() - readAtMs < GRACE_MS) return
       for (const name of listeners.keys()) tell(name)
     }
   }

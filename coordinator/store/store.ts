@@ -1,15 +1,19 @@
-import { resolve } from 'node:path'
-import { ShoalError } from '../../shared/errors.ts'
 import { runAfterCommit } from './after-commit.ts'
 import { type ChangeHook, withChangeHook } from './change-hook.ts'
-import type { Database, DatabaseDefinition, StoreEngine } from './engine.ts'
+import type {
+  Database,
+  DatabaseDefinition,
+  EngineOptions,
+  LaneObserver,
+  StoreEngine,
+} from './engine.ts'
 import type { SealedTransaction } from './lanes.ts'
 import { ledgerMigrations } from './migrations.ts'
 import type { StorePlace } from './place.ts'
 import { recordMigrations } from './record-migrations.ts'
 import type { RecordTables } from './record-tables.ts'
 import { type Revisions, watchRevisions } from './revisions.ts'
-import { hasSqliteStore, sqliteEngine } from './sqlite/sqlite-engine.ts'
+import { requireFolder, sqliteEngine } from './sqlite/sqlite-engine.ts'
 import type { LedgerTables } from './tables.ts'
 import { readTrouble, refusalFor } from './trouble.ts'
 
@@ -32,11 +36,13 @@ export interface Store {
 }
 
 export interface StoreOptions
-  extends Pick<DatabaseDefinition<unknown>, 'wait' | 'queueLimit' | 'now'> {
+  extends EngineOptions,
+    Pick<DatabaseDefinition<unknown>, 'wait' | 'queueLimit' | 'now' | 'mustExist'> {
   /** Interval of the poll for changes by other processes; 0 disables it. */
   pollMilliseconds?: number
   /** Run around the changes of each database, the first one innermost. */
   hooks?: StoreHooks
+  observers?: Partial<Record<DatabaseDefinition<unknown>['name'], LaneObserver>>
 }
 
 export interface StoreHooks {
@@ -50,31 +56,39 @@ export interface StoreHooks {
  */
 export const openStore = async (
   place: StorePlace,
-  { pollMilliseconds = 500, hooks = {}, ...options }: StoreOptions = {},
+  { pollMilliseconds = 500, hooks = {}, observers = {}, ...options }: StoreOptions = {},
 ): Promise<Store> => {
-  const engine = await engineOf(place)
-  const ledger = await engine.open<LedgerTables>({
-    ...options,
-    name: 'ledger',
-    survives: 'power_loss',
-    migrations: ledgerMigrations(engine.schema),
-    refusal: async trx => {
-      const reason = await readTrouble(trx)
-      return reason === undefined ? undefined : refusalFor(reason)
-    },
-  })
+  const engine = await engineOf(place, options)
+  const ledger = await engine
+    .open<LedgerTables>({
+      ...options,
+      observer: observers.ledger,
+      name: 'ledger',
+      survives: 'power_loss',
+      migrations: ledgerMigrations(engine.schema),
+      refusal: async trx => {
+        const reason = await readTrouble(trx)
+        return reason === undefined ? undefined : refusalFor(reason)
+      },
+    })
+    .catch(async error => {
+      await engine.close()
+      throw error
+    })
   const records = await engine
     .open<RecordTables>({
       ...options,
+      observer: observers.records,
       name: 'records',
       survives: 'process_end',
       migrations: recordMigrations,
     })
     .catch(async error => {
       await ledger.close()
+      await engine.close()
       throw error
     })
-  const revisions = watchRevisions(ledger, pollMilliseconds)
+  const revisions = watchRevisions(ledger, { pollMilliseconds, isShared: engine.isShared })
   return {
     ledger: [runAfterCommit, ...(hooks.ledger ?? [])].reduce(withChangeHook, ledger),
     records: (hooks.records ?? []).reduce(withChangeHook, records),
@@ -84,25 +98,19 @@ export const openStore = async (
       revisions.close()
       await records.close()
       await ledger.close()
+      await engine.close()
     },
   }
 }
 
 /** The driver of PostgreSQL is loaded only where it is used: it takes 9 MB. */
-const engineOf = async (place: StorePlace): Promise<StoreEngine> => {
+const engineOf = async (place: StorePlace, options: EngineOptions): Promise<StoreEngine> => {
   if (typeof place === 'string') return sqliteEngine(place)
   const { postgresEngine } = await import('./postgres/postgres-engine.ts')
-  return postgresEngine(place)
+  return postgresEngine(place, options)
 }
 
-/** True for a folder in which a store was made before. */
-export const hasStoreIn = (folder: string): boolean => hasSqliteStore(folder)
-
-/** A mistyped folder must not become a new, empty store. Throws `not_found`. */
+/** Throws `not_found` for a folder without a store. A database is looked at when it is opened. */
 export const requireStore = (place: StorePlace): void => {
-  if (typeof place !== 'string' || hasStoreIn(place)) return
-  throw new ShoalError(
-    'not_found',
-    `there is no store in ${resolve(place)}: name the coordinator's folder with --state-dir, or make one with init`,
-  )
+  if (typeof place === 'string') requireFolder(place)
 }

@@ -117,14 +117,14 @@ t.test('the renewal of a credential', async t => {
       const again = await loadIdentity(folder)
       later()
       const shown = credentialOf(again)
-      t.notOk(await cells.isReplaced(cellId, shown), 'nobody takes it for a copy')
+      t.notOk(await cells.isReplaced(cellId, shown, 'another start'), 'nobody takes it for a copy')
       t.match(await cells.authenticate(cellId, shown), { id: cellId }, 'without having settled')
       await finishRenewal(again, questions)
       t.match(await cells.authenticate(cellId, again.credential), { id: cellId }, 'it is known')
       await renewCredential(again, questions)
       t.match(await cells.authenticate(cellId, again.credential), { id: cellId })
       t.equal(await cells.authenticate(cellId, first), undefined)
-      t.ok(await cells.isReplaced(cellId, first))
+      t.ok(await cells.isReplaced(cellId, first, 'another start'))
       t.strictSame((await readIdentity(folder))?.credential, again.credential)
     })
 
@@ -220,6 +220,19 @@ t.test('the signing key of the coordinator', async t => {
     await believe(own, { signing_key: old.publicKey, endorsements: [] }, quiet)
     t.equal(own.coordinator_key, old.publicKey)
     await believe(own, { signing_key: next.publicKey, endorsements: [endorsement] }, quiet)
+    t.equal(own.coordinator_key, next.publicKey)
+  })
+
+  t.test('is not replaced by an older one that another coordinator shows', async t => {
+    const own = await identity(t)
+    const oldest = createSigner(generatePrivateKey())
+    const first = { key: old.publicKey, previous: oldest.publicKey }
+    const endorsements = [{ ...first, signature: oldest.sign('endorse', first) }, endorsement]
+    await own.update({ coordinator_key: oldest.publicKey })
+    await Promise.all([
+      believe(own, { signing_key: next.publicKey, endorsements }, quiet),
+      believe(own, { signing_key: old.publicKey, endorsements: endorsements.slice(0, 1) }, quiet),
+    ])
     t.equal(own.coordinator_key, next.publicKey)
   })
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Client } from 'pg'
 import type { Test } from 'tap'
-import type { PostgresAddress } from '../../coordinator/store/postgres/pool.ts'
+import type { PostgresAddress } from '../../coordinator/store/postgres/connection.ts'
 import { newId } from '../../shared/ids.ts'
 
 /** Set by `npm test`: folder of the socket of the cluster that all test files share. */

@@ -2,11 +2,11 @@ import { setTimeout } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { LaneOptions } from '../engine.ts'
-import { faultOf } from '../faults.ts'
+import { type FaultKind, faultOf } from '../faults.ts'
 import type { Lane, WriteOptions, WriteWork } from '../lanes.ts'
 
-/** Attempts at a work that collides with others. */
-const ATTEMPTS = 10
+/** Attempts at a work that collides with others, or whose connection is lost before the commit. */
+const ATTEMPTS: Partial<Record<FaultKind, number>> = { conflict: 10, lost: 3 }
 const QUEUE_LIMIT = 50_000
 
 /** Each work in a transaction of its own, as many at once as there are connections. */
@@ -62,13 +62,19 @@ export class FreeLane<T> implements Lane<Transaction<T>> {
     evenFrozen: boolean,
     attempt = 1,
   ): Promise<R> {
+    const startedMs = performance.now()
+    const { observer } = this.#options
     try {
-      return await this.#db.transaction().execute(async trx => {
+      const result = await this.#db.transaction().execute(async trx => {
         if (!evenFrozen) await this.#requireWritable(trx)
         return work(trx)
       })
+      observer?.onCommit('free', 1, (performance.now() - startedMs) / 1000)
+      return result
     } catch (error) {
-      if (faultOf(error) !== 'conflict' || attempt === ATTEMPTS) throw error
+      const fault = faultOf(error)
+      if (fault === undefined || attempt >= (ATTEMPTS[fault] ?? 1)) throw error
+      observer?.onRetry('free')
       await this.#wait(Math.random() * 2 ** attempt)
       return this.#attempt(work, evenFrozen, attempt + 1)
     }

@@ -1,12 +1,25 @@
 import { type Insertable, Kysely, sql, type Transaction } from 'kysely'
+import { DEFAULT_MIGRATION_TABLE } from 'kysely/migration'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Database, DatabaseDefinition, InsertTarget, StoreEngine } from '../engine.ts'
+import type {
+  Database,
+  DatabaseDefinition,
+  EngineOptions,
+  InsertTarget,
+  StoreEngine,
+} from '../engine.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { migrate } from '../migrate.ts'
+import type { StoreMigration } from '../store-migration.ts'
 import { isAppendOnly, postgresSchema } from './append-only.ts'
+import { ANSWER_MS, beginningsOf } from './beginnings.ts'
+import type { PostgresAddress, ServerFacts } from './connection.ts'
 import { createReadingDialect, createWritingDialect } from './dialect.ts'
 import { FreeLane } from './free-lane.ts'
-import { ConnectionPool, type PostgresAddress } from './pool.ts'
+import { ConnectionPool } from './pool.ts'
+import { listRunningVersions } from './running-versions.ts'
+import { Server } from './server.ts'
+import { Statements } from './statements.ts'
 
 /** Connections per database for the free lane and for reads; the sealed lane has one. */
 const CONNECTIONS = 4
@@ -17,55 +30,66 @@ const CONNECTIONS = 4
  */
 const BATCH = 64
 
-/** Keys of the advisory locks of the sealed lanes. */
-const LOCKS = { ledger: 0x73686f62, records: 0x73686f63 } as const
-
-/** A free work gives way before the deadlock detector (1 s) ends one of the sealed lane. */
-const FREE_LOCK_MS = 500
-
-/** The lock of the sealed lane must come before the snapshot of each statement. */
-const BEGIN = 'begin isolation level read committed'
-
-const SYNCHRONOUS = { power_loss: 'on', process_end: 'off' } as const
-
 /** Both databases are tables of one PostgreSQL database, 15 or later, which is theirs alone. */
-export const postgresEngine = (address: PostgresAddress): StoreEngine => {
-  const pools: ConnectionPool[] = []
-  const openPool: OpenPool = connections => {
-    const onDemoted = () => {
-      for (const pool of pools) pool.replace()
+export const postgresEngine = async (
+  address: PostgresAddress,
+  { onOutage, logger }: EngineOptions = {},
+): Promise<StoreEngine> => {
+  const server = await Server.open(address)
+  if (onOutage !== undefined) server.onOutage(onOutage)
+  const statements = address.prepared === false ? undefined : new Statements()
+  const openPool: OpenPool = (connections, answerMs) =>
+    new ConnectionPool({ server, connections, answerMs, statements })
+  try {
+    const { deadlockMs } = requireServer(await server.facts())
+    return {
+      schema: postgresSchema,
+      isShared: true,
+      open: definition => openDatabase({ server, openPool, deadlockMs, logger }, definition),
+      close: () => server.close(),
     }
-    const pool = new ConnectionPool({ address, connections, onDemoted })
-    pools.push(pool)
-    return pool
-  }
-  return {
-    schema: postgresSchema,
-    isShared: true,
-    open: definition => openDatabase(openPool, definition),
+  } catch (error) {
+    await server.close()
+    throw error
   }
 }
 
-type OpenPool = (connections: number) => ConnectionPool
+type OpenPool = (connections: number, answerMs: number) => ConnectionPool
+
+interface EngineParts extends Pick<EngineOptions, 'logger'> {
+  server: Server
+  openPool: OpenPool
+  deadlockMs: number
+}
 
 const openDatabase = async <T>(
-  openPool: OpenPool,
-  { name, survives, migrations, now, ...options }: DatabaseDefinition<T>,
+  { server, openPool, deadlockMs, logger }: EngineParts,
+  { name, survives, migrations, mustExist, now, ...options }: DatabaseDefinition<T>,
 ): Promise<Database<T>> => {
-  const begin = `${BEGIN}; set local synchronous_commit = ${SYNCHRONOUS[survives]}`
-  const connect = (connections: number, lockTimeoutMs: number, more = '') => {
-    const setUp = `${begin}; set local lock_timeout = ${lockTimeoutMs}${more}`
-    return new Kysely<T>({ dialect: createWritingDialect(openPool(connections), setUp) })
+  const begins = beginningsOf(name, survives, deadlockMs)
+  const connect = (purpose: keyof typeof begins, connections: number) => {
+    const pool = openPool(connections, ANSWER_MS[purpose])
+    return new Kysely<T>({ dialect: createWritingDialect(pool, begins[purpose]) })
   }
-  const sealed = connect(1, 0, `; select pg_advisory_xact_lock(${LOCKS[name]})`)
-  const free = connect(CONNECTIONS, FREE_LOCK_MS)
-  const read = new Kysely<T>({ dialect: createReadingDialect(openPool(CONNECTIONS)) })
+  const sealed = connect('sealed', 1)
+  const free = connect('free', CONNECTIONS)
+  const read = new Kysely<T>({
+    dialect: createReadingDialect(openPool(CONNECTIONS, ANSWER_MS.read)),
+  })
+  const migrating = connect('migrations', 1)
   const disconnect = async () => {
-    await Promise.all([sealed, free, read].map(db => db.destroy()))
+    await Promise.all([sealed, free, read, migrating].map(db => db.destroy()))
   }
+  const plan = {
+    name,
+    migrations: announce(migrations, logger),
+    suffix: `_${name}`,
+    listVersions: listRunningVersions,
+  }
+  const finishMigrations = () => migrate(migrating, plan)
   try {
-    await requireServer(read)
-    await migrate(sealed, { name, migrations, suffix: `_${name}` })
+    if (mustExist) await requireTables(read, plan.suffix)
+    await finishMigrations()
   } catch (error) {
     await disconnect()
     throw error
@@ -77,6 +101,7 @@ const openDatabase = async <T>(
     sealed: queue.lanes().sealed,
     free: lane,
     read,
+    outage: () => server.outage,
     freeze: reason => {
       queue.freeze(reason)
       lane.freeze(reason)
@@ -88,8 +113,10 @@ const openDatabase = async <T>(
     // only a query could tell: who asks looks at the revisions each time
     foreignCommits: () => ++looks,
     nowMs: now === undefined ? readClock : async () => now(),
+    skipLocked: sql`for update skip locked`,
     insertNew,
     isAppendOnly: table => isAppendOnly(read, table),
+    finishMigrations,
     close: async () => {
       await Promise.all([queue.close(), lane.close()])
       await disconnect()
@@ -97,16 +124,43 @@ const openDatabase = async <T>(
   }
 }
 
+/** A change of the tables may take long, and nothing else tells an operator what is waited for. */
+const announce = (
+  migrations: Record<string, StoreMigration>,
+  logger: EngineOptions['logger'],
+): Record<string, StoreMigration> =>
+  Object.fromEntries(
+    Object.entries(migrations).map(([name, migration]) => [
+      name,
+      {
+        ...migration,
+        up: async db => {
+          logger?.info({ migration: name }, 'the tables of the store are being changed')
+          await migration.up(db)
+        },
+      },
+    ]),
+  )
+
+/** Throws `not_found` for a database in which shoal has never been. */
+const requireTables = async <T>(db: Kysely<T>, suffix: string): Promise<void> => {
+  const table = `${DEFAULT_MIGRATION_TABLE}${suffix}`
+  const { rows } = await sql<{ exists: boolean }>`
+    select to_regclass(${table}) is not null as exists`.execute(db)
+  if (rows[0]?.exists === true) return
+  throw new ShoalError('not_found', 'there is no store in the database: make one with init')
+}
+
 /** Throws `config_invalid` for a server or a database that shoal cannot work with. */
-const requireServer = async <T>(db: Kysely<T>): Promise<void> => {
-  const { rows } = await sql<{ version: string; encoding: string }>`
-    select current_setting('server_version_num') as version,
-      current_setting('server_encoding') as encoding`.execute(db)
-  const { version = '', encoding = '' } = rows[0] ?? {}
-  if (Number(version) < 150_000)
+const requireServer = (facts: ServerFacts): ServerFacts => {
+  if (facts.version < 150_000)
     throw new ShoalError('config_invalid', 'store.url: PostgreSQL 15 or later is needed')
-  if (encoding !== 'UTF8')
-    throw new ShoalError('config_invalid', `store.url: the database has ${encoding}, not UTF8`)
+  if (facts.encoding !== 'UTF8')
+    throw new ShoalError(
+      'config_invalid',
+      `store.url: the database has ${facts.encoding}, not UTF8`,
+    )
+  return facts
 }
 
 const readClock = async <T>(trx: Transaction<T>): Promise<number> => {

@@ -9,6 +9,8 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
   // lock_timeout has run out
   ['55P03', 'conflict'],
   ['25006', 'read_only'],
+  // the session was idle for too long inside a transaction
+  ['25P03', 'lost'],
   // the transaction was lost before this statement, or its role may not write
   ['25', 'unavailable'],
   ['42501', 'unavailable'],
@@ -17,11 +19,12 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
   ['XX002', 'damaged'],
   // another version has changed a table that a prepared statement reads: a new connection helps
   ['0A000', 'unavailable'],
-  // connections lost, out of resources, cancelled by a time limit or by an administrator
-  ...['08', '28', '3D', '53', '57', '58'].map((state): [string, FaultKind] => [
-    state,
-    'unavailable',
-  ]),
+  // the server is being stopped
+  ['08', 'lost'],
+  ['57P01', 'lost'],
+  ['57P02', 'lost'],
+  // out of resources, cancelled by a time limit or by an administrator
+  ...['28', '3D', '53', '57', '58'].map((state): [string, FaultKind] => [state, 'unavailable']),
 ]
 
 /** Wrong user, password, database or rights: what the server says of them tells what to mend. */
@@ -35,6 +38,13 @@ const BROKEN: readonly [state: string, kind: FaultKind][] = [
 /** Text that cannot be stored, in a parameter or in JSON. */
 const WRONG_TEXT = ['22021', '22P05', '22P02']
 
+const OUT_OF_RANGE = '22003'
+
+/** What the server adds to its message quotes the row, and errors are logged with all they have. */
+const hideRows = (error: DatabaseError): void => {
+  for (const name of ['detail', 'where', 'internalQuery'] as const) delete error[name]
+}
+
 /** Calls the driver; its errors are thrown as the faults of the port. */
 export const translatePostgresFaults = async <R>(call: () => Promise<R>): Promise<R> => {
   try {
@@ -46,7 +56,10 @@ export const translatePostgresFaults = async <R>(call: () => Promise<R>): Promis
 
 const faultFrom = (error: Error): Error => {
   if (!(error instanceof DatabaseError)) return lostConnection(error)
+  hideRows(error)
   const { code = '', message } = error
+  if (code === OUT_OF_RANGE)
+    return new ShoalError('invalid_request', 'a number is too large to be stored')
   if (WRONG_TEXT.includes(code))
     return new ShoalError(
       'invalid_request',
@@ -66,8 +79,14 @@ const faultFrom = (error: Error): Error => {
 /** The driver gives a lost connection or a time limit no class of its own. */
 const lostConnection = (error: Error): Error => {
   const { code = 'no answer' } = error as NodeJS.ErrnoException
-  const fault = new StoreFault('unavailable', error.message, error)
+  const fault = new StoreFault('lost', error.message, error)
   return storeUnavailable(`the store cannot be reached (${code})`, fault)
+}
+
+/** The error for a connection that was lost before. */
+export const createLostError = (): Error => {
+  const message = 'the connection to the database was lost'
+  return storeUnavailable(message, new StoreFault('lost', message, undefined))
 }
 
 const kindIn = (

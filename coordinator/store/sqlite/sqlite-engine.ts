@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, open } from 'node:fs/promises'
-import { join } from 'node:path'
-import { Kysely } from 'kysely'
+import { join, resolve } from 'node:path'
+import { Kysely, sql } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Database, DatabaseDefinition, StoreEngine } from '../engine.ts'
 import { GroupCommit } from '../group-commit.ts'
@@ -19,14 +19,24 @@ export const sqliteEngine = (folder: string): StoreEngine => ({
   schema: sqliteSchema,
   isShared: false,
   open: async definition => {
+    if (definition.mustExist) requireFolder(folder)
     await makeFolderPrivate(folder)
     return openFile(folder, definition)
   },
+  close: async () => {},
 })
 
 /** True for a folder in which a store was made before. */
-export const hasSqliteStore = (folder: string): boolean =>
-  existsSync(join(folder, fileOf('ledger')))
+export const hasStoreIn = (folder: string): boolean => existsSync(join(folder, fileOf('ledger')))
+
+/** A mistyped folder must not become a new, empty store. Throws `not_found`. */
+export const requireFolder = (folder: string): void => {
+  if (hasStoreIn(folder)) return
+  throw new ShoalError(
+    'not_found',
+    `there is no store in ${resolve(folder)}: name the coordinator's folder with --state-dir, or make one with init`,
+  )
+}
 
 const fileOf = (name: DatabaseDefinition<unknown>['name']): string => `${name}.db`
 
@@ -47,12 +57,16 @@ const openFile = async <T>(
     return {
       ...queue.lanes(),
       read,
+      outage: () => undefined,
       freeze: reason => queue.freeze(reason),
       unfreeze: () => queue.unfreeze(),
       foreignCommits: writing.dataVersion,
       nowMs: async () => now(),
+      skipLocked: sql``,
       insertNew,
       isAppendOnly: table => isAppendOnly(read, table),
+      // no other coordinator uses the file: none has waited
+      finishMigrations: async () => [],
       close: async () => {
         await queue.close()
         reading.close()

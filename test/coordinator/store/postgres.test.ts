@@ -4,6 +4,8 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
 import { LeaseLeader } from '../../../coordinator/leader/lease-leader.ts'
+import { claimJobs, endJob } from '../../../coordinator/queue/job-store.ts'
+import { createQueue } from '../../../coordinator/queue/queue.ts'
 import { StoreFault } from '../../../coordinator/store/faults.ts'
 import { createLeases } from '../../../coordinator/store/leases.ts'
 import { type StorePlace, storePlaceOf } from '../../../coordinator/store/place.ts'
@@ -23,6 +25,8 @@ import {
   createDatabase,
   postgresMissing,
 } from '../../support/postgres.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { testKind } from '../queue/scene.ts'
 import { temporaryFolder } from './temporary.ts'
 
 const openPlainStore = async (t: Test, address: StorePlace): Promise<Store> => {
@@ -97,41 +101,52 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     await administer(
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
     )
-    const refused = await addTenant(store, 'lost').catch(error => error)
-    t.match(refused, { code: 'store_unavailable' })
     await t.rejects(addTenant(store, 'refused'), { code: 'store_unavailable' })
+    await t.rejects(
+      store.ledger.read.selectFrom('tenants').select('id').execute(),
+      { code: 'store_unavailable', message: /accepts no writes/ },
+      'it is not read either',
+    )
     await demote('off')
+    await waitUntil('the database is back', () => store.ledger.outage() === undefined)
     await t.resolves(addTenant(store, 'after'), 'the pool has opened new connections')
   })
 
-  t.test('that ends a connection in the middle of a work fails that work alone', async t => {
-    const address = await createDatabase(t)
-    const store = await openPlainStore(t, address)
-    const endConnections = () =>
-      administer(
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${address.database}'`,
-      )
-    for (const write of [store.ledger.sealed.write, store.ledger.free.write] as Write[]) {
-      const lost = write(async trx => {
-        await trx.selectFrom('tenants').select('id').execute()
-        await endConnections()
-        await trx.insertInto('tenants').values({ id: 'lost', name: '', created_at: 1 }).execute()
+  t.test(
+    'that ends a connection in the middle fails that sealed work alone, and a free one is repeated',
+    async t => {
+      const address = await createDatabase(t)
+      const store = await openPlainStore(t, address)
+      const endConnections = () =>
+        administer(
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${address.database}'`,
+        )
+      let runs = 0
+      const interrupt = (write: Write, id: string) =>
+        write(async trx => {
+          await trx.selectFrom('tenants').select('id').execute()
+          if (runs++ === 0) await endConnections()
+          await trx.insertInto('tenants').values({ id, name: '', created_at: 1 }).execute()
+        })
+      await t.rejects(interrupt(store.ledger.sealed.write as Write, 'lost'), {
+        code: 'store_unavailable',
       })
-      await t.rejects(lost, { code: 'store_unavailable' })
-    }
-    await addTenant(store, 'next')
-    await store.ledger.sealed.write(trx =>
-      trx.deleteFrom('tenants').where('id', '=', 'next').execute(),
-    )
-    const rows = await store.ledger.read.selectFrom('tenants').select('id').execute()
-    t.strictSame(rows, [])
-  })
+      t.equal(runs, 1)
+      runs = 0
+      await interrupt(store.ledger.free.write, 'repeated')
+      t.equal(runs, 2)
+      const rows = await store.ledger.read.selectFrom('tenants').select('id').execute()
+      t.strictSame(rows, [{ id: 'repeated' }])
+    },
+  )
 
   t.test('whose lock is refused at the start of a work is used again afterwards', async t => {
     const address = await createDatabase(t)
     const [one, two] = [await openPlainStore(t, address), await openPlainStore(t, address)]
-    await administer(`alter database "${address.database}" set statement_timeout = 200`)
     const late = await openPlainStore(t, address)
+    const cancelWaiting = () =>
+      administer(`select pg_cancel_backend(pid) from pg_stat_activity
+        where datname = '${address.database}' and wait_event = 'advisory'`)
     const held = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
     const holding = one.ledger.sealed.write(async () => {
@@ -143,7 +158,10 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
       store.ledger.sealed.write(trx =>
         trx.insertInto('tenants').values({ id, name: id, created_at: 1 }).execute(),
       )
-    await t.rejects(write(late, 'refused'), { code: 'store_unavailable' })
+    const refused = t.rejects(write(late, 'refused'), { code: 'store_unavailable' })
+    const cancelling = setInterval(cancelWaiting, 20)
+    await refused
+    clearInterval(cancelling)
     held.resolve()
     await holding
     await t.resolves(write(late, 'late'))
@@ -182,6 +200,59 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     t.ok(attempts > 2)
     const names = await store.ledger.read.selectFrom('tenants').select('name').distinct().execute()
     t.equal(names.length, 1, 'each was done as a whole')
+  })
+
+  t.test('gives every job to one of many workers, and of a lane one job at a time', async t => {
+    const address = await createDatabase(t)
+    let retries = 0
+    const observer = { onCommit: () => {}, onRetry: () => retries++ }
+    const open = async () => {
+      const options = { pollMilliseconds: 0, observers: { ledger: observer } }
+      const store = await openStore(address, options)
+      t.teardown(() => store.close())
+      return store.ledger
+    }
+    const ledgers = [await open(), await open(), await open()] as const
+    const kind = testKind()
+    const now = () => 1_800_000_000_000
+    const queue = createQueue({ ledger: ledgers[0], kinds: () => new Map([['test', kind]]), now })
+    const total = 240
+    const addAll = (laneOf: (n: number) => object) =>
+      Promise.all(
+        Array.from({ length: total }, (_, n) =>
+          queue.add({ kind: 'test', payload: { n }, ...laneOf(n) }),
+        ),
+      )
+    const running = new Set<string>()
+    const claimed: string[] = []
+    const claim = async (ledger: Ledger): Promise<number> => {
+      const { taken } = await claimJobs(ledger, kind, { limit: 4, worker: 'w', now: now() })
+      for (const job of taken) {
+        const lane = job.lane ?? job.id
+        t.notOk(running.has(lane), 'one at a time')
+        running.add(lane)
+        claimed.push(job.id)
+      }
+      for (const job of taken) {
+        running.delete(job.lane ?? job.id)
+        await ledger.sealed.write(trx => endJob(trx, kind, job, { state: 'done', now: now() }))
+      }
+      return taken.length
+    }
+    const workers = ledgers.flatMap(ledger => Array.from({ length: 8 }, () => ledger))
+    await addAll(() => ({}))
+    const claimAll = async (ledger: Ledger) => {
+      while ((await claim(ledger)) > 0);
+    }
+    await Promise.all(workers.map(claimAll))
+    t.equal(new Set(claimed).size, total, 'no claim is empty while jobs are left')
+    await addAll(n => ({ lane: `lane-${n % 12}` }))
+    const claimLanes = async (ledger: Ledger) => {
+      while (claimed.length < 2 * total) await claim(ledger)
+    }
+    await Promise.all(workers.map(claimLanes))
+    t.equal(new Set(claimed).size, 2 * total)
+    t.equal(retries, 0, 'no claim has collided with another one')
   })
 
   t.test('that cannot be used says why', async t => {

@@ -62,7 +62,7 @@ export const testMetrics = async (t: Test, { url, keys }: TestStack): Promise<vo
     return scraped.includes('shoal_cells{presence="ready"} 1\n') && scraped
   })
   t.match(own, /shoal_broker_messages_total\{direction="from_cells",topic="birth"\} [1-9]/)
-  t.match(own, /shoal_store_write_duration_seconds_count\{database="records"\} [1-9]/)
+  t.match(own, /shoal_store_write_duration_seconds_count\{database="records",lane="sealed"\} [1-9]/)
   t.match(own, /nodejs_eventloop_lag_p99_seconds \d/)
   t.match(own, /process_resident_memory_bytes \d/)
 
