@@ -193,7 +193,8 @@ t.test('coordinators of one store', async t => {
 const register = (store: Store, ids: readonly string[]): Promise<unknown> =>
   store.ledger.sealed.write(async trx => {
     const now = await store.ledger.nowMs(trx)
-    const row = { address: null, version: '1', started_at: now, until: now + 60_000 }
+    const times = { started_at: now, until: now + 60_000 }
+    const row = { address: null, version: '1', unconnected_json: '[]', ...times }
     const rows = ids.map(id => ({ id, ...row }))
     await trx.insertInto('replicas').values(rows).execute()
   })
