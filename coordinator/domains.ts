@@ -16,6 +16,7 @@ import { openServer } from './http/open.ts'
 import { openIdempotency, openMarks } from './idempotency/open.ts'
 import { openKeys } from './keys/open.ts'
 import { openLeader } from './leader/open.ts'
+import { openMigrations } from './leader/open-migrations.ts'
 import { openFigures } from './metrics/open.ts'
 import { openVitals } from './metrics/open-vitals.ts'
 import { openOutbound } from './outbound/open.ts'
@@ -41,6 +42,7 @@ export const domains = [
   openStorePart,
   openReplicas,
   openLeader,
+  openMigrations,
   openSecretsPart,
   openTls,
   openSigningKeys,
