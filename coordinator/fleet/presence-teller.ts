@@ -154,7 +154,7 @@ export class PresenceTeller {
 
   async #tell(trx: SealedTrx, batch: readonly [string, Note][]): Promise<void> {
     const { replicas, events, now } = this.#parts
-    await deletePresence(trx, idsOf(batch, 'gone'))
+    await deletePresence(trx, idsOf(batch, 'gone'), replicas.id)
     await putViews(trx, viewsOf(batch, replicas.id))
     const cellIds = batch.filter(([, note]) => note !== 'gone').map(([cellId]) => cellId)
     if (cellIds.length === 0) return

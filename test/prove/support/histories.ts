@@ -7,7 +7,7 @@ import type { ReplicaSet } from './replica-set.ts'
 interface History {
   name: string
   play: () => Promise<void>
-  recorder: Pick<Recorder<unknown, unknown, unknown>, 'size' | 'countOutputs' | 'findFaults'>
+  recorder: Pick<Recorder<unknown, unknown, unknown>, 'size' | 'answered' | 'countOutputs' | 'findFaults'>
 }
 
 /** What one replica has written others may see this much later (issue of keys: at most 1 s). */
@@ -129,7 +129,7 @@ export const playIdempotency = (set: ReplicaSet): History => {
         subject,
         input: 'create',
         perform: () =>
-          send(`${anyUrl(set)}/v1/conversations`, set.keys.enterprise, { body, headers }),
+          send(`${anyUrl(set)}/a2a/conversations`, set.keys.enterprise, { body, headers }),
         outputOf: ({ status, body: { id } }) =>
           status === 409 ? 'running' : typeof id === 'string' ? id : undefined,
       })

@@ -37,6 +37,11 @@ export class Recorder<State, Input, Output> {
     return [...this.#calls.values()].reduce((sum, calls) => sum + calls.length, 0)
   }
 
+  /** Calls with an answer that says what has happened. */
+  get answered(): number {
+    return [...this.#calls.values()].flat().filter(({ output }) => output !== undefined).length
+  }
+
   async record(call: RecordedCall<Input, Output>): Promise<HistoryAnswer> {
     const { subject, input, staleMs = 0, perform, outputOf } = call
     const calledAt = performance.now() - staleMs
