@@ -1,5 +1,6 @@
 import type { Actor } from '../audit/audit.ts'
 import type { Base } from '../base/base.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import { Listeners } from '../base/listeners.ts'
 import { shareRuns } from '../base/share-runs.ts'
 import type { Events } from '../events/bus.ts'
@@ -60,10 +61,10 @@ export interface OpenEnrolment {
 
 export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolment> => {
   const { config, store, replicas, signing, events, fleet, router } = parts
-  const { stack, schedules, logger, nowMs } = parts
-  const cells = new Cells({ store, logger })
+  const { stack, schedules, logger, now, nowMs } = parts
+  const cells = new Cells({ store, logger, now })
   stack.defer(() => cells.close())
-  const settings = createCellSettings(store)
+  const settings = createCellSettings(store, now)
   const epochs = createEpochs({
     noteEpoch: (cellId, epoch) => cells.noteEpoch(cellId, epoch),
     logger,
@@ -101,15 +102,13 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
     events,
     logger,
   })
-  const follow = shareRuns(async () => {
+  const follow = async (): Promise<void> => {
     await admission.followOthers()
     await apply()
-  })
-  stack.defer(
-    cells.onChange(() => {
-      follow().catch(error => logger.error({ err: error }, 'changes of cells could not be read'))
-    }),
-  )
+  }
+  const report = (error: Error): void =>
+    logger.error({ err: error }, 'changes of cells could not be read')
+  stack.defer(cells.onChange(followChanges(follow, report)))
   return {
     cells,
     admission,
@@ -123,7 +122,7 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
         release: (cellId, by) => admission.release(cellId, by),
       },
       settings: { ...settings, ...createSetters(settings, apply) },
-      tokens: createTokenViews(store),
+      tokens: createTokenViews(store, now),
     },
   }
 }
@@ -160,9 +159,12 @@ const createSetters = (
   },
 })
 
-export const createTokenViews = ({ ledger }: Store): EnrolmentViews['tokens'] => ({
-  create: (token, by) => createToken(ledger, token, by),
-  createWithin: (trx, token, by) => addToken(trx, token, by),
+export const createTokenViews = (
+  { ledger }: Store,
+  now: () => number = Date.now,
+): EnrolmentViews['tokens'] => ({
+  create: (token, by) => createToken(ledger, token, by, now()),
+  createWithin: (trx, token, by) => addToken(trx, token, by, now()),
   list: () => listTokens(ledger),
-  revoke: (id, by) => revokeToken(ledger, id, by),
+  revoke: (id, by) => revokeToken(ledger, id, by, now()),
 })
