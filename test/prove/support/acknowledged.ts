@@ -108,7 +108,7 @@ export const runTasks: Work = set => {
       const params = { message: { messageId, role: 'ROLE_USER', parts } }
       const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params }
       while (!signal.aborted) {
-        const answer = await send(`${anyUrl(set)}/a2a`, set.keys.enterprise, { body })
+        const answer = await send(`${anyUrl(set)}/a2a`, set.keys.operator, { body })
         if (isOk(answer) && 'result' in answer.body) return void acknowledged.push(messageId)
         await rest()
       }
