@@ -138,7 +138,10 @@ const reachOf = ({ parts, identity, url, health }: FleetCell) => {
   return {
     identity,
     url,
-    coordinators: new KnownCoordinators(url),
+    coordinators: new KnownCoordinators({
+      url,
+      hasPinnedAuthority: identity.coordinator_ca !== undefined,
+    }),
     connectTimeoutSeconds: config.coordinator.connect_timeout_seconds,
     health,
     nudge: new Nudge(),

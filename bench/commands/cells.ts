@@ -48,7 +48,7 @@ const startCells = (options: BenchCellsOptions): void => {
     const verbs = createBuiltInVerbs({ announce: async () => {}, restartEngines: () => {} })
     const uplink = new Uplink({
       identity: ownIdentity(state, stored),
-      coordinators: new KnownCoordinators(url),
+      coordinators: new KnownCoordinators({ url, hasPinnedAuthority: false }),
       connectTimeoutSeconds: 60,
       spool: { folder: join(state, 'spool'), maxBytes: 1024 * 1024, drainBytesPerSecond: 1024 },
       health: createHealth(logger),

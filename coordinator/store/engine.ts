@@ -29,6 +29,11 @@ export interface EngineSchema {
   makeAppendOnly(db: Kysely<unknown>, table: string): Promise<void>
   /** Rows up to the number in the one row of another table may be deleted from now on, no others. */
   allowPurge(db: Kysely<unknown>, purge: { table: string; upTo: string }): Promise<void>
+  /**
+   * Makes the rows of a new table cheap: a crash of the server may empty it. An ordinary table where
+   * the engine has no such kind.
+   */
+  makeUnlogged(db: Kysely<unknown>, table: string): Promise<void>
 }
 
 export interface DatabaseDefinition<T> extends LaneOptions<T> {

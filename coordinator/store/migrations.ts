@@ -18,6 +18,7 @@ import type { EngineSchema } from './engine.ts'
 import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
+import { minuteTables, quotaTable, recallTable } from './quota-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
 import {
   leaseTable,
@@ -28,16 +29,6 @@ import {
 } from './shared-migrations.ts'
 import type { StoreMigration } from './store-migration.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
-
-const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
-  await schema
-    .createTable('quotas')
-    .addColumn('month', 'text', column => column.notNull())
-    .addColumn('subject', 'text', column => column.notNull())
-    .addColumn('reserved', 'bigint', column => column.notNull())
-    .addPrimaryKeyConstraint('quotas_key', ['month', 'subject'])
-    .execute()
-}
 
 const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
@@ -88,6 +79,8 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0065_replicas': { up: replicaTable },
   '0066_secrets': { up: secretTable },
   '0067_replica_keys': { up: replicaKeyTable },
+  '0068_minute_slots': { up: db => minuteTables(db, engine) },
+  '0069_quota_recalls': { up: db => recallTable(db, engine) },
   '0070_events': { up: eventTables },
   '0071_cell_presence': { up: cellPresenceTables },
   '0072_alerts': { up: alertTable },

@@ -1,5 +1,5 @@
 import type { ReplicasBody } from '../../shared/wire/replicas.ts'
-import { addressFault } from '../coordinator-url.ts'
+import { type CoordinatorTrust, isTrustedAddress } from '../coordinator-url.ts'
 
 /** A coordinator that lives, as another one or itself has named it. */
 interface LiveCoordinator {
@@ -13,14 +13,18 @@ interface LiveCoordinator {
  * who lives. Shared by the control plane and the data plane.
  */
 export class KnownCoordinators {
-  /** URL that the cell was configured with; any coordinator may answer there. */
-  readonly url: string
+  readonly #trust: CoordinatorTrust
   readonly #listeners = new Set<() => void>()
   #live: readonly LiveCoordinator[] = []
   #isCurrent = false
 
-  constructor(url: string) {
-    this.url = url
+  constructor(trust: CoordinatorTrust) {
+    this.#trust = trust
+  }
+
+  /** URL that the cell was configured with; any coordinator may answer there. */
+  get url(): string {
+    return this.#trust.url
   }
 
   /** The coordinators that live; none while no control session could tell. */
@@ -33,11 +37,12 @@ export class KnownCoordinators {
     return [this.url, ...this.#live.flatMap(({ address }) => address ?? [])]
   }
 
-  /** Takes the newest list; an address that this cell may not use counts as none. */
+  /** Takes the newest list; an address that this cell must not trust counts as none. */
   learn({ replicas }: ReplicasBody): void {
     this.#live = replicas.map(({ id, address }) => ({
       id,
-      address: address === undefined || addressFault(address) ? undefined : address,
+      address:
+        address !== undefined && isTrustedAddress(address, this.#trust) ? address : undefined,
     }))
     this.#isCurrent = true
     this.#notify()

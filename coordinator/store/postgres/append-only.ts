@@ -42,7 +42,11 @@ const allowPurge: EngineSchema['allowPurge'] = async (db, { table, upTo }) => {
   })
 }
 
-export const postgresSchema: EngineSchema = { makeAppendOnly, allowPurge }
+const makeUnlogged: EngineSchema['makeUnlogged'] = async (db, table) => {
+  await sql`alter table ${sql.table(table)} set unlogged`.execute(db)
+}
+
+export const postgresSchema: EngineSchema = { makeAppendOnly, allowPurge, makeUnlogged }
 
 export const isAppendOnly = async <T>(db: Kysely<T>, table: string): Promise<boolean> => {
   const { rows } = await sql<{ name: string }>`select tgname as name from pg_trigger

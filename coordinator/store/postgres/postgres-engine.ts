@@ -80,12 +80,15 @@ const openDatabase = async <T>(
   const disconnect = async () => {
     await Promise.all([sealed, free, read, migrating].map(db => db.destroy()))
   }
-  const suffix = `_${name}`
-  const announced = announce(migrations, logger)
-  const plan = { name, migrations: announced, suffix, listVersions: listRunningVersions }
+  const plan = {
+    name,
+    migrations: announce(migrations, logger),
+    suffix: `_${name}`,
+    listVersions: listRunningVersions,
+  }
   const finishMigrations = () => migrate(migrating, plan)
   try {
-    if (mustExist) await requireTables(read, suffix)
+    if (mustExist) await requireTables(read, plan.suffix)
     await finishMigrations()
   } catch (error) {
     await disconnect()
@@ -127,13 +130,16 @@ const announce = (
   logger: EngineOptions['logger'],
 ): Record<string, StoreMigration> =>
   Object.fromEntries(
-    Object.entries(migrations).map(([migration, step]) => {
-      const up: StoreMigration['up'] = async db => {
-        logger?.info({ migration }, 'the tables of the store are being changed')
-        await step.up(db)
-      }
-      return [migration, { ...step, up }]
-    }),
+    Object.entries(migrations).map(([name, migration]) => [
+      name,
+      {
+        ...migration,
+        up: async db => {
+          logger?.info({ migration: name }, 'the tables of the store are being changed')
+          await migration.up(db)
+        },
+      },
+    ]),
   )
 
 /** Throws `not_found` for a database in which shoal has never been. */

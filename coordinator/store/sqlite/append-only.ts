@@ -23,7 +23,11 @@ const allowPurge: EngineSchema['allowPurge'] = async (db, { table, upTo }) => {
     begin select raise(abort, ${sql.lit(`${upTo} only goes up`)}); end`.execute(db)
 }
 
-export const sqliteSchema: EngineSchema = { makeAppendOnly, allowPurge }
+export const sqliteSchema: EngineSchema = {
+  makeAppendOnly,
+  allowPurge,
+  makeUnlogged: async () => {},
+}
 
 export const isAppendOnly = async <T>(db: Kysely<T>, table: string): Promise<boolean> => {
   const found = await sql<{ name: string }>`select name from sqlite_master

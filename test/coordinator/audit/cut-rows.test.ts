@@ -124,7 +124,7 @@ t.test('an audit that was cut is an alert without a cell, until it was accepted'
     await waitUntil('audit checked', () => audit.trouble() ?? views.audit.head())
     await monitor.lookForAlerts(store.ledger)
     await events.catchUp()
-    const isSent = () => events.read(0).events.some(({ type }) => type === 'shoal.alert.raised')
+    const isSent = events.read(0).events.some(({ type }) => type === 'shoal.alert.raised')
     const close = async () => {
       await scene.close()
       await store.close()
@@ -139,7 +139,7 @@ t.test('an audit that was cut is an alert without a cell, until it was accepted'
   const frozen = await start()
   const found = { rule: 'audit_broken', level: 'critical', cellId: undefined, message: /row 20/ }
   t.match(frozen.alerts, [found])
-  await waitUntil('the alert is sent', frozen.isSent)
+  t.ok(frozen.isSent)
   await frozen.close()
 
   const store = await testStore(folder)

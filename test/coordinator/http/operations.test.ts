@@ -209,7 +209,7 @@ t.test('operations over REST', async t => {
 
 t.test('a key may make 60 calls in any minute, an operator 300', async t => {
   const clock = { ms: 0 }
-  const count = createCallLimits(() => clock.ms)
+  const count = createCallLimits({ ticks: () => clock.ms })
   const client = keyOfTier('pro')
   const operator = { ...client, roles: ['reviewer' as const] }
   for (let i = 0; i < 60; i++) count('a', client)

@@ -1,11 +1,9 @@
 import Sqlite from 'better-sqlite3'
-import { Kysely, sql } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { type MigrationPlan, migrate } from '../../../coordinator/store/migrate.ts'
-import { createWritingDialect } from '../../../coordinator/store/postgres/dialect.ts'
-import { ConnectionPool } from '../../../coordinator/store/postgres/pool.ts'
 import { postgresEngine } from '../../../coordinator/store/postgres/postgres-engine.ts'
-import { Server } from '../../../coordinator/store/postgres/server.ts'
 import { createSqliteDialect } from '../../../coordinator/store/sqlite/dialect.ts'
 import { isOlder, type StoreMigration } from '../../../coordinator/store/store-migration.ts'
 import { createDatabase, postgresMissing } from '../../support/postgres.ts'
@@ -19,15 +17,9 @@ const openSqlite = async (t: Test): Promise<Kysely<AnyTables>> => {
 }
 
 const openPostgres = async (t: Test): Promise<Kysely<AnyTables>> => {
-  const server = await Server.open(await createDatabase(t))
-  const pool = new ConnectionPool({
-    server,
-    connections: 2,
-    answerMs: 10_000,
-    statements: undefined,
-  })
-  const db = new Kysely<AnyTables>({ dialect: createWritingDialect(pool, 'begin') })
-  t.teardown(() => db.destroy().then(() => server.close()))
+  const address = await createDatabase(t)
+  const db = new Kysely<AnyTables>({ dialect: new PostgresDialect({ pool: new Pool(address) }) })
+  t.teardown(() => db.destroy())
   return db
 }
 
@@ -99,9 +91,10 @@ for (const [engine, open, skip] of [
   })
 
 t.test('PostgreSQL counts the coordinators that are alive', { skip: postgresMissing }, async t => {
-  const engine = await postgresEngine(await createDatabase(t))
-  t.teardown(() => engine.close())
+  const address = await createDatabase(t)
   const needed = { up: async () => {}, compatibleFrom: '9999.0.0', isContraction: true } as const
+  const engine = await postgresEngine(address)
+  t.teardown(() => engine.close())
   const database = await engine.open<AnyTables>({
     name: 'ledger',
     survives: 'process_end',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createBuiltInVerbs } from '../../../daemon/commands/built-in-verbs.ts'
 import { openJournalFile } from '../../../daemon/commands/journal-file.ts'
+import { isTrustedAddress } from '../../../daemon/coordinator-url.ts'
 import { describeCoverage } from '../../../daemon/coordinators/coverage.ts'
 import { KnownCoordinators } from '../../../daemon/coordinators/known-coordinators.ts'
 import { announceService } from '../../../daemon/services/announce.ts'
@@ -63,7 +64,7 @@ const startCell = async (t: Test, url: string, wait: Wait = noWait()) => {
   const identity = newIdentity(url)
   const shared = {
     identity,
-    coordinators: new KnownCoordinators(url),
+    coordinators: new KnownCoordinators({ url, hasPinnedAuthority: false }),
     connectTimeoutSeconds: 10,
     health,
     nudge: new Nudge(),
@@ -271,19 +272,21 @@ t.test('coordinators with an address are dialled there', async t => {
     await waitUntilTrue(() => `${fleet.countConnections()}` === '0,0,1,1,1,1')
     t.ok(second && second.heard.length > 2)
   })
+})
 
-  await t.test('unless the cell must not send its credential there', async t => {
-    const known = new KnownCoordinators('https://c.example')
-    const replicas = [
-      { id: 'rep_a', address: 'http://c.example' },
-      { id: 'rep_b', address: 'https://b.example' },
-    ]
-    known.learn({ id: 'rep_a', replicas })
-    t.strictSame(
-      known.live.map(({ address }) => address),
-      [undefined, 'https://b.example'],
-    )
-  })
+t.test('a cell sends its credential only to addresses that it can trust', async t => {
+  for (const [url, hasPinnedAuthority, address, isTrusted] of [
+    ['https://c.example', false, 'https://c.example:8443', true],
+    ['https://c.example', false, 'https://a.c.example', true],
+    ['https://c.example', false, 'https://a.example', false],
+    ['https://c.example', false, 'https://ac.example', false],
+    ['https://c.example', true, 'https://a.example', true],
+    ['https://c.example', true, 'http://c.example', false],
+    ['https://c.example', true, 'http://127.0.0.1:1', false],
+    ['https://c.example', true, 'c.example', false],
+    ['http://127.0.0.1:1', false, 'http://127.0.0.1:2', true],
+  ] as const)
+    t.equal(isTrustedAddress(address, { url, hasPinnedAuthority }), isTrusted, address)
 })
 
 t.test('an older coordinator is dialled once per plane and not asked for others', async t => {

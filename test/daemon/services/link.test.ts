@@ -29,7 +29,7 @@ const link = async (
   const state = () => health.view()['link connection']?.state
   const service = linkService({
     identity: newIdentity(coordinator.url),
-    coordinators: new KnownCoordinators(coordinator.url),
+    coordinators: new KnownCoordinators({ url: coordinator.url, hasPinnedAuthority: false }),
     connectTimeoutSeconds: 10,
     handle,
     health,

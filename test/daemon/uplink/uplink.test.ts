@@ -68,7 +68,7 @@ const cell = async (
   const pauses: number[] = []
   const uplink = new Uplink({
     identity,
-    coordinators: new KnownCoordinators(coordinator.url),
+    coordinators: new KnownCoordinators({ url: coordinator.url, hasPinnedAuthority: false }),
     connectTimeoutSeconds: 10,
     spool: { folder, maxBytes: 1024 * 1024, drainBytesPerSecond: 1e9 },
     health,
