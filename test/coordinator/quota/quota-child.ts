@@ -4,8 +4,8 @@ import { openStore } from '../../../coordinator/store/store.ts'
 
 /* Asks for many requests at once and says how many it got. */
 
-const [folder = '', limit = '', asked = '', now = ''] = process.argv.slice(2)
-const store = await openStore(folder)
+const [place = '', limit = '', asked = '', now = ''] = process.argv.slice(2)
+const store = await openStore(JSON.parse(place))
 const allowance = { requests_per_month: Number(limit), requests_per_minute: 100_000 }
 const tiers = Tiers.parse({ free: allowance })
 const quota = new LeasedQuota({ store, tiers, logger: console })

@@ -11,7 +11,8 @@ import { LeasedQuota, type QuotaOptions } from '../../../coordinator/quota/quota
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
-import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
+import { databaseFor } from '../../support/postgres.ts'
+import { notInFiles, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const NOW = Date.UTC(2026, 10, 20)
 const DECEMBER = Date.UTC(2026, 11, 1)
@@ -107,7 +108,8 @@ t.test('the month', async t => {
   t.test('admits exactly the limit over two processes', async t => {
     const folder = await temporaryFolder(t)
     const script = join(import.meta.dirname, 'quota-child.ts')
-    const args = [script, folder, '300', '256', String(NOW)]
+    const place = JSON.stringify(notInFiles ? await databaseFor(folder) : folder)
+    const args = [script, place, '300', '256', String(NOW)]
     await (await temporaryStore(t, folder)).ledger.sealed.write(async () => {})
     const children = [1, 2].map(() => {
       const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
