@@ -23,7 +23,10 @@ const allowPurge: EngineSchema['allowPurge'] = async (db, { table, upTo }) => {
     begin select raise(abort, ${sql.lit(`${upTo} only goes up`)}); end`.execute(db)
 }
 
-export const sqliteSchema: EngineSchema = { makeAppendOnly, allowPurge }
+/** Every integer of SQLite has 64 bits (sqlite.org/datatype3.html, section 2). */
+const widenIntegers = async (): Promise<void> => {}
+
+export const sqliteSchema: EngineSchema = { makeAppendOnly, allowPurge, widenIntegers }
 
 export const isAppendOnly = async <T>(db: Kysely<T>, table: string): Promise<boolean> => {
   const found = await sql<{ name: string }>`select name from sqlite_master
