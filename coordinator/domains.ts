@@ -9,6 +9,7 @@ import { openIdentity } from './enrolment/open-identity.ts'
 import { openEvents } from './events/open.ts'
 import { openFleet } from './fleet/open.ts'
 import { openMonitor } from './fleet/open-monitor.ts'
+import { openReplicaStates } from './fleet/replica-states.ts'
 import { openGates } from './gates/open.ts'
 import { openServer } from './http/open.ts'
 import { openIdempotency, openMarks } from './idempotency/open.ts'
@@ -22,6 +23,7 @@ import { openQueue } from './queue/open.ts'
 import { openQuota } from './quota/open.ts'
 import { openReplicas } from './replicas/open.ts'
 import { openRecurring } from './schedules/open.ts'
+import { openSecretsPart } from './secrets/open.ts'
 import { openSigningKeys } from './signing/open.ts'
 import { openStorePart } from './store/open.ts'
 import { openTls } from './tls/open.ts'
@@ -34,11 +36,12 @@ import { openWebhooks } from './webhooks/open.ts'
  */
 export const domains = [
   openFigures,
-  openTls,
   openMarks,
   openStorePart,
   openReplicas,
   openLeader,
+  openSecretsPart,
+  openTls,
   openSigningKeys,
   openEvents,
   openAudit,
@@ -55,6 +58,7 @@ export const domains = [
   openWebhooks,
   openServer,
   openFleet,
+  openReplicaStates,
   openEnrolment,
   openMonitor,
   openBroker,

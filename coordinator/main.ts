@@ -12,14 +12,16 @@ import { onStopSignals } from '../shared/stop-signals.ts'
 import { rewordWrongValue } from '../shared/wrong-value.ts'
 import { addAdminCommands } from './admin/admin.ts'
 import { addBrokerCommands } from './admin/broker.ts'
-import { localActor } from './admin/on-store.ts'
+import { localActor, type RunAlone, silentLogger } from './admin/on-store.ts'
 import { addPolicyCommands } from './admin/policy.ts'
 import { addStoreCommands } from './admin/store.ts'
 import { serve } from './assembly/serve.ts'
 import { CoordinatorConfig } from './config.ts'
+import { openSecrets } from './secrets/open-secrets.ts'
+import type { Secrets } from './secrets/secrets.ts'
 import { openSigning } from './signing/signing.ts'
 import { storePlaceOf } from './store/place.ts'
-import { openStore, requireStore } from './store/store.ts'
+import { openStore, requireStore, type Store } from './store/store.ts'
 import { loadServerIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
@@ -133,22 +135,30 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     requireStore(storePlaceOf(config))
     return config
   }
-  addBrokerCommands(program, readStoreConfig)
+  const stateDir = () => readConfig().state_dir
+  const openShared = (store: Store) =>
+    openSecrets({ store, stateDir: stateDir(), logger: silentLogger })
+  const runAlone: RunAlone = run => runLocked(stateDir(), run)
+  addBrokerCommands(program, readStoreConfig, openShared)
   addPolicyCommands(program, readStoreConfig, localActor)
   addStoreCommands(program, readConfig, {
-    sign: () => openSigning(readConfig().state_dir),
-    runAlone: run => runLocked(readConfig().state_dir, run),
+    sign: async store => openSigning((await openShared(store)).secrets),
+    runAlone,
   })
   // there `--format` says how to print, for every command; of `broker files` it is the broker's
   if (commandOf(argv) !== 'broker')
-    addAdminCommands(
-      program,
-      async ({ make }) =>
+    addAdminCommands(program, {
+      open: async ({ make }) =>
         openStore(storePlaceOf(make ? readConfig() : readStoreConfig()), { mustExist: !make }),
-      text => void process.stdout.write(text),
-      () => loadServerIdentity(readConfig()),
-      () => openSigning(readStoreConfig().state_dir),
-      run => runLocked(readStoreConfig().state_dir, run),
-    )
+      stateDir,
+      openSecrets: openShared,
+      identify: store => {
+        // on loopback nobody asks for a secret, and none is opened
+        const ensure: Secrets['ensure'] = async (...wanted) =>
+          (await openShared(store)).secrets.ensure(...wanted)
+        return loadServerIdentity(readConfig(), { ensure })
+      },
+      runAlone,
+    })
   await program.parseAsync(argv, { from: 'user' })
 }

@@ -3,11 +3,13 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { connect, type MqttClient } from 'mqtt'
-import { brokerLogins } from '../../coordinator/broker/logins.ts'
+import { silentLogger } from '../../coordinator/admin/on-store.ts'
+import { brokerLogins, loadBrokerKey } from '../../coordinator/broker/logins.ts'
 import { mosquittoFiles } from '../../coordinator/broker/mosquitto-files.ts'
 import { newCellRow } from '../../coordinator/enrolment/enrolment.ts'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { digestOf, randomSecret } from '../../coordinator/keys/secret.ts'
+import { openSecrets } from '../../coordinator/secrets/open-secrets.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { parseTopic, wildcardFor } from '../../shared/wire/topics.ts'
 import { findFreePort, startMosquitto } from '../../test/support/mosquitto.ts'
@@ -133,7 +135,10 @@ export const coordinatorSide = async (
 /** The coordinator with a mosquitto behind it. */
 export const externalSide = async (stateDir: string): Promise<Side> => {
   const port = await findFreePort()
-  const logins = brokerLogins({ stateDir, username: 'coordinator' })
+  const store = await openStore(stateDir)
+  const { secrets } = await openSecrets({ store, stateDir, logger: silentLogger })
+  const logins = brokerLogins({ key: await loadBrokerKey(secrets), username: 'coordinator' })
+  await store.close()
   const mosquitto = await startMosquitto(folder =>
     mosquittoFiles({ folder, host: HOST, port, ...logins }),
   )

@@ -42,6 +42,7 @@ export const DOMAINS = [
   'store',
   'replicas',
   'leader',
+  'secrets',
   'events',
   'signing',
   'audit',

@@ -1,16 +1,25 @@
 import { type Command, Option } from 'commander'
-import { ShoalError } from '../../shared/errors.ts'
 import { type Format, formatOutput, terminalWidth } from '../../shared/print.ts'
+import type { OpenedSecrets } from '../secrets/open-secrets.ts'
+import { openSigning } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
-import { addAuditCommands, type OpenSigningKey, type RunAlone } from './audit.ts'
+import { addAuditCommands } from './audit.ts'
 import { addCellCommands, addTokenCommands } from './cells.ts'
 import { addInit, type Identify } from './init.ts'
 import { addKeyCommands } from './keys.ts'
-import { localActor, type OnStore } from './on-store.ts'
+import { localActor, type OnStore, type RunAlone } from './on-store.ts'
 import { addPersonCommands, addTenantCommands } from './people.ts'
+import { addSecretCommands } from './secrets.ts'
 
-/** Opens the store; one that is not there is only made when `make` is given. */
-type OpenStore = (options: { make: boolean }) => Promise<Store>
+interface AdminParts {
+  /** Opens the store; one that is not there is only made when `make` is given. */
+  open: (options: { make: boolean }) => Promise<Store>
+  openSecrets: (store: Store) => Promise<OpenedSecrets>
+  stateDir: () => string
+  write?: (text: string) => void
+  identify?: Identify
+  runAlone?: RunAlone
+}
 
 /**
  * Commands that work on the store itself, also while the coordinator runs: it notices within half
@@ -18,11 +27,14 @@ type OpenStore = (options: { make: boolean }) => Promise<Store>
  */
 export const addAdminCommands = (
   program: Command,
-  open: OpenStore,
-  write: (text: string) => void = text => void process.stdout.write(text),
-  identify: Identify = async () => undefined,
-  sign: OpenSigningKey = withoutSigning,
-  runAlone: RunAlone = run => run(),
+  {
+    open,
+    openSecrets,
+    stateDir,
+    write = text => void process.stdout.write(text),
+    identify = async () => undefined,
+    runAlone = run => run(),
+  }: AdminParts,
 ): void => {
   const format = new Option('--format <format>', 'output format').choices(['text', 'json'])
   program.addOption(format.default('text'))
@@ -51,10 +63,10 @@ export const addAdminCommands = (
   addAuditCommands(
     program.command('audit').description('manage the audit chain'),
     onStore,
-    sign,
-    runAlone,
+    async store => openSigning((await openSecrets(store)).secrets),
+  )
+  addSecretCommands(
+    program.command('secrets').description('manage the secrets that coordinators share'),
+    { onStore, openSecrets, stateDir, runAlone },
   )
 }
-
-const withoutSigning: OpenSigningKey = () =>
-  Promise.reject(new ShoalError('config_invalid', 'no signing key is available'))

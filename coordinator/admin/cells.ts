@@ -22,10 +22,11 @@ export const addTokenCommands = (token: Command, onStore: OnStore, identify: Ide
     .option('--ttl-minutes <n>', 'lifetime of the token', parseCount, TTL_MINUTES)
     .option('--tag <tag...>', 'tags for the new cells', [])
     .action(({ uses, ttlMinutes, tag }: { uses: number; ttlMinutes: number; tag: string[] }) =>
-      onStore(async ({ ledger }, by) => {
+      onStore(async (store, by) => {
         requireSingleUse(uses)
-        const { token, secret } = await createToken(ledger, { uses, ttlMinutes, tags: tag }, by)
-        const { fingerprint } = (await identify()) ?? {}
+        const wanted = { uses, ttlMinutes, tags: tag }
+        const { token, secret } = await createToken(store.ledger, wanted, by)
+        const { fingerprint } = (await identify(store)) ?? {}
         return { ...tokenView(token), secret: joinTokenText({ secret, fingerprint }) }
       }),
     )

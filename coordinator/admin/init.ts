@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import { initialise } from '../keys/bootstrap.ts'
+import type { Store } from '../store/store.ts'
 import type { ServerIdentity } from '../tls/own-certificate.ts'
 import type { OnStore } from './on-store.ts'
 import { keyView } from './views.ts'
 
-/** Identity of the coordinator; created when it does not exist yet. */
-export type Identify = () => Promise<ServerIdentity | undefined>
+/** Identity of the coordinators on a store; created when it does not exist yet. */
+export type Identify = (store: Store) => Promise<ServerIdentity | undefined>
 
 export const addInit = (program: Command, onStore: OnStore, identify: Identify): void => {
   program
@@ -17,7 +18,7 @@ export const addInit = (program: Command, onStore: OnStore, identify: Identify):
       onStore(async (store, by) => {
         const names = { tenantId: tenant, personName: person }
         const { key, secret } = await initialise(store, names, by)
-        const { caFile } = (await identify()) ?? {}
+        const { caFile } = (await identify(store)) ?? {}
         return { ...keyView(key), secret, ...(caFile && { ca_file: caFile }) }
       }, true),
     )

@@ -14,5 +14,8 @@ export type OnStore = (
 /** Audit name of a user who runs a program on the coordinator's machine. */
 export const localActor = (): Actor => ({ actor: `local:${userInfo().username}` })
 
-/** A silent logger: only `authenticate` and enrolment log anything, and no command calls them. */
-export const silentLogger = { warn: () => {} }
+/** A silent logger: the output of a command is its answer alone. */
+export const silentLogger = { info: () => {}, warn: () => {} }
+
+/** Runs work while no coordinator uses the state folder; throws `conflict` when one does. */
+export type RunAlone = <T>(run: () => Promise<T>) => Promise<T>

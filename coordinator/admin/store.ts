@@ -6,7 +6,8 @@ import { runInMaintenance } from '../replicas/maintenance.ts'
 import { copyStore } from '../store/copy.ts'
 import { type StorePlace, storePlaceOf } from '../store/place.ts'
 import { openStore, type Store } from '../store/store.ts'
-import { type OpenSigningKey, type RunAlone, requireIntactAudit } from './audit.ts'
+import { type OpenSigningKey, requireIntactAudit } from './audit.ts'
+import type { RunAlone } from './on-store.ts'
 
 const ENGINES = ['sqlite', 'postgres'] as const
 type EngineName = (typeof ENGINES)[number]
@@ -24,7 +25,9 @@ export const addStoreCommands = (
     .command('store')
     .description('manage the store')
     .command('copy')
-    .description('copy everything into an empty store; every coordinator must be stopped')
+    .description(
+      'copy everything into an empty store; every coordinator must be stopped, and the sealing.key of the source must be in the state folder',
+    )
     .addOption(engine('--from', 'store to read: sqlite in state_dir, or postgres at store.url'))
     .addOption(engine('--to', 'empty store to write'))
     .action(({ from, to }: { from: EngineName; to: EngineName }) =>
@@ -63,9 +66,11 @@ const copyVerified = async (
   to: Store,
   sign: OpenSigningKey,
 ): Promise<Record<string, string | number>> => {
-  const { head: before } = await requireIntactAudit(from.ledger, sign)
+  // opens the secrets, which an earlier version has kept in files, and which the copy needs too
+  await sign(from)
+  const { head: before } = await requireIntactAudit(from, sign)
   const rows = await runInMaintenance(from, () => copyStore(from, to))
-  const { head: after } = await requireIntactAudit(to.ledger, sign)
+  const { head: after } = await requireIntactAudit(to, sign)
   if (after.hash !== before.hash)
     throw new ShoalError('audit_broken', `the copy ends with ${after.hash}, not ${before.hash}`)
   const copied = Object.values(rows).reduce((sum, count) => sum + count, 0)

@@ -156,7 +156,8 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     now,
   })
   const registry =
-    parts.registry ?? metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals }))
+    parts.registry ??
+    metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals, replicas: views.replicas }))
   await app.register(metricRoutes, { registry, authorize: pipeline.authorize })
   await app.register(mcpRoutes, {
     operations: [...registered.skills, ...operations].filter(isTool),

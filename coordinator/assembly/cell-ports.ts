@@ -15,7 +15,7 @@ import type { Replicas } from '../replicas/replicas.ts'
 interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   config: CoordinatorConfig
   app: FastifyInstance
-  admission: Pick<CellAdmission, 'authenticate' | 'noteArrival'>
+  admission: Pick<CellAdmission, 'authenticate' | 'noteConnection'>
   bus: Pick<Bus, 'handle'>
   fleet: Pick<Fleet, 'linkUp' | 'linkDown'>
   running: Pick<InFlightAnswers, 'isDraining'>
@@ -36,7 +36,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
     replicaId: replicas.id,
     authenticate: async (...presented) =>
       (await admission.authenticate(...presented)) !== undefined,
-    noteArrival: (cellId, bootId) => admission.noteArrival(cellId, bootId),
+    noteConnection: (cellId, bootId) => admission.noteConnection(cellId, bootId),
     isDraining: running.isDraining,
     answerHeaders: ({ socket }) =>
       app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),
@@ -78,7 +78,7 @@ export const openMqttPort = async (
   const port = await openPlainPort({
     bus: {
       handle: (socket, cellId) => {
-        admission.noteArrival(cellId, NO_BOOT_ID)
+        admission.noteConnection(cellId, NO_BOOT_ID)
         bus.handle(socket, cellId)
       },
     },

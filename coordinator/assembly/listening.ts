@@ -6,7 +6,7 @@ import type { CoordinatorConfig } from '../config.ts'
 import type { InFlightAnswers } from '../http/running.ts'
 import { openMetricsPort } from '../metrics/metrics-port.ts'
 import { keepServerIdentity } from '../tls/keep.ts'
-import type { ServerIdentity } from '../tls/own-certificate.ts'
+import type { CertificateParts, ServerIdentity } from '../tls/own-certificate.ts'
 import { loadServerIdentity } from '../tls/server-identity.ts'
 
 interface ListeningParts {
@@ -43,11 +43,13 @@ export const keepCertificate = ({
   config,
   app,
   shown,
+  secrets,
   schedules,
   logger,
 }: ListeningParts &
-  Pick<Base, 'schedules' | 'logger'> & { shown: ServerIdentity | undefined }): object => {
-  const identify = () => loadServerIdentity(config)
+  Pick<Base, 'schedules' | 'logger'> &
+  Pick<CertificateParts, 'secrets'> & { shown: ServerIdentity | undefined }): object => {
+  const identify = () => loadServerIdentity(config, secrets)
   const look = keepServerIdentity({ server: app.server, shown, identify, logger })
   schedules.every('tls.renew', LOOK_SECONDS, look)
   return {}

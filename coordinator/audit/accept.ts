@@ -45,20 +45,14 @@ export const acceptAudit = async (
   const entry = { ...by, action: 'audit.accept', subject: 'audit', outcome: 'done' } as const
   const { signing_key } = await signing.rotate({
     voidsHeads: true,
+    evenFrozen: true,
     ...(lostKey === undefined ? {} : { adopts: lostKey }),
-    recordStep: ({ previous, ...step }) =>
-      ledger.sealed.write(
-        async trx => {
-          await clearTrouble(trx)
-          // what was cut is gone for good: the chain goes on from its newest row
-          await restartSequence(trx, 'audit', (await newestRow(trx))?.seq ?? 0)
-          await appendAudit(trx, {
-            ...entry,
-            details: { ...accepted, void_key: previous, ...step },
-          })
-        },
-        { evenFrozen: true },
-      ),
+    recordStep: async ({ previous, ...step }, trx) => {
+      await clearTrouble(trx)
+      // what was cut is gone for good: the chain goes on from its newest row
+      await restartSequence(trx, 'audit', (await newestRow(trx))?.seq ?? 0)
+      await appendAudit(trx, { ...entry, details: { ...accepted, void_key: previous, ...step } })
+    },
   })
   return { rows, head: head.hash, signing_key }
 }

@@ -1,21 +1,25 @@
-import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import { AuditHead, isGenuineHead, signHead } from '../../shared/wire/audit-head.ts'
+import { type AuditHead, isGenuineHead, signHead } from '../../shared/wire/audit-head.ts'
 import type { Events } from '../events/bus.ts'
 import type { SigningKey } from '../signing/signing.ts'
+import type { Revisions } from '../store/revisions.ts'
 import { readLastNumber } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import { markTrouble, readTrouble, refusalFor } from '../store/trouble.ts'
 import { counterFault, newestRow } from './audit.ts'
+import { KeptHead } from './kept-head.ts'
 import { verifyAudit } from './verify.ts'
 import { witnessProblem } from './witness.ts'
 
 export interface AuditGuardParts {
   ledger: Ledger
-  signer: Pick<SigningKey, 'publicKey' | 'sign' | 'endorses' | 'witnesses'>
+  /** Reports the marks that other coordinators set and remove. */
+  revisions: Pick<Revisions, 'onChange'>
+  signer: Pick<SigningKey, 'publicKey' | 'sign' | 'endorses' | 'witnesses' | 'isCurrent'>
   stateDir: string
+  /** True for the one coordinator that reports again at its start what was found before. */
+  isReporter: () => boolean
   /** Sends a new head to the cells, which keep the highest one they have seen. */
   broadcast: (head: AuditHead) => void
   publish: Events['publish']
@@ -26,7 +30,6 @@ export interface AuditGuardParts {
   wait?: Wait
 }
 
-const FILE = 'audit-head.json'
 const EVERY_MS = 5000
 
 /**
@@ -36,11 +39,12 @@ const EVERY_MS = 5000
  */
 export class AuditGuard {
   readonly #parts: AuditGuardParts
-  readonly #path: string
+  readonly #kept: KeptHead
   #trouble: string | undefined
   #newest: AuditHead | undefined
   #isChecked = false
   #isMarked = false
+  #isReported = false
   /** Resolves once the whole chain was read. */
   readonly checked: Promise<void>
   /**
@@ -55,8 +59,10 @@ export class AuditGuard {
 
   private constructor(parts: AuditGuardParts) {
     this.#parts = parts
-    this.#path = join(parts.stateDir, FILE)
-    this.checked = this.#checkAll().catch(error =>
+    this.#kept = new KeptHead(parts.stateDir, parts.logger)
+    const follow = () => void this.#followMark().catch(() => {})
+    parts.signal.addEventListener('abort', parts.revisions.onChange('audit', follow))
+    this.checked = this.#checkAll(true).catch(error =>
       parts.logger.warn({ err: error }, 'the audit could not be checked'),
     )
     this.ended = this.#run()
@@ -78,11 +84,7 @@ export class AuditGuard {
   /** Reports a fault of the audit, which stops all writing. */
   suspect(reason: string): void {
     if (this.#trouble !== undefined) return
-    const { ledger, publish, logger } = this.#parts
-    this.#trouble = reason
-    ledger.freeze(refusalFor(reason))
-    logger.error({ reason }, 'the audit was tampered with; nothing is written any more')
-    publish('shoal.audit.broken', { reason })
+    this.#stopWriting(reason)
     void this.#mark()
   }
 
@@ -109,22 +111,60 @@ export class AuditGuard {
     )
   }
 
-  /** Stores the fault for other processes and the next start. */
+  #stopWriting(reason: string): void {
+    const { ledger, logger } = this.#parts
+    this.#trouble = reason
+    ledger.freeze(refusalFor(reason))
+    logger.error({ reason }, 'the audit was tampered with; nothing is written any more')
+  }
+
+  /** Writing goes on, and everything is checked again: with the key that voids earlier heads. */
+  #resumeWriting(): void {
+    this.#trouble = undefined
+    this.#isMarked = false
+    this.#isReported = false
+    this.#isChecked = false
+    this.#newest = undefined
+    this.#parts.ledger.unfreeze()
+    this.#parts.logger.info('the audit was accepted; writing goes on')
+  }
+
+  #report(reason: string): void {
+    if (!this.#isReported) this.#parts.publish('shoal.audit.broken', { reason })
+    this.#isReported = true
+  }
+
+  /**
+   * Stores the fault for other coordinators and the next start; the first one to store it reports
+   * it. A fault found by an outdated key is dropped: the audit may have been accepted since.
+   */
   async #mark(): Promise<void> {
-    const { ledger, logger, now } = this.#parts
+    const { ledger, signer, logger, now } = this.#parts
     const reason = this.#trouble
     if (this.#isMarked || reason === undefined) return
     try {
-      await ledger.sealed.write(trx => markTrouble(trx, reason, now()), { evenFrozen: true })
+      const isFirst = await ledger.sealed.write(
+        async trx => ((await signer.isCurrent(trx)) ? markTrouble(trx, reason, now()) : undefined),
+        { evenFrozen: true },
+      )
+      if (isFirst === undefined) return this.#resumeWriting()
       this.#isMarked = true
+      if (isFirst) this.#report(reason)
     } catch (error) {
       logger.warn({ err: error }, 'that the audit is in doubt could not be kept; tried again')
+      this.#report(reason)
     }
   }
 
-  async #readMark(): Promise<void> {
+  /** Does what another coordinator, or `audit accept`, has decided. */
+  async #followMark(isStart = false): Promise<void> {
+    const wasMarked = this.#isMarked
     const marked = await readTrouble(this.#parts.ledger.read)
-    if (marked !== undefined) this.suspect(marked)
+    if (marked === undefined && wasMarked) this.#resumeWriting()
+    if (marked === undefined) return
+    this.#isMarked = true
+    if (this.#trouble === undefined) this.#stopWriting(marked)
+    if (isStart && this.#parts.isReporter()) this.#report(marked)
   }
 
   /** Signed by this key or an earlier one; `audit accept` voids the heads signed before it. */
@@ -132,10 +172,10 @@ export class AuditGuard {
     return this.#parts.signer.witnesses(head.key_id) && isGenuineHead(head, head.key_id)
   }
 
-  async #checkAll(): Promise<void> {
-    const { ledger, signer, logger } = this.#parts
-    await this.#readMark()
-    const kept = await keptHead(this.#path, logger)
+  async #checkAll(isStart = false): Promise<void> {
+    const { ledger, signer } = this.#parts
+    await this.#followMark(isStart)
+    const kept = await this.#kept.read()
     const witness = kept && this.#isWitness(kept) ? kept : undefined
     const verdict = await verifyAudit(ledger, { witness, endorses: signer.endorses })
     if (!verdict.ok) this.suspect(verdict.reason)
@@ -147,7 +187,7 @@ export class AuditGuard {
     // the kept head must be compared before it is replaced
     if (!this.#isChecked) await this.#checkAll()
     await this.#mark()
-    await this.#readMark()
+    await this.#followMark()
     if (this.#newest !== undefined) await this.compareHead(this.#newest, 'this process')
     const least = await readLastNumber(ledger.read, 'audit')
     const row = await newestRow(ledger.read)
@@ -157,23 +197,8 @@ export class AuditGuard {
     if (row.seq === this.#newest?.seq && this.#newest.key_id === signer.publicKey) return
     const head = signHead({ ...row, at: now() }, signer)
     // the next round tries again when the disk is full
-    await replacePrivate(this.#path, `${JSON.stringify(head)}\n`)
+    await this.#kept.replace(head)
     this.#newest = head
     broadcast(head)
-  }
-}
-
-/** Undefined for an unreadable file too; the cells have their own copies. */
-const keptHead = async (
-  path: string,
-  logger: Pick<Logger, 'warn'>,
-): Promise<AuditHead | undefined> => {
-  const text = await readPrivate(path)
-  if (text === undefined) return undefined
-  try {
-    return AuditHead.parse(JSON.parse(text))
-  } catch {
-    logger.warn({ path }, 'the kept audit head cannot be read')
-    return undefined
   }
 }

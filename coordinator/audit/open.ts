@@ -3,6 +3,7 @@ import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
 import type { Events } from '../events/bus.ts'
 import type { OpenLeader } from '../leader/open.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
 import type { Scope } from '../store/scope.ts'
@@ -42,7 +43,8 @@ interface AuditParts
   extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'>,
     Pick<OpenLeader, 'leader'> {
   config: { state_dir: string; audit: { retention_days: number } }
-  store: Pick<Store, 'ledger'>
+  store: Pick<Store, 'ledger' | 'revisions'>
+  replicas: Pick<Replicas, 'owns'>
   signing: SigningKey
   events: Pick<Events, 'publish'>
 }
@@ -54,8 +56,10 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
   const heads = new Listeners<[AuditHead]>()
   const guard = AuditGuard.start({
     ledger,
+    revisions: parts.store.revisions,
     signer: signing,
     stateDir: config.state_dir,
+    isReporter: () => parts.replicas.owns('audit'),
     broadcast: heads.notify,
     publish: parts.events.publish,
     logger,

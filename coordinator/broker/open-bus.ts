@@ -1,12 +1,17 @@
 import { readFileSync } from 'node:fs'
 import type { CoordinatorConfig } from '../config.ts'
+import type { Secrets } from '../secrets/secrets.ts'
 import { createEmbeddedBus } from './broker.ts'
 import type { Bus, BusParts } from './bus.ts'
 import { createExternalBus } from './external.ts'
-import { brokerLogins } from './logins.ts'
+import { brokerLogins, loadBrokerKey } from './logins.ts'
 
 /** Opens the configured bus. An external broker need not be reachable yet. */
-export const openBus = async (config: CoordinatorConfig, parts: BusParts): Promise<Bus> => {
+export const openBus = async (
+  config: CoordinatorConfig,
+  secrets: Pick<Secrets, 'ensure'>,
+  parts: BusParts,
+): Promise<Bus> => {
   const { mode, url } = config.broker
   if (mode === 'embedded' || url === undefined) return createEmbeddedBus(parts)
   const { ca_file } = config.broker
@@ -15,7 +20,7 @@ export const openBus = async (config: CoordinatorConfig, parts: BusParts): Promi
     broker: {
       url: new URL(url),
       ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file) }),
-      ...configuredLogins(config),
+      ...(await loadLogins(config, secrets)),
     },
     onConnectionChange: connected => {
       if (connected) parts.logger.info({ url }, 'broker is reached')
@@ -24,9 +29,12 @@ export const openBus = async (config: CoordinatorConfig, parts: BusParts): Promi
   })
 }
 
-export const configuredLogins = ({ state_dir, broker }: CoordinatorConfig) =>
+export const loadLogins = async (
+  { broker }: Pick<CoordinatorConfig, 'broker'>,
+  secrets: Pick<Secrets, 'ensure'>,
+) =>
   brokerLogins({
-    stateDir: state_dir,
+    key: await loadBrokerKey(secrets),
     username: broker.username,
     ...(broker.password_file === undefined ? {} : { passwordFile: broker.password_file }),
   })

@@ -6,6 +6,7 @@ import type { CellAdmission } from '../enrolment/admission.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { FleetListeners } from '../fleet/open.ts'
+import type { Secrets } from '../secrets/secrets.ts'
 import type { Bus, BusParts } from './bus.ts'
 import { openBus } from './open-bus.ts'
 
@@ -28,6 +29,7 @@ class Arrivals {
 
 interface BrokerParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
   config: CoordinatorConfig
+  secrets: Pick<Secrets, 'ensure'>
   fleet: Pick<Fleet, 'touch'>
   fleetListeners: Pick<FleetListeners, 'unannouncedReports'>
   admission: Pick<CellAdmission, 'authenticate'>
@@ -47,9 +49,10 @@ export interface OpenBroker {
 const BIRTH_QUESTION_MS = 10_000
 
 export const openBroker = async (parts: BrokerParts): Promise<OpenBroker> => {
-  const { config, fleet, admission, events, figures, stack, logger, now, nowMs } = parts
+  const { config, secrets, fleet, admission, events, figures, stack } = parts
+  const { logger, now, nowMs } = parts
   const arrivals = new Arrivals()
-  const opened = await openBus(config, {
+  const opened = await openBus(config, secrets, {
     logger,
     nowMs,
     // the upgrade has admitted the connection; CONNECT repeats the credential

@@ -151,7 +151,7 @@ export class Commands {
     const record = await ledger.sealed.write(trx => this.#insert(trx, request, by, prepared))
     this.#open.set(record)
     this.#sender.send(record)
-    this.#exchange.offer()
+    if (!this.#parts.isHere(record.cellId)) this.#exchange.offer()
     return this.#open.get(record.id) ?? record
   }
 

@@ -10,6 +10,7 @@ import {
   signDesired,
 } from '../../shared/wire/desired.ts'
 import type { Actor } from '../audit/audit.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import type { Store } from '../store/store.ts'
 import {
   type ConfigChange,
@@ -26,7 +27,7 @@ export interface CellConfig {
   sources: ConfigDocument[]
   version: number
   document: Record<string, unknown>
-  /** Cell's latest report; undefined if there was none since the coordinator started. */
+  /** Cell's latest report; undefined if none has come since this coordinator started. */
   reported: (ReportedBody & { at: number }) | undefined
 }
 
@@ -59,7 +60,7 @@ export interface Configs {
 export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const { now, logger } = parts
   const { ledger, revisions } = parts.store
-  let documents = await readConfigs(ledger)
+  const documents = await readConfigs(ledger)
   const reports = new Map<string, ReportedBody & { at: number }>()
 
   const show: Configs['show'] = async cellId => {
@@ -95,14 +96,20 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     }
   }
 
-  revisions.onChange('configs', () => {
-    readConfigs(ledger).then(
-      read => {
-        documents = read
-      },
-      error => logger.warn({ reason: error.message }, 'configuration not read again'),
-    )
-  })
+  /** Takes over what another coordinator has set, and tells the cells that are connected here. */
+  const follow = async (): Promise<void> => {
+    for (const [key, document] of await readConfigs(ledger)) {
+      if (document.version <= (documents.get(key)?.version ?? 0)) continue
+      documents.set(key, document)
+      await tellAll(document.scope, document.name)
+    }
+  }
+  revisions.onChange(
+    'configs',
+    followChanges(follow, error =>
+      logger.warn({ reason: error.message }, 'configuration not read again'),
+    ),
+  )
 
   return {
     set: async (change, by) => {

@@ -1,5 +1,6 @@
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Base } from '../base/base.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import type { Cells } from '../enrolment/cells.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { OpenLeader } from '../leader/open.ts'
@@ -67,6 +68,8 @@ const followOthers = (
 ): void => {
   const report = (error: Error): void =>
     logger.warn({ err: error }, 'the commands of other coordinators were not read')
-  stack.defer(store.revisions.onChange('commands', () => void commands.refresh().catch(report)))
-  stack.defer(replicas.onChange(() => void commands.takeOver().catch(report)))
+  const refresh = followChanges(() => commands.refresh(), report)
+  stack.defer(store.revisions.onChange('commands', refresh))
+  const takeOver = followChanges(() => commands.takeOver(), report)
+  stack.defer(replicas.onChange(takeOver))
 }

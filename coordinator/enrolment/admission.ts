@@ -6,6 +6,7 @@ import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { EnrolledCell } from './cell.ts'
+import type { CellStarts } from './cell-starts.ts'
 import { type Cells, createQuarantineError } from './cells.ts'
 import type { Clones } from './clones.ts'
 
@@ -24,10 +25,13 @@ interface CellAdmissionParts {
   /** Closes every connection of a cell and forgets its reports. */
   drop: (cellId: string) => void
   clones: Clones
+  starts: Pick<CellStarts, 'noteConnection' | 'erase'>
   signing: Pick<SigningKey, 'publicKey'>
   events: Pick<Events, 'publish'>
   logger: Pick<Logger, 'warn' | 'error'>
 }
+
+const SHARED_IDENTITY = 'two machines use its identity'
 
 /** Decides which cells may be connected: a cell that is ended in the store loses its connections. */
 export class CellAdmission {
@@ -59,8 +63,9 @@ export class CellAdmission {
     credential: string,
     caller?: CellCaller,
   ): Promise<EnrolledCell | undefined> {
-    const { cells, fleet } = this.#parts
-    const cell = await cells.authenticate(cellId, credential)
+    const { cells, fleet, clones } = this.#parts
+    const bootId = caller?.bootId ?? clones.findNewest(cellId)
+    const cell = await cells.authenticate(cellId, credential, bootId)
     if (cell === undefined) return caller && this.#refuseCopy(cellId, credential, caller)
     if (this.#suspected.has(cellId)) throw createQuarantineError(cellId)
     fleet.admit(cell.id, cell.epoch)
@@ -71,8 +76,18 @@ export class CellAdmission {
    * Records that a start of the cell's daemon connects. Throws `forbidden` for a cloned identity.
    */
   noteArrival(cellId: string, bootId: string): void {
-    if (this.#parts.clones.noteArrival(cellId, bootId))
-      throw this.#suspect(cellId, 'two machines use its identity')
+    if (this.#parts.clones.noteArrival(cellId, bootId)) throw this.#suspect(cellId, SHARED_IDENTITY)
+  }
+
+  /** As `noteArrival`, for a start that opens a connection. */
+  noteConnection(cellId: string, bootId: string): void {
+    this.noteArrival(cellId, bootId)
+    this.#parts.starts.noteConnection(cellId, bootId)
+  }
+
+  /** Quarantines a cell of which two machines are connected to different coordinators. */
+  noteClone(cellId: string): void {
+    this.#suspect(cellId, SHARED_IDENTITY)
   }
 
   async revoke(cellId: string, by: Actor): Promise<EnrolledCell> {
@@ -84,12 +99,11 @@ export class CellAdmission {
   }
 
   async release(cellId: string, by: Actor): Promise<EnrolledCell> {
-    const { cells, fleet, drop, clones, events } = this.#parts
+    const { cells, fleet, starts, events } = this.#parts
     const isSetBack = fleet.cell(cellId)?.staleEpoch !== undefined
+    await starts.erase(cellId)
     const cell = await cells.release(cellId, by, isSetBack)
-    drop(cellId)
-    clones.forget(cellId)
-    this.#quarantined.delete(cellId)
+    this.#startOver(cellId)
     fleet.admit(cellId, cell.epoch)
     events.publish('shoal.cell.released', {}, cellId)
     return cell
@@ -100,22 +114,33 @@ export class CellAdmission {
     return this.#quarantined
   }
 
-  /** Closes the connections of cells that other processes have ended. */
-  async dropEnded(): Promise<void> {
+  /** Closes the connections of cells that other processes have ended or released. */
+  async followOthers(): Promise<void> {
     const { cells, fleet, drop } = this.#parts
     const all = await cells.list()
-    this.#quarantined = quarantinedIdsOf(all)
-    for (const { id, revokedAt, quarantinedAt } of all)
-      if ((revokedAt ?? quarantinedAt) !== undefined && fleet.cell(id) !== undefined) drop(id)
+    const quarantined = quarantinedIdsOf(all)
+    const released = [...this.#quarantined].filter(id => !quarantined.has(id))
+    this.#quarantined = quarantined
+    for (const id of released) this.#startOver(id)
+    for (const { id, revokedAt, quarantinedAt, epoch } of all) {
+      const known = fleet.cell(id)
+      if (known === undefined) continue
+      if ((revokedAt ?? quarantinedAt) !== undefined) drop(id)
+      else if (known.staleEpoch !== undefined && epoch < known.epoch) this.#startOver(id)
+    }
+  }
+
+  /** Forgets what a cell was known for, and closes its connections: it was released. */
+  #startOver(cellId: string): void {
+    this.#parts.drop(cellId)
+    this.#parts.clones.forget(cellId)
+    this.#quarantined.delete(cellId)
   }
 
   /** Closes the connections at once instead of at the next message. */
   #end(type: string, cell: EnrolledCell, details: object = {}): EnrolledCell {
-    const { drop, clones, events } = this.#parts
-    drop(cell.id)
-    clones.forget(cell.id)
-    this.#quarantined.delete(cell.id)
-    events.publish(`shoal.cell.${type}`, details, cell.id)
+    this.#startOver(cell.id)
+    this.#parts.events.publish(`shoal.cell.${type}`, details, cell.id)
     return cell
   }
 
@@ -141,14 +166,12 @@ export class CellAdmission {
     return createQuarantineError(cellId)
   }
 
-  /** The start that renewed may still have a request in flight with the previous credential. */
   async #refuseCopy(
     cellId: string,
     credential: string,
     { bootId, address }: CellCaller,
   ): Promise<undefined> {
-    const { cells, clones } = this.#parts
-    if (!(await cells.isReplaced(cellId, credential)) || clones.isNewest(cellId, bootId)) return
+    if (!(await this.#parts.cells.isReplaced(cellId, credential, bootId))) return
     throw this.#suspect(cellId, 'a superseded credential was presented', { address })
   }
 }

@@ -37,9 +37,12 @@ export class Cells {
   readonly #now: () => number
   readonly #refusals: Refusals
   readonly #verifier: Verifier<CellRow>
-  /** Unix time of the last renewal by cell. */
+  /** Unix time of the last renewal by cell; guards the disk of this process, so each has its own. */
   readonly #renewedAt = new Map<string, number>()
-  /** Cells that authenticated but have not announced a birth yet. */
+  /**
+   * Cells that authenticated here but have not announced a birth yet. Another coordinator learns
+   * that from the birth, and until then it only refuses a superseded credential.
+   */
   readonly #used = new Set<string>()
   /** Cells revoked by this process; corrects a read of the store that began before. */
   readonly #revoked = new Set<string>()
@@ -84,26 +87,28 @@ export class Cells {
 
   /**
    * Returns the cell with this credential, unless it is revoked. Synchronous when in memory. The
-   * first use of a new credential ends the previous one. Throws `forbidden` for a quarantined cell.
+   * first use of a new credential ends the previous one; `bootId` is the start that uses it. Throws
+   * `forbidden` for a quarantined cell.
    */
   authenticate(
     cellId: string,
     credential: string,
+    bootId?: string,
   ): EnrolledCell | undefined | Promise<EnrolledCell | undefined> {
     if (!CELL_ID.test(cellId)) return undefined
     const found = this.#verifier.verify(cellId, credential)
-    if (found instanceof Promise) return found.then(row => this.#accept(row, credential))
-    return this.#accept(found, credential)
+    if (found instanceof Promise) return found.then(row => this.#accept(row, credential, bootId))
+    return this.#accept(found, credential, bootId)
   }
 
   /**
-   * True when the credential was superseded by one that the cell has used since, which indicates a
-   * cloned cell. Throws `forbidden` for a quarantined cell.
+   * True when the credential was superseded by one that another start of the cell has used, which
+   * indicates a cloned cell. Throws `forbidden` for a quarantined cell.
    */
-  async isReplaced(cellId: string, credential: string): Promise<boolean> {
+  async isReplaced(cellId: string, credential: string, bootId: string): Promise<boolean> {
     if (!CELL_ID.test(cellId) || !SECRET.test(credential)) return false
     const { read } = this.#store.ledger
-    if (!(await isPast(read, cellId, credential))) return false
+    if (!(await isPast(read, cellId, credential, bootId))) return false
     const cell = this.#requireLive(await readCellRow(read, cellId))
     return cell !== undefined && (cell.epoch > 0 || this.#used.has(cellId))
   }
@@ -200,20 +205,23 @@ export class Cells {
   #accept(
     row: CellRow | undefined,
     credential: string,
+    bootId: string | undefined,
   ): EnrolledCell | undefined | Promise<EnrolledCell | undefined> {
     const cell = this.#requireLive(row)
     if (row === undefined || cell === undefined) return cell
     if (row.epoch === 0) this.#used.add(row.id)
     if (!isNext(row, credential)) return cell
-    return this.#settle(row).then(() => this.#requireLive(row))
+    return this.#settle(row, bootId).then(() => this.#requireLive(row))
   }
 
   /** A store that cannot write now does not lock the cell out: both credentials stay valid. */
-  async #settle(row: CellRow): Promise<void> {
+  async #settle(row: CellRow, bootId: string | undefined): Promise<void> {
     const digest = row.next_digest ?? ''
     try {
       const now = this.#now()
-      await this.#store.ledger.sealed.write(trx => promoteCredential(trx, row.id, digest, now))
+      await this.#store.ledger.sealed.write(trx =>
+        promoteCredential(trx, row.id, digest, now, bootId),
+      )
       this.#verifier.forget(row.id)
     } catch (error) {
       this.#logger?.warn({ err: error, cell: row.id }, 'a new credential could not be settled')

@@ -6,8 +6,8 @@
 export interface Clones {
   /** Records a connection. Returns true when two machines certainly use the cell's identity. */
   noteArrival(cellId: string, bootId: string): boolean
-  /** True when this start of the daemon connected last. */
-  isNewest(cellId: string, bootId: string): boolean
+  /** Start of the daemon that connected here last. */
+  findNewest(cellId: string): string | undefined
   /** Forgets all starts of a cell. */
   forget(cellId: string): void
 }
@@ -41,8 +41,9 @@ export const createClones = (nowMs: () => number): Clones => {
     return seen.takeovers.length >= TAKEOVERS && seen.takeovers.some(({ back }) => back)
   }
 
-  const isNewest: Clones['isNewest'] = (cellId, bootId) =>
-    cells.get(cellId)?.bootIds.at(-1) === bootId
-
-  return { noteArrival, isNewest, forget: cellId => void cells.delete(cellId) }
+  return {
+    noteArrival,
+    findNewest: cellId => cells.get(cellId)?.bootIds.at(-1),
+    forget: cellId => void cells.delete(cellId),
+  }
 }

@@ -30,17 +30,18 @@ export const giveCredential = async (trx: SealedTrx, cellId: string): Promise<st
   return credential
 }
 
-/** Makes the new credential the only one. */
+/** Makes the new credential the only one; `bootId` is the start of the daemon that has used it. */
 export const promoteCredential = async (
   trx: SealedTrx,
   cellId: string,
   digest: string,
   now: number,
+  bootId?: string,
 ): Promise<void> => {
   const row = await readCellRow(trx, cellId)
   if (row === undefined || row.next_digest !== digest) return
   const entry = { actor: `cell:${cellId}`, at: now, action: 'cell.credential' }
-  await replaceCredential(trx, row, digest, entry)
+  await replaceCredential(trx, row, digest, entry, bootId)
 }
 
 /** Makes a digest the only valid one of a cell, and remembers the one that it replaces. */
@@ -49,8 +50,9 @@ export const replaceCredential = async (
   cell: Pick<CellRow, 'id' | 'digest'>,
   digest: string,
   entry: Pick<AuditEntry, 'actor' | 'action' | 'details'> & { at: number },
+  bootId?: string,
 ): Promise<void> => {
-  await retire(trx, cell, entry.at)
+  await retire(trx, cell, entry.at, bootId)
   await trx
     .updateTable('cells')
     .set({ digest, next_digest: null, renewed_at: entry.at })
@@ -68,8 +70,9 @@ const retire = async (
   trx: SealedTrx,
   { id: cellId, digest }: Pick<CellRow, 'id' | 'digest'>,
   now: number,
+  bootId: string | null = null,
 ): Promise<void> => {
-  const row = { cell_id: cellId, digest, replaced_at: now }
+  const row = { cell_id: cellId, digest, replaced_at: now, boot_id: bootId }
   await trx.insertInto('past_credentials').values(row).execute()
   const kept = trx
     .selectFrom('past_credentials')
@@ -84,19 +87,23 @@ const retire = async (
     .execute()
 }
 
-/** True when the credential is superseded. One that was issued and never used is not. */
+/**
+ * True when the credential is superseded. One that was issued and never used is not, and neither is
+ * one of the start that replaced it: a request of that start may still be in flight.
+ */
 export const isPast = async (
   db: Kysely<LedgerTables>,
   cellId: string,
   credential: string,
+  bootId: string,
 ): Promise<boolean> => {
   const found = await db
     .selectFrom('past_credentials')
-    .select('replaced_at')
+    .select('boot_id')
     .where('cell_id', '=', cellId)
     .where('digest', '=', hexDigest(credential))
     .executeTakeFirst()
-  return found !== undefined
+  return found !== undefined && found.boot_id !== bootId
 }
 
 export const isNext = ({ next_digest }: Pick<CellRow, 'next_digest'>, credential: string) =>

@@ -1,11 +1,9 @@
 import type { Logger } from 'pino'
-import { ShoalError } from '../../shared/errors.ts'
-import { DAY_MS } from '../../shared/time.ts'
 import type { Endorsement, TrustBody } from '../../shared/wire/trust.ts'
 import { type Actor, createAudit } from '../audit/audit.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { SigningKey } from '../signing/signing.ts'
-import type { Store } from '../store/store.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
 
 /** Identity of the coordinator towards cells, and the notification of cells about changes. */
 export interface FleetIdentity {
@@ -29,13 +27,16 @@ export interface FleetIdentityParts {
   store: Pick<Store, 'ledger'>
   /** Bus that notifies cells. */
   bus: {
-    publish(name: 'trust' | 'renew', cellId: string, type: string, body: unknown): Promise<void>
+    publish(
+      name: 'trust' | 'renew' | 'rebirth',
+      cellId: string,
+      type: string,
+      body: unknown,
+    ): Promise<void>
   }
   fleet: Pick<Fleet, 'cells'>
   fingerprint: () => string | undefined
   logger: Pick<Logger, 'warn'>
-  /** Monotonic milliseconds. */
-  nowMs?: () => number
 }
 
 /**
@@ -45,46 +46,36 @@ export interface FleetIdentityParts {
 const ROTATIONS_A_DAY = 24
 
 export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity => {
-  const { signing, store, bus, fleet, fingerprint, logger, nowMs = () => performance.now() } = parts
+  const { signing, store, bus, fleet, fingerprint, logger } = parts
   const audit = createAudit(store)
-  /** Times of key rotations, oldest first. */
-  let rotatedMs: number[] = []
 
-  /** Throws `rate_limited`. Counts before anything is done, as many may ask at once. */
-  const countRotation = (): number => {
-    const at = nowMs()
-    rotatedMs = rotatedMs.filter(each => each > at - DAY_MS)
-    const [first = at] = rotatedMs
-    if (rotatedMs.length >= ROTATIONS_A_DAY)
-      throw new ShoalError('rate_limited', `${ROTATIONS_A_DAY} new signing keys a day are enough`, {
-        retryAfterSeconds: Math.ceil((first + DAY_MS - at) / 1000),
-      })
-    rotatedMs.push(at)
-    return at
-  }
-
-  const tell = (cellId: string, pinnedKey: string | undefined): void => {
+  const publish = (name: 'trust' | 'rebirth', cellId: string, body: object): void => {
     bus
-      .publish('trust', cellId, 'trust', signing.trust(pinnedKey))
+      .publish(name, cellId, name, body)
       .catch(error => logger.warn({ err: error, cell: cellId }, 'the cell was not told our key'))
   }
+  const tell = (cellId: string, pinnedKey: string | undefined): void =>
+    publish('trust', cellId, signing.trust(pinnedKey))
 
+  signing.onChange(isOwn => {
+    for (const { id, announce } of fleet.cells()) {
+      if (announce === undefined) continue
+      tell(id, announce.coordinator_key)
+      // the cell may have learned the new key from the other coordinator first, and has ignored what
+      // this one still signed with the old key: after a birth it is sent again
+      if (!isOwn) publish('rebirth', id, {})
+    }
+  })
   return {
     trust: () => signing.trust(),
     endorses: key => signing.endorses(key),
     rotateKey: async by => {
-      const countedMs = countRotation()
       const entry = { ...by, action: 'signing_key.rotate', subject: 'coordinator' }
-      // the row first, so that an audit in doubt refuses it; the old key has signed what it says
-      const recordStep = ({ previous, ...step }: Endorsement) =>
-        audit.append({ ...entry, outcome: 'done', details: { replaces: previous, ...step } })
-      const trust = await signing.rotate({ recordStep }).catch(error => {
-        rotatedMs = rotatedMs.toSpliced(rotatedMs.indexOf(countedMs), 1)
-        throw error
-      })
-      for (const { id, announce } of fleet.cells())
-        if (announce !== undefined) tell(id, announce.coordinator_key)
-      return trust
+      const recordStep = async ({ previous, ...step }: Endorsement, trx: SealedTrx) => {
+        const details = { replaces: previous, ...step }
+        await audit.append({ ...entry, outcome: 'done', details }, trx)
+      }
+      return signing.rotate({ recordStep, mostPerDay: ROTATIONS_A_DAY })
     },
     checkPinnedKey: (cellId, pinnedKey) => {
       if (pinnedKey !== signing.publicKey) tell(cellId, pinnedKey)

@@ -13,7 +13,7 @@ interface IdentityViews {
   identity: Omit<FleetIdentity, 'checkPinnedKey'>
 }
 
-interface IdentityParts extends Pick<Base, 'logger' | 'nowMs'> {
+interface IdentityParts extends Pick<Base, 'logger'> {
   signing: SigningKey
   store: Pick<Store, 'ledger'>
   bus: FleetIdentityParts['bus']

@@ -1,13 +1,17 @@
 import type { Actor } from '../audit/audit.ts'
 import type { Base } from '../base/base.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import { Listeners } from '../base/listeners.ts'
+import { shareRuns } from '../base/share-runs.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Owner, Router } from '../fleet/router.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import { CellAdmission } from './admission.ts'
 import { type CellSettingsStore, createCellSettings } from './cell-settings.ts'
+import { CellStarts, COMPARE_STARTS_SECONDS } from './cell-starts.ts'
 import { Cells } from './cells.ts'
 import { createClones } from './clones.ts'
 import { createEpochs, type Epochs } from './epochs.ts'
@@ -36,8 +40,10 @@ interface EnrolmentViews {
   }
 }
 
-interface EnrolmentParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
+interface EnrolmentParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+  config: { presence: { suspect_after_seconds: number } }
   store: Store
+  replicas: Pick<Replicas, 'live' | 'owns'>
   signing: Pick<SigningKey, 'publicKey'>
   events: Pick<Events, 'publish'>
   fleet: Fleet
@@ -54,10 +60,11 @@ export interface OpenEnrolment {
 }
 
 export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolment> => {
-  const { store, signing, events, fleet, router, stack, logger, nowMs } = parts
-  const cells = new Cells({ store, logger })
+  const { config, store, replicas, signing, events, fleet, router } = parts
+  const { stack, schedules, logger, now, nowMs } = parts
+  const cells = new Cells({ store, logger, now })
   stack.defer(() => cells.close())
-  const settings = createCellSettings(store)
+  const settings = createCellSettings(store, now)
   const epochs = createEpochs({
     noteEpoch: (cellId, epoch) => cells.noteEpoch(cellId, epoch),
     logger,
@@ -67,17 +74,28 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
   const enrolled = await cells.list()
   for (const cell of enrolled)
     if ((cell.revokedAt ?? cell.quarantinedAt) === undefined) fleet.admit(cell.id, cell.epoch)
-  const apply = () => applySettings(settings, fleet, router)
+  const apply = shareRuns(() => applySettings(settings, fleet, router))
   await apply()
 
+  const starts = new CellStarts({
+    ledger: store.ledger,
+    replicas,
+    fleet,
+    silenceMs: config.presence.suspect_after_seconds * 1000,
+    onClone: cellId => admission.noteClone(cellId),
+    nowMs,
+  })
+  schedules.every('cells.starts', COMPARE_STARTS_SECONDS, () => starts.compare())
   const dropped = new Listeners<[cellId: string]>()
   const admission = new CellAdmission({
     cells,
     enrolled,
     fleet,
     clones: createClones(nowMs),
+    starts,
     drop: cellId => {
       fleet.forget(cellId)
+      starts.forget(cellId)
       dropped.notify(cellId)
     },
     signing,
@@ -85,19 +103,12 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
     logger,
   })
   const follow = async (): Promise<void> => {
-    await admission.dropEnded()
+    await admission.followOthers()
     await apply()
   }
-  stack.defer(
-    cells.onChange(() => {
-      follow().catch(error => logger.error({ err: error }, 'changes of cells could not be read'))
-    }),
-  )
-  const release: Cells['release'] = async (cellId, by) => {
-    const cell = await admission.release(cellId, by)
-    await apply()
-    return cell
-  }
+  const report = (error: Error): void =>
+    logger.error({ err: error }, 'changes of cells could not be read')
+  stack.defer(cells.onChange(followChanges(follow, report)))
   return {
     cells,
     admission,
@@ -108,10 +119,10 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
         list: () => cells.list(),
         get: cellId => cells.get(cellId),
         revoke: (cellId, by) => admission.revoke(cellId, by),
-        release,
+        release: (cellId, by) => admission.release(cellId, by),
       },
-      settings: { ...settings, ...createSetters(settings, fleet, apply) },
-      tokens: createTokenViews(store),
+      settings: { ...settings, ...createSetters(settings, apply) },
+      tokens: createTokenViews(store, now),
     },
   }
 }
@@ -123,21 +134,22 @@ const applySettings = async (
   router: Pick<Router, 'assign'>,
 ): Promise<void> => {
   const own = await settings.list()
-  for (const cell of fleet.cells()) fleet.drain(cell.id, own.get(cell.id)?.drainedAt !== undefined)
   const owners = new Map<string, Owner>()
-  for (const [cellId, { owner }] of own) if (owner !== undefined) owners.set(cellId, owner)
+  for (const [cellId, { drainedAt, owner }] of own) {
+    fleet.drain(cellId, drainedAt !== undefined)
+    if (owner !== undefined) owners.set(cellId, owner)
+  }
   router.assign(owners)
 }
 
 /** Settings that take effect in this process as soon as they are stored. */
 const createSetters = (
   settings: CellSettingsStore,
-  fleet: Fleet,
   apply: () => Promise<void>,
 ): Pick<CellSettingsStore, 'setDrained' | 'setOwner'> => ({
   setDrained: async (cellId, drained, by) => {
     const changed = await settings.setDrained(cellId, drained, by)
-    fleet.drain(cellId, drained)
+    await apply()
     return changed
   },
   setOwner: async (cellId, owner, by) => {
@@ -147,9 +159,12 @@ const createSetters = (
   },
 })
 
-export const createTokenViews = ({ ledger }: Store): EnrolmentViews['tokens'] => ({
-  create: (token, by) => createToken(ledger, token, by),
-  createWithin: (trx, token, by) => addToken(trx, token, by),
+export const createTokenViews = (
+  { ledger }: Store,
+  now: () => number = Date.now,
+): EnrolmentViews['tokens'] => ({
+  create: (token, by) => createToken(ledger, token, by, now()),
+  createWithin: (trx, token, by) => addToken(trx, token, by, now()),
   list: () => listTokens(ledger),
-  revoke: (id, by) => revokeToken(ledger, id, by),
+  revoke: (id, by) => revokeToken(ledger, id, by, now()),
 })

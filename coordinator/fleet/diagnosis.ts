@@ -28,6 +28,15 @@ export interface Observations {
   alerts: readonly { level: 'warn' | 'critical'; message: string }[]
   /** Ids of the cells that are kept out because their identity was used twice. */
   quarantined: readonly string[]
+  /** The coordinators that live, this one included. */
+  replicas: readonly ObservedReplica[]
+}
+
+interface ObservedReplica {
+  id: string
+  version: string
+  /** Ids of enrolled cells that are not connected to it. */
+  unconnected: readonly string[]
 }
 
 interface ObservedCell {
@@ -56,7 +65,38 @@ export const diagnose = (observations: Observations): DiagnosisCheck[] => [
   checkClock(observations),
   checkAlerts(observations),
   checkQuarantine(observations),
+  checkReplicas(observations),
 ]
+
+const checkReplicas = ({ replicas }: Observations): DiagnosisCheck => {
+  const check = { id: 'replicas', title: 'The coordinators agree' }
+  const versions = new Set(replicas.map(({ version }) => version))
+  const partly = listPartlyConnected(replicas)
+  const observed = `${replicas.length} live`
+  if (versions.size > 1)
+    return {
+      ...check,
+      result: 'warn',
+      observed: `${observed}; ${formatNames(replicas.map(({ id, version }) => `${id} runs ${version}`))}`,
+      remedy: 'Upgrade the older ones.',
+    }
+  if (partly.length === 0) return { ...check, result: 'pass', observed }
+  return {
+    ...check,
+    result: 'warn',
+    observed: `${observed}; not connected to all of them: ${formatNames(partly)}`,
+    remedy:
+      'Check that these machines reach every coordinator, or the balancer all of them; an older shoald connects to one only.',
+  }
+}
+
+/** Cells that some coordinators have and others miss; those that all miss are away. */
+const listPartlyConnected = (replicas: readonly ObservedReplica[]): string[] => {
+  const missing = new Map<string, number>()
+  for (const { unconnected } of replicas)
+    for (const id of unconnected) missing.set(id, (missing.get(id) ?? 0) + 1)
+  return [...missing].filter(([, count]) => count < replicas.length).map(([id]) => id)
+}
 
 const checkAlerts = ({ alerts }: Observations): DiagnosisCheck => {
   const check = { id: 'alerts', title: 'No alert is raised' }

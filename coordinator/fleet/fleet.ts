@@ -48,6 +48,8 @@ export class Fleet {
   readonly #parts: FleetParts
   readonly #router: Router
   readonly #cells = new Map<string, Cell>()
+  /** Ids of drained cells, also of those that are not registered now. */
+  readonly #drained = new Set<string>()
   readonly #standstill = new Standstill()
 
   constructor(parts: FleetParts) {
@@ -57,7 +59,10 @@ export class Fleet {
 
   /** Registers an enrolled cell; `epoch` is the highest one seen before. */
   admit(cellId: string, epoch: number): void {
-    if (!this.#cells.has(cellId)) this.#cells.set(cellId, newCell(cellId, epoch))
+    if (this.#cells.has(cellId)) return
+    const cell = newCell(cellId, epoch)
+    cell.drained = this.#drained.has(cellId)
+    this.#cells.set(cellId, cell)
   }
 
   forget(cellId: string): void {
@@ -120,6 +125,8 @@ export class Fleet {
 
   /** Takes a cell out of routing for new requests, or back in; running ones end by themselves. */
   drain(cellId: string, drained: boolean): void {
+    if (drained) this.#drained.add(cellId)
+    else this.#drained.delete(cellId)
     const cell = this.#cells.get(cellId)
     if (cell === undefined || cell.drained === drained) return
     cell.drained = drained

@@ -1,6 +1,7 @@
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
 import type { OpenLeader } from '../leader/open.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { PolicyRow } from '../store/gate-tables.ts'
 import type { Store } from '../store/store.ts'
@@ -28,17 +29,25 @@ interface GateDomainParts
   config: { policy_file?: string | undefined; gates: Gates; compliance: Declarations }
   store: Pick<Store, 'ledger' | 'revisions'>
   signing: SigningKey
+  replicas: Pick<Replicas, 'owns'>
   events: Pick<Events, 'publish'>
 }
 
 const SWEEP_SECONDS = 5
 
 export const openGates = async (parts: GateDomainParts): Promise<{ views: GateViews }> => {
-  const { config, store, signing, events, stack, leaderWork, logger, now } = parts
+  const { config, store, signing, replicas, events, stack, leaderWork, logger, now } = parts
   const { read } = store.ledger
   const { publish } = events
   const configured = configuredPolicy(config.policy_file, config.gates)
-  const policies = await openPolicies({ store, configured, gates: config.gates, publish, logger })
+  const policies = await openPolicies({
+    store,
+    configured,
+    gates: config.gates,
+    publish,
+    replicas,
+    logger,
+  })
   stack.defer(() => policies.close())
   const gates = new GateKeeper({
     store,

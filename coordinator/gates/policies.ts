@@ -1,6 +1,9 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
+import { followChanges } from '../base/follow-changes.ts'
+import { shareRuns } from '../base/share-runs.ts'
 import type { Events } from '../events/bus.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { PolicyRow } from '../store/gate-tables.ts'
 import type { Store } from '../store/store.ts'
 import type { Trx } from './asking.ts'
@@ -50,6 +53,8 @@ interface PoliciesParts {
   /** The configured gates. */
   gates: Gates
   publish: Events['publish']
+  /** Tells which of several coordinators reports a subject. */
+  replicas: Pick<Replicas, 'owns'>
   logger: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
@@ -65,24 +70,26 @@ export const configuredPolicy = (file: string | undefined, gates: Gates): Config
  * configuration.
  */
 export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
-  const { configured, logger, publish } = parts
+  const { configured, logger, publish, replicas } = parts
   const { ledger, revisions } = parts.store
   const read = async () => toPolicyInForce(await newestPolicy(ledger.read), parts)
   let current = await read()
   tellAtStart(current, configured, logger)
 
-  const reload = async (): Promise<void> => {
+  const reload = shareRuns(async () => {
     const newest = await read()
     if (newest.number === current.number) return
     const { number, version, hash, source } = newest
     current = newest
     logger.info({ number, version, hash, source }, 'another policy holds from now on')
-    publish('shoal.policy.changed', { number, version, hash, source }, `policy-${number}`)
-  }
-  const reloadLater = (): void => {
-    // the previous policy stays in force: an unreadable policy must not disable the rules
-    reload().catch(error => logger.error({ err: error }, 'the new policy cannot be used'))
-  }
+    const subject = `policy-${number}`
+    if (replicas.owns(subject))
+      publish('shoal.policy.changed', { number, version, hash, source }, subject)
+  })
+  // the previous policy stays in force: an unreadable policy must not disable the rules
+  const reloadLater = followChanges(reload, error =>
+    logger.error({ err: error }, 'the new policy cannot be used'),
+  )
   const requireCurrent: Policies['requireCurrent'] = async trx => {
     if ((await newestNumber(trx)) === current.number) return
     reloadLater()

@@ -28,7 +28,7 @@ interface UpgradeParts {
   /** Checks the Host and headers of a request; throws when they are refused. */
   check?: (request: IncomingMessage) => void
   /** Reports which start of a cell's daemon connects; throws when it must not. */
-  noteArrival?: (cellId: string, bootId: string) => void
+  noteConnection?: (cellId: string, bootId: string) => void
   /** Takes over the socket of a cell's control or data plane. */
   openMqtt: (socket: Socket, cellId: string) => void
   openLink: (socket: Socket, cellId: string) => void
@@ -65,7 +65,7 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     if (!(await parts.authenticate(cellId, credential, caller))) throw createCredentialError()
     requireNotLinked(request, parts.replicaId)
     if (socket.destroyed) return
-    if (caller !== undefined) parts.noteArrival?.(cellId, caller.bootId)
+    if (caller !== undefined) parts.noteConnection?.(cellId, caller.bootId)
     socket.write(switchingHead(plane.protocol, parts.replicaId))
     if (caller === undefined) return void socket.destroySoon()
     if (head.length > 0) socket.unshift(head)

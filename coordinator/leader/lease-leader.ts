@@ -16,7 +16,7 @@ interface LeaseLeaderParts {
 }
 
 /** Name of the lease that the leading process holds. */
-const LEADER_LEASE = 'leader'
+export const LEADER_LEASE = 'leader'
 const TENURE_MS = 3000
 /** Renewals per tenure: one may fail or be slow without a change of the leader. */
 const RENEWALS = 3

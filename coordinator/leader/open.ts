@@ -1,10 +1,10 @@
 import type { Base } from '../base/base.ts'
 import type { Replicas } from '../replicas/replicas.ts'
-import { createLeases } from '../store/leases.ts'
+import { createLeases, type Leases } from '../store/leases.ts'
 import type { Ledger, Store } from '../store/store.ts'
 import { fenceLedger } from './fence.ts'
 import type { Leader } from './leader.ts'
-import { LeaseLeader } from './lease-leader.ts'
+import { LEADER_LEASE, LeaseLeader } from './lease-leader.ts'
 import { createSoleLeader } from './sole-leader.ts'
 
 /** Work that only the leader does. */
@@ -22,6 +22,8 @@ interface LeaderWork {
 export interface OpenLeader {
   leader: Leader
   leaderWork: LeaderWork
+  /** Returns the id of the coordinator that leads; undefined between two tenures. */
+  readLeaderId(): Promise<string | undefined>
 }
 
 interface LeaderParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'nowMs'> {
@@ -31,8 +33,9 @@ interface LeaderParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now
 
 /** SQLite has one process for a state folder, which therefore always leads. */
 export const openLeader = async (parts: LeaderParts): Promise<OpenLeader> => {
-  const { stack, schedules, store } = parts
-  const leader = store.isShared ? await openLeaseLeader(parts) : createSoleLeader()
+  const { stack, schedules, store, replicas } = parts
+  const leases = createLeases(store.ledger)
+  const leader = store.isShared ? await openLeaseLeader(parts, leases) : createSoleLeader()
   stack.defer(() => leader.close())
   const fenced = fenceLedger(store.ledger, leader)
   const runOnce: LeaderWork['runOnce'] = async run => {
@@ -40,13 +43,15 @@ export const openLeader = async (parts: LeaderParts): Promise<OpenLeader> => {
   }
   const every: LeaderWork['every'] = (name, seconds, run) =>
     schedules.every(name, seconds, () => runOnce(run))
-  return { leader, leaderWork: { every, runOnce } }
+  const readLeaderId = async () => (store.isShared ? leases.readOwner(LEADER_LEASE) : replicas.id)
+  return { leader, leaderWork: { every, runOnce }, readLeaderId }
 }
 
 /** Another coordinator may lead; this one takes over when it must. */
-const openLeaseLeader = async (parts: LeaderParts): Promise<LeaseLeader> => {
-  const { store, replicas, logger, nowMs } = parts
-  const leases = createLeases(store.ledger)
+const openLeaseLeader = async (
+  { replicas, logger, nowMs }: LeaderParts,
+  leases: Leases,
+): Promise<LeaseLeader> => {
   const leader = new LeaseLeader({ leases, owner: replicas.id, logger, nowMs })
   await leader.campaign()
   return leader

@@ -36,10 +36,16 @@ interface MetricSources {
   figures: Figures
   fleet: Pick<Fleet, 'cells'>
   vitals: Pick<Vitals, 'brokerConnected' | 'storeProblem' | 'loopDelayMs'>
+  replicas: { live(): readonly unknown[]; isLeader(): boolean }
 }
 
 /** Every metric of the coordinator, those of its process aside. */
-export const coordinatorMetrics = ({ figures, fleet, vitals }: MetricSources): Metric[] => [
+export const coordinatorMetrics = (sources: MetricSources): Metric[] => [
+  ...partMetrics(sources),
+  ...processMetrics(sources),
+]
+
+const partMetrics = ({ figures, fleet, vitals }: MetricSources): Metric[] => [
   ...figures.http.metrics,
   ...figures.inference.metrics,
   ...figures.quota.metrics,
@@ -63,6 +69,21 @@ export const coordinatorMetrics = ({ figures, fleet, vitals }: MetricSources): M
       help: 'Whether the store can be relied on: 1 or 0.',
     },
     () => Number(vitals.storeProblem() === undefined),
+  ),
+]
+
+const processMetrics = ({ vitals, replicas }: MetricSources): Metric[] => [
+  createMetric(
+    {
+      name: 'shoal_replicas_live',
+      type: 'gauge',
+      help: 'Coordinators that serve the fleet, as this one knows.',
+    },
+    () => replicas.live().length,
+  ),
+  createMetric(
+    { name: 'shoal_leader', type: 'gauge', help: 'Whether this coordinator leads: 1 or 0.' },
+    () => Number(replicas.isLeader()),
   ),
   createMetric(
     {

@@ -1,6 +1,8 @@
 import type { Registry } from 'prom-client'
 import type { Base } from '../base/base.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { Leader } from '../leader/leader.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { StoreProbe } from '../store/probe.ts'
 import { coordinatorMetrics, type Figures } from './figures.ts'
 import { addProcessMetrics, metricRegistry } from './registry.ts'
@@ -17,10 +19,12 @@ interface VitalParts extends Pick<Base, 'stack' | 'nowMs'> {
   fleet: Pick<Fleet, 'cells'>
   probe: StoreProbe
   bus: { isConnected(): boolean }
+  replicas: Pick<Replicas, 'live'>
+  leader: Pick<Leader, 'isLeader'>
 }
 
 export const openVitals = (parts: VitalParts): { registry: Registry; views: VitalViews } => {
-  const { config, figures, fleet, probe, bus, stack, nowMs } = parts
+  const { config, figures, fleet, probe, bus, replicas, leader, stack, nowMs } = parts
   const vitals = createVitals({
     store: probe,
     stateDir: config.state_dir,
@@ -28,6 +32,12 @@ export const openVitals = (parts: VitalParts): { registry: Registry; views: Vita
     nowMs,
   })
   stack.defer(() => vitals.close())
-  const registry = addProcessMetrics(metricRegistry(coordinatorMetrics({ figures, fleet, vitals })))
+  const sources = {
+    figures,
+    fleet,
+    vitals,
+    replicas: { live: () => replicas.live(), isLeader: () => leader.isLeader() },
+  }
+  const registry = addProcessMetrics(metricRegistry(coordinatorMetrics(sources)))
   return { registry, views: { vitals } }
 }

@@ -1,4 +1,4 @@
-/** Call statistics of one operation since the coordinator started. */
+/** Calls of one operation that this coordinator has answered since it started. */
 interface CallFigures {
   calls: number
   errors: number

@@ -80,6 +80,7 @@ export class RegisteredReplicas implements Replicas {
           version: self.version,
           started_at: now,
           until: now + LIVES_MS,
+          unconnected_json: '[]',
         })
         .onConflict(conflict => conflict.column('id').doUpdateSet({ until: now + LIVES_MS }))
         .execute()

@@ -1,14 +1,13 @@
+import type { Secrets } from '../secrets/secrets.ts'
 import { openSealing, type SecretSealer } from './sealing.ts'
 import { openSigning, type SigningKey } from './signing.ts'
 
-interface SigningParts {
-  config: { state_dir: string }
-}
-
-/** The keys of the coordinator: one to sign with, one to seal secrets with. */
+/** The keys of the fleet: one to sign with, and those that seal values in the store. */
 export const openSigningKeys = async ({
-  config: { state_dir },
-}: SigningParts): Promise<{ signing: SigningKey; sealing: SecretSealer }> => ({
-  signing: await openSigning(state_dir),
-  sealing: await openSealing(state_dir),
+  secrets,
+}: {
+  secrets: Secrets
+}): Promise<{ signing: SigningKey; sealing: SecretSealer }> => ({
+  signing: await openSigning(secrets),
+  sealing: await openSealing(secrets),
 })

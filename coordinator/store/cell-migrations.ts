@@ -114,3 +114,25 @@ export const commandHolder = async ({ schema }: Kysely<unknown>): Promise<void> 
     .addColumn('holder', 'text', column => column.defaultTo(''))
     .execute()
 }
+
+/** What coordinators tell each other about cells. */
+export const cellsOverReplicas = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('cell_starts')
+    .addColumn('cell_id', 'text', column => column.notNull())
+    .addColumn('boot_id', 'text', column => column.notNull())
+    .addColumn('first_at', 'bigint', column => column.notNull())
+    .addColumn('seen_at', 'bigint', column => column.notNull())
+    .addPrimaryKeyConstraint('cell_starts_key', ['cell_id', 'boot_id'])
+    .execute()
+  await schema
+    .createTable('cell_renewals')
+    .addColumn('cell_id', 'text', column => column.primaryKey().notNull())
+    .addColumn('asked_at', 'bigint', column => column.notNull())
+    .execute()
+  await schema.alterTable('past_credentials').addColumn('boot_id', 'text').execute()
+  await schema
+    .alterTable('replicas')
+    .addColumn('unconnected_json', 'text', column => column.notNull().defaultTo('[]'))
+    .execute()
+}

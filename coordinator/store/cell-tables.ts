@@ -4,6 +4,8 @@ export interface CellTables {
   cells: CellRow
   cell_settings: CellSettingsRow
   past_credentials: PastCredentialRow
+  cell_starts: CellStartRow
+  cell_renewals: CellRenewalRow
   commands: CommandRow
   configs: ConfigRow
 }
@@ -65,6 +67,24 @@ interface PastCredentialRow {
   cell_id: string
   digest: string
   replaced_at: number
+  /** Start of the daemon that used the next credential first; null where that is not known. */
+  boot_id: string | null
+}
+
+/** A recent start of a cell's daemon, as far as coordinators have seen it connected. */
+interface CellStartRow {
+  cell_id: string
+  boot_id: string
+  /** Times by the clock of the store. */
+  first_at: number
+  seen_at: number
+}
+
+/** A cell that must replace its credential, told by the next coordinator that has it connected. */
+interface CellRenewalRow {
+  cell_id: string
+  /** Time by the clock of the store. */
+  asked_at: number
 }
 
 /** A command to a cell. What does not change is in `signed_json`, as it was signed. */

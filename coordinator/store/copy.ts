@@ -10,10 +10,15 @@ import type { LedgerTables } from './tables.ts'
 type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] }
 
 /**
- * Each table comes after those that it references. Leases, replicas and what these see of cells are
- * of processes that have ended.
+ * Each table comes after those that it references. The tables left out are of processes and
+ * connections that have ended.
  */
-const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas' | 'cell_views'>> = {
+const LEDGER_KEYS: TableKeys<
+  Omit<
+    LedgerTables,
+    'leases' | 'replicas' | 'replica_keys' | 'cell_views' | 'cell_starts' | 'cell_renewals'
+  >
+> = {
   tenants: ['id'],
   persons: ['id'],
   keys: ['id'],
@@ -47,6 +52,7 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, 'leases' | 'replicas' | 'cell_vi
   task_workers: ['id'],
   task_mail: ['task_id', 'kind'],
   quotas: ['month', 'subject'],
+  secrets: ['name'],
   sequences: ['name'],
   revisions: ['name'],
   events: ['seq'],

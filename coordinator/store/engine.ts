@@ -76,6 +76,8 @@ export interface Database<T> extends Lanes<T> {
   outage(): string | undefined
   /** Refuses every write from now on, with `audit_broken`; reading goes on. */
   freeze(reason: string): void
+  /** Lifts `freeze` of this process. */
+  unfreeze(): void
   /** Differs from the last answer after a commit elsewhere; it may also differ without one. */
   foreignCommits(): number
   /**

@@ -67,6 +67,10 @@ export class GroupCommit<T> {
     this.#frozen ??= reason
   }
 
+  unfreeze(): void {
+    this.#frozen = undefined
+  }
+
   /** Finishes what is queued and refuses what comes later. */
   async close(): Promise<void> {
     this.#isClosed = true

@@ -26,6 +26,8 @@ export interface Leases {
   renew(lease: HeldLease, milliseconds: number): Promise<HeldLease | undefined>
   /** Frees the lease at once, if this tenure still holds it. */
   release(lease: HeldLease): Promise<void>
+  /** Returns the owner of a lease that has not run out. */
+  readOwner(name: string): Promise<string | undefined>
   /**
    * True while the tenure holds, and in PostgreSQL until the transaction ends. The holder checks
    * this in each transaction in which it writes, so that nothing of an old epoch is committed.
@@ -60,6 +62,17 @@ export const createLeases = (ledger: Pick<Ledger, 'free' | 'nowMs'>): Leases => 
   release: lease =>
     ledger.free.write(async trx => {
       await tenureOf(trx, lease).set({ until: 0 }).execute()
+    }, EVEN_FROZEN),
+
+  readOwner: name =>
+    ledger.free.write(async trx => {
+      const row = await trx
+        .selectFrom('leases')
+        .select('owner')
+        .where('name', '=', name)
+        .where('until', '>', await ledger.nowMs(trx))
+        .executeTakeFirst()
+      return row?.owner
     }, EVEN_FROZEN),
 
   // an update and not a select, because it also locks the row against the next owner

@@ -6,6 +6,7 @@ import {
   cellIdentity,
   cellOwner,
   cellSettingsTable,
+  cellsOverReplicas,
   cellTables,
   commandHolder,
   commandTables,
@@ -19,7 +20,13 @@ import { alertTable, cellPresenceTables, eventTables, webhookStart } from './eve
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
-import { leaseTable, replicaTable, sequenceTable } from './shared-migrations.ts'
+import {
+  leaseTable,
+  replicaKeyTable,
+  replicaTable,
+  secretTable,
+  sequenceTable,
+} from './shared-migrations.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
 
 const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -79,6 +86,8 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
   '0064_task_mail': { up: taskMail },
   '0065_replicas': { up: replicaTable },
+  '0066_secrets': { up: secretTable },
+  '0067_replica_keys': { up: replicaKeyTable },
   '0070_events': { up: eventTables },
   '0071_cell_presence': { up: cellPresenceTables },
   '0072_alerts': { up: alertTable },
@@ -86,4 +95,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0075_command_holders': { up: commandHolder },
   // of the records too, which are in the same schema where this changes anything
   '0080_wide_integers': { up: db => engine.widenIntegers(db) },
+  '0085_cells_over_replicas': { up: cellsOverReplicas },
 })

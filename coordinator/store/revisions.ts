@@ -15,6 +15,8 @@ type RevisionName =
   | 'commands'
   | 'alerts'
   | 'events'
+  | 'secrets'
+  | 'audit'
 
 export interface Revisions {
   /** Calls back after another process changed the subject. Returns how to stop that. */

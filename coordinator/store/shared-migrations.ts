@@ -41,6 +41,27 @@ export const replicaTable = async ({ schema }: Kysely<unknown>): Promise<void> =
     .execute()
 }
 
+/** Secrets that all coordinators of a store share, encrypted; see `coordinator/secrets/`. */
+export const secretTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('secrets')
+    .addColumn('name', 'text', column => column.primaryKey().notNull())
+    .addColumn('key_id', 'text', column => column.notNull())
+    .addColumn('sealed', 'text', column => column.notNull())
+    .addColumn('version', 'bigint', column => column.notNull())
+    .addColumn('changed_at', 'bigint', column => column.notNull())
+    .execute()
+}
+
+/** The keys in `sealing.key` of each coordinator, by their ids. */
+export const replicaKeyTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('replica_keys')
+    .addColumn('replica_id', 'text', column => column.primaryKey().notNull())
+    .addColumn('key_ids_json', 'text', column => column.notNull())
+    .execute()
+}
+
 const NUMBERED = [
   ['audit', 'audit', 'seq'],
   ['jobs', 'jobs', 'seq'],

@@ -30,6 +30,8 @@ export interface LedgerTables
   probe: ProbeRow
   leases: LeaseRow
   replicas: ReplicaRow
+  replica_keys: ReplicaKeyRow
+  secrets: SecretRow
   sequences: SequenceRow
 }
 
@@ -64,6 +66,8 @@ interface ReplicaRow {
   /** Unix milliseconds by the clock of the store. */
   started_at: number
   until: number
+  /** Ids of enrolled cells that are not connected to it: a JSON array, not longer than is readable. */
+  unconnected_json: string
 }
 
 /** The last number that was given of one sequence. */
@@ -76,4 +80,21 @@ export interface SequenceRow {
 interface ProbeRow {
   id: number
   at: number
+}
+
+/** A secret that all coordinators share, encrypted with a key of `sealing.key`. */
+export interface SecretRow {
+  name: string
+  /** Id of the key that opens it. */
+  key_id: string
+  sealed: string
+  /** Grows with every change of the secret itself. */
+  version: number
+  changed_at: number
+}
+
+/** Ids of the keys in `sealing.key` of one coordinator, as a list. */
+interface ReplicaKeyRow {
+  replica_id: string
+  key_ids_json: string
 }

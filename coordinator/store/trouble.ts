@@ -1,8 +1,8 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
+import { bumpRevision } from './revisions.ts'
 import type { LedgerTables } from './tables.ts'
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
-type Writer = Pick<Kysely<LedgerTables>, 'insertInto' | 'deleteFrom'>
 
 /**
  * Returns the reason why the audit is in doubt, as recorded by any process; undefined while none
@@ -13,17 +13,28 @@ export const readTrouble = async (db: Reader): Promise<string | undefined> => {
   return row?.reason
 }
 
-/** Records why the audit is in doubt. The first reason is kept: later ones follow from it. */
-export const markTrouble = async (db: Writer, reason: string, at: number): Promise<void> => {
-  await db
+/**
+ * Records why the audit is in doubt; returns false when it is already. The first reason is kept:
+ * later ones follow from it.
+ */
+export const markTrouble = async (
+  trx: Transaction<LedgerTables>,
+  reason: string,
+  at: number,
+): Promise<boolean> => {
+  const { numInsertedOrUpdatedRows = 0n } = await trx
     .insertInto('audit_trouble')
     .values({ id: 1, at, reason })
     .onConflict(conflict => conflict.column('id').doNothing())
-    .execute()
+    .executeTakeFirst()
+  const isFirst = numInsertedOrUpdatedRows > 0n
+  if (isFirst) await bumpRevision(trx, 'audit')
+  return isFirst
 }
 
-export const clearTrouble = async (db: Writer): Promise<void> => {
-  await db.deleteFrom('audit_trouble').execute()
+export const clearTrouble = async (trx: Transaction<LedgerTables>): Promise<void> => {
+  await trx.deleteFrom('audit_trouble').execute()
+  await bumpRevision(trx, 'audit')
 }
 
 /** Returns the message with which every write is refused. */

@@ -1,5 +1,5 @@
 import { type CoordinatorConfig, isLoopback } from '../config.ts'
-import type { ServerIdentity } from './own-certificate.ts'
+import type { CertificateParts, ServerIdentity } from './own-certificate.ts'
 import { loadServerIdentity } from './server-identity.ts'
 
 /** Properties of the listener: loopback only, and encrypted. */
@@ -10,10 +10,12 @@ interface ListenerViews {
 /** Opens the server identity; undefined on plain loopback. */
 export const openTls = async ({
   config,
+  secrets,
 }: {
   config: CoordinatorConfig
+  secrets: CertificateParts['secrets']
 }): Promise<{ shown: ServerIdentity | undefined; views: ListenerViews }> => {
-  const shown = await loadServerIdentity(config)
+  const shown = await loadServerIdentity(config, secrets)
   const listens = {
     loopbackOnly: isLoopback(config.http.host),
     encrypted: shown !== undefined,

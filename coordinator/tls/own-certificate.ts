@@ -2,8 +2,9 @@ import { createPrivateKey, hash, type KeyObject, X509Certificate } from 'node:cr
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
-import { createPrivate, readPrivate, replacePrivate } from '../../shared/private-file.ts'
+import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import { DAY_MS } from '../../shared/time.ts'
+import type { Secrets } from '../secrets/secrets.ts'
 import { canonicalAddress } from './address.ts'
 import type { CertificateWithKey } from './certificate.ts'
 
@@ -27,18 +28,25 @@ const RENEW_BELOW = 1 / 3
 /** Tolerance for clients whose clock is behind. */
 const BACKDATE_MS = DAY_MS
 
+/** Where the certificates of a coordinator are kept. */
+export interface CertificateParts {
+  stateDir: string
+  secrets: Pick<Secrets, 'ensure'>
+}
+
 /**
- * Returns the coordinator's own certificate for these names, signed by its own authority. Both are
- * created when missing; the certificate is renewed when it expires soon or the names have changed.
- * The files are in the state folder, readable only by their owner.
+ * Returns the coordinator's own certificate for these names, signed by the authority that it shares
+ * with the other coordinators of its store. Both are created when missing; the certificate is
+ * renewed when it expires soon or the names have changed. It is kept in the state folder, as is the
+ * public certificate of the authority.
  */
 export const loadOwnCertificate = async (
-  stateDir: string,
+  { stateDir, secrets }: CertificateParts,
   names: readonly string[],
   now: number = Date.now(),
 ): Promise<ServerIdentity> => {
   const folder = join(stateDir, 'tls')
-  const authority = await loadAuthority(folder, now)
+  const authority = await loadAuthority(secrets, now)
   const caFile = join(folder, 'ca.crt')
   const ca = authority.certificate.toString()
   if ((await readPrivate(caFile)) !== ca) await replacePrivate(caFile, ca)
@@ -47,21 +55,26 @@ export const loadOwnCertificate = async (
   return { key: server.key, cert: server.cert + ca, fingerprint, caFile }
 }
 
-const loadAuthority = async (folder: string, now: number): Promise<CertificateWithKey> => {
-  const path = join(folder, 'authority.pem')
-  const text = (await readPrivate(path)) ?? (await createAuthority(path, now))
+const loadAuthority = async (
+  secrets: Pick<Secrets, 'ensure'>,
+  now: number,
+): Promise<CertificateWithKey> => {
+  const text = await secrets.ensure('authority', () => createAuthority(now))
   try {
     return { certificate: new X509Certificate(text), key: createPrivateKey(text) }
   } catch (cause) {
-    throw new ShoalError('store_unavailable', `${path} is damaged; restore it`, { cause })
+    throw new ShoalError(
+      'store_unavailable',
+      'the certificate authority in the store is damaged; restore the store',
+      { cause },
+    )
   }
 }
 
-const createAuthority = async (path: string, now: number): Promise<string> => {
+const createAuthority = async (now: number): Promise<string> => {
   const { issueAuthority } = await import('./certificate.ts')
   const issued = await issueAuthority('shoal', validityFrom(now, AUTHORITY_DAYS))
-  const text = encodeKey(issued.key) + issued.certificate.toString()
-  return (await createPrivate(path, text)) ? text : ((await readPrivate(path)) ?? '')
+  return encodeKey(issued.key) + issued.certificate.toString()
 }
 
 const loadServer = async (

@@ -2,7 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { hostname, networkInterfaces } from 'node:os'
 import { ShoalError } from '../../shared/errors.ts'
 import { type CoordinatorConfig, isLoopback } from '../config.ts'
-import { loadOwnCertificate, type ServerIdentity } from './own-certificate.ts'
+import {
+  type CertificateParts,
+  loadOwnCertificate,
+  type ServerIdentity,
+} from './own-certificate.ts'
 
 /**
  * Returns what the listener presents: the operator's files; without them, on any address other than
@@ -11,6 +15,7 @@ import { loadOwnCertificate, type ServerIdentity } from './own-certificate.ts'
  */
 export const loadServerIdentity = async (
   config: CoordinatorConfig,
+  secrets: CertificateParts['secrets'],
   now?: number,
 ): Promise<ServerIdentity | undefined> => {
   const { tls_cert_file: cert, tls_key_file: key, host } = config.http
@@ -18,7 +23,7 @@ export const loadServerIdentity = async (
     return { cert: await readPem(cert), key: await readPem(key) }
   return isLoopback(host)
     ? undefined
-    : loadOwnCertificate(config.state_dir, listServerNames(config), now)
+    : loadOwnCertificate({ stateDir: config.state_dir, secrets }, listServerNames(config), now)
 }
 
 const readPem = (path: string): Promise<string> =>

@@ -16,6 +16,7 @@ const coordinator = coordinatorMetrics({
   figures: createFigures(),
   fleet: { cells: () => [].values() },
   vitals: { brokerConnected: () => true, storeProblem: () => undefined, loopDelayMs: () => 0 },
+  replicas: { live: () => [], isLeader: () => true },
 })
 const cell = cellMetrics({ metrics: () => engineMetrics([]) }, { sample: () => ({ gpus: [] }) })
 

@@ -51,6 +51,8 @@ const fine: Views['vitals'] = {
   loopDelayMs: () => 1,
 }
 
+const sole = { id: 'rep_test', address: undefined, version: '1', startedAt: 0 }
+
 /** What operations see; what is not given here must not be looked at. */
 export const views = (parts: Partial<Views> = {}): Views => ({
   ...({} as Views),
@@ -58,6 +60,11 @@ export const views = (parts: Partial<Views> = {}): Views => ({
   catalogue: config().catalogue,
   tiers: config().tiers,
   vitals: fine,
+  replicas: {
+    live: () => [sole],
+    isLeader: () => true,
+    readStates: async () => [{ ...sole, isSelf: true, leads: true, unconnected: [] }],
+  },
   ...parts,
 })
 

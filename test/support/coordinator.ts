@@ -17,6 +17,7 @@ import type { Store } from '../../coordinator/store/store.ts'
 import { BY, temporaryFolder, temporaryStore } from '../coordinator/store/temporary.ts'
 import { config } from './app.ts'
 import { silent } from './cell.ts'
+import { placeSealingKey } from './secrets.ts'
 
 export type Demo = Awaited<ReturnType<typeof bootstrap>>['keys'] & { stranger: string }
 
@@ -46,6 +47,7 @@ export const openScene = async (t: Pick<Test, 'teardown'>, options: SceneOptions
   const store = options.from?.store ?? options.store ?? (await temporaryStore(t, options.folder))
   const demo = options.from?.demo ?? (await populate(store))
   const settings = config({ ...WIDE, state_dir: await temporaryFolder(t), ...options.config })
+  placeSealingKey(settings.state_dir)
   const opened = await openCoordinator(listFor(store, options), settings, silent, options)
   let closing: Promise<void> | undefined
   /** Stops as the product does; the store stays. */

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { hash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import {
   cpSync,
@@ -32,6 +33,7 @@ import { joinTokenText } from '../../shared/join-token.ts'
 import { createLogger } from '../../shared/logger.ts'
 import { silent } from '../support/cell.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
+import { certificatePlace } from '../support/secrets.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /* A real coordinator and real daemons, all but the engines, with and without TLS. */
@@ -154,7 +156,8 @@ const isUp = (cell: Record<string, unknown>): boolean =>
 t.test('a coordinator with TLS and its own certificate', async t => {
   const at = await place(t, '0.0.0.0')
   t.match(at.url, /^https:/)
-  const { fingerprint = '' } = await loadOwnCertificate(at.stateDir, ['localhost'])
+  const ca = new X509Certificate(readFileSync(join(at.stateDir, 'tls', 'ca.crt')))
+  const fingerprint = hash('sha256', ca.raw, 'base64url')
 
   t.test('enrols a machine, and the pin holds', async t => {
     const { code, text } = await join_(at, 'first', await newToken(at, fingerprint))
@@ -209,7 +212,7 @@ t.test('a coordinator with TLS and its own certificate', async t => {
   t.test('is refused with a clear message when its authority differs', async t => {
     const state = stateOf(at, 'first')
     const identity = identityIn(state)
-    const other = await loadOwnCertificate(join(at.folder, 'other'), ['localhost'])
+    const other = await loadOwnCertificate(await certificatePlace(t), ['localhost'])
     const moved = stateOf(at, 'moved')
     mkdirSync(moved, { mode: 0o700 })
     const coordinator_ca = readFileSync(other.caFile ?? '', 'utf8')

@@ -1,10 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Presence } from '../../fleet/presence.ts'
+import { isPresent } from '../../fleet/presence.ts'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-
-const CONNECTED: ReadonlySet<Presence> = new Set(['ready', 'degraded', 'draining'])
 
 export default defineOperation({
   id: 'cells-renew',
@@ -19,7 +17,7 @@ export default defineOperation({
   run: async ({ cell_id }, { cells, fleet, identity, actor }) => {
     if ((await cells.get(cell_id)) === undefined)
       throw new ShoalError('not_found', `no cell ${cell_id}`)
-    if (!CONNECTED.has(fleet.cell(cell_id)?.presence ?? 'unknown'))
+    if (!isPresent(fleet.cell(cell_id)?.presence ?? 'unknown'))
       throw new ShoalError('cell_unavailable', `${cell_id} is not connected`)
     await identity.askToRenew(cell_id, actor)
     return { id: cell_id }

@@ -36,7 +36,7 @@ export default defineSkill({
   },
 })
 
-const observe = async ({ fleet, cells, catalogue, monitor, vitals }: Context) => ({
+const observe = async ({ fleet, cells, catalogue, monitor, vitals, replicas }: Context) => ({
   storeProblem: vitals.storeProblem(),
   // A file system that does not answer is a finding, not a failure of the diagnosis.
   disk: await vitals.disk().catch(() => undefined),
@@ -57,6 +57,7 @@ const observe = async ({ fleet, cells, catalogue, monitor, vitals }: Context) =>
   quarantined: (await cells.list())
     .filter(cell => cell.quarantinedAt !== undefined && cell.revokedAt === undefined)
     .map(({ id }) => id),
+  replicas: await replicas.readStates(),
 })
 
 /** Cells that offer the model, but take no requests until an operator resumes them. */

@@ -10,7 +10,7 @@ export default defineSkill({
   id: 'skill-stats',
   name: 'Skill statistics',
   description:
-    'Show call counts, failures and latency of each skill since the coordinator started.',
+    'Show call counts, failures and latency of each skill since this coordinator started.',
   tags: ['fleet', 'operations', 'statistics'],
   access: 'operator',
   effect: 'read',

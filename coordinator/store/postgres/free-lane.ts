@@ -47,6 +47,10 @@ export class FreeLane<T> implements Lane<Transaction<T>> {
     this.#frozen ??= reason
   }
 
+  unfreeze(): void {
+    this.#frozen = undefined
+  }
+
   /** Finishes what is under way and refuses what comes later. */
   async close(): Promise<void> {
     this.#isClosed = true

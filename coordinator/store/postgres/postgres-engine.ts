@@ -98,6 +98,10 @@ const openDatabase = async <T>(
       queue.freeze(reason)
       lane.freeze(reason)
     },
+    unfreeze: () => {
+      queue.unfreeze()
+      lane.unfreeze()
+    },
     // only a query could tell: who asks looks at the revisions each time
     foreignCommits: () => ++looks,
     nowMs: now === undefined ? readClock : async () => now(),

@@ -26,9 +26,12 @@ export const sqliteEngine = (folder: string): StoreEngine => ({
   close: async () => {},
 })
 
+/** True for a folder in which a store was made before. */
+export const hasStoreIn = (folder: string): boolean => existsSync(join(folder, fileOf('ledger')))
+
 /** A mistyped folder must not become a new, empty store. Throws `not_found`. */
 export const requireFolder = (folder: string): void => {
-  if (existsSync(join(folder, fileOf('ledger')))) return
+  if (hasStoreIn(folder)) return
   throw new ShoalError(
     'not_found',
     `there is no store in ${resolve(folder)}: name the coordinator's folder with --state-dir, or make one with init`,
@@ -56,6 +59,7 @@ const openFile = async <T>(
       read,
       outage: () => undefined,
       freeze: reason => queue.freeze(reason),
+      unfreeze: () => queue.unfreeze(),
       foreignCommits: writing.dataVersion,
       nowMs: async () => now(),
       skipLocked: sql``,

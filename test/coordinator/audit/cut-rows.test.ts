@@ -2,9 +2,9 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { acceptAudit } from '../../../coordinator/audit/accept.ts'
-import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { restartSequence } from '../../../coordinator/store/sequences.ts'
 import { type Demo, openScene } from '../../support/coordinator.ts'
+import { signingOf } from '../../support/secrets.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { BY, temporaryFolder, testStore } from '../store/temporary.ts'
 import { append, reopenStore, startGuard, tamper } from './guarding.ts'
@@ -123,7 +123,7 @@ t.test('an audit that was cut is an alert without a cell, until it was accepted'
     const { audit, monitor, views, events } = scene
     await waitUntil('audit checked', () => audit.trouble() ?? views.audit.head())
     monitor.tick()
-    const isSent = events.read(0).events.some(({ type }) => type === 'shoal.alert.raised')
+    const isSent = () => events.read(0).events.some(({ type }) => type === 'shoal.alert.raised')
     const close = async () => {
       await scene.close()
       await store.close()
@@ -138,11 +138,11 @@ t.test('an audit that was cut is an alert without a cell, until it was accepted'
   const frozen = await start()
   const found = { rule: 'audit_broken', level: 'critical', cellId: undefined, message: /row 20/ }
   t.match(frozen.alerts, [found])
-  t.ok(frozen.isSent)
+  await waitUntil('the alert is sent', frozen.isSent)
   await frozen.close()
 
   const store = await testStore(folder)
-  await acceptAudit(store.ledger, await openSigning(stateDir), 'rows were lost', BY)
+  await acceptAudit(store.ledger, await signingOf(store, stateDir), 'rows were lost', BY)
   await store.close()
   const accepted = await start()
   t.strictSame(accepted.alerts, [])

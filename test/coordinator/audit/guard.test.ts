@@ -15,14 +15,14 @@ import { signCheckpoint } from '../../../coordinator/audit/checkpoint.ts'
 import { AuditGuard } from '../../../coordinator/audit/guard.ts'
 import { purgeAudit } from '../../../coordinator/audit/purge.ts'
 import { verifyAudit, verifyOnce } from '../../../coordinator/audit/verify.ts'
-import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { restartSequence } from '../../../coordinator/store/sequences.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { createSigner, generatePrivateKey, type Signer } from '../../../shared/signing.ts'
 import { silent } from '../../support/cell.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
+import { signingOf } from '../../support/secrets.ts'
 import { temporaryFolder, testStore } from '../store/temporary.ts'
-import { append, dropGuards, reopenStore, signer, startGuard } from './guarding.ts'
+import { append, dropGuards, reopenSigned, reopenStore, signer, startGuard } from './guarding.ts'
 
 /** A store with rows whose head was signed, closed as a crash leaves it or in order. */
 const witnessedStore = async (t: Pick<Test, 'teardown'>) => {
@@ -274,20 +274,20 @@ const rewriteInPlace = async (store: Store): Promise<void> => {
 
 t.test('an operator can accept a restored backup with a reason', async t => {
   const folder = await temporaryFolder(t)
-  const signing = await openSigning(folder)
   const first = await testStore(folder)
   await append(first, 20)
-  const { signed, stop } = startGuard(first, folder, signing)
+  const { signed, stop } = startGuard(first, folder, await signingOf(first, folder))
   const head = await signed
   await stop()
   await first.close()
   await rewrite(folder, deleteFrom(15))
 
-  const frozen = await reopenStore(folder, await openSigning(folder))
+  const frozen = await reopenSigned(folder)
   t.match(frozen.guard.trouble(), /row 20/)
   await frozen.store.close()
 
   const store = await testStore(folder)
+  const signing = await signingOf(store, folder)
   const by = { actor: 'local:ada' }
   const accept = (reason: string) => acceptAudit(store.ledger, signing, reason, by)
   await t.rejects(accept(' '), { code: 'invalid_request', param: 'reason' })
@@ -296,7 +296,7 @@ t.test('an operator can accept a restored backup with a reason', async t => {
   t.not(signing.publicKey, head.key_id)
   await store.close()
 
-  const after = await reopenStore(folder, await openSigning(folder))
+  const after = await reopenSigned(folder)
   t.equal(after.guard.trouble(), undefined)
   await after.guard.compareHead(head, 'cell_1')
   t.equal(after.guard.trouble(), undefined, 'what a cell has kept is void')
@@ -318,12 +318,12 @@ t.test('a signing key lost after a purge can be accepted by its fingerprint', as
   await append(first, 3)
   await first.close()
 
-  const signing = await openSigning(folder)
-  const frozen = await reopenStore(folder, signing)
+  const frozen = await reopenSigned(folder)
   t.match(frozen.guard.trouble(), /no purge of ours/)
   await frozen.store.close()
 
   const store = await testStore(folder)
+  const signing = await signingOf(store, folder)
   const accept = (key?: string) =>
     acceptAudit(store.ledger, signing, 'the disk failed', { actor: 'local:ada' }, key)
   await t.rejects(accept(), { code: 'audit_broken' })
@@ -331,14 +331,13 @@ t.test('a signing key lost after a purge can be accepted by its fingerprint', as
   await t.rejects(append(store, 1), { code: 'audit_broken' }, 'nothing has changed')
   await accept(lost.publicKey)
   await t.rejects(accept(lost.publicKey), { code: 'conflict' }, 'it is needed once')
-  await store.close()
-
   await signing.rotate()
+  await store.close()
   t.ok(signing.endorses(lost.publicKey), 'for what it has purged')
   t.notOk(signing.witnesses(lost.publicKey), 'its heads count for nothing')
   t.notOk(signing.trust().endorsements.some(({ previous }) => previous === lost.publicKey))
 
-  const after = await reopenStore(folder, await openSigning(folder))
+  const after = await reopenSigned(folder)
   t.equal(after.guard.trouble(), undefined)
   await append(after.store, 1)
   const rows = await after.store.ledger.read.selectFrom('audit').selectAll().execute()
@@ -350,33 +349,33 @@ t.test('a signing key lost after a purge can be accepted by its fingerprint', as
 
 t.test('a finding stays open until an operator accepts it', async t => {
   const folder = await temporaryFolder(t)
-  const signing = await openSigning(folder)
-  const first = await reopenStore(folder, signing)
+  const first = await reopenSigned(folder)
   await append(first.store, 3)
   first.guard.suspect('something')
   await first.store.close()
 
-  const again = await reopenStore(folder, signing)
+  const again = await reopenSigned(folder)
   t.equal(again.guard.trouble(), 'something', 'also when the chain looks whole')
   await t.rejects(append(again.store, 1), { code: 'audit_broken' })
-  const { endorses } = signing
+  const { endorses } = await signingOf(again.store, folder)
   t.match(await verifyOnce(again.store.ledger, endorses), { ok: false, reason: 'something' })
   await again.store.close()
 
   const store = await testStore(folder)
+  const signing = await signingOf(store, folder)
   await acceptAudit(store.ledger, signing, 'looked into it', { actor: 'local:ada' })
   t.match(await verifyOnce(store.ledger, endorses), { ok: true })
   await append(store, 1)
   await store.close()
-  const after = await reopenStore(folder, signing)
+  const after = await reopenSigned(folder)
   t.equal(after.guard.trouble(), undefined)
   await after.store.close()
 })
 
 t.test('a new signing key does not invalidate earlier witness heads', async t => {
   const folder = await temporaryFolder(t)
-  const signing = await openSigning(folder)
   const store = await testStore(folder)
+  const signing = await signingOf(store, folder)
   await append(store, 20)
   const { signed, stop } = startGuard(store, folder, signing)
   const head = await signed
@@ -384,14 +383,17 @@ t.test('a new signing key does not invalidate earlier witness heads', async t =>
   await signing.rotate()
   await store.close()
   await rewrite(folder, deleteFrom(15))
-  const byFile = await reopenStore(folder, await openSigning(folder))
+  const byFile = await reopenSigned(folder)
   t.match(byFile.guard.trouble(), /row 20/, 'the file tells')
   await byFile.store.close()
 
   const elsewhere = await temporaryFolder(t)
   const copy = await testStore(elsewhere)
   await append(copy, 14)
-  const { guard, stop: end } = startGuard(copy, elsewhere, signing)
+  const { guard, stop: end } = startGuard(copy, elsewhere, {
+    ...signing,
+    isCurrent: async () => true,
+  })
   await guard.checked
   await guard.compareHead(head, 'cell_1')
   await end()
@@ -410,7 +412,7 @@ t.test('a chain that is broken in itself cannot be accepted', async t => {
     }),
   )
   const broken = await testStore(folder)
-  const signing = await openSigning(folder)
+  const signing = await signingOf(broken, folder)
   const before = signing.publicKey
   await t.rejects(acceptAudit(broken.ledger, signing, 'why not', { actor: 'a' }), {
     code: 'audit_broken',
@@ -429,6 +431,8 @@ t.test('a running coordinator notices rows removed from its own audit', async t 
   const broken = new Promise<void>(resolve => {
     AuditGuard.start({
       ledger: store.ledger,
+      revisions: store.revisions,
+      isReporter: () => true,
       signer,
       stateDir: folder,
       logger: silent,

@@ -5,6 +5,7 @@ import type { SealedTrx, Store } from '../../../coordinator/store/store.ts'
 import type { AuditHead } from '../../../shared/wire/audit-head.ts'
 import { silent } from '../../support/cell.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
+import { signingOf } from '../../support/secrets.ts'
 import { notInFiles, testStore } from '../store/temporary.ts'
 
 export const signer = loneSigner()
@@ -23,6 +24,8 @@ export const startGuard = (
   })
   const guard = AuditGuard.start({
     ledger: store.ledger,
+    revisions: store.revisions,
+    isReporter: () => true,
     signer: own,
     stateDir,
     logger: silent,
@@ -51,6 +54,15 @@ export const append = async (store: Store, count: number, word = 'test'): Promis
       outcome: 'done',
       at: n,
     })
+}
+
+/** Like `reopenStore`, with the signing key in the store itself. */
+export const reopenSigned = async (folder: string) => {
+  const store = await testStore(folder)
+  const watched = startGuard(store, folder, await signingOf(store, folder))
+  await watched.guard.checked
+  await watched.stop()
+  return { store, ...watched }
 }
 
 /** The store at its next start, whose guard has checked the audit and was stopped again. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,10 +8,12 @@ import mqtt from 'mqtt-packet'
 import t, { type Test } from 'tap'
 import { addBrokerCommands } from '../../../coordinator/admin/broker.ts'
 import { PacketReader } from '../../../coordinator/broker/cell-stream.ts'
-import { brokerLogins } from '../../../coordinator/broker/logins.ts'
+import { brokerLogins, loadBrokerKey } from '../../../coordinator/broker/logins.ts'
 import { mosquittoFiles } from '../../../coordinator/broker/mosquitto-files.ts'
 import { openBus } from '../../../coordinator/broker/open-bus.ts'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
+import { openSecrets } from '../../../coordinator/secrets/open-secrets.ts'
+import { openStore } from '../../../coordinator/store/store.ts'
 import { loadOwnCertificate } from '../../../coordinator/tls/own-certificate.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createLogger } from '../../../shared/logger.ts'
@@ -20,6 +22,7 @@ import { busRig, cells, openExternal, startBroker } from '../../support/bus.ts'
 import { silent } from '../../support/cell.ts'
 import { findFreePort, mosquittoMissing } from '../../support/mosquitto.ts'
 import { RawMqtt } from '../../support/raw-mqtt.ts'
+import { certificatePlace, memorySecrets, secretsOf } from '../../support/secrets.ts'
 
 const A = newId('cell')
 const B = newId('cell')
@@ -61,6 +64,7 @@ t.test('the files for mosquitto', async t => {
     addBrokerCommands(
       program,
       () => config,
+      async store => openSecrets({ store, stateDir, logger: silent }),
       text => {
         printed += text
       },
@@ -71,22 +75,28 @@ t.test('the files for mosquitto', async t => {
       t.equal(statSync(join(out, name)).mode & 0o777, 0o600)
     }
     t.match(readFileSync(join(out, 'mosquitto.conf'), 'utf8'), 'listener 1999 127.0.0.1')
-    const { cells } = brokerLogins({ stateDir, username: 'coordinator' })
+    const store = await openStore(stateDir)
+    const key = await loadBrokerKey(await secretsOf(store, stateDir))
+    await store.close()
+    const { cells } = brokerLogins({ key, username: 'coordinator' })
     t.notMatch(readFileSync(join(out, 'passwords'), 'utf8'), cells.password)
   })
 })
 
 t.test('the passwords at the broker', async t => {
   t.test('stay the same within one state folder, and differ between users and folders', async t => {
+    const loginsIn = async (stateDir: string) => {
+      const store = await openStore(stateDir)
+      const key = await loadBrokerKey(await secretsOf(store, stateDir))
+      await store.close()
+      return brokerLogins({ key, username: 'coordinator' })
+    }
     const [one, other] = [temporary(t), temporary(t)]
-    const first = brokerLogins({ stateDir: one, username: 'coordinator' })
-    t.strictSame(brokerLogins({ stateDir: one, username: 'coordinator' }), first)
+    const first = await loginsIn(one)
+    t.strictSame(await loginsIn(one), first)
     t.not(first.cells.password, first.coordinator.password)
-    t.not(
-      brokerLogins({ stateDir: other, username: 'coordinator' }).cells.password,
-      first.cells.password,
-    )
-    t.equal(statSync(join(one, 'broker.key')).mode & 0o777, 0o600)
+    t.not((await loginsIn(other)).cells.password, first.cells.password)
+    t.notOk(readdirSync(one).includes('broker.key'), 'the key is in the store alone')
   })
 })
 
@@ -114,7 +124,7 @@ t.test('a coordinator starts and stops without its broker, and reports this', as
     state_dir: temporary(t),
     broker: { mode: 'external', url: `mqtt://127.0.0.1:${await findFreePort()}` },
   })
-  const bus = await openBus(config, {
+  const bus = await openBus(config, memorySecrets(), {
     logger: silent,
     nowMs: () => 0,
     epoch: 1,
@@ -214,9 +224,13 @@ t.test('an external mosquitto', { skip: mosquittoMissing }, async t => {
   })
 
   t.test('with a certificate carries cells over TLS, and only with the right one', async t => {
-    const { cert, key, caFile = '' } = await loadOwnCertificate(temporary(t), ['127.0.0.1'])
-    const other = await loadOwnCertificate(temporary(t), ['127.0.0.1'])
-    const elsewhere = await loadOwnCertificate(temporary(t), ['broker.example'])
+    const {
+      cert,
+      key,
+      caFile = '',
+    } = await loadOwnCertificate(await certificatePlace(t), ['127.0.0.1'])
+    const other = await loadOwnCertificate(await certificatePlace(t), ['127.0.0.1'])
+    const elsewhere = await loadOwnCertificate(await certificatePlace(t), ['broker.example'])
     const port = await findFreePort()
     const mosquitto = await startBroker(port, { cert, key })
     t.teardown(mosquitto.stop)
@@ -245,7 +259,7 @@ t.test('an external mosquitto', { skip: mosquittoMissing }, async t => {
         )
         const broker = { mode: 'external', url: `mqtts://127.0.0.1:${port}`, ca_file: caFile }
         const config = CoordinatorConfig.parse({ state_dir: temporary(t), broker })
-        openBus(config, {
+        openBus(config, memorySecrets(), {
           logger: log,
           nowMs: () => 0,
           epoch: 1,

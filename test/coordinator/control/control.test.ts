@@ -8,7 +8,7 @@ import { withholdKeys } from '../../../shared/wire/capability.ts'
 import { DesiredBody, isGenuineDesired } from '../../../shared/wire/desired.ts'
 import { silent } from '../../support/cell.ts'
 import { soleReplica } from '../../support/replicas.ts'
-import { BY, temporaryStore } from '../store/temporary.ts'
+import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 t.test('a tag of the join token takes precedence over one that the cell reports', async t => {
   const id = newId('cell')
@@ -53,6 +53,41 @@ t.test('a cell receives its desired settings, signed for it alone', async t => {
   t.match(desired, { version: 1, cell_id: id, answers: 'birth', issued_at: 1234 })
   t.ok(isGenuineDesired(desired, id, signer.publicKey))
   t.notOk(isGenuineDesired(desired, newId('cell'), signer.publicKey))
+})
+
+t.test('settings of one coordinator reach the cells of another, once', async t => {
+  const id = newId('cell')
+  const folder = await temporaryFolder(t)
+  const open = async () => {
+    const store = await temporaryStore(t, folder)
+    const sent: DesiredBody[] = []
+    const told = Promise.withResolvers<void>()
+    const { configs } = await createControl({
+      store,
+      replicas: soleReplica(),
+      signer: createSigner(generatePrivateKey()),
+      cells: { get: async () => ({ id, tags: ['site'] as string[] }) as EnrolledCell },
+      fleet: {
+        cell: () => ({ id, presence: 'ready' }) as Cell,
+        cells: () => [{ id, presence: 'ready' } as Cell],
+      },
+      publish: async (_name, _cellId, body) => {
+        sent.push(body as DesiredBody)
+        told.resolve()
+      },
+      now: () => 1234,
+      logger: silent,
+    })
+    return { store, configs, sent, told: told.promise }
+  }
+  const [one, two] = [await open(), await open()]
+  await two.store.revisions.poll()
+  await one.configs.set({ scope: 'tag', name: 'site', document: { log: { level: 'debug' } } }, BY)
+  await two.store.revisions.poll()
+  await Promise.all([one.told, two.told])
+  await one.store.revisions.poll()
+  t.match(await two.configs.show(id), { document: { log: { level: 'debug' } } })
+  for (const { sent } of [one, two]) t.match(sent, [{ version: 1 }])
 })
 
 t.test('a cell is not sent settings that it does not support', async t => {

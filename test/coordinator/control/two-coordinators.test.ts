@@ -1,11 +1,17 @@
 import t, { type Test } from 'tap'
+import { Timers } from '../../../coordinator/base/timers.ts'
 import { createCommands } from '../../../coordinator/control/commands.ts'
+import { openControl } from '../../../coordinator/control/open.ts'
+import type { EnrolledCell } from '../../../coordinator/enrolment/cell.ts'
+import type { Cell } from '../../../coordinator/fleet/cell.ts'
+import type { SigningKey } from '../../../coordinator/signing/signing.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { type AckState, type Command, signAck } from '../../../shared/wire/command.ts'
 import { silent } from '../../support/cell.ts'
 import { createReplicaSet } from '../../support/replicas.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { addCell } from './cell-row.ts'
 
@@ -187,3 +193,35 @@ t.test(
     t.strictSame(await audit(), ['command.create', 'command.expired'])
   },
 )
+
+t.test('a command ends for its creator, whichever coordinator hears the cell', async t => {
+  const folder = await temporaryFolder(t)
+  const set = createReplicaSet()
+  const sent: string[] = []
+  const start = async () => {
+    const store = await temporaryStore(t, folder, { pollMilliseconds: 20 })
+    const stack = new AsyncDisposableStack()
+    t.teardown(() => stack.disposeAsync())
+    const live = { id: CELL, presence: 'ready', announce: { verbs: VERBS, capability: CAPABILITY } }
+    return openControl({
+      store,
+      replicas: set.join(),
+      signing: signer as SigningKey,
+      cells: { get: async () => ({ id: CELL, publicKey: cell.publicKey }) as EnrolledCell },
+      fleet: { cell: () => live as unknown as Cell, cells: () => [] },
+      bus: { publish: async (_name, _cellId, _type, _body, id = '') => void sent.push(id) },
+      leaderWork: { every: () => {}, runOnce: async () => {} },
+      stack,
+      schedules: new Timers({ stack, logger: silent }),
+      logger: silent,
+      now: Date.now,
+    })
+  }
+  const [one, two] = [await start(), await start()]
+  await addCell((await temporaryStore(t, folder)).ledger, CELL, cell.publicKey)
+  const { id } = await one.views.commands.create(ping, BY)
+  t.strictSame(sent, [id])
+  two.ears.onAck(CELL, ack(id, 'succeeded'))
+  const stateOf = async () => (await one.views.commands.get(id))?.state
+  await waitUntil('the end is known', async () => (await stateOf()) === 'succeeded')
+})

@@ -28,6 +28,7 @@ const createAdmissionScene = async (t: Test) => {
       fleet.forget(id)
     },
     clones: createClones(() => 0),
+    starts: { noteConnection: () => {}, erase: async () => {} },
     signing: createSigner(generatePrivateKey()),
     events: { publish: (...event) => published.push(event as never) as unknown as CloudEvent },
     logger: silent,

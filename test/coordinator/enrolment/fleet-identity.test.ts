@@ -1,15 +1,15 @@
 import t from 'tap'
 import { createFleetIdentity } from '../../../coordinator/enrolment/fleet-identity.ts'
-import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { isSignedBy } from '../../../shared/signing.ts'
 import { ENDORSE_PURPOSE } from '../../../shared/wire/trust.ts'
 import { silent } from '../../support/cell.ts'
+import { signingOf } from '../../support/secrets.ts'
 import { auditRows } from '../keys/fixtures.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 t.test('the signing key is not replaced while the audit is suspect', async t => {
   const store = await temporaryStore(t)
-  const signing = await openSigning(await temporaryFolder(t))
+  const signing = await signingOf(store, await temporaryFolder(t))
   const identity = createFleetIdentity({
     signing,
     store,
@@ -34,15 +34,14 @@ t.test('the signing key is not replaced while the audit is suspect', async t => 
 })
 
 t.test('a day is too short for enough new keys to push out the old ones', async t => {
-  const store = await temporaryStore(t)
-  const signing = await openSigning(await temporaryFolder(t))
   let nowMs = 0
+  const store = await temporaryStore(t, undefined, { now: () => nowMs })
+  const signing = await signingOf(store, await temporaryFolder(t))
   const identity = createFleetIdentity({
     signing,
     store,
     logger: silent,
     fingerprint: () => undefined,
-    nowMs: () => nowMs,
     bus: { publish: async () => {} },
     fleet: { cells: () => [].values() },
   } as never)

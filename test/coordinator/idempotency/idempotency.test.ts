@@ -10,7 +10,8 @@ import { BY, temporaryStore } from '../store/temporary.ts'
 const scene = async (t: Test) => {
   const store = await temporaryStore(t)
   const clock = { now: 1_800_000_000_000 }
-  const sealing = createSealing(randomBytes(32))
+  const key = randomBytes(32)
+  const sealing = createSealing(() => [key])
   const { ledger } = store
   const idempotency = new Idempotency({ ledger, sealing, logger: silent, now: () => clock.now })
   let runs = 0

@@ -1,33 +1,39 @@
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
-import { openSigning } from '../../../coordinator/signing/signing.ts'
+import t, { type Test } from 'tap'
 import { createSigner, generatePrivateKey, isSignedBy } from '../../../shared/signing.ts'
 import { SelfAnswer } from '../../../shared/wire/cell-self.ts'
 import { MAX_PACKET_BYTES } from '../../../shared/wire/topics.ts'
 import { followEndorsements, MAX_ENDORSEMENTS, TrustBody } from '../../../shared/wire/trust.ts'
-import { temporaryFolder } from '../store/temporary.ts'
+import { signingOf } from '../../support/secrets.ts'
+import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+/** The signing key of the store in a folder, as one more coordinator opens it. */
+const openIn = async (t: Pick<Test, 'teardown'>, folder: string) =>
+  signingOf(await temporaryStore(t, folder), folder)
+
+const openNew = async (t: Pick<Test, 'teardown'>) => openIn(t, await temporaryFolder(t))
 
 t.test("the coordinator's signing key", async t => {
   t.test('is created once, readable only by its owner', async t => {
     const folder = await temporaryFolder(t)
-    const [first, second] = await Promise.all([openSigning(folder), openSigning(folder)])
+    const [first, second] = await Promise.all([openIn(t, folder), openIn(t, folder)])
     t.equal(first.publicKey, second.publicKey)
-    t.equal(statSync(join(folder, 'signing.json')).mode & 0o777, 0o600)
+    t.equal(statSync(join(folder, 'sealing.key')).mode & 0o777, 0o600)
   })
 
   t.test('remains valid for audit heads until it is invalidated, across restarts', async t => {
     const folder = await temporaryFolder(t)
-    const signing = await openSigning(folder)
+    const signing = await openIn(t, folder)
     const first = signing.publicKey
     await signing.rotate()
     const second = signing.publicKey
-    const before = await openSigning(folder)
+    const before = await openIn(t, folder)
     t.strictSame([first, second].map(before.witnesses), [true, true])
     await before.rotate({ voidsHeads: true })
     const third = before.publicKey
     await before.rotate()
-    const after = await openSigning(folder)
+    const after = await openIn(t, folder)
     const keys = [
       first,
       second,
@@ -40,7 +46,7 @@ t.test("the coordinator's signing key", async t => {
   })
 
   t.test('is unchanged when its rotation cannot be recorded', async t => {
-    const signing = await openSigning(await temporaryFolder(t))
+    const signing = await openNew(t)
     const before = signing.publicKey
     const failEndorsement = () => Promise.reject(new Error('full'))
     await t.rejects(signing.rotate({ recordStep: failEndorsement }), { message: 'full' })
@@ -48,20 +54,20 @@ t.test("the coordinator's signing key", async t => {
   })
 
   t.test('that is damaged causes an error and is not replaced', async t => {
-    const folder = await temporaryFolder(t)
     for (const text of ['', '{}', '{"private_key":"x","endorsements":[]}']) {
+      const folder = await temporaryFolder(t)
       writeFileSync(join(folder, 'signing.json'), text)
-      await t.rejects(openSigning(folder), { code: 'store_unavailable' })
+      await t.rejects(openIn(t, folder), { code: 'store_unavailable' })
       t.equal(readFileSync(join(folder, 'signing.json'), 'utf8'), text)
     }
   })
 
   t.test('can be followed over any number of rotations and a restart', async t => {
     const folder = await temporaryFolder(t)
-    const signing = await openSigning(folder)
+    const signing = await openIn(t, folder)
     const keys = [signing.publicKey]
     for (let i = 0; i < 3; i++) keys.push((await signing.rotate()).signing_key)
-    const again = await openSigning(folder)
+    const again = await openIn(t, folder)
     t.equal(again.publicKey, keys.at(-1))
     t.ok(isSignedBy(again.publicKey, 'command', { x: 1 }, again.sign('command', { x: 1 })))
     for (const pinned of keys) t.equal(followEndorsements(pinned, again.trust()), again.publicKey)
@@ -69,32 +75,31 @@ t.test("the coordinator's signing key", async t => {
 
   t.test('that is rotated many times at once has one path from each to the last', async t => {
     const folder = await temporaryFolder(t)
-    const signing = await openSigning(folder)
+    const signing = await openIn(t, folder)
     const first = signing.publicKey
     const changes = await Promise.all(Array.from({ length: 20 }, () => signing.rotate()))
     const keys = [first, ...changes.map(({ signing_key }) => signing_key)]
     t.equal(new Set(keys).size, 21)
     t.equal(signing.publicKey, keys.at(-1))
-    t.equal((await openSigning(folder)).publicKey, signing.publicKey)
+    t.equal((await openIn(t, folder)).publicKey, signing.publicKey)
     for (const key of keys) t.equal(followEndorsements(key, signing.trust(key)), signing.publicKey)
   })
 
   t.test('that could not be stored stays, and can be rotated later', async t => {
     const folder = await temporaryFolder(t)
-    const signing = await openSigning(folder)
+    const store = await temporaryStore(t, folder)
+    const signing = await signingOf(store, folder)
     const before = signing.publicKey
-    renameSync(folder, `${folder}-away`)
-    writeFileSync(folder, '')
+    store.ledger.freeze('in doubt')
     await t.rejects(signing.rotate())
     t.equal(signing.publicKey, before)
-    rmSync(folder)
-    renameSync(`${folder}-away`, folder)
+    store.ledger.unfreeze()
     const { signing_key } = await signing.rotate()
-    t.equal((await openSigning(folder)).publicKey, signing_key)
+    t.equal((await openIn(t, folder)).publicKey, signing_key)
   })
 
   t.test('that was rotated 500 times is sent in short, or in full where needed', async t => {
-    const signing = await openSigning(await temporaryFolder(t))
+    const signing = await openNew(t)
     const pinned = signing.publicKey
     for (let i = 0; i < 500; i++) await signing.rotate()
     const self = { cell_id: 'cell_x', name: 'n', tags: [], credential_at: 0, now: 0 }
@@ -108,7 +113,7 @@ t.test("the coordinator's signing key", async t => {
 })
 
 t.test('an unproven change of the key is not trusted', async t => {
-  const signing = await openSigning(await temporaryFolder(t))
+  const signing = await openNew(t)
   const pinned = signing.publicKey
   const trust = await signing.rotate()
   const stranger = createSigner(generatePrivateKey())

@@ -14,6 +14,13 @@ import { appWith, views } from '../../support/app.ts'
 const cell = (id: string, more: Partial<Observations['cells'][number]> = {}) =>
   ({ id, presence: 'ready', linked: true, clockAheadMs: 0, ...more }) as const
 
+const replica = (id: string, more: Partial<Observations['replicas'][number]> = {}) => ({
+  id,
+  version: '1',
+  unconnected: ['away'],
+  ...more,
+})
+
 const well: Observations = {
   storeProblem: undefined,
   disk: { freeBytes: 50, totalBytes: 100 },
@@ -23,6 +30,7 @@ const well: Observations = {
   models: [{ id: 'm', served: true }],
   alerts: [],
   quarantined: [],
+  replicas: [replica('a')],
 }
 
 const check = (seen: Partial<Observations>, id: string): DiagnosisCheck | undefined =>
@@ -61,6 +69,24 @@ t.test('each check has thresholds and a remedy for each failure', async t => {
     ['a warning', { alerts: [{ level: 'warn', message: 'x' }] }, 'alerts', 'warn'],
     ['a critical alert', { alerts: [{ level: 'critical', message: 'x' }] }, 'alerts', 'fail'],
     ['a copied identity', { quarantined: ['a'] }, 'quarantine', 'fail'],
+    [
+      'a cell that no coordinator has',
+      { replicas: [replica('a'), replica('b')] },
+      'replicas',
+      'pass',
+    ],
+    [
+      'a cell that one of two coordinators misses',
+      { replicas: [replica('a'), replica('b', { unconnected: [] })] },
+      'replicas',
+      'warn',
+    ],
+    [
+      'another version',
+      { replicas: [replica('a'), replica('b', { version: '2' })] },
+      'replicas',
+      'warn',
+    ],
     ['no broker', { brokerConnected: false }, 'broker', 'fail'],
     ['no cell', { cells: [] }, 'cells', 'warn'],
     ['one of two cells away', { cells: [cell('a'), cell('b', dead)] }, 'cells', 'warn'],

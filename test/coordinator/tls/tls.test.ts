@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerOptions } from 'node:https'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +18,8 @@ import {
 import { listServerNames, loadServerIdentity } from '../../../coordinator/tls/server-identity.ts'
 import { closeWithLinger } from '../../../shared/lingering-close.ts'
 import { statusAfterWriting } from '../../support/app.ts'
-import { temporaryFolder } from '../store/temporary.ts'
+import { certificatePlace, memorySecrets, secretsOf } from '../../support/secrets.ts'
+import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const DAY = 86_400_000
 
@@ -50,8 +51,9 @@ const isLibraryLoaded = (): boolean =>
   Object.keys(createRequire(import.meta.url).cache).some(path => path.includes('@peculiar/x509'))
 
 t.test('a state folder of an earlier version keeps its authority', async t => {
-  const folder = await temporaryFolder(t)
-  cpSync(OLD_STATE, join(folder, 'tls'), { recursive: true })
+  const stateDir = await temporaryFolder(t)
+  cpSync(OLD_STATE, join(stateDir, 'tls'), { recursive: true })
+  const folder = { stateDir, secrets: await secretsOf(await temporaryStore(t), stateDir) }
   const names = ['a.example', '10.0.0.9']
   const kept = await loadOwnCertificate(folder, names, Date.UTC(2025, 0, 2))
   const ca = readFileSync(kept.caFile ?? '', 'utf8')
@@ -145,16 +147,17 @@ t.test('a certificate', async t => {
 
 t.test("the coordinator's own certificate", async t => {
   t.test('is issued once and readable only by its owner', async t => {
-    const folder = await temporaryFolder(t)
+    const folder = await certificatePlace(t)
     const first = await loadOwnCertificate(folder, ['a.example'])
     t.strictSame(await loadOwnCertificate(folder, ['a.example']), first)
-    for (const name of ['authority.pem', 'server.pem', 'ca.crt'])
-      t.equal(statSync(join(folder, 'tls', name)).mode & 0o777, 0o600, name)
+    t.strictSame(readdirSync(join(folder.stateDir, 'tls')).toSorted(), ['ca.crt', 'server.pem'])
+    for (const name of ['server.pem', 'ca.crt'])
+      t.equal(statSync(join(folder.stateDir, 'tls', name)).mode & 0o777, 0o600, name)
     t.equal(new X509Certificate(readFileSync(first.caFile ?? '')).ca, true)
   })
 
   t.test('is renewed before it expires, for other names, and when it is damaged', async t => {
-    const folder = await temporaryFolder(t)
+    const folder = await certificatePlace(t)
     const now = Date.now()
     const first = await loadOwnCertificate(folder, ['a.example'], now)
     t.equal((await loadOwnCertificate(folder, ['a.example'], now + 59 * DAY)).cert, first.cert)
@@ -162,7 +165,7 @@ t.test("the coordinator's own certificate", async t => {
     t.not(later.cert, first.cert)
     const renamed = await loadOwnCertificate(folder, ['a.example', '10.0.0.9'], now + 61 * DAY)
     t.not(renamed.cert, later.cert)
-    writeFileSync(join(folder, 'tls', 'server.pem'), 'rubbish')
+    writeFileSync(join(folder.stateDir, 'tls', 'server.pem'), 'rubbish')
     const mended = await loadOwnCertificate(folder, ['a.example', '10.0.0.9'], now + 61 * DAY)
     t.not(mended.cert, renamed.cert)
     const mapped = ['::ffff:10.0.0.9']
@@ -176,15 +179,16 @@ t.test("the coordinator's own certificate", async t => {
   })
 
   t.test('a damaged authority is an error because cells have pinned it', async t => {
-    const folder = await temporaryFolder(t)
-    await loadOwnCertificate(folder, ['a.example'])
-    writeFileSync(join(folder, 'tls', 'authority.pem'), 'rubbish')
-    await t.rejects(loadOwnCertificate(folder, ['a.example']), { code: 'store_unavailable' })
+    const { stateDir } = await certificatePlace(t)
+    const secrets = { ensure: async () => 'rubbish' }
+    await t.rejects(loadOwnCertificate({ stateDir, secrets }, ['a.example']), {
+      code: 'store_unavailable',
+    })
   })
 })
 
 t.test('a renewed certificate is presented to new connections', async t => {
-  const folder = await temporaryFolder(t)
+  const folder = await certificatePlace(t)
   const first = await loadOwnCertificate(folder, ['localhost'], Date.now() - 61 * DAY)
   const server = createServer({ cert: first.cert, key: first.key }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -216,8 +220,8 @@ t.test('the certificate that the listener presents', async t => {
   const config = (http: object, more: object = {}) => CoordinatorConfig.parse({ http, ...more })
 
   t.test('is absent on loopback', async t => {
-    t.equal(await loadServerIdentity(config({})), undefined)
-    t.equal(await loadServerIdentity(config({ host: '::1' })), undefined)
+    t.equal(await loadServerIdentity(config({}), memorySecrets()), undefined)
+    t.equal(await loadServerIdentity(config({ host: '::1' }), memorySecrets()), undefined)
   })
 
   t.test('is its own elsewhere, for every name it has', async t => {
@@ -230,7 +234,7 @@ t.test('the certificate that the listener presents', async t => {
     for (const name of ['shoal.example', 'fleet.local', 'localhost', '127.0.0.1', '::1'])
       t.ok(names.includes(name), name)
     t.notOk(names.includes('0.0.0.0'))
-    const shown = await loadServerIdentity(wide)
+    const shown = await loadServerIdentity(wide, memorySecrets())
     t.equal(new X509Certificate(shown?.cert ?? '').checkHost('shoal.example'), 'shoal.example')
     t.equal(new X509Certificate(shown?.cert ?? '').checkIP('127.0.0.1'), '127.0.0.1')
   })
@@ -242,7 +246,10 @@ t.test('the certificate that the listener presents', async t => {
       tls_cert_file: '/no/c.pem',
       tls_key_file: '/no/k.pem',
     })
-    await t.rejects(loadServerIdentity(files), { code: 'config_invalid', message: /no.c\.pem/ })
+    await t.rejects(loadServerIdentity(files, memorySecrets()), {
+      code: 'config_invalid',
+      message: /no.c\.pem/,
+    })
   })
 })
 

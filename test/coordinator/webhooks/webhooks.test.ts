@@ -13,6 +13,7 @@ import { createTenant, enableTenant } from '../../../coordinator/people/tenants.
 import { openQueue } from '../../../coordinator/queue/open.ts'
 import { openWorker } from '../../../coordinator/queue/open-worker.ts'
 import { openReplicas } from '../../../coordinator/replicas/open.ts'
+import { openSecretsPart } from '../../../coordinator/secrets/open.ts'
 import { openSigningKeys } from '../../../coordinator/signing/open.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { openWebhooks } from '../../../coordinator/webhooks/open.ts'
@@ -36,6 +37,7 @@ const openSending = (store: Store, config: CoordinatorConfig, now: () => number)
       openReplicas,
       openLeader,
       openFigures,
+      openSecretsPart,
       openSigningKeys,
       openEvents,
       openQueue,

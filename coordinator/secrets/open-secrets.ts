@@ -1,0 +1,62 @@
+import type { Logger } from 'pino'
+import { hasStoreIn } from '../store/sqlite/sqlite-engine.ts'
+import type { Store } from '../store/store.ts'
+import { createDataKeys } from './data-keys.ts'
+import { createSealingKeys, readSealingKeys, sealingKeyPath } from './key-file.ts'
+import { createWrongKeyError, KeyRing } from './key-ring.ts'
+import { EVEN_FROZEN, type SecretName, SharedSecrets } from './secrets.ts'
+import { readSecretFiles, removeStoredFiles, requireIntact } from './takeover.ts'
+
+interface OpenSecretsParts {
+  store: Pick<Store, 'ledger' | 'isShared'>
+  stateDir: string
+  logger: Pick<Logger, 'info' | 'warn'>
+}
+
+export interface OpenedSecrets {
+  secrets: SharedSecrets
+  ring: KeyRing
+}
+
+/**
+ * Opens the secrets of a store with `sealing.key` of the state folder. The first start on a store
+ * creates both, and takes over the files of an earlier version. Throws `config_invalid` when the
+ * store has secrets that the key does not open: also for the slower one of two first starts.
+ */
+export const openSecrets = async (parts: OpenSecretsParts): Promise<OpenedSecrets> => {
+  const { store, stateDir, logger } = parts
+  const path = sealingKeyPath(stateDir)
+  const present = await readSealingKeys(path)
+  const isFirst = !(await hasSecrets(store))
+  if (present === undefined && !isFirst) throw createWrongKeyError(path, 'is missing, which opens')
+  const ring = new KeyRing(path, present ?? (await createSealingKeys(path)))
+  const secrets = new SharedSecrets({ ledger: store.ledger, ring })
+  const files = await readSecretFiles(stateDir)
+  if (isFirst) {
+    files.forEach(requireIntact)
+    // before there was the table, the key of the file has sealed values in other tables
+    const dataKeys = createDataKeys((present ?? []).map(({ bytes }) => bytes))
+    await fillStore(parts, secrets, [{ name: 'data-keys', text: dataKeys }, ...files])
+  }
+  await secrets.refresh()
+  // a SQLite store beside a shared one may be older, and need these files itself
+  if (!store.isShared || !hasStoreIn(stateDir))
+    await removeStoredFiles(files, name => secrets.get(name), logger)
+  return { secrets, ring }
+}
+
+const hasSecrets = async ({ ledger }: Pick<Store, 'ledger'>): Promise<boolean> => {
+  const query = ledger.read.selectFrom('secrets').select('name').limit(1)
+  return (await query.executeTakeFirst()) !== undefined
+}
+
+/** Stores all of them, unless another coordinator was faster: then none. */
+const fillStore = (
+  { store }: Pick<OpenSecretsParts, 'store'>,
+  secrets: SharedSecrets,
+  first: readonly { name: SecretName; text: string }[],
+): Promise<void> =>
+  store.ledger.sealed.write(async trx => {
+    if (await secrets.has(trx, 'data-keys')) return
+    for (const { name, text } of first) await secrets.insertNew(trx, name, text)
+  }, EVEN_FROZEN)

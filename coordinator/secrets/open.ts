@@ -1,0 +1,57 @@
+import type { Base } from '../base/base.ts'
+import type { Replicas } from '../replicas/replicas.ts'
+import type { Store } from '../store/store.ts'
+import type { KeyRing } from './key-ring.ts'
+import { openSecrets } from './open-secrets.ts'
+import { publishKeys, unpublishKeys } from './replica-keys.ts'
+import type { SharedSecrets } from './secrets.ts'
+
+interface SecretsPartParts extends Pick<Base, 'stack' | 'schedules' | 'logger'> {
+  config: { state_dir: string }
+  store: Pick<Store, 'ledger' | 'revisions' | 'isShared'>
+  replicas: Pick<Replicas, 'id' | 'onChange'>
+}
+
+const REREAD_SECONDS = 2
+
+/** Secrets that the coordinators of a store share; changes by others are read within a second. */
+export const openSecretsPart = async (
+  parts: SecretsPartParts,
+): Promise<{ secrets: SharedSecrets }> => {
+  const { config, store, stack, logger } = parts
+  const { secrets, ring } = await openSecrets({ store, stateDir: config.state_dir, logger })
+  let isFailing = false
+  const refresh = async (): Promise<void> => {
+    try {
+      await secrets.refresh()
+      isFailing = false
+    } catch (error) {
+      if (!isFailing) logger.warn({ err: error }, 'the shared secrets could not be read again')
+      isFailing = true
+    }
+  }
+  stack.defer(store.revisions.onChange('secrets', () => void refresh()))
+  await announceKeys(parts, ring)
+  return { secrets }
+}
+
+/** Tells the other coordinators which keys this one has, also after the file has changed. */
+const announceKeys = async (
+  { store: { ledger }, replicas, stack, schedules, logger }: SecretsPartParts,
+  ring: KeyRing,
+): Promise<void> => {
+  const publish = () => publishKeys(ledger, replicas.id, ring.ids)
+  await publish()
+  // one that was away for long may have been forgotten
+  const onChange = () =>
+    void publish().catch(error => logger.warn({ err: error }, 'the sealing keys are not announced'))
+  stack.defer(replicas.onChange(onChange))
+  stack.defer(() =>
+    unpublishKeys(ledger, replicas.id).catch(error =>
+      logger.warn({ err: error }, 'the ids of the sealing keys were not withdrawn'),
+    ),
+  )
+  schedules.every('secrets.keys', REREAD_SECONDS, async () => {
+    if (await ring.reread()) await publish()
+  })
+}

@@ -1,0 +1,54 @@
+import { sql, type Transaction } from 'kysely'
+import type { Ledger, SealedTrx } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { EVEN_FROZEN } from './secrets.ts'
+
+/* Each coordinator publishes which keys its `sealing.key` has, for the rotation of that key. */
+
+type ReplicaKeyLedger = Pick<Ledger, 'free'>
+
+/** Publishes the ids of the keys, and removes the rows of coordinators that have gone. */
+export const publishKeys = (
+  { free }: ReplicaKeyLedger,
+  replicaId: string,
+  keyIds: readonly string[],
+): Promise<void> =>
+  free.write(async trx => {
+    const key_ids_json = JSON.stringify(keyIds)
+    await deleteGone(trx)
+    await trx
+      .insertInto('replica_keys')
+      .values({ replica_id: replicaId, key_ids_json })
+      .onConflict(conflict => conflict.column('replica_id').doUpdateSet({ key_ids_json }))
+      .execute()
+  }, EVEN_FROZEN)
+
+const deleteGone = async (trx: Transaction<LedgerTables>): Promise<void> => {
+  await sql`delete from replica_keys where replica_id not in (select id from replicas)`.execute(trx)
+}
+
+export const unpublishKeys = async (
+  { free }: ReplicaKeyLedger,
+  replicaId: string,
+): Promise<void> => {
+  await free.write(
+    trx => trx.deleteFrom('replica_keys').where('replica_id', '=', replicaId).execute(),
+    EVEN_FROZEN,
+  )
+}
+
+/** Returns the live coordinators whose `sealing.key` has no key with this id, or is not known yet. */
+export const findReplicasWithout = async (
+  trx: SealedTrx,
+  keyId: string,
+  now: number,
+): Promise<{ id: string; address: string | null }[]> => {
+  const rows = await trx
+    .selectFrom('replicas')
+    .leftJoin('replica_keys', 'replica_keys.replica_id', 'replicas.id')
+    .select(['replicas.id', 'replicas.address', 'replica_keys.key_ids_json'])
+    .where('replicas.until', '>', now)
+    .orderBy('replicas.id')
+    .execute()
+  return rows.filter(({ key_ids_json }) => !JSON.parse(key_ids_json ?? '[]').includes(keyId))
+}
