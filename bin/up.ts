@@ -2,13 +2,15 @@ import { accessSync, constants, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
+import { openDatabase } from './up/database.ts'
+import { planEntry } from './up/entry.ts'
 import { EXIT, LaunchError } from './up/launch-error.ts'
 import { HELP, parseOptions, type UpOptions } from './up/options.ts'
 import { checkPorts } from './up/ports.ts'
 import { removeReadyFile } from './up/ready-file.ts'
 import { createScreen, type LaunchScreen, printable } from './up/screen.ts'
 import { Stack } from './up/stack.ts'
-import { keysFileOf, type LaunchState, openState } from './up/state.ts'
+import { keysFileOf, type LaunchState, lockFolder, openState } from './up/state.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -42,10 +44,20 @@ const bringUp = async (options: UpOptions, env: Environment): Promise<void> => {
   const screen = createScreen(process.stdout)
   const { stop, hurry } = stopOnSignals(screen)
   if (options.readyFile !== undefined) checkReadyFile(options.readyFile)
-  const state = await openState(options.stateDir, options.cells, stop)
+  await lockFolder(options.stateDir, stop)
   await checkPorts(options)
-  tellNewKeys(state, screen)
-  await new Stack({ options, state, screen, env, root, stop, hurry }).run()
+  const { place, flags, server } = await openDatabase({ options, screen, env })
+  if (server !== undefined) hurry.addEventListener('abort', server.kill, { once: true })
+  try {
+    const state = await openState(options.stateDir, options.cells, place)
+    tellNewKeys(state, screen)
+    const entry = await planEntry(options)
+    const parts = { options, state, screen, env, root, stop, hurry, entry, storeFlags: flags }
+    const stack = new Stack(parts).run()
+    await Promise.race([stack, ...(server === undefined ? [] : [server.failed])])
+  } finally {
+    await server?.stop()
+  }
 }
 
 const tellNewKeys = ({ folder, issued, firstStart }: LaunchState, screen: LaunchScreen): void => {

@@ -9,12 +9,14 @@ import { openIdentity } from './enrolment/open-identity.ts'
 import { openEvents } from './events/open.ts'
 import { openFleet } from './fleet/open.ts'
 import { openMonitor } from './fleet/open-monitor.ts'
+import { openPresence } from './fleet/open-presence.ts'
 import { openReplicaStates } from './fleet/replica-states.ts'
 import { openGates } from './gates/open.ts'
 import { openServer } from './http/open.ts'
 import { openIdempotency, openMarks } from './idempotency/open.ts'
 import { openKeys } from './keys/open.ts'
 import { openLeader } from './leader/open.ts'
+import { openMigrations } from './leader/open-migrations.ts'
 import { openFigures } from './metrics/open.ts'
 import { openVitals } from './metrics/open-vitals.ts'
 import { openOutbound } from './outbound/open.ts'
@@ -40,6 +42,7 @@ export const domains = [
   openStorePart,
   openReplicas,
   openLeader,
+  openMigrations,
   openSecretsPart,
   openTls,
   openSigningKeys,
@@ -65,6 +68,7 @@ export const domains = [
   openIdentity,
   openControl,
   openInbox,
+  openPresence,
   openVitals,
 ] as const
 

@@ -15,3 +15,12 @@ export const reconnectMs = (attempt: number, random: () => number = Math.random)
   const longest = attempt < PATIENT_TRIES ? Math.min(4000, 250 * 2 ** attempt) : 10_000
   return longest * (1 - random() / 2)
 }
+
+/**
+ * Pause before try n (from 0) to meet another coordinator behind the same URL, while one is
+ * connected: 0.25 s and a quarter more each time, up to 10 s. Three of them behind a balancer are
+ * met within about a second; from the seventh try on it is one dial a second and fewer. Each pause
+ * varies by half, so that the two planes of a cell do not take turns at a round-robin balancer.
+ */
+export const seekMs = (attempt: number, random: () => number = Math.random): number =>
+  Math.min(10_000, 250 * 1.25 ** attempt) * (0.5 + random())

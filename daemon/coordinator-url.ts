@@ -22,6 +22,31 @@ export const CoordinatorUrl = z.string().superRefine((text, context) => {
   if (fault !== undefined) context.addIssue(fault)
 })
 
+/** Shared address of the coordinators, and how they prove who they are. */
+export interface CoordinatorTrust {
+  url: string
+  /** True when one authority is pinned, which vouches for coordinators and nothing else. */
+  hasPinnedAuthority: boolean
+}
+
+/**
+ * True when the cell may send its credential to an address that a coordinator has named. That message
+ * is not signed: a certificate of a public authority is only proof for names below the configured
+ * one.
+ */
+export const isTrustedAddress = (
+  address: string,
+  { url, hasPinnedAuthority }: CoordinatorTrust,
+): boolean => {
+  if (addressFault(address) !== undefined) return false
+  const [own, other] = [new URL(url), new URL(address)]
+  if (own.hostname === other.hostname) return own.protocol === other.protocol
+  return (
+    other.protocol === 'https:' &&
+    (hasPinnedAuthority || other.hostname.endsWith(`.${own.hostname}`))
+  )
+}
+
 /** A path of the coordinator, below the path that its address may have. */
 export const coordinatorPath = (url: string, path: string): URL =>
   new URL(url.replace(/\/+$/, '') + path)

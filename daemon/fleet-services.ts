@@ -9,6 +9,9 @@ import { CoordinatorClock } from './commands/clock.ts'
 import { openJournalFile } from './commands/journal-file.ts'
 import { createModelVerbs } from './commands/model-verbs.ts'
 import { toVerbFacts, type Verb } from './commands/verb.ts'
+import type { Coverage } from './coordinators/coverage.ts'
+import { CoverageFile } from './coordinators/coverage-file.ts'
+import { KnownCoordinators } from './coordinators/known-coordinators.ts'
 import type { DaemonParts } from './daemon-parts.ts'
 import { genuineDesired } from './desired/believable.ts'
 import { OpenBirths } from './desired/freshness.ts'
@@ -128,24 +131,33 @@ const openCell = async (
   }
 }
 
-/** Options shared by all connections to the coordinator. */
-const reachOf = ({ parts, identity, url, health }: FleetCell) => ({
-  identity,
-  url,
-  connectTimeoutSeconds: parts.config.coordinator.connect_timeout_seconds,
-  health,
-  nudge: new Nudge(),
-  quarantine: quarantineNotice(identity.cell_id, parts.logger),
-})
+/** Options shared by all connections to the coordinators. */
+const reachOf = ({ parts, identity, url, health }: FleetCell) => {
+  const { config, logger, signal } = parts
+  const coverage = new CoverageFile(config.state_dir, logger, signal)
+  return {
+    identity,
+    url,
+    coordinators: new KnownCoordinators({
+      url,
+      hasPinnedAuthority: identity.coordinator_ca !== undefined,
+    }),
+    connectTimeoutSeconds: config.coordinator.connect_timeout_seconds,
+    health,
+    nudge: new Nudge(),
+    quarantine: quarantineNotice(identity.cell_id, logger),
+    onCoverage: (plane: string, measured: Coverage) => coverage.record(plane, measured),
+  }
+}
 
 const openUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink => {
   const { parts, identity, clock, births, listTrustedKeys } = cell
   const { config, leave, logger } = parts
   const { outboxBytes, ...telemetryLimits } = spoolLimits(config)
-  const onSend = ({ type, id }: Envelope): void => {
+  const onSend = ({ type, id }: Envelope, replica: string): void => {
     if (type !== 'birth') return
-    clock.markRequest(id)
-    births.add(id)
+    clock.markRequest(id, replica)
+    births.add(id, replica)
   }
   const uplink = new Uplink({
     ...reach,
@@ -155,6 +167,7 @@ const openUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink 
     logger,
   })
   leave?.addEventListener('abort', () => uplink.sayDraining(), { once: true })
+  uplink.onEnd(replica => clock.markEnd(replica))
   uplink.on('desired', ({ body, at }) => {
     const keys = { cellId: identity.cell_id, trusted: listTrustedKeys() }
     const { answers, issued_at = at } = genuineDesired(body, keys) ?? {}

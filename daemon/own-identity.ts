@@ -11,15 +11,20 @@ type Changes = Partial<
 export interface OwnIdentity extends Identity {
   /** Id of this start, generated each time and never stored. */
   readonly boot_id: string
-  /** Changes the file and then these fields; one change after another. */
-  update(changes: Changes): Promise<void>
+  /**
+   * Changes the file and then these fields; one change after another. A function decides by the
+   * fields that the changes before it have left; undefined changes nothing.
+   */
+  update(changes: Changes | ((kept: Identity) => Changes | undefined)): Promise<void>
 }
 
 export const ownIdentity = (stateDir: string, stored: Identity): OwnIdentity => {
   let kept = stored
   let last: Promise<void> = Promise.resolve()
 
-  const change = async (changes: Changes): Promise<void> => {
+  const change: OwnIdentity['update'] = async given => {
+    const changes = typeof given === 'function' ? given(kept) : given
+    if (changes === undefined) return
     const next = { ...kept, ...changes }
     if (next.next_credential === undefined) delete next.next_credential
     await writeIdentity(stateDir, next as Identity)

@@ -7,8 +7,11 @@ import { AuditHead, isGenuineHead } from '../shared/wire/audit-head.ts'
 export interface Witness {
   /** The highest head that was given; undefined before the first. */
   head(): AuditHead | undefined
-  /** Keeps a head that is genuine and higher. */
-  keep(head: AuditHead): Promise<void>
+  /**
+   * Keeps a head that is genuine and higher. One of several coordinators may lag behind another, so
+   * that a lower head is no sign of lost rows there.
+   */
+  keep(head: AuditHead, sender?: { mayLag: boolean }): Promise<void>
 }
 
 interface WitnessOptions {
@@ -29,11 +32,11 @@ export const openWitness = async ({
   const path = join(stateDir, FILE)
   let kept = parseHead(await readPrivate(path))
 
-  const keep = async (head: AuditHead): Promise<void> => {
+  const keep: Witness['keep'] = async (head, { mayLag } = { mayLag: false }) => {
     if (!listTrustedKeys().some(key => isGenuineHead(head, key))) return
     const isSameKey = kept?.key_id === head.key_id
     if (isSameKey && kept !== undefined && head.seq <= kept.seq) {
-      if (head.seq < kept.seq || head.hash !== kept.hash)
+      if (head.seq < kept.seq ? !mayLag : head.hash !== kept.hash)
         logger.warn({ kept: kept.seq, shown: head.seq }, 'the audit of the coordinator went back')
       return
     }

@@ -6,6 +6,7 @@ import { CoordinatorClock } from '../../daemon/commands/clock.ts'
 import type { JournalFile } from '../../daemon/commands/journal.ts'
 import { openJournalFile } from '../../daemon/commands/journal-file.ts'
 import { toVerbFacts } from '../../daemon/commands/verb.ts'
+import { KnownCoordinators } from '../../daemon/coordinators/known-coordinators.ts'
 import { createHealth } from '../../daemon/health.ts'
 import { ownIdentity } from '../../daemon/own-identity.ts'
 import { announceService } from '../../daemon/services/announce.ts'
@@ -47,7 +48,7 @@ const startCells = (options: BenchCellsOptions): void => {
     const verbs = createBuiltInVerbs({ announce: async () => {}, restartEngines: () => {} })
     const uplink = new Uplink({
       identity: ownIdentity(state, stored),
-      url,
+      coordinators: new KnownCoordinators({ url, hasPinnedAuthority: false }),
       connectTimeoutSeconds: 60,
       spool: { folder: join(state, 'spool'), maxBytes: 1024 * 1024, drainBytesPerSecond: 1024 },
       health: createHealth(logger),

@@ -5,13 +5,13 @@ import type { Log } from './log.ts'
 import { type ChildEnd, type ChildOptions, type RunningProcess, startProcess } from './process.ts'
 import { isPermanentFailure, restartMs, SOUND_MS } from './restarts.ts'
 
-/** A line of a child's log: JSON as pino writes it. */
+/** A line of a child's log: JSON as pino writes it, or text as `msg`. */
 export type LogEntry = Record<string, unknown> & { msg?: unknown }
 
 export interface MemberOptions {
   /** Display name, such as `shoald cell-1`. */
   name: string
-  script: string
+  program: ChildOptions['program']
   log: Log
   /** Arguments and environment of the next start. A rejection counts as an end of the child. */
   invocation: () => Promise<Pick<ChildOptions, 'args' | 'env'>>
@@ -20,6 +20,8 @@ export interface MemberOptions {
   /** Called when the member becomes ready or stops being ready. */
   onChange: () => void
   tell: (text: string) => void
+  /** Requests an orderly end; SIGTERM by default. */
+  stopSignal?: NodeJS.Signals
   wait: Wait
   /** Milliseconds of a clock that never goes back. */
   nowMs: () => number
@@ -59,7 +61,7 @@ export class Member {
   /** Resolves when it has ended. It is never started again. */
   async stop(): Promise<void> {
     this.#stop.abort()
-    this.#process?.kill('SIGTERM')
+    this.#process?.kill(this.#options.stopSignal ?? 'SIGTERM')
     await this.#running?.catch(() => {})
     this.#options.log.end()
   }
@@ -87,11 +89,11 @@ export class Member {
   }
 
   async #live(): Promise<ChildEnd> {
-    const { script, invocation, onChange: changed } = this.#options
+    const { program, invocation, onChange: changed } = this.#options
     try {
       const { args, env } = await invocation()
       if (this.#stop.signal.aborted) return { code: 0, signal: null, lastWords: '' }
-      this.#process = startProcess({ script, args, env, onLine: line => this.#onLine(line) })
+      this.#process = startProcess({ program, args, env, onLine: line => this.#onLine(line) })
     } catch (error) {
       if (!(error instanceof ShoalError || error instanceof LaunchError)) throw error
       const code = error instanceof LaunchError ? error.exitCode : exitCode(error.code)
@@ -107,8 +109,7 @@ export class Member {
   #onLine(line: string): void {
     const { log, isReady, onChange: changed } = this.#options
     log.write(line)
-    const entry = entryOf(line)
-    if (entry === undefined || !isReady(entry)) return
+    if (!isReady(entryOf(line))) return
     this.#ready = true
     this.#everReady = true
     changed()
@@ -118,11 +119,11 @@ export class Member {
 const describeEnd = ({ code, signal, lastWords }: ChildEnd): string =>
   `ended with ${signal ?? `code ${code}`}${lastWords === '' ? '' : ` (${lastWords})`}`
 
-const entryOf = (line: string): LogEntry | undefined => {
-  if (!line.startsWith('{')) return undefined
+const entryOf = (line: string): LogEntry => {
+  if (!line.startsWith('{')) return { msg: line }
   try {
     return JSON.parse(line)
   } catch {
-    return undefined
+    return { msg: line }
   }
 }

@@ -10,14 +10,20 @@ export interface UpOptions {
   /** Port of plain MQTT on loopback; 0 picks a free one, undefined disables it. */
   mqttPort: number | undefined
   cells: number
+  /** Coordinators; more than one share a PostgreSQL database behind a balancer. */
+  replicas: number
+  /** Address of the database, `embedded` for one of its own; undefined for SQLite. */
+  postgres: string | undefined
   /** Absolute. */
   readyFile: string | undefined
 }
 
 const MAX_CELLS = 64
+/** Each cell is linked with at most this many coordinators. */
+const MAX_REPLICAS = 5
 
 export const HELP = `Usage: npm start -- [--state-dir .shoal] [--port 7070] [--mqtt-port 7071] [--cells 1]
-                    [--ready-file FILE]
+                    [--ready-file FILE] [--replicas 3 --postgres embedded|URL]
 
 Starts a coordinator and cells with the bundled demonstration models on this machine.
 
@@ -25,6 +31,9 @@ Starts a coordinator and cells with the bundled demonstration models on this mac
   --port PORT          of the HTTP API on 127.0.0.1; 0 takes a free one
   --mqtt-port PORT     of MQTT on 127.0.0.1; 0 takes a free one, none opens none
   --cells N            daemons on this machine, 1 to ${MAX_CELLS}
+  --replicas N         coordinators behind a balancer, 1 to ${MAX_REPLICAS}; more than one need --postgres
+  --postgres URL       keeps the store in PostgreSQL instead of SQLite; embedded starts one of
+                       Debian's in the state folder
   --ready-file FILE    JSON with addresses, keys and process ids, from when everything is ready
   --help               this text
 `
@@ -33,13 +42,22 @@ Starts a coordinator and cells with the bundled demonstration models on this mac
 export const parseOptions = (argv: string[], root: string): UpOptions | undefined => {
   const values = read(argv)
   if (values.help === true) return undefined
-  const mqtt = values['mqtt-port'] ?? '7071'
   const readyFile = values['ready-file']
+  const { postgres } = values
+  const replicas = wholeNumber('replicas', values.replicas ?? '1', 1, MAX_REPLICAS)
+  if (replicas > 1 && postgres === undefined)
+    throw new LaunchError(EXIT.usage, '--replicas needs --postgres URL or --postgres embedded')
+  const mqtt = values['mqtt-port'] ?? (replicas > 1 ? 'none' : '7071')
+  if (replicas > 1 && mqtt !== 'none')
+    throw new LaunchError(EXIT.usage, '--mqtt-port is for one coordinator only')
+  const folder = postgres === undefined ? '.shoal' : join('.shoal', 'postgres')
   return {
-    stateDir: resolve(values['state-dir'] ?? join(root, '.shoal')),
+    stateDir: resolve(values['state-dir'] ?? join(root, folder)),
     port: wholeNumber('port', values.port ?? '7070', 0, 65_535),
     mqttPort: mqtt === 'none' ? undefined : wholeNumber('mqtt-port', mqtt, 0, 65_535),
     cells: wholeNumber('cells', values.cells ?? '1', 1, MAX_CELLS),
+    replicas,
+    postgres,
     readyFile: readyFile === undefined ? undefined : resolve(readyFile),
   }
 }
@@ -54,6 +72,8 @@ const read = (argv: string[]) => {
         port: text,
         'mqtt-port': text,
         cells: text,
+        replicas: text,
+        postgres: text,
         'ready-file': text,
         help: { type: 'boolean' },
       },

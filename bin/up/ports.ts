@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { exitCode } from '../../shared/errors.ts'
 import { LaunchError } from './launch-error.ts'
 import type { UpOptions } from './options.ts'
@@ -12,16 +12,35 @@ export const checkPorts = async ({ port, mqttPort }: Pick<UpOptions, 'port' | 'm
 
 const checkPort = async (flag: string, port: number): Promise<void> => {
   if (port === 0) return
-  const server = createServer()
+  let server: Server
   try {
-    server.listen(port, '127.0.0.1')
-    await once(server, 'listening')
+    server = await holdPort(port)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${code})`
     const message = `port ${port} on 127.0.0.1 ${why}; choose another: npm start -- ${flag} PORT (0 chooses a free one)`
     throw new LaunchError(exitCode('address_in_use'), message, cause)
   }
+  await release(server)
+}
+
+/** Ports that nothing listens on now, for programs that must know theirs before they start. */
+export const findFreePorts = async (count: number): Promise<number[]> => {
+  const servers = await Promise.all(Array.from({ length: count }, () => holdPort(0)))
+  const ports = servers.map(server => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map(release))
+  return ports
+}
+
+/** Listens on a port; on a free one for 0. */
+const holdPort = async (port: number): Promise<Server> => {
+  const server = createServer()
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+const release = async (server: Server): Promise<void> => {
   server.close()
   await once(server, 'close')
 }

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LIFELINE } from '../../shared/lifeline.ts'
 
 export interface ChildOptions {
-  /** The program's launcher, a path. */
-  script: string
+  /** The program and its first arguments. */
+  program: readonly [command: string, ...args: string[]]
   args: string[]
   env: Record<string, string | undefined>
   /** Every line that it writes. */
@@ -39,12 +39,12 @@ const EX_OSERR = 71
  * reason, the pipe closes and the program exits.
  */
 export const startProcess = ({
-  script,
+  program: [command, ...first],
   args,
   env,
   onLine: heard,
 }: ChildOptions): RunningProcess => {
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(command, [...first, ...args], {
     env: { ...env, [LIFELINE]: '1' },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,

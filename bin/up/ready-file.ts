@@ -8,14 +8,32 @@ export interface Addresses {
 }
 
 interface Pids {
+  /** The first of several. */
   coordinator: number
   cells: number[]
 }
 
+/** One of several coordinators behind the balancer. */
+export interface ReplicaAddress {
+  name: string
+  url: string
+}
+
+interface ReadyReplica extends ReplicaAddress {
+  pid: number
+}
+
 /** JSON with the addresses, keys and process ids that other programs need. */
-export const readyText = ({ baseUrl, mqttUrl }: Addresses, keys: DemoKeys, pids: Pids): string => {
+export const readyText = (
+  { baseUrl, mqttUrl }: Addresses,
+  keys: DemoKeys,
+  pids: Pids,
+  replicas: readonly ReadyReplica[] = [],
+): string => {
   const urls = { base_url: baseUrl, a2a_url: baseUrl, mcp_url: `${baseUrl}/mcp/` }
-  return `${JSON.stringify({ ...urls, mqtt_url: mqttUrl ?? null, keys, pids }, null, 2)}\n`
+  const several = replicas.length > 0 ? { replicas } : {}
+  const all = { ...urls, mqtt_url: mqttUrl ?? null, keys, pids, ...several }
+  return `${JSON.stringify(all, null, 2)}\n`
 }
 
 /** Removes the ready file as soon as its contents are no longer true. */

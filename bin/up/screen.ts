@@ -1,5 +1,5 @@
 import type { DemoKeys } from '../../coordinator/keys/bootstrap.ts'
-import type { Addresses } from './ready-file.ts'
+import type { Addresses, ReplicaAddress } from './ready-file.ts'
 
 /** Output on the terminal. On a TTY the progress is a single line that is redrawn. */
 export interface LaunchScreen {
@@ -43,6 +43,8 @@ interface Banner extends Addresses {
   keysFile: string
   logs: string
   cells: number
+  /** Of several, and the name of the balancer in front of them. */
+  replicas?: { balancer: string; addresses: readonly ReplicaAddress[] } | undefined
 }
 
 const QUESTION =
@@ -56,14 +58,27 @@ const curlLine = (baseUrl: string, key: string): string =>
     `-d '${QUESTION}'`,
   ].join(' ')
 
-export const bannerText = ({ baseUrl, mqttUrl, keys, keysFile, logs, cells }: Banner): string => `
+const replicaLines = ({ balancer, addresses }: NonNullable<Banner['replicas']>): string => `
+The API is served by ${addresses.length} coordinators behind ${balancer}:
+${addresses.map(({ name, url }) => `  ${name}  ${url}`).join('\n')}
+`
+
+export const bannerText = ({
+  baseUrl,
+  mqttUrl,
+  keys,
+  keysFile,
+  logs,
+  cells,
+  replicas,
+}: Banner): string => `
 shoal is up, with ${cells === 1 ? 'one cell' : `${cells} cells`}.
 
   API    ${baseUrl}/v1${mqttUrl === undefined ? '' : `\n  MQTT   ${mqttUrl}`}
   Docs   ${baseUrl}/docs
   Logs   ${logs}
   Keys   ${keysFile}
-
+${replicas === undefined ? '' : replicaLines(replicas)}
 ${Object.entries(keys)
   .map(([name, key]) => `  ${name.padEnd(12)}${key}`)
   .join('\n')}

@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { replacePrivate } from '../../shared/private-file.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { Balancer } from './balancer/balancer.ts'
+import type { BalancedEntry } from './entry.ts'
 import { openLog } from './log.ts'
 import { type LogEntry, Member, type MemberOptions } from './member.ts'
 import type { UpOptions } from './options.ts'
@@ -20,6 +22,10 @@ import {
 interface StackParts {
   options: UpOptions
   state: LaunchState
+  /** Several coordinators; undefined for one. */
+  entry: BalancedEntry | undefined
+  /** Flags of a coordinator that name the store. */
+  storeFlags: readonly string[]
   screen: LaunchScreen
   env: Record<string, string | undefined>
   /** Folder of the project. */
@@ -34,13 +40,16 @@ interface StackParts {
 /** Time after which a process that has not stopped by itself is killed. */
 const STOP_TIMEOUT_MS = 45_000
 
-/** The coordinator and the cells of one launcher. */
+/** The coordinators, their balancer and the cells of one launcher. */
 export class Stack {
   readonly #parts: StackParts
-  readonly #coordinator: Member
+  readonly #coordinators: Member[]
+  /** Between clients and several coordinators. */
+  readonly #balancers: Member[]
   readonly #cells: Member[]
   /**
-   * Addresses from the ready line of our own coordinator, so no other server is mistaken for it.
+   * Addresses from the ready line of our own coordinator, so no other server is mistaken for it, or
+   * of the balancer.
    */
   #addresses: Addresses | undefined
   /** Waits until requests are answered; ends when a child ends. */
@@ -51,13 +60,16 @@ export class Stack {
 
   constructor(parts: StackParts) {
     this.#parts = parts
-    this.#coordinator = this.#member('shoal-coordinator', 'shoal-coordinator', {
-      invocation: async () => ({ args: this.#coordinatorArgs(), env: parts.env }),
-      isReady: entry => this.#coordinatorIsUp(entry),
-    })
+    const { entry } = parts
+    this.#coordinators =
+      entry === undefined
+        ? [this.#coordinator('', () => this.#soleArgs())]
+        : entry.replicas.map(replica => this.#coordinator(replica.name, () => replicaArgs(replica)))
+    this.#balancers = entry === undefined ? [] : [this.#balancer(entry.balancer)]
+    if (entry !== undefined) this.#addresses = { baseUrl: entry.baseUrl, mqttUrl: undefined }
     const numbers = Array.from({ length: parts.options.cells }, (_, index) => index + 1)
     this.#cells = numbers.map(cell =>
-      this.#member(`shoald cell-${cell}`, 'shoald', {
+      this.#member(`shoald cell-${cell}`, this.#script('shoald'), {
         invocation: () => this.#cellInvocation(cell),
         isReady: entry => this.#modelsAreLoaded(entry),
       }),
@@ -72,8 +84,9 @@ export class Stack {
       stop.addEventListener('abort', () => resolve(), { once: true })
     })
     hurry.addEventListener('abort', () => this.#killAll(), { once: true })
-    screen.progress('starting the coordinator')
-    this.#start(this.#coordinator)
+    const several = this.#coordinators.length > 1
+    screen.progress(`starting the ${several ? 'coordinators' : 'coordinator'}`)
+    for (const coordinator of this.#coordinators) this.#start(coordinator)
     try {
       await Promise.race([stopped, this.#failed.promise])
     } finally {
@@ -89,29 +102,51 @@ export class Stack {
     member.run().catch(this.#failed.reject)
   }
 
-  /** The coordinator first: it lets running answers end, and the cells give them. */
+  /** Coordinators first: they let running answers end, which come from cells by the balancer. */
   async #stopAll(): Promise<void> {
     const deadline = setTimeout(() => this.#killAll(), STOP_TIMEOUT_MS)
-    await this.#coordinator.stop()
-    await Promise.all(this.#cells.map(cell => cell.stop()))
+    for (const group of [this.#coordinators, this.#balancers, this.#cells])
+      await Promise.all(group.map(member => member.stop()))
     clearTimeout(deadline)
   }
 
   #killAll(): void {
-    for (const member of [this.#coordinator, ...this.#cells]) member.kill()
+    for (const member of this.#members()) member.kill()
+  }
+
+  #members(): Member[] {
+    return [...this.#coordinators, ...this.#balancers, ...this.#cells]
+  }
+
+  /** `name` tells several apart. */
+  #coordinator(name: string, args: () => string[]): Member {
+    const { env, storeFlags } = this.#parts
+    return this.#member(`shoal-coordinator ${name}`.trim(), this.#script('shoal-coordinator'), {
+      invocation: async () => ({ args: [...COMMON_ARGS, ...storeFlags, ...args()], env }),
+      isReady: entry => this.#coordinatorIsUp(entry),
+    })
+  }
+
+  #balancer({ program, args, isReady }: Balancer): Member {
+    const { env } = this.#parts
+    return this.#member('balancer', program, { invocation: async () => ({ args, env }), isReady })
+  }
+
+  #script(program: string): MemberOptions['program'] {
+    return [process.execPath, join(this.#parts.root, 'bin', `${program}.mjs`)]
   }
 
   #member(
     name: string,
-    program: string,
+    program: MemberOptions['program'],
     how: Pick<MemberOptions, 'invocation' | 'isReady'>,
   ): Member {
-    const { root, state, screen, wait = realWait } = this.#parts
+    const { state, screen, wait = realWait } = this.#parts
     const file = `${name.split(' ').at(-1)}.log`
     return new Member({
       ...how,
       name,
-      script: join(root, 'bin', `${program}.mjs`),
+      program,
       log: openLog(join(logFolder(state.folder), file), screen.say),
       onChange: () => this.#onChange(),
       tell: screen.say,
@@ -121,20 +156,20 @@ export class Stack {
   }
 
   /** A restarted coordinator takes the ports that it had, which were free ones perhaps. */
-  #coordinatorArgs(): string[] {
+  #soleArgs(): string[] {
     const { options, state } = this.#parts
     const { baseUrl, mqttUrl } = this.#addresses ?? {}
     const mqttPort = portOf(mqttUrl) ?? options.mqttPort
     return [
-      ...['--http-host', '127.0.0.1', '--http-port', `${portOf(baseUrl) ?? options.port}`],
-      ...['--state-dir', coordinatorFolder(state.folder), '--log-level', 'info'],
+      ...['--http-port', `${portOf(baseUrl) ?? options.port}`],
+      ...['--state-dir', coordinatorFolder(state.folder, 1)],
       ...(mqttPort === undefined ? [] : ['--mqtt-enabled', 'true', '--mqtt-port', `${mqttPort}`]),
     ]
   }
 
   async #cellInvocation(cell: number) {
     const { state, env } = this.#parts
-    const token = await joinToken(state.folder, cell)
+    const token = await joinToken(state, cell)
     return {
       args: [
         ...['--coordinator-url', this.#addresses?.baseUrl ?? '', '--name', `cell-${cell}`],
@@ -147,8 +182,9 @@ export class Stack {
   #coordinatorIsUp(entry: LogEntry): boolean {
     const up = Up.safeParse(entry)
     if (!up.success) return false
-    this.#addresses = { baseUrl: up.data.url, mqttUrl: up.data.mqtt_url }
-    for (const cell of this.#cells) this.#start(cell)
+    if (this.#parts.entry === undefined)
+      this.#addresses = { baseUrl: up.data.url, mqttUrl: up.data.mqtt_url }
+    for (const member of [...this.#balancers, ...this.#cells]) this.#start(member)
     return true
   }
 
@@ -162,35 +198,55 @@ export class Stack {
 
   #onChange(): void {
     this.#serving.abort()
-    if (![this.#coordinator, ...this.#cells].every(member => member.ready)) return
+    if (!this.#members().every(member => member.ready)) return
     this.#serving = new AbortController()
     const { signal } = this.#serving
     // Every member is ready, so the coordinator has reported its addresses
     const { baseUrl } = this.#addresses as Addresses
-    const { options, wait = realWait } = this.#parts
-    void waitUntilServing(baseUrl, options.cells, wait, signal).then(() =>
-      signal.aborted ? undefined : this.#isUp(),
-    )
+    const { options, entry, wait = realWait } = this.#parts
+    const urls = [baseUrl, ...(entry?.replicas ?? []).map(({ url }) => url)]
+    const serving = urls.map(url => waitUntilServing(url, options.cells, wait, signal))
+    void Promise.all(serving).then(() => (signal.aborted ? undefined : this.#isUp()))
   }
 
   async #isUp(): Promise<void> {
-    const { options, state, screen } = this.#parts
+    const { options, screen } = this.#parts
     const addresses = this.#addresses as Addresses
-    const pids = { coordinator: this.#coordinator.pid, cells: this.#cells.map(({ pid }) => pid) }
     if (options.readyFile !== undefined)
-      await replacePrivate(options.readyFile, readyText(addresses, state.keys, pids)).catch(
-        (error: Error) => screen.say(error.message),
+      await replacePrivate(options.readyFile, this.#readyText(addresses)).catch((error: Error) =>
+        screen.say(error.message),
       )
     screen.say(this.#wasUp ? 'everything is up again' : this.#banner(addresses))
     this.#wasUp = true
   }
 
+  #readyText(addresses: Addresses): string {
+    const { state, entry } = this.#parts
+    const coordinators = this.#coordinators.map(({ pid }) => pid)
+    const pids = { coordinator: coordinators[0] ?? 0, cells: this.#cells.map(({ pid }) => pid) }
+    const replicas = entry?.replicas.map(({ name, url }, index) => ({
+      name,
+      url,
+      pid: coordinators[index] ?? 0,
+    }))
+    return readyText(addresses, state.keys, pids, replicas)
+  }
+
   #banner(addresses: Addresses): string {
-    const { keys, folder } = this.#parts.state
+    const { state, entry } = this.#parts
+    const { keys, folder } = state
     const files = { keysFile: keysFileOf(folder), logs: logFolder(folder) }
-    return bannerText({ ...addresses, ...files, keys, cells: this.#cells.length })
+    const replicas = entry && { balancer: entry.balancer.name, addresses: entry.replicas }
+    return bannerText({ ...addresses, ...files, keys, cells: this.#cells.length, replicas })
   }
 }
+
+const COMMON_ARGS = ['--http-host', '127.0.0.1', '--log-level', 'info']
+
+/** Cells reach each coordinator at its own address, and clients by the balancer. */
+const replicaArgs = ({ port, folder, url }: BalancedEntry['replicas'][number]): string[] => [
+  ...['--http-port', `${port}`, '--state-dir', folder, '--replica-address', url],
+]
 
 /**
  * True for the log line a daemon writes once it loads nothing more; a failed model is logged

@@ -9,6 +9,7 @@ import {
   demoKeys,
 } from '../../coordinator/keys/bootstrap.ts'
 import { faultOf } from '../../coordinator/store/faults.ts'
+import type { StorePlace } from '../../coordinator/store/place.ts'
 import { openStore, type Store } from '../../coordinator/store/store.ts'
 import { readIdentity } from '../../daemon/identity.ts'
 import { ShoalError } from '../../shared/errors.ts'
@@ -19,6 +20,8 @@ import { EXIT, LaunchError } from './launch-error.ts'
 /** Everything that stays between two starts, in one folder. */
 export interface LaunchState {
   folder: string
+  /** Where the store is. */
+  place: StorePlace
   keys: DemoKeys
   /** Keys that had to be made; all of them at the first start. */
   issued: DemoName[]
@@ -26,29 +29,32 @@ export interface LaunchState {
 }
 
 export const keysFileOf = (folder: string): string => join(folder, 'demo-keys.json')
-export const coordinatorFolder = (folder: string): string => join(folder, 'coordinator')
+/** Folder of a coordinator, counted from 1; the first one is also used without replicas. */
+export const coordinatorFolder = (folder: string, replica: number): string =>
+  join(folder, replica === 1 ? 'coordinator' : `coordinator-${replica}`)
 export const cellFolder = (folder: string, cell: number): string => join(folder, `cell-${cell}`)
 export const logFolder = (folder: string): string => join(folder, 'logs')
 
-/**
- * Locks the folder for this launcher until the signal aborts, and creates what is missing. Throws
- * LaunchError for faults that need an operator.
- */
+/** Creates the folder and locks it for this launcher until the signal aborts. */
+export const lockFolder = async (folder: string, signal: AbortSignal): Promise<void> => {
+  makeFolder(logFolder(folder))
+  await takeFolder(folder, signal)
+}
+
+/** Creates the keys that are missing. Throws LaunchError for faults that need an operator. */
 export const openState = async (
   folder: string,
   cells: number,
-  signal: AbortSignal,
+  place: StorePlace,
 ): Promise<LaunchState> => {
-  makeFolder(logFolder(folder))
-  await takeFolder(folder, signal)
   const known = await readKeys(keysFileOf(folder))
-  return withStore(folder, async store => {
+  return withStore(place, async store => {
     for (let cell = 1; cell <= cells; cell++) await checkCell(store, cellFolder(folder, cell))
     const before = await store.ledger.read.selectFrom('keys').select('id').limit(1).execute()
     const { keys, issued } = await demoKeys(store, known)
     if (issued.length > 0)
       await replacePrivate(keysFileOf(folder), `${JSON.stringify(keys, null, 2)}\n`)
-    return { folder, keys, issued, firstStart: before.length === 0 }
+    return { folder, place, keys, issued, firstStart: before.length === 0 }
   })
 }
 
@@ -82,15 +88,15 @@ const readKeys = async (path: string): Promise<Partial<DemoKeys>> => {
   }
 }
 
-const withStore = async <R>(folder: string, use: (store: Store) => Promise<R>): Promise<R> => {
-  const path = coordinatorFolder(folder)
+const withStore = async <R>(place: StorePlace, use: (store: Store) => Promise<R>): Promise<R> => {
   try {
-    const store = await openStore(path, { pollMilliseconds: 0 })
+    const store = await openStore(place, { pollMilliseconds: 0 })
     return await use(store).finally(() => store.close())
   } catch (cause) {
     if (faultOf(cause) !== 'damaged') throw cause
     const { message } = (cause as Error).cause as Error
-    throw new LaunchError(EXIT.data, `a database in ${path} is damaged (${message})`, cause)
+    const where = typeof place === 'string' ? place : 'PostgreSQL'
+    throw new LaunchError(EXIT.data, `a database in ${where} is damaged (${message})`, cause)
   }
 }
 
@@ -107,9 +113,12 @@ const checkCell = async ({ ledger }: Store, folder: string): Promise<void> => {
 const TOKEN_TTL_MINUTES = 10
 
 /** A fresh join token for a cell that has no identity yet. */
-export const joinToken = async (folder: string, cell: number): Promise<string | undefined> => {
+export const joinToken = async (
+  { folder, place }: Pick<LaunchState, 'folder' | 'place'>,
+  cell: number,
+): Promise<string | undefined> => {
   if ((await readIdentity(cellFolder(folder, cell))) !== undefined) return undefined
-  return withStore(folder, async ({ ledger }) => {
+  return withStore(place, async ({ ledger }) => {
     const once = { uses: 1, ttlMinutes: TOKEN_TTL_MINUTES }
     return (await createToken(ledger, once, { actor: 'bootstrap' })).secret
   })

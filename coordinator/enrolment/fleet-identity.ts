@@ -4,6 +4,7 @@ import { type Actor, createAudit } from '../audit/audit.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
+import type { RenewalRelay } from './renewal-relay.ts'
 
 /** Identity of the coordinator towards cells, and the notification of cells about changes. */
 export interface FleetIdentity {
@@ -17,6 +18,10 @@ export interface FleetIdentity {
   rotateKey(by: Actor): Promise<TrustBody>
   /** Records the key that a cell has pinned. */
   checkPinnedKey(cellId: string, pinnedKey: string | undefined): void
+  /**
+   * Tells the cell to replace its credential. Throws `cell_unavailable` when no coordinator has it
+   * connected.
+   */
   askToRenew(cellId: string, by: Actor): Promise<void>
   /** Fingerprint of our own certificate authority, for join tokens; undefined without one. */
   fingerprint(): string | undefined
@@ -27,14 +32,10 @@ export interface FleetIdentityParts {
   store: Pick<Store, 'ledger'>
   /** Bus that notifies cells. */
   bus: {
-    publish(
-      name: 'trust' | 'renew' | 'rebirth',
-      cellId: string,
-      type: string,
-      body: unknown,
-    ): Promise<void>
+    publish(name: 'trust' | 'rebirth', cellId: string, type: string, body: unknown): Promise<void>
   }
   fleet: Pick<Fleet, 'cells'>
+  renewals: Pick<RenewalRelay, 'requireReachable' | 'request'>
   fingerprint: () => string | undefined
   logger: Pick<Logger, 'warn'>
 }
@@ -46,7 +47,7 @@ export interface FleetIdentityParts {
 const ROTATIONS_A_DAY = 24
 
 export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity => {
-  const { signing, store, bus, fleet, fingerprint, logger } = parts
+  const { signing, store, bus, fleet, renewals, fingerprint, logger } = parts
   const audit = createAudit(store)
 
   const publish = (name: 'trust' | 'rebirth', cellId: string, body: object): void => {
@@ -81,8 +82,9 @@ export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity =>
       if (pinnedKey !== signing.publicKey) tell(cellId, pinnedKey)
     },
     askToRenew: async (cellId, by) => {
+      renewals.requireReachable(cellId)
       await audit.append({ ...by, action: 'cell.renew', subject: cellId, outcome: 'done' })
-      await bus.publish('renew', cellId, 'renew', {})
+      await renewals.request(cellId)
     },
     fingerprint,
   }

@@ -66,7 +66,7 @@ export const ALERT_RULES = {
     raiseAfterMs: 0,
     clearAfterMs: 0,
   },
-  /** Raised as long as the process runs: only `audit accept` lifts it, with the coordinator stopped. */
+  /** Raised until the next start: only `audit accept` lifts it, with the coordinator stopped. */
   audit_broken: {
     says: 'the audit was tampered with, so nothing is written',
     level: 'critical',
@@ -107,6 +107,8 @@ const CLOCK_MS = 2000
 interface Surroundings {
   /** The cell was lost together with half of the fleet. */
   isMissing: (cellId: string) => boolean
+  /** Another coordinator is connected to the cell. */
+  isSeenElsewhere: (cellId: string) => boolean
   /** Samples that the cell's spool dropped since the last look. */
   newlyDropped: (cell: Cell) => number
 }
@@ -171,11 +173,14 @@ const HELD_WHILE_AWAY: AlertRule[] = [
   'spool_dropping',
 ]
 
-/** A cell that said that it ends is not lost, nor is one that the operator took out. */
-const lostState = (cell: Cell, { isMissing }: Surroundings): Judgement => {
-  if (cell.presence === 'suspect') return 'hold'
+/**
+ * A cell that said that it ends is not lost, nor is one that the operator took out. Nothing is known
+ * of a cell that has not come since the start.
+ */
+const lostState = (cell: Cell, { isMissing, isSeenElsewhere }: Surroundings): Judgement => {
+  if (cell.presence === 'suspect' || cell.presence === 'unknown') return 'hold'
   if (cell.presence !== 'dead' || cell.declared === 'draining' || cell.drained) return 'good'
-  return isMissing(cell.id) ? 'hold' : 'bad'
+  return isMissing(cell.id) || isSeenElsewhere(cell.id) ? 'hold' : 'bad'
 }
 
 const judge = (value: number | null, above: number, clearBelow: number): Judgement => {

@@ -1,141 +1,167 @@
+import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import { newId } from '../../shared/ids.ts'
-import { ALERT_RULES, type AlertLevel, type AlertRule, type Observation } from './alert-rules.ts'
-
-export interface Alert {
-  id: string
-  rule: AlertRule
-  level: AlertLevel
-  /** Undefined when it is about the whole fleet or the coordinator itself. */
-  cellId: string | undefined
-  /**
-   * GPU id or engine weights within the cell; undefined when the alert is not about one of them.
-   */
-  part: string | undefined
-  message: string
-  /** Unix milliseconds. */
-  raisedAt: number
-  clearedAt: number | undefined
-  /** Somebody looks after it. */
-  acknowledged: Acknowledgement | undefined
-}
-
-interface Acknowledgement {
-  /** Id of the person. */
-  by: string
-  /** Unix milliseconds. */
-  at: number
-  note: string
-}
-
-export interface Alerts {
-  /** Everything that a look at the whole fleet found; what it does not mention is in order. */
-  look(observations: Iterable<Observation>): void
-  /** Newest first: those that are raised, then the last ones that were cleared. */
-  list(): Alert[]
-  /**
-   * Says who looks after an alert, or, without one, that nobody does any more. Throws `not_found`.
-   */
-  acknowledge(id: string, by: Omit<Acknowledgement, 'at'> | undefined): Alert
-}
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { EventDraft, Events } from '../events/bus.ts'
+import { afterCommit } from '../store/after-commit.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import type { Ledger, SealedTrx, Store } from '../store/store.ts'
+import { type Alert, alertData } from './alert.ts'
+import {
+  clearAlerts,
+  findAlert,
+  pruneAlerts,
+  raiseAlerts,
+  readAlerts,
+  rewordAlert,
+  setAcknowledged,
+} from './alert-rows.ts'
+import type { AlertChanges } from './alert-watch.ts'
 
 interface AlertsParts {
-  /** Monotonic milliseconds. */
-  nowMs: () => number
+  store: Pick<Store, 'ledger' | 'revisions'>
+  events: Pick<Events, 'addWithin'>
+  moreEvents?: ReportMore
+  logger: Pick<Logger, 'warn'>
   /** Unix time, milliseconds. */
   now: () => number
-  onChange: (alert: Alert, what: 'raised' | 'cleared' | 'acknowledged' | 'reopened') => void
 }
 
-/** One rule on one thing: how long it has been bad or good, and the alert while there is one. */
-interface Watch {
-  badSinceMs: number | undefined
-  goodSinceMs: number | undefined
-  alert: Alert | undefined
-}
+/** Returns the events of a change beside that of the alert itself. */
+export type ReportMore = (alert: Alert, what: AlertChange) => EventDraft[]
+
+type AlertChange = 'raised' | 'cleared' | 'acknowledged' | 'reopened'
 
 const CLEARED_KEPT = 200
+/** Changes per transaction, so that none holds the sealed lane for long. */
+const BATCH = 64
+/** An audit in doubt is an alert itself, so alerts are written nevertheless. */
+const EVEN_FROZEN = { evenFrozen: true }
 
-/** Raises an alert once, and clears it when its cause has been away for a while. */
-export const createAlerts = ({ nowMs, now, onChange }: AlertsParts): Alerts => {
-  const watches = new Map<string, Watch>()
-  const cleared: Alert[] = []
+/** The alerts in the store, the same for all coordinators, with a copy of them in memory. */
+export class Alerts {
+  readonly #parts: AlertsParts
+  readonly #stopWatching: () => void
+  #alerts: Alert[]
+  #reading: Promise<void> = Promise.resolve()
 
-  const raise = (watch: Watch, { rule, cellId, part, message }: Observation): void => {
-    const { level } = ALERT_RULES[rule]
-    const id = newId('alert', now())
-    const open = { clearedAt: undefined, acknowledged: undefined }
-    watch.alert = { id, rule, level, cellId, part, message, raisedAt: now(), ...open }
-    onChange(watch.alert, 'raised')
+  private constructor(parts: AlertsParts, alerts: Alert[]) {
+    this.#parts = parts
+    this.#alerts = alerts
+    this.#stopWatching = parts.store.revisions.onChange('alerts', () => void this.refresh())
   }
 
-  const clear = (key: string, { alert }: Watch): void => {
-    watches.delete(key)
-    if (alert === undefined) return
-    alert.clearedAt = now()
-    cleared.unshift(alert)
-    cleared.length = Math.min(cleared.length, CLEARED_KEPT)
-    onChange(alert, 'cleared')
+  static async open(parts: AlertsParts): Promise<Alerts> {
+    return new Alerts(parts, await readAlerts(parts.store.ledger.read, CLEARED_KEPT))
   }
 
-  const markBad = (key: string, observation: Observation): void => {
-    const known = watches.get(key)
-    const watch = known ?? { badSinceMs: undefined, goodSinceMs: undefined, alert: undefined }
-    if (known === undefined) watches.set(key, watch)
-    watch.badSinceMs ??= nowMs()
-    watch.goodSinceMs = undefined
-    if (watch.alert) watch.alert.message = observation.message
-    else if (nowMs() - watch.badSinceMs >= ALERT_RULES[observation.rule].raiseAfterMs)
-      raise(watch, observation)
+  /** Newest first: those that are raised, then the last ones that were cleared. */
+  list = (): Alert[] => this.#alerts
+
+  /** Alerts that are raised. */
+  raised = (): Alert[] => this.#alerts.filter(({ clearedAt }) => clearedAt === undefined)
+
+  /** Writes what a look at the fleet changes, with its events. */
+  async change(ledger: Ledger, { raise, clear, reword }: AlertChanges): Promise<void> {
+    const works = [
+      ...batchesOf(raise).map(batch => (trx: SealedTrx) => this.#raise(trx, batch)),
+      ...batchesOf(clear).map(batch => (trx: SealedTrx) => this.#clear(trx, batch)),
+      ...batchesOf(reword).map(batch => async (trx: SealedTrx) => {
+        for (const { alert, message } of batch) await rewordAlert(trx, alert.id, message)
+      }),
+    ]
+    if (works.length === 0) return
+    for (const work of works) await this.#write(ledger, work)
+    await this.refresh()
   }
 
-  const markGood = (key: string, watch: Watch): void => {
-    if (watch.alert === undefined) {
-      watches.delete(key)
-      return
-    }
-    watch.goodSinceMs ??= nowMs()
-    if (nowMs() - watch.goodSinceMs >= ALERT_RULES[watch.alert.rule].clearAfterMs) clear(key, watch)
+  /**
+   * Assigns an alert to a person; without a note, removes the assignment. The audit has it in the
+   * same transaction. Throws `not_found`, and `conflict` for an alert that was cleared.
+   */
+  acknowledge = async (
+    alertId: string,
+    personId: string,
+    note: string | undefined,
+    by: Actor,
+  ): Promise<Alert> => {
+    const { store, now } = this.#parts
+    const at = now()
+    const acknowledged = note === undefined ? undefined : { by: personId, at, note }
+    const changed = await store.ledger.sealed.write(async trx => {
+      const found = await requireRaised(trx, alertId)
+      const alert = { ...found, acknowledged }
+      await setAcknowledged(trx, alertId, acknowledged)
+      await appendAudit(trx, {
+        ...by,
+        subject: alertId,
+        outcome: 'done',
+        action: acknowledged === undefined ? 'alert.reopen' : 'alert.acknowledge',
+        details: { rule: alert.rule, cell_id: alert.cellId ?? null, ...(note && { note }) },
+      })
+      await this.#report(trx, [alert], acknowledged === undefined ? 'reopened' : 'acknowledged')
+      await bumpRevision(trx, 'alerts')
+      return alert
+    })
+    await this.refresh()
+    return changed
   }
 
-  const look: Alerts['look'] = observations => {
-    const mentioned = new Set<string>()
-    for (const observation of observations) {
-      const { rule, cellId = '', part, state } = observation
-      const key = keyOf(rule, cellId, part)
-      mentioned.add(key)
-      if (state === 'bad') markBad(key, observation)
-      else hold(watches.get(key))
-    }
-    for (const [key, watch] of watches) {
-      const { rule, cellId = '' } = watch.alert ?? {}
-      // a rule that is held for a whole cell is held for every part of it
-      if (mentioned.has(key) || (rule && mentioned.has(keyOf(rule, cellId, undefined)))) continue
-      markGood(key, watch)
-    }
+  /** Reads the alerts again. Never rejects. */
+  refresh(): Promise<void> {
+    const { store, logger } = this.#parts
+    this.#reading = this.#reading.then(async () => {
+      try {
+        this.#alerts = await readAlerts(store.ledger.read, CLEARED_KEPT)
+      } catch (error) {
+        logger.warn({ err: error }, 'alerts could not be read')
+      }
+    })
+    return this.#reading
   }
 
-  const list = (): Alert[] => {
-    const raised = [...watches.values()].flatMap(watch => watch.alert ?? [])
-    return [...raised.sort((a, b) => b.raisedAt - a.raisedAt), ...cleared]
+  async close(): Promise<void> {
+    this.#stopWatching()
+    await this.#reading
   }
 
-  const acknowledge: Alerts['acknowledge'] = (id, by) => {
-    const alert = list().find(each => each.id === id)
-    if (alert === undefined) throw new ShoalError('not_found', `no alert ${id}`)
-    alert.acknowledged = by && { ...by, at: now() }
-    onChange(alert, by === undefined ? 'reopened' : 'acknowledged')
-    return alert
+  #write(ledger: Ledger, work: (trx: SealedTrx) => Promise<void>): Promise<void> {
+    return ledger.sealed.write(async trx => {
+      await work(trx)
+      await bumpRevision(trx, 'alerts')
+    }, EVEN_FROZEN)
   }
-  return { look, list, acknowledge }
+
+  async #raise(trx: SealedTrx, observations: AlertChanges['raise']): Promise<void> {
+    await this.#report(trx, await raiseAlerts(trx, observations, this.#parts.now()), 'raised')
+  }
+
+  async #clear(trx: SealedTrx, alerts: readonly Alert[]): Promise<void> {
+    await this.#report(trx, await clearAlerts(trx, alerts, this.#parts.now()), 'cleared')
+    await pruneAlerts(trx, CLEARED_KEPT)
+  }
+
+  async #report(trx: SealedTrx, alerts: readonly Alert[], what: AlertChange): Promise<void> {
+    const { events, moreEvents, logger } = this.#parts
+    afterCommit(trx, () => {
+      for (const { cellId, rule, message } of alerts)
+        logger.warn({ cell: cellId, rule, message }, `alert ${what}`)
+    })
+    const drafts = alerts.flatMap((alert): EventDraft[] => [
+      { type: `shoal.alert.${what}`, data: alertData(alert), subject: alert.id },
+      ...(moreEvents?.(alert, what) ?? []),
+    ])
+    await events.addWithin(trx, drafts)
+  }
 }
 
-/** Restarts both durations, because the state is neither good nor bad. */
-const hold = (watch: Watch | undefined): void => {
-  if (watch === undefined) return
-  watch.badSinceMs = undefined
-  watch.goodSinceMs = undefined
-}
+const batchesOf = <T>(all: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(all.length / BATCH) }, (_, i) =>
+    all.slice(i * BATCH, (i + 1) * BATCH),
+  )
 
-const keyOf = (rule: AlertRule, cellId: string, part: string | undefined): string =>
-  `${rule} ${cellId} ${part ?? ''}`
+const requireRaised = async (trx: SealedTrx, id: string): Promise<Alert> => {
+  const found = await findAlert(trx, id)
+  if (found === undefined) throw new ShoalError('not_found', `no alert ${id}`)
+  if (found.clearedAt === undefined) return found
+  throw new ShoalError('conflict', `alert ${id} was cleared: there is nothing to look after`)
+}

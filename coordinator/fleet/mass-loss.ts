@@ -9,6 +9,8 @@ export interface MassLoss {
    * change.
    */
   note(cellId: string, presence: Presence | 'gone'): void
+  /** Cells that were missing and present at the last change between whole and degraded. */
+  counts(): { missing: number; present: number }
   /** True when so many cells were lost at once that the cause must lie outside them. */
   isDegraded(): boolean
   /** True when the cell was lost while the fleet was degraded, or in the loss that made it so. */
@@ -37,6 +39,7 @@ export const createMassLoss = (
    */
   const lost = new Map<string, number>()
   let degraded = false
+  let counts = { missing: 0, present: 0 }
 
   const forgetOld = (): void => {
     if (degraded) return
@@ -54,6 +57,7 @@ export const createMassLoss = (
       : lost.size >= MINIMUM && lost.size > total / 2
     if (next === degraded) return
     degraded = next
+    counts = { missing: lost.size, present: present.size }
     onChange(degraded, lost.size, present.size)
     if (!degraded) lost.clear()
   }
@@ -75,6 +79,7 @@ export const createMassLoss = (
 
   return {
     note,
+    counts: () => counts,
     isDegraded: () => degraded,
     isMissing: cellId => degraded && lost.has(cellId),
   }

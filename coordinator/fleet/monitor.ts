@@ -1,9 +1,11 @@
 import type { Logger } from 'pino'
 import type { Sample } from '../../shared/wire/telemetry.ts'
-import type { Records } from '../store/store.ts'
-import { type Alert, type Alerts, createAlerts } from './alerts.ts'
+import type { Events } from '../events/bus.ts'
+import type { Ledger, Store } from '../store/store.ts'
+import { AlertWatch } from './alert-watch.ts'
+import { Alerts, type ReportMore } from './alerts.ts'
 import type { Cell } from './cell.ts'
-import { createMassLoss } from './mass-loss.ts'
+import { createMassLoss, type MassLoss } from './mass-loss.ts'
 import { isPresent, type Presence } from './presence.ts'
 import { Series } from './series.ts'
 import { createSeriesStore } from './series-store.ts'
@@ -18,28 +20,35 @@ export interface Monitor {
   points: Series['points']
   utilization: UtilizationMonitor['read']
   /** Active alerts, newest first, followed by the most recently cleared ones. */
-  alerts(): Alert[]
+  alerts: Alerts['list']
   acknowledge: Alerts['acknowledge']
   /** True when the fleet lost over half of its cells at once and has not recovered yet. */
   isDegraded(): boolean
 }
 
 export interface RunningMonitor extends Monitor {
+  /** Notes how this coordinator sees a cell. */
   notePresence(cell: Cell, from: Presence): void
+  /** Notes what was reported of a cell over all coordinators. */
+  noteReported(cellId: string, presence: Presence): void
   forget(cellId: string): void
   addSample(cell: Cell, sample: Sample): void
   addLateSamples: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
   /** Counts an inference request that completed at this Unix time, in milliseconds. */
   countCompleted(at: number): void
-  /** Evaluates the alerts and writes the rows that are due; call it once per second. */
-  tick(): void
+  /** Writes the rows that are due; call it once per second. */
+  tick(): Promise<void>
+  /** Raises and clears alerts; the leader calls it once per second. */
+  lookForAlerts(ledger: Ledger): Promise<void>
   close(): Promise<void>
 }
 
 interface MonitorParts {
-  records: Records
+  store: Pick<Store, 'ledger' | 'records' | 'revisions'>
   logger: Logger
   cells: () => Iterable<Cell>
+  /** Presence of a cell over all coordinators; undefined while unknown. */
+  reportedPresence?: (cellId: string) => Presence | undefined
   /** Ids of the cells in quarantine. */
   listQuarantined?: () => Iterable<string>
   /** Fault of the audit; undefined while the audit is intact. */
@@ -48,48 +57,32 @@ interface MonitorParts {
   now: () => number
   /** Monotonic milliseconds. */
   nowMs: () => number
-  publish: (type: string, data: unknown, subject?: string) => void
+  events: Pick<Events, 'addWithin'>
 }
 
+/** Time in which the cells come back after a start. */
+const STARTING_MS = 90_000
+
 export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor> => {
-  const { records, logger, cells, now, nowMs, publish } = parts
-  const series = await Series.open({ store: createSeriesStore(records), logger, now })
+  const { store, logger, cells, now, nowMs, reportedPresence = () => undefined } = parts
+  const series = await Series.open({ store: createSeriesStore(store.records), logger, now })
   const throughput = createThroughput(now)
-  await recallThroughput(records, throughput, now())
+  await recallThroughput(store.records, throughput, now())
   const itemsPerHour = throughput.lastHour
   const utilization = createUtilizationMonitor({ cells, itemsPerHour, now })
-  const massLoss = createMassLoss(nowMs, (degraded, missing, present) => {
-    logger.warn({ missing, present }, degraded ? 'fleet degraded' : 'fleet recovered')
-    publish(`shoal.fleet.${degraded ? 'degraded' : 'recovered'}`, { missing, present })
-  })
-  const alerts = createAlerts({
-    now,
-    nowMs,
-    onChange: (alert, what) => {
-      logger.warn({ cell: alert.cellId, rule: alert.rule, message: alert.message }, `alert ${what}`)
-      publish(`shoal.alert.${what}`, alertData(alert), alert.id)
-    },
-  })
-  const watch = createWatch({
-    cells,
+  const massLoss = createMassLoss(nowMs, (degraded, missing, present) =>
+    logger.warn({ missing, present }, degraded ? 'fleet degraded' : 'fleet recovered'),
+  )
+  const alerts = await Alerts.open({ ...parts, moreEvents: reportFleet(massLoss) })
+  const alertWatch = new AlertWatch(nowMs)
+  const startedAtMs = nowMs()
+  const observe = createWatch({
+    ...parts,
     massLoss,
-    alerts,
-    ...(parts.listQuarantined && { listQuarantined: parts.listQuarantined }),
-    ...(parts.auditTrouble && { auditTrouble: parts.auditTrouble }),
+    isSeenElsewhere: cellId => isPresent(reportedPresence(cellId) ?? 'unknown'),
+    isStarting: () => nowMs() - startedAtMs < STARTING_MS,
   })
-  let writing = false
-
-  const tick = (): void => {
-    watch()
-    if (writing) return
-    writing = true
-    series
-      .tick()
-      .catch(error => logger.warn({ err: error }, 'series could not be kept'))
-      .finally(() => {
-        writing = false
-      })
-  }
+  const present = new Set<string>()
 
   return {
     points: (...query) => series.points(...query),
@@ -98,36 +91,38 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
     acknowledge: alerts.acknowledge,
     isDegraded: massLoss.isDegraded,
     notePresence: (cell, from) => {
-      massLoss.note(cell.id, cell.presence)
+      if (isPresent(cell.presence)) {
+        present.add(cell.id)
+        massLoss.note(cell.id, cell.presence)
+      } else present.delete(cell.id)
       if (isPresent(from) !== isPresent(cell.presence)) utilization.invalidate()
     },
+    // a cell that has come back here meanwhile is not lost
+    noteReported: (cellId, presence) => {
+      if (!present.has(cellId)) massLoss.note(cellId, presence)
+    },
     forget: cellId => {
+      present.delete(cellId)
       massLoss.note(cellId, 'gone')
       utilization.invalidate()
     },
     addSample: (cell, sample) => series.addLive(cell.id, sample, cell.clockAheadMs ?? 0),
     addLateSamples: (cell, samples, clockAheadMs) => series.addLate(cell.id, samples, clockAheadMs),
     countCompleted: throughput.count,
-    tick,
-    close: () => series.flush(),
+    tick: () => series.tick(),
+    lookForAlerts: ledger => alerts.change(ledger, alertWatch.look(observe(), alerts.raised())),
+    close: async () => {
+      await series.flush()
+      await alerts.close()
+    },
   }
 }
 
-/** Converts an alert to its wire format. */
-export const alertData = (alert: Alert) => ({
-  id: alert.id,
-  rule: alert.rule,
-  level: alert.level,
-  cell_id: alert.cellId ?? null,
-  part: alert.part ?? null,
-  message: alert.message,
-  raised_at: new Date(alert.raisedAt).toISOString(),
-  cleared_at: alert.clearedAt === undefined ? null : new Date(alert.clearedAt).toISOString(),
-  acknowledged: alert.acknowledged
-    ? {
-        by: alert.acknowledged.by,
-        at: new Date(alert.acknowledged.at).toISOString(),
-        note: alert.acknowledged.note,
-      }
-    : null,
-})
+/** The fleet has its own events; they are those of its alert, so that each is reported once. */
+const reportFleet =
+  (massLoss: MassLoss): ReportMore =>
+  ({ rule }, what) => {
+    if (rule !== 'fleet_degraded') return []
+    if (what === 'raised') return [{ type: 'shoal.fleet.degraded', data: massLoss.counts() }]
+    return what === 'cleared' ? [{ type: 'shoal.fleet.recovered', data: massLoss.counts() }] : []
+  }

@@ -1,60 +1,46 @@
-import { ShoalError } from '../../shared/errors.ts'
-import { type Actor, createAudit } from '../audit/audit.ts'
 import type { GuardedAudit } from '../audit/open.ts'
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
-import type { Alert } from './alerts.ts'
 import type { Fleet } from './fleet.ts'
 import { createMonitor, type Monitor, type RunningMonitor } from './monitor.ts'
 import type { FleetListeners } from './open.ts'
-
-/** Monitor as exposed to operations. */
-interface MonitorViews {
-  monitor: Omit<Monitor, 'acknowledge'> & {
-    /**
-     * Assigns an alert to a person; without a note, removes the assignment. Alerts do not survive a
-     * restart, so the change is written to the audit before it takes effect. Throws `not_found`,
-     * and `conflict` for an alert that was cleared.
-     */
-    acknowledge(
-      alertId: string,
-      personId: string,
-      note: string | undefined,
-      by: Actor,
-    ): Promise<Alert>
-  }
-}
+import { ToldPresence } from './told-presence.ts'
 
 interface MonitorDomainParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
-  store: Pick<Store, 'ledger' | 'records'>
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  store: Pick<Store, 'ledger' | 'records' | 'revisions'>
   fleet: Pick<Fleet, 'cells'>
   fleetListeners: FleetListeners
   admission: { listQuarantined(): Iterable<string> }
   audit: Pick<GuardedAudit, 'trouble'>
   usage: { onRecorded(listener: (row: { status: string; at: number }) => void): () => void }
-  events: Pick<Events, 'publish'>
+  events: Pick<Events, 'addWithin' | 'subscribe'>
 }
 
 const TICK_SECONDS = 1
 
 export const openMonitor = async (
   parts: MonitorDomainParts,
-): Promise<{ monitor: RunningMonitor; views: MonitorViews }> => {
+): Promise<{ monitor: RunningMonitor; views: { monitor: Monitor } }> => {
   const { store, fleet, fleetListeners, admission, audit, usage, events } = parts
-  const { stack, schedules, logger, now, nowMs } = parts
+  const { stack, schedules, leaderWork, logger, now, nowMs } = parts
+  const told = await ToldPresence.open(store.ledger, events)
   const monitor = await createMonitor({
-    records: store.records,
+    store,
     logger,
     cells: () => fleet.cells(),
+    reportedPresence: cellId => told.of(cellId),
     listQuarantined: () => admission.listQuarantined(),
     auditTrouble: () => audit.trouble(),
     now,
     nowMs,
-    publish: events.publish,
+    events,
   })
   stack.defer(() => monitor.close())
+  told.changes.add(monitor.noteReported)
   fleetListeners.presenceChanges.add(monitor.notePresence)
   fleetListeners.removals.add(monitor.forget)
   fleetListeners.samples.add(monitor.addSample)
@@ -63,36 +49,6 @@ export const openMonitor = async (
     if (status === 'ok') monitor.countCompleted(at)
   })
   schedules.every('fleet.watch', TICK_SECONDS, () => monitor.tick())
-  return { monitor, views: { monitor: createMonitorView(monitor, store) } }
-}
-
-/** Returns the monitor for operations, whose acknowledgements are audited. */
-export const createMonitorView = (
-  monitor: Monitor,
-  store: Pick<Store, 'ledger'>,
-): MonitorViews['monitor'] => {
-  const { points, utilization, alerts, isDegraded } = monitor
-  return { points, utilization, alerts, isDegraded, acknowledge: createAcknowledge(monitor, store) }
-}
-
-const createAcknowledge = (
-  monitor: Monitor,
-  store: Pick<Store, 'ledger'>,
-): MonitorViews['monitor']['acknowledge'] => {
-  const audit = createAudit(store)
-  return async (alertId, personId, note, by) => {
-    const found = monitor.alerts().find(({ id }) => id === alertId)
-    if (found === undefined) throw new ShoalError('not_found', `no alert ${alertId}`)
-    const { id, rule, cellId = null, clearedAt } = found
-    if (clearedAt !== undefined)
-      throw new ShoalError('conflict', `alert ${id} was cleared: there is nothing to look after`)
-    await audit.append({
-      ...by,
-      subject: id,
-      outcome: 'done',
-      action: note === undefined ? 'alert.reopen' : 'alert.acknowledge',
-      details: { rule, cell_id: cellId, ...(note && { note }) },
-    })
-    return monitor.acknowledge(id, note === undefined ? undefined : { by: personId, note })
-  }
+  leaderWork.every('fleet.alerts', TICK_SECONDS, ledger => monitor.lookForAlerts(ledger))
+  return { monitor, views: { monitor } }
 }

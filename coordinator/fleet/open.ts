@@ -4,7 +4,6 @@ import type { Sample } from '../../shared/wire/telemetry.ts'
 import { throttleById } from '../base/at-most-every.ts'
 import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
-import type { Events } from '../events/bus.ts'
 import { type Cell, placesLeft } from './cell.ts'
 import { Fleet } from './fleet.ts'
 import { createLanes, type RequestLanes } from './lane.ts'
@@ -37,7 +36,6 @@ export interface FleetListeners {
 
 interface FleetDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
   config: { presence: PresenceConfig; routing: RoutingConfig; catalogue: Catalogue }
-  events: Pick<Events, 'publish'>
 }
 
 interface PresenceConfig {
@@ -64,7 +62,7 @@ const SWEEP_SECONDS = 0.25
 const EPOCH_WARNING_MS = 60_000
 
 export const openFleet = (parts: FleetDomainParts): OpenFleet => {
-  const { config, events, stack, schedules, logger, nowMs } = parts
+  const { config, stack, schedules, logger, nowMs } = parts
   const router = new Router(Math.random, nowMs)
   const waiting = openWaitQueue(config.routing, router, nowMs)
   stack.defer(() => waiting.close())
@@ -73,7 +71,6 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
   const listeners = newListeners()
   listeners.presenceChanges.add((cell, from) => {
     logger.info({ cell: cell.id, from, to: cell.presence }, 'cell changed')
-    events.publish(`shoal.cell.${cell.presence}`, { from }, cell.id)
   })
   const fleet = new Fleet({
     router,

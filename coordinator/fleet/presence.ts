@@ -5,7 +5,9 @@ export type DeclaredState = 'ready' | 'draining' | 'lost'
  * Presence of a cell. `unknown` until the cell has proven itself since the coordinator started;
  * `degraded` is ready with an engine that failed.
  */
-export type Presence = 'unknown' | 'ready' | 'degraded' | 'draining' | 'suspect' | 'dead'
+export type Presence = (typeof PRESENCES)[number]
+
+export const PRESENCES = ['unknown', 'ready', 'degraded', 'draining', 'suspect', 'dead'] as const
 
 export interface PresenceLimits {
   /** Silence after which a cell is taken out of routing. */

@@ -1,21 +1,24 @@
 import { type Observation, observeCell } from './alert-rules.ts'
-import type { Alerts } from './alerts.ts'
 import type { Cell } from './cell.ts'
 import type { MassLoss } from './mass-loss.ts'
 
 interface WatchParts {
   cells: () => Iterable<Cell>
   massLoss: Pick<MassLoss, 'isDegraded' | 'isMissing'>
-  alerts: Pick<Alerts, 'look'>
+  /** True while another coordinator is connected to the cell. */
+  isSeenElsewhere?: (cellId: string) => boolean
   /** Ids of the cells in quarantine, which are not among `cells`. */
   listQuarantined?: () => Iterable<string>
   /** Fault of the audit, which stops all writing; undefined while the audit is intact. */
   auditTrouble?: () => string | undefined
+  /** True while cells may not have come back yet: then it is unknown whether the fleet is whole. */
+  isStarting?: () => boolean
 }
 
-/** Returns a function that checks the whole fleet, and the coordinator's audit, for alerts; call it about once a second. */
-export const createWatch = (parts: WatchParts): (() => void) => {
-  const { cells, massLoss, alerts, listQuarantined = () => [], auditTrouble } = parts
+/** Returns a function that observes the whole fleet and the audit; call it about once a second. */
+export const createWatch = (parts: WatchParts): (() => Iterable<Observation>) => {
+  const { cells, massLoss, listQuarantined = () => [], auditTrouble } = parts
+  const { isSeenElsewhere = () => false, isStarting = () => false } = parts
   const dropped = new WeakMap<Cell, number>()
 
   /**
@@ -29,17 +32,18 @@ export const createWatch = (parts: WatchParts): (() => void) => {
     if (before !== total) dropped.set(cell, total)
     return total - (before ?? total)
   }
-  const surroundings = { isMissing: massLoss.isMissing, newlyDropped }
+  const surroundings = { isMissing: massLoss.isMissing, isSeenElsewhere, newlyDropped }
 
-  const observations = function* (): Generator<Observation> {
+  const observe = function* (): Generator<Observation> {
     const fault = auditTrouble?.()
     if (fault !== undefined) yield observeAudit(fault)
     if (massLoss.isDegraded()) yield fleetDegraded
+    else if (isStarting()) yield { ...fleetDegraded, state: 'hold' }
     for (const cellId of listQuarantined()) yield observeQuarantine(cellId)
     for (const cell of cells()) yield* observeCell(cell, surroundings)
   }
 
-  return () => alerts.look(observations())
+  return observe
 }
 
 const observeQuarantine = (cellId: string): Observation => ({

@@ -1,4 +1,4 @@
-import { MinuteWindow } from './minute-window.ts'
+import type { Minute } from './minute.ts'
 
 /** Local state of one subject. */
 export interface Account {
@@ -10,28 +10,31 @@ export interface Account {
   leaseLimit: number
   /** Reserved by all processes when last seen; undefined before the first look. */
   reserved: number | undefined
-  minute: MinuteWindow
+  minute: Minute
   /** Callers that wait for a lease. */
   waiting: number
   fetching: Promise<void> | undefined
   /** Time (ticks) before which an exhausted month is not read again. */
   exhaustedUntil: number
+  /** True when the last look found nothing left, not even after the others were asked. */
+  isExhausted: boolean
   /** The limit that was used up; a larger one is looked up at once. */
   exhaustedLimit: number
   /** Ticks. */
   usedAt: number
 }
 
-export const newAccount = (id: string, month: string): Account => ({
+export const newAccount = (id: string, month: string, minute: Minute): Account => ({
   id,
   month,
   lease: 0,
   leaseLimit: 0,
   reserved: undefined,
-  minute: new MinuteWindow(),
+  minute,
   waiting: 0,
   fetching: undefined,
   exhaustedUntil: 0,
+  isExhausted: false,
   exhaustedLimit: 0,
   usedAt: 0,
 })
@@ -43,6 +46,7 @@ export const enterMonth = (account: Account, month: string): void => {
   account.lease = 0
   account.reserved = undefined
   account.exhaustedUntil = 0
+  account.isExhausted = false
 }
 
 /** Adds to what is leased, and so to what is reserved. */

@@ -1,5 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { isOperator, type Key } from '../keys/key.ts'
+import type { Minute, OpenMinute } from './minute.ts'
 import { MinuteWindow } from './minute-window.ts'
 
 /** Calls of skills and operations in any 60 seconds; they do not count against the month. */
@@ -7,30 +8,48 @@ export const CALLS_PER_MINUTE = 60
 const OPERATOR_CALLS_PER_MINUTE = 300
 const CAPACITY = 10_000
 
-export type CountCall = (id: string, key: Key | undefined) => void
+/**
+ * Counts one call of this key or address; synchronous while the store need not be asked. Throws or
+ * rejects with `rate_limited` when the caller asks too often, `store_unavailable`.
+ */
+export type CountCall = (id: string, key: Key | undefined) => void | Promise<void>
 
-/** Counts one call of this key or address; throws `rate_limited` when the caller asks too often. `ticks` never goes back. */
-export const createCallLimits = (ticks: () => number = () => performance.now()): CountCall => {
-  const windows = new Map<string, MinuteWindow>()
+interface CallLimitParts {
+  /** Milliseconds of a clock that never goes back. */
+  ticks?: () => number
+  /** Counts minutes; by default for this process alone. */
+  openMinute?: OpenMinute
+}
 
-  const windowOf = (id: string): MinuteWindow => {
-    const window = windows.get(id) ?? new MinuteWindow()
-    windows.delete(id)
-    windows.set(id, window)
-    const oldest = windows.size > CAPACITY ? windows.keys().next().value : undefined
-    if (oldest !== undefined) windows.delete(oldest)
-    return window
+export const createCallLimits = ({
+  ticks = () => performance.now(),
+  openMinute = () => new MinuteWindow(),
+}: CallLimitParts = {}): CountCall => {
+  const minutes = new Map<string, Minute>()
+
+  const minuteOf = (id: string): Minute => {
+    const minute = minutes.get(id) ?? openMinute(`calls:${id}`)
+    minutes.delete(id)
+    minutes.set(id, minute)
+    const oldest = minutes.size > CAPACITY ? minutes.keys().next().value : undefined
+    if (oldest !== undefined) minutes.delete(oldest)
+    return minute
   }
 
-  return (id: string, key: Key | undefined): void => {
+  return (id, key) => {
     const limit = key && isOperator(key) ? OPERATOR_CALLS_PER_MINUTE : CALLS_PER_MINUTE
-    const at = ticks()
-    const window = windowOf(id)
-    const waitMs = window.waitMs(limit, at)
-    if (waitMs > 0)
-      throw new ShoalError('rate_limited', `${limit} calls a minute are allowed`, {
-        retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-      })
-    window.add(at)
+    return startCall(minuteOf(id), limit, ticks)
   }
+}
+
+const startCall = (minute: Minute, limit: number, ticks: () => number): void | Promise<void> => {
+  const at = ticks()
+  const waitMs = minute.waitMs(limit, at)
+  if (waitMs > 0)
+    throw new ShoalError('rate_limited', `${limit} calls a minute are allowed`, {
+      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+    })
+  const reserved = minute.reserve(limit, at)
+  if (reserved !== undefined) return reserved.then(() => startCall(minute, limit, ticks))
+  minute.add(at)
 }

@@ -1,4 +1,5 @@
-import type { Ledger } from '../store/store.ts'
+import { faultOf } from '../store/faults.ts'
+import type { Store } from '../store/store.ts'
 import { type Account, addLease, enterMonth } from './account.ts'
 import type { Calendar } from './month.ts'
 import { giveBack, latestMonth, readReserved, reserve } from './month-ledger.ts'
@@ -11,11 +12,25 @@ interface QuotaLeases {
    * false when nothing is left. Callers that come meanwhile share the answer.
    */
   fetch(account: Account, limit: number, countWanted: () => number): Promise<boolean>
-  /** Gives back what is not spent, in one transaction; keeps it when that fails. */
+  /**
+   * Gives back what is not spent, in one transaction; keeps it when that fails, unless it is
+   * unknown whether it has failed.
+   */
   handBack(accounts: Account[]): Promise<void>
 }
 
-export const createQuotaLeases = (ledger: Ledger, calendar: Calendar): QuotaLeases => {
+interface QuotaLeaseParts {
+  store: Pick<Store, 'ledger' | 'isShared'>
+  calendar: Calendar
+  /** Number of processes that lease from the store. */
+  countReplicas: () => number
+}
+
+export const createQuotaLeases = ({
+  store: { ledger, isShared },
+  calendar,
+  countReplicas,
+}: QuotaLeaseParts): QuotaLeases => {
   const look = async (account: Account): Promise<void> => {
     const latest = await latestMonth(ledger.read)
     const month = calendar.advanceTo(latest ?? '').name
@@ -29,7 +44,7 @@ export const createQuotaLeases = (ledger: Ledger, calendar: Calendar): QuotaLeas
     if ((account.reserved ?? 0) >= limit) return false
     const { id: subject, month } = account
     const lease = await ledger.free.write(trx =>
-      reserve(trx, { month, subject, limit, waiting: countWanted() }),
+      reserve(trx, { month, subject, limit, waiting: countWanted(), replicas: countReplicas() }),
     )
     // Leave the block to the old month if that ended meanwhile.
     if (account.month !== month) return true
@@ -42,6 +57,8 @@ export const createQuotaLeases = (ledger: Ledger, calendar: Calendar): QuotaLeas
   const handBack: QuotaLeases['handBack'] = async accounts => {
     const parts = accounts
       .filter(({ lease }) => lease > 0)
+      // in one order, so that two processes do not wait for each other
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
       .map(account => ({ account, month: account.month, unspent: account.lease }))
     if (parts.length === 0) return
     for (const { account, unspent } of parts) addLease(account, -unspent)
@@ -51,6 +68,8 @@ export const createQuotaLeases = (ledger: Ledger, calendar: Calendar): QuotaLeas
           await giveBack(trx, month, account.id, unspent)
       })
     } catch (error) {
+      // a connection that was lost may have committed: what is given back twice would be spent twice
+      if (isShared && faultOf(error) === 'unavailable') throw error
       for (const { account, month, unspent } of parts)
         if (account.month === month) addLease(account, unspent)
       throw error

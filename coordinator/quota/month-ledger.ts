@@ -33,28 +33,32 @@ interface LeaseRequest {
   limit: number
   /** Callers that wait for a request each. */
   waiting: number
+  /** Processes that lease from the same ledger. */
+  replicas: number
 }
 
-/** Reserves some requests, never past the limit: the UPDATE itself says so. */
+/** Reserves some requests, never past the limit. */
 export const reserve = async (trx: Change, request: LeaseRequest): Promise<QuotaGrant> => {
-  const { month, subject, limit } = request
-  await trx
+  const { month, subject } = request
+  // also locks the row, so that what is read here is still so when it is changed
+  const { reserved: before } = await trx
     .insertInto('quotas')
     .values({ month, subject, reserved: 0 })
-    .onConflict(conflict => conflict.columns(['month', 'subject']).doNothing())
-    .execute()
-  const before = await readReserved(trx, month, subject)
-  const granted = leaseSize(limit, before, request.waiting)
+    .onConflict(conflict =>
+      conflict
+        .columns(['month', 'subject'])
+        .doUpdateSet(row => ({ reserved: row.ref('quotas.reserved') })),
+    )
+    .returning('reserved')
+    .executeTakeFirstOrThrow()
+  const granted = leaseSize({ ...request, reserved: before })
   if (granted === 0) return { granted, reserved: before }
-  const { numUpdatedRows } = await trx
+  await trx
     .updateTable('quotas')
     .set(row => ({ reserved: row('reserved', '+', granted) }))
     .where('month', '=', month)
     .where('subject', '=', subject)
-    .where('reserved', '<=', limit - granted)
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n)
-    return { granted: 0, reserved: await readReserved(trx, month, subject) }
+    .execute()
   return { granted, reserved: before + granted }
 }
 
@@ -62,9 +66,14 @@ export const reserve = async (trx: Change, request: LeaseRequest): Promise<Quota
  * A hundredth of the limit, at most 100, and single requests towards the end, so that little is
  * held back from other processes when it gets scarce. At least what is asked for at once.
  */
-export const leaseSize = (limit: number, reserved: number, waiting: number): number => {
+export const leaseSize = ({
+  limit,
+  reserved,
+  waiting,
+  replicas,
+}: Pick<LeaseRequest, 'limit' | 'waiting' | 'replicas'> & { reserved: number }): number => {
   const left = Math.max(0, limit - reserved)
-  const ahead = Math.min(100, Math.floor(limit / 100), Math.floor(left / 10))
+  const ahead = Math.min(100, Math.floor(limit / 100), Math.floor(left / (10 * replicas)))
   return Math.min(left, Math.max(1, ahead, waiting))
 }
 

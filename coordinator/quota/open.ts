@@ -1,7 +1,11 @@
 import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
 import type { OpenLeader } from '../leader/open.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
+import type { OpenMinute } from './minute.ts'
+import { MinuteWindow } from './minute-window.ts'
+import { openSharedLimits } from './open-shared.ts'
 import { LeasedQuota, type Quota } from './quota.ts'
 import type { TierSettings } from './tiers.ts'
 import { createUsage, type NewUsage } from './usage.ts'
@@ -25,7 +29,7 @@ interface RecordedUsage extends Pick<JournaledUsage, 'record'> {
 }
 
 interface QuotaParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: {
     state_dir: string
@@ -33,24 +37,30 @@ interface QuotaParts
     usage: { row_days: number; bucket_days: number }
   }
   store: Store
+  replicas: Pick<Replicas, 'id' | 'live'>
   figures: { quota: { watch(quota: Quota): Quota } }
 }
 
 const SWEEP_SECONDS = 10
 const TIDY_SECONDS = 60
+const RETURN_SECONDS = 0.25
 
 export const openQuota = async (
   parts: QuotaParts,
-): Promise<{ quota: Quota; usage: RecordedUsage; views: QuotaViews }> => {
+): Promise<{ quota: Quota; openMinute: OpenMinute; usage: RecordedUsage; views: QuotaViews }> => {
   const { config, store, figures, stack, schedules, leaderWork, logger } = parts
   const { records } = store
   const keeper = createUsageKeeper({ records, retention: config.usage, now: parts.now })
   leaderWork.every('usage.tidy', TIDY_SECONDS, () => keeper.tidy())
   stack.defer(() => keeper.close())
 
-  const quota = figures.quota.watch(new LeasedQuota({ store, tiers: config.tiers, logger }))
+  const shared = store.isShared ? openSharedLimits(parts) : undefined
+  const quota = figures.quota.watch(
+    new LeasedQuota({ store, tiers: config.tiers, logger, ticks: parts.nowMs, ...shared }),
+  )
   stack.defer(() => quota.close())
   schedules.every('quota.sweep', SWEEP_SECONDS, () => quota.sweep())
+  if (shared) schedules.every('quota.return', RETURN_SECONDS, () => quota.returnRecalled())
 
   const journal = await journalUsage(createUsage(store), { stateDir: config.state_dir, logger })
   stack.defer(() => journal.close())
@@ -65,6 +75,7 @@ export const openQuota = async (
   }
   return {
     quota,
+    openMinute: shared?.openMinute ?? (() => new MinuteWindow()),
     usage: { record, onRecorded: recorded.add },
     views: { tiers: config.tiers, usage: { read } },
   }

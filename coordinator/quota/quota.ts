@@ -10,8 +10,11 @@ import {
   remainingRequests,
 } from './account.ts'
 import { createQuotaLeases } from './leases.ts'
+import type { OpenMinute } from './minute.ts'
+import { MinuteWindow } from './minute-window.ts'
 import { Calendar, monthBefore } from './month.ts'
 import { forgetBefore } from './month-ledger.ts'
+import { type LeaseRecalls, NO_RECALLS } from './recalls.ts'
 import { Subjects } from './subjects.ts'
 import type { AllowanceName, TierSettings } from './tiers.ts'
 
@@ -49,18 +52,25 @@ export interface Quota {
   standing(subject: QuotaSubject, now: number): QuotaStatus | Promise<QuotaStatus>
   /** Gives idle leases back and forgets idle subjects. */
   sweep(): Promise<void>
+  /** Gives back the leases that other processes need. */
+  returnRecalled(): Promise<void>
   /** Gives all leases back. */
   close(): Promise<void>
 }
 
 export interface QuotaOptions {
-  store: Pick<Store, 'ledger'>
+  store: Pick<Store, 'ledger' | 'isShared'>
   tiers: TierSettings
   logger: Pick<Logger, 'warn'>
   /** Milliseconds of a clock that never goes back. */
   ticks?: () => number
   /** Most subjects held in memory, with and without a key each. */
   capacity?: number
+  /** Counts minutes; by default for this process alone. */
+  openMinute?: OpenMinute
+  /** Number of processes that lease from this store. */
+  countReplicas?: () => number
+  recalls?: LeaseRecalls
 }
 
 /** Interval at which an exhausted month is read again: other processes may have returned leases. */
@@ -80,6 +90,8 @@ export class LeasedQuota implements Quota {
   readonly #calendar = new Calendar()
   readonly #leases: ReturnType<typeof createQuotaLeases>
   readonly #subjects: Subjects
+  readonly #openMinute: OpenMinute
+  readonly #recalls: LeaseRecalls
   #tidiedMonth: string | undefined
 
   constructor(options: QuotaOptions) {
@@ -87,8 +99,11 @@ export class LeasedQuota implements Quota {
     this.#tiers = options.tiers
     this.#logger = options.logger
     this.#ticks = options.ticks ?? (() => performance.now())
-    this.#leases = createQuotaLeases(this.#ledger, this.#calendar)
+    const { store, countReplicas = () => 1 } = options
+    this.#leases = createQuotaLeases({ store, calendar: this.#calendar, countReplicas })
+    this.#recalls = options.recalls ?? NO_RECALLS
     this.#subjects = new Subjects(options.capacity ?? 50_000)
+    this.#openMinute = options.openMinute ?? (() => new MinuteWindow())
   }
 
   admit = (subject: QuotaSubject, now: number): Admission | Promise<Admission> => {
@@ -114,17 +129,23 @@ export class LeasedQuota implements Quota {
     this.#tidiedMonth = month.name
   }
 
+  returnRecalled = async (): Promise<void> => {
+    for (const id of await this.#recalls.list())
+      await this.#leases.handBack(this.#subjects.find(id).filter(({ waiting }) => waiting === 0))
+  }
+
   close = (): Promise<void> => this.#leases.handBack(this.#subjects.list())
 
   #open({ id, tier }: QuotaSubject, now: number): Account {
     const month = this.#calendar.advance(now).name
-    const account = this.#subjects.get(id, tier) ?? this.#add(newAccount(id, month), tier)
+    const account = this.#subjects.get(id, tier) ?? this.#add(id, month, tier)
     account.usedAt = this.#ticks()
     enterMonth(account, month)
     return account
   }
 
-  #add(account: Account, tier: AllowanceName): Account {
+  #add(id: string, month: string, tier: AllowanceName): Account {
+    const account = newAccount(id, month, this.#openMinute(id))
     const evicted = this.#subjects.add(account, tier)
     if (evicted !== undefined) this.#handBack(evicted)
     return account
@@ -137,7 +158,7 @@ export class LeasedQuota implements Quota {
       .catch(error => this.#logger.warn({ err: error }, 'quota leases were not returned'))
   }
 
-  /** Spends one request; undefined when the ledger must be asked first. */
+  /** Spends one request; undefined when the store must be asked first. */
   #take(account: Account, { tier }: QuotaSubject): Admission | undefined {
     const at = this.#ticks()
     const limit = monthLimit(this.#tiers, tier)
@@ -145,9 +166,10 @@ export class LeasedQuota implements Quota {
     const isEmpty = isCounted && (account.lease === 0 || isLeaseVoid(account, limit))
     if (isEmpty && account.exhaustedUntil > at && limit <= account.exhaustedLimit)
       throw this.#createExhaustedError(tier, limit)
-    const waitMs = account.minute.waitMs(this.#tiers[tier].requests_per_minute, at)
+    const minuteLimit = this.#tiers[tier].requests_per_minute
+    const waitMs = account.minute.waitMs(minuteLimit, at)
     if (waitMs > 0) throw this.#createTooFastError(tier, waitMs)
-    if (isEmpty) return undefined
+    if (isEmpty || !account.minute.isReady(minuteLimit, at)) return undefined
     account.minute.add(at)
     if (!isCounted) return refundable(() => account.minute.remove(at))
     account.lease--
@@ -168,7 +190,9 @@ export class LeasedQuota implements Quota {
     account.waiting++
     try {
       for (;;) {
-        await this.#refill(account, subject)
+        const minuteLimit = this.#tiers[subject.tier].requests_per_minute
+        const minute = account.minute.reserve(minuteLimit, this.#ticks())
+        await (minute ?? this.#refill(account, subject))
         const taken = this.#take(account, subject)
         if (taken !== undefined) return taken
       }
@@ -185,16 +209,32 @@ export class LeasedQuota implements Quota {
     return account.fetching
   }
 
+  /** Other processes are asked once for what they hold, before the month counts as used up. */
   async #fetch(account: Account, tier: AllowanceName): Promise<void> {
+    const limit = monthLimit(this.#tiers, tier)
+    const hasReturns = !account.isExhausted || limit > account.exhaustedLimit
+    const untilTicks = this.#ticks() + (hasReturns ? this.#recalls.patienceMs() : 0)
+    account.isExhausted = !(await this.#fetchUntil(account, tier, untilTicks))
+    if (!account.isExhausted) return
+    account.exhaustedUntil = this.#ticks() + LOOK_AGAIN_MS
+    account.exhaustedLimit = limit
+  }
+
+  /** False when nothing is left, not even at the end of the wait. */
+  async #fetchUntil(account: Account, tier: AllowanceName, untilTicks: number): Promise<boolean> {
     const limit = monthLimit(this.#tiers, tier)
     const countWanted = (): number => {
       const room = account.minute.room(this.#tiers[tier].requests_per_minute, this.#ticks())
       return Math.min(account.waiting, room)
     }
     if (isLeaseVoid(account, limit)) await this.#leases.handBack([account])
-    if (await this.#leases.fetch(account, limit, countWanted)) return
-    account.exhaustedUntil = this.#ticks() + LOOK_AGAIN_MS
-    account.exhaustedLimit = limit
+    while (!(await this.#leases.fetch(account, limit, countWanted))) {
+      if (this.#ticks() >= untilTicks) return false
+      await this.#recalls.recall(account.id)
+      // one of this process may have been refunded meanwhile
+      if (account.lease > 0) return true
+    }
+    return true
   }
 
   #describe(account: Account, { tier }: QuotaSubject): QuotaStatus {

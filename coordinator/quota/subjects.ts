@@ -32,6 +32,11 @@ export class Subjects {
     return this.#side(tier).get(account.id) === account
   }
 
+  /** The accounts of an id. */
+  find(id: string): Account[] {
+    return [this.#keys.peek(id), this.#anonymous.peek(id)].filter(account => account !== undefined)
+  }
+
   list(): Account[] {
     return [...this.#keys.values(), ...this.#anonymous.values()]
   }

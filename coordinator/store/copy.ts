@@ -9,16 +9,21 @@ import type { LedgerTables } from './tables.ts'
 /** A table and the columns of its primary key, which order its rows. */
 type TableKeys<T> = { [N in keyof T & string]: readonly (keyof T[N] & string)[] }
 
-/**
- * Each table comes after those that it references. The tables left out are of processes and
- * connections that have ended.
- */
-const LEDGER_KEYS: TableKeys<
-  Omit<
-    LedgerTables,
-    'leases' | 'replicas' | 'replica_keys' | 'cell_views' | 'cell_starts' | 'cell_renewals'
-  >
-> = {
+/** Tables whose rows belong to processes and connections that have ended. */
+type LiveTable =
+  | 'leases'
+  | 'replicas'
+  | 'replica_keys'
+  | 'cell_views'
+  | 'cell_starts'
+  | 'cell_renewals'
+  | 'minute_subjects'
+  | 'minute_slots'
+  | 'minute_birth'
+  | 'quota_recalls'
+
+/** Each table comes after those that it references. */
+const LEDGER_KEYS: TableKeys<Omit<LedgerTables, LiveTable>> = {
   tenants: ['id'],
   persons: ['id'],
   keys: ['id'],

@@ -1,7 +1,7 @@
 import type { Insertable, Kysely, RawBuilder, Transaction } from 'kysely'
-import type { Migration } from 'kysely/migration'
 import type { Logger } from 'pino'
 import type { LaneName, Lanes } from './lanes.ts'
+import type { StoreMigration } from './store-migration.ts'
 
 /**
  * Engine of the two databases. The layers above it are portable between engines: SQL that SQLite
@@ -31,6 +31,11 @@ export interface EngineSchema {
   allowPurge(db: Kysely<unknown>, purge: { table: string; upTo: string }): Promise<void>
   /** Gives the columns of whole numbers that were made so far the range of those made from now on. */
   widenIntegers(db: Kysely<unknown>): Promise<void>
+  /**
+   * Makes the rows of a new table cheap: a crash of the server may empty it. An ordinary table where
+   * the engine has no such kind.
+   */
+  makeUnlogged(db: Kysely<unknown>, table: string): Promise<void>
 }
 
 export interface DatabaseDefinition<T> extends LaneOptions<T> {
@@ -39,7 +44,7 @@ export interface DatabaseDefinition<T> extends LaneOptions<T> {
    * Durability of a committed change: it survives loss of power, or only the end of the process.
    */
   survives: 'power_loss' | 'process_end'
-  migrations: Record<string, Migration>
+  migrations: Record<string, StoreMigration>
   /** True to refuse, with `not_found`, a database that was never made. */
   mustExist?: boolean | undefined
   /** Clock in place of that of the database, unix milliseconds; SQLite has none of its own. */
@@ -98,6 +103,12 @@ export interface Database<T> extends Lanes<T> {
   ): Promise<void>
   /** True when the database itself refuses to change and to delete rows of the table. */
   isAppendOnly(table: keyof T & string): Promise<boolean>
+  /**
+   * Runs contracting migrations that are due by now, and returns the names of those that still wait
+   * for older coordinators to stop. Throws `config_invalid` when a newer coordinator has changed the
+   * schema so that this one cannot use it.
+   */
+  finishMigrations(): Promise<readonly string[]>
   /** Finishes what is queued and refuses later writes. */
   close(): Promise<void>
 }

@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely'
-import type { Migration } from 'kysely/migration'
 import { agentTables, agentTaskState } from './agent-migrations.ts'
 import { auditCheckpoints, auditTable } from './audit-migrations.ts'
 import {
@@ -19,6 +18,7 @@ import type { EngineSchema } from './engine.ts'
 import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
+import { minuteTables, quotaTable, recallTable } from './quota-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
 import {
   leaseTable,
@@ -27,17 +27,8 @@ import {
   secretTable,
   sequenceTable,
 } from './shared-migrations.ts'
+import type { StoreMigration } from './store-migration.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
-
-const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
-  await schema
-    .createTable('quotas')
-    .addColumn('month', 'text', column => column.notNull())
-    .addColumn('subject', 'text', column => column.notNull())
-    .addColumn('reserved', 'bigint', column => column.notNull())
-    .addPrimaryKeyConstraint('quotas_key', ['month', 'subject'])
-    .execute()
-}
 
 const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
@@ -51,7 +42,7 @@ const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
  * Migrations of the ledger by name, in order; the engine gives the pieces that it spells in its own
  * way. One that was released is never changed; a new one is added.
  */
-export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration> => ({
+export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigration> => ({
   '0001_tenants_and_persons': { up: ledgerTables },
   '0002_keys': { up: keyTables },
   '0003_cells': { up: cellTables },
@@ -88,6 +79,8 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0065_replicas': { up: replicaTable },
   '0066_secrets': { up: secretTable },
   '0067_replica_keys': { up: replicaKeyTable },
+  '0068_minute_slots': { up: db => minuteTables(db, engine) },
+  '0069_quota_recalls': { up: db => recallTable(db, engine) },
   '0070_events': { up: eventTables },
   '0071_cell_presence': { up: cellPresenceTables },
   '0072_alerts': { up: alertTable },

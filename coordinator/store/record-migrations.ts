@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Migration } from 'kysely/migration'
+import type { StoreMigration } from './store-migration.ts'
 
 /* Migrations of the records by name, in order. One that was released is never changed. */
 
@@ -74,7 +74,7 @@ const usageBuckets = async ({ schema }: Kysely<unknown>): Promise<void> => {
       .execute()
 }
 
-export const recordMigrations: Record<string, Migration> = {
+export const recordMigrations: Record<string, StoreMigration> = {
   '0001_usage': { up: usageTable },
   '0002_series': { up: seriesTables },
   '0003_usage_status': { up: usageByTime },

@@ -6,6 +6,7 @@ import type { DeliveryTables } from './delivery-tables.ts'
 import type { EventTables } from './event-tables.ts'
 import type { GateTables } from './gate-tables.ts'
 import type { KeyTables } from './key-tables.ts'
+import type { QuotaTables } from './quota-tables.ts'
 import type { ScheduleTables } from './schedule-tables.ts'
 import type { TaskTables } from './task-tables.ts'
 
@@ -23,10 +24,10 @@ export interface LedgerTables
     EventTables,
     GateTables,
     KeyTables,
+    QuotaTables,
     ScheduleTables,
     TaskTables {
   revisions: RevisionRow
-  quotas: QuotaRow
   probe: ProbeRow
   leases: LeaseRow
   replicas: ReplicaRow
@@ -39,13 +40,6 @@ export interface LedgerTables
 interface RevisionRow {
   name: string
   value: number
-}
-
-/** Requests reserved in one calendar month (`2026-11`, UTC): spent, or leased by a coordinator. */
-interface QuotaRow {
-  month: string
-  subject: string
-  reserved: number
 }
 
 /** Tenure of a name; the row stays when it ends, because its epoch must only grow. */

@@ -1,5 +1,13 @@
 import type { CheckSubject, DoctorCheck, NamedCheckReport } from './check.ts'
-import { broker, certificate, coordinator, identity, link, selfChecks } from './fleet-checks.ts'
+import {
+  broker,
+  certificate,
+  coordinator,
+  coordinators,
+  identity,
+  link,
+  selfChecks,
+} from './fleet-checks.ts'
 import { disk, gpus, spool, weights } from './machine-checks.ts'
 import { bluetooth, wifi } from './radio-checks.ts'
 
@@ -11,6 +19,7 @@ const checksFor = (patient: CheckSubject): Record<string, DoctorCheck> => ({
   ...selfChecks(patient),
   broker,
   link,
+  coordinators,
   gpus,
   weights,
   disk,

@@ -11,6 +11,8 @@ import {
 } from '../../shared/wire/link.ts'
 import { followEndorsements } from '../../shared/wire/trust.ts'
 import { askAsCell, askCoordinator } from '../ask.ts'
+import { describeCoverage, isComplete } from '../coordinators/coverage.ts'
+import { readCoverage } from '../coordinators/coverage-file.ts'
 import { credentialOf, identityFile } from '../identity.ts'
 import { dial } from '../uplink/dial.ts'
 import {
@@ -151,7 +153,7 @@ const plane =
     if (identity === undefined) return skip('there is no identity')
     try {
       const options = { ...askerOf(patient), identity, path, protocol, probe: true }
-      const socket = await dial(options)
+      const { socket } = await dial(options)
       socket.on('error', () => {})
       socket.destroy()
       return ok(`the coordinator switches to ${protocol}`)
@@ -164,6 +166,20 @@ const plane =
       )
     }
   }
+
+/** What the running daemon has recorded; it alone learns from the coordinators how many there are. */
+export const coordinators: DoctorCheck = async ({ config }) => {
+  const recorded = await readCoverage(config.state_dir)
+  if (recorded === undefined) return ok('one, or the daemon does not run')
+  const planes = Object.entries(recorded.planes)
+  const missing = planes.filter(([, coverage]) => !isComplete(coverage))
+  if (missing.length === 0) return ok(`${planes[0]?.[1].live ?? 0} connected`)
+  const says = missing.map(([plane, coverage]) => `${plane}: ${describeCoverage(coverage)}`)
+  return warn(
+    `${says.join('; ')}, since ${new Date(recorded.at).toISOString()}`,
+    'if it lasts, the balancer hides a coordinator: turn off sticky sessions, or give each coordinator an address',
+  )
+}
 
 export const broker = plane(MQTT_PATH, MQTT_PROTOCOL)
 export const link = plane(LINK_PATH, LINK_PROTOCOL)

@@ -3,10 +3,11 @@ import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Announce } from '../../shared/wire/announce.ts'
 import type { StateBody } from '../../shared/wire/envelope.ts'
 import type { Service } from '../service.ts'
+import type { ControlSession } from '../uplink/control-session.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
 interface AnnounceOptions {
-  uplink: Pick<Uplink, 'onConnect' | 'onRebirth' | 'publish'>
+  uplink: Pick<Uplink, 'onConnect' | 'onRebirth' | 'publishToAll' | 'countSessions'>
   /** Current description of this cell. */
   describe: () => Announce
   /** Pause between two looks whether that has changed. */
@@ -28,7 +29,7 @@ interface AnnounceOptions {
 }
 
 interface AnnounceService extends Service {
-  /** Announces the cell now; rejects without a connection. */
+  /** Announces the cell to every coordinator now; rejects without a connection. */
   again(): Promise<void>
 }
 
@@ -43,30 +44,34 @@ export const announceService = (options: AnnounceOptions): AnnounceService => {
     const body = describe()
     announced = stablePart(body)
     repeatAtMs = nowMs() + repeatSeconds * 1000 * (1 - random() / 2)
-    await uplink.publish('birth', body)
+    await uplink.publishToAll('birth', body)
   }
-  /**
-   * Announces again; a failure means that the connection is lost, and the next one announces
-   * anyway.
-   */
-  const birthAgain = () =>
-    birth().catch(error => logger.debug({ reason: error.message }, 'not announced'))
+  /** Announces to one coordinator, and to the others when there is news for them too. */
+  const birthTo = async (session: Pick<ControlSession, 'publish'>): Promise<void> => {
+    const body = describe()
+    const isKnown = uplink.countSessions() > 1 && stablePart(body) === announced
+    await (isKnown ? session.publish('birth', body) : birth())
+  }
+  /** A failure means that the connection is lost, and the next one announces anyway. */
+  const ignoreLoss = (sent: Promise<void>) =>
+    sent.catch(error => logger.debug({ reason: error.message }, 'not announced'))
 
-  const greet = async (): Promise<void> => {
-    await birth()
+  const greet = async (session: Pick<ControlSession, 'publish'>): Promise<void> => {
+    await birthTo(session)
     const state = options.leaving?.aborted ? 'draining' : 'ready'
-    await uplink.publish('state', { state } satisfies StateBody)
+    await session.publish('state', { state } satisfies StateBody)
   }
+  const onRebirth = (session: ControlSession) => ignoreLoss(birthTo(session))
   const look = () => {
     if (announced === undefined) return
-    if (nowMs() >= repeatAtMs || stablePart(describe()) !== announced) birthAgain()
+    if (nowMs() >= repeatAtMs || stablePart(describe()) !== announced) ignoreLoss(birth())
   }
 
   return {
     name: 'announce',
     again: birth,
     start: async ({ signal, fail }) => {
-      const undo = [uplink.onConnect(greet), uplink.onRebirth(birthAgain), onChange(look)]
+      const undo = [uplink.onConnect(greet), uplink.onRebirth(onRebirth), onChange(look)]
       signal.addEventListener('abort', () => {
         for (const off of undo) off()
       })

@@ -24,26 +24,35 @@ interface CommandsOptions {
   logger: Logger
 }
 
+interface UnconfirmedAck {
+  ack: Ack
+  /** False when neither a coordinator nor the disk has accepted it: it waits for a connection. */
+  isUnderWay: boolean
+}
+
 /** Executes the coordinator's commands and repeats their results until they are acknowledged. */
 export const commandsService = (options: CommandsOptions): Service => ({
   name: 'commands',
   start: async ({ signal }) => {
     const { uplink, file, now } = options
-    const unconfirmed = new Map<string, Ack>()
+    const unconfirmed = new Map<string, UnconfirmedAck>()
 
-    const tell = (ack: Ack): void => {
-      const { command_id } = ack
-      uplink.deliver('ack', ack, command_id).then(
+    const tell = (entry: UnconfirmedAck): void => {
+      const { command_id } = entry.ack
+      entry.isUnderWay = true
+      uplink.deliver('ack', entry.ack, command_id).then(
         () => {
-          if (unconfirmed.get(command_id) === ack) unconfirmed.delete(command_id)
+          if (unconfirmed.get(command_id) === entry) unconfirmed.delete(command_id)
         },
-        // Neither the coordinator nor the disk accepted it: it is published after the next connect
-        () => {},
+        () => {
+          entry.isUnderWay = false
+        },
       )
     }
     const acknowledge = (ack: Ack): void => {
-      unconfirmed.set(ack.command_id, ack)
-      tell(ack)
+      const entry = { ack, isUnderWay: true }
+      unconfirmed.set(ack.command_id, entry)
+      tell(entry)
     }
 
     /** Progress that waited for a connection could overtake the end: without one it is dropped. */
@@ -63,7 +72,7 @@ export const commandsService = (options: CommandsOptions): Service => ({
       // Commands that arrive before the journal is open wait for it
       uplink.on('cmd', ({ body }) => void obey(body).catch(() => {})),
       uplink.onReady(() => {
-        for (const ack of unconfirmed.values()) tell(ack)
+        for (const entry of unconfirmed.values()) if (!entry.isUnderWay) tell(entry)
       }),
     ]
     signal.addEventListener('abort', () => {

@@ -21,7 +21,7 @@ import type { Uplink } from '../uplink/uplink.ts'
 
 export interface DesiredOptions {
   stateDir: string
-  uplink: Pick<Uplink, 'on' | 'onReady' | 'publish'>
+  uplink: Pick<Uplink, 'on' | 'onReady' | 'onEnd' | 'publishToAll'>
   /** Settings of the cell's own file. */
   local: CellSettings
   /** Brings settings into force. */
@@ -43,7 +43,7 @@ const TICK_MS = 1000
 /** Interval between births that are only sent because settings were not trusted. */
 const ASK_AGAIN_MS = 10_000
 
-/** Takes settings from the coordinator, tries them, and returns to the last that held. */
+/** Takes settings from the coordinators, tries them, and returns to the last that held. */
 export class DesiredService implements Service {
   readonly name = 'desired'
   readonly #options: DesiredOptions
@@ -55,6 +55,10 @@ export class DesiredService implements Service {
   /** Highest version that was ever trusted. */
   #highest = 0
   #askedAtMs = Number.NEGATIVE_INFINITY
+  /** Version that each connected coordinator wants, by its id. */
+  readonly #wanted = new Map<string, number>()
+  /** True while coordinators want different versions. */
+  #isDisputed = false
 
   constructor(options: DesiredOptions) {
     const { health, engines, local, nowMs = () => performance.now() } = options
@@ -73,8 +77,15 @@ export class DesiredService implements Service {
     const { uplink } = this.#options
     this.#last = this.#last.then(() => this.#load())
     const undo = [
-      uplink.on('desired', ({ body }) => void this.#runInTurn(() => this.#receive(body))),
-      uplink.onReady(() => void this.#last.then(() => this.#report())),
+      uplink.on(
+        'desired',
+        ({ body }, replica) => void this.#runInTurn(() => this.#receive(body, replica)),
+      ),
+      uplink.onEnd(replica => void this.#runInTurn(async () => void this.#wanted.delete(replica))),
+      uplink.onReady(session => {
+        const report = () => session.publish('reported', reportOf(this.#state))
+        this.#last.then(report).catch(() => {})
+      }),
     ]
     signal.addEventListener('abort', () => {
       for (const off of undo) off()
@@ -123,10 +134,10 @@ export class DesiredService implements Service {
 
   #report(): void {
     // The report of a disconnected cell is published after the next connect
-    this.#options.uplink.publish('reported', reportOf(this.#state)).catch(() => {})
+    this.#options.uplink.publishToAll('reported', reportOf(this.#state)).catch(() => {})
   }
 
-  async #receive(body: unknown): Promise<void> {
+  async #receive(body: unknown, replica: string): Promise<void> {
     const { trustedKeys = () => ({ cellId: '', trusted: [] }), births } = this.#options
     const desired = genuineDesired(body, trustedKeys())
     if (desired === undefined) return this.#reject('not signed by the coordinator for this cell')
@@ -137,23 +148,33 @@ export class DesiredService implements Service {
     if (isStale(desired, { highest: this.#highest, isAnswer, isNothingNew }))
       return this.#reject('older than the settings that were trusted before', version)
     this.#highest = Math.max(this.#highest, version)
+    this.#wanted.set(replica, version)
+    this.#isDisputed = version < Math.max(...this.#wanted.values())
+    if (this.#isDisputed) return this.#reject('older than those of another coordinator', version)
     await this.#take(event)
   }
 
   /** Rejects settings that may be genuine but early or late, and asks for a fresh answer. */
   #reject(reason: string, version?: number): void {
-    const { logger, askAgain } = this.#options
+    const { logger } = this.#options
     logger.warn({ reason, version, highest: this.#highest }, 'settings are not trusted')
+    this.#askFreshly()
+  }
+
+  /** Asks for the present settings by a birth, which every coordinator answers. */
+  #askFreshly(): void {
     if (this.#nowMs() - this.#askedAtMs < ASK_AGAIN_MS) return
     this.#askedAtMs = this.#nowMs()
-    askAgain?.()
+    this.#options.askAgain?.()
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
     const { wait = realWait } = this.#options
     while (!signal.aborted) {
       await wait(TICK_MS, signal)
-      if (signal.aborted || this.#state.trial === undefined) continue
+      if (signal.aborted) return
+      if (this.#isDisputed) this.#askFreshly()
+      if (this.#state.trial === undefined) continue
       // The coordinator's settings came over the connection; before a trial of the cell's own file
       // it may have been down
       const trouble = this.#health.findTrouble(!isOwnTrial(this.#state))

@@ -3,12 +3,18 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { LINK_PATH, LINK_PROTOCOL } from '../../shared/wire/link.ts'
+import type { KnownCoordinators } from '../coordinators/known-coordinators.ts'
+import {
+  type ConnectionEvents,
+  type DialTarget,
+  PlaneConnections,
+  type PlaneOptions,
+} from '../coordinators/plane-connections.ts'
 import type { HealthRegistry } from '../health.ts'
 import type { Identity } from '../identity.ts'
 import type { HttpRequest, HttpResponse } from '../inference/openai/http.ts'
 import type { Service } from '../service.ts'
 import { dial } from '../uplink/dial.ts'
-import { keepConnected } from '../uplink/keep-connected.ts'
 import type { Nudge } from '../uplink/nudge.ts'
 import type { QuarantineNotice } from '../uplink/quarantine-notice.ts'
 
@@ -17,13 +23,14 @@ export type Handle = (request: HttpRequest, response: HttpResponse) => void
 
 interface LinkServiceOptions {
   identity: Identity
-  /** Address of the coordinator. */
-  url: string
+  /** Coordinators of the fleet; the uplink learns who lives. */
+  coordinators: KnownCoordinators
   connectTimeoutSeconds: number
   handle: Handle
   health: HealthRegistry
   nudge: Nudge
   quarantine?: QuarantineNotice
+  onCoverage?: PlaneOptions['onCoverage']
   wait?: Wait
   random?: () => number
 }
@@ -43,8 +50,9 @@ const OPTIONS = {
 }
 
 /**
- * The data plane: the cell dials the coordinator, and then serves HTTP/2 on that connection. Every
- * end of it cancels the requests that were on it.
+ * The data plane: the cell dials every coordinator, and then serves HTTP/2 on that connection. Every
+ * end of one cancels the requests that were on it. One handler serves them all, so that the engines
+ * admit requests as if they had come over a single link.
  */
 export const linkService = (options: LinkServiceOptions): Service => {
   const server = createServer(OPTIONS, options.handle)
@@ -53,32 +61,41 @@ export const linkService = (options: LinkServiceOptions): Service => {
   return {
     name: 'link',
     start: async ({ signal, fail }) => {
-      const { health, nudge, quarantine, wait, random } = options
-      keepConnected({
+      const { coordinators, health, nudge, quarantine, onCoverage, wait, random } = options
+      const connections = new PlaneConnections({
         name: 'link connection',
-        connect: up => connect(server, up, signal, options),
+        known: coordinators,
+        connect: (target, events) => connect(server, { target, events, signal }, options),
         signal,
         health,
         nudge,
         quarantine,
-        ...(wait && { wait }),
-        ...(random && { random }),
-      }).catch(fail)
+        onCoverage,
+        wait,
+        random,
+      })
+      connections.run().catch(fail)
     },
   }
 }
 
+interface LinkDial {
+  target: DialTarget
+  events: ConnectionEvents
+  signal: AbortSignal
+}
+
 const connect = async (
   server: Http2Server,
-  onUp: () => void,
-  signal: AbortSignal,
-  { identity, url, connectTimeoutSeconds, wait = realWait }: LinkServiceOptions,
+  { target: { url, linked }, events, signal }: LinkDial,
+  { identity, connectTimeoutSeconds, wait = realWait }: LinkServiceOptions,
 ): Promise<void> => {
-  const socket = await dial({
+  const { socket, replica } = await dial({
     url,
     path: LINK_PATH,
     protocol: LINK_PROTOCOL,
     identity,
+    linked,
     timeoutSeconds: connectTimeoutSeconds,
     signal,
   })
@@ -86,13 +103,18 @@ const connect = async (
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
   const stop = () => socket.destroy()
   signal.addEventListener('abort', stop)
-  const session = serve(server, socket)
-  onUp()
-  watchPeer(session, wait, over.signal).catch(() => socket.destroy())
-  await closed
-  signal.removeEventListener('abort', stop)
-  over.abort()
-  session.destroy()
+  try {
+    events.onMet(replica)
+    const session = serve(server, socket)
+    events.onUp()
+    watchPeer(session, wait, over.signal).catch(() => socket.destroy())
+    await closed
+    session.destroy()
+  } finally {
+    signal.removeEventListener('abort', stop)
+    over.abort()
+    socket.destroy()
+  }
 }
 
 /** Starts a session on a socket; node makes it before `emit` returns. */

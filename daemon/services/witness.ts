@@ -6,7 +6,7 @@ import type { Witness } from '../witness.ts'
 
 interface WitnessServiceOptions {
   witness: Witness
-  uplink: Pick<Uplink, 'on'>
+  uplink: Pick<Uplink, 'on' | 'countSessions'>
   logger: Pick<Logger, 'warn'>
 }
 
@@ -18,7 +18,7 @@ export const witnessService = ({ witness, uplink, logger }: WitnessServiceOption
       const { data } = AuditHead.safeParse(body)
       if (data === undefined) return
       witness
-        .keep(data)
+        .keep(data, { mayLag: uplink.countSessions() > 1 })
         .catch(error => logger.warn({ reason: error.message }, 'the audit head was not stored'))
     })
     signal.addEventListener('abort', off)

@@ -2,7 +2,14 @@ import http from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
 import { ShoalError } from '../../shared/errors.ts'
-import { HEADER_BOOT_ID, HEADER_PROBE } from '../../shared/wire/link.ts'
+import { REPLICA_ID } from '../../shared/ids.ts'
+import {
+  HEADER_BOOT_ID,
+  HEADER_LINKED,
+  HEADER_PROBE,
+  HEADER_REPLICA,
+} from '../../shared/wire/link.ts'
+import { formatLinked } from '../../shared/wire/replicas.ts'
 import { basic } from '../ask.ts'
 import { coordinatorPath } from '../coordinator-url.ts'
 import { credentialOf } from '../identity.ts'
@@ -19,16 +26,24 @@ interface DialOptions {
     Partial<Pick<OwnIdentity, 'boot_id'>>
   /** True to only test the connection: the coordinator then closes it. */
   probe?: boolean
+  /** Ids of the coordinators that must refuse, because this plane is connected to them already. */
+  linked?: readonly string[]
   /** Longest time until the coordinator has switched protocols. */
   timeoutSeconds: number
   signal: AbortSignal
+}
+
+interface DialledSocket {
+  socket: Socket
+  /** Id of the coordinator that answered; undefined for an older one, which is the only one. */
+  replica: string | undefined
 }
 
 /**
  * Opens a connection to the coordinator's HTTP port and switches it to another protocol (RFC 9110,
  * 7.8). A refusal is a ShoalError with the coordinator's code and words.
  */
-export const dial = async (options: DialOptions): Promise<Socket> => {
+export const dial = async (options: DialOptions): Promise<DialledSocket> => {
   const target = coordinatorPath(options.url, options.path)
   try {
     return await upgrade(target, options)
@@ -37,7 +52,7 @@ export const dial = async (options: DialOptions): Promise<Socket> => {
   }
 }
 
-const upgrade = (target: URL, options: DialOptions): Promise<Socket> =>
+const upgrade = (target: URL, options: DialOptions): Promise<DialledSocket> =>
   new Promise((resolve, reject) => {
     const request = open(target, options)
     const stop = () => request.destroy(new Error('stopped'))
@@ -55,7 +70,10 @@ const upgrade = (target: URL, options: DialOptions): Promise<Socket> =>
       clearTimeout(deadline)
       options.signal.removeEventListener('abort', stop)
       if (response.headers.upgrade?.toLowerCase() === options.protocol)
-        return resolve(prepareSocket(socket as Socket, head))
+        return resolve({
+          socket: prepareSocket(socket as Socket, head),
+          replica: replicaOf(response),
+        })
       socket.destroy()
       reject(
         new ShoalError('upgrade_required', `the coordinator does not speak ${options.protocol}`),
@@ -65,7 +83,15 @@ const upgrade = (target: URL, options: DialOptions): Promise<Socket> =>
     request.end()
   })
 
-const open = (target: URL, { protocol, identity, probe }: DialOptions): http.ClientRequest =>
+const replicaOf = ({ headers }: http.IncomingMessage): string | undefined => {
+  const id = headers[HEADER_REPLICA]
+  return typeof id === 'string' && REPLICA_ID.test(id) ? id : undefined
+}
+
+const open = (
+  target: URL,
+  { protocol, identity, probe, linked = [] }: DialOptions,
+): http.ClientRequest =>
   (target.protocol === 'https:' ? https : http).request(target, {
     agent: false,
     ...(identity.coordinator_ca !== undefined && { ca: identity.coordinator_ca }),
@@ -74,6 +100,7 @@ const open = (target: URL, { protocol, identity, probe }: DialOptions): http.Cli
       upgrade: protocol,
       authorization: basic(identity.cell_id, credentialOf(identity)),
       ...(probe && { [HEADER_PROBE]: '1' }),
+      ...(linked.length > 0 && { [HEADER_LINKED]: formatLinked(linked) }),
       ...(identity.boot_id !== undefined && { [HEADER_BOOT_ID]: identity.boot_id }),
     },
   })

@@ -9,12 +9,9 @@ const CONNECT_TIMEOUT_MS = 5000
 /** Longest time that a clean end may take. */
 const END_TIMEOUT_MS = 2000
 
-/** Every topic on which any coordinator speaks to this cell; an older one refuses `replicas`. */
+/** Every topic on which the coordinator speaks to this cell. */
 const DOWN = (Object.keys(TOPICS) as TopicName[]).filter(
-  name =>
-    TOPICS[name].direction === 'down' &&
-    TOPICS[name].path.startsWith('cells/') &&
-    name !== 'replicas',
+  name => TOPICS[name].direction === 'down' && TOPICS[name].path.startsWith('cells/'),
 )
 
 /** Received message; only its topic has been checked. */
@@ -23,6 +20,12 @@ export interface ReceivedMessage {
   payload: Buffer
   /** True when the broker had retained the message. */
   retained: boolean
+}
+
+interface MqttSessionOptions {
+  /** False for an older coordinator, which refuses a subscription to `replicas`. */
+  hasReplicas: boolean
+  onMessage: (message: ReceivedMessage) => void
 }
 
 /** One MQTT connection from CONNECT to its end; it is not reused. */
@@ -40,7 +43,7 @@ export class MqttSession {
   static async open(
     socket: Socket,
     identity: Identity,
-    onMessage: (message: ReceivedMessage) => void,
+    { hasReplicas, onMessage }: MqttSessionOptions,
   ): Promise<MqttSession> {
     const session = new MqttSession(socket, identity)
     session.#client.on('message', (topic, payload, { retain }) => {
@@ -50,7 +53,7 @@ export class MqttSession {
     })
     try {
       await Promise.race([session.#waitConnected(), session.#waitFailed()])
-      await Promise.race([session.#subscribe(), session.#waitFailed()])
+      await Promise.race([session.#subscribe(hasReplicas), session.#waitFailed()])
       return session
     } catch (error) {
       await session.destroy()
@@ -123,8 +126,9 @@ export class MqttSession {
     this.#pending.clear()
   }
 
-  async #subscribe(): Promise<void> {
-    const topics = DOWN.map(name => topicFor(name, this.#identity.cell_id))
+  async #subscribe(hasReplicas: boolean): Promise<void> {
+    const names = DOWN.filter(name => hasReplicas || name !== 'replicas')
+    const topics = names.map(name => topicFor(name, this.#identity.cell_id))
     await this.#client.subscribeAsync(topics, { qos: 1 })
   }
 

@@ -1,116 +1,153 @@
-import { Envelope, envelope, type StateBody } from '../../shared/wire/envelope.ts'
+import type { Envelope } from '../../shared/wire/envelope.ts'
 import { MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
+import { ReplicasBody } from '../../shared/wire/replicas.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
+import type { KnownCoordinators } from '../coordinators/known-coordinators.ts'
+import {
+  type ConnectionEvents,
+  type DialTarget,
+  PlaneConnections,
+  type PlaneOptions,
+} from '../coordinators/plane-connections.ts'
 import type { Identity } from '../identity.ts'
 import type { Service, ServiceContext } from '../service.ts'
 import { Backlog, type BacklogParts, type KeptMessage, type SpoolLimits } from './backlog.ts'
+import { ControlSession } from './control-session.ts'
+import { ControlSessions } from './control-sessions.ts'
 import { dial } from './dial.ts'
-import { keepConnected } from './keep-connected.ts'
-import { MqttSession, type ReceivedMessage } from './mqtt-session.ts'
+import { type MessageListener, MessageListeners } from './message-listeners.ts'
+import { MqttSession } from './mqtt-session.ts'
 import type { Nudge } from './nudge.ts'
 import type { QuarantineNotice } from './quarantine-notice.ts'
 import type { Batch } from './spool.ts'
 
 export interface UplinkOptions extends BacklogParts {
   identity: Identity
-  /** Address of the coordinator. */
-  url: string
+  /** Coordinators of the fleet; the uplink learns here who lives. */
+  coordinators: KnownCoordinators
   connectTimeoutSeconds: number
   nudge: Nudge
   /** Shared by all connections to one coordinator. */
   quarantine?: QuarantineNotice
-  /** Called with every message just before it is sent. */
-  onSend?: (message: Envelope) => void
+  onCoverage?: PlaneOptions['onCoverage']
+  /** Called with every message just before it is sent to that coordinator. */
+  onSend?: (message: Envelope, replica: string) => void
   random?: () => number
 }
 
-const DRAINING: StateBody = { state: 'draining' }
-
 /**
- * The control plane: MQTT over the coordinator's HTTP port. While the coordinator is away, samples
- * go to the disk; afterwards they are sent as history, beside the live ones.
+ * The control plane: one MQTT session per live coordinator, over its HTTP port. One of them is home,
+ * the longest connected: it alone receives acks and late samples. While no coordinator is connected,
+ * samples go to the disk; afterwards they are sent as history, beside the live ones.
  */
 export class Uplink implements Service {
   readonly name = 'uplink'
   readonly #options: UplinkOptions
   readonly #backlog: Backlog
-  readonly #greetings = new Set<() => Promise<void>>()
-  readonly #readyListeners = new Set<() => void>()
-  readonly #listeners = new Map<TopicName, Set<(message: Envelope) => void>>()
-  /** Current connection; its greetings may still be pending. */
-  #session: MqttSession | undefined
-  #greeted = false
+  readonly #greetings = new Set<(session: ControlSession) => Promise<void>>()
+  readonly #readyListeners = new Set<(session: ControlSession) => void>()
+  readonly #endListeners = new Set<(replica: string) => void>()
+  readonly #listeners: MessageListeners
+  readonly #sessions = new ControlSessions()
 
   constructor(options: UplinkOptions) {
     this.#options = options
     this.#backlog = new Backlog(options)
+    this.#listeners = new MessageListeners(options.logger)
+    this.on('replicas', ({ body }) => options.coordinators.learn(ReplicasBody.parse(body)))
   }
 
   async start({ signal, fail }: ServiceContext): Promise<void> {
-    const { health, nudge, quarantine, wait, random } = this.#options
+    const { coordinators, health, nudge, quarantine, onCoverage, wait, random } = this.#options
     await this.#backlog.open()
-    keepConnected({
+    const connections = new PlaneConnections({
       name: 'uplink connection',
-      connect: up => this.#connect(up, signal),
+      known: coordinators,
+      connect: (target, events) => this.#connect(target, events, signal),
       signal,
       health,
       nudge,
       quarantine,
-      ...(wait && { wait }),
-      ...(random && { random }),
+      onCoverage,
+      wait,
+      random,
     })
+    connections
+      .run()
       .finally(() => this.#backlog.close())
       .catch(fail)
   }
 
-  /** Calls the listener after every connect, before anything else is sent. */
-  onConnect(greet: () => Promise<void>): () => void {
+  /** Calls the listener after every connect, before anything else is sent to that coordinator. */
+  onConnect(greet: (session: ControlSession) => Promise<void>): () => void {
     this.#greetings.add(greet)
     return () => this.#greetings.delete(greet)
   }
 
-  /** Calls the listener after every connect, once samples are sent live again. */
-  onReady(listener: () => void): () => void {
+  /** Calls the listener after every connect, once samples are sent live to that coordinator. */
+  onReady(listener: (session: ControlSession) => void): () => void {
     this.#readyListeners.add(listener)
     return () => this.#readyListeners.delete(listener)
   }
 
-  /** Calls the listener when the coordinator asks for a new announcement. */
-  onRebirth(listener: () => void): () => void {
-    return this.on('rebirth', listener)
+  /** Calls the listener with the id of a coordinator whose session has ended. */
+  onEnd(listener: (replica: string) => void): () => void {
+    this.#endListeners.add(listener)
+    return () => this.#endListeners.delete(listener)
+  }
+
+  /** Calls the listener when a coordinator asks for a new announcement. */
+  onRebirth(listener: (session: ControlSession) => void): () => void {
+    return this.on('rebirth', (_message, replica) => {
+      const session = this.#sessions.find(replica)
+      if (session) listener(session)
+    })
   }
 
   /**
-   * Calls the listener for every message of the coordinator on a topic; bodies are not validated
-   * here.
+   * Calls the listener for every message on a topic, with the id of the coordinator that sent it;
+   * bodies are not validated here.
    */
-  on(name: TopicName, listener: (message: Envelope) => void): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, listeners.add(listener))
-    return () => listeners.delete(listener)
+  on(name: TopicName, listener: MessageListener): () => void {
+    return this.#listeners.add(name, listener)
+  }
+
+  /** Number of coordinators with an open session. */
+  countSessions(): number {
+    return this.#sessions.all.length
   }
 
   /**
-   * Publishes on a topic of this cell; `id` is that of a command, for the topics that end with one.
-   * Rejects without a connection, or when it ends.
+   * Publishes to the home coordinator on a topic of this cell; `id` is that of a command, for the
+   * topics that end with one. Rejects without a connection, or when it ends.
    */
   async publish(name: TopicName, body: unknown, id?: string): Promise<void> {
-    if (this.#session === undefined) throw new Error('there is no connection to the coordinator')
-    const message = this.#envelope(name, body)
-    this.#options.onSend?.(message)
-    await this.#session.publish(name, message, id)
+    const { home } = this.#sessions
+    if (home === undefined) throw createDisconnectedError()
+    await home.publish(name, body, id)
+  }
+
+  /** Publishes to every coordinator. Resolves when one has the message, and rejects when none has. */
+  async publishToAll(name: TopicName, body: unknown): Promise<void> {
+    const sent = this.#sessions.all.map(session => session.publish(name, body))
+    await Promise.any(sent).catch(({ errors }: AggregateError) => {
+      throw errors[0] ?? createDisconnectedError()
+    })
   }
 
   /**
-   * Publishes a message that must not get lost. Resolves when the coordinator has it, or when it is
-   * on disk and will be sent after the next connect, possibly by a later process. Rejects when
-   * neither is possible.
+   * Publishes a message that must not get lost, through the next home when one is lost. Resolves
+   * when a coordinator has it, or when it is on disk and will be sent after the next connect,
+   * possibly by a later process. Rejects when neither is possible.
    */
   async deliver(name: TopicName, body: unknown, id?: string): Promise<void> {
+    const { home } = this.#sessions
     try {
       await this.publish(name, body, id)
     } catch (error) {
+      const next = this.#sessions.home
+      if (next !== undefined && next !== home) return this.deliver(name, body, id)
       if (!this.#backlog.canKeepMessages) throw error
       await this.#backlog.keepMessage({ name, id, body })
     }
@@ -121,10 +158,11 @@ export class Uplink implements Service {
     this.#backlog.limit(limits)
   }
 
-  /** Sends the newest sample, or keeps it for later. */
+  /** Sends the newest sample to every coordinator, or keeps it for later when there is none. */
   offer(sample: Sample): void {
-    if (this.#session && this.#greeted) this.#session.offer(this.#envelope('telemetry', sample))
-    else this.#backlog.keepSample(JSON.stringify(sample))
+    const { ready } = this.#sessions
+    for (const session of ready) session.offer(sample)
+    if (ready.length === 0) this.#backlog.keepSample(JSON.stringify(sample))
   }
 
   /** Samples that could not be kept, since the start. */
@@ -132,97 +170,92 @@ export class Uplink implements Service {
     return this.#backlog.countDropped()
   }
 
-  async #connect(onUp: () => void, signal: AbortSignal): Promise<void> {
+  /** Announces to every coordinator that the cell stops accepting requests. */
+  sayDraining(): void {
+    for (const session of this.#sessions.all) session.sayDraining()
+  }
+
+  async #connect(
+    { url, linked }: DialTarget,
+    { onMet, onUp }: ConnectionEvents,
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.#backlog.open()
-    const { identity, url, connectTimeoutSeconds } = this.#options
-    const socket = await dial({
+    const { identity, connectTimeoutSeconds, onSend } = this.#options
+    const { socket, replica } = await dial({
       url,
       path: MQTT_PATH,
       protocol: MQTT_PROTOCOL,
       identity,
+      linked,
       timeoutSeconds: connectTimeoutSeconds,
       signal,
     })
-    let session: MqttSession | undefined
-    const stop = () => (session === undefined ? socket.destroy() : this.#leave(session))
+    let session: ControlSession | undefined
+    const stop = () => (session === undefined ? socket.destroy() : session.leave())
     signal.addEventListener('abort', stop)
     try {
-      session = await MqttSession.open(socket, identity, message => this.#onMessage(message))
-      await this.#use(session, onUp, signal)
+      const id = onMet(replica)
+      const mqtt = await MqttSession.open(socket, identity, {
+        hasReplicas: replica !== undefined,
+        onMessage: message => this.#listeners.receive(message, id),
+      })
+      session = new ControlSession({ replica: id, mqtt, identity, onSend })
+      await this.#use(session, mqtt, onUp, signal)
     } finally {
       signal.removeEventListener('abort', stop)
+      socket.destroy()
     }
   }
 
-  /** Announces that the cell stops accepting requests. */
-  sayDraining(): void {
-    this.#session?.publish('state', this.#envelope('state', DRAINING)).catch(() => {})
-  }
-
-  /** Ends the session after its pending messages. */
-  #leave(session: MqttSession): void {
-    session.publish('state', this.#envelope('state', DRAINING)).catch(() => {})
-    session.end()
-  }
-
-  /** Serves a connection from the greeting to its end. */
-  async #use(session: MqttSession, onUp: () => void, signal: AbortSignal): Promise<void> {
+  /** Serves a session from the greeting to its end. */
+  async #use(
+    session: ControlSession,
+    mqtt: MqttSession,
+    onUp: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     const over = new AbortController()
-    this.#session = session
+    this.#sessions.add(session)
     const work = this.#greetAndDrain(session, onUp, over.signal).catch(cause => {
-      session.destroy()
+      mqtt.destroy()
       return cause as Error
     })
-    if (signal.aborted) session.end()
-    const error = await session.closed
-    this.#session = undefined
-    this.#greeted = false
+    if (signal.aborted) mqtt.end()
+    const error = await mqtt.closed
+    this.#forget(session)
     over.abort()
     const cause = await work
-    this.#backlog.release()
+    if (this.#sessions.hasBacklog(session)) {
+      this.#backlog.release()
+      this.#sessions.passBacklog()
+    }
     if (error ?? cause) throw error ?? cause
   }
 
-  async #greetAndDrain(session: MqttSession, onUp: () => void, signal: AbortSignal): Promise<void> {
-    for (const greet of this.#greetings) await greet()
+  #forget(session: ControlSession): void {
+    this.#sessions.remove(session)
+    if (this.countSessions() === 0) this.#options.coordinators.forget()
+    for (const listener of this.#endListeners) listener(session.replica)
+  }
+
+  async #greetAndDrain(
+    session: ControlSession,
+    onUp: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const greet of this.#greetings) await greet(session)
     if (signal.aborted) return
-    this.#greeted = true
+    this.#sessions.markReady(session)
     onUp()
-    for (const listener of this.#readyListeners) listener()
+    for (const listener of this.#readyListeners) listener(session)
+    if (!(await this.#sessions.takeBacklog(session, signal))) return
     const senders = {
-      sendMessages: (kept: KeptMessage[]) => this.#resend(session, kept),
-      sendSamples: (batch: Batch) => session.publish('history', this.#history(batch)),
+      sendMessages: (kept: KeptMessage[]) => session.sendKept(kept),
+      sendSamples: (batch: Batch) => session.sendHistory(batch),
     }
     await this.#backlog.drain(senders, signal)
   }
-
-  /** Ignores retained messages: they do not reflect the coordinator's current state. */
-  #onMessage({ name, payload, retained }: ReceivedMessage): void {
-    const { logger } = this.#options
-    try {
-      if (retained) throw new Error('it was retained')
-      const message = Envelope.parse(JSON.parse(payload.toString('utf8')))
-      if (message.sender !== 'coordinator') throw new Error(`sender is ${message.sender}`)
-      for (const listener of this.#listeners.get(name) ?? []) listener(message)
-    } catch (error) {
-      const reason = (error as Error).message.slice(0, 300)
-      logger.warn({ topic: name, reason }, 'message dropped')
-    }
-  }
-
-  #envelope(name: TopicName, body: unknown): Envelope {
-    const { cell_id, epoch } = this.#options.identity
-    return envelope(cell_id, epoch, name, body)
-  }
-
-  async #resend(session: MqttSession, kept: KeptMessage[]): Promise<void> {
-    await Promise.all(
-      kept.map(({ name, id, body }) => session.publish(name, this.#envelope(name, body), id)),
-    )
-  }
-
-  #history({ id, texts }: Batch): Envelope {
-    const samples = texts.map(text => JSON.parse(text))
-    return { ...this.#envelope('history', { samples }), id }
-  }
 }
+
+const createDisconnectedError = (): Error => new Error('there is no connection to the coordinator')

@@ -24,6 +24,8 @@ t.test('npm start parses its flags and has defaults', async t => {
     port: 7070,
     mqttPort: 7071,
     cells: 1,
+    replicas: 1,
+    postgres: undefined,
     readyFile: undefined,
   })
   const all = ['--state-dir', '/s', '--port', '0', '--mqtt-port=none', '--cells', '64']
@@ -32,6 +34,8 @@ t.test('npm start parses its flags and has defaults', async t => {
     port: 0,
     mqttPort: undefined,
     cells: 64,
+    replicas: 1,
+    postgres: undefined,
     readyFile: '/r',
   })
   t.equal(parseOptions(['--help', '--cells', 'x'], '/project'), undefined)
@@ -42,6 +46,8 @@ t.test('npm start parses its flags and has defaults', async t => {
     [['--mqtt-port', '1e3'], /^--mqtt-port takes/],
     [['--cells', '0'], /^--cells takes a whole number from 1 to 64, not 0$/],
     [['--cells', '65'], /^--cells takes/],
+    [['--replicas', '3'], /^--replicas needs --postgres/],
+    [['--replicas', '3', '--postgres', 'x', '--mqtt-port', '1'], /^--mqtt-port is for one/],
     [['--state', 'x'], /^Unknown option '--state'; --help lists the flags$/],
     [['start'], /^Unexpected argument 'start'/],
   ] as const)
@@ -64,7 +70,7 @@ t.test('a child that exits', async t => {
   const member = (script: string, more: Partial<MemberOptions>): Member =>
     new Member({
       name: 'child',
-      script: '-e',
+      program: [process.execPath, '-e'],
       log: openLog(join(folder, 'child.log'), reason => t.fail(reason)),
       invocation: async () => ({ args: [script], env: { PATH: process.env.PATH } }),
       isReady: entry => entry.msg === 'ready',

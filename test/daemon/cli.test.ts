@@ -190,6 +190,20 @@ t.test('doctor', async t => {
       t.match(of(name), { state: 'skip' }, name)
   })
 
+  t.test('says how many coordinators the daemon is connected to', async t => {
+    const state = newFolder(t)
+    await writeIdentity(state, newIdentity('http://127.0.0.1:9'))
+    const check = async () => (await runDoctor('--state-dir', state)).of('coordinators')
+    t.match(await check(), { state: 'ok', says: /^one/ })
+    const planes = { 'uplink connection': { connected: 2, live: 3 } }
+    writeFileSync(join(state, 'coordinators.json'), JSON.stringify({ at: 0, planes }))
+    t.match(await check(), {
+      state: 'warn',
+      says: 'uplink connection: 2 of 3 coordinators connected, since 1970-01-01T00:00:00.000Z',
+      remedy: /sticky sessions/,
+    })
+  })
+
   t.test('warns of an identity that others can read', async t => {
     const state = newFolder(t)
     await writeIdentity(state, newIdentity('http://127.0.0.1:9'))

@@ -223,6 +223,19 @@ t.test('the signing key of the coordinator', async t => {
     t.equal(own.coordinator_key, next.publicKey)
   })
 
+  t.test('is not replaced by an older one that another coordinator shows', async t => {
+    const own = await identity(t)
+    const oldest = createSigner(generatePrivateKey())
+    const first = { key: old.publicKey, previous: oldest.publicKey }
+    const endorsements = [{ ...first, signature: oldest.sign('endorse', first) }, endorsement]
+    await own.update({ coordinator_key: oldest.publicKey })
+    await Promise.all([
+      believe(own, { signing_key: next.publicKey, endorsements }, quiet),
+      believe(own, { signing_key: old.publicKey, endorsements: endorsements.slice(0, 1) }, quiet),
+    ])
+    t.equal(own.coordinator_key, next.publicKey)
+  })
+
   t.test('is not replaced by an unendorsed one', async t => {
     const own = await identity(t)
     await own.update({ coordinator_key: old.publicKey })

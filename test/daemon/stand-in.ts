@@ -7,8 +7,14 @@ import { pino } from 'pino'
 import { createHealth } from '../../daemon/health.ts'
 import { newId } from '../../shared/ids.ts'
 import type { Wait } from '../../shared/wait.ts'
-import type { Envelope } from '../../shared/wire/envelope.ts'
-import { LINK_PROTOCOL, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
+import { type Envelope, envelope } from '../../shared/wire/envelope.ts'
+import {
+  HEADER_LINKED,
+  HEADER_REPLICA,
+  LINK_PROTOCOL,
+  MQTT_PROTOCOL,
+} from '../../shared/wire/link.ts'
+import { parseLinked } from '../../shared/wire/replicas.ts'
 
 export const logger = pino({ level: 'silent' })
 export const newHealth = () => createHealth(logger)
@@ -34,8 +40,11 @@ export interface StandInMessage {
   message: Envelope
 }
 
-/** As much of a coordinator as a cell sees: enrolment is left to the tests that need it. */
-export const standIn = async () => {
+/**
+ * As much of a coordinator as a cell sees: enrolment is left to the tests that need it. Without a
+ * replica id it is one of an older version.
+ */
+export const standIn = async (replica?: string) => {
   const broker = await Aedes.createBroker()
   const heard: StandInMessage[] = []
   const sockets = new Set<Socket>()
@@ -49,6 +58,8 @@ export const standIn = async () => {
     /** Asked before a publish is acknowledged; false closes the connection instead. */
     accept: (_topic: string, _message: Envelope): boolean => true,
     clientIds: [] as string[],
+    /** Protocol and linked ids of every upgrade request. */
+    upgrades: [] as { protocol: string | undefined; linked: string | undefined }[],
   }
 
   broker.authorizePublish = (_client, packet, done) => {
@@ -73,6 +84,15 @@ export const standIn = async () => {
   server.on('upgrade', (request, socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket)).on('error', () => {})
+    const linked = request.headers[HEADER_LINKED] as string | undefined
+    state.upgrades.push({ protocol: request.headers.upgrade, linked })
+    const named = replica === undefined ? '' : `${HEADER_REPLICA}: ${replica}\r\n`
+    if (replica !== undefined && parseLinked(linked).includes(replica)) {
+      const body = JSON.stringify({ error: { message: 'connected already', code: 'conflict' } })
+      const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`
+      socket.end(`HTTP/1.1 409 Conflict\r\n${named}${length}\r\n${body}`)
+      return
+    }
     if (state.refuse) {
       const { status, body, headers } = state.refuse
       const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -83,7 +103,7 @@ export const standIn = async () => {
     }
     const protocol = request.headers.upgrade
     socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${protocol}\r\nConnection: Upgrade\r\n\r\n`,
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${protocol}\r\nConnection: Upgrade\r\n${named}\r\n`,
     )
     if (protocol === MQTT_PROTOCOL) broker.handle(socket, request)
     if (protocol === LINK_PROTOCOL)
@@ -104,6 +124,17 @@ export const standIn = async () => {
     heard,
     state,
     links,
+    replica,
+    /** Publishes to a cell as the coordinator. */
+    tell: (topic: string, type: string, body: unknown): void => {
+      const payload = JSON.stringify(envelope('coordinator', 1, type, body))
+      broker.publish(
+        { cmd: 'publish', topic, payload, qos: 1, retain: false, dup: false },
+        () => {},
+      )
+    },
+    /** Number of open MQTT sessions. */
+    countSessions: () => broker.connectedClients,
     /** Cuts every connection. */
     cut: () => {
       for (const socket of sockets) socket.destroy()

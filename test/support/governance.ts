@@ -1,15 +1,18 @@
 import type { Test } from 'tap'
 import type { OpenPart } from '../../coordinator/base/open-all.ts'
 import type { CloudEvent } from '../../coordinator/events/bus.ts'
-import type { Alert } from '../../coordinator/fleet/alerts.ts'
+import { openEvents } from '../../coordinator/events/open.ts'
+import type { Alert } from '../../coordinator/fleet/alert.ts'
 import type { Fleet } from '../../coordinator/fleet/fleet.ts'
 import { openFleet } from '../../coordinator/fleet/open.ts'
 import { openAskModel } from '../../coordinator/http/open-ask-model.ts'
 import { openPipeline, type PipelinePartParts } from '../../coordinator/operations/invoke/open.ts'
 import { openWorker } from '../../coordinator/queue/open-worker.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
+import { silent } from './cell.ts'
 import { conversingParts, type TestConversationOptions } from './conversing.ts'
 import { openNothing, openScene, withMembers } from './coordinator.ts'
+import { createEvents } from './memory-events.ts'
 
 export interface GovernanceOptions {
   /** Of the store. */
@@ -39,9 +42,11 @@ export const governanceScene = async (
   }: GovernanceOptions = {},
 ) => {
   const { askModel, quota, running } = conversingParts(conversing)
+  const memory = createEvents({ source: '/shoal/test', logger: silent })
   const serves = conversing.serves ?? (() => true)
   const swaps = new Map<OpenPart, OpenPart>([
     [openWorker, openNothing],
+    [openEvents, () => ({ events: memory })],
     [
       openPipeline,
       (parts: Parameters<typeof openPipeline>[0]) => openPipeline({ ...parts, ...pipeline }),

@@ -17,6 +17,7 @@ interface Ready {
   mqtt_url: string
   keys: Record<string, string>
   pids: { coordinator: number; cells: number[] }
+  replicas?: { name: string; url: string; pid: number }[]
 }
 
 /** `npm start` in a folder of its own, and everything that it said. */
@@ -68,8 +69,8 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-const waitForAllGone = async ({ pids }: Ready): Promise<void> => {
-  const all = [pids.coordinator, ...pids.cells]
+const waitForAllGone = async ({ pids, replicas = [] }: Ready): Promise<void> => {
+  const all = [pids.coordinator, ...pids.cells, ...replicas.map(({ pid }) => pid)]
   await waitUntil('all processes are gone', () => !all.some(isAlive))
 }
 
@@ -86,6 +87,13 @@ const newFolder = (t: Test): string => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-up-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
+}
+
+/** Runs the line that the screen offers. */
+const runCurlLine = async ({ said }: Launcher) => {
+  const line = said.split('\n').find(text => text.startsWith('curl ')) ?? 'false'
+  const { stdout } = await run('bash', ['--norc', '-c', line])
+  return JSON.parse(stdout)
 }
 
 const FREE_PORTS = ['--port', '0', '--mqtt-port', '0']
@@ -109,11 +117,7 @@ t.test('npm start', async t => {
     t.ok(banner.split('\n').length < 24)
   })
 
-  const ask = async () => {
-    const line = launcher.said.split('\n').find(text => text.startsWith('curl ')) ?? 'false'
-    const { stdout } = await run('bash', ['--norc', '-c', line])
-    return JSON.parse(stdout)
-  }
+  const ask = () => runCurlLine(launcher)
   t.test('prints a curl line that works when pasted', async t => {
     t.match(await ask(), { model: 'model-a:7b', choices: [{ finish_reason: 'stop' }] })
   })

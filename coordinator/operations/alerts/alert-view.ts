@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Alert } from '../../fleet/alert.ts'
 import { ALERT_RULES } from '../../fleet/alert-rules.ts'
-import type { Alert } from '../../fleet/alerts.ts'
 import type { Context } from '../context.ts'
 
 export const AlertRuleName = z.enum(Object.keys(ALERT_RULES) as [keyof typeof ALERT_RULES])

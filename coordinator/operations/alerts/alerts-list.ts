@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { alertData } from '../../fleet/monitor.ts'
+import { alertData } from '../../fleet/alert.ts'
 import { DataState, dataState } from '../data-state.ts'
 import { pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { alertData } from '../../fleet/monitor.ts'
+import { alertData } from '../../fleet/alert.ts'
 import { defineOperation } from '../operation.ts'
 import { ALERT_PATH, AlertView, alertOf } from './alert-view.ts'
 

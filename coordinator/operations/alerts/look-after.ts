@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { alertData } from '../../fleet/monitor.ts'
+import { alertData } from '../../fleet/alert.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import type { AlertView } from './alert-view.ts'

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { isPresent } from '../../fleet/presence.ts'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 
@@ -14,11 +13,9 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject({ cell_id: Id }),
   output: z.object({ id: z.string() }),
-  run: async ({ cell_id }, { cells, fleet, identity, actor }) => {
+  run: async ({ cell_id }, { cells, identity, actor }) => {
     if ((await cells.get(cell_id)) === undefined)
       throw new ShoalError('not_found', `no cell ${cell_id}`)
-    if (!isPresent(fleet.cell(cell_id)?.presence ?? 'unknown'))
-      throw new ShoalError('cell_unavailable', `${cell_id} is not connected`)
     await identity.askToRenew(cell_id, actor)
     return { id: cell_id }
   },

@@ -14,15 +14,15 @@ export type Count = (caller: Pick<TaskCaller, 'key' | 'address'>) => Admission |
 
 /**
  * Counts one request: those of a key against its minute, those without a key against the allowance
- * of their network. Throws `rate_limited` or `tier_exceeded`.
+ * of their network. Throws or rejects with `rate_limited`, `tier_exceeded` or `store_unavailable`.
  */
 export const createCount =
   ({ countCall, quota, now }: CountParts): Count =>
   ({ key, address = '' }) => {
     if (key === undefined)
       return quota.admit({ id: `address:${address}`, tier: 'anonymous' }, now())
-    countCall(key.id, key)
-    return KEPT
+    const counted = countCall(key.id, key)
+    return counted instanceof Promise ? counted.then(() => KEPT) : KEPT
   }
 
 /** Admission of a key, which is never refunded, even if the call is refused. */

@@ -2,6 +2,7 @@ import type { Base } from '../../base/base.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Keys } from '../../keys/keys.ts'
 import { type CountCall, createCallLimits } from '../../quota/call-limits.ts'
+import type { OpenMinute } from '../../quota/minute.ts'
 import type { Quota } from '../../quota/quota.ts'
 import type { Views } from '../context.ts'
 import type { SkillFacts } from '../declaration.ts'
@@ -9,12 +10,13 @@ import type { Operation } from '../operation.ts'
 import type { OperationTasks } from '../operation-tasks.ts'
 import { CallPipeline, type Pipeline } from './invoke.ts'
 
-export interface PipelinePartParts extends Pick<Base, 'now'> {
+export interface PipelinePartParts extends Pick<Base, 'now' | 'nowMs'> {
   logger: Pick<Base['logger'], 'warn'>
   skills: readonly (Operation & SkillFacts)[]
   quota: Pick<Quota, 'admit'>
   keys: Pick<Keys, 'hold'>
   idempotency: Idempotency
+  openMinute: OpenMinute
   /** Limits of a test in place of the product's. */
   countCall?: CountCall
   /** Complete when all parts are open: calls see every view, and some begin tasks. */
@@ -27,7 +29,8 @@ export const openPipeline = (parts: PipelinePartParts): { pipeline: Pipeline } =
     skills: parts.skills,
     views: () => parts.views as Views,
     tasks: () => (parts.views as { tasks?: Pick<OperationTasks, 'begin'> }).tasks,
-    countCall: parts.countCall ?? createCallLimits(),
+    countCall:
+      parts.countCall ?? createCallLimits({ ticks: parts.nowMs, openMinute: parts.openMinute }),
     quota: parts.quota,
     idempotency: parts.idempotency,
     hold: (key, held) => parts.keys.hold(key, held),

@@ -9,7 +9,7 @@ import {
   rolesIn,
 } from '../../agents/roles.ts'
 import { STEPS } from '../../agents/session.ts'
-import { alertData } from '../../fleet/monitor.ts'
+import { alertData } from '../../fleet/alert.ts'
 import type { GateRequest } from '../../gates/request.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'

@@ -58,7 +58,16 @@ const widenIntegers: EngineSchema['widenIntegers'] = async db => {
     )}`.execute(db)
 }
 
-export const postgresSchema: EngineSchema = { makeAppendOnly, allowPurge, widenIntegers }
+const makeUnlogged: EngineSchema['makeUnlogged'] = async (db, table) => {
+  await sql`alter table ${sql.table(table)} set unlogged`.execute(db)
+}
+
+export const postgresSchema: EngineSchema = {
+  makeAppendOnly,
+  allowPurge,
+  widenIntegers,
+  makeUnlogged,
+}
 
 /** Types of the triggers: before, for each row, and the event (PostgreSQL's `pg_trigger.h`). */
 const TRIGGERS = { update: 19, delete: 11, truncate: 34 } as const

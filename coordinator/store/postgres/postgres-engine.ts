@@ -1,5 +1,5 @@
 import { type Insertable, Kysely, sql, type Transaction } from 'kysely'
-import { DEFAULT_MIGRATION_TABLE, type Migration } from 'kysely/migration'
+import { DEFAULT_MIGRATION_TABLE } from 'kysely/migration'
 import { ShoalError } from '../../../shared/errors.ts'
 import type {
   Database,
@@ -10,12 +10,14 @@ import type {
 } from '../engine.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { migrate } from '../migrate.ts'
+import type { StoreMigration } from '../store-migration.ts'
 import { isAppendOnly, postgresSchema } from './append-only.ts'
 import { ANSWER_MS, beginningsOf } from './beginnings.ts'
 import type { PostgresAddress, ServerFacts } from './connection.ts'
 import { createReadingDialect, createWritingDialect } from './dialect.ts'
 import { FreeLane } from './free-lane.ts'
 import { ConnectionPool } from './pool.ts'
+import { listRunningVersions } from './running-versions.ts'
 import { Server } from './server.ts'
 import { Statements } from './statements.ts'
 
@@ -78,10 +80,16 @@ const openDatabase = async <T>(
   const disconnect = async () => {
     await Promise.all([sealed, free, read, migrating].map(db => db.destroy()))
   }
+  const plan = {
+    name,
+    migrations: announce(migrations, logger),
+    suffix: `_${name}`,
+    listVersions: listRunningVersions,
+  }
+  const finishMigrations = () => migrate(migrating, plan)
   try {
-    const suffix = `_${name}`
-    if (mustExist) await requireTables(read, suffix)
-    await migrate(migrating, { name, migrations: announce(migrations, logger), suffix })
+    if (mustExist) await requireTables(read, plan.suffix)
+    await finishMigrations()
   } catch (error) {
     await disconnect()
     throw error
@@ -108,6 +116,7 @@ const openDatabase = async <T>(
     skipLocked: sql`for update skip locked`,
     insertNew,
     isAppendOnly: table => isAppendOnly(read, table),
+    finishMigrations,
     close: async () => {
       await Promise.all([queue.close(), lane.close()])
       await disconnect()
@@ -117,16 +126,17 @@ const openDatabase = async <T>(
 
 /** A change of the tables may take long, and nothing else tells an operator what is waited for. */
 const announce = (
-  migrations: Record<string, Migration>,
+  migrations: Record<string, StoreMigration>,
   logger: EngineOptions['logger'],
-): Record<string, Migration> =>
+): Record<string, StoreMigration> =>
   Object.fromEntries(
-    Object.entries(migrations).map(([migration, { up }]) => [
-      migration,
+    Object.entries(migrations).map(([name, migration]) => [
+      name,
       {
+        ...migration,
         up: async db => {
-          logger?.info({ migration }, 'the tables of the store are being changed')
-          await up(db)
+          logger?.info({ migration: name }, 'the tables of the store are being changed')
+          await migration.up(db)
         },
       },
     ]),

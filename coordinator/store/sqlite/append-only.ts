@@ -26,7 +26,12 @@ const allowPurge: EngineSchema['allowPurge'] = async (db, { table, upTo }) => {
 /** Every integer of SQLite has 64 bits (sqlite.org/datatype3.html, section 2). */
 const widenIntegers = async (): Promise<void> => {}
 
-export const sqliteSchema: EngineSchema = { makeAppendOnly, allowPurge, widenIntegers }
+export const sqliteSchema: EngineSchema = {
+  makeAppendOnly,
+  allowPurge,
+  widenIntegers,
+  makeUnlogged: async () => {},
+}
 
 export const isAppendOnly = async <T>(db: Kysely<T>, table: string): Promise<boolean> => {
   const found = await sql<{ name: string }>`select name from sqlite_master

@@ -65,6 +65,8 @@ const openFile = async <T>(
       skipLocked: sql``,
       insertNew,
       isAppendOnly: table => isAppendOnly(read, table),
+      // no other coordinator uses the file: none has waited
+      finishMigrations: async () => [],
       close: async () => {
         await queue.close()
         reading.close()

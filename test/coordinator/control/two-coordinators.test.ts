@@ -194,6 +194,80 @@ t.test(
   },
 )
 
+/** Numbers from 0 to below 1, always the same ones for a seed. */
+const createRandom = (seed: number): (() => number) => {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state / 2_147_483_648
+  }
+}
+
+for (const seed of [1, 2, 3])
+  t.test(`every command of a history ends once (seed ${seed})`, async t => {
+    const random = createRandom(seed)
+    const choose = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T
+    const { one, two, start, world, audit } = await scene(t)
+    const all = [one, two, await start()]
+    const ids: string[] = []
+    const heard = new Set<string>()
+    const steps: (() => unknown)[] = [
+      async () => {
+        const { id } = await choose(all).commands.create(choose([ping, open]), BY)
+        ids.push(id)
+      },
+      () => {
+        const { its } = choose(all)
+        its.isHere = !its.isHere
+      },
+      () => {
+        for (const { its, commands } of all) if (its.isHere) commands.sendOpen(CELL)
+      },
+      async () => {
+        const id = ids.length > 0 && choose(ids)
+        if (!id || !all.some(({ its }) => its.sent.some(command => command.id === id))) return
+        const states = choose([['accepted'], ['executing'], ['executing', 'succeeded']] as const)
+        if (states.length === 2) heard.add(id)
+        const { commands } = choose(all)
+        await Promise.all(states.map(state => commands.acknowledge(CELL, ack(id, state))))
+      },
+      () => choose(all).look(),
+      () => choose(all).commands.takeOver(),
+      () => {
+        world.now += Math.round(random() * 20_000)
+        choose(all).commands.sweep()
+      },
+    ]
+    for (let step = 0; step < 300; step++) await choose(steps)()
+    world.now += 3600_000
+    for (const { commands, look } of [...all, ...all]) {
+      await look()
+      commands.sweep()
+      await look()
+    }
+    const rows = await one.store.ledger.read
+      .selectFrom('commands')
+      .select(['id', 'state'])
+      .execute()
+    t.equal(rows.length, ids.length)
+    for (const { id, state } of rows)
+      if (heard.has(id)) t.equal(state, 'succeeded', id)
+      else t.match(state, /^(unknown|expired)$/, id)
+    const query = one.store.ledger.read.selectFrom('audit').select(['subject', 'action'])
+    const ends = (await query.orderBy('seq').execute()).filter(({ subject }) => subject !== CELL)
+    for (const [id, own] of Map.groupBy(ends, ({ subject }) => subject)) {
+      const actions = own.map(({ action }) => action)
+      t.strictSame(actions, [...new Set(actions)], `${id} is audited once`)
+      const last = heard.has(id ?? '') ? 'command.succeeded' : actions[0]
+      t.equal(actions.at(-1), last)
+    }
+    for (const id of ids) {
+      const sent = all.flatMap(({ its }) => its.sent).filter(command => command.id === id)
+      if (sent[0]?.verb === 'open') t.ok(sent.length <= 2, `${id} is sent twice at most`)
+    }
+    t.equal((await audit()).filter(action => action === 'command.create').length, ids.length)
+  })
+
 t.test('a command ends for its creator, whichever coordinator hears the cell', async t => {
   const folder = await temporaryFolder(t)
   const set = createReplicaSet()

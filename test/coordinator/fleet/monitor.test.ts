@@ -1,7 +1,9 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { EventLog } from '../../../coordinator/events/event-log.ts'
 import type { AlertRule, Observation } from '../../../coordinator/fleet/alert-rules.ts'
 import { observeCell } from '../../../coordinator/fleet/alert-rules.ts'
-import { createAlerts } from '../../../coordinator/fleet/alerts.ts'
+import { type AlertChanges, AlertWatch } from '../../../coordinator/fleet/alert-watch.ts'
+import { Alerts } from '../../../coordinator/fleet/alerts.ts'
 import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
 import { createMassLoss } from '../../../coordinator/fleet/mass-loss.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
@@ -12,7 +14,9 @@ import { createWatch } from '../../../coordinator/fleet/watch.ts'
 import { createUsage } from '../../../coordinator/quota/usage.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
-import { temporaryStore } from '../store/temporary.ts'
+import { createEvents } from '../../support/memory-events.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { engine, gpu, sampleOf } from './samples.ts'
 
 const cellWith = (sample: Partial<Sample>, other: Partial<Cell> = {}): Cell => ({
@@ -118,7 +122,7 @@ t.test('requests of the last hour are counted, and older ones expire', async t =
   t.equal(lastHour(), 1)
 })
 
-const OBSERVED = { isMissing: () => false, newlyDropped: () => 0 }
+const OBSERVED = { isMissing: () => false, isSeenElsewhere: () => false, newlyDropped: () => 0 }
 
 /** Which rules are bad or held for a cell. */
 const statesOf = (cell: Cell, around = OBSERVED): Partial<Record<AlertRule, string>> =>
@@ -158,7 +162,7 @@ t.test('a cell is lost when it disappears without notice', async t => {
   for (const [other, state] of [
     [{ presence: 'dead' }, 'bad'],
     [{ presence: 'suspect' }, 'hold'],
-    [{ presence: 'unknown' }, undefined],
+    [{ presence: 'unknown' }, 'hold'],
     [{ presence: 'dead', declared: 'draining' }, undefined],
     [{ presence: 'dead', drained: true }, undefined],
   ] as const) {
@@ -168,78 +172,91 @@ t.test('a cell is lost when it disappears without notice', async t => {
   }
   const dead = cellWith({}, { presence: 'dead' })
   t.equal(statesOf(dead, { ...OBSERVED, isMissing: () => true }).cell_lost, 'hold')
+  t.equal(statesOf(dead, { ...OBSERVED, isSeenElsewhere: () => true }).cell_lost, 'hold')
 })
 
+/** Alerts in a store of their own, with what was reported of them. */
+const alertRig = async (t: Test) => {
+  const clock = { ms: 0 }
+  const told: string[] = []
+  const store = await temporaryStore(t)
+  const events = createEvents({ source: '/shoal/test', logger: silent })
+  events.subscribe('shoal.alert.', ({ type, data }) => {
+    const { rule, cell_id } = data as { rule: string; cell_id: string | null }
+    told.push([type.slice('shoal.alert.'.length), rule, cell_id ?? ''].join(' ').trim())
+  })
+  const now = () => clock.ms
+  const alerts = await Alerts.open({ store, events, logger: silent, now })
+  const watch = new AlertWatch(now)
+  const look = (observations: Iterable<Observation>) =>
+    alerts.change(store.ledger, watch.look(observations, alerts.raised()))
+  return { store, events, clock, alerts, look, told }
+}
+
 t.test('alerts', async t => {
-  const rig = () => {
-    const clock = { ms: 0 }
-    const told: string[] = []
-    const alerts = createAlerts({
-      nowMs: () => clock.ms,
-      now: () => clock.ms,
-      onChange: (alert, what) => told.push(`${what} ${alert.rule}`),
-    })
-    const look = (ms: number, ...observations: Partial<Observation>[]) => {
+  const rig = async (t: Test) => {
+    const { clock, look, ...rest } = await alertRig(t)
+    const lookAt = async (ms: number, ...observations: Partial<Observation>[]) => {
       clock.ms = ms
       const common = { cellId: 'c', part: undefined, message: '' }
-      alerts.look(observations.map(one => ({ ...common, ...one }) as Observation))
+      await look(observations.map(one => ({ ...common, ...one }) as Observation))
     }
-    return { alerts, look, told }
+    return { ...rest, look: lookAt }
   }
   const full = { rule: 'vram_warn', part: 'gpu', state: 'bad' } as const
   const between = { ...full, state: 'hold' } as const
   const lost = { rule: 'cell_lost', state: 'bad' } as const
 
   t.test('are raised once and cleared once, however long and however often', async t => {
-    const { alerts, look, told } = rig()
-    for (const ms of [0, 1000, 2000]) look(ms, full)
-    for (const ms of [3000, 9000, 12_999]) look(ms)
-    t.strictSame(told, ['raised vram_warn'])
-    look(13_000)
-    look(14_000)
-    t.strictSame(told, ['raised vram_warn', 'cleared vram_warn'])
+    const { alerts, look, told } = await rig(t)
+    for (const ms of [0, 1000, 2000]) await look(ms, full)
+    for (const ms of [3000, 9000, 12_999]) await look(ms)
+    t.strictSame(told, ['raised vram_warn c'])
+    await look(13_000)
+    await look(14_000)
+    t.strictSame(told, ['raised vram_warn c', 'cleared vram_warn c'])
     t.match(alerts.list(), [{ raisedAt: 0, clearedAt: 13_000 }])
   })
 
   t.test('are not cleared by values that are intermediate, unknown or brief', async t => {
-    const { look, told } = rig()
-    look(0, full)
-    look(60_000, between)
-    look(61_000)
-    look(70_000, full)
-    look(71_000)
-    look(80_999)
-    t.strictSame(told, ['raised vram_warn'])
-    look(81_000)
+    const { look, told } = await rig(t)
+    await look(0, full)
+    await look(60_000, between)
+    await look(61_000)
+    await look(70_000, full)
+    await look(71_000)
+    await look(80_999)
+    t.strictSame(told, ['raised vram_warn c'])
+    await look(81_000)
     t.equal(told.length, 2)
   })
 
   t.test('of a lost cell wait 10 s, and a flapping cell raises none', async t => {
-    const { look, told } = rig()
+    const { look, told } = await rig(t)
     for (let ms = 0; ms < 60_000; ms += 6000) {
-      look(ms, lost)
-      look(ms + 3000)
+      await look(ms, lost)
+      await look(ms + 3000)
     }
     t.strictSame(told, [])
-    look(60_000, lost)
-    look(69_999, lost)
+    await look(60_000, lost)
+    await look(69_999, lost)
     t.strictSame(told, [])
-    look(70_000, lost)
-    t.strictSame(told, ['raised cell_lost'])
+    await look(70_000, lost)
+    t.strictSame(told, ['raised cell_lost c'])
   })
 
   t.test('of the components of a silent cell stay', async t => {
-    const { look, told } = rig()
-    look(0, full)
-    look(50_000, { rule: 'vram_warn', state: 'hold' })
-    look(99_000, { rule: 'vram_warn', state: 'hold' })
-    t.strictSame(told, ['raised vram_warn'])
+    const { look, told } = await rig(t)
+    await look(0, full)
+    await look(50_000, { rule: 'vram_warn', state: 'hold' })
+    await look(99_000, { rule: 'vram_warn', state: 'hold' })
+    t.strictSame(told, ['raised vram_warn c'])
   })
 
   t.test('of two GPUs are separate, newest first', async t => {
-    const { alerts, look } = rig()
-    look(0, full)
-    look(1, full, { ...full, part: 'other' })
+    const { alerts, look } = await rig(t)
+    await look(0, full)
+    await look(1, full, { ...full, part: 'other' })
     t.strictSame(
       alerts.list().map(alert => alert.part),
       ['other', 'gpu'],
@@ -248,57 +265,88 @@ t.test('alerts', async t => {
 })
 
 t.test('a mass loss is one alert, and cells that stay lost are reported later', async t => {
-  const clock = { ms: 0 }
-  const told: string[] = []
+  const { clock, look, told } = await alertRig(t)
   const cells = Array.from({ length: 20 }, (_, i) => ({ ...cellWith({}), id: `c${i}` }))
   const massLoss = createMassLoss(() => clock.ms)
-  const alerts = createAlerts({
-    nowMs: () => clock.ms,
-    now: () => clock.ms,
-    onChange: (alert, what) => told.push(`${what} ${alert.rule} ${alert.cellId ?? ''}`.trim()),
-  })
-  const watch = createWatch({ cells: () => cells, massLoss, alerts })
+  const observe = createWatch({ cells: () => cells, massLoss })
   const become = (from: number, to: number, presence: Cell['presence']) => {
     for (const cell of cells.slice(from, to)) {
       cell.presence = presence
       massLoss.note(cell.id, presence)
     }
   }
-  const pass = (seconds: number) => {
+  const pass = async (seconds: number) => {
     for (let i = 0; i < seconds; i++) {
       clock.ms += 1000
-      watch()
+      await look(observe())
     }
   }
   become(0, 20, 'ready')
-  pass(1)
+  await pass(1)
   become(0, 15, 'dead')
-  pass(60)
+  await pass(60)
   t.strictSame(told, ['raised fleet_degraded'])
   become(0, 14, 'ready')
-  pass(30)
+  await pass(30)
   t.strictSame(told, ['raised fleet_degraded', 'cleared fleet_degraded', 'raised cell_lost c14'])
 })
 
 t.test('an alert reports only what a spool dropped since the last check', async t => {
-  const told: string[] = []
+  const { alerts, look } = await alertRig(t)
   const cell = cellWith({}, { sample: undefined })
-  const alerts = createAlerts({
-    nowMs: () => 0,
-    now: () => 0,
-    onChange: (alert, what) => told.push(`${what} ${alert.message}`),
-  })
   const massLoss = createMassLoss(() => 0)
-  const watch = createWatch({ cells: () => [cell], massLoss, alerts })
-  watch()
+  const observe = createWatch({ cells: () => [cell], massLoss })
+  await look(observe())
   for (const spool_dropped of [500, 500, 0, 0]) {
     cell.sample = sampleOf(1, { spool_dropped })
-    watch()
+    await look(observe())
   }
-  t.strictSame(told, [], 'old losses and a restart of the cell are no news')
+  t.strictSame(alerts.list(), [], 'old losses and a restart of the cell are no news')
   cell.sample = sampleOf(1, { spool_dropped: 7 })
-  watch()
-  t.strictSame(told, ['raised the spool dropped 7 samples'])
+  await look(observe())
+  t.match(alerts.list(), [{ message: 'the spool dropped 7 samples' }])
+})
+
+t.test('an alert outlives its coordinator and belongs to all of them', async t => {
+  const folder = await temporaryFolder(t)
+  const full = { rule: 'disk_full', cellId: 'c', part: undefined, state: 'bad' } as const
+  const raise = [{ ...full, message: 'disk 99 percent full' }]
+  const open = async () => {
+    const store = await temporaryStore(t, folder)
+    const events = await EventLog.open({ store, source: '/shoal/x', kept: 9, logger: silent, now })
+    const alerts = await Alerts.open({ store, events, logger: silent, now })
+    const change = (changes: Partial<AlertChanges>) =>
+      alerts.change(store.ledger, { raise: [], clear: [], reword: [], ...changes })
+    t.teardown(async () => {
+      await alerts.close()
+      await events.close()
+    })
+    return { store, events, alerts, change }
+  }
+  const now = () => 5000
+  const a = await open()
+  const b = await open()
+  await Promise.all([a.change({ raise }), b.change({ raise })])
+  await b.store.revisions.poll()
+  await waitUntil('the alert', () => b.alerts.list()[0])
+  const [alert] = a.alerts.list()
+  t.strictSame(b.alerts.list(), [alert], 'it was raised once')
+  const id = alert?.id ?? ''
+  await b.alerts.acknowledge(id, 'ann', 'I empty it', BY)
+  await a.store.revisions.poll()
+  const { acknowledged } = await waitUntil('the person', () =>
+    a.alerts.list().find(each => each.acknowledged !== undefined),
+  )
+  t.strictSame(acknowledged, { by: 'ann', at: 5000, note: 'I empty it' })
+  const c = await open()
+  t.match(c.alerts.list(), [{ id, acknowledged: { by: 'ann' }, clearedAt: undefined }])
+  await Promise.all([a, b, c].map(each => each.change({ clear: c.alerts.list() })))
+  await t.rejects(c.alerts.acknowledge(id, 'ann', undefined, BY), { code: 'conflict' })
+  await c.events.catchUp()
+  t.strictSame(
+    c.events.read(0).events.map(({ type }) => type),
+    ['shoal.alert.raised', 'shoal.alert.acknowledged', 'shoal.alert.cleared'],
+  )
 })
 
 t.test('the monitor', async t => {
@@ -325,16 +373,20 @@ t.test('the monitor', async t => {
     const events: [string, unknown][] = []
     let cells = [cellWith({ gpus: [gpu(99)] })]
     const monitor = await createMonitor({
-      records: store.records,
+      store,
       logger: silent,
       cells: () => cells,
       now: () => clock.at,
       nowMs: () => clock.at,
-      publish: (type, data) => events.push([type, data]),
+      events: {
+        addWithin: async (_trx, drafts) => {
+          for (const { type, data } of drafts) events.push([type, data])
+        },
+      },
     })
     monitor.countCompleted(clock.at)
     t.equal(monitor.utilization().itemsPerHour, 2)
-    monitor.tick()
+    await monitor.lookForAlerts(store.ledger)
     t.match(events, [
       ['shoal.alert.raised', { rule: 'vram_warn', level: 'warn', cell_id: 'c', part: 'gpu' }],
       ['shoal.alert.raised', { rule: 'vram_critical', level: 'critical', cleared_at: null }],
@@ -343,7 +395,7 @@ t.test('the monitor', async t => {
     monitor.forget('c')
     for (const _ of [1, 2]) {
       clock.at += 10_000
-      monitor.tick()
+      await monitor.lookForAlerts(store.ledger)
     }
     t.equal(events.filter(([type]) => type === 'shoal.alert.cleared').length, 2)
     t.equal(monitor.utilization().activeCells, 0)

@@ -5,7 +5,6 @@ import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
-import { createMonitorView } from '../../../coordinator/fleet/open-monitor.ts'
 import { Router } from '../../../coordinator/fleet/router.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
@@ -23,12 +22,12 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
   const cells = new Cells({ store, logger: silent })
   const clock = { ms: 0 }
   const monitor = await createMonitor({
-    records: store.records,
+    store,
     logger: silent,
     cells: (): ReturnType<Fleet['cells']> => fleet.cells(),
     now: () => NOW,
     nowMs: () => clock.ms,
-    publish: () => {},
+    events: { addWithin: async () => {} },
   })
   const router = new Router()
   const fleet = new Fleet({
@@ -53,7 +52,7 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
   const lengths = () => new Map([['m', 3]])
   const routing = { router, queue: { lengths }, nowMs: () => clock.ms }
   const app = await appWith({
-    views: views({ fleet, cells, settings, routing, monitor: createMonitorView(monitor, store) }),
+    views: views({ fleet, cells, settings, routing, monitor }),
     fleet,
     isDegraded: monitor.isDegraded,
   })
@@ -212,14 +211,15 @@ t.test('a fleet without cells answers empty, with null instead of 0', async t =>
 })
 
 t.test('samples appear as utilisation, VRAM levels, series and alerts', async t => {
-  const { ask, cellId, comeUp, fleet, monitor } = await rig(t)
+  const { ask, cellId, comeUp, fleet, monitor, store } = await rig(t)
   comeUp()
   const gpus = [
     gpu(96, { utilization_percent: 30 }),
     gpu(null, { index: 1, id: 'second', unified_memory: true }),
   ]
   fleet.sample(cellId, 1, sampleOf(NOW, { gpus, engines: [engine(2)] }), 0)
-  monitor.tick()
+  await monitor.tick()
+  await monitor.lookForAlerts(store.ledger)
   t.match((await ask('POST', '/v1/skills/fleet-utilization', {})).json(), {
     data_state: 'live',
     composite_percent: (30 + 96 + 50) / 3,
@@ -250,8 +250,8 @@ t.test('samples appear as utilisation, VRAM levels, series and alerts', async t 
   })
   const { alerts } = (await ask('GET', '/v1/alerts')).json()
   t.match(alerts, [
-    { rule: 'vram_warn', cell_id: cellId, part: 'gpu', cleared_at: null },
     { rule: 'vram_critical', level: 'critical' },
+    { rule: 'vram_warn', cell_id: cellId, part: 'gpu', cleared_at: null },
   ])
   t.match((await ask('GET', '/v1/alerts?state=cleared')).json(), { alerts: [] })
   t.match((await ask('GET', `/v1/cells`)).json(), {
@@ -267,6 +267,7 @@ t.test('health is degraded while over half of the fleet is lost', async t => {
     for (let i = 0; i < 5; i++) {
       const cell = [...fleet.cells()][0]
       if (cell) monitor.notePresence({ ...cell, id: `x${i}`, presence }, 'unknown')
+      monitor.noteReported(`x${i}`, presence)
     }
   t.match((await ask('GET', '/v1/alerts')).json(), { fleet_degraded: true })
   t.equal((await ask('GET', '/v1/health')).json().cells, 1)

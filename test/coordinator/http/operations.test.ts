@@ -5,7 +5,6 @@ import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
-import { createMonitorView } from '../../../coordinator/fleet/open-monitor.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
 import { createCallLimits } from '../../../coordinator/quota/call-limits.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
@@ -28,12 +27,12 @@ t.test('operations over REST', async t => {
   fleet.admit(cellId, 0)
   const settings = createCellSettings(store, () => 0)
   const monitor = await createMonitor({
-    records: store.records,
+    store,
     logger: silent,
     cells: () => fleet.cells(),
     now: () => 0,
     nowMs: () => 0,
-    publish: () => {},
+    events: { addWithin: async () => {} },
   })
   const identity = { fingerprint: () => undefined } as unknown as Views['identity']
   const app = await appWith({
@@ -42,7 +41,7 @@ t.test('operations over REST', async t => {
       cells,
       settings,
       identity,
-      monitor: createMonitorView(monitor, store),
+      monitor,
       tokens: createTokenViews(store),
     }),
   })
@@ -210,7 +209,7 @@ t.test('operations over REST', async t => {
 
 t.test('a key may make 60 calls in any minute, an operator 300', async t => {
   const clock = { ms: 0 }
-  const count = createCallLimits(() => clock.ms)
+  const count = createCallLimits({ ticks: () => clock.ms })
   const client = keyOfTier('pro')
   const operator = { ...client, roles: ['reviewer' as const] }
   for (let i = 0; i < 60; i++) count('a', client)

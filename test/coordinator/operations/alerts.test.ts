@@ -1,34 +1,35 @@
 import t, { type Test } from 'tap'
 import { ALERT_RULES } from '../../../coordinator/fleet/alert-rules.ts'
-import { createAlerts } from '../../../coordinator/fleet/alerts.ts'
-import type { Monitor } from '../../../coordinator/fleet/monitor.ts'
-import { createMonitorView } from '../../../coordinator/fleet/open-monitor.ts'
+import { Alerts } from '../../../coordinator/fleet/alerts.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { a2aScene, caller } from '../../support/a2a.ts'
+import { silent } from '../../support/cell.ts'
+import { createEvents } from '../../support/memory-events.ts'
 
 /** A fleet in which the disk of one cell is full, and was on another. */
 const scene = async (t: Test) => {
   const clock = { ms: 0 }
   const told: string[] = []
-  const alerts = createAlerts({
-    nowMs: () => clock.ms,
-    now: () => clock.ms,
-    onChange: (_alert, what) => void told.push(what),
-  })
-  const createFullDisk = (cellId: string) =>
-    ({ rule: 'disk_full', cellId, part: undefined, state: 'bad', message: 'full' }) as const
-  alerts.look([createFullDisk('a'), createFullDisk('b')])
-  alerts.look([createFullDisk('a')])
-  clock.ms = 20_000
-  alerts.look([createFullDisk('a')])
-  const monitor = { alerts: alerts.list, acknowledge: alerts.acknowledge, isDegraded: () => false }
+  const events = createEvents({ source: '/shoal/test', logger: silent })
+  events.subscribe('shoal.alert.', ({ type }) => told.push(type.slice('shoal.alert.'.length)))
+  let alerts: Alerts | undefined
   const { url, demo, store } = await a2aScene(t, {
     moreParts: [
-      ({ store }: { store: Store }) => ({
-        views: { monitor: createMonitorView(monitor as unknown as Monitor, store) },
-      }),
+      async ({ store }: { store: Store }) => {
+        alerts = await Alerts.open({ store, events, logger: silent, now: () => clock.ms })
+        const { list, acknowledge } = alerts
+        return { views: { monitor: { alerts: list, acknowledge, isDegraded: () => false } } }
+      },
     ],
   })
+  if (alerts === undefined) throw new Error('the scene has no alerts')
+  const createFullDisk = (cellId: string) =>
+    ({ rule: 'disk_full', cellId, part: undefined, state: 'bad', message: 'full' }) as const
+  const none = { raise: [], clear: [], reword: [] }
+  await alerts.change(store.ledger, { ...none, raise: ['a', 'b'].map(createFullDisk) })
+  clock.ms = 20_000
+  const clear = alerts.list().filter(({ cellId }) => cellId === 'b')
+  await alerts.change(store.ledger, { ...none, clear })
   const [raised, cleared] = alerts.list()
   if (raised === undefined || cleared === undefined) throw new Error('there are no two alerts')
   const listAudited = async () =>

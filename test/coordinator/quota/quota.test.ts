@@ -395,20 +395,27 @@ t.test('the calendar', async t => {
   })
 })
 
-t.test('a lease is small, and smaller towards the limit', async t => {
-  for (const [limit, taken, waiting, size] of [
-    [50_000, 0, 1, 100],
-    [1000, 0, 1, 10],
-    [1000, 900, 1, 10],
-    [1000, 950, 1, 5],
-    [1000, 981, 1, 1],
-    [1000, 999, 1, 1],
-    [1000, 1000, 1, 0],
-    [1000, 2000, 1, 0],
-    [1000, 0, 64, 64],
-    [1000, 990, 64, 10],
-    [10, 0, 1, 1],
-    [0, 0, 1, 0],
+t.test('a lease is small, and smaller towards the limit and among several processes', async t => {
+  for (const [limit, reserved, waiting, replicas, size] of [
+    [50_000, 0, 1, 1, 100],
+    [1000, 0, 1, 1, 10],
+    [1000, 900, 1, 1, 10],
+    [1000, 950, 1, 1, 5],
+    [1000, 981, 1, 1, 1],
+    [1000, 999, 1, 1, 1],
+    [1000, 1000, 1, 1, 0],
+    [1000, 2000, 1, 1, 0],
+    [1000, 0, 64, 1, 64],
+    [1000, 990, 64, 1, 10],
+    [10, 0, 1, 1, 1],
+    [0, 0, 1, 1, 0],
+    [50_000, 0, 1, 3, 100],
+    [50_000, 49_100, 1, 3, 30],
+    [50_000, 49_980, 1, 3, 1],
   ] as const)
-    t.equal(leaseSize(limit, taken, waiting), size, `${limit} ${taken} ${waiting}`)
+    t.equal(
+      leaseSize({ limit, reserved, waiting, replicas }),
+      size,
+      `${limit} ${reserved} ${waiting} ${replicas}`,
+    )
 })

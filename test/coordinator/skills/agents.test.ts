@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Peers } from '../../../coordinator/agents/peers.ts'
-import type { Alert } from '../../../coordinator/fleet/alerts.ts'
+import type { Alert } from '../../../coordinator/fleet/alert.ts'
 import { governanceScene } from '../../support/governance.ts'
 import { auditRows } from '../keys/fixtures.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'

@@ -148,7 +148,7 @@ t.test('the clock of the coordinator is bounded by its answers', async t => {
   const own = { ms: 0 }
   const clock = new CoordinatorClock(() => own.ms)
   t.equal(clock.bounds(), undefined)
-  clock.markRequest('a')
+  clock.markRequest('a', 'rep_a')
   own.ms = 300
   clock.markAnswer('of somebody else', NOW)
   t.equal(clock.bounds(), undefined)
@@ -158,6 +158,24 @@ t.test('the clock of the coordinator is bounded by its answers', async t => {
   t.match(clock.bounds(), { earliest: NOW + 9998, latest: NOW + 10_300 * 1.0002 })
   clock.markAnswer('a', NOW + 99_000)
   t.match(clock.bounds(), { earliest: NOW + 9998 }, 'an answer counts once')
+})
+
+t.test('the clock covers every connected coordinator', async t => {
+  const own = { ms: 0 }
+  const clock = new CoordinatorClock(() => own.ms)
+  const ask = (replica: string, at: number): void => {
+    clock.markRequest(replica, replica)
+    clock.markAnswer(replica, at)
+  }
+  ask('rep_a', NOW)
+  ask('rep_b', NOW + 30_000)
+  t.strictSame(clock.bounds(), { earliest: NOW, latest: NOW + 30_000 })
+  clock.markEnd('rep_b')
+  t.strictSame(clock.bounds(), { earliest: NOW, latest: NOW })
+  clock.markEnd('rep_a')
+  t.strictSame(clock.bounds(), { earliest: NOW, latest: NOW }, 'the last one is kept')
+  ask('rep_c', NOW + 500)
+  t.strictSame(clock.bounds(), { earliest: NOW + 500, latest: NOW + 500 })
 })
 
 t.test('a repeated command', async t => {
@@ -343,7 +361,7 @@ t.test('the journal of commands', async t => {
 
 t.test('the service repeats acks until they are confirmed', async t => {
   const stop = new AbortController()
-  const listeners = new Map<string, (message: Envelope) => void>()
+  const listeners = new Map<string, (message: Envelope, replica: string) => void>()
   let ready = () => {}
   let connected = false
   const told: string[] = []
@@ -355,7 +373,7 @@ t.test('the service repeats acks until they are confirmed', async t => {
         return () => listeners.delete(name)
       },
       onReady: listener => {
-        ready = listener
+        ready = listener as () => void
         return () => {}
       },
       publish: async () => {},
@@ -386,7 +404,7 @@ t.test('the service repeats acks until they are confirmed', async t => {
   // it comes before the journal is open
   const started = service.start({ signal: stop.signal, fail: error => t.fail(error.message) })
   const body = command({ verb: 'ping', hazard: 'safe' })
-  listeners.get('cmd')?.(envelope('coordinator', 1, 'cmd', body))
+  listeners.get('cmd')?.(envelope('coordinator', 1, 'cmd', body), 'rep_a')
   await started
   connected = true
   while (!told.includes('succeeded')) {

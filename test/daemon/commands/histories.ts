@@ -261,7 +261,7 @@ class World {
 
   #ask({ outMs, backMs }: Extract<HistoryStep, { do: 'ask' }>): void {
     const id = String(this.#asked++)
-    this.#clock.markRequest(id)
+    this.#clock.markRequest(id, 'rep_a')
     this.now += outMs
     const at = this.now
     this.now += backMs

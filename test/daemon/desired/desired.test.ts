@@ -364,7 +364,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
     reports: [] as ReportedBody[],
     failing: false,
   }
-  const listeners = new Map<string, (message: Envelope) => void>()
+  const listeners = new Map<string, (message: Envelope, replica: string) => void>()
   let tick = () => {}
   const service = new DesiredService({
     stateDir: folder,
@@ -374,7 +374,8 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
         return () => {}
       },
       onReady: () => () => {},
-      publish: async (_name, body) => void world.reports.push(body as ReportedBody),
+      onEnd: () => () => {},
+      publishToAll: async (_name, body) => void world.reports.push(body as ReportedBody),
     },
     local,
     apply: async settings => {
@@ -414,7 +415,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
     return world.reports.at(-1)
   }
   const hear = (body: object) =>
-    listeners.get('desired')?.(envelope('coordinator', 1, 'desired', body))
+    listeners.get('desired')?.(envelope('coordinator', 1, 'desired', body), 'rep_a')
   const want = (version: number, document: object) => {
     const next = lastReport()
     hear({ version, document })

@@ -99,16 +99,20 @@ t.test('outdated settings are recognised', async t => {
 
 t.test('a birth is answered once, and never after a later one', async t => {
   const births = new OpenBirths()
-  for (const id of ['a', 'b', 'c']) births.add(id)
+  for (const id of ['a', 'b', 'c']) births.add(id, 'rep_a')
   t.notOk(births.take(undefined))
   t.notOk(births.take('x'))
   t.ok(births.take('b'))
   t.notOk(births.take('b'))
   t.notOk(births.take('a'), 'it was kept back')
   t.ok(births.take('c'))
-  for (let i = 0; i < 100; i++) births.add(`${i}`)
+  for (let i = 0; i < 100; i++) births.add(`${i}`, 'rep_a')
   t.notOk(births.take('0'), 'only so many are remembered')
   t.ok(births.take('99'))
+  births.add('of a', 'rep_a')
+  births.add('of b', 'rep_b')
+  t.ok(births.take('of b'))
+  t.ok(births.take('of a'), 'each coordinator answers its own')
 })
 
 /** The service of a cell that has pinned the coordinator's key. */
@@ -118,7 +122,9 @@ const rig = async (t: Test, folder: string) => {
   const asked: number[] = []
   const reports: ReportedBody[] = []
   const world = { ms: 0 }
-  let listener: (message: Envelope) => void = () => {}
+  let listener: (message: Envelope, replica: string) => void = () => {}
+  let onEnd: (replica: string) => void = () => {}
+  let tick = () => {}
   const local = settingsOf(DaemonConfig.parse({ name: 'n' }))
   const service = new DesiredService({
     stateDir: folder,
@@ -128,7 +134,11 @@ const rig = async (t: Test, folder: string) => {
         return () => {}
       },
       onReady: () => () => {},
-      publish: async (_name, body) => void reports.push(body as ReportedBody),
+      onEnd: ended => {
+        onEnd = ended
+        return () => {}
+      },
+      publishToAll: async (_name, body) => void reports.push(body as ReportedBody),
     },
     local,
     apply: async () => {},
@@ -140,7 +150,10 @@ const rig = async (t: Test, folder: string) => {
     logger: silent,
     nowMs: () => world.ms,
     wait: (_ms, signal) =>
-      new Promise(resolve => signal.addEventListener('abort', () => resolve())),
+      new Promise(resolve => {
+        tick = resolve
+        signal.addEventListener('abort', () => resolve())
+      }),
   })
   await service.start({ signal: stop.signal, fail: error => t.fail(error.message) })
   const end = async (): Promise<void> => {
@@ -150,11 +163,20 @@ const rig = async (t: Test, folder: string) => {
   t.teardown(end)
   /** The version in force once everything that came is judged. */
   const receiveAll = async (...bodies: DesiredBody[]): Promise<number | undefined> => {
-    for (const body of bodies) listener(envelope('coordinator', 1, 'desired', body))
+    for (const body of bodies) listener(envelope('coordinator', 1, 'desired', body), 'rep_a')
     await service.reload(local)
     return reports.at(-1)?.applied_version
   }
-  return { after: receiveAll, births, asked, world, end }
+  /** The version in force after a coordinator has sent these settings. */
+  const receiveFrom = async (replica: string, body: DesiredBody): Promise<number | undefined> => {
+    listener(envelope('coordinator', 1, 'desired', body), replica)
+    return receiveAll()
+  }
+  const looks = {
+    tick: () => tick(),
+    endSession: (replica: string) => onEnd(replica),
+  }
+  return { after: receiveAll, receiveFrom, births, asked, world, end, ...looks }
 }
 
 t.test('a cell that has pinned a key', async t => {
@@ -176,7 +198,7 @@ t.test('a cell that has pinned a key', async t => {
   })
 
   t.test('rolls back when the coordinator currently asks for it', async t => {
-    first.births.add('now')
+    first.births.add('now', 'rep_a')
     const answer = signFor(own, 6, coordinator, 'now')
     t.equal(await first.after(answer), 6)
     t.equal(await first.after(signFor(own, 8, coordinator)), 6, 'what was captured stays past')
@@ -188,7 +210,39 @@ t.test('a cell that has pinned a key', async t => {
     await first.end()
     const second = await rig(t, folder)
     t.not(await second.after(signFor(own, 9, coordinator)), 9)
-    second.births.add('again')
+    second.births.add('again', 'rep_a')
     t.equal(await second.after(signFor(own, 7, coordinator, 'again')), 7)
+  })
+})
+
+t.test('a cell with several coordinators', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-several-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const cell = await rig(t, folder)
+  const answer = (replica: string, version: number, id: string) => {
+    cell.births.add(id, replica)
+    return cell.receiveFrom(replica, signFor(own, version, coordinator, id))
+  }
+
+  t.test('takes the freshest settings, whoever answers last', async t => {
+    t.equal(await answer('rep_a', 7, 'a1'), 7)
+    t.equal(await answer('rep_b', 6, 'b1'), 7, 'it lags')
+    t.strictSame(cell.asked, [0], 'the cell asks whether it still does')
+    t.equal(await answer('rep_b', 7, 'b2'), 7)
+  })
+
+  t.test('goes back when all of them want it', async t => {
+    t.equal(await answer('rep_b', 5, 'b3'), 7)
+    cell.world.ms += 10_000
+    cell.tick()
+    await cell.receiveFrom('rep_b', signFor(own, 5, coordinator))
+    t.strictSame(cell.asked, [0, 10_000])
+    t.equal(await answer('rep_a', 5, 'a2'), 5)
+  })
+
+  t.test('does not count one whose session has ended', async t => {
+    t.equal(await answer('rep_a', 8, 'a3'), 8)
+    cell.endSession('rep_a')
+    t.equal(await answer('rep_b', 6, 'b4'), 6)
   })
 })

@@ -3,6 +3,7 @@ import http from 'node:http'
 import { constants } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { KnownCoordinators } from '../../../daemon/coordinators/known-coordinators.ts'
 import type { HttpRequest, HttpResponse } from '../../../daemon/inference/openai/http.ts'
 import { type Handle, linkService } from '../../../daemon/services/link.ts'
 import { localService } from '../../../daemon/services/local.ts'
@@ -28,7 +29,7 @@ const link = async (
   const state = () => health.view()['link connection']?.state
   const service = linkService({
     identity: newIdentity(coordinator.url),
-    url: coordinator.url,
+    coordinators: new KnownCoordinators({ url: coordinator.url, hasPinnedAuthority: false }),
     connectTimeoutSeconds: 10,
     handle,
     health,

@@ -36,8 +36,8 @@ const run = async (t: { teardown: (done: () => void) => unknown }, fails = false
       offer: sample => sent.push(sample),
       countDropped: () => 3,
       onReady: listener => {
-        listeners.add(listener)
-        return () => listeners.delete(listener)
+        listeners.add(listener as () => void)
+        return () => listeners.delete(listener as () => void)
       },
     },
     gpus: { sample: () => ({ gpus: [], reason: 'x'.repeat(600) }) },

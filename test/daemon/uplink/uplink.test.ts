@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { KnownCoordinators } from '../../../daemon/coordinators/known-coordinators.ts'
 import { announceService } from '../../../daemon/services/announce.ts'
 import { Nudge } from '../../../daemon/uplink/nudge.ts'
 import { Uplink, type UplinkOptions } from '../../../daemon/uplink/uplink.ts'
@@ -67,7 +68,7 @@ const cell = async (
   const pauses: number[] = []
   const uplink = new Uplink({
     identity,
-    url: coordinator.url,
+    coordinators: new KnownCoordinators({ url: coordinator.url, hasPinnedAuthority: false }),
     connectTimeoutSeconds: 10,
     spool: { folder, maxBytes: 1024 * 1024, drainBytesPerSecond: 1e9 },
     health,
@@ -414,7 +415,8 @@ t.test('an announcement is repeated within ten minutes, spread over the cells', 
       uplink: {
         onConnect: () => () => {},
         onRebirth: () => () => {},
-        publish: async () => void births.push(clock.ms),
+        publishToAll: async () => void births.push(clock.ms),
+        countSessions: () => 1,
       },
       describe: () => about,
       intervalSeconds: 5,

@@ -1,8 +1,12 @@
-import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { DaemonConfig } from '../../../daemon/config.ts'
 import { daemon } from '../../../daemon/daemon.ts'
 import type { InferenceBackend } from '../../../daemon/daemon-parts.ts'
-import { endWithUsage, type HttpResponse } from '../../../daemon/inference/openai/http.ts'
+import {
+  endWithUsage,
+  type HttpRequest,
+  type HttpResponse,
+} from '../../../daemon/inference/openai/http.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
 
@@ -28,19 +32,22 @@ export interface EchoCell {
   stop(): Promise<void>
 }
 
-/** A real daemon in this process whose engine answers every request at once, and counts them. */
+/**
+ * A real daemon in this process whose engine counts requests and answers each at once; a stream goes
+ * on until its client leaves.
+ */
 export const echoCell = (url: string, stateDir: string, joinToken: string): EchoCell => {
   const waiting = new Set<{ served: number; resolve: () => void }>()
   let served = 0
-  const answer = async (request: NodeJS.ReadableStream, response: HttpResponse): Promise<void> => {
-    request.resume()
-    await once(request, 'end')
+  const answer = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
+    const body = await text(request)
     served++
     for (const each of waiting) {
       if (served < each.served) continue
       waiting.delete(each)
       each.resolve()
     }
+    if (body.includes('"stream":true')) return keepStreaming(response)
     response.setHeader('content-type', 'application/json')
     response.write(JSON.stringify({ object: 'chat.completion', usage: USAGE }))
     endWithUsage(response, USAGE)
@@ -73,4 +80,20 @@ export const echoCell = (url: string, stateDir: string, joinToken: string): Echo
       await ended
     },
   }
+}
+
+const CHUNK = `data: ${JSON.stringify({
+  id: 'chatcmpl-echo',
+  object: 'chat.completion.chunk',
+  created: 1_800_000_000,
+  model: 'model-a:7b',
+  choices: [{ index: 0, delta: { content: 'x' }, logprobs: null, finish_reason: null }],
+})}\n\n`
+const CHUNK_MS = 200
+
+const keepStreaming = (response: HttpResponse): void => {
+  response.setHeader('content-type', 'text/event-stream; charset=utf-8')
+  response.write(CHUNK)
+  const timer = setInterval(() => response.write(CHUNK), CHUNK_MS)
+  response.once('close', () => clearInterval(timer))
 }

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { Agent, request } from 'node:http'
+import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
@@ -8,8 +8,9 @@ import { Keys } from '../../../coordinator/keys/keys.ts'
 import { monthAt } from '../../../coordinator/quota/month.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { Process } from '../../support/stack.ts'
-import { pause, waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { echoCell } from './echo-cell.ts'
+import { useUpMonth } from './month-client.ts'
 
 export interface MonthEnd {
   /** That ask at once, each one request after another. */
@@ -56,7 +57,7 @@ export const playMonthEnd = async (plan: MonthEnd): Promise<MonthEndFigures> => 
   const agent = new Agent({ keepAlive: true })
   try {
     await waitForModel(url)
-    const clients = Array.from({ length: plan.clients }, () => useUp(agent, url, secret))
+    const clients = Array.from({ length: plan.clients }, () => useUpMonth(agent, () => url, secret))
     for (let kill = 1; kill <= plan.kills; kill++) {
       await cell.waitForServed(Math.floor((plan.left * kill) / (plan.kills + 2)))
       await coordinator.end('SIGKILL')
@@ -101,41 +102,4 @@ const waitForModel = (url: string): Promise<boolean> =>
   waitUntil('a cell serves a model', async () => {
     const health = (await (await fetch(`${url}/v1/health`)).json()) as { models: number }
     return health.models > 0
-  })
-
-const BODY = JSON.stringify({
-  model: 'model-a:7b',
-  messages: [{ role: 'user', content: 'x' }],
-})
-
-/** Asks until the month is over; answers how many whole answers there were. */
-const useUp = async (agent: Agent, url: string, secret: string): Promise<number> => {
-  for (let answered = 0; ; ) {
-    const status = await ask(agent, url, secret)
-    if (status === 200) answered++
-    else if (status === 403) return answered
-    else if (status === 0 || status === 503) await pause()
-    else throw new Error(`status ${status} is not to be expected`)
-  }
-}
-
-/** The status of a whole answer; 0 when there was none. */
-const ask = (agent: Agent, url: string, secret: string): Promise<number> =>
-  new Promise(resolve => {
-    const asked = request(`${url}/v1/chat/completions`, {
-      agent,
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${secret}`,
-        'content-type': 'application/json',
-        'content-length': BODY.length,
-      },
-    })
-    asked.on('error', () => resolve(0))
-    asked.on('response', answer => {
-      answer.on('error', () => resolve(0))
-      answer.on('close', () => resolve(answer.complete ? (answer.statusCode ?? 0) : 0))
-      answer.resume()
-    })
-    asked.end(BODY)
   })

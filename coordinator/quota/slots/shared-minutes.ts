@@ -1,0 +1,218 @@
+import { LRUCache } from 'lru-cache'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { Minute } from '../minute.ts'
+import { type AskingBatch, AskingQueue } from './asking-queue.ts'
+import { SlotClock } from './slot-clock.ts'
+import type { SlotGrant, SlotWish } from './slot-grant.ts'
+import type { ExchangeSlots, SlotAnswer } from './slot-rows.ts'
+import { SubjectSlots } from './subject-slots.ts'
+
+interface SharedMinutesParts {
+  exchange: ExchangeSlots
+  /** Number of coordinators that live. */
+  countReplicas: () => number
+  /** Milliseconds of a clock that never goes back. */
+  ticks?: () => number
+  /** Most subjects held in memory. */
+  capacity?: number
+}
+
+/** Longest wait for the store; then requests are served without it. */
+const ANSWER_MS = 1000
+/** The store is asked at least this often, to notice that it has lost its counts. */
+const LOOK_EVERY_MS = 500
+/** Time that requests are served without the store. */
+const AWAY_MS = 60_000
+const RETRY_AFTER_SECONDS = 5
+
+/**
+ * Minutes over several coordinators. Starts are granted by the store some at a time, and then
+ * added without it; see `grantStarts`. What was not spent is reported when its slot has ended.
+ *
+ * While the store does not answer, a subject may start the share of this coordinator in what was
+ * left, for 60 seconds. Those starts are reported when the store is back.
+ */
+export class SharedMinutes {
+  readonly #parts: SharedMinutesParts
+  readonly #ticks: () => number
+  readonly #clock = new SlotClock()
+  readonly #subjects: LRUCache<string, SubjectSlots>
+  readonly #queue = new AskingQueue(batch => this.#askStore(batch))
+  /** Subjects with starts that the store does not count as it should, or soon will not. */
+  readonly #unsettled = new Set<string>()
+  /** Ticks since which the store does not answer. */
+  #awaySince: number | undefined
+  #askedAtTicks = Number.NEGATIVE_INFINITY
+  /** See `SlotAnswer`. */
+  #bornMs: number | undefined
+  /** Number of coordinators when the store last answered. */
+  #replicas = 1
+
+  constructor(parts: SharedMinutesParts) {
+    this.#parts = parts
+    this.#ticks = parts.ticks ?? (() => performance.now())
+    this.#subjects = new LRUCache({ max: parts.capacity ?? 100_000 })
+  }
+
+  open = (subject: string): Minute => ({
+    room: (limit, ticks) => this.#slotsOf(subject).room(limit, ticks),
+    waitMs: (limit, ticks) => this.#slotsOf(subject).waitMs(limit, ticks),
+    isReady: (limit, ticks) => this.#slotsOf(subject).remaining(limit, ticks) > 0,
+    reserve: (limit, ticks) =>
+      this.#slotsOf(subject).remaining(limit, ticks) > 0
+        ? undefined
+        : this.#reserve(subject, limit, ticks),
+    add: ticks => this.#add(subject, ticks),
+    remove: ticks => {
+      this.#slotsOf(subject).remove(ticks)
+      this.#unsettled.add(subject)
+    },
+  })
+
+  /** Reports what has ended, and asks a store again that did not answer. For a timer. */
+  tend(): void {
+    const ticks = this.#ticks()
+    for (const subject of this.#unsettled) {
+      const slots = this.#slotsOf(subject)
+      if (slots.mustReport(ticks)) this.#queue.add(subject, 1, undefined)
+      else if (slots.isSettled(ticks)) this.#unsettled.delete(subject)
+    }
+    const isDue = ticks - this.#askedAtTicks >= LOOK_EVERY_MS
+    if (isDue || this.#queue.size() > 0) this.#queue.start()
+  }
+
+  /** Resolves when the store is not asked any more. */
+  settle(): Promise<void> {
+    return this.#queue.settle()
+  }
+
+  /** Gives back everything that is not spent. */
+  async close(): Promise<void> {
+    this.tend()
+    await this.#queue.settle()
+    for (const slots of this.#subjects.values()) slots.end(this.#ticks())
+    this.tend()
+    await this.#queue.settle()
+  }
+
+  #slotsOf(subject: string): SubjectSlots {
+    const found = this.#subjects.get(subject)
+    if (found !== undefined) return found
+    const slots = new SubjectSlots(this.#clock)
+    this.#subjects.set(subject, slots)
+    return slots
+  }
+
+  #add(subject: string, ticks: number): void {
+    const slots = this.#slotsOf(subject)
+    slots.add(ticks)
+    this.#unsettled.add(subject)
+    if (!slots.isDue(ticks)) return
+    this.#queue.add(subject, slots.limit, 0)
+    if (this.#awaySince === undefined) this.#queue.start()
+  }
+
+  #reserve(subject: string, limit: number, ticks: number): Promise<void> | undefined {
+    if (this.#awaySince === undefined) return this.#queue.wait(subject, limit)
+    this.#queue.add(subject, limit, undefined)
+    const refusal = this.#serveAlone(subject, { limit, waiting: 1, ticks })
+    return refusal && Promise.reject(refusal)
+  }
+
+  async #askStore(batch: AskingBatch): Promise<boolean> {
+    const beforeTicks = this.#ticks()
+    this.#askedAtTicks = beforeTicks
+    const wishes = [...batch].map(([subject, { limit, waiting }]) =>
+      this.#slotsOf(subject).wish({ subject, limit, waiting }, beforeTicks),
+    )
+    let isServed = false
+    const serve = (cause?: unknown): void => {
+      if (!isServed) this.#serveBatch(batch, cause)
+      isServed = true
+    }
+    const overdue = setTimeout(serve, ANSWER_MS)
+    try {
+      const answer = await this.#parts.exchange(wishes)
+      this.#accept(wishes, answer, beforeTicks)
+      if (answer.isSettling) serve()
+      else this.#awaySince = undefined
+      for (const { answered } of batch.values()) answered.resolve()
+      return !answer.isSettling
+    } catch (error) {
+      serve(error)
+      return false
+    } finally {
+      clearTimeout(overdue)
+    }
+  }
+
+  #accept(
+    wishes: readonly SlotWish[],
+    { nowMs, bornMs, isSettling, grants }: SlotAnswer,
+    beforeTicks: number,
+  ): void {
+    const afterTicks = this.#ticks()
+    this.#clock.note({ beforeTicks, nowMs, afterTicks })
+    this.#replicas = this.#parts.countReplicas()
+    const areLost = this.#bornMs !== undefined && bornMs !== this.#bornMs
+    this.#bornMs = bornMs
+    for (const [index, wish] of wishes.entries()) {
+      const slots = this.#slotsOf(wish.subject)
+      slots.noteReported(wish)
+      // what the others have reported again is less than what is known of them
+      if (!isSettling) slots.accept(wish, grants[index] as SlotGrant, afterTicks)
+      this.#unsettled.add(wish.subject)
+    }
+    if (areLost) this.#reportAll(wishes)
+  }
+
+  /** Has everything reported again, but what was reported just now. */
+  #reportAll(reported: readonly SlotWish[]): void {
+    const done = new Set(reported.map(({ subject }) => subject))
+    for (const [subject, slots] of this.#subjects.entries())
+      if (!done.has(subject)) {
+        slots.forgetStored()
+        this.#unsettled.add(subject)
+      }
+  }
+
+  /** Serves those who wait for a store that does not answer, and has it asked again. */
+  #serveBatch(batch: AskingBatch, cause?: unknown): void {
+    const ticks = this.#ticks()
+    this.#awaySince ??= ticks
+    for (const [subject, { limit, waiting, answered }] of batch) {
+      this.#queue.add(subject, limit, undefined)
+      const refusal = waiting && this.#serveAlone(subject, { limit, waiting, ticks }, cause)
+      if (refusal) answered.reject(refusal)
+      else answered.resolve()
+    }
+  }
+
+  /** Grants without the store. Returns the error for a caller that must not start. */
+  #serveAlone(
+    subject: string,
+    { limit, waiting, ticks }: Alone,
+    cause?: unknown,
+  ): Error | undefined {
+    const slots = this.#slotsOf(subject)
+    const isServed = this.#clock.isSet() && ticks - (this.#awaySince ?? ticks) < AWAY_MS
+    if (isServed && slots.grantUnasked(limit, waiting, ticks, this.#replicas) > 0) return undefined
+    // the limit is reached, whatever the store would say
+    if (isServed && slots.waitMs(limit, ticks) > 0) return undefined
+    return new ShoalError(
+      'store_unavailable',
+      'the store does not answer, so requests cannot be counted',
+      {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+        cause,
+      },
+    )
+  }
+}
+
+/** Requests that are to start without the store. */
+interface Alone {
+  limit: number
+  waiting: number
+  ticks: number
+}

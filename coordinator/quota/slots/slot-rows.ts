@@ -1,0 +1,129 @@
+import type { Transaction } from 'kysely'
+import type { Ledger } from '../../store/store.ts'
+import type { LedgerTables } from '../../store/tables.ts'
+import {
+  grantStarts,
+  type ReplicaSlotCount,
+  type SlotGrant,
+  type SlotWish,
+  slotAt,
+  WINDOW_SLOTS,
+} from './slot-grant.ts'
+
+export interface SlotAnswer {
+  /** Clock of the store at the time of the grants, unix milliseconds. */
+  nowMs: number
+  /** In the order of the wishes. */
+  grants: readonly SlotGrant[]
+  /** Time at which the counts were found lost, unix milliseconds; 0 when they never were. */
+  bornMs: number
+  /** True while the coordinators report again what was lost: nothing is granted meanwhile. */
+  isSettling: boolean
+}
+
+/** Grants the wishes of a coordinator in one transaction; subjects must not come twice. */
+export type ExchangeSlots = (wishes: readonly SlotWish[]) => Promise<SlotAnswer>
+
+/** Time in which each coordinator notices that the counts were lost, and reports its own. */
+const SETTLING_MS = 1500
+
+/** A count says nothing about what was done: requests go on while the audit is in doubt. */
+const EVEN_FROZEN = { evenFrozen: true }
+
+export const createSlotExchange =
+  (ledger: Pick<Ledger, 'free' | 'nowMs'>, replica: string): ExchangeSlots =>
+  wishes =>
+    ledger.free.write(async trx => {
+      const subjects = wishes.map(({ subject }) => subject)
+      if (subjects.length > 0) await lockSubjects(trx, subjects.toSorted())
+      const nowMs = await ledger.nowMs(trx)
+      const bornMs = await readBirth(trx, nowMs)
+      const isSettling = nowMs - bornMs < SETTLING_MS
+      if (subjects.length === 0) return { nowMs, bornMs, isSettling, grants: [] }
+      const rows = await readRows(trx, subjects, slotAt(nowMs) - WINDOW_SLOTS + 1)
+      const answers = wishes.map(({ wanted, ...wish }) =>
+        grantStarts({ ...wish, wanted: isSettling ? 0 : wanted }, rows.get(wish.subject) ?? [], {
+          replica,
+          nowMs,
+        }),
+      )
+      const changes = answers.flatMap((answer, index) =>
+        answer.changes.map(change => ({ subject: subjects[index] as string, replica, ...change })),
+      )
+      if (changes.length > 0) await writeRows(trx, changes)
+      return { nowMs, bornMs, isSettling, grants: answers.map(({ grant }) => grant) }
+    }, EVEN_FROZEN)
+
+/**
+ * Until the transaction ends nobody else counts these subjects. The statements after this one see
+ * everything that was committed before.
+ */
+const lockSubjects = async (
+  trx: Transaction<LedgerTables>,
+  subjects: readonly string[],
+): Promise<void> => {
+  await trx
+    .insertInto('minute_subjects')
+    .values(subjects.map(subject => ({ subject })))
+    .onConflict(conflict =>
+      conflict.column('subject').doUpdateSet(row => ({ subject: row.ref('excluded.subject') })),
+    )
+    .execute()
+}
+
+/** Begins the time of settling when the row is missing. */
+const readBirth = async (trx: Transaction<LedgerTables>, nowMs: number): Promise<number> => {
+  const read = () => trx.selectFrom('minute_birth').select('at').executeTakeFirst()
+  const row = await read()
+  if (row !== undefined) return row.at
+  await trx
+    .insertInto('minute_birth')
+    .values({ id: 1, at: nowMs })
+    .onConflict(conflict => conflict.column('id').doNothing())
+    .execute()
+  return (await read())?.at ?? nowMs
+}
+
+const readRows = async (
+  trx: Transaction<LedgerTables>,
+  subjects: readonly string[],
+  oldest: number,
+): Promise<Map<string, ReplicaSlotCount[]>> => {
+  const rows = await trx
+    .selectFrom('minute_slots')
+    .selectAll()
+    .where('subject', 'in', subjects)
+    .where('slot', '>=', oldest)
+    .execute()
+  return Map.groupBy(rows, ({ subject }) => subject)
+}
+
+const writeRows = async (
+  trx: Transaction<LedgerTables>,
+  rows: (ReplicaSlotCount & { subject: string })[],
+): Promise<void> => {
+  await trx
+    .insertInto('minute_slots')
+    .values(rows)
+    .onConflict(conflict =>
+      conflict
+        .columns(['subject', 'slot', 'replica'])
+        .doUpdateSet(row => ({ starts: row.ref('excluded.starts') })),
+    )
+    .execute()
+}
+
+/** Deletes what no minute needs any more. */
+export const deleteOldSlots = async ({
+  free,
+  nowMs,
+}: Pick<Ledger, 'free' | 'nowMs'>): Promise<void> => {
+  await free.write(async trx => {
+    const oldest = slotAt(await nowMs(trx)) - WINDOW_SLOTS
+    await trx.deleteFrom('minute_slots').where('slot', '<', oldest).execute()
+    await trx
+      .deleteFrom('minute_subjects')
+      .where('subject', 'not in', query => query.selectFrom('minute_slots').select('subject'))
+      .execute()
+  }, EVEN_FROZEN)
+}

@@ -1,0 +1,45 @@
+import { type Kysely, sql } from 'kysely'
+import type { EngineSchema } from './engine.ts'
+
+export const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('quotas')
+    .addColumn('month', 'text', column => column.notNull())
+    .addColumn('subject', 'text', column => column.notNull())
+    .addColumn('reserved', 'bigint', column => column.notNull())
+    .addPrimaryKeyConstraint('quotas_key', ['month', 'subject'])
+    .execute()
+}
+
+/** Unlogged: a crash of the server empties them, which the missing row of `minute_birth` tells. */
+export const minuteTables = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {
+  await db.schema
+    .createTable('minute_subjects')
+    .addColumn('subject', 'text', column => column.primaryKey().notNull())
+    .execute()
+  await db.schema
+    .createTable('minute_slots')
+    .addColumn('subject', 'text', column => column.notNull())
+    .addColumn('slot', 'bigint', column => column.notNull())
+    .addColumn('replica', 'text', column => column.notNull())
+    .addColumn('starts', 'bigint', column => column.notNull())
+    .addPrimaryKeyConstraint('minute_slots_key', ['subject', 'slot', 'replica'])
+    .execute()
+  await db.schema
+    .createTable('minute_birth')
+    .addColumn('id', 'integer', column => column.primaryKey().notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .execute()
+  for (const table of ['minute_subjects', 'minute_slots', 'minute_birth'])
+    await engine.makeUnlogged(db, table)
+  await sql`insert into minute_birth (id, at) values (1, 0)`.execute(db)
+}
+
+export const recallTable = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {
+  await db.schema
+    .createTable('quota_recalls')
+    .addColumn('subject', 'text', column => column.primaryKey().notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .execute()
+  await engine.makeUnlogged(db, 'quota_recalls')
+}

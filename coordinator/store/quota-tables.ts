@@ -1,0 +1,42 @@
+export interface QuotaTables {
+  quotas: QuotaRow
+  minute_subjects: MinuteSubjectRow
+  minute_slots: MinuteSlotRow
+  minute_birth: MinuteBirthRow
+  quota_recalls: QuotaRecallRow
+}
+
+/** Requests reserved in one calendar month (`2026-11`, UTC): spent, or leased by a coordinator. */
+interface QuotaRow {
+  month: string
+  subject: string
+  reserved: number
+}
+
+/** Row that a coordinator locks while it counts the last minute of a subject. */
+interface MinuteSubjectRow {
+  subject: string
+}
+
+/** Requests of one subject that one coordinator has started, or may start, in one slot. */
+interface MinuteSlotRow {
+  subject: string
+  /** Number of the slot by the clock of the store. */
+  slot: number
+  replica: string
+  starts: number
+}
+
+/** One row; it is missing after the server has emptied the tables of minutes in a crash. */
+interface MinuteBirthRow {
+  id: number
+  /** Unix milliseconds by the clock of the store, when the tables were found empty. */
+  at: number
+}
+
+/** A coordinator needs what others have leased of the month and not spent. */
+interface QuotaRecallRow {
+  subject: string
+  /** Unix milliseconds by the clock of the store. */
+  at: number
+}

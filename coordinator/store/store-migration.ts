@@ -1,0 +1,24 @@
+import type { Migration } from 'kysely/migration'
+
+/**
+ * One step of a schema. `compatibleFrom` is stored beside its name, so that a program that does not
+ * know the step can read whether it may go on; see docs/architecture.md, "Changing the schema".
+ */
+export interface StoreMigration extends Migration {
+  /**
+   * First version of shoal that works with the database after this migration. Without it, only
+   * programs that know the migration do.
+   */
+  compatibleFrom?: string
+  /**
+   * Removes what older versions use, and nothing needs it: it waits until no coordinator before
+   * `compatibleFrom` runs.
+   */
+  isContraction?: true
+}
+
+const versions = new Intl.Collator('en', { numeric: true })
+
+/** True for a version before another one, both `major.minor.patch`. */
+export const isOlder = (version: string, than: string): boolean =>
+  versions.compare(version, than) < 0

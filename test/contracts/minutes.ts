@@ -1,0 +1,166 @@
+import type { Test } from 'tap'
+import type { OpenMinute } from '../../coordinator/quota/minute.ts'
+import { SharedMinutes } from '../../coordinator/quota/slots/shared-minutes.ts'
+import { createSlotExchange, deleteOldSlots } from '../../coordinator/quota/slots/slot-rows.ts'
+import type { Store } from '../../coordinator/store/store.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+/** Three coordinators on one store, and a clock of it that the test sets. */
+export interface MinuteStores {
+  stores: readonly [Store, Store, Store]
+  clock: { ms: number }
+}
+
+interface Coordinator {
+  minutes: SharedMinutes
+  /** True when the request may start. */
+  start(subject: string, limit: number): Promise<boolean>
+  /** Makes every further transaction fail, or no more. */
+  setAway(isAway: boolean): void
+  /** Transactions so far. */
+  transactions(): number
+}
+
+const createCoordinator = (store: Store, replica: string, clock: { ms: number }): Coordinator => {
+  let isAway = false
+  let transactions = 0
+  const exchange = createSlotExchange(store.ledger, replica)
+  const minutes = new SharedMinutes({
+    exchange: async wishes => {
+      transactions++
+      if (isAway) throw new ShoalError('store_unavailable', 'no connection')
+      return exchange(wishes)
+    },
+    countReplicas: () => 3,
+    ticks: () => clock.ms,
+  })
+  return {
+    minutes,
+    start: (subject, limit) => startOne(minutes.open, { subject, limit, clock }),
+    setAway: away => {
+      isAway = away
+    },
+    transactions: () => transactions,
+  }
+}
+
+const startOne = async (
+  open: OpenMinute,
+  { subject, limit, clock }: { subject: string; limit: number; clock: { ms: number } },
+): Promise<boolean> => {
+  const minute = open(subject)
+  for (;;) {
+    if (minute.waitMs(limit, clock.ms) > 0) return false
+    if (minute.isReady(limit, clock.ms)) break
+    await minute.reserve(limit, clock.ms)
+  }
+  minute.add(clock.ms)
+  return true
+}
+
+/** How many of so many requests at once were started. */
+const countStarted = async (count: number, start: () => Promise<boolean>): Promise<number> => {
+  const all = await Promise.all(Array.from({ length: count }, start))
+  return all.filter(Boolean).length
+}
+
+/** The contract of minutes that several coordinators on one store count together. */
+export const testSharedMinutes = (t: Test, open: (t: Test) => Promise<MinuteStores>): void => {
+  const openAll = async (t: Test) => {
+    const { stores, clock } = await open(t)
+    const [a, b, c] = stores
+    const all = [
+      createCoordinator(a, 'rep_a', clock),
+      createCoordinator(b, 'rep_b', clock),
+      createCoordinator(c, 'rep_c', clock),
+    ] as const
+    return { all, clock, store: a }
+  }
+  const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0)
+
+  t.test('admit the limit over all coordinators, less what the others hold', async t => {
+    const { all } = await openAll(t)
+    const started = await Promise.all(all.map(one => countStarted(60, () => one.start('key', 30))))
+    t.ok(sumOf(started) <= 30, `${started}`)
+    t.ok(sumOf(started) >= 24, `${started}: a request is refused one lease early at worst`)
+    t.notOk(await all[0].start('key', 30), 'and no more after that')
+  })
+
+  t.test('give back what was not spent', async t => {
+    const { all, clock, store } = await openAll(t)
+    const [one, two] = all
+    t.ok(await one.start('key', 100), 'of a lease of ten')
+    t.equal(await countStarted(100, () => two.start('key', 100)), 90)
+    clock.ms += 6000
+    await one.minutes.close()
+    const rows = await store.ledger.read.selectFrom('minute_slots').selectAll().execute()
+    t.equal(sumOf(rows.filter(row => row.replica === 'rep_a').map(row => row.starts)), 1)
+    t.equal(await countStarted(20, () => two.start('key', 100)), 9)
+    clock.ms += 55_000
+    t.notOk(await two.start('key', 100), 'a slot counts until none of it can be in the 60 s')
+    clock.ms += 11_000
+    await deleteOldSlots(store.ledger)
+    t.equal(await countStarted(200, () => two.start('key', 100)), 100)
+  })
+
+  t.test('ask the store once for all who wait, and ahead of need for those who come', async t => {
+    const { all, clock, store } = await openAll(t)
+    const [one] = all
+    t.equal(await countStarted(64, () => one.start('key', 1000)), 64)
+    t.ok(one.transactions() <= 2, `${one.transactions()} transactions`)
+    const minute = one.minutes.open('key')
+    for (let n = 0; n < 30; n++) minute.add(clock.ms)
+    await waitUntil('the store has granted another lease', async () => {
+      const rows = await store.ledger.read.selectFrom('minute_slots').select('starts').execute()
+      return sumOf(rows.map(row => row.starts)) === 194
+    })
+    t.ok(one.transactions() <= 3, `${one.transactions()} transactions`)
+  })
+
+  t.test('survive that a crash of the server empties the tables', async t => {
+    const { all, clock, store } = await openAll(t)
+    const [one, two] = all
+    t.equal(await countStarted(20, () => one.start('key', 30)), 20)
+    t.ok((await countStarted(30, () => two.start('key', 30))) <= 10)
+    for (const table of ['minute_slots', 'minute_subjects', 'minute_birth'] as const)
+      await store.ledger.free.write(trx => trx.deleteFrom(table).execute())
+    clock.ms += 1000
+    const late = () => two.start('key', 30).catch(() => false)
+    t.ok((await countStarted(30, late)) <= 1, 'its share of what it knows to be left')
+    for (let n = 0; n < 2; n++)
+      for (const each of all) {
+        clock.ms += 500
+        each.minutes.tend()
+        await each.minutes.settle()
+      }
+    t.ok((await countStarted(30, () => all[2].start('key', 30))) <= 2, 'the counts are there again')
+    t.equal(await countStarted(30, () => all[2].start('other', 30)), 30)
+  })
+
+  t.test('serve the share of a coordinator while the store is away, for 60 s', async t => {
+    const { all, clock, store } = await openAll(t)
+    const [one, two] = all
+    t.equal(await countStarted(30, () => two.start('key', 120)), 30)
+    t.ok(await one.start('key', 120))
+    one.setAway(true)
+    t.equal(await countStarted(11, () => one.start('key', 120)), 11, 'the lease goes on')
+    clock.ms += 9000
+    const served: unknown[] = []
+    for (let n = 0; n < 40; n++) served.push(await one.start('key', 120).catch(error => error))
+    const refusal = served.find(outcome => outcome !== true)
+    t.match(refusal, { code: 'store_unavailable', retryAfterSeconds: 5 })
+    const count = served.filter(outcome => outcome === true).length
+    t.ok(count > 0 && count <= (120 - 30 - 12) / 3, `${count} without the store`)
+    one.setAway(false)
+    await one.minutes.close()
+    const rows = await store.ledger.read.selectFrom('minute_slots').selectAll().execute()
+    const own = rows.filter(row => row.replica === 'rep_a')
+    t.equal(sumOf(own.map(row => row.starts)), 12 + count, 'and are counted afterwards')
+    one.setAway(true)
+    clock.ms += 6000
+    t.ok(await one.start('key', 120), 'another time')
+    clock.ms += 60_000
+    await t.rejects(one.start('key', 120), { code: 'store_unavailable' })
+  })
+}

@@ -1,0 +1,146 @@
+import t from 'tap'
+import { LINK_PATH, MQTT_PATH } from '../../../shared/wire/link.ts'
+import { startCoordinators } from '../../support/coordinators.ts'
+import { postgresMissing } from '../../support/postgres.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
+  const { store, coordinators, start, ask, enrol } = await startCoordinators(t, 2)
+  const [a = '', b = ''] = coordinators.map(({ url }) => url)
+
+  const presenceAt = async (url: string, cellId: string) =>
+    (await ask(url, 'GET', `/v1/cells/${cellId}`)).json.presence
+
+  await waitUntil('both know each other', async () => {
+    const lists = await Promise.all([a, b].map(url => ask(url, 'GET', '/v1/replicas')))
+    return lists.every(({ json }) => json.replicas.length === 2)
+  })
+
+  await t.test('list each other, and one of them leads', async t => {
+    const [first, second] = await Promise.all([a, b].map(url => ask(url, 'GET', '/v1/replicas')))
+    const of = (answer: typeof first) =>
+      (answer?.json.replicas as { id: string; leads: boolean; is_self: boolean }[]) ?? []
+    t.strictSame(
+      of(first).map(({ id }) => id),
+      of(second).map(({ id }) => id),
+    )
+    t.equal(of(first).filter(({ leads }) => leads).length, 1)
+    t.not(
+      of(first).find(({ is_self }) => is_self)?.id,
+      of(second).find(({ is_self }) => is_self)?.id,
+    )
+  })
+
+  await t.test('tell a cell who they are, and refuse one that is linked already', async t => {
+    const cell = await enrol(a)
+    for (const path of [MQTT_PATH, LINK_PATH]) {
+      const first = await cell.dial(a, [], path)
+      const other = await cell.dial(b, [first.replica], path)
+      t.match([first.status, other.status], [101, 101])
+      t.not(first.replica, other.replica)
+      const again = await cell.dial(a, [other.replica, first.replica], path)
+      t.match(again, { status: 409, replica: first.replica, socket: undefined })
+      t.notOk(first.socket?.destroyed, 'the connection is left alone')
+    }
+  })
+
+  await t.test('tell a cell which of them live, after its birth and on change', async t => {
+    const cell = await enrol(a)
+    const old = await enrol(b)
+    const session = await cell.connect(a)
+    const { replicas } = (await ask(a, 'GET', '/v1/replicas')).json
+    const ids = replicas.map(({ id }: { id: string }) => ({ id }))
+    t.match(await cell.next(session, 'replicas'), { replicas: ids })
+    const oldSession = await old.connect(a, 4)
+    const third = await start()
+    const isNotice = (body: unknown, count: number) =>
+      (body as { replicas: unknown[] }).replicas.length === count
+    t.ok(isNotice(await cell.next(session, 'replicas'), 3))
+    await third.close()
+    t.ok(isNotice(await cell.next(session, 'replicas'), 2), 'one that leaves is gone at once')
+    await oldSession.ping()
+    const topics = oldSession.pendingPackets().map(packet => 'topic' in packet && packet.topic)
+    t.notOk(
+      topics.some(topic => String(topic).endsWith('/replicas')),
+      'an older cell is not told',
+    )
+  })
+
+  await t.test('act on the operator of the other within a second', async t => {
+    const cell = await enrol(a)
+    const [atA, atB] = [await cell.connect(a), await cell.connect(b)]
+    await waitUntil('it is ready at both', async () => {
+      const found = await Promise.all([presenceAt(a, cell.id), presenceAt(b, cell.id)])
+      return found.every(presence => presence === 'ready')
+    })
+    const within = async (what: string, check: () => Promise<boolean>) => {
+      const from = performance.now()
+      await waitUntil(what, check)
+      t.ok(performance.now() - from < 1500, what)
+    }
+    await ask(a, 'POST', `/v1/cells/${cell.id}/drain`)
+    await within('drained', async () => (await presenceAt(b, cell.id)) === 'draining')
+    await ask(b, 'POST', `/v1/cells/${cell.id}/resume`)
+    await within('resumed', async () => (await presenceAt(a, cell.id)) === 'ready')
+    const ended = Promise.all([atA.closed, atB.closed])
+    const from = performance.now()
+    t.equal((await ask(a, 'DELETE', `/v1/cells/${cell.id}`)).status, 200)
+    await ended
+    t.ok(performance.now() - from < 1500, 'its connections to both are closed')
+    t.equal((await cell.dial(b)).status, 401)
+  })
+
+  await t.test('ask a cell to renew by the one that it is connected to', async t => {
+    const cell = await enrol(a)
+    const atB = await cell.connect(b)
+    const asked = ask(a, 'POST', `/v1/cells/${cell.id}/renew`)
+    t.strictSame(await cell.next(atB, 'renew'), {})
+    t.equal((await asked).status, 200)
+    atB.socket.destroy()
+    await waitUntil('it is gone', async () => (await presenceAt(b, cell.id)) === 'dead')
+    t.match(await ask(a, 'POST', `/v1/cells/${cell.id}/renew`), {
+      status: 503,
+      json: { error: { code: 'cell_unavailable' } },
+    })
+    await atB.ping()
+    t.notOk(atB.pendingPackets().some(({ cmd }) => cmd === 'publish'))
+  })
+
+  await t.test('quarantine a copied cell everywhere, and release it everywhere', async t => {
+    const cell = await enrol(a)
+    const sessions = [await cell.connect(a), await cell.connect(b)]
+    const own = cell.bootId
+    const copy = 'c'.repeat(32)
+    for (const bootId of [copy, own, copy]) {
+      cell.bootId = bootId
+      await cell.dial(a)
+    }
+    await Promise.all(sessions.map(({ closed }) => closed))
+    await waitUntil('b refuses it', async () => (await cell.dial(b)).status === 403)
+    cell.bootId = own
+    t.equal((await ask(b, 'POST', `/v1/cells/${cell.id}/release`)).status, 200)
+    await waitUntil('a accepts it', async () => (await cell.dial(a)).status === 101)
+    const back = await cell.connect(a)
+    t.equal(await back.ping(), true)
+  })
+
+  await t.test('hear a cell that was set back once one of them has released it', async () => {
+    const cell = await enrol(a)
+    cell.epoch = 40
+    await Promise.all([cell.connect(a), cell.connect(b)])
+    const readEpoch = async () => {
+      const query = store.ledger.read.selectFrom('cells').select('epoch').where('id', '=', cell.id)
+      return (await query.executeTakeFirstOrThrow()).epoch
+    }
+    await waitUntil('the epoch is stored', async () => (await readEpoch()) === 40)
+    cell.epoch = 2
+    const stale = [await cell.connect(a), await cell.connect(b)]
+    await waitUntil('it may be released', async () => {
+      const { status } = await ask(a, 'POST', `/v1/cells/${cell.id}/release`)
+      return status === 200
+    })
+    await Promise.all(stale.map(({ closed }) => closed))
+    await cell.connect(b)
+    await waitUntil('b hears it', async () => (await presenceAt(b, cell.id)) === 'ready')
+  })
+})
