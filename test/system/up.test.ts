@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
+import { postgresMissing } from '../support/postgres.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
@@ -169,6 +170,40 @@ t.test('npm start', async t => {
     again.child.kill('SIGKILL')
     await again.waitForExit()
     await waitForAllGone(ready)
+  })
+})
+
+t.test('npm start with replicas', { skip: postgresMissing }, async t => {
+  const folder = newFolder(t)
+  const flags = ['--port', '0', '--replicas', '2', '--postgres', 'embedded']
+  const launcher = start(t, folder, ...flags)
+  const first = await launcher.waitForReady()
+  const [one, two] = first.replicas ?? []
+  if (one === undefined || two === undefined) throw new Error('no two replicas')
+
+  t.test('names each coordinator, and each answers what the curl line asks', async t => {
+    await launcher.waitForOutput(/2 coordinators behind \S/)
+    for (const { name, url } of [one, two]) t.ok(launcher.said.includes(`${name}  ${url}`))
+    for (const url of [first.base_url, one.url, two.url]) {
+      const said = launcher.said.replaceAll(`curl -s ${first.base_url}`, `curl -s ${url}`)
+      t.match(await runCurlLine({ said } as Launcher), { object: 'chat.completion' }, url)
+    }
+  })
+
+  t.test('restarts a killed coordinator where it was', async t => {
+    process.kill(two.pid, 'SIGKILL')
+    const next = await launcher.waitForReady(ready => ready.replicas?.[1]?.pid !== two.pid)
+    t.equal(next.replicas?.[1]?.url, two.url)
+    t.equal(next.replicas?.[0]?.pid, one.pid)
+  })
+
+  t.test('stops everything, and PostgreSQL last', async t => {
+    const last = await launcher.waitForReady()
+    launcher.child.kill('SIGTERM')
+    t.equal(await launcher.waitForExit(), 0)
+    await waitForAllGone(last)
+    const log = readFileSync(join(folder, 'state', 'logs', 'postgres.log'), 'utf8')
+    t.match(log, /database system is shut down\n$/)
   })
 })
 

@@ -7,7 +7,10 @@ import type { ReplicaSet } from './replica-set.ts'
 interface History {
   name: string
   play: () => Promise<void>
-  recorder: Pick<Recorder<unknown, unknown, unknown>, 'size' | 'answered' | 'countOutputs' | 'findFaults'>
+  recorder: Pick<
+    Recorder<unknown, unknown, unknown>,
+    'size' | 'answered' | 'countOutputs' | 'findFaults'
+  >
 }
 
 /** What one replica has written others may see this much later (issue of keys: at most 1 s). */

@@ -9,6 +9,7 @@ import { bootstrap, type DemoKeys } from '../../../coordinator/keys/bootstrap.ts
 import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import { administer, Cluster } from '../../support/postgres.ts'
 import { Process } from '../../support/stack.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type EchoCell, echoCell } from './echo-cell.ts'
 
@@ -21,11 +22,17 @@ export interface ReplicaSetPlan {
   cells?: number
   /** Settings of PostgreSQL. */
   settings?: Record<string, string>
+  /** Each coordinator reaches PostgreSQL by a network of its own, which can be cut. */
+  hasNetworks?: boolean
+  /** More environment of a coordinator, by its index. */
+  envOf?: (index: number) => Record<string, string>
 }
 
 export interface ReplicaProcess {
   process: Process
   url: string
+  /** Its way to PostgreSQL, with `hasNetworks`. */
+  network: TcpProxy | undefined
 }
 
 /** Coordinators as processes on one PostgreSQL of their own, behind a forwarder in this process. */
@@ -40,21 +47,23 @@ export class ReplicaSet {
   readonly url: string
   cells: readonly EchoCell[] = []
   readonly #forwarder: Forwarder
+  readonly #closers: (() => unknown)[]
 
   private constructor(parts: ReplicaSetParts) {
-    const { folder, cluster, store, keys, replicas, forwarder } = parts
+    const { folder, cluster, store, keys, replicas, forwarder, closers } = parts
     this.folder = folder
     this.cluster = cluster
     this.store = store
     this.keys = keys
     this.replicas = replicas
     this.#forwarder = forwarder
+    this.#closers = closers
     this.url = urlOf(forwarder.port)
   }
 
   /** Everything serves when this resolves. */
   static async start(plan: ReplicaSetPlan = {}): Promise<ReplicaSet> {
-    const { count = 3, flags = [], settings = {}, cells = count } = plan
+    const { count = 3, settings = {}, cells = count } = plan
     const folder = mkdtempSync(join(tmpdir(), 'shoal-replicas-'))
     const cluster = await Cluster.create(settings)
     if (cluster === undefined) throw new Error('PostgreSQL is not installed')
@@ -65,15 +74,16 @@ export class ReplicaSet {
     const ports = await findFreePorts(count)
     const folders = ports.map((_, index) => join(folder, `coordinator-${index + 1}`))
     await shareSealingKey(folders)
-    const replicas = ports.map((port, index) => ({
-      url: urlOf(port),
-      process: new Process('shoal-coordinator', () => [
-        ...['--state-dir', folders[index] as string, '--http-port', `${port}`],
-        ...['--store-url', storeUrl(cluster), '--replica-address', urlOf(port), ...flags],
-      ]),
-    }))
+    const closers: (() => unknown)[] = []
+    const replicas: ReplicaProcess[] = []
+    for (const [index, port] of ports.entries()) {
+      const network = plan.hasNetworks ? await openNetwork(cluster, closers) : undefined
+      const stateDir = folders[index] as string
+      replicas.push(createReplica(plan, { index, port, stateDir, cluster, network }))
+    }
     const forwarder = await startForwarder(0, ports)
-    const set = new ReplicaSet({ folder, cluster, store, keys, replicas, forwarder })
+    const parts = { folder, cluster, store, keys, replicas, forwarder, closers }
+    const set = new ReplicaSet(parts)
     try {
       await set.#serve(cells)
       return set
@@ -108,6 +118,7 @@ export class ReplicaSet {
     await Promise.all(this.cells.map(cell => cell.stop()))
     await Promise.all(this.replicas.map(({ process }) => process.end('SIGKILL')))
     await this.#forwarder.close()
+    for (const close of this.#closers) await close()
     await this.store.close()
     await this.cluster.stop()
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
@@ -133,12 +144,38 @@ export class ReplicaSet {
 interface ReplicaSetParts extends Pick<ReplicaSet, 'folder' | 'cluster' | 'store' | 'keys'> {
   replicas: readonly ReplicaProcess[]
   forwarder: Forwarder
+  closers: (() => unknown)[]
+}
+
+const openNetwork = (cluster: Cluster, closers: (() => unknown)[]): Promise<TcpProxy> => {
+  const teardown = (close: () => unknown): void => void closers.push(close)
+  return TcpProxy.open({ teardown } as never, { path: join(cluster.folder, '.s.PGSQL.5432') })
+}
+
+const createReplica = (
+  { flags = [], envOf }: ReplicaSetPlan,
+  { index, port, stateDir, cluster, network }: ReplicaPlace,
+): ReplicaProcess => {
+  const store = network
+    ? `127.0.0.1:${network.port}/shoal`
+    : `localhost/shoal?host=${cluster.folder}`
+  const args = [
+    ...['--state-dir', stateDir, '--http-port', `${port}`, '--replica-address', urlOf(port)],
+    ...['--store-url', `postgres://postgres@${store}`, ...flags],
+  ]
+  const process = new Process('shoal-coordinator', () => args, envOf?.(index))
+  return { url: urlOf(port), process, network }
+}
+
+interface ReplicaPlace {
+  index: number
+  port: number
+  stateDir: string
+  cluster: Cluster
+  network: TcpProxy | undefined
 }
 
 const urlOf = (port: number): string => `http://127.0.0.1:${port}`
-
-const storeUrl = ({ folder }: Cluster): string =>
-  `postgres://postgres@localhost/shoal?host=${folder}`
 
 const hasModels = async (url: string): Promise<boolean> => {
   const health = (await (await fetch(`${url}/v1/health`)).json()) as { models: number }

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { verifyAudit } from '../../coordinator/audit/verify.ts'
+import { runApprovals, runConversations, runTasks } from './support/acknowledged.ts'
+import { ReplicaSet } from './support/replica-set.ts'
+
+const CLIENTS = 2
+
+/**
+ * Approvals, tasks and conversations at three coordinators, one of which is killed with kill -9
+ * again and again: nothing acknowledged is lost, nothing is done twice, and the audit is whole.
+ */
+export const main = async (argv: string[]): Promise<boolean> => {
+  const options = { kills: { type: 'string', default: '100' } } as const
+  const kills = Number(parseArgs({ args: argv, options }).values.kills)
+  const set = await ReplicaSet.start()
+  try {
+    const works = [runApprovals(set), runConversations(set), runTasks(set)]
+    const over = new AbortController()
+    const client = async (run: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+      while (!over.signal.aborted) {
+        await run(over.signal)
+        await sleep(20)
+      }
+    }
+    const clients = works.flatMap(({ run }) => Array.from({ length: CLIENTS }, () => client(run)))
+    for (let kill = 0; kill < kills; kill++) {
+      await sleep(150 + Math.random() * 350)
+      await set.killAndRestart(kill)
+    }
+    over.abort()
+    await Promise.all(clients)
+    let holds = true
+    for (const { name, judge } of works) {
+      const { acknowledged, lost, twice } = await judge()
+      console.log(`${name}: ${acknowledged} acknowledged, ${lost} lost, ${twice} done twice`)
+      holds &&= acknowledged > 0 && lost === 0 && twice === 0
+    }
+    const { ok } = await verifyAudit(set.store.ledger)
+    console.log(`${kills} kills, audit ${ok ? 'whole' : 'broken'}`)
+    return holds && ok
+  } finally {
+    await set.stop()
+  }
+}
