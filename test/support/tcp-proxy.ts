@@ -21,7 +21,7 @@ export class TcpProxy {
 
   private constructor(target: ListenOptions) {
     this.#target = target
-    this.#server = createServer(client => this.#accept(client))
+    this.#server = createServer({ noDelay: true }, client => this.#accept(client))
   }
 
   /** A proxy in front of a port or of a unix socket (`path`); it is closed after the test. */
@@ -94,7 +94,7 @@ export class TcpProxy {
       client.resetAndDestroy()
       return
     }
-    const link = { client, target: connect(this.#target as never) }
+    const link = { client, target: connect({ ...this.#target, noDelay: true } as never) }
     this.#links.add(link)
     this.#join(link, client, link.target)
     this.#join(link, link.target, client)
