@@ -159,7 +159,7 @@ const Broker = z
       .string()
       .optional()
       .describe(
-        'File with the broker password; without it the password is derived from state_dir/broker.key.',
+        'File with the broker password; without it the password is derived from a secret in the store.',
       ),
   })
   .refine(({ mode, url }) => mode === 'embedded' || url !== undefined, {

@@ -47,7 +47,7 @@ export const openTasks = (
   const { pipeline, leaderWork, logger, now } = parts
   const tasks = createTasks({
     store,
-    publish: events.publish,
+    addEvents: events.addWithin,
     hooks: pushQueue({ configs: push, queue: work.queue, logger }),
     logger,
     now,

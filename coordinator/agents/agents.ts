@@ -14,7 +14,7 @@ export interface Agents {
 interface AgentParts {
   store: Pick<Store, 'ledger'>
   config: AgentsConfig
-  publish: Events['publish']
+  addEvents: Events['addWithin']
   now: () => number
 }
 

@@ -13,14 +13,14 @@ interface AgentViews {
 interface AgentDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
   config: { agents: AgentsConfig }
   store: Pick<Store, 'ledger'>
-  events: Pick<Events, 'publish'>
+  events: Pick<Events, 'addWithin'>
 }
 
 const SWEEP_SECONDS = 15
 
 export const openAgents = (parts: AgentDomainParts): { views: AgentViews } => {
   const { config, store, events, leaderWork, now } = parts
-  const agents = createAgents({ store, config: config.agents, publish: events.publish, now })
+  const agents = createAgents({ store, config: config.agents, addEvents: events.addWithin, now })
   leaderWork.every('sessions.sweep', SWEEP_SECONDS, ledger => agents.sessions.sweep(ledger))
   return { views: { agents } }
 }

@@ -26,7 +26,7 @@ interface PeerParts {
   store: Pick<Store, 'ledger'>
   /** Lifetime of a claim, milliseconds. */
   holdMs: number
-  publish: Events['publish']
+  addEvents: Events['addWithin']
   /** Unix time, milliseconds. */
   now: () => number
 }
@@ -47,30 +47,30 @@ export class Peers {
     const { store, now } = this.#parts
     const { tenantId } = asker.caller
     requireRole(asker)
-    const { peer, event } = await store.ledger.sealed.write(async trx => {
+    return store.ledger.sealed.write(async trx => {
       const at = now()
       const holder = (await readHolders(trx, tenantId, at)).find(({ role }) => role === asker.role)
       const claim = { asker, terminalLabel, at, expiresAt: at + this.#parts.holdMs }
-      if (holder === undefined) return { peer: await addPeer(trx, claim), event: 'claimed' }
-      return { peer: await renewPeer(trx, holder, claim), event: 'renewed' }
+      const isNew = holder === undefined
+      const peer = isNew ? await addPeer(trx, claim) : await renewPeer(trx, holder, claim)
+      await this.#report(trx, isNew ? 'claimed' : 'renewed', peer, tenantId)
+      return peer
     })
-    this.#publish(event, peer, tenantId)
-    return peer
   }
 
   async release(asker: PeerAsker, id: string): Promise<Peer> {
     const { store, now } = this.#parts
     const { tenantId } = asker.caller
-    const peer = await store.ledger.sealed.write(async trx => {
+    return store.ledger.sealed.write(async trx => {
       const at = now()
       const own = await ownPeer(trx, asker, id)
       requireHolding(own, at)
       await change(trx, id, { ended_at: at })
       await note(trx, asker, own, { action: 'peer.release', at })
-      return readPeer(trx, id, tenantId)
+      const peer = await readPeer(trx, id, tenantId)
+      await this.#report(trx, 'released', peer, tenantId)
+      return peer
     })
-    this.#publish('released', peer, tenantId)
-    return peer
   }
 
   /** The handshake is `mutual` once each peer has named the other. */
@@ -82,25 +82,22 @@ export class Peers {
       throw new ShoalError('invalid_request', 'a peer does not shake hands with itself', {
         param: 'peer_session_id',
       })
-    const [peer, state] = await store.ledger.sealed.write(
-      async (trx): Promise<[Peer, Handshake]> => {
-        const at = now()
-        const own = await ownPeer(trx, asker, id)
-        const other = await readPeer(trx, otherId, tenantId)
-        for (const each of [own, other]) requireHolding(each, at)
-        await trx
-          .insertInto('peer_handshakes')
-          .values({ peer_id: id, other_id: otherId, at })
-          .onConflict(conflict => conflict.doNothing())
-          .execute()
-        const state = await handshakeOf(trx, id, otherId)
-        const details = { peer: otherId, peer_role: other.role, state }
-        await note(trx, asker, own, { action: 'peer.handshake', at, details })
-        return [own, state]
-      },
-    )
-    this.#publish('handshake', peer, tenantId)
-    return [peer, state]
+    return store.ledger.sealed.write(async (trx): Promise<[Peer, Handshake]> => {
+      const at = now()
+      const own = await ownPeer(trx, asker, id)
+      const other = await readPeer(trx, otherId, tenantId)
+      for (const each of [own, other]) requireHolding(each, at)
+      await trx
+        .insertInto('peer_handshakes')
+        .values({ peer_id: id, other_id: otherId, at })
+        .onConflict(conflict => conflict.doNothing())
+        .execute()
+      const state = await handshakeOf(trx, id, otherId)
+      const details = { peer: otherId, peer_role: other.role, state }
+      await note(trx, asker, own, { action: 'peer.handshake', at, details })
+      await this.#report(trx, 'handshake', own, tenantId)
+      return [own, state]
+    })
   }
 
   /** Returns the current holders of roles. */
@@ -108,9 +105,14 @@ export class Peers {
     return readHolders(this.#parts.store.ledger.read, tenantId, this.#parts.now())
   }
 
-  #publish(event: string, { id, role, agentId, fence }: Peer, tenantId: string): void {
+  #report(
+    trx: Trx,
+    event: string,
+    { id, role, agentId, fence }: Peer,
+    tenantId: string,
+  ): Promise<void> {
     const data = { tenant_id: tenantId, role, agent_id: agentId, fence }
-    this.#parts.publish(`shoal.peer.${event}`, data, id)
+    return this.#parts.addEvents(trx, [{ type: `shoal.peer.${event}`, data, subject: id }])
   }
 }
 

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Events } from '../events/bus.ts'
 import type { Caller } from '../gates/asking.ts'
-import type { Ledger, Store } from '../store/store.ts'
+import type { Ledger, SealedTrx, Store } from '../store/store.ts'
 import { addSession } from './add-session.ts'
 import {
   confirmCheck,
@@ -40,7 +40,7 @@ import { isOwn, Steps } from './step.ts'
 interface SessionParts {
   store: Pick<Store, 'ledger'>
   config: AgentsConfig
-  publish: Events['publish']
+  addEvents: Events['addWithin']
   /** Unix time, milliseconds. */
   now: () => number
 }
@@ -57,22 +57,23 @@ export class Sessions {
   readonly #steps: Steps
 
   constructor(parts: SessionParts) {
-    const { store, config, publish, now } = parts
+    const { store, config, addEvents, now } = parts
     this.#parts = parts
     this.#idleMs = config.session_idle_minutes * 60_000
-    this.#steps = new Steps({ ledger: store.ledger, idleMs: this.#idleMs, publish, now })
+    this.#steps = new Steps({ ledger: store.ledger, idleMs: this.#idleMs, addEvents, now })
   }
 
   async dock(wanted: DockRequest, caller: Caller): Promise<AgentSession> {
     const { store, config, now } = this.#parts
     const request = withProfile(wanted, config.profiles)
     const roles = fittingRoles(request)
-    const { made, ended } = await store.ledger.sealed.write(trx =>
-      addSession(trx, { request, roles, caller, at: now() }, config),
-    )
-    this.#publishExpired(ended)
-    this.#steps.publish('docked', made)
-    return made
+    return store.ledger.sealed.write(async trx => {
+      const wanted = { request, roles, caller, at: now() }
+      const { made, ended } = await addSession(trx, wanted, config)
+      await this.#reportExpired(trx, ended)
+      await this.#steps.report(trx, 'docked', made)
+      return made
+    })
   }
 
   /** Throws `not_found` unless the caller owns the session or its supervisor session. */
@@ -121,14 +122,11 @@ export class Sessions {
     { scope, taskId }: { scope: string; taskId: string | undefined },
   ): Promise<AgentSession> {
     const most = this.#parts.config.claims_per_session
-    let ended: EndedSession[] = []
-    const after = await this.#steps.make(id, caller, 'claim', async (trx, session, at) => {
-      ended = await endDue(trx, at, session.tenantId)
+    return this.#steps.make(id, caller, 'claim', async (trx, session, at) => {
+      await this.#reportExpired(trx, await endDue(trx, at, session.tenantId))
       await claimScope(trx, session, { scope, taskId }, { at, most })
       return { event: 'claimed', details: { scope, task: taskId ?? null } }
     })
-    this.#publishExpired(ended)
-    return after
   }
 
   /** Lets a check pass, or has it wait for the supervisor. */
@@ -176,9 +174,11 @@ export class Sessions {
   async noteTask(caller: Caller, note: TaskNote): Promise<AgentSession> {
     const times = { at: this.#parts.now(), idleMs: this.#idleMs }
     const { sealed } = this.#parts.store.ledger
-    const after = await sealed.write(trx => noteTask(trx, note, caller, times))
-    this.#steps.publish('updated', after)
-    return after
+    return sealed.write(async trx => {
+      const after = await noteTask(trx, note, caller, times)
+      await this.#steps.report(trx, 'updated', after)
+      return after
+    })
   }
 
   undock(
@@ -198,11 +198,12 @@ export class Sessions {
     const { config, now } = this.#parts
     const at = now()
     const overdue = await dueSessions(ledger.read, at)
-    if (overdue.length > 0) this.#publishExpired(await ledger.sealed.write(trx => endDue(trx, at)))
+    if (overdue.length > 0)
+      await ledger.sealed.write(async trx => this.#reportExpired(trx, await endDue(trx, at)))
     await deleteEnded(ledger, at - config.kept_days * DAY_MS)
   }
 
-  #publishExpired(ended: readonly EndedSession[]): void {
-    for (const session of ended) this.#steps.publish('expired', session)
+  async #reportExpired(trx: SealedTrx, ended: readonly EndedSession[]): Promise<void> {
+    for (const session of ended) await this.#steps.report(trx, 'expired', session)
   }
 }

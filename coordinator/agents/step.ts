@@ -40,7 +40,7 @@ interface StepParts {
   ledger: Ledger
   /** Time that a session stays open after a step, milliseconds. */
   idleMs: number
-  publish: Events['publish']
+  addEvents: Events['addWithin']
   /** Unix time, milliseconds. */
   now: () => number
 }
@@ -53,11 +53,12 @@ export class Steps {
     this.#parts = parts
   }
 
-  publish(event: string, session: AgentSession): void {
+  /** Adds the event of a session to the transaction that changes it. */
+  report(trx: Trx, event: string, session: AgentSession): Promise<void> {
     const { id, tenantId, personId, agentId, step, variant, outcome = null } = session
     const who = { tenant_id: tenantId, person_id: personId, agent_id: agentId }
     const data = { ...who, step, variant, outcome }
-    this.#parts.publish(`shoal.session.${event}`, data, id)
+    return this.#parts.addEvents(trx, [{ type: `shoal.session.${event}`, data, subject: id }])
   }
 
   /** Reads the session, lets `decide` judge it, and writes the change with its audit row. */
@@ -68,19 +69,17 @@ export class Steps {
     decide: DecideStep,
     { commit = this.#parts.ledger.sealed.write as Commit, isMine = isOwn }: StepOptions = {},
   ): Promise<AgentSession> {
-    let event = ''
-    const after = await commit(async trx => {
+    return commit(async trx => {
       const at = this.#parts.now()
       const session = await readSession(trx, id, caller.tenantId)
       if (!isMine(session, caller)) noSession(id)
       requireStep(session, wanted, at)
       const change = await decide(trx, session, at)
-      event = change.event
       await this.#write(trx, session, wanted, { change, caller, at })
-      return readSession(trx, id, caller.tenantId)
+      const after = await readSession(trx, id, caller.tenantId)
+      await this.report(trx, change.event, after)
+      return after
     })
-    this.publish(event, after)
-    return after
   }
 
   async #write(

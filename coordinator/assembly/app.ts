@@ -56,6 +56,7 @@ export interface AppParts {
   /** Metrics that `/metrics` shows; by default those of this app, without the process. */
   registry?: Registry
   enrol: EnrolParts['enrol']
+  replicas?: EnrolParts['replicas']
   cellSelf: CellSelfParts
   /** Certificate chain and private key, PEM; plain HTTP without. */
   shown?: { cert: string; key: string } | undefined
@@ -137,7 +138,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     findReadinessFault: parts.findReadinessFault,
     isDegraded: parts.isDegraded,
   })
-  await app.register(enrolRoute, { enrol })
+  await app.register(enrolRoute, { enrol, replicas: parts.replicas })
   await app.register(cellSelfRoutes, parts.cellSelf)
   const registered = collectRegistered(parts)
   await app.register(operationRoutes, {

@@ -15,7 +15,7 @@ import { type AppParts, addRoutes } from './app.ts'
 interface RouteParts
   extends Pick<Base, 'logger' | 'now'>,
     Pick<AppParts, 'config' | 'keys' | 'quota' | 'usage' | 'figures' | 'events' | 'moreSkills'>,
-    Required<Pick<AppParts, 'lanes' | 'pipeline'>>,
+    Required<Pick<AppParts, 'lanes' | 'pipeline' | 'replicas'>>,
     Omit<A2aParts, 'fixture'> {
   fixture: A2aParts['fixture'] | undefined
   app: Parameters<typeof addRoutes>[0]

@@ -34,6 +34,8 @@ export interface BusParts {
   logger: Logger
   /** Monotonic milliseconds. */
   nowMs: () => number
+  /** Id of this coordinator where several share a broker. */
+  replicaId?: string
   /** Boot epoch of the coordinator, in every envelope it sends. */
   epoch: number
   /** Any sign of life of a cell. */

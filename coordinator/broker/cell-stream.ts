@@ -2,7 +2,9 @@ import { Transform } from 'node:stream'
 import mqtt, { type IConnectPacket } from 'mqtt-packet'
 import { topicFor } from '../../shared/wire/topics.ts'
 import { mayPublish, maySubscribe } from './access.ts'
+import type { BrokerTopics } from './broker-topics.ts'
 import { isKeepaliveAllowed } from './bus.ts'
+import { decodePacket, PacketReader } from './packets.ts'
 
 /** Packet types, MQTT 3.1.1 table 2.1. */
 const CONNECT = 1
@@ -17,6 +19,7 @@ interface CellStreamParts {
   authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
   /** Credentials that open the connection at the broker, instead of the cell's own. */
   login: { username: string; password: string }
+  topics: BrokerTopics
   /** CONNECT was found good; it goes to the broker when this resolves. */
   onAdmitted: () => Promise<void>
 }
@@ -39,9 +42,9 @@ export const cellStream = (parts: CellStreamParts): Transform => {
       return connect
     }
     if (type === CONNECT) throw new Error('a second CONNECT')
-    if (type === PUBLISH) return admitPublish(packet, parts.cellId)
+    if (type === PUBLISH) return admitPublish(packet, parts)
     if (type === SUBSCRIBE) checkSubscribe(packet, parts.cellId)
-    return packet
+    return parts.topics.translate(packet, 'to broker')
   }
 
   const judgeAll = async (stream: Transform, chunk: Buffer): Promise<void> => {
@@ -55,45 +58,20 @@ export const cellStream = (parts: CellStreamParts): Transform => {
   })
 }
 
-/** Cuts a byte stream into whole packets; the guard before it bounds their size. */
-export class PacketReader {
-  #rest: Buffer = Buffer.alloc(0)
-
-  feed(chunk: Buffer): Buffer[] {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    const packets: Buffer[] = []
-    for (;;) {
-      const length = packetLength(bytes)
-      if (length === undefined || bytes.length < length) break
-      packets.push(bytes.subarray(0, length))
-      bytes = bytes.subarray(length)
-    }
-    this.#rest = bytes
-    return packets
-  }
-}
-
-/** Length of the packet at the beginning, header included; undefined while that is not known. */
-const packetLength = (bytes: Buffer): number | undefined => {
-  let length = 0
-  for (let i = 1; i < bytes.length && i <= 4; i++) {
-    const byte = bytes[i] as number
-    length += (byte & 127) * 128 ** (i - 1)
-    if ((byte & 128) === 0) return length + i + 1
-  }
-  return undefined
-}
-
 const admitConnect = async (packet: Buffer, parts: CellStreamParts): Promise<Buffer> => {
-  const { cellId, login } = parts
-  const connect = decode(packet)
+  const { cellId, login, topics } = parts
+  const connect = decodePacket(packet)
   if (connect.cmd !== 'connect') throw new Error(`${connect.cmd} before CONNECT`)
   checkConnect(connect, cellId)
   if (!(await parts.authenticate(cellId, String(connect.password ?? ''))))
     throw new Error('wrong credential')
-  if (connect.will !== undefined) connect.will.retain = false
+  if (connect.will !== undefined) {
+    connect.will.retain = false
+    connect.will.topic = topics.toBroker(connect.will.topic)
+  }
   const { username, password } = login
-  return mqtt.generate({ ...connect, username, password: Buffer.from(password) })
+  const clientId = topics.clientIdOf(cellId)
+  return mqtt.generate({ ...connect, clientId, username, password: Buffer.from(password) })
 }
 
 const checkConnect = (connect: IConnectPacket, cellId: string): void => {
@@ -108,32 +86,17 @@ const checkConnect = (connect: IConnectPacket, cellId: string): void => {
 }
 
 /** Nothing of a cell is retained: the registry is the truth. */
-const admitPublish = (packet: Buffer, cellId: string): Buffer => {
-  const publish = decode(packet)
+const admitPublish = (packet: Buffer, { cellId, topics }: CellStreamParts): Buffer => {
+  const publish = decodePacket(packet)
   if (publish.cmd !== 'publish' || !mayPublish(cellId, publish))
     throw new Error('publish not allowed')
   packet[0] = (packet[0] as number) & ~RETAIN
-  return packet
+  return topics.translate(packet, 'to broker')
 }
 
 const checkSubscribe = (packet: Buffer, cellId: string): void => {
-  const subscribe = decode(packet)
+  const subscribe = decodePacket(packet)
   if (subscribe.cmd !== 'subscribe') throw new Error('malformed')
   for (const { topic } of subscribe.subscriptions)
     if (!maySubscribe(cellId, topic)) throw new Error('subscribe not allowed')
-}
-
-/** Throws on a packet that is malformed, in the parser's words. */
-const decode = (bytes: Buffer): mqtt.Packet => {
-  const parser = mqtt.parser()
-  let packet: mqtt.Packet | undefined
-  parser.on('packet', found => {
-    packet = found
-  })
-  parser.on('error', (error: unknown) => {
-    throw error
-  })
-  parser.parse(bytes)
-  if (packet === undefined) throw new Error('malformed')
-  return packet
 }

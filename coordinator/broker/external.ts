@@ -11,6 +11,7 @@ import {
   topicFor,
   wildcardFor,
 } from '../../shared/wire/topics.ts'
+import { type BrokerTopics, createBrokerTopics } from './broker-topics.ts'
 import { type Bus, type BusParts, CONNECT_TIMEOUT_MS } from './bus.ts'
 import { cellStream } from './cell-stream.ts'
 import { createConnections } from './connections.ts'
@@ -44,18 +45,19 @@ interface ExternalParts extends BusParts {
 
 /**
  * Bus over an external broker, such as mosquitto. The coordinator is one client of it; the broker
- * keeps its session, so that messages it acknowledged to a cell are stored there while the
- * connection is down. Cells still dial the coordinator: each of their sockets is checked packet by
+ * keeps the session of a sole one, so that messages it acknowledged to a cell are stored there while
+ * the connection is down. Cells still dial the coordinator: each of their sockets is checked packet by
  * packet and forwarded to the broker.
  */
 export const createExternalBus = (parts: ExternalParts): Bus => {
   const { logger, broker, epoch } = parts
   const connections = createConnections(parts)
   const carried = new Map<string, Socket>()
+  const topics = createBrokerTopics(parts.replicaId)
   const presence = (state: CoordinatorBody['state']): string =>
     JSON.stringify(envelope('coordinator', epoch, 'state', { state } satisfies CoordinatorBody))
-  const client = connectMqtt(broker.url.href, clientOptions(broker, presence('offline')))
-  listenTo(client, parts, presence('online'))
+  const client = connectMqtt(broker.url.href, clientOptions(parts, topics, presence('offline')))
+  listenTo(client, parts, topics, presence('online'))
 
   /** Ends the cell's old connection in peace: a will that a takeover sets off is no loss. */
   const takeOver = async (cellId: string, upstream: Socket): Promise<void> => {
@@ -81,6 +83,7 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
       cellId,
       authenticate: parts.authenticate,
       login: broker.cells,
+      topics,
       onAdmitted: async () => {
         await takeOver(cellId, upstream)
         clearTimeout(deadline)
@@ -90,7 +93,8 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
       clearTimeout(deadline)
       if (error) logger.info({ cell: cellId, reason: error.message }, 'mqtt connection ended')
     })
-    pipeline(upstream, guarded, () => guarded.destroy())
+    const down = topics.createDownStream()
+    pipeline([upstream, ...(down === undefined ? [] : [down]), guarded], () => guarded.destroy())
   }
 
   const publish: Bus['publish'] = async (name, cellId, type, body, id) => {
@@ -98,7 +102,8 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
       throw new ShoalError('cell_unavailable', `${cellId} is not reached: the broker is away`)
     const payload = JSON.stringify(envelope('coordinator', epoch, type, body))
     const { qos, retain } = TOPICS[name]
-    await client.publishAsync(topicFor(name, cellId, id), payload, { qos, retain })
+    const topic = topics.toBroker(topicFor(name, cellId, id))
+    await client.publishAsync(topic, payload, { qos, retain })
   }
 
   /**
@@ -122,11 +127,12 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
 const listenTo = (
   client: MqttClient,
   { logger, onConnectionChange, receive }: ExternalParts,
+  topics: BrokerTopics,
   online: string,
 ): void => {
   const greet = async (): Promise<void> => {
-    await client.subscribeAsync(listUpTopics(), { qos: 1 })
-    await client.publishAsync(topicFor('coordinator', ''), online, COORDINATOR)
+    await client.subscribeAsync(listUpTopics().map(topics.toBroker), { qos: 1 })
+    await client.publishAsync(topics.toBroker(topicFor('coordinator', '')), online, COORDINATOR)
     onConnectionChange(true)
   }
   client.on('connect', () => {
@@ -137,7 +143,7 @@ const listenTo = (
   client.on('message', (topic, payload, { retain }) => {
     // retained messages are outdated, and any client with the broker's password can plant one
     if (retain) return
-    const parsed = parseTopic(topic)
+    const parsed = parseTopic(topics.toCell(topic))
     if (parsed?.cellId === undefined || TOPICS[parsed.name].direction !== 'up') return
     receive(parsed.name, parsed.cellId, payload)
   })
@@ -150,18 +156,30 @@ const listUpTopics = (): string[] =>
     .filter(name => TOPICS[name].direction === 'up')
     .map(wildcardFor)
 
-const clientOptions = ({ ca, coordinator }: ExternalBroker, lastWill: string): IClientOptions => ({
-  clientId: 'shoal-coordinator',
+/**
+ * One coordinator has a session that outlives it. Of several, each has its own for as long as it
+ * lives: what one of them misses, the others hear.
+ */
+const clientOptions = (
+  { broker: { ca, coordinator }, replicaId }: ExternalParts,
+  topics: BrokerTopics,
+  lastWill: string,
+): IClientOptions => ({
+  clientId: replicaId === undefined ? 'shoal-coordinator' : `shoal-coordinator-${replicaId}`,
   ...coordinator,
   ...(ca && { ca }),
   protocolVersion: 4,
-  clean: false,
+  clean: replicaId !== undefined,
   resubscribe: false,
   keepalive: KEEPALIVE_SECONDS,
   connectTimeout: CONNECT_TIMEOUT_MS,
   reconnectPeriod: RECONNECT_MS,
   queueQoSZero: false,
-  will: { topic: topicFor('coordinator', ''), payload: Buffer.from(lastWill), ...COORDINATOR },
+  will: {
+    topic: topics.toBroker(topicFor('coordinator', '')),
+    payload: Buffer.from(lastWill),
+    ...COORDINATOR,
+  },
 })
 
 const dialBroker = ({ url, ca }: ExternalBroker): Socket => {

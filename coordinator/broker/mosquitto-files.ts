@@ -1,5 +1,6 @@
 import { pbkdf2Sync, randomBytes } from 'node:crypto'
 import { MAX_PACKET_BYTES, TOPICS, type TopicName, topicFor } from '../../shared/wire/topics.ts'
+import { createBrokerTopics } from './broker-topics.ts'
 import type { Login } from './external.ts'
 
 interface MosquittoOptions {
@@ -28,24 +29,33 @@ listener ${port} ${host}
 allow_anonymous false
 password_file ${folder}/passwords
 acl_file ${folder}/acl
-max_packet_size ${MAX_PACKET_BYTES + 5}
+max_packet_size ${MAX_PACKET_BYTES + 128}
 max_inflight_messages 1000
 max_queued_messages 100000
 persistence false
 `
 
-/** The rules of the one topic table. `%c` is the client id; mosquitto refuses wildcards in it. */
+/**
+ * The rules of the one topic table, for one coordinator and for several (`broker-topics.ts`). `%c` is
+ * the client id, that of several with the coordinator's; mosquitto refuses wildcards in it.
+ */
 const accessRules = (coordinator: string): string => {
   const names = Object.keys(TOPICS) as TopicName[]
-  const rule = (name: TopicName, cell: string, writer: 'up' | 'down'): string => {
-    const right = TOPICS[name].direction === writer ? 'write' : 'read'
-    return `${right} ${topicFor(name, cell).replaceAll(/\{\w+\}/g, '+')}\n`
+  const several = createBrokerTopics('+')
+  const rule = (name: TopicName, topic: string, writer: 'up' | 'down'): string =>
+    `${TOPICS[name].direction === writer ? 'write' : 'read'} ${topic}\n`
+  const own = (name: TopicName): string[] => {
+    const topic = topicFor(name, '+')
+    return [topic, several.toBroker(topic)].map(each => `topic ${rule(name, each, 'down')}`)
   }
+  const ofCells = names.map(name => `pattern ${rule(name, topicFor(name, '%c'), 'up')}`)
+  const presence = several.toBroker(topicFor('coordinator', ''))
   return [
     `user ${coordinator}\n`,
-    ...names.map(name => `topic ${rule(name, '+', 'down')}`),
+    ...names.flatMap(own),
     '\n',
-    ...names.map(name => `pattern ${rule(name, '%c', 'up')}`),
+    ...ofCells,
+    `pattern ${rule('coordinator', presence, 'up')}`,
   ].join('')
 }
 

@@ -6,7 +6,9 @@ import type { CellAdmission } from '../enrolment/admission.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { FleetListeners } from '../fleet/open.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { Secrets } from '../secrets/secrets.ts'
+import type { Store } from '../store/store.ts'
 import type { Bus, BusParts } from './bus.ts'
 import { openBus } from './open-bus.ts'
 
@@ -29,6 +31,8 @@ class Arrivals {
 
 interface BrokerParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
   config: CoordinatorConfig
+  store: Pick<Store, 'isShared'>
+  replicas: Pick<Replicas, 'id'>
   secrets: Pick<Secrets, 'ensure'>
   fleet: Pick<Fleet, 'touch'>
   fleetListeners: Pick<FleetListeners, 'unannouncedReports'>
@@ -54,6 +58,7 @@ export const openBroker = async (parts: BrokerParts): Promise<OpenBroker> => {
   const arrivals = new Arrivals()
   const opened = await openBus(config, secrets, {
     logger,
+    ...(parts.store.isShared && { replicaId: parts.replicas.id }),
     nowMs,
     // the upgrade has admitted the connection; CONNECT repeats the credential
     authenticate: async (cellId, credential) =>

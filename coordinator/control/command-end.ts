@@ -9,7 +9,10 @@ interface CommandEndOptions {
   wait?: Wait
 }
 
-/** Polling interval. Polling is cheap because open commands are in memory. */
+/**
+ * Polling interval. Polling is cheap because open commands are in memory; where several coordinators
+ * share them, one query at a time serves all who wait.
+ */
 const LOOK_MS = 25
 
 /** The command when it has ended, or as it stands when the time is up or the signal aborts. */

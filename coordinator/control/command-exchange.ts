@@ -18,7 +18,7 @@ export interface CommandExchangeParts {
 
 interface OwnParts extends CommandExchangeParts {
   open: OpenCommands
-  changed: Pick<WriteBehind, 'get' | 'flushAll'>
+  changed: Pick<WriteBehind, 'get' | 'drop' | 'flushAll'>
   sender: Pick<CommandSender, 'send' | 'sendAll'>
 }
 
@@ -31,6 +31,13 @@ const IDS_AT_ONCE = 500
  */
 export class CommandExchange {
   readonly #parts: OwnParts
+  /** Ids of commands that callers ask for; one query reads them all. */
+  readonly #asked = new Set<string>()
+  readonly #catchUpAsked = shareRuns(() => {
+    const ids = [...this.#asked]
+    this.#asked.clear()
+    return this.catchUp(ids)
+  })
   #offering: Promise<void> | undefined
   readonly #offerSoon = shareRuns(() =>
     this.#offer().catch(error =>
@@ -51,11 +58,14 @@ export class CommandExchange {
     await this.catchUp(ids)
   })
 
-  /** Refreshes, and sends what a coordinator that has left may have claimed to send. */
+  /**
+   * Goes on after a coordinator has left: what it held is sent from here, and what the cell has not
+   * acknowledged is sent once more, because the ack may have been lost with that coordinator.
+   */
   async takeOver(): Promise<void> {
     await this.refresh()
-    const { open, sender, replicas } = this.#parts
-    sender.sendAll(open.list().filter(({ holder }) => holder !== replicas.id))
+    const { open, sender } = this.#parts
+    sender.sendAll(open.list())
   }
 
   /** Brings commands in memory up to the store where that is ahead. */
@@ -64,6 +74,14 @@ export class CommandExchange {
     for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
       for (const record of await readById(ledger, ids.slice(at, at + IDS_AT_ONCE)))
         this.#follow(record)
+  }
+
+  /** Reads an open command again where another coordinator may have heard its cell. */
+  async freshen(id: string): Promise<void> {
+    if (this.#parts.replicas.live().length === 1) return
+    this.#asked.add(id)
+    // what is in memory serves while the store is away
+    await this.#catchUpAsked().catch(() => {})
   }
 
   /** Offers the commands whose cells have no connection to this coordinator to the others. */
@@ -104,9 +122,10 @@ export class CommandExchange {
   }
 
   #follow(stored: CommandRecord): void {
-    const { open } = this.#parts
+    const { open, changed } = this.#parts
     const known = open.get(stored.id)
     if (known === undefined || !isAhead(stored, known)) return
+    changed.drop(stored.id)
     if (isFinalCommandState(stored.state)) open.delete(stored)
     else open.set({ ...known, ...stored })
   }

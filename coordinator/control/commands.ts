@@ -173,9 +173,8 @@ export class Commands {
   }
 
   async get(id: string): Promise<CommandRecord | undefined> {
-    const found = this.#find(id) ?? (await readCommand(this.#parts.ledger, id))
-    // what happened here while the store was read is newer
-    return this.#find(id) ?? found
+    if (this.#open.get(id) !== undefined) await this.#exchange.freshen(id)
+    return this.#read(id)
   }
 
   /** Newest first. */
@@ -193,7 +192,7 @@ export class Commands {
       logger.warn({ cell: cellId, command: ack.command_id }, 'an ack is not signed by the cell')
       return
     }
-    const record = await this.get(ack.command_id)
+    const record = await this.#read(ack.command_id)
     if (record?.cellId !== cellId) return
     const { state, reason, message, result, progress } = ack
     if (follows(record.state, state, record.reason))
@@ -259,6 +258,12 @@ export class Commands {
   /** The newest state of a command that this process has in memory. */
   #find(id: string): CommandRecord | undefined {
     return this.#open.get(id) ?? this.#changed.get(id)
+  }
+
+  async #read(id: string): Promise<CommandRecord | undefined> {
+    const found = this.#find(id) ?? (await readCommand(this.#parts.ledger, id))
+    // what happened here while the store was read is newer
+    return this.#find(id) ?? found
   }
 
   #change(

@@ -34,6 +34,11 @@ export class WriteBehind {
     if (isFinalCommandState(record.state)) this.#timer ??= setTimeout(() => this.flush(), GATHER_MS)
   }
 
+  /** Forgets a change that the store has overtaken. */
+  drop(id: string): void {
+    this.#waiting.delete(id)
+  }
+
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

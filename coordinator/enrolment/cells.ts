@@ -55,7 +55,10 @@ export class Cells {
     this.#logger = logger
     this.#now = now
     this.#refusals = new Refusals(logger, now)
-    this.#verifier = new Verifier({ load: id => readCredentials(store.ledger.read, id) })
+    this.#verifier = new Verifier({
+      load: id => readCredentials(store.ledger.read, id),
+      isAway: () => store.ledger.outage() !== undefined,
+    })
     this.#stopWatching = store.revisions.onChange('cells', () => {
       this.#verifier.clear()
       this.#quarantined.clear()

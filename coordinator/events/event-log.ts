@@ -45,6 +45,7 @@ export class EventLog implements Events {
   readonly #outsideCalls = AsyncLocalStorage.snapshot()
   readonly #pending: PendingEvent[] = []
   #dropped = 0
+  #isFailing = false
   #writing: Promise<void> | undefined
   #reading: Promise<void> | undefined
   #readsAgain = false
@@ -122,9 +123,11 @@ export class EventLog implements Events {
         }, EVEN_FROZEN)
         if (this.#dropped > 0) logger.warn({ events: this.#dropped }, 'events were dropped')
         this.#dropped = 0
+        this.#isFailing = false
       } catch (error) {
         this.#pending.unshift(...batch)
-        logger.warn({ err: error, events: this.#pending.length }, 'events could not be stored')
+        if (!this.#isFailing) logger.warn({ err: error }, 'events wait for the store')
+        this.#isFailing = true
         if (this.#closing.signal.aborted) break
         await this.#pause()
       }

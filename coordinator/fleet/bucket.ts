@@ -49,6 +49,14 @@ export const mergeSegment = (into: Segment, more: Buckets): Segment => {
   return into
 }
 
+/** Takes the fuller one of two buckets of the same samples. */
+export const overlaySegment = (into: Segment, same: Buckets): void => {
+  for (const [at, bucket] of same) {
+    const own = into.get(at)
+    if (own === undefined || own.samples < bucket.samples) into.set(at, bucket)
+  }
+}
+
 /** `[at, samples, value | [value, known] ...]`; `known` only where it is not `samples`. */
 type Stored = [number, number, ...(number | null | [number, number])[]]
 

@@ -36,6 +36,8 @@ export interface RunningMonitor extends Monitor {
   addLateSamples: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
   /** Counts an inference request that completed at this Unix time, in milliseconds. */
   countCompleted(at: number): void
+  /** Counts the newest requests of all coordinators; call it once per minute. */
+  recountCompleted(): Promise<void>
   /** Writes the rows that are due; call it once per second. */
   tick(): Promise<void>
   /** Raises and clears alerts; the leader calls it once per second. */
@@ -53,6 +55,8 @@ interface MonitorParts {
   listQuarantined?: () => Iterable<string>
   /** Fault of the audit; undefined while the audit is intact. */
   auditTrouble?: () => string | undefined
+  /** True while this coordinator writes the live samples of a cell. */
+  owns?: (cellId: string) => boolean
   /** Unix time, milliseconds. */
   now: () => number
   /** Monotonic milliseconds. */
@@ -60,12 +64,14 @@ interface MonitorParts {
   events: Pick<Events, 'addWithin'>
 }
 
+/** Usage reaches the store within this time. */
+const RECOUNTED_MINUTES = 3
 /** Time in which the cells come back after a start. */
 const STARTING_MS = 90_000
 
 export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor> => {
   const { store, logger, cells, now, nowMs, reportedPresence = () => undefined } = parts
-  const series = await Series.open({ store: createSeriesStore(store.records), logger, now })
+  const series = new Series({ ...parts, store: createSeriesStore(store.records) })
   const throughput = createThroughput(now)
   await recallThroughput(store.records, throughput, now())
   const itemsPerHour = throughput.lastHour
@@ -109,6 +115,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
     addSample: (cell, sample) => series.addLive(cell.id, sample, cell.clockAheadMs ?? 0),
     addLateSamples: (cell, samples, clockAheadMs) => series.addLate(cell.id, samples, clockAheadMs),
     countCompleted: throughput.count,
+    recountCompleted: () => recallThroughput(store.records, throughput, now(), RECOUNTED_MINUTES),
     tick: () => series.tick(),
     lookForAlerts: ledger => alerts.change(ledger, alertWatch.look(observe(), alerts.raised())),
     close: async () => {

@@ -2,6 +2,7 @@ import type { GuardedAudit } from '../audit/open.ts'
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
 import type { OpenLeader } from '../leader/open.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
 import type { Fleet } from './fleet.ts'
 import { createMonitor, type Monitor, type RunningMonitor } from './monitor.ts'
@@ -18,14 +19,16 @@ interface MonitorDomainParts
   audit: Pick<GuardedAudit, 'trouble'>
   usage: { onRecorded(listener: (row: { status: string; at: number }) => void): () => void }
   events: Pick<Events, 'addWithin' | 'subscribe'>
+  replicas: Pick<Replicas, 'live' | 'owns'>
 }
 
 const TICK_SECONDS = 1
+const RECOUNT_SECONDS = 60
 
 export const openMonitor = async (
   parts: MonitorDomainParts,
 ): Promise<{ monitor: RunningMonitor; views: { monitor: Monitor } }> => {
-  const { store, fleet, fleetListeners, admission, audit, usage, events } = parts
+  const { store, fleet, fleetListeners, admission, audit, usage, events, replicas } = parts
   const { stack, schedules, leaderWork, logger, now, nowMs } = parts
   const told = await ToldPresence.open(store.ledger, events)
   const monitor = await createMonitor({
@@ -35,6 +38,7 @@ export const openMonitor = async (
     reportedPresence: cellId => told.of(cellId),
     listQuarantined: () => admission.listQuarantined(),
     auditTrouble: () => audit.trouble(),
+    owns: cellId => replicas.owns(cellId),
     now,
     nowMs,
     events,
@@ -49,6 +53,10 @@ export const openMonitor = async (
     if (status === 'ok') monitor.countCompleted(at)
   })
   schedules.every('fleet.watch', TICK_SECONDS, () => monitor.tick())
+  schedules.every('fleet.recount', RECOUNT_SECONDS, async () => {
+    // requests that others have served are known from the store alone
+    if (replicas.live().length > 1) await monitor.recountCompleted()
+  })
   leaderWork.every('fleet.alerts', TICK_SECONDS, ledger => monitor.lookForAlerts(ledger))
   return { monitor, views: { monitor } }
 }

@@ -57,11 +57,37 @@ export const putTold = async (
     .execute()
 }
 
-/** Forgets cells that are no longer enrolled, or must prove themselves again. */
-export const deletePresence = async (trx: SealedTrx, cellIds: readonly string[]): Promise<void> => {
+/**
+ * Forgets cells that a coordinator has dropped: its view of them, and everything about those that
+ * are not enrolled any more or are in quarantine. A cell that was released may be back elsewhere.
+ */
+export const deletePresence = async (
+  trx: SealedTrx,
+  cellIds: readonly string[],
+  replicaId: string,
+): Promise<void> => {
   if (cellIds.length === 0) return
-  await trx.deleteFrom('cell_views').where('cell_id', 'in', cellIds).execute()
-  await trx.deleteFrom('cell_presence').where('cell_id', 'in', cellIds).execute()
+  await trx
+    .deleteFrom('cell_views')
+    .where('cell_id', 'in', cellIds)
+    .where('replica_id', '=', replicaId)
+    .execute()
+  const ended = await listEnded(trx, cellIds)
+  if (ended.length === 0) return
+  await trx.deleteFrom('cell_views').where('cell_id', 'in', ended).execute()
+  await trx.deleteFrom('cell_presence').where('cell_id', 'in', ended).execute()
+}
+
+const listEnded = async (trx: SealedTrx, cellIds: readonly string[]): Promise<string[]> => {
+  const rows = await trx
+    .selectFrom('cells')
+    .select('id')
+    .where('id', 'in', cellIds)
+    .where('revoked_at', 'is', null)
+    .where('quarantined_at', 'is', null)
+    .execute()
+  const active = new Set(rows.map(({ id }) => id))
+  return cellIds.filter(id => !active.has(id))
 }
 
 /** Cells that were reported as connected and that none of these coordinators sees. */

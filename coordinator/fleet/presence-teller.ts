@@ -52,6 +52,7 @@ export class PresenceTeller {
   readonly #stopWatching: () => void
   readonly #unseen: UnseenCells
   #writing: Promise<void> | undefined
+  #isFailing = false
 
   constructor(parts: PresenceTellerParts) {
     this.#parts = parts
@@ -130,10 +131,13 @@ export class PresenceTeller {
           batch = this.#takeNotes()
           return this.#tell(trx, batch)
         }, EVEN_FROZEN)
+        this.#isFailing = false
       } catch (error) {
         for (const [cellId, note] of batch)
           if (!this.#notes.has(cellId)) this.#notes.set(cellId, note)
-        logger.warn({ err: error, cells: this.#notes.size }, 'presence could not be stored')
+        if (!this.#isFailing)
+          logger.warn({ err: error }, 'the presence of cells waits for the store')
+        this.#isFailing = true
         if (this.#closing.signal.aborted) break
         const { signal } = this.#closing
         await setTimeout(RETRY_MS, undefined, { signal, ref: false }).catch(() => {})
@@ -154,7 +158,7 @@ export class PresenceTeller {
 
   async #tell(trx: SealedTrx, batch: readonly [string, Note][]): Promise<void> {
     const { replicas, events, now } = this.#parts
-    await deletePresence(trx, idsOf(batch, 'gone'))
+    await deletePresence(trx, idsOf(batch, 'gone'), replicas.id)
     await putViews(trx, viewsOf(batch, replicas.id))
     const cellIds = batch.filter(([, note]) => note !== 'gone').map(([cellId]) => cellId)
     if (cellIds.length === 0) return

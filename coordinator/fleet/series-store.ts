@@ -15,12 +15,13 @@ export interface SegmentKey {
 export interface SeriesStore {
   /**
    * Merges rows into the stored ones in one transaction, with the time of the newest late sample of
-   * some cells, which shows after a restart which samples were counted.
+   * some cells, which shows to every coordinator which samples were counted. It never goes back,
+   * except from a time after `latest`, which no right clock has.
    */
-  add(rows: [SegmentKey, Buckets][], lateUntil: Map<string, number>): Promise<void>
+  add(rows: [SegmentKey, Buckets][], lateUntil: Map<string, number>, latest: number): Promise<void>
   /** Returns the rows that begin at `from` or later. */
   read(cellId: string, resolutionSeconds: number, from: number): Promise<Segment[]>
-  lateUntil(): Promise<Map<string, number>>
+  readLateUntil(cellIds: readonly string[]): Promise<Map<string, number>>
   /**
    * Deletes the expired rows of the next `cells` cells after `cellId`. Returns the last of these
    * cells, or undefined when no cells are left.
@@ -33,7 +34,7 @@ export interface SeriesStore {
 }
 
 export const createSeriesStore = (records: Records): SeriesStore => {
-  const add: SeriesStore['add'] = (rows, lateUntil) =>
+  const add: SeriesStore['add'] = (rows, lateUntil, latest) =>
     // sealed because existing rows are read, merged and written back
     records.sealed.write(async trx => {
       for (const [key, segment] of await insertNew(trx, rows)) await mergeRow(trx, key, segment)
@@ -41,7 +42,17 @@ export const createSeriesStore = (records: Records): SeriesStore => {
         await trx
           .insertInto('series_cells')
           .values({ cell_id, late_until })
-          .onConflict(conflict => conflict.column('cell_id').doUpdateSet({ late_until }))
+          .onConflict(conflict =>
+            conflict
+              .column('cell_id')
+              .doUpdateSet({ late_until })
+              .where(row =>
+                row.or([
+                  row('series_cells.late_until', '<', late_until),
+                  row('series_cells.late_until', '>', latest),
+                ]),
+              ),
+          )
           .execute()
     })
 
@@ -56,8 +67,9 @@ export const createSeriesStore = (records: Records): SeriesStore => {
     return rows.map(row => decodeSegment(row.buckets_json))
   }
 
-  const lateUntil = async (): Promise<Map<string, number>> => {
-    const rows = await records.read.selectFrom('series_cells').selectAll().execute()
+  const readLateUntil: SeriesStore['readLateUntil'] = async cellIds => {
+    const query = records.read.selectFrom('series_cells').selectAll()
+    const rows = await query.where('cell_id', 'in', cellIds).execute()
     return new Map(rows.map(row => [row.cell_id, row.late_until]))
   }
 
@@ -80,7 +92,7 @@ export const createSeriesStore = (records: Records): SeriesStore => {
       return last
     })
 
-  return { add, read, lateUntil, prune }
+  return { add, read, readLateUntil, prune }
 }
 
 /**

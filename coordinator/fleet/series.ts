@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { Sample } from '../../shared/wire/telemetry.ts'
-import { bucketOf, mergeSegment, metricOf, type Segment } from './bucket.ts'
+import { bucketOf, mergeSegment, metricOf, overlaySegment, type Segment } from './bucket.ts'
 import { CompactSegment } from './compact-segment.ts'
+import { CLOCK_TOLERANCE_MS, LateGate, type LateSamples } from './late-samples.ts'
 import { type CellMetric, metricsOf } from './metrics.ts'
 import { PendingRows } from './pending-rows.ts'
 import type { SegmentKey, SeriesStore } from './series-store.ts'
@@ -37,6 +38,11 @@ interface Point {
 interface SeriesParts {
   store: SeriesStore
   logger: Pick<Logger, 'warn'>
+  /**
+   * True while this coordinator writes the live samples of a cell; the others keep theirs to be
+   * read until its are written.
+   */
+  owns?: (cellId: string) => boolean
   /** Unix time, milliseconds. */
   now?: () => number
   /** Rows that may wait for a disk that fails; beyond them the oldest are dropped. */
@@ -53,8 +59,8 @@ const ROWS_PER_TICK = 512
 /** Rows of one transaction, so that none stops the event loop for long. */
 const ROWS_PER_WRITE = 64
 const CELLS_PRUNED_PER_TICK = 4
-/** Clock offsets below this may be transit time and are not corrected. */
-const CLOCK_TOLERANCE_MS = 2000
+/** The owner of a cell has written a row that was due so long ago. */
+const SHADOW_MS = 5000
 
 /** Time series of all cells: kept in memory for a while, merged, and written in bounded batches. */
 export class Series {
@@ -62,60 +68,60 @@ export class Series {
   readonly #logger: SeriesParts['logger']
   readonly #now: () => number
   readonly #maxPending: number
+  readonly #owns: (cellId: string) => boolean
   readonly #pending = new PendingRows<Pending>()
-  /** Time of the newest late sample that counts, by its cell's clock. */
-  readonly #lateUntil: Map<string, number>
+  /** Rows that another coordinator writes. */
+  readonly #shadows = new PendingRows<Pending>()
+  readonly #late: LateGate
   #changedLate = new Map<string, number>()
   #pruneAfter = ''
   #busy: Promise<void> = Promise.resolve()
   #isFailing = false
 
-  private constructor(parts: SeriesParts, lateUntil: Map<string, number>) {
+  constructor(parts: SeriesParts) {
     this.#store = parts.store
     this.#logger = parts.logger
     this.#now = parts.now ?? Date.now
     this.#maxPending = parts.maxPending ?? 100_000
-    this.#lateUntil = lateUntil
-  }
-
-  static async open(parts: SeriesParts): Promise<Series> {
-    return new Series(parts, await parts.store.lateUntil())
+    this.#owns = parts.owns ?? (() => true)
+    this.#late = new LateGate({ readUntil: parts.store.readLateUntil, now: this.#now })
   }
 
   /** Adds a sample that was taken just now. */
   addLive(cellId: string, sample: Sample, clockAheadMs: number): void {
-    this.#add(cellId, timeOf(sample, clockAheadMs), sample, false)
+    const rows = this.#owns(cellId) ? this.#pending : this.#shadows
+    this.#add(rows, cellId, timeOf(sample, clockAheadMs), sample, false)
   }
 
   /**
    * Adds samples from a cell's spool, oldest first; samples that were counted before are skipped.
    */
   addLate(cellId: string, samples: Sample[], clockAheadMs: number): void {
-    for (const sample of samples) {
-      if (sample.taken_at <= this.#countedUntil(cellId, clockAheadMs)) continue
-      this.#lateUntil.set(cellId, sample.taken_at)
-      this.#changedLate.set(cellId, sample.taken_at)
-      this.#add(cellId, timeOf(sample, clockAheadMs), sample, true)
-    }
+    const counted = this.#late.take({ cellId, samples, clockAheadMs })
+    this.#addCounted({ cellId, samples: counted, clockAheadMs })
   }
 
   /** Points of one metric, oldest first, without empty spans, including rows not written yet. */
   async points(cellId: string, metric: CellMetric, resolution: ResolutionName): Promise<Point[]> {
     const { seconds, keepSeconds, rowSeconds } = RESOLUTIONS[resolution]
-    await this.#busy
+    await this.#runInTurn(() => this.#readLate())
     const from = floor(this.#now() - keepSeconds * 1000, seconds)
     const whole: Segment = new Map()
     for (const segment of await this.#store.read(cellId, seconds, floor(from, rowSeconds)))
       mergeSegment(whole, segment)
     for (const row of this.#pending.rowsOf(cellId))
       if (row.resolutionSeconds === seconds) mergeSegment(whole, row.segment)
+    for (const row of this.#shadows.rowsOf(cellId))
+      if (row.resolutionSeconds === seconds) overlaySegment(whole, row.segment)
     return pointsOf(whole, metric, from)
   }
 
   /** Writes rows that are due and prunes old ones, a bounded part each; call it each second. */
   tick(): Promise<void> {
     return this.#runInTurn(async () => {
+      await this.#readLate()
       this.#dropExcess()
+      this.#dropShadows()
       await this.#writeAll(dueRows(this.#pending.values(), this.#now()))
       this.#pruneAfter = (await this.#prune()) ?? ''
     })
@@ -123,37 +129,56 @@ export class Series {
 
   /** Writes all pending rows. */
   flush(): Promise<void> {
-    return this.#runInTurn(() => this.#writeAll([...this.#pending.values()]))
+    return this.#runInTurn(async () => {
+      await this.#readLate()
+      await this.#writeAll([...this.#pending.values()])
+    })
   }
 
-  #rowFor({ cellId, resolutionSeconds, at }: SegmentKey, dueAt: number): Pending {
-    const known = this.#pending.find(cellId, resolutionSeconds, at)
+  /** Counts late samples that have waited for the store. */
+  async #readLate(): Promise<void> {
+    try {
+      for (const late of await this.#late.readWaiting()) this.#addCounted(late)
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'late samples wait for the store')
+    }
+  }
+
+  #addCounted({ cellId, samples, clockAheadMs }: LateSamples): void {
+    for (const sample of samples) {
+      this.#changedLate.set(cellId, sample.taken_at)
+      this.#add(this.#pending, cellId, timeOf(sample, clockAheadMs), sample, true)
+    }
+  }
+
+  #rowFor(
+    rows: PendingRows<Pending>,
+    { cellId, resolutionSeconds, at }: SegmentKey,
+    dueAt: number,
+  ): Pending {
+    const known = rows.find(cellId, resolutionSeconds, at)
     const row = known ?? { cellId, resolutionSeconds, at, segment: new CompactSegment(), dueAt }
-    if (known === undefined) this.#pending.add(row)
+    if (known === undefined) rows.add(row)
     row.dueAt = Math.min(row.dueAt, dueAt)
     return row
   }
 
   /** Adds one sample to every resolution whose retention still covers it. */
-  #add(cellId: string, at: number, sample: Sample, isLate: boolean): void {
+  #add(
+    rows: PendingRows<Pending>,
+    cellId: string,
+    at: number,
+    sample: Sample,
+    isLate: boolean,
+  ): void {
     const one = bucketOf(metricsOf(sample))
     const now = this.#now()
     for (const { seconds, keepSeconds, rowSeconds, holdSeconds } of Object.values(RESOLUTIONS)) {
       if (at < now - keepSeconds * 1000 || at > now + CLOCK_TOLERANCE_MS) continue
       const key = { cellId, resolutionSeconds: seconds, at: floor(at, rowSeconds) }
-      const { segment } = this.#rowFor(key, isLate ? now : now + holdSeconds * 1000)
+      const { segment } = this.#rowFor(rows, key, isLate ? now : now + holdSeconds * 1000)
       segment.add(floor(at, seconds), one)
     }
-  }
-
-  /**
-   * Time of the newest late sample that was counted. A time in the future stems from a wrong clock
-   * of the cell and is void once the clock is right.
-   */
-  #countedUntil(cellId: string, clockAheadMs: number): number {
-    const until = this.#lateUntil.get(cellId) ?? -1
-    const isRight = Math.abs(clockAheadMs) <= CLOCK_TOLERANCE_MS
-    return isRight && until > this.#now() + CLOCK_TOLERANCE_MS ? -1 : until
   }
 
   /** Returns false when the disk did not accept the rows; they stay pending. */
@@ -166,6 +191,7 @@ export class Series {
       await this.#store.add(
         rows.map(row => [row, row.segment]),
         late,
+        this.#now() + CLOCK_TOLERANCE_MS,
       )
       this.#isFailing = false
     } catch (error) {
@@ -180,7 +206,7 @@ export class Series {
 
   #putBack(rows: Pending[]): void {
     for (const row of rows) {
-      const { segment } = this.#rowFor(row, row.dueAt)
+      const { segment } = this.#rowFor(this.#pending, row, row.dueAt)
       for (const [at, bucket] of row.segment) segment.add(at, bucket)
     }
   }
@@ -195,6 +221,11 @@ export class Series {
     if (excess <= 0) return
     this.#logger.warn({ rows: excess }, 'series were dropped')
     for (const row of pickLongestDue([...this.#pending.values()], excess)) this.#pending.delete(row)
+  }
+
+  #dropShadows(): void {
+    const before = this.#now() - SHADOW_MS
+    for (const row of [...this.#shadows.values()]) if (row.dueAt < before) this.#shadows.delete(row)
   }
 
   #runInTurn(work: () => Promise<void>): Promise<void> {

@@ -5,6 +5,8 @@ import type { Records } from '../store/store.ts'
 interface Throughput {
   /** Counts items completed at `at`, in Unix milliseconds. */
   count(at: number, items?: number): void
+  /** Sets the items of the minute of `at`, unless more were counted. */
+  raise(at: number, items: number): void
   lastHour(): number
 }
 
@@ -15,12 +17,20 @@ export const createThroughput = (now: () => number): Throughput => {
   const slots = Array.from({ length: MINUTES }, () => ({ minute: -1, items: 0 }))
   const minuteOf = (at: number): number => Math.floor(at / MINUTE_MS)
 
-  const count: Throughput['count'] = (at, items = 1) => {
+  const slotOf = (at: number): { items: number } | undefined => {
     const minute = minuteOf(at)
     const slot = slots[minute % MINUTES]
-    if (slot === undefined || minute < slot.minute) return
+    if (slot === undefined || minute < slot.minute) return undefined
     if (slot.minute !== minute) Object.assign(slot, { minute, items: 0 })
-    slot.items += items
+    return slot
+  }
+  const count: Throughput['count'] = (at, items = 1) => {
+    const slot = slotOf(at)
+    if (slot !== undefined) slot.items += items
+  }
+  const raise: Throughput['raise'] = (at, items) => {
+    const slot = slotOf(at)
+    if (slot !== undefined) slot.items = Math.max(slot.items, items)
   }
   const lastHour = (): number => {
     const newest = minuteOf(now())
@@ -28,22 +38,24 @@ export const createThroughput = (now: () => number): Throughput => {
       .filter(({ minute }) => minute > newest - MINUTES && minute <= newest)
       .reduce((total, { items }) => total + items, 0)
   }
-  return { count, lastHour }
+  return { count, raise, lastHour }
 }
 
-/** Restores the counts of requests completed before a restart. */
+/** Takes the counts of the newest minutes from the usage of all coordinators. */
 export const recallThroughput = async (
   records: Pick<Records, 'read'>,
   throughput: Throughput,
   now: number,
+  minutes = MINUTES,
 ): Promise<void> => {
-  for (let minute = 0; minute < MINUTES; minute++) {
-    const to = now - minute * MINUTE_MS
+  const newest = now - (now % MINUTE_MS)
+  for (let minute = 0; minute < minutes; minute++) {
+    const from = newest - minute * MINUTE_MS
     const completed = records.read
       .selectFrom('usage')
       .where('status', '=', 'ok')
-      .where('at', '>', to - MINUTE_MS)
-      .where('at', '<=', to)
-    throughput.count(to, await countMatchingRows(completed))
+      .where('at', '>=', from)
+      .where('at', '<', from + MINUTE_MS)
+    throughput.raise(from, await countMatchingRows(completed))
   }
 }

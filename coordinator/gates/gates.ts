@@ -66,21 +66,20 @@ export class GateKeeper {
     await this.#changes.followClock()
     const { store, now } = this.#parts
     const row = createRequestRow(wanted, caller, this.definition(wanted.gateId), now())
-    const { request, superseded } = await store.ledger.sealed.write(async trx => {
+    return store.ledger.sealed.write(async trx => {
       await this.#changes.settle(trx)
       const open = await openRequests(trx, row, now())
       const same = open.find(one => isSame(one, row))
-      if (same !== undefined) return { request: same, superseded: [] }
+      if (same !== undefined) return same
       await requireRoom(trx, row, now())
       await requireFewToday(trx, row, now())
       await trx.insertInto('gate_requests').values(row).execute()
       await appendAudit(trx, { ...caller.by, ...toRequestAudit(row), at: now() })
-      const superseded = await this.#supersede(trx, open, row.id, caller)
-      return { request: await readRequest(trx, row.id, 'all'), superseded }
+      await this.#supersede(trx, open, row.id, caller)
+      const request = await readRequest(trx, row.id, 'all')
+      await this.#changes.report(trx, undefined, request)
+      return request
     })
-    for (const one of superseded) this.#changes.publish({ ...one, state: 'pending' }, one)
-    if (request.id === row.id) this.#changes.publish(undefined, request)
-    return request
   }
 
   get(id: string, scope: Scope): Promise<GateRequest> {
@@ -146,14 +145,12 @@ export class GateKeeper {
       const fault = await this.#useFault(trx, found, caller, hash)
       if (fault !== undefined) return { found, fault }
       const after = await useUp(trx, found, caller.by, now())
+      if (after !== undefined) await this.#changes.report(trx, found, after)
       const approval = after && signedApproval(after, signer)
       if (approval !== undefined) await use.runInTransaction?.(trx, approval)
       return { found, after }
     })
-    if (outcome.after !== undefined) {
-      this.#changes.publish(outcome.found, outcome.after)
-      return outcome.after
-    }
+    if (outcome.after !== undefined) return outcome.after
     const fault = outcome.fault ?? 'it was used before'
     throw await auditRefusal(store.ledger, outcome.found, fault, caller.by, now())
   }
@@ -191,11 +188,9 @@ export class GateKeeper {
     open: readonly GateRequest[],
     by: string,
     caller: Caller,
-  ): Promise<GateRequest[]> {
+  ): Promise<void> {
     const change: RequestChange = { state: 'superseded', reason: `superseded by ${by}` }
-    const superseded: GateRequest[] = []
-    for (const one of open) superseded.push(await this.#changes.apply(trx, one, change, caller.by))
-    return superseded
+    for (const one of open) await this.#changes.apply(trx, one, change, caller.by)
   }
 
   async #useFault(

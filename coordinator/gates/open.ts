@@ -30,7 +30,7 @@ interface GateDomainParts
   store: Pick<Store, 'ledger' | 'revisions'>
   signing: SigningKey
   replicas: Pick<Replicas, 'owns'>
-  events: Pick<Events, 'publish'>
+  events: Pick<Events, 'publish' | 'addWithin'>
 }
 
 const SWEEP_SECONDS = 5
@@ -56,7 +56,7 @@ export const openGates = async (parts: GateDomainParts): Promise<{ views: GateVi
     },
     requireCurrent: policies.requireCurrent,
     signer: signing,
-    publish,
+    addEvents: events.addWithin,
     now,
   })
   leaderWork.every('gates.sweep', SWEEP_SECONDS, ledger => gates.sweep(ledger))

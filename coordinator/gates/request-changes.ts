@@ -15,7 +15,7 @@ export interface ChangeParts {
   store: Pick<Store, 'ledger'>
   /** Throws when the definitions are no longer those in force. */
   requireCurrent?: (trx: Trx) => Promise<void>
-  publish: Events['publish']
+  addEvents: Events['addWithin']
   /** Unix time, milliseconds. */
   now: () => number
 }
@@ -38,22 +38,29 @@ export class RequestChanges {
 
   async followClock(): Promise<void> {
     const { store, now } = this.#parts
-    for (const [before, after] of await followClock(store.ledger, now()))
-      this.publish(before, after)
+    await followClock(store.ledger, now(), (trx, request, change, by) =>
+      this.apply(trx, request, change, by),
+    )
   }
 
-  apply(trx: Trx, request: GateRequest, change: RequestChange, by: Actor): Promise<GateRequest> {
-    return applyChange(trx, request, change, { ...by, at: this.#parts.now() })
+  async apply(
+    trx: Trx,
+    request: GateRequest,
+    change: RequestChange,
+    by: Actor,
+  ): Promise<GateRequest> {
+    const after = await applyChange(trx, request, change, { ...by, at: this.#parts.now() })
+    await this.report(trx, request, after)
+    return after
   }
 
-  /** `before` is undefined for a new request. Publishes nothing when both are the same object. */
-  publish(before: GateRequest | undefined, after: GateRequest): void {
-    if (before === after) return
+  /** Adds the event of a change to its transaction. `before` is undefined for a new request. */
+  report(trx: Trx, before: GateRequest | undefined, after: GateRequest): Promise<void> {
     const event = before?.state === after.state ? 'voted' : after.state
     const { id, gateId, tenantId, summary, planHash } = after
     const data = { gate_id: gateId, tenant_id: tenantId, summary, plan_hash: planHash }
     const type = before === undefined ? 'requested' : event
-    this.#parts.publish(`shoal.gate.${type}`, data, id)
+    return this.#parts.addEvents(trx, [{ type: `shoal.gate.${type}`, data, subject: id }])
   }
 
   /** Applies what `decide` returns. A refusal that it throws is audited before it is thrown. */
@@ -65,19 +72,18 @@ export class RequestChanges {
   ): Promise<GateRequest> {
     await this.followClock()
     const { store, now } = this.#parts
-    const { before, after, refusal } = await store.ledger.sealed.write(async trx => {
+    const { after, refusal } = await store.ledger.sealed.write(async trx => {
       const before = await readRequest(trx, id, { tenantId })
       await this.settle(trx)
       const decided = changeOrRefusal(() => decide(before))
       if (!(decided instanceof ShoalError))
-        return { before, after: decided ? await this.apply(trx, before, decided, by) : before }
+        return { after: decided ? await this.apply(trx, before, decided, by) : before }
       const entry = refusalAuditOf(before, attempt, person, decided.message)
       await appendAudit(trx, { ...by, ...entry, at: now() })
-      return { before, after: before, refusal: decided }
+      return { after: before, refusal: decided }
     })
     // thrown after the transaction, which has audited the refusal
     if (refusal !== undefined) throw refusal
-    this.publish(before, after)
     return after
   }
 
@@ -101,13 +107,11 @@ export class RequestChanges {
 
   async #expire(ledger: Ledger, id: string): Promise<void> {
     const { now } = this.#parts
-    const [before, after] = await ledger.sealed.write(async trx => {
+    await ledger.sealed.write(async trx => {
       const found = await readRequest(trx, id, 'all')
       const isOverdue = found.state !== 'expired' && stateAt(found, now()) === 'expired'
-      const by = { actor: 'coordinator' }
-      return [found, isOverdue ? await this.apply(trx, found, EXPIRED, by) : found]
+      if (isOverdue) await this.apply(trx, found, EXPIRED, { actor: 'coordinator' })
     })
-    this.publish(before, after)
   }
 }
 

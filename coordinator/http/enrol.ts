@@ -3,10 +3,14 @@ import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
 import { EnrolAnswer, EnrolRequest } from '../../shared/wire/announce.ts'
 import { ENROL_PATH } from '../../shared/wire/link.ts'
+import type { Replicas } from '../replicas/replicas.ts'
+import { shareOf } from '../replicas/share.ts'
 import { createRefusalLimit } from './refusal-limit.ts'
 
 export interface EnrolParts {
   enrol: (request: EnrolRequest) => Promise<EnrolAnswer>
+  /** The coordinators that share the limit of refused tokens; by default there is only this one. */
+  replicas?: Pick<Replicas, 'live'> | undefined
 }
 
 /** Anybody may send it. */
@@ -22,8 +26,10 @@ const DOCS = {
 }
 
 /** Route where a daemon exchanges its join token, once, for an id and a credential. */
-export const enrolRoute: FastifyPluginAsync<EnrolParts> = async (app, { enrol }) => {
-  const limited = createRefusalLimit()
+export const enrolRoute: FastifyPluginAsync<EnrolParts> = async (app, { enrol, replicas }) => {
+  const limited = createRefusalLimit({
+    shareOf: limit => (replicas === undefined ? limit : shareOf(limit, replicas)),
+  })
   app.post(
     ENROL_PATH,
     { config: { access: 'none', docs: DOCS }, bodyLimit: BODY_LIMIT_BYTES },

@@ -46,6 +46,7 @@ export class Keys {
     this.#now = now
     this.#verifier = new Verifier<Key>({
       ...checking,
+      isAway: () => ledger.outage() !== undefined,
       load: async id =>
         (await readShownKeys(ledger.read, [id])).map(({ digest, key: value }) => ({
           digest,

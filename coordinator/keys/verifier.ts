@@ -19,6 +19,11 @@ type Known<T> = readonly Secret<T>[]
 export interface VerifierOptions<T> {
   /** The live secrets of an id, from the store; none for an id that does not exist. */
   load: (id: string) => Promise<readonly Credential<T>[]>
+  /**
+   * True while the store is away: what is in memory still admits, but a refusal may be out of date
+   * and is left to `load`, which fails.
+   */
+  isAway?: () => boolean
   capacity?: number
   /** SHA-256, and a comparison whose time does not depend on what differs. */
   digestOf?: (text: string) => Buffer
@@ -38,6 +43,7 @@ const NOTHING: Known<never> = Array.from({ length: COMPARED }, () => FILLER)
  */
 export class Verifier<T> {
   readonly #load: VerifierOptions<T>['load']
+  readonly #isAway: () => boolean
   readonly #digestOf: (text: string) => Buffer
   readonly #isEqual: (a: Buffer, b: Buffer) => boolean
   readonly #known: LRUCache<string, Known<T>>
@@ -47,6 +53,7 @@ export class Verifier<T> {
   constructor(options: VerifierOptions<T>) {
     const { load, capacity = 50_000, isEqual = timingSafeEqual } = options
     this.#load = load
+    this.#isAway = options.isAway ?? (() => false)
     this.#digestOf = options.digestOf ?? digestOf
     this.#isEqual = isEqual
     this.#known = new LRUCache({ max: capacity })
@@ -56,7 +63,8 @@ export class Verifier<T> {
   verify(id: string, presented: string): T | undefined | Promise<T | undefined> {
     const digest = this.#digestOf(presented)
     const known = this.#known.get(id) ?? (this.#unknown.get(id) && NOTHING)
-    if (known !== undefined) return this.#check(known, digest)
+    const found = known && this.#check(known, digest)
+    if (found !== undefined || (known !== undefined && !this.#isAway())) return found
     return this.#fetch(id).then(loaded => this.#check(loaded, digest))
   }
 

@@ -1,17 +1,21 @@
 import { networkInterfaces } from 'node:os'
+import type { Replicas } from '../replicas/replicas.ts'
+import { shareOf } from '../replicas/share.ts'
 import type { Outbound } from './outbound-config.ts'
 import { createSender, type Sender, type SenderParts } from './sender.ts'
 
 interface OutboundParts {
   config: { outbound: Outbound }
+  replicas: Pick<Replicas, 'live'>
   figures: { queue: { countRequest: NonNullable<SenderParts['onOutcome']> } }
 }
 
 /** Requests to addresses that users gave. */
-export const openOutbound = ({ config, figures }: OutboundParts): { sender: Sender } => ({
+export const openOutbound = ({ config, replicas, figures }: OutboundParts): { sender: Sender } => ({
   sender: createSender({
     config: config.outbound,
     ownAddresses,
+    shareOf: limit => shareOf(limit, replicas),
     onOutcome: figures.queue.countRequest,
   }),
 })

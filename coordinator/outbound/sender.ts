@@ -47,6 +47,8 @@ export interface SenderParts {
   /** Authorities beside the system's, PEM. */
   ca?: string
   nowMs?: () => number
+  /** Part of a limit that this process may use, as one of several. */
+  shareOf?: (limit: number) => number
   /** Called with the outcome of each request. */
   onOutcome?: (outcome: string) => void
 }
@@ -57,14 +59,17 @@ const MAX_HEADER_BYTES = 16 * 1024
 const MAX_RETRY_AFTER_SECONDS = 3600
 
 export const createSender = (parts: SenderParts): Sender => {
-  const { config, resolve = systemResolve, onOutcome = () => {} } = parts
+  const { config, resolve = systemResolve, onOutcome = () => {}, shareOf = all => all } = parts
   const rules: JudgeRules = {
     allowed: config.allow.flatMap(text => parseAllowed(text) ?? []),
     allowHttp: config.allow_http,
     ...(parts.ownAddresses === undefined ? {} : { ownAddresses: parts.ownAddresses }),
   }
   const limits = createTargetLimits(
-    { concurrency: config.target_concurrency, perMinute: config.target_per_minute },
+    () => ({
+      concurrency: shareOf(config.target_concurrency),
+      perMinute: shareOf(config.target_per_minute),
+    }),
     parts.nowMs,
   )
   const judge: Sender['judge'] = url => judgeUrl(url, rules)

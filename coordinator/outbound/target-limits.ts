@@ -1,6 +1,6 @@
 import { MinuteWindow } from '../quota/minute-window.ts'
 
-/** Limits per host and port: concurrent requests, and requests per minute. */
+/** Limits per host and port for this process: concurrent requests, and requests per minute. */
 interface TargetLimits {
   /** Milliseconds to wait; 0 when the place is taken, which `leave` gives back. */
   enter(target: string): number
@@ -12,7 +12,7 @@ const CAPACITY = 10_000
 const BUSY_WAIT_MS = 1000
 
 export const createTargetLimits = (
-  limits: { concurrency: number; perMinute: number },
+  limits: () => { concurrency: number; perMinute: number },
   nowMs: () => number = () => performance.now(),
 ): TargetLimits => {
   const busy = new Map<string, number>()
@@ -29,10 +29,11 @@ export const createTargetLimits = (
 
   return {
     enter: target => {
+      const { concurrency, perMinute } = limits()
       const count = busy.get(target) ?? 0
-      if (count >= limits.concurrency) return BUSY_WAIT_MS
+      if (count >= concurrency) return BUSY_WAIT_MS
       const window = windowOf(target)
-      const waitMs = window.waitMs(limits.perMinute, nowMs())
+      const waitMs = window.waitMs(perMinute, nowMs())
       if (waitMs > 0) return waitMs
       window.add(nowMs())
       busy.set(target, count + 1)

@@ -15,7 +15,7 @@ interface WorkerDomainParts
     Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger'>
   work: Pick<OpenQueue, 'kinds' | 'onWork'>
-  events: Pick<Events, 'publish'>
+  events: Pick<Events, 'addWithin'>
   figures: {
     queue: {
       countAttempt: NonNullable<WorkerParts['onOutcome']>
@@ -39,8 +39,10 @@ export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
     now,
     id: newId('worker'),
     onOutcome: figures.queue.countAttempt,
-    onGiveUp: ({ id, kind, tenantId }, reason) =>
-      events.publish('shoal.job.dead', { kind, reason, tenant_id: tenantId ?? null }, id),
+    onGiveUp: (trx, { id, kind, tenantId }, reason) => {
+      const data = { kind, reason, tenant_id: tenantId ?? null }
+      return events.addWithin(trx, [{ type: 'shoal.job.dead', data, subject: id }])
+    },
   })
   stack.defer(() => worker.close())
   stack.defer(work.onWork(() => worker.wake()))

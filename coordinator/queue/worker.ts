@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Ledger } from '../store/store.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import { backOffMs } from './back-off.ts'
 import type { Job } from './job.ts'
 import { JobError } from './job-error.ts'
@@ -23,8 +23,8 @@ export interface WorkerParts {
   pollMs?: number
   /** Called with the outcome of each attempt. */
   onOutcome?: (kind: string, outcome: JobOutcome) => void
-  /** Called for a job that was given up, unless its kind opts out. */
-  onGiveUp?: (job: Job, reason: string) => void
+  /** Called in the transaction that gives up a job, unless its kind opts out. */
+  onGiveUp?: (trx: SealedTrx, job: Job, reason: string) => Promise<void>
 }
 
 const POLL_MS = 1000
@@ -151,12 +151,16 @@ export class Worker {
   ): Promise<JobOutcome> {
     const { ledger, logger, now, onGiveUp } = this.#parts
     const end = { state, now: now(), ...(reason === undefined ? {} : { reason }) }
-    const committed = await ledger.sealed.write(trx => endJob(trx, kind, job, end))
+    const committed = await ledger.sealed.write(async trx => {
+      const ended = await endJob(trx, kind, job, end)
+      if (ended !== undefined && state === 'dead' && kind.announced !== false)
+        await onGiveUp?.(trx, job, reason ?? '')
+      return ended
+    })
     if (committed === undefined) return 'lost'
     committed()
     if (state === 'done') return 'done'
     logger.warn({ job: job.id, kind: job.kind, reason }, 'a job was given up')
-    if (kind.announced !== false) onGiveUp?.(job, reason ?? '')
     return 'dead'
   }
 

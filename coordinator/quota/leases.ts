@@ -20,14 +20,14 @@ interface QuotaLeases {
 }
 
 interface QuotaLeaseParts {
-  store: Pick<Store, 'ledger' | 'isShared'>
+  ledger: Store['ledger']
   calendar: Calendar
   /** Number of processes that lease from the store. */
   countReplicas: () => number
 }
 
 export const createQuotaLeases = ({
-  store: { ledger, isShared },
+  ledger,
   calendar,
   countReplicas,
 }: QuotaLeaseParts): QuotaLeases => {
@@ -68,8 +68,8 @@ export const createQuotaLeases = ({
           await giveBack(trx, month, account.id, unspent)
       })
     } catch (error) {
-      // a connection that was lost may have committed: what is given back twice would be spent twice
-      if (isShared && faultOf(error) === 'unavailable') throw error
+      // it may have been committed: what is given back twice would be spent twice
+      if (faultOf(error) === 'uncertain') throw error
       for (const { account, month, unspent } of parts)
         if (account.month === month) addLease(account, unspent)
       throw error

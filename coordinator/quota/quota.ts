@@ -59,7 +59,7 @@ export interface Quota {
 }
 
 export interface QuotaOptions {
-  store: Pick<Store, 'ledger' | 'isShared'>
+  store: Pick<Store, 'ledger'>
   tiers: TierSettings
   logger: Pick<Logger, 'warn'>
   /** Milliseconds of a clock that never goes back. */
@@ -99,8 +99,12 @@ export class LeasedQuota implements Quota {
     this.#tiers = options.tiers
     this.#logger = options.logger
     this.#ticks = options.ticks ?? (() => performance.now())
-    const { store, countReplicas = () => 1 } = options
-    this.#leases = createQuotaLeases({ store, calendar: this.#calendar, countReplicas })
+    const { countReplicas = () => 1 } = options
+    this.#leases = createQuotaLeases({
+      ledger: this.#ledger,
+      calendar: this.#calendar,
+      countReplicas,
+    })
     this.#recalls = options.recalls ?? NO_RECALLS
     this.#subjects = new Subjects(options.capacity ?? 50_000)
     this.#openMinute = options.openMinute ?? (() => new MinuteWindow())

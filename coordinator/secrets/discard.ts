@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
-import { EVEN_FROZEN } from './secrets.ts'
+import { EVEN_FROZEN } from './shared-secrets.ts'
 
 /**
  * Deletes secrets that no key at hand opens, so that the next start creates new ones. Throws

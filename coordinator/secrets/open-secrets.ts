@@ -4,7 +4,8 @@ import type { Store } from '../store/store.ts'
 import { createDataKeys } from './data-keys.ts'
 import { createSealingKeys, readSealingKeys, sealingKeyPath } from './key-file.ts'
 import { createWrongKeyError, KeyRing } from './key-ring.ts'
-import { EVEN_FROZEN, type SecretName, SharedSecrets } from './secrets.ts'
+import type { SecretName } from './secrets.ts'
+import { EVEN_FROZEN, SharedSecrets } from './shared-secrets.ts'
 import { readSecretFiles, removeStoredFiles, requireIntact } from './takeover.ts'
 
 interface OpenSecretsParts {

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
 import { openSecrets } from './open-secrets.ts'
 import { publishKeys, unpublishKeys } from './replica-keys.ts'
-import type { SharedSecrets } from './secrets.ts'
+import type { SharedSecrets } from './shared-secrets.ts'
 
 interface SecretsPartParts extends Pick<Base, 'stack' | 'schedules' | 'logger'> {
   config: { state_dir: string }

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { EVEN_FROZEN } from './secrets.ts'
+import { EVEN_FROZEN } from './shared-secrets.ts'
 
 /* Each coordinator publishes which keys its `sealing.key` has, for the rotation of that key. */
 

@@ -16,6 +16,8 @@ const Stored = z.object({
   endorsements: z.array(Endorsement),
   /** The oldest key whose heads of the audit count; the current one by default. */
   heads_since: PublicKey.exactOptional(),
+  /** Time at which earlier heads became void, unix milliseconds. */
+  heads_void_at: z.int().exactOptional(),
   /** Keys that were lost: nothing leads from them to the current one. */
   adopted: z.array(PublicKey).exactOptional(),
   /** Times of the counted rotations of the last day: unix milliseconds, oldest first. */
@@ -95,11 +97,13 @@ export const nextKey = (
   const { publicKey: key } = createSigner(private_key)
   const unsigned = { key, previous: signer.publicKey }
   const step = { ...unsigned, signature: signer.sign(ENDORSE_PURPOSE, unsigned) }
-  const { adopts, voidsHeads } = options
+  const { adopts, voidsHeads = false } = options
+  const heads_void_at = voidsHeads ? now : (stored.heads_void_at ?? 0)
   const text = textOf({
     private_key,
     endorsements: [...stored.endorsements, step].slice(-MAX_ENDORSEMENTS),
     heads_since: voidsHeads ? key : (stored.heads_since ?? signer.publicKey),
+    heads_void_at,
     adopted: [...(stored.adopted ?? []), ...(adopts === undefined ? [] : [adopts])],
     rotated_at,
   })

@@ -39,6 +39,8 @@ export interface SigningKey extends Signer {
    * the acceptance of the audit: its heads are then void.
    */
   witnesses(key: string): boolean
+  /** Time of the last acceptance of the audit, unix milliseconds; 0 before the first. */
+  headsVoidAt(): number
   /** False when another coordinator has rotated the key and this one does not know yet. */
   isCurrent(trx: Transaction<LedgerTables>): Promise<boolean>
 }
@@ -84,6 +86,7 @@ export const openSigning = async (
     onChange: changes.add,
     endorses: key => isEndorsed(state, key),
     witnesses: key => isWitness(state, key),
+    headsVoidAt: () => state.stored.heads_void_at ?? 0,
     isCurrent: trx => secrets.isCurrent('signing', trx),
   }
 }

@@ -28,6 +28,7 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, LiveTable>> = {
   persons: ['id'],
   keys: ['id'],
   key_claims: ['id'],
+  visitor_requests: ['id'],
   join_tokens: ['id'],
   cells: ['id'],
   cell_settings: ['cell_id'],

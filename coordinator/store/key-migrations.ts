@@ -63,3 +63,17 @@ export const keyClaims = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .execute()
   await schema.createIndex('key_claims_end').on('key_claims').column('expires_at').execute()
 }
+
+export const visitorRequests = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('visitor_requests')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('address_digest', 'text', column => column.notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .execute()
+  await schema
+    .createIndex('visitor_requests_address')
+    .on('visitor_requests')
+    .columns(['address_digest', 'at'])
+    .execute()
+}

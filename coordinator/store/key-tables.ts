@@ -4,6 +4,7 @@ export interface KeyTables {
   persons: PersonRow
   keys: KeyRow
   key_claims: KeyClaimRow
+  visitor_requests: VisitorRequestRow
 }
 
 export interface TenantRow {
@@ -51,4 +52,12 @@ interface KeyClaimRow {
   tenant_id: string
   created_at: number
   expires_at: number
+}
+
+/** A visitor's request within the last hour, for the limit of an address. */
+interface VisitorRequestRow {
+  /** That of the claim. */
+  id: string
+  address_digest: string
+  at: number
 }

@@ -17,7 +17,13 @@ import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.
 import type { EngineSchema } from './engine.ts'
 import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
-import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
+import {
+  disabledPeople,
+  keyClaims,
+  keyTables,
+  ledgerTables,
+  visitorRequests,
+} from './key-migrations.ts'
 import { minuteTables, quotaTable, recallTable } from './quota-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
 import {
@@ -81,6 +87,7 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0067_replica_keys': { up: replicaKeyTable, compatibleFrom: '0.1.0' },
   '0068_minute_slots': { up: db => minuteTables(db, engine), compatibleFrom: '0.1.0' },
   '0069_quota_recalls': { up: db => recallTable(db, engine), compatibleFrom: '0.1.0' },
+  '0069_visitor_requests': { up: visitorRequests, compatibleFrom: '0.1.0' },
   '0070_events': { up: eventTables, compatibleFrom: '0.1.0' },
   '0071_cell_presence': { up: cellPresenceTables, compatibleFrom: '0.1.0' },
   '0072_alerts': { up: alertTable, compatibleFrom: '0.1.0' },

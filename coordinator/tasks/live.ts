@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { StreamResponse, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Events } from '../events/bus.ts'
+import type { EventDraft, Events } from '../events/bus.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { applyEvent, withMessage } from './apply.ts'
 import type { TransitionFields } from './history.ts'
@@ -19,7 +19,7 @@ export interface LiveTaskParts {
   ledger: Ledger
   /** Process that owns the task. */
   worker: string
-  publish: Events['publish']
+  addEvents: Events['addWithin']
   hooks: TaskHooks | undefined
   /** Called for each event after it is stored. */
   onEvent: (task: Task, event: StreamResponse, tenantId: string) => void
@@ -89,11 +89,11 @@ export class LiveTask {
 
   async saveFirst(trx: SealedTrx): Promise<void> {
     this.#stored = await storeFirst(trx, this.task, this.run, this.#parts.worker)
+    await this.#parts.addEvents(trx, [this.#eventOf('submitted')])
   }
 
-  /** Publishes the new task and reports it to its followers. */
+  /** Reports the new task to its followers. */
   announce(): void {
-    this.#publish('submitted')
     const event: StreamResponse = { payload: { $case: 'task', value: this.task } }
     this.#parts.onEvent(this.task, event, this.run.tenantId)
   }
@@ -201,13 +201,18 @@ export class LiveTask {
   }
 
   async #store(): Promise<TaskEntry[]> {
-    const { worker, hooks, ledger } = this.#parts
+    const { worker, hooks, ledger, addEvents } = this.#parts
     const { batch, stored } = await ledger.sealed.write(async trx => {
       const batch = [...this.#pending]
       const { run } = this
       await this.#claim?.(trx)
       const tail = this.#stored
-      return { batch, stored: await storeBatch(trx, batch, { run, worker, hooks, tail }) }
+      const stored = await storeBatch(trx, batch, { run, worker, hooks, tail })
+      const drafts = batch.flatMap(({ change }) =>
+        change === undefined ? [] : [this.#eventOf(change.to_state, change, stored)],
+      )
+      await addEvents(trx, drafts)
+      return { batch, stored }
     })
     this.#claim = undefined
     this.#stored = stored
@@ -215,25 +220,21 @@ export class LiveTask {
     return batch
   }
 
-  #tell({ event, task, change }: TaskEntry): void {
+  #tell({ event, task }: TaskEntry): void {
     this.reportedTask = task
-    if (change !== undefined) this.#publish(change.to_state, change)
     this.#parts.onEvent(task, event, this.run.tenantId)
   }
 
-  #publish(state: string, change?: TransitionFields): void {
+  #eventOf(state: string, change?: TransitionFields, { person } = this.#stored): EventDraft {
     const { taskId, tenantId, operationId, keyId } = this.run
-    this.#parts.publish(
-      `shoal.task.${state}`,
-      {
-        tenant_id: tenantId,
-        key_id: keyId ?? null,
-        person_id: this.#stored.person ?? null,
-        operation: operationId ?? null,
-        from: change?.from_state ?? null,
-        reason: change?.reason ?? null,
-      },
-      taskId,
-    )
+    const data = {
+      tenant_id: tenantId,
+      key_id: keyId ?? null,
+      person_id: person ?? null,
+      operation: operationId ?? null,
+      from: change?.from_state ?? null,
+      reason: change?.reason ?? null,
+    }
+    return { type: `shoal.task.${state}`, data, subject: taskId }
   }
 }

@@ -71,7 +71,7 @@ export interface Tasks extends Pick<TaskOwner, 'begin' | 'serve'>, Pick<Turns, '
 
 interface TaskParts {
   store: Pick<Store, 'ledger' | 'revisions'>
-  publish: Events['publish']
+  addEvents: Events['addWithin']
   hooks?: TaskHooks | undefined
   logger: Pick<Logger, 'warn' | 'error'>
   now: () => number
@@ -85,7 +85,7 @@ const DROPPED_AT_ONCE = 500
 const HEED_EVERY_MS = LEASE_MS / 3
 
 export const createTasks = (parts: TaskParts): Tasks => {
-  const { logger, now, publish, hooks } = parts
+  const { logger, now, addEvents, hooks } = parts
   const { ledger, revisions } = parts.store
   const followers = createFollowers({ ledger, isRunning: taskId => turns.isRunning(taskId) })
   const lookAt = (taskId?: string): void => {
@@ -97,7 +97,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
     ledger,
     logger,
     now,
-    publish,
+    addEvents,
     hooks,
     onEvent: followers.tell,
     onError: followers.fail,

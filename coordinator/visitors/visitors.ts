@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { digestOf, newSecret, parseSecret } from '../keys/secret.ts'
@@ -67,24 +66,9 @@ interface VisitorsParts {
 }
 
 const HOUR_MS = 3_600_000
-const ADDRESSES = 10_000
 const UNKNOWN = Buffer.alloc(32)
 
 export const createVisitors = ({ ledger, settings, now }: VisitorsParts): Visitors => {
-  /** Times of the requests of each address, oldest first. */
-  const asked = new LRUCache<string, number[]>({ max: ADDRESSES })
-
-  const count = (address: string): void => {
-    const at = now()
-    const recent = (asked.get(address) ?? []).filter(time => time > at - HOUR_MS)
-    const [first] = recent
-    if (first !== undefined && recent.length >= settings.public_per_hour)
-      throw new ShoalError('rate_limited', `${recent.length} requests an hour are allowed`, {
-        retryAfterSeconds: Math.max(1, Math.ceil((first + HOUR_MS - at) / 1000)),
-      })
-    asked.set(address, [...recent, at])
-  }
-
   const requireOpen = async (): Promise<void> => {
     const tenant = settings.public_request
       ? await getTenant(ledger, settings.public_tenant)
@@ -95,11 +79,11 @@ export const createVisitors = ({ ledger, settings, now }: VisitorsParts): Visito
 
   const admit: Visitors['admit'] = async (address, lifetimeMs) => {
     await requireOpen()
-    count(address)
     const { id, text, digest } = newSecret(CLAIM_PREFIX)
     const visitor = { requesterId: `visitor:${id}`, tenantId: settings.public_tenant }
     await ledger.sealed.write(async trx => {
       const at = now()
+      await countRequest(trx, { id, address, at, limit: settings.public_per_hour })
       await trx.deleteFrom('key_claims').where('expires_at', '<=', at).execute()
       if ((await countOpen(trx, at)) >= settings.public_open)
         throw new ShoalError('rate_limited', 'too many requests of visitors are open', {
@@ -133,6 +117,39 @@ export const createVisitors = ({ ledger, settings, now }: VisitorsParts): Visito
     })
 
   return { admit, requesterOf, dismiss }
+}
+
+interface VisitorRequest {
+  id: string
+  address: string
+  at: number
+  /** Requests of an address within an hour. */
+  limit: number
+}
+
+/** Only the digest of the address is stored, for an hour. Throws `rate_limited`. */
+const countRequest = async (
+  trx: SealedTrx,
+  { id, address, at, limit }: VisitorRequest,
+): Promise<void> => {
+  await trx
+    .deleteFrom('visitor_requests')
+    .where('at', '<=', at - HOUR_MS)
+    .execute()
+  const address_digest = digestOf(address).toString('hex')
+  const recent = await trx
+    .selectFrom('visitor_requests')
+    .select('at')
+    .where('address_digest', '=', address_digest)
+    .orderBy('at', 'desc')
+    .limit(limit)
+    .execute()
+  const first = recent[limit - 1]
+  if (first !== undefined)
+    throw new ShoalError('rate_limited', `${limit} requests an hour are allowed`, {
+      retryAfterSeconds: Math.max(1, Math.ceil((first.at + HOUR_MS - at) / 1000)),
+    })
+  await trx.insertInto('visitor_requests').values({ id, address_digest, at }).execute()
 }
 
 /** Claims whose request waits, may still be used, or is about to be made. */

@@ -68,11 +68,13 @@ const deliverEvents = (
   deliveries: EventDeliveries,
 ): void => {
   let isAwaited = false
+  let isFailing = false
   let running: Promise<void> | undefined
   const run = async (ledger: Ledger): Promise<void> => {
     while (isAwaited) {
       isAwaited = false
       await deliveries.deliver(ledger)
+      isFailing = false
     }
     // in the step that finds nothing more to do: a later call must not join a run that is over
     running = undefined
@@ -80,7 +82,10 @@ const deliverEvents = (
   const start = (): Promise<void> => {
     const started = leaderWork
       .runOnce(run)
-      .catch(error => logger.warn({ err: error }, 'events were not queued for webhooks'))
+      .catch(error => {
+        if (!isFailing) logger.warn({ err: error }, 'events for webhooks wait for the store')
+        isFailing = true
+      })
       .finally(() => {
         if (running === started) running = undefined
       })

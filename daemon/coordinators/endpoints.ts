@@ -10,9 +10,17 @@ export interface Endpoint {
   readonly signal: AbortSignal
   /** Number of dials since the last change that made success likely. */
   attempt: number
+  /** Number of dials in a row that brought no connection. */
+  failures: number
   /** Reason why the last dial brought no connection. */
   error: Error | undefined
 }
+
+/**
+ * Failed dials in a row after which an own address counts as unreachable from this cell, for instance because only
+ * the balancer is on its network: the coordinator is then sought at the configured URL too.
+ */
+export const MAX_FAILURES = 4
 
 interface EndpointsOptions {
   known: KnownCoordinators
@@ -34,8 +42,8 @@ export class Endpoints {
   constructor(options: EndpointsOptions) {
     this.#options = options
     const { signal } = options
-    const [url, isWanted] = [() => this.#nextUrl(), () => this.#isSharedWanted()]
-    this.shared = { url, isWanted, signal, attempt: 0, error: undefined }
+    const isWanted = () => this.#isSharedWanted()
+    this.shared = createEndpoint({ url: () => this.#nextUrl(), isWanted, signal })
   }
 
   /** Follows the list of live coordinators; returns the endpoints that are new. */
@@ -57,11 +65,8 @@ export class Endpoints {
 
   /** Continues the search at every endpoint from this attempt. */
   resume(attempt: number): void {
-    for (const endpoint of [
-      this.shared,
-      ...[...this.#own.values()].map(({ endpoint }) => endpoint),
-    ])
-      endpoint.attempt = attempt
+    this.shared.attempt = attempt
+    for (const { endpoint } of this.#own.values()) endpoint.attempt = attempt
   }
 
   close(): void {
@@ -72,13 +77,7 @@ export class Endpoints {
     const stop = new AbortController()
     const signal = AbortSignal.any([this.#options.signal, stop.signal])
     const isWanted = () => this.#hasRoom() && !this.#options.met.has(id)
-    const endpoint: Endpoint = {
-      url: () => address,
-      isWanted,
-      signal,
-      attempt: 0,
-      error: undefined,
-    }
+    const endpoint = createEndpoint({ url: () => address, isWanted, signal })
     this.#own.set(id, { endpoint, address, stop })
     return endpoint
   }
@@ -92,8 +91,10 @@ export class Endpoints {
 
   #isSharedWanted(): boolean {
     const { known, met } = this.#options
-    const isMissing = ({ id, address }: { id: string; address: string | undefined }) =>
-      address === undefined && !met.has(id)
+    const isMissing = ({ id }: { id: string }) => {
+      const { endpoint } = this.#own.get(id) ?? {}
+      return !met.has(id) && (endpoint === undefined || endpoint.failures >= MAX_FAILURES)
+    }
     return met.size === 0 || (this.#hasRoom() && known.live.some(isMissing))
   }
 
@@ -101,3 +102,10 @@ export class Endpoints {
     return this.#options.met.size < MAX_REPLICAS
   }
 }
+
+const createEndpoint = (facts: Pick<Endpoint, 'url' | 'isWanted' | 'signal'>): Endpoint => ({
+  ...facts,
+  attempt: 0,
+  failures: 0,
+  error: undefined,
+})

@@ -5,7 +5,7 @@ import type { HealthRegistry } from '../health.ts'
 import { Nudge } from '../uplink/nudge.ts'
 import type { QuarantineNotice } from '../uplink/quarantine-notice.ts'
 import { type Coverage, describeCoverage, describeLoss, isComplete } from './coverage.ts'
-import { type Endpoint, Endpoints } from './endpoints.ts'
+import { type Endpoint, Endpoints, MAX_FAILURES } from './endpoints.ts'
 import type { KnownCoordinators } from './known-coordinators.ts'
 import { isLasting, pauseAfter, pauseBetween } from './pauses.ts'
 
@@ -71,7 +71,7 @@ export class PlaneConnections {
   readonly #met = new Map<string, Connection>()
   /** Connections that are being made or served. */
   readonly #open = new Set<Promise<void>>()
-  /** Rung when a coordinator is missing that was not before. */
+  /** Rung when a coordinator is missing that was not before, or is missing elsewhere too. */
   readonly #change = new Nudge()
   #changes = 0
   readonly #endpoints: Endpoints
@@ -175,6 +175,7 @@ export class PlaneConnections {
     const { nudge, quarantine } = this.#options
     connection.upAtMs = this.#now()
     endpoint.error = undefined
+    endpoint.failures = 0
     this.#report()
     nudge.ring()
     quarantine?.onAccepted()
@@ -192,7 +193,7 @@ export class PlaneConnections {
     if (this.#met.size === 0) this.#loss = error
     this.#report(error)
     quarantine?.onRefused(error)
-    if (id !== undefined) this.#ring()
+    if (id !== undefined || ++endpoint.failures === MAX_FAILURES) this.#ring()
   }
 
   /** Looks at once for coordinators that are on the list for the first time. */

@@ -34,8 +34,11 @@ export const startCoordinators = async (t: Test, count: number) => {
   const { secret } = await createToken(store.ledger, uses, { actor: 'test' })
   t.teardown(() => store.close())
   const sealingKey = randomBytes(32).toString('base64')
+  /** State folder of the coordinator that was started last. */
+  let latest = ''
   const start = async (): Promise<Coordinator> => {
     const state_dir = await temporaryFolder(t)
+    latest = state_dir
     writeFileSync(join(state_dir, 'sealing.key'), sealingKey, { mode: 0o600 })
     const url = `postgres://postgres@localhost/${database.database}?host=${database.host}`
     const http = { port: 0, drain_seconds: 0 }
@@ -73,7 +76,7 @@ export const startCoordinators = async (t: Test, count: number) => {
     const { cell_id, credential } = (await answer.json()) as Record<string, string>
     return new RawCell(t, cell_id as string, credential as string)
   }
-  return { store, coordinators, start, ask, enrol }
+  return { store, coordinators, start, ask, enrol, stateDir: () => latest }
 }
 
 /** A cell that does what a test tells it, over upgrades as a daemon makes them. */

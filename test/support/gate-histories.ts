@@ -86,7 +86,7 @@ export const runHistories = async (
     store,
     definitions,
     signer: createSigner(generatePrivateKey()),
-    publish: () => ({}) as never,
+    addEvents: async () => {},
     now: () => clock.now,
   })
   const tally: HistoryTally = { histories: 0, steps: 0, used: 0, refused: 0 }

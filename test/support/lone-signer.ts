@@ -3,5 +3,11 @@ import { createSigner, generatePrivateKey, type Signer } from '../../shared/sign
 /** A signing key without a history: it vouches for itself alone. */
 export const loneSigner = (signer: Signer = createSigner(generatePrivateKey())) => {
   const isOwn = (key: string): boolean => key === signer.publicKey
-  return { ...signer, endorses: isOwn, witnesses: isOwn, isCurrent: async () => true }
+  return {
+    ...signer,
+    endorses: isOwn,
+    witnesses: isOwn,
+    headsVoidAt: () => 0,
+    isCurrent: async () => true,
+  }
 }

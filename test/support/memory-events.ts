@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { CloudEvent, Events } from '../../coordinator/events/bus.ts'
 import { EventRing } from '../../coordinator/events/event-ring.ts'
+import { afterCommit } from '../../coordinator/store/after-commit.ts'
 
 interface MemoryEvents extends Events {
   publish(type: string, data: unknown, subject?: string): CloudEvent
@@ -38,9 +39,10 @@ export const createEvents = ({
   const { subscribe, position, positionAfter, read } = ring
   return {
     publish,
-    addWithin: async (_trx, drafts) => {
-      for (const { type, data, subject } of drafts) publish(type, data, subject ?? undefined)
-    },
+    addWithin: async (trx, drafts) =>
+      afterCommit(trx, () => {
+        for (const { type, data, subject } of drafts) publish(type, data, subject ?? undefined)
+      }),
     subscribe,
     catchUp: async () => {},
     position,

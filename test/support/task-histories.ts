@@ -148,7 +148,7 @@ class TaskHistories {
     })
     const tasks = createTasks({
       store: { ledger, revisions: store.revisions },
-      publish: () => ({}) as never,
+      addEvents: async () => {},
       logger: { warn: () => {}, error: () => {} },
       now: this.#now,
     })

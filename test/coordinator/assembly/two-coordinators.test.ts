@@ -1,11 +1,14 @@
 import t from 'tap'
+import { acceptAudit } from '../../../coordinator/audit/accept.ts'
+import { markTrouble } from '../../../coordinator/store/trouble.ts'
 import { LINK_PATH, MQTT_PATH } from '../../../shared/wire/link.ts'
 import { startCoordinators } from '../../support/coordinators.ts'
 import { postgresMissing } from '../../support/postgres.ts'
+import { signingOf } from '../../support/secrets.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
-  const { store, coordinators, start, ask, enrol } = await startCoordinators(t, 2)
+  const { store, coordinators, start, ask, enrol, stateDir } = await startCoordinators(t, 2)
   const [a = '', b = ''] = coordinators.map(({ url }) => url)
 
   const presenceAt = async (url: string, cellId: string) =>
@@ -142,5 +145,36 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
     await Promise.all(stale.map(({ closed }) => closed))
     await cell.connect(b)
     await waitUntil('b hears it', async () => (await presenceAt(b, cell.id)) === 'ready')
+  })
+
+  await t.test('sign with one key, and both tell a cell when one has rotated it', async t => {
+    const cell = await enrol(a)
+    const [atA, atB] = [await cell.connect(a), await cell.connect(b)]
+    // each tells its key after the birth too
+    const before = await Promise.all([atA, atB].map(session => cell.next(session, 'trust')))
+    t.strictSame(before[0], before[1])
+    const { signing_key } = (await ask(a, 'POST', '/v1/signing-key/rotate', {})).json
+    t.match(await cell.next(atA, 'trust'), { signing_key })
+    t.match(await cell.next(atB, 'trust'), { signing_key })
+    t.strictSame(await cell.next(atB, 'rebirth'), {}, 'what b signed with the old key is sent anew')
+    t.equal((await ask(b, 'GET', '/v1/signing-key')).json.signing_key, signing_key)
+  })
+
+  await t.test('are both stopped by an audit in doubt, and freed by one acceptance', async t => {
+    const troubles = async () => {
+      const answers = await Promise.all([a, b].map(url => ask(url, 'GET', '/v1/alerts')))
+      return answers.filter(({ json }) => JSON.stringify(json).includes('audit_broken')).length
+    }
+    await store.ledger.sealed.write(trx => markTrouble(trx, 'planted', Date.now()))
+    await waitUntil('both show it', async () => (await troubles()) === 2)
+    const { status } = await ask(b, 'POST', '/v1/tenants', { id: 'acme', name: 'acme' })
+    t.equal(status, 503)
+    const signing = await signingOf(store, stateDir())
+    await acceptAudit(store.ledger, signing, 'planted by the test', { actor: 'test' })
+    await waitUntil('both go on', async () => (await troubles()) === 0)
+    for (const [n, url] of [a, b].entries()) {
+      const body = { id: `acme-${n}`, name: 'acme' }
+      t.match(await ask(url, 'POST', '/v1/tenants', body), { status: 200 })
+    }
   })
 })

@@ -4,3 +4,8 @@ import { contract } from './contract.ts'
 
 contract('the embedded broker', embeddedBus)
 contract('a mosquitto outside', mosquittoBus, mosquittoMissing)
+contract(
+  'a mosquitto that several coordinators share',
+  (t, parts) => mosquittoBus(t, { ...parts, replicaId: 'rep_a' }),
+  mosquittoMissing,
+)

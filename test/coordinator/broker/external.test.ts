@@ -7,10 +7,10 @@ import fc from 'fast-check'
 import mqtt from 'mqtt-packet'
 import t, { type Test } from 'tap'
 import { addBrokerCommands } from '../../../coordinator/admin/broker.ts'
-import { PacketReader } from '../../../coordinator/broker/cell-stream.ts'
 import { brokerLogins, loadBrokerKey } from '../../../coordinator/broker/logins.ts'
 import { mosquittoFiles } from '../../../coordinator/broker/mosquitto-files.ts'
 import { openBus } from '../../../coordinator/broker/open-bus.ts'
+import { PacketReader } from '../../../coordinator/broker/packets.ts'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
 import { openSecrets } from '../../../coordinator/secrets/open-secrets.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
@@ -48,7 +48,9 @@ t.test('the files for mosquitto', async t => {
       t.match(acl, `topic ${ours} ${topicFor(name, '+')}\n`)
       t.match(acl, `pattern ${theirs} ${topicFor(name, '%c')}\n`)
     }
-    t.equal(acl.match(/^(topic|pattern)/gm)?.length, 2 * Object.keys(TOPICS).length)
+    t.match(acl, 'topic read shoal/v1/cells/+/+/state\n', 'of each of several coordinators')
+    t.match(acl, 'pattern read shoal/v1/coordinator/+/state\n')
+    t.equal(acl.match(/^(topic|pattern)/gm)?.length, 3 * Object.keys(TOPICS).length + 1)
     t.match(acl, /^user boss$/m)
   })
 
@@ -186,6 +188,32 @@ t.test('an external mosquitto', { skip: mosquittoMissing }, async t => {
       t.notMatch(heard?.topic, B)
       if (heard?.topic === topicFor('rebirth', A)) break
     }
+  })
+
+  t.test('is shared by coordinators, of which each has its own session with a cell', async t => {
+    const port = await runBroker(t)
+    const open = (replicaId: string) =>
+      busRig(t, (_t, parts) => openExternal({ ...parts, replicaId }, port))
+    const [one, two] = [await open('rep_1'), await open('rep_2')]
+    const watcher = await direct(t, port, A)
+    await watcher.subscribe('shoal/v1/coordinator/+/state', 1)
+    for (let n = 0; n < 2; n++) t.match(String((await watcher.next('publish'))?.payload), 'online')
+    const [atOne, atTwo] = [await one.online(A), await two.online(A)]
+    for (const session of [atOne, atTwo]) await session.subscribe(topicFor('rebirth', A), 1)
+    for (const [rig, session] of [
+      [one, atOne],
+      [two, atTwo],
+    ] as const) {
+      session.publish(topicFor('state', A), 'mine')
+      t.strictSame(await rig.next(), { name: 'state', cellId: A, text: 'mine' })
+      await rig.bus.publish('rebirth', A, 'rebirth', {})
+      t.equal((await session.next('publish'))?.topic, topicFor('rebirth', A))
+    }
+    await one.bus.close()
+    const end = await watcher.next('publish')
+    t.match([end?.topic, String(end?.payload)], ['shoal/v1/coordinator/rep_1/state', /offline/])
+    t.ok(await atTwo.ping(), 'the session with the other one goes on')
+    t.strictSame([one.heard, two.heard, atTwo.pendingPackets()], [[], [], []])
   })
 
   t.test('delivers no retained message to the coordinator', async t => {

@@ -43,7 +43,7 @@ const scene = async (t: Test) => {
     return { personId: id, keyId: key.id, kind: key.kind, roles: key.roles }
   }
   const definitions = shippedGates()
-  const gates = new GateKeeper({ store, definitions, signer, publish: () => ({}) as never, now })
+  const gates = new GateKeeper({ store, definitions, signer, addEvents: async () => {}, now })
 
   const world = { maxSpeed: 1, battery: 80 }
   const moved: unknown[] = []

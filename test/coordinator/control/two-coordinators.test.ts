@@ -89,6 +89,14 @@ t.test('an ack that another coordinator hears ends the command for its creator',
   t.strictSame(await audit(), ['command.create', 'command.succeeded'])
 })
 
+t.test('a caller that waits at the creator learns at once what another has stored', async t => {
+  const { one, two } = await scene(t)
+  const { id } = await one.commands.create(ping, BY)
+  await two.commands.acknowledge(CELL, ack(id, 'succeeded'))
+  await two.commands.close()
+  t.match(await one.commands.get(id), { state: 'succeeded' })
+})
+
 t.test('an ack that both coordinators hear is audited once', async t => {
   const { one, two, audit } = await scene(t)
   const { id } = await one.commands.create(ping, BY)
@@ -193,6 +201,17 @@ t.test(
     t.strictSame(await audit(), ['command.create', 'command.expired'])
   },
 )
+
+t.test('a command whose ack was lost with another coordinator is sent again, once', async t => {
+  const { one, two, set } = await scene(t)
+  const { id } = await one.commands.create(ping, BY)
+  set.leave(two.replicas)
+  for (let i = 0; i < 2; i++) await one.commands.takeOver()
+  t.strictSame(
+    one.its.sent.map(command => command.id),
+    [id, id],
+  )
+})
 
 /** Numbers from 0 to below 1, always the same ones for a seed. */
 const createRandom = (seed: number): (() => number) => {

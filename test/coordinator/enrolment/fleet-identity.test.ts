@@ -1,9 +1,10 @@
 import t from 'tap'
 import { createFleetIdentity } from '../../../coordinator/enrolment/fleet-identity.ts'
+import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { isSignedBy } from '../../../shared/signing.ts'
 import { ENDORSE_PURPOSE } from '../../../shared/wire/trust.ts'
 import { silent } from '../../support/cell.ts'
-import { signingOf } from '../../support/secrets.ts'
+import { secretsOf, signingOf } from '../../support/secrets.ts'
 import { auditRows } from '../keys/fixtures.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
@@ -53,4 +54,30 @@ t.test('a day is too short for enough new keys to push out the old ones', async 
   await t.rejects(identity.rotateKey(by), { code: 'rate_limited', retryAfterSeconds: 86_400 })
   nowMs = 86_400_000
   await identity.rotateKey(by)
+})
+
+t.test('cells are told a new key; a rotation elsewhere also asks them for a birth', async t => {
+  const [shared, stateDir] = [await temporaryFolder(t), await temporaryFolder(t)]
+  const open = async () => {
+    const store = await temporaryStore(t, shared)
+    const secrets = await secretsOf(store, stateDir)
+    const signing = await openSigning(secrets)
+    const published: string[] = []
+    const cell = { id: 'cell_a', announce: { coordinator_key: signing.publicKey } }
+    const identity = createFleetIdentity({
+      signing,
+      store,
+      logger: silent,
+      fingerprint: () => undefined,
+      bus: { publish: async (name: string) => void published.push(name) },
+      fleet: { cells: () => [cell].values() },
+    } as never)
+    return { secrets, signing, published, identity }
+  }
+  const [here, elsewhere] = [await open(), await open()]
+  const { signing_key } = await here.identity.rotateKey({ actor: 'key:a' })
+  await elsewhere.secrets.refresh()
+  t.equal(elsewhere.signing.publicKey, signing_key)
+  t.strictSame(here.published, ['trust'])
+  t.strictSame(elsewhere.published, ['trust', 'rebirth'])
 })

@@ -34,8 +34,8 @@ const set = async (t: Parameters<typeof temporaryStore>[0], folder?: string) => 
       return rows.add(...args)
     },
   }
-  const open = () => Series.open({ store: counted, logger: silent, now: () => clock.at })
-  return { store, clock, open, writes: () => writes, series: await open() }
+  const open = () => new Series({ store: counted, logger: silent, now: () => clock.at })
+  return { store, clock, open, writes: () => writes, series: open() }
 }
 
 t.test('metrics of a sample are unknown where the sample has no value', async t => {
@@ -230,6 +230,53 @@ t.test('series', async t => {
     t.strictSame(await counts(), [10, 60, 60, 3600, 3600, 3600])
   })
 
+  t.test('are written once by several coordinators, and are the same on each', async t => {
+    const { store, clock } = await set(t)
+    let owner = 'a'
+    const [a, b] = ['a', 'b'].map(id => {
+      const rows = createSeriesStore(store.records)
+      const owns = () => owner === id
+      return new Series({ store: rows, logger: silent, owns, now: () => clock.at })
+    }) as [Series, Series]
+    const hear = (percent: number) => {
+      for (const each of [a, b]) each.addLive('c', cpu(clock.at, percent), 0)
+    }
+    const expected = [{ at: START, value: 30, samples: 3 }]
+    const readBoth = () => Promise.all([a, b].map(each => each.points('c', 'cpu_percent', '1m')))
+    hear(10)
+    clock.at += 10_000
+    hear(20)
+    owner = 'b'
+    clock.at += 10_000
+    hear(60)
+    t.strictSame(
+      await a.points('c', 'cpu_percent', '10s'),
+      await b.points('c', 'cpu_percent', '10s'),
+    )
+    clock.at += 1_900_000
+    for (const each of [a, b]) await each.tick()
+    clock.at += 10_000
+    for (const each of [a, b]) await each.tick()
+    t.strictSame(await readBoth(), [expected, expected])
+  })
+
+  t.test('count late samples once, though the home of the cell has changed', async t => {
+    const { series, clock, open } = await set(t)
+    clock.at = START + 600_000
+    const batch = [0, 1, 2, 3].map(n => cpu(START + n * 1000, 10))
+    series.addLate('c', batch.slice(0, 2), 0)
+    await series.tick()
+    const next = open()
+    next.addLate('c', batch, 0)
+    await next.tick()
+    clock.at += 5000
+    series.addLate('c', [...batch, cpu(START + 4000, 10)], 0)
+    await series.tick()
+    t.strictSame(await next.points('c', 'cpu_percent', '1m'), [
+      { at: START, value: 10, samples: 5 },
+    ])
+  })
+
   t.test('survive a disk that fails for a while, within bounds', async t => {
     const { store, clock } = await set(t)
     const rows = createSeriesStore(store.records)
@@ -237,7 +284,7 @@ t.test('series', async t => {
     const add: typeof rows.add = (...args) =>
       fails ? Promise.reject(new Error('disk full')) : rows.add(...args)
     const parts = { store: { ...rows, add }, logger: silent, now: () => clock.at, maxPending: 30 }
-    const series = await Series.open(parts)
+    const series = new Series(parts)
     for (let cell = 0; cell < 20; cell++) series.addLive(`c${cell}`, cpu(clock.at, cell), 0)
     clock.at += 3_600_000
     await series.tick()

@@ -36,9 +36,8 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) =>
       store: own,
       definitions,
       signer,
-      publish: type => {
-        events.push(type)
-        return {} as never
+      addEvents: async (_trx, drafts) => {
+        for (const { type } of drafts) events.push(type)
       },
       now: () => clock.now,
     })
@@ -273,7 +272,7 @@ t.test('changes since the approval', async t => {
       signer,
       definitions: stricter,
       now: () => clock.now,
-      publish: () => ({}) as never,
+      addEvents: async () => {},
     })
     await t.rejects(changed.consume(id, as(builder), { plan: PLAN }), { message: /rules/ })
   })

@@ -9,7 +9,7 @@ const refuse = () => Promise.reject(new ShoalError('auth_required', 'no'))
 t.test('an address that guesses join tokens', async t => {
   t.test('must wait after 30 refusals in a minute, and no other address must', async t => {
     let ms = 0
-    const limited = createRefusalLimit(() => ms)
+    const limited = createRefusalLimit({ ticks: () => ms })
     for (let i = 0; i < 100; i++) await limited('10.0.0.1', async () => 'granted')
     for (let i = 0; i < 30; i++) {
       await t.rejects(limited('10.0.0.1', refuse), { code: 'auth_required' })

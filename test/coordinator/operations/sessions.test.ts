@@ -196,8 +196,7 @@ t.test('a scope', async t => {
     const config = AgentsConfig.parse({ claims_per_session: 50 })
     const stores = [scene.store, await temporaryStore(t, folder), await temporaryStore(t, folder)]
     const coordinators = stores.map(
-      store =>
-        createAgents({ store, config, publish: () => ({}) as never, now: Date.now }).sessions,
+      store => createAgents({ store, config, addEvents: async () => {}, now: Date.now }).sessions,
     )
     const person = { personId: 'demo_operator', keyId: 'k', kind: 'person' as const, roles: [] }
     const caller = { person, tenantId: 'demo', by: BY }
@@ -305,7 +304,7 @@ t.test('a session survives its process', async t => {
   const { sessions } = createAgents({
     store: await temporaryStore(t, folder),
     config: AgentsConfig.parse({}),
-    publish: () => ({}) as never,
+    addEvents: async () => {},
     now: Date.now,
   })
   t.match(await sessions.get(id, caller), { step: 'claim', claims: [{ scope: 'repo:api' }] })

@@ -79,7 +79,7 @@ t.test('a failed job is retried after its wait and then given up with the reason
   const { queue, work, waitForStates, clock } = await queueScene(t, [kind])
   const dead: string[] = []
   await queue.add(job(1))
-  work({ onGiveUp: (given, reason) => dead.push(`${given.id} ${reason}`) })
+  work({ onGiveUp: async (_trx, given, reason) => void dead.push(`${given.id} ${reason}`) })
   const waited: number[] = []
   for (const attempt of [1, 2]) {
     for (;;) {
@@ -319,7 +319,7 @@ t.test('ended jobs are deleted after their retention', async t => {
     schedules,
     leaderWork,
     work: { kinds, onWork: () => () => {} },
-    events: { publish: () => t.fail('no job is given up') as never },
+    events: { addWithin: async () => void t.fail('no job is given up') },
     figures: { queue: { countAttempt: () => {}, setJobCounts: () => {} } },
     logger: silent,
     now: () => clock.now,

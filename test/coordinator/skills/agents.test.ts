@@ -93,7 +93,7 @@ t.test('operator-peer', async t => {
   })
   await t.test('is held once, also through several coordinators', async t => {
     const stores = [store, await temporaryStore(t, folder), await temporaryStore(t, folder)]
-    const parts = { holdMs: 60_000, publish: () => ({}) as never, now: () => clock.now }
+    const parts = { holdMs: 60_000, addEvents: async () => {}, now: () => clock.now }
     const ends = await Promise.allSettled(
       stores.map((own, n) => {
         const person = { personId: `p${n}`, keyId: `k${n}`, kind: 'person' as const }

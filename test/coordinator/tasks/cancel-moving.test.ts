@@ -27,7 +27,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   const open = (own: typeof ledger) => {
     const tasks = createTasks({
       store: { revisions, ledger: own },
-      publish: () => ({}) as never,
+      addEvents: async () => {},
       now: () => clock.now,
       logger: { warn: () => {}, error: () => {} },
     })

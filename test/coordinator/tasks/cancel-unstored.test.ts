@@ -16,7 +16,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   })
   const tasks = createTasks({
     store: { revisions, ledger: failing },
-    publish: () => ({}) as never,
+    addEvents: async () => {},
     logger: { warn: () => {}, error: () => {} },
     now: Date.now,
   })

@@ -15,7 +15,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   const store = await temporaryStore(t, undefined, { now })
   const parts = {
     store,
-    publish: () => ({}) as never,
+    addEvents: async () => {},
     now,
     logger: { warn: () => {}, error: () => {} },
   }

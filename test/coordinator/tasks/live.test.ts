@@ -18,7 +18,7 @@ t.test('an event that occurs just after a completed store write is stored too', 
     now,
     worker: 'one',
     hooks: undefined,
-    publish: () => ({}) as never,
+    addEvents: async () => {},
     onEvent: ({ status }) => {
       if (status?.state === TaskState.TASK_STATE_WORKING)
         queueMicrotask(() => live.status(TaskState.TASK_STATE_COMPLETED))

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { EventDraft } from '../../../coordinator/events/bus.ts'
 import type { NewTask } from '../../../coordinator/tasks/new-task.ts'
 import { artifactOf, dataPart } from '../../../coordinator/tasks/parts.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
@@ -30,11 +31,10 @@ const newTask = (work: TurnWork, tenantId = 'home'): NewTask => ({
 const scene = async (t: Parameters<typeof temporaryStore>[0], now = () => Date.now()) => {
   const store = await temporaryStore(t)
   const published: string[] = []
-  const publish = (type: string) => {
-    published.push(type)
-    return {} as never
+  const addEvents = async (_trx: unknown, drafts: readonly EventDraft[]) => {
+    for (const { type } of drafts) published.push(type)
   }
-  return { store, published, tasks: createTasks({ store, publish, logger: quiet, now }) }
+  return { store, published, tasks: createTasks({ store, addEvents, logger: quiet, now }) }
 }
 
 const complete: TurnWork = async turn => turn.status(TaskState.TASK_STATE_COMPLETED)

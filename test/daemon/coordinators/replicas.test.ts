@@ -274,6 +274,19 @@ t.test('coordinators with an address are dialled there', async t => {
   })
 })
 
+t.test('a coordinator whose address is unreachable is met through the balancer', async t => {
+  const fleet = await openReplicaFleet(t, IDS)
+  fleet.live = IDS.map((id, index) =>
+    index === 2 ? { id, address: 'http://127.0.0.1:9' } : { id },
+  )
+  fleet.balancer.pick = turn => turn % 2
+  const cell = await startCell(t, fleet.balancer.url)
+  await waitUntilTrue(() => `${fleet.countConnections()}` === '1,1,1,1,0,0')
+  fleet.balancer.pick = turn => turn
+  await waitUntilTrue(() => `${fleet.countConnections()}` === '1,1,1,1,1,1')
+  t.strictSame(cell.states(), ['running', 'running'])
+})
+
 t.test('a cell sends its credential only to addresses that it can trust', async t => {
   for (const [url, hasPinnedAuthority, address, isTrusted] of [
     ['https://c.example', false, 'https://c.example:8443', true],
