@@ -14,6 +14,7 @@ const AREAS: Record<string, readonly string[]> = {
     'devices',
     'discovery',
     'tags',
+    'replicas',
     'tokens',
   ],
   Governance: ['gates', 'policy', 'audit', 'compliance', 'persons', 'signing'],

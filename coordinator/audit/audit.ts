@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
-import { nextSequence } from '../store/sequences.ts'
+import { nextSequenceWith } from '../store/sequences.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { GENESIS, rowHash } from './chain.ts'
@@ -35,13 +35,23 @@ export interface Head {
   hash: string
 }
 
+/** What the row to be added is chained to, in the statement that numbers it; null in an empty audit. */
+interface NewestRow {
+  newest: number | null
+  hash: string | null
+}
+
+const NEWEST = sql`(select seq from audit order by seq desc limit 1) as newest,
+  (select hash from audit order by seq desc limit 1) as hash`
+const FIRST: Head = { seq: 0, hash: GENESIS }
+
 /**
  * Adds one row inside the transaction of the change that it records. Throws `audit_broken` when the
  * newest row is not the one that was numbered last: what follows a cut must not look whole.
  */
 export const appendAudit = async (trx: SealedTrx, entry: AuditEntry): Promise<Head> => {
-  const seq = await nextSequence(trx, 'audit')
-  const last = (await newestRow(trx)) ?? { seq: 0, hash: GENESIS }
+  const { value: seq, newest, hash } = await nextSequenceWith<NewestRow>(trx, 'audit', NEWEST)
+  const last = newest === null || hash === null ? FIRST : { seq: newest, hash }
   const fault = counterFault(last.seq, { least: seq - 1, most: seq - 1 })
   if (fault !== undefined) throw new ShoalError('audit_broken', fault)
   const unsealed = rowOf(entry, last)

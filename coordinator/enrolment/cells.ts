@@ -57,7 +57,7 @@ export class Cells {
     this.#refusals = new Refusals(logger, now)
     this.#verifier = new Verifier({
       load: id => readCredentials(store.ledger.read, id),
-      isAway: () => store.ledger.outage() !== undefined,
+      isAway: () => store.ledger.outage() !== undefined || store.revisions.isBehind(),
     })
     this.#stopWatching = store.revisions.onChange('cells', () => {
       this.#verifier.clear()

@@ -116,11 +116,8 @@ export class Idempotency {
     try {
       const answer = await asCall(call, run)
       if (isKept(answer)) await this.#settle(call, textOf({ answer }))
-      else {
-        // the same call finds its changes again
-        call.changed = false
-        await this.#settle(call, undefined)
-      }
+      // the same call finds its changes again
+      else await this.#end(call, trx => deleteClaimed(trx, call).execute())
       return answer
     } catch (error) {
       await this.#settle(call, call.changed ? refusalOf(error) : undefined)
@@ -128,20 +125,28 @@ export class Idempotency {
     }
   }
 
-  /** An answer that cannot be stored is returned all the same; a repetition is then refused. */
-  async #settle(call: MarkedCall, kept: string | undefined): Promise<void> {
-    const { ledger, sealing, logger, now } = this.#parts
-    call.over = true
+  /**
+   * Stores the answer. Without one, the call may run again unless it is marked as changed: also by a
+   * commit of which this process does not know.
+   */
+  #settle(call: MarkedCall, kept: string | undefined): Promise<void> {
+    const { sealing, now } = this.#parts
     const values =
       kept === undefined
         ? { lease_until: now() }
         : { state: 'answered', answer_sealed: sealing.seal(kept, contextOf(call)) }
+    return this.#end(call, async trx => {
+      if (kept === undefined) await deleteClaimed(trx, call).where('state', '=', 'begun').execute()
+      await whereClaimed(trx.updateTable('idempotent_calls').set(values), call).execute()
+    })
+  }
+
+  /** An answer that cannot be stored is returned all the same; a repetition is then refused. */
+  async #end(call: MarkedCall, store: (trx: Trx) => Promise<unknown>): Promise<void> {
+    const { ledger, logger } = this.#parts
+    call.over = true
     await ledger.free
-      .write(async trx => {
-        if (kept === undefined && !call.changed)
-          await whereClaimed(trx.deleteFrom('idempotent_calls'), call).execute()
-        else await whereClaimed(trx.updateTable('idempotent_calls').set(values), call).execute()
-      })
+      .write(store)
       .catch(error => logger.warn({ err: error }, 'the answer of a call was not kept'))
   }
 }
@@ -205,6 +210,9 @@ const whereClaimed = <Q extends Narrowable<Q>>(
   query: Q,
   { scope, callKey, claim }: MarkedCall,
 ): Q => query.where('scope', '=', scope).where('call_key', '=', callKey).where('claim', '=', claim)
+
+const deleteClaimed = (trx: Trx, call: MarkedCall) =>
+  whereClaimed(trx.deleteFrom('idempotent_calls'), call)
 
 const contextOf = ({ scope, callKey }: Pick<RepeatableCall, 'scope' | 'callKey'>): string =>
   JSON.stringify(['idempotent call', scope, callKey])

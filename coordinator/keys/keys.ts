@@ -46,7 +46,7 @@ export class Keys {
     this.#now = now
     this.#verifier = new Verifier<Key>({
       ...checking,
-      isAway: () => ledger.outage() !== undefined,
+      isAway: () => ledger.outage() !== undefined || store.revisions.isBehind(),
       load: async id =>
         (await readShownKeys(ledger.read, [id])).map(({ digest, key: value }) => ({
           digest,

@@ -20,7 +20,11 @@ interface UsageKeeperOptions {
 /** Rows of one transaction: a few milliseconds in which nothing else is done. */
 const BATCH = 200
 
-/** Keeps the records of usage small: rows become sums of an hour, and both go when they are old. */
+/**
+ * Keeps the records of usage small: rows become sums of an hour, and both go when they are old. Every
+ * step is right whoever else does it at the same time, so that the lead, which is kept in another
+ * database, need not be checked in its transactions.
+ */
 export const createUsageKeeper = ({
   records,
   retention: { row_days, bucket_days },

@@ -19,10 +19,6 @@ export class KeyRing {
     return this.#keys.map(({ id }) => id)
   }
 
-  get keys(): readonly SealingKey[] {
-    return this.#keys
-  }
-
   /** Reads the file again. Returns true when it has other keys; a missing file changes nothing. */
   async reread(): Promise<boolean> {
     const before = this.ids.join()
@@ -44,7 +40,7 @@ export class KeyRing {
 
   #find(keyId: string): SealingKey {
     const key = this.#keys.find(({ id }) => id === keyId)
-    if (key === undefined) throw createWrongKeyError(this.path, `does not open`)
+    if (key === undefined) throw createWrongKeyError(this.path, 'does not open')
     return key
   }
 }

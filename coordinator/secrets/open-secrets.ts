@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
-import { hasStoreIn } from '../store/sqlite/sqlite-engine.ts'
-import type { Store } from '../store/store.ts'
+import { isStoreFolder, type Store } from '../store/store.ts'
 import { createDataKeys } from './data-keys.ts'
 import { createSealingKeys, readSealingKeys, sealingKeyPath } from './key-file.ts'
 import { createWrongKeyError, KeyRing } from './key-ring.ts'
@@ -41,7 +40,7 @@ export const openSecrets = async (parts: OpenSecretsParts): Promise<OpenedSecret
   }
   await secrets.refresh()
   // a SQLite store beside a shared one may be older, and need these files itself
-  if (!store.isShared || !hasStoreIn(stateDir))
+  if (!store.isShared || !isStoreFolder(stateDir))
     await removeStoredFiles(files, name => secrets.get(name), logger)
   return { secrets, ring }
 }

@@ -29,6 +29,8 @@ export interface EngineSchema {
   makeAppendOnly(db: Kysely<unknown>, table: string): Promise<void>
   /** Rows up to the number in the one row of another table may be deleted from now on, no others. */
   allowPurge(db: Kysely<unknown>, purge: { table: string; upTo: string }): Promise<void>
+  /** Gives the columns of whole numbers that were made so far the range of those made from now on. */
+  widenIntegers(db: Kysely<unknown>): Promise<void>
   /**
    * Makes the rows of a new table cheap: a crash of the server may empty it. An ordinary table where
    * the engine has no such kind.

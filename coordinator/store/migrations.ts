@@ -93,5 +93,7 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0072_alerts': { up: alertTable, compatibleFrom: '0.1.0' },
   '0073_webhook_start': { up: webhookStart, compatibleFrom: '0.1.0' },
   '0075_command_holders': { up: commandHolder, compatibleFrom: '0.1.0' },
+  // of the records too, which are in the same schema where this changes anything
+  '0080_wide_integers': { up: db => engine.widenIntegers(db), compatibleFrom: '0.1.0' },
   '0085_cells_over_replicas': { up: cellsOverReplicas, compatibleFrom: '0.1.0' },
 })

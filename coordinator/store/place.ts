@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { ShoalError } from '../../shared/errors.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { isLoopback } from '../config.ts'
@@ -15,33 +16,37 @@ export const storePlaceOf = ({
   state_dir,
   store,
 }: Pick<CoordinatorConfig, 'state_dir' | 'store'>): StorePlace => {
-  const { url, password_file, ca_file } = store
+  const { url, password_file, ca_file, prepared } = store
   if (url === undefined) return state_dir
   const password = readSetting('store.password_file', password_file)?.trimEnd()
-  return { ...addressOf(url), password, ssl: tlsFor(url, readSetting('store.ca_file', ca_file)) }
+  const ssl = tlsFor(url, readSetting('store.ca_file', ca_file))
+  return { ...addressOf(url), password, ssl, prepared }
 }
 
-/** Address without password and TLS. */
-const addressOf = (url: string): PostgresAddress => {
+const PORT = 5432
+
+/** Address without password and TLS; nothing of it comes from the environment. */
+const addressOf = (url: string): Omit<PostgresAddress, 'password' | 'ssl'> => {
   const { port, username, pathname } = new URL(url)
   return {
     host: hostOf(url),
-    port: port === '' ? undefined : Number(port),
-    user: decodeURIComponent(username) || undefined,
-    database: decodeURIComponent(pathname.slice(1)) || undefined,
+    port: port === '' ? PORT : Number(port),
+    user: decodeURIComponent(username) || userInfo().username,
+    database: decodeURIComponent(pathname.slice(1)),
   }
 }
 
-/** `?host=/folder` names the folder of a unix socket. */
+/** `?host=/folder` names the folder of a unix socket. An IPv6 address loses its brackets. */
 const hostOf = (url: string): string => {
   const { hostname, searchParams } = new URL(url)
-  return searchParams.get('host') ?? hostname
+  return searchParams.get('host') ?? decodeURIComponent(hostname).replaceAll(/[[\]]/g, '')
 }
 
 /** Connections that leave the machine are encrypted, and the name in the certificate is checked. */
 const tlsFor = (url: string, ca: string | undefined): PostgresAddress['ssl'] => {
-  const host = hostOf(url)
-  const isLocal = host.startsWith('/') || isLoopback(host)
+  const isLocal = hostOf(url)
+    .split(',')
+    .every(host => host.startsWith('/') || isLoopback(host))
   return isLocal && ca === undefined ? false : { ca, rejectUnauthorized: true }
 }
 

@@ -21,6 +21,8 @@ type RevisionName =
 export interface Revisions {
   /** Calls back after another process changed the subject. Returns how to stop that. */
   onChange(name: RevisionName, listener: () => void): () => void
+  /** True from a look that has failed to one that succeeds: changes may be unknown meanwhile. */
+  isBehind(): boolean
   /** Looks for changes now. */
   poll(): Promise<void>
   close(): void
@@ -65,6 +67,7 @@ export const watchRevisions = (
   const known = new Map<string, number>()
   let version: number | undefined
   let readAtMs = nowMs()
+  let isBehind = false
 
   const tell = (name: RevisionName): void => {
     for (const listener of listeners.get(name) ?? []) listener()
@@ -73,7 +76,10 @@ export const watchRevisions = (
   const poll = async (): Promise<void> => {
     try {
       const now = ledger.foreignCommits()
-      if (now === version) return
+      if (now === version) {
+        isBehind = false
+        return
+      }
       const askedAtMs = nowMs()
       const rows = await ledger.read
         .selectFrom('revisions')
@@ -83,11 +89,13 @@ export const watchRevisions = (
         )
         .execute()
       readAtMs = askedAtMs
+      isBehind = false
       const changed = rows.filter(row => known.get(row.name) !== row.value)
       for (const { name, value } of changed) known.set(name, value)
       version = now
       for (const { name } of changed) tell(name as RevisionName)
     } catch {
+      isBehind = true
       if (isShared && nowMs() - readAtMs < GRACE_MS) return
       for (const name of listeners.keys()) tell(name)
     }
@@ -104,6 +112,7 @@ export const watchRevisions = (
   const timer = pollMilliseconds > 0 ? setInterval(pollAlone, pollMilliseconds).unref() : undefined
   return {
     poll,
+    isBehind: () => isBehind,
     onChange: (name, listener) => {
       const set = listeners.get(name) ?? new Set()
       listeners.set(name, set.add(listener))

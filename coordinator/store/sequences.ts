@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { SealedTransaction } from './lanes.ts'
 import type { LedgerTables, SequenceRow } from './tables.ts'
 
@@ -23,13 +23,25 @@ export const nextSequence = async (
   atLeast = 1,
 ): Promise<number> => {
   // as text, because every row of the audit pays for it: half the cost of a built statement
-  const { rows } = await sql<SequenceRow>`
-    insert into sequences (name, value) values (${name}, ${atLeast})
-    on conflict (name) do update set value = case
-      when sequences.value >= ${atLeast} then sequences.value + 1 else ${atLeast} end
-    returning value`.execute(trx)
+  const { rows } = await sql<SequenceRow>`${increment(name, atLeast)} returning value`.execute(trx)
   return (rows[0] as SequenceRow).value
 }
+
+/** The next number, and columns that are read before it is used, in one statement. */
+export const nextSequenceWith = async <R>(
+  trx: SealedTransaction<LedgerTables>,
+  name: SequenceName,
+  columns: RawBuilder<unknown>,
+): Promise<R & Pick<SequenceRow, 'value'>> => {
+  type Row = R & Pick<SequenceRow, 'value'>
+  const { rows } = await sql<Row>`${increment(name, 1)} returning value, ${columns}`.execute(trx)
+  return rows[0] as Row
+}
+
+const increment = (name: SequenceName, atLeast: number): RawBuilder<unknown> => sql`
+  insert into sequences (name, value) values (${name}, ${atLeast})
+  on conflict (name) do update set value = case
+    when sequences.value >= ${atLeast} then sequences.value + 1 else ${atLeast} end`
 
 /** Takes the next `count` numbers of a sequence and returns the last of them. */
 export const takeNumbers = async (

@@ -10,7 +10,7 @@ export const StoreSettings = z
       .url({ protocol: /^postgres(ql)?$/ })
       .optional()
       .describe(
-        'PostgreSQL database, 15 or later: postgres://user@host/name, or postgres://user@localhost/name?host=/run/postgresql. By default the store is SQLite in state_dir.',
+        'PostgreSQL database, 15 or later: postgres://user@host/name, or postgres://user@localhost/name?host=/run/postgresql. Of several hosts with commas, the one that accepts writes is used. By default the store is SQLite in state_dir.',
       ),
     password_file: z
       .string()
@@ -20,6 +20,16 @@ export const StoreSettings = z
       .string()
       .optional()
       .describe('Certificate authority of the database, PEM; by default those of the system.'),
+    prepared: z
+      .boolean()
+      .optional()
+      .describe(
+        'False for a pooler without prepared statements, such as PgBouncer before 1.21. True by default.',
+      ),
+  })
+  .refine(({ url }) => url === undefined || new URL(url).pathname.length > 1, {
+    path: ['url'],
+    error: 'the address must name the database: postgres://user@host/name',
   })
   .refine(({ url }) => url === undefined || new URL(url).password === '', {
     path: ['url'],

@@ -13,7 +13,7 @@ import type { StorePlace } from './place.ts'
 import { recordMigrations } from './record-migrations.ts'
 import type { RecordTables } from './record-tables.ts'
 import { type Revisions, watchRevisions } from './revisions.ts'
-import { requireFolder, sqliteEngine } from './sqlite/sqlite-engine.ts'
+import { hasStoreIn, requireFolder, sqliteEngine } from './sqlite/sqlite-engine.ts'
 import type { LedgerTables } from './tables.ts'
 import { readTrouble, refusalFor } from './trouble.ts'
 
@@ -109,6 +109,9 @@ const engineOf = async (place: StorePlace, options: EngineOptions): Promise<Stor
   const { postgresEngine } = await import('./postgres/postgres-engine.ts')
   return postgresEngine(place, options)
 }
+
+/** True for the folder of a SQLite store. */
+export const isStoreFolder = (folder: string): boolean => hasStoreIn(folder)
 
 /** Throws `not_found` for a folder without a store. A database is looked at when it is opened. */
 export const requireStore = (place: StorePlace): void => {

@@ -6,7 +6,7 @@ import { CAPABILITIES, CAPABILITY } from '../../shared/wire/capability.ts'
 
 /* docs/events.md names every family of events, and every one that is published is in one. */
 
-const PUBLISHED = /publish\(\s*['`](shoal\.[\w.-]*)/g
+const PUBLISHED = /(?:publish\(|\btype:)\s*['`](shoal\.[\w.-]*)/g
 const root = join(import.meta.dirname, '..', '..')
 const page = readFileSync(join(root, 'docs', 'events.md'), 'utf8')
 const protocol = readFileSync(join(root, 'docs', 'protocol.md'), 'utf8')
@@ -28,9 +28,10 @@ t.test('every published event belongs to a family', async t => {
     [...readFileSync(join(root, file), 'utf8').matchAll(PUBLISHED)].map(([, type = '']) => type),
   )
   t.ok(types.length > 10)
+  // a stream tells its own reader that it missed some
   t.strictSame(
     types.filter(type => topicOf(type) === undefined),
-    [],
+    ['shoal.events.gap'],
   )
 })
 

@@ -120,7 +120,7 @@ const INITDB = [
 
 const WITHOUT_DURABILITY = { fsync: 'off', full_page_writes: 'off', max_connections: '400' }
 
-const userOf = (name: string): { uid: number; gid: number } => {
+export const userOf = (name: string): { uid: number; gid: number } => {
   const idOf = (flag: string) => Number(spawnSync('id', [flag, name]).stdout)
   return { uid: idOf('-u'), gid: idOf('-g') }
 }

@@ -23,7 +23,7 @@ export const AlertView = z.object({
 
 export const ALERT_PATH = { alert_id: z.string().min(1).max(128) }
 
-/** Throws `not_found`: alerts are of the time since the start, the last cleared ones among them. */
+/** Throws `not_found`: those that are raised are known, and the ones that were cleared last. */
 export const alertOf = ({ monitor }: Pick<Context, 'monitor'>, id: string): Alert => {
   const alert = monitor.alerts().find(each => each.id === id)
   if (alert === undefined) throw new ShoalError('not_found', `no alert ${id}`)

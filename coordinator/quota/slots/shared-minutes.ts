@@ -112,11 +112,11 @@ export class SharedMinutes {
     if (this.#awaySince === undefined) this.#queue.start()
   }
 
-  #reserve(subject: string, limit: number, ticks: number): Promise<void> | undefined {
+  async #reserve(subject: string, limit: number, ticks: number): Promise<void> {
     if (this.#awaySince === undefined) return this.#queue.wait(subject, limit)
     this.#queue.add(subject, limit, undefined)
     const refusal = this.#serveAlone(subject, { limit, waiting: 1, ticks })
-    return refusal && Promise.reject(refusal)
+    if (refusal !== undefined) throw refusal
   }
 
   async #askStore(batch: AskingBatch): Promise<boolean> {

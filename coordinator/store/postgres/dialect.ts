@@ -20,7 +20,7 @@ import type { ConnectionPool } from './pool.ts'
 export const createWritingDialect = (pool: ConnectionPool, begin: string): Dialect => ({
   createDriver: () => new BeginningDriver(pool, begin),
   createAdapter: () => new TransactionLockAdapter(),
-  createQueryCompiler: () => new BytewiseCompiler(),
+  createQueryCompiler: () => new SchemaCompiler(),
   createIntrospector: db => new PostgresIntrospector(db),
 })
 
@@ -56,10 +56,14 @@ class ReadingCompiler extends PortableCompiler {
 
 const READS: readonly RootOperationNode['kind'][] = ['SelectQueryNode', 'RawNode']
 
-/** Creates text columns that sort by bytes, as ids and cursors need, whatever the database does. */
-class BytewiseCompiler extends PortableCompiler {
+/**
+ * Creates columns as SQLite has them: text that sorts by bytes, as ids and cursors need, whatever
+ * the database does, and whole numbers of 64 bits.
+ */
+class SchemaCompiler extends PortableCompiler {
   protected override visitDataType(node: DataTypeNode): void {
-    super.visitDataType(node)
+    if (node.dataType === 'integer') this.append('bigint')
+    else super.visitDataType(node)
     if (node.dataType === 'text') this.append(' collate "C"')
   }
 }

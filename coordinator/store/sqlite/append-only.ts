@@ -23,9 +23,13 @@ const allowPurge: EngineSchema['allowPurge'] = async (db, { table, upTo }) => {
     begin select raise(abort, ${sql.lit(`${upTo} only goes up`)}); end`.execute(db)
 }
 
+/** Every integer of SQLite has 64 bits (sqlite.org/datatype3.html, section 2). */
+const widenIntegers = async (): Promise<void> => {}
+
 export const sqliteSchema: EngineSchema = {
   makeAppendOnly,
   allowPurge,
+  widenIntegers,
   makeUnlogged: async () => {},
 }
 

@@ -334,6 +334,26 @@ t.test('a wrong command is reported with the way to list the commands', async t 
   }
 })
 
+t.test('the sealing key is replaced by two commands', async t => {
+  const { store, json } = await createAdminScene(t)
+  await json('init')
+  await json('audit', 'accept', '--reason', 'whatever opens the secrets')
+  const before = await json('secrets', 'list')
+  t.match(before, [
+    { name: 'data-keys', opens_here: true },
+    { name: 'signing', version: 2 },
+  ])
+  await t.rejects(json('secrets', 'rotate'), { code: 'conflict', message: /secrets add-key/ })
+  const { sealing_key } = await json('secrets', 'add-key')
+  t.match(await json('secrets', 'rotate'), { sealing_key, replaces: before[0].sealing_key })
+  const after = await json('secrets', 'list')
+  t.strictSame(
+    after.map((row: { sealing_key: string }) => row.sealing_key),
+    [sealing_key, sealing_key],
+  )
+  t.match((await auditRows(store)).at(-1), { action: 'secrets.rotate', ...localActor() })
+})
+
 t.test('`audit accept` works beside the process that uses the folder', async t => {
   const folder = await temporaryFolder(t)
   const run = (...words: string[]) => {

@@ -4,6 +4,7 @@ import { createRecalls, deleteOldRecalls } from '../../../coordinator/quota/reca
 import { SharedMinutes } from '../../../coordinator/quota/slots/shared-minutes.ts'
 import { createSlotExchange } from '../../../coordinator/quota/slots/slot-rows.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const NOW = Date.UTC(2026, 10, 20)
@@ -112,4 +113,30 @@ t.test('the minute of a key is one over all coordinators', async t => {
   for (const { reason } of refused) t.match(reason, { code: 'rate_limited' })
   const { burst } = await all[0].quota.standing(KEY, NOW)
   t.ok(burst <= 60 - admitted, `${burst} are left`)
+})
+
+t.test('a key without a monthly limit is served while the store is away', async t => {
+  const store = await temporaryStore(t)
+  const { ledger } = store
+  const exchange = createSlotExchange(ledger, 'rep_a')
+  let isAway = false
+  const minutes = new SharedMinutes({
+    exchange: async wishes => {
+      if (isAway) throw new ShoalError('store_unavailable', 'no connection')
+      return exchange(wishes)
+    },
+    countReplicas: () => 2,
+  })
+  const limits = { requests_per_month: 'unlimited', requests_per_minute: 10 } as const
+  const quota = new LeasedQuota({
+    store,
+    tiers: Tiers.parse({ free: limits }),
+    logger,
+    openMinute: minutes.open,
+  })
+  await quota.admit(KEY, NOW)
+  isAway = true
+  for (let n = 0; n < 4; n++) await quota.admit(KEY, NOW)
+  await t.rejects(async () => quota.admit(KEY, NOW), { code: 'store_unavailable' })
+  t.strictSame(await ledger.read.selectFrom('quotas').selectAll().execute(), [])
 })

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import pino from 'pino'
 import t, { type Test } from 'tap'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
 import { LeaseLeader } from '../../../coordinator/leader/lease-leader.ts'
@@ -21,6 +23,7 @@ import { silent } from '../../support/cell.ts'
 import { findFreePort } from '../../support/mosquitto.ts'
 import {
   administerTests as administer,
+  administer as administerIn,
   Cluster,
   createDatabase,
   postgresMissing,
@@ -272,6 +275,64 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     }
   })
 
+  t.test(
+    'reports a table as append-only while its triggers do what they were made for',
+    async t => {
+      const address = await createDatabase(t)
+      const { ledger } = await openPlainStore(t, address)
+      t.equal(await ledger.isAppendOnly('audit'), true)
+      const { database = '', host } = address
+      for (const change of [
+        'create or replace function audit_no_update() returns trigger language plpgsql as $$ begin return new; end $$',
+        'alter table policies disable trigger policies_no_delete',
+      ])
+        await administerIn(host, change, database)
+      t.strictSame(
+        [await ledger.isAppendOnly('audit'), await ledger.isAppendOnly('policies')],
+        [false, false],
+      )
+    },
+  )
+
+  t.test('stores whole numbers of 64 bits, also in columns of an earlier version', async t => {
+    const address = await createDatabase(t)
+    const open = () => openStore(address, { pollMilliseconds: 0 })
+    const migrated = await open()
+    await migrated.close()
+    const { database = '', host } = address
+    for (const change of [
+      'alter table usage alter column duration_ms type integer',
+      "delete from kysely_migration_ledger where name = '0080_wide_integers'",
+    ])
+      await administerIn(host, change, database)
+    const store = await openPlainStore(t, address)
+    const { rows } = await sql`select 1 from information_schema.columns
+      where table_schema = current_schema() and data_type = 'integer'
+        and table_name not like 'kysely%'`.execute(store.ledger.read)
+    t.strictSame(rows, [])
+    await t.rejects(
+      store.ledger.free.write(trx => sql`select 9223372036854775807::bigint + 1`.execute(trx)),
+      { code: 'invalid_request', message: /too large/ },
+    )
+  })
+
+  t.test('without a store is refused where one must be', async t => {
+    const address = await createDatabase(t)
+    await t.rejects(openStore(address, { mustExist: true }), { code: 'not_found' })
+    const { database = '', host } = address
+    await administerIn(host, 'create table foreign_table (id int)', database)
+    await t.rejects(openStore(address, { mustExist: true }), { code: 'not_found' })
+    await (await openStore(address)).close()
+    await (await openStore(address, { mustExist: true })).close()
+  })
+
+  t.test('says nothing of the rows in its errors', async t => {
+    const store = await openPlainStore(t, await createDatabase(t))
+    await addTenant(store, 'secret-row')
+    const error = await addTenant(store, 'secret-row').catch(failure => failure)
+    t.notMatch(JSON.stringify(pino.stdSerializers.err(error)), /secret-row/)
+  })
+
   t.test('sorts text by its bytes and refuses what it cannot store', async t => {
     const store = await openPlainStore(t, await createDatabase(t))
     for (const id of ['a', 'B', 'C', '_']) await addTenant(store, id)
@@ -290,10 +351,24 @@ t.test('the address of a PostgreSQL store', { skip: postgresMissing }, async t =
       ['postgres://a:secret@localhost/b', /store\.password_file/],
       ['postgres://a@db.example/b?sslmode=disable', /TLS is always used/],
       ['postgres://a@localhost/b?host=db.example', /only \?host=\/folder/],
+      ['postgres://a@localhost', /name the database/],
     ] as const) {
       const [issue] = CoordinatorConfig.safeParse({ store: { url } }).error?.issues ?? []
       t.match(issue, { path: ['store', 'url'], message }, url)
     }
+  })
+
+  t.test('is taken from the configuration alone', t => {
+    const addressOf = (url: string) => storePlaceOf(config({ store: { url } }))
+    const address = { port: 5432, user: 'a', database: 'b', password: undefined }
+    for (const [url, wanted] of [
+      ['postgres://a@[::1]/b', { host: '::1', ssl: false }],
+      ['postgres://a@127.0.0.1,localhost:5433/b', { host: '127.0.0.1,localhost', port: 5433 }],
+      ['postgres://a@db-1.example,localhost/b', { ssl: { rejectUnauthorized: true } }],
+      ['postgres://localhost/b', { user: userInfo().username }],
+    ] as const)
+      t.match(addressOf(url), { ...address, ...wanted }, url)
+    t.end()
   })
 
   t.test('with an authority is reached over TLS, whose certificate is verified', async t => {

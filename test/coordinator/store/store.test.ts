@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import type { Database } from '../../../coordinator/store/engine.ts'
 import { StoreFault } from '../../../coordinator/store/faults.ts'
 import { ledgerMigrations } from '../../../coordinator/store/migrations.ts'
-import { bumpRevision } from '../../../coordinator/store/revisions.ts'
+import { bumpRevision, watchRevisions } from '../../../coordinator/store/revisions.ts'
 import { sqliteEngine } from '../../../coordinator/store/sqlite/sqlite-engine.ts'
 import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import type { LedgerTables } from '../../../coordinator/store/tables.ts'
@@ -237,6 +237,25 @@ t.test('revisions', async t => {
     await store.close()
     await store.revisions.poll()
     t.equal(told, 1)
+  })
+
+  t.test('a shared store that is away counts as changed after a minute', async t => {
+    const store = await openStore(await temporaryFolder(t), { pollMilliseconds: 0 })
+    let now = 0
+    let told = 0
+    const options = { pollMilliseconds: 0, isShared: true, nowMs: () => now }
+    const revisions = watchRevisions(store.ledger, options)
+    revisions.onChange('keys', () => told++)
+    await revisions.poll()
+    await store.close()
+    for (const [at, wanted] of [
+      [59_999, 0],
+      [60_000, 1],
+    ] as const) {
+      now = at
+      await revisions.poll()
+      t.equal(told, wanted, `after ${at} ms`)
+    }
   })
 })
 

@@ -1,0 +1,78 @@
+import t, { type Test } from 'tap'
+import { Keys } from '../../../coordinator/keys/keys.ts'
+import { newSecret } from '../../../coordinator/keys/secret.ts'
+import { openStore } from '../../../coordinator/store/store.ts'
+import { createDatabase, postgresMissing } from '../../support/postgres.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { BY } from '../store/temporary.ts'
+import { logger, populate, SPEC } from './fixtures.ts'
+
+/** Two coordinators on one database; the network of the second one can fail. */
+const twoCoordinators = async (t: Test) => {
+  const { host, ...address } = await createDatabase(t)
+  const proxy = await TcpProxy.open(t, { path: `${host}/.s.PGSQL.5432` })
+  const places = [
+    { ...address, host },
+    { ...address, host: '127.0.0.1', port: proxy.port, ssl: false },
+  ]
+  const open = async (place: Parameters<typeof openStore>[0]) => {
+    const store = await openStore(place)
+    const keys = new Keys({ store, logger })
+    t.teardown(async () => {
+      keys.close()
+      await store.close()
+    })
+    return { store, keys }
+  }
+  const [near, far] = [await open(places[0] as never), await open(places[1] as never)]
+  await populate(near.store)
+  return { near, far, proxy }
+}
+
+const skip = postgresMissing
+
+t.test('a change of a key takes effect on every coordinator within a second', { skip }, async t => {
+  const { near, far } = await twoCoordinators(t)
+  const { key, secret } = await near.keys.create(SPEC, BY)
+  t.match(await far.keys.authenticate(secret), { tier: 'pro' })
+  const measure = async (what: string, isDone: () => Promise<boolean>): Promise<void> => {
+    const startedMs = performance.now()
+    await waitUntil(what, isDone)
+    const tookMs = Math.round(performance.now() - startedMs)
+    t.ok(tookMs < 1000, `${what} after ${tookMs} ms`)
+  }
+  await near.keys.setTier(key.id, 'free', 'all', BY)
+  await measure('the tier changes', async () => {
+    return (await far.keys.authenticate(secret))?.tier === 'free'
+  })
+  await near.keys.revoke(key.id, 'all', BY)
+  await measure('the key is refused', async () => {
+    return (await far.keys.authenticate(secret)) === undefined
+  })
+})
+
+t.test('while the database is away', { skip }, async t => {
+  const { near, far, proxy } = await twoCoordinators(t)
+  const { key, secret } = await near.keys.create(SPEC, BY)
+  const unknown = newSecret('svc-dev-').text
+  t.ok(await far.keys.authenticate(secret))
+  t.equal(await far.keys.authenticate(unknown), undefined)
+  proxy.blackhole()
+  await waitUntil('the outage is noticed', () => far.store.ledger.outage() !== undefined)
+
+  t.match(far.keys.authenticate(secret), { id: key.id }, 'a key that is in memory serves')
+  const refused = { code: 'store_unavailable' }
+  const { secret: rotated } = await near.keys.rotate(key.id, 'all', BY)
+  for (const presented of [unknown, newSecret('svc-dev-').text, rotated])
+    await t.rejects(
+      async () => far.keys.authenticate(presented),
+      refused,
+      'nobody is told that a key is wrong',
+    )
+
+  proxy.heal()
+  await waitUntil('the database is back', () => far.store.ledger.outage() === undefined)
+  t.match(await far.keys.authenticate(rotated), { id: key.id })
+  t.equal(await far.keys.authenticate(unknown), undefined)
+})
