@@ -63,6 +63,11 @@ export class Process {
     this.#wrap = wrap
   }
 
+  /** Takes another program from the next start on. */
+  useProgram(program: string): void {
+    this.#program = program
+  }
+
   get pid(): number {
     return this.#child?.pid ?? 0
   }

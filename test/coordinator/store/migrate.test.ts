@@ -3,7 +3,10 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { type MigrationPlan, migrate } from '../../../coordinator/store/migrate.ts'
+import { ledgerMigrations } from '../../../coordinator/store/migrations.ts'
 import { postgresEngine } from '../../../coordinator/store/postgres/postgres-engine.ts'
+import { recordMigrations } from '../../../coordinator/store/record-migrations.ts'
+import { sqliteSchema } from '../../../coordinator/store/sqlite/append-only.ts'
 import { createSqliteDialect } from '../../../coordinator/store/sqlite/dialect.ts'
 import { isOlder, type StoreMigration } from '../../../coordinator/store/store-migration.ts'
 import { createDatabase, postgresMissing } from '../../support/postgres.ts'
@@ -117,6 +120,13 @@ const createReplicas: StoreMigration['up'] = async db => {
   await sql`create table replicas (version text, until bigint)`.execute(db)
   await sql`insert into replicas values ('0.1.0', 9999999999999)`.execute(db)
 }
+
+t.test('every migration since several coordinators says which versions go on', async t => {
+  const ledger = Object.entries(ledgerMigrations(sqliteSchema)).filter(([name]) => name > '0065')
+  const records = Object.entries(recordMigrations).filter(([name]) => name > '0005')
+  for (const [name, { compatibleFrom }] of [...ledger, ...records])
+    t.match(compatibleFrom, /^\d+\.\d+\.\d+$/, name)
+})
 
 t.test('versions are compared by their numbers', async t => {
   t.ok(isOlder('0.9.0', '0.10.0'))

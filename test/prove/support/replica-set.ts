@@ -24,6 +24,8 @@ export interface ReplicaSetPlan {
   settings?: Record<string, string>
   /** Each coordinator reaches PostgreSQL by a network of its own, which can be cut. */
   hasNetworks?: boolean
+  /** Program of a coordinator; that of this tree by default. */
+  programOf?: (index: number) => string
   /** More environment of a coordinator, by its index. */
   envOf?: (index: number) => Record<string, string>
 }
@@ -153,7 +155,7 @@ const openNetwork = (cluster: Cluster, closers: (() => unknown)[]): Promise<TcpP
 }
 
 const createReplica = (
-  { flags = [], envOf }: ReplicaSetPlan,
+  { flags = [], envOf, programOf = () => 'shoal-coordinator' }: ReplicaSetPlan,
   { index, port, stateDir, cluster, network }: ReplicaPlace,
 ): ReplicaProcess => {
   const store = network
@@ -163,7 +165,7 @@ const createReplica = (
     ...['--state-dir', stateDir, '--http-port', `${port}`, '--replica-address', urlOf(port)],
     ...['--store-url', `postgres://postgres@${store}`, ...flags],
   ]
-  const process = new Process('shoal-coordinator', () => args, envOf?.(index))
+  const process = new Process(programOf(index), () => args, envOf?.(index))
   return { url: urlOf(port), process, network }
 }
 
