@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { type ChangeFollower, followChanges } from '../base/follow-changes.ts'
 import { afterCommit } from '../store/after-commit.ts'
 import type { EventRow } from '../store/event-tables.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
@@ -40,22 +41,26 @@ export class EventLog implements Events {
   readonly #parts: EventLogParts
   readonly #ring: EventRing
   readonly #closing = new AbortController()
-  readonly #stopWatching: () => void
+  readonly #changes: ChangeFollower
   /** A write serves many callers, so it belongs to no single call. */
   readonly #outsideCalls = AsyncLocalStorage.snapshot()
   readonly #pending: PendingEvent[] = []
   #dropped = 0
   #isFailing = false
   #writing: Promise<void> | undefined
-  #reading: Promise<void> | undefined
-  #readsAgain = false
 
   private constructor(parts: EventLogParts, newest: readonly EventRow[]) {
     this.#parts = parts
     const last = newest.length === 0 ? 0 : (newest[0] as EventRow).seq - 1
     this.#ring = new EventRing({ ...parts, last })
     for (const row of newest) this.#ring.fill(row.seq, eventOf(row))
-    this.#stopWatching = parts.store.revisions.onChange('events', () => void this.catchUp())
+    const { store, logger, retryMs } = parts
+    this.#changes = followChanges({
+      subscribe: listener => store.revisions.onChange('events', listener),
+      read: () => this.#outsideCalls(() => this.#read()),
+      onFailure: error => logger.warn({ err: error }, 'events could not be read'),
+      retryMs,
+    })
   }
 
   static async open(parts: EventLogParts): Promise<EventLog> {
@@ -79,12 +84,7 @@ export class EventLog implements Events {
       )
   }
 
-  catchUp = async (): Promise<void> => {
-    if (this.#closing.signal.aborted) return
-    this.#readsAgain = true
-    this.#reading ??= this.#outsideCalls(() => this.#read())
-    await this.#reading
-  }
+  catchUp = (): Promise<void> => this.#changes.look()
 
   subscribe = (types: string | ReadonlySet<string>, listener: EventListener): (() => void) =>
     this.#ring.subscribe(types, listener)
@@ -95,10 +95,9 @@ export class EventLog implements Events {
 
   /** Writes what waits, unless the store fails. */
   async close(): Promise<void> {
-    this.#stopWatching()
     this.#closing.abort()
     await this.#writing
-    await this.#reading
+    await this.#changes.close()
   }
 
   #rowOf({ type, data, subject = null }: EventDraft): PendingEvent {
@@ -142,18 +141,12 @@ export class EventLog implements Events {
   }
 
   async #read(): Promise<void> {
-    const { store, logger } = this.#parts
-    try {
-      while (this.#readsAgain) {
-        this.#readsAgain = false
-        const rows = await readEventsAfter(store.ledger.read, this.position(), READ_PAGE)
-        for (const row of rows) this.#ring.append(row.seq, eventOf(row))
-        if (rows.length === READ_PAGE) this.#readsAgain = true
-      }
-    } catch (error) {
-      logger.warn({ err: error }, 'events could not be read')
+    const { read } = this.#parts.store.ledger
+    let found = READ_PAGE
+    while (found === READ_PAGE) {
+      const rows = await readEventsAfter(read, this.position(), READ_PAGE)
+      for (const row of rows) this.#ring.append(row.seq, eventOf(row))
+      found = rows.length
     }
-    // in the step that finds nothing more to do: a later call must not join a read that is over
-    this.#reading = undefined
   }
 }

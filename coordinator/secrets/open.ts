@@ -1,4 +1,5 @@
 import type { Base } from '../base/base.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -20,17 +21,12 @@ export const openSecretsPart = async (
 ): Promise<{ secrets: SharedSecrets }> => {
   const { config, store, stack, logger } = parts
   const { secrets, ring } = await openSecrets({ store, stateDir: config.state_dir, logger })
-  let isFailing = false
-  const refresh = async (): Promise<void> => {
-    try {
-      await secrets.refresh()
-      isFailing = false
-    } catch (error) {
-      if (!isFailing) logger.warn({ err: error }, 'the shared secrets could not be read again')
-      isFailing = true
-    }
-  }
-  stack.defer(store.revisions.onChange('secrets', () => void refresh()))
+  const changes = followChanges({
+    subscribe: listener => store.revisions.onChange('secrets', listener),
+    read: () => secrets.refresh(),
+    onFailure: error => logger.warn({ err: error }, 'the shared secrets could not be read again'),
+  })
+  stack.defer(changes.close)
   await announceKeys(parts, ring)
   return { secrets }
 }

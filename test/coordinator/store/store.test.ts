@@ -239,6 +239,33 @@ t.test('revisions', async t => {
     t.equal(told, 1)
   })
 
+  t.test('everything is told again after a shared store was away', async t => {
+    const { ledger } = await plainStore(t, await temporaryFolder(t))
+    let isAway = false
+    const failing = {
+      ...ledger,
+      foreignCommits: () => {
+        if (isAway) throw new Error('away')
+        return Math.random()
+      },
+    }
+    const revisions = watchRevisions(failing, { pollMilliseconds: 0, isShared: true })
+    let told = 0
+    revisions.onChange('keys', () => told++)
+    await ledger.sealed.write(trx => bumpRevision(trx, 'keys'))
+    for (const [away, wanted] of [
+      [false, 1],
+      [false, 1],
+      [true, 1],
+      [false, 2],
+      [false, 2],
+    ] as const) {
+      isAway = away
+      await revisions.poll()
+      t.equal(told, wanted)
+    }
+  })
+
   t.test('a shared store that is away counts as changed after a minute', async t => {
     const store = await openStore(await temporaryFolder(t), { pollMilliseconds: 0 })
     let now = 0
