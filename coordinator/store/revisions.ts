@@ -81,7 +81,7 @@ export const watchRevisions = (
         return
       }
       const askedAtMs = nowMs()
-      const rows = await ledger.read
+      const rows = await ledger.urgentRead
         .selectFrom('revisions')
         .select(['name', 'value'])
         .unionAll(db =>
