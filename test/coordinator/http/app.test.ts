@@ -313,11 +313,13 @@ t.test('readiness states in its code what is missing', async t => {
     isLeaving: () => false,
     brokerConnected: () => true,
     storeProblem: () => undefined,
+    lacksCells: () => false,
   }
   for (const [wrong, code, message] of [
     [{ isLeaving: () => true }, 'draining', /stopping/],
     [{ brokerConnected: () => false }, 'broker_unavailable', /broker is unreachable/],
     [{ storeProblem: () => 'the disk is full' }, 'store_unavailable', /^the disk is full$/],
+    [{ lacksCells: () => true }, 'cell_unavailable', /another one has cells/],
   ] as const) {
     const app = await appWith({
       findReadinessFault: () => findReadinessFault({ ...fine, ...wrong }),
