@@ -179,7 +179,9 @@ export class Worker {
     const { ledger, logger, now } = this.#parts
     const leaseMs = leaseSeconds * 1000
     const renew = async (): Promise<void> => {
-      const isHeld = await ledger.free.write(trx => renewLease(trx, job, now() + leaseMs))
+      const isHeld = await ledger.free.write(trx => renewLease(trx, job, now() + leaseMs), {
+        isUrgent: true,
+      })
       if (!isHeld) onLost()
     }
     const timer = setInterval(() => {

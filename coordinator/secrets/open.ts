@@ -3,7 +3,7 @@ import { followChanges } from '../base/follow-changes.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
-import { openSecrets } from './open-secrets.ts'
+import { openKeyRing, openSecrets } from './open-secrets.ts'
 import { publishKeys, unpublishKeys } from './replica-keys.ts'
 import type { SharedSecrets } from './shared-secrets.ts'
 
@@ -14,6 +14,18 @@ interface SecretsPartParts extends Pick<Base, 'stack' | 'schedules' | 'logger'> 
 }
 
 const REREAD_SECONDS = 2
+
+/**
+ * Refuses a coordinator without the key of its store, before it is registered: the others would
+ * tell their cells of it, and do its work again.
+ */
+export const openKeyCheck = async ({
+  config: { state_dir: stateDir },
+  store,
+}: Pick<SecretsPartParts, 'config' | 'store'>): Promise<object> => {
+  await openKeyRing({ store, stateDir })
+  return {}
+}
 
 /** Secrets that the coordinators of a store share; changes by others are read within a second. */
 export const openSecretsPart = async (
