@@ -22,6 +22,8 @@ interface OwnParts extends CommandExchangeParts {
   sender: Pick<CommandSender, 'send' | 'sendAll'>
 }
 
+/** Commands offered per transaction, so that none holds the sealed lane for long. */
+const OFFERED_AT_ONCE = 64
 /** Ids per query: the number of values of one statement is limited. */
 const IDS_AT_ONCE = 500
 
@@ -101,11 +103,13 @@ export class CommandExchange {
     if (offered.length === 0) return
     // the store must know first which of them were sent
     await changed.flushAll()
-    const ids = offered.map(({ id }) => id)
-    await offerCommands(ledger, ids, replicas.id)
-    for (const id of ids) {
-      const record = open.get(id)
-      if (record !== undefined) open.set({ ...record, holder: undefined })
+    for (let at = 0; at < offered.length; at += OFFERED_AT_ONCE) {
+      const ids = offered.slice(at, at + OFFERED_AT_ONCE).map(({ id }) => id)
+      await offerCommands(ledger, ids, replicas.id)
+      for (const id of ids) {
+        const record = open.get(id)
+        if (record !== undefined) open.set({ ...record, holder: undefined })
+      }
     }
   }
 

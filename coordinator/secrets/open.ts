@@ -1,8 +1,9 @@
 import type { Base } from '../base/base.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
-import { openSecrets } from './open-secrets.ts'
+import { openKeyRing, openSecrets } from './open-secrets.ts'
 import { publishKeys, unpublishKeys } from './replica-keys.ts'
 import type { SharedSecrets } from './shared-secrets.ts'
 
@@ -14,23 +15,30 @@ interface SecretsPartParts extends Pick<Base, 'stack' | 'schedules' | 'logger'> 
 
 const REREAD_SECONDS = 2
 
+/**
+ * Refuses a coordinator without the key of its store, before it is registered: the others would
+ * tell their cells of it, and do its work again.
+ */
+export const openKeyCheck = async ({
+  config: { state_dir: stateDir },
+  store,
+}: Pick<SecretsPartParts, 'config' | 'store'>): Promise<object> => {
+  await openKeyRing({ store, stateDir })
+  return {}
+}
+
 /** Secrets that the coordinators of a store share; changes by others are read within a second. */
 export const openSecretsPart = async (
   parts: SecretsPartParts,
 ): Promise<{ secrets: SharedSecrets }> => {
   const { config, store, stack, logger } = parts
   const { secrets, ring } = await openSecrets({ store, stateDir: config.state_dir, logger })
-  let isFailing = false
-  const refresh = async (): Promise<void> => {
-    try {
-      await secrets.refresh()
-      isFailing = false
-    } catch (error) {
-      if (!isFailing) logger.warn({ err: error }, 'the shared secrets could not be read again')
-      isFailing = true
-    }
-  }
-  stack.defer(store.revisions.onChange('secrets', () => void refresh()))
+  const changes = followChanges({
+    subscribe: listener => store.revisions.onChange('secrets', listener),
+    read: () => secrets.refresh(),
+    onFailure: error => logger.warn({ err: error }, 'the shared secrets could not be read again'),
+  })
+  stack.defer(changes.close)
   await announceKeys(parts, ring)
   return { secrets }
 }

@@ -98,6 +98,8 @@ export const watchRevisions = (
       for (const { name } of changed) tell(name as RevisionName)
     } catch {
       isBehind = true
+      // listeners cannot have read either: they are told of everything once the ledger is back
+      if (isShared) known.clear()
       if (isShared && nowMs() - readAtMs < GRACE_MS) return
       for (const name of listeners.keys()) tell(name)
     }

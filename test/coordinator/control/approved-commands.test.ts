@@ -29,10 +29,10 @@ const NOW = Date.now()
 
 /** A coordinator with gates, and the executor of one cell at its end; what moved is noted. */
 const scene = async (t: Test) => {
-  const store = await temporaryStore(t)
+  const now = () => NOW
+  const store = await temporaryStore(t, undefined, { now })
   const [signer, cell] = [createSigner(generatePrivateKey()), createSigner(generatePrivateKey())]
   await addCell(store.ledger, CELL, cell.publicKey)
-  const now = () => NOW
   const keys = new Keys({ store, logger: silent, now })
   t.teardown(() => keys.close())
   await createTenant(store.ledger, { id: 'one', name: 'one' }, BY)

@@ -1,10 +1,15 @@
 import t, { type Test } from 'tap'
-import { type CommandState, follows } from '../../../coordinator/control/command.ts'
+import {
+  type CommandRecord,
+  type CommandState,
+  follows,
+} from '../../../coordinator/control/command.ts'
 import {
   type Commands,
   type CommandsParts,
   createCommands,
 } from '../../../coordinator/control/commands.ts'
+import { WriteBehind } from '../../../coordinator/control/write-behind.ts'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
@@ -464,4 +469,16 @@ t.test('an ack', async t => {
     const { commands } = await rig(t)
     await t.rejects(commands.acknowledge(CELL, { command_id: 'x' }))
   })
+})
+
+t.test('a flood of changes is written in batches, so that others get the lane between', async t => {
+  const sizes: number[] = []
+  const changed = new WriteBehind(
+    async changes => void sizes.push(changes.length),
+    error => t.fail(error.message),
+  )
+  for (let n = 0; n < 150; n++)
+    changed.add({ record: { id: `cmd_${n}`, state: 'succeeded' } as CommandRecord, follows: [] })
+  await changed.flushAll()
+  t.strictSame(sizes, [64, 64, 22])
 })

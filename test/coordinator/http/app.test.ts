@@ -294,12 +294,12 @@ t.test('health needs no key and is always 200', async t => {
 
 t.test('readiness states in its code what is missing', async t => {
   const fine = {
-    isDraining: () => false,
+    isLeaving: () => false,
     brokerConnected: () => true,
     storeProblem: () => undefined,
   }
   for (const [wrong, code, message] of [
-    [{ isDraining: () => true }, 'draining', /stopping/],
+    [{ isLeaving: () => true }, 'draining', /stopping/],
     [{ brokerConnected: () => false }, 'broker_unavailable', /broker is unreachable/],
     [{ storeProblem: () => 'the disk is full' }, 'store_unavailable', /^the disk is full$/],
   ] as const) {
