@@ -68,6 +68,7 @@ export class Cells {
     this.#refusals = new Refusals(logger, now)
     this.#verifier = new Verifier({
       load: id => readCredentials(store.ledger.read, id),
+      lags: store.revisions.lags,
       isAway: () => store.ledger.outage() !== undefined || store.revisions.isBehind(),
     })
     this.#stopWatching = store.revisions.onChange('cells', () => {

@@ -105,9 +105,12 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
     await admission.followOthers()
     await apply()
   }
-  const report = (error: Error): void =>
-    logger.error({ err: error }, 'changes of cells could not be read')
-  stack.defer(cells.onChange(followChanges(follow, report)))
+  const changes = followChanges({
+    subscribe: listener => cells.onChange(listener),
+    read: follow,
+    onFailure: error => logger.error({ err: error }, 'changes of cells could not be read'),
+  })
+  stack.defer(changes.close)
   return {
     cells,
     admission,

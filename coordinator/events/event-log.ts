@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
+import { type ChangeFollower, followChanges } from '../base/follow-changes.ts'
 import { afterCommit } from '../store/after-commit.ts'
 import type { EventRow } from '../store/event-tables.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
@@ -39,14 +40,12 @@ export class EventLog implements Events {
   readonly #parts: EventLogParts
   readonly #ring: EventRing
   readonly #closing = new AbortController()
-  readonly #stopWatching: () => void
+  readonly #changes: ChangeFollower
   /** A write serves many callers, so it belongs to no single call. */
   readonly #outsideCalls = AsyncLocalStorage.snapshot()
   /** Newest event that is in the ring. */
   #newest: EventRow | undefined
   readonly #writer: EventWriter
-  #reading: Promise<void> | undefined
-  #readsAgain = false
 
   private constructor(parts: EventLogParts, newest: readonly EventRow[]) {
     this.#parts = parts
@@ -64,7 +63,13 @@ export class EventLog implements Events {
           data: { after: String(this.position()), reason: 'dropped' },
         }),
     })
-    this.#stopWatching = parts.store.revisions.onChange('events', () => void this.catchUp())
+    const { store, logger, retryMs } = parts
+    this.#changes = followChanges({
+      subscribe: listener => store.revisions.onChange('events', listener),
+      read: () => this.#outsideCalls(() => this.#read()),
+      onFailure: error => logger.warn({ err: error }, 'events could not be read'),
+      retryMs,
+    })
   }
 
   static async open(parts: EventLogParts): Promise<EventLog> {
@@ -83,12 +88,7 @@ export class EventLog implements Events {
       )
   }
 
-  catchUp = async (): Promise<void> => {
-    if (this.#closing.signal.aborted) return
-    this.#readsAgain = true
-    this.#reading ??= this.#outsideCalls(() => this.#read())
-    await this.#reading
-  }
+  catchUp = (): Promise<void> => this.#changes.look()
 
   subscribe = (types: string | ReadonlySet<string>, listener: EventListener): (() => void) =>
     this.#ring.subscribe(types, listener)
@@ -100,10 +100,9 @@ export class EventLog implements Events {
 
   /** Writes what waits, unless the store fails. */
   async close(): Promise<void> {
-    this.#stopWatching()
     this.#closing.abort()
     await this.#writer.close()
-    await this.#reading
+    await this.#changes.close()
   }
 
   #rowOf(draft: EventDraft): NewEvent {
@@ -117,21 +116,15 @@ export class EventLog implements Events {
   }
 
   async #read(): Promise<void> {
-    const { store, logger } = this.#parts
-    try {
-      while (this.#readsAgain) {
-        this.#readsAgain = false
-        // with the newest known one, which shows whether the store has lost events
-        const rows = await readEventsAfter(store.ledger.read, this.position() - 1, READ_PAGE)
-        if (this.#hasLost(rows[0])) await this.#rewind()
-        else this.#append(rows)
-        if (rows.length === READ_PAGE) this.#readsAgain = true
-      }
-    } catch (error) {
-      logger.warn({ err: error }, 'events could not be read')
+    const { read } = this.#parts.store.ledger
+    for (let isBehind = true; isBehind; ) {
+      // with the newest known one, which shows whether the store has lost events
+      const rows = await readEventsAfter(read, this.position() - 1, READ_PAGE)
+      const hasLost = this.#hasLost(rows[0])
+      if (hasLost) await this.#rewind()
+      else this.#append(rows)
+      isBehind = hasLost || rows.length === READ_PAGE
     }
-    // in the step that finds nothing more to do: a later call must not join a read that is over
-    this.#reading = undefined
   }
 
   #append(rows: readonly EventRow[]): void {
@@ -155,7 +148,6 @@ export class EventLog implements Events {
     const stored = await readNewestEvents(store.ledger.read, kept)
     const to = this.#ring.rewind(stored.map(eventOf))
     this.#newest = stored.find(({ seq }) => seq === to)
-    this.#readsAgain = true
     logger.warn({ from: known, to }, 'the store has lost events; their numbers are given again')
   }
 }

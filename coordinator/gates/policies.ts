@@ -37,7 +37,7 @@ export interface Policies {
   requireCurrent(trx: Trx): Promise<void>
   /** Reads the ledger now. Rejects when its policy cannot be used. */
   reload(): Promise<void>
-  close(): void
+  close(): Promise<void>
 }
 
 interface ConfiguredPolicy extends Policy {
@@ -79,15 +79,16 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
     logger.info({ number, version, hash, source }, 'another policy holds from now on')
   })
   // the previous policy stays in force: an unreadable policy must not disable the rules
-  const reloadLater = followChanges(reload, error =>
-    logger.error({ err: error }, 'the new policy cannot be used'),
-  )
+  const changes = followChanges({
+    subscribe: listener => revisions.onChange('policies', listener),
+    read: reload,
+    onFailure: error => logger.error({ err: error }, 'the new policy cannot be used'),
+  })
   const requireCurrent: Policies['requireCurrent'] = async trx => {
     if ((await newestNumber(trx)) === current.number) return
-    reloadLater()
+    void changes.look()
     throw new ShoalError('conflict', 'the policy has just changed; try again')
   }
-  const stopWatching = revisions.onChange('policies', reloadLater)
   return {
     current: () => current,
     configured,
@@ -95,7 +96,7 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
     drift: () => driftOf(current, configured),
     requireCurrent,
     reload,
-    close: () => void stopWatching(),
+    close: changes.close,
   }
 }
 

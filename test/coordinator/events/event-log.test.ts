@@ -7,6 +7,7 @@ import { pruneEvents } from '../../../coordinator/events/prune-events.ts'
 import type { StorePlace } from '../../../coordinator/store/place.ts'
 import { restartSequence } from '../../../coordinator/store/sequences.ts'
 import { openStore, type StoreOptions } from '../../../coordinator/store/store.ts'
+import { silent } from '../../support/cell.ts'
 import { createDatabase, postgresMissing } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -233,6 +234,29 @@ t.test('several coordinators', { skip: postgresMissing }, async t => {
     )
     t.strictSame(b, a)
     t.strictSame(c, a)
+  })
+
+  t.test('hear an event although the first read after its notice fails', async t => {
+    const place = await createDatabase(t)
+    const writer = await openLog(t, place)
+    const { store } = await openLog(t, place)
+    let reads = 0
+    const ledger = {
+      ...store.ledger,
+      get read() {
+        if (++reads === 2) throw new Error('the connection was lost')
+        return store.ledger.read
+      },
+    }
+    const { revisions } = store
+    const parts = { source: 'b', kept: 9, logger: silent, now: Date.now, retryMs: 1 }
+    const log = await EventLog.open({ ...parts, store: { ledger, revisions } })
+    t.teardown(() => log.close())
+    writer.log.publish('shoal.x', null)
+    await writer.waitFor(1)
+    await revisions.poll()
+    await waitUntil('the event is read', () => log.position() === 1)
+    t.equal(reads, 3)
   })
 
   t.test('resume a stream of one another, ahead of their own poll', async t => {
