@@ -443,10 +443,7 @@ t.test('a running coordinator notices rows removed from its own audit', async t 
       broadcast: () => {
         heads++
       },
-      publish: () => {
-        resolve()
-        return {} as never
-      },
+      events: { publish: () => resolve(), addWithin: async () => resolve() },
       now: () => 1000,
       wait: () =>
         new Promise(resolve => {
