@@ -233,7 +233,7 @@ export class Commands {
   }
 
   async #refuse(request: CommandRequest, by: Actor, reason: string): Promise<never> {
-    const entry = creationOf(request, by, 'refused', { reason })
+    const entry = creationOf(request, { ...by, at: this.#parts.now() }, 'refused', { reason })
     await this.#parts.ledger.sealed.write(trx => appendAudit(trx, entry))
     throw new ShoalError('forbidden', reason)
   }
@@ -251,7 +251,7 @@ export class Commands {
     const command = makeCommand(request, { hazard, fence, approval, level, signer, now })
     const made = newRecord(command, facts.timeout_seconds, by.actor, replicas.id)
     const details = { command: made.id, ...approvalNote(approval) }
-    await insertCommand(trx, made, creationOf(request, by, 'done', details))
+    await insertCommand(trx, made, creationOf(request, { ...by, at: now }, 'done', details))
     return made
   }
 
