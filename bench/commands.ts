@@ -106,7 +106,7 @@ const startCoordinator = async (store: Store) => {
     replicaId: 'rep_test',
     logger,
     authenticate,
-    isDraining: () => false,
+    isLeaving: () => false,
     openMqtt: (socket, cellId) => bus.handle(socket, cellId),
     openLink: socket => socket.destroy(),
   })

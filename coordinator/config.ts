@@ -52,6 +52,13 @@ const Http = z.strictObject({
     .nonnegative()
     .default(30)
     .describe('Grace period for running responses after SIGTERM.'),
+  leave_seconds: z
+    .number()
+    .nonnegative()
+    .default(2)
+    .describe(
+      'Time after SIGTERM in which requests are still served while another coordinator lives: more than a balancer takes to notice.',
+    ),
 })
 
 const webUrl = z.url({ protocol: /^https?$/ }).optional()

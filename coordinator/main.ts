@@ -86,7 +86,8 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
     })
 
   await once(signal, 'abort')
-  endForSure(logger, config.http.drain_seconds * 1000 + CLOSE_TIMEOUT_MS)
+  const { leave_seconds, drain_seconds } = config.http
+  endForSure(logger, (leave_seconds + drain_seconds) * 1000 + CLOSE_TIMEOUT_MS)
   await coordinator.close()
   held.abort()
   process.exit(0)

@@ -6,7 +6,7 @@ import type { CoordinatorConfig } from '../config.ts'
 import type { CellAdmission } from '../enrolment/admission.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { NO_BOOT_ID } from '../http/cell-caller.ts'
-import type { InFlightAnswers } from '../http/running.ts'
+import type { RunningAnswers } from '../http/running.ts'
 import { headerCheck, newRequestId } from '../http/safety.ts'
 import { acceptUpgrades } from '../http/upgrades.ts'
 import { openLink } from '../link/link.ts'
@@ -18,7 +18,7 @@ interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   admission: Pick<CellAdmission, 'authenticate' | 'noteConnection'>
   bus: Pick<Bus, 'handle'>
   fleet: Pick<Fleet, 'linkUp' | 'linkDown'>
-  running: Pick<InFlightAnswers, 'isDraining'>
+  running: Pick<RunningAnswers, 'isLeaving'>
   replicas: Pick<Replicas, 'id'>
 }
 
@@ -37,7 +37,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
     authenticate: async (...presented) =>
       (await admission.authenticate(...presented)) !== undefined,
     noteConnection: (cellId, bootId) => admission.noteConnection(cellId, bootId),
-    isDraining: running.isDraining,
+    isLeaving: running.isLeaving,
     answerHeaders: ({ socket }) =>
       app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),
     openMqtt: (socket, cellId) => {
@@ -85,7 +85,7 @@ export const openMqttPort = async (
     authenticate: async (cellId, credential, address) =>
       (await admission.authenticate(cellId, credential, { bootId: NO_BOOT_ID, address })) !==
       undefined,
-    isDraining: running.isDraining,
+    isLeaving: running.isLeaving,
     logger,
     port: config.mqtt.port,
   })

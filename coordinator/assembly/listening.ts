@@ -1,10 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Base } from '../base/base.ts'
 import { listenError } from '../base/listen-error.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import type { InFlightAnswers } from '../http/running.ts'
+import type { RunningAnswers } from '../http/running.ts'
 import { openMetricsPort } from '../metrics/metrics-port.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import { keepServerIdentity } from '../tls/keep.ts'
 import type { CertificateParts, ServerIdentity } from '../tls/own-certificate.ts'
 import { loadServerIdentity } from '../tls/server-identity.ts'
@@ -55,14 +57,36 @@ export const keepCertificate = ({
   return {}
 }
 
-/** The last part to open and the first to close: running answers end before anything else. */
-export const drainFirst = ({
-  config,
-  running,
-  stack,
-}: Pick<ListeningParts, 'config'> & Pick<Base, 'stack'> & { running: InFlightAnswers }): object => {
-  stack.defer(() => Promise.race([running.drain(), delay(config.http.drain_seconds * 1000)]))
+interface LeavingParts extends ListeningParts, Pick<Base, 'stack'> {
+  running: RunningAnswers
+  replicas: Pick<Replicas, 'live'>
+  closeServer: () => Promise<void>
+}
+
+/**
+ * The last part to open and the first to close: running answers end before anything else. Where
+ * others can serve, the coordinator still serves until balancers have noticed that it leaves; else
+ * it refuses new work at once.
+ */
+export const leaveFirst = (parts: LeavingParts): object => {
+  const { config, app, running, replicas, stack } = parts
+  running.follow(app.server)
+  stack.defer(async () => {
+    running.leave()
+    if (replicas.live().length > 1) await stopListening(parts)
+    else running.drain()
+    await Promise.race([running.waitUntilAnswered(), delay(config.http.drain_seconds * 1000)])
+    running.drain()
+  })
   return {}
+}
+
+const stopListening = async ({ config, closeServer }: LeavingParts): Promise<void> => {
+  await delay(config.http.leave_seconds * 1000)
+  // right after new connections were accepted: those that still wait would be reset
+  await nextTurn()
+  // it resolves after the last connection; its failure is reported where that is awaited
+  closeServer().catch(() => {})
 }
 
 const delay = (milliseconds: number): Promise<void> =>

@@ -6,7 +6,7 @@ import type { OpenEnrolment } from '../enrolment/open.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { RunningMonitor } from '../fleet/monitor.ts'
 import { findReadinessFault } from '../http/readiness.ts'
-import type { InFlightAnswers } from '../http/running.ts'
+import type { RunningAnswers } from '../http/running.ts'
 import type { Views } from '../operations/context.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { StoreProbe } from '../store/probe.ts'
@@ -19,7 +19,7 @@ interface RouteParts
     Omit<A2aParts, 'fixture'> {
   fixture: A2aParts['fixture'] | undefined
   app: Parameters<typeof addRoutes>[0]
-  running: InFlightAnswers
+  running: RunningAnswers
   fleet: Fleet
   registry: Registry
   signing: Pick<SigningKey, 'trust'>
@@ -56,7 +56,7 @@ export const openRoutes = async (
     isDegraded: monitor.isDegraded,
     findReadinessFault: () =>
       findReadinessFault({
-        isDraining: running.isDraining,
+        isLeaving: running.isLeaving,
         brokerConnected: bus.isConnected,
         storeProblem,
       }),

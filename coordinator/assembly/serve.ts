@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { CoordinatorConfig } from '../config.ts'
 import { openMqttPort } from './cell-ports.ts'
 import { type CoordinatorOptions, openCoordinator, parts } from './coordinator.ts'
-import { drainFirst, keepCertificate, listen, openScrapePort } from './listening.ts'
+import { keepCertificate, leaveFirst, listen, openScrapePort } from './listening.ts'
 
 export interface Coordinator {
   /** Address of the listener: `http://127.0.0.1:7070`. */
@@ -21,7 +21,7 @@ const served = [
   openMqttPort,
   openScrapePort,
   keepCertificate,
-  drainFirst,
+  leaveFirst,
 ] as const
 
 /** Opens every part in order, and listens. */

@@ -9,7 +9,7 @@ export interface PlainPortParts {
   bus: Pick<Bus, 'handle'>
   /** Checks the credential of a cell that comes from this address. */
   authenticate: (cellId: string, credential: string, address: string) => Promise<boolean> | boolean
-  isDraining: () => boolean
+  isLeaving: () => boolean
   logger: Logger
   /** 0 takes a free one. */
   port: number
@@ -39,7 +39,7 @@ export const openPlainPort = async (parts: PlainPortParts): Promise<PlainPort> =
   const strangers = new Set<Socket>()
   const server = createServer({ noDelay: true }, socket => {
     socket.on('error', error => parts.logger.debug({ reason: error.message }, 'socket failed'))
-    if (strangers.size >= MAX_STRANGERS || parts.isDraining()) return void socket.destroy()
+    if (strangers.size >= MAX_STRANGERS || parts.isLeaving()) return void socket.destroy()
     strangers.add(socket)
     admit(socket, parts)
       .catch(error => {

@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { endWithError, parserError, sendError, toShoalError } from './errors.ts'
-import { createRunning, type InFlightAnswers } from './running.ts'
+import { RunningAnswers } from './running.ts'
 import { newRequestId, serverLimits } from './safety.ts'
 
 interface ServerParts {
@@ -26,16 +26,23 @@ interface ServerParts {
  */
 export const openServer = (
   parts: ServerParts & Pick<Base, 'stack'>,
-): { app: FastifyInstance; running: InFlightAnswers } => {
+): { app: FastifyInstance; running: RunningAnswers; closeServer: () => Promise<void> } => {
   const app = createServer(parts)
-  parts.stack.defer(() => app.close())
-  return { app, running: createRunning() }
+  let closing: Promise<void> | undefined
+  const closeServer = (): Promise<void> => {
+    closing ??= app.close()
+    return closing
+  }
+  parts.stack.defer(closeServer)
+  return { app, running: new RunningAnswers(), closeServer }
 }
 
 export const createServer = ({ config, logger, shown }: ServerParts): FastifyInstance => {
   const limits = serverLimits(config)
   const app: FastifyInstance = Fastify({
     ...limits,
+    // a request that was on its way when the server stopped to listen is served as any other
+    return503OnClosing: false,
     // Fastify ignores its `http` options when `https` is given
     ...(shown && { https: { ...limits.http, cert: shown.cert, key: shown.key } }),
     loggerInstance: warningsOnly(logger),

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 
 interface Readiness {
-  isDraining: () => boolean
+  isLeaving: () => boolean
   brokerConnected: () => boolean
   /** Reason why the store is unreliable now. */
   storeProblem: () => string | undefined
@@ -11,7 +11,7 @@ const AGAIN = { retryAfterSeconds: 5 }
 
 /** Reason why requests should go elsewhere; undefined when ready. */
 export const findReadinessFault = (parts: Readiness): ShoalError | undefined => {
-  if (parts.isDraining()) return new ShoalError('draining', 'the coordinator is stopping', AGAIN)
+  if (parts.isLeaving()) return new ShoalError('draining', 'the coordinator is stopping', AGAIN)
   if (!parts.brokerConnected())
     return new ShoalError(
       'broker_unavailable',

@@ -32,7 +32,7 @@ interface UpgradeParts {
   /** Takes over the socket of a cell's control or data plane. */
   openMqtt: (socket: Socket, cellId: string) => void
   openLink: (socket: Socket, cellId: string) => void
-  isDraining: () => boolean
+  isLeaving: () => boolean
   /** Headers of every answer; used for refusals. */
   answerHeaders?: (request: IncomingMessage) => OutgoingHttpHeaders | Promise<OutgoingHttpHeaders>
 }
@@ -59,7 +59,7 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     if (plane === undefined) throw new ShoalError('not_found', 'this path offers no upgrade')
     if (request.headers.upgrade?.toLowerCase() !== plane.protocol)
       throw new ShoalError('upgrade_required', `this path upgrades to ${plane.protocol} only`)
-    if (parts.isDraining()) throw new ShoalError('draining', 'the coordinator is stopping')
+    if (parts.isLeaving()) throw new ShoalError('draining', 'the coordinator is stopping')
     const { cellId, credential } = basicAuth(request.headers.authorization)
     const caller = isProbe(request) ? undefined : cellCallerOf(request)
     if (!(await parts.authenticate(cellId, credential, caller))) throw createCredentialError()

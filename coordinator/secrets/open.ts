@@ -1,4 +1,5 @@
 import type { Base } from '../base/base.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -32,17 +33,12 @@ export const openSecretsPart = async (
 ): Promise<{ secrets: SharedSecrets }> => {
   const { config, store, stack, logger } = parts
   const { secrets, ring } = await openSecrets({ store, stateDir: config.state_dir, logger })
-  let isFailing = false
-  const refresh = async (): Promise<void> => {
-    try {
-      await secrets.refresh()
-      isFailing = false
-    } catch (error) {
-      if (!isFailing) logger.warn({ err: error }, 'the shared secrets could not be read again')
-      isFailing = true
-    }
-  }
-  stack.defer(store.revisions.onChange('secrets', () => void refresh()))
+  const changes = followChanges({
+    subscribe: listener => store.revisions.onChange('secrets', listener),
+    read: () => secrets.refresh(),
+    onFailure: error => logger.warn({ err: error }, 'the shared secrets could not be read again'),
+  })
+  stack.defer(changes.close)
   await announceKeys(parts, ring)
   return { secrets }
 }
@@ -55,14 +51,17 @@ const announceKeys = async (
   const publish = () => publishKeys(ledger, replicas.id, ring.ids)
   await publish()
   // one that was away for long may have been forgotten
-  const onChange = () =>
-    void publish().catch(error => logger.warn({ err: error }, 'the sealing keys are not announced'))
-  stack.defer(replicas.onChange(onChange))
+  const changes = followChanges({
+    subscribe: listener => replicas.onChange(listener),
+    read: publish,
+    onFailure: error => logger.warn({ err: error }, 'the sealing keys are not announced'),
+  })
   stack.defer(() =>
     unpublishKeys(ledger, replicas.id).catch(error =>
       logger.warn({ err: error }, 'the ids of the sealing keys were not withdrawn'),
     ),
   )
+  stack.defer(changes.close)
   schedules.every('secrets.keys', REREAD_SECONDS, async () => {
     if (await ring.reread()) await publish()
   })

@@ -6,7 +6,7 @@ import { RemoteAgents } from '../conversations/remote-agent.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { AskModel } from '../http/ask-model.ts'
-import type { InFlightAnswers } from '../http/running.ts'
+import type { RunningAnswers } from '../http/running.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { QueueFigures } from '../metrics/queue-figures.ts'
 import type { ConversationViews } from '../operations/context.ts'
@@ -26,7 +26,7 @@ interface SpeakerDomainParts
   env: Record<string, string | undefined>
   store: Store
   events: Pick<Events, 'publish'>
-  running: InFlightAnswers
+  running: Pick<RunningAnswers, 'add' | 'remove' | 'isDraining'>
   figures: { queue: Pick<QueueFigures, 'countRequest'> }
   quota: Pick<Quota, 'standing'>
   fleet: Pick<Fleet, 'serves'>

@@ -2,6 +2,7 @@ import { existsSync, globSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyAudit } from '../../coordinator/audit/verify.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { OldLeader } from './support/old-leader.ts'
 import { send } from './support/recorder.ts'
 import { type ReplicaProcess, ReplicaSet } from './support/replica-set.ts'
 
@@ -24,6 +25,7 @@ export const main = async (): Promise<boolean> => {
   const envOf = (index: number) => (hasSkew ? skewedClock(index) : ({} as Record<string, string>))
   const set = await ReplicaSet.start({ hasNetworks: true, envOf })
   try {
+    console.log(`the networks are ${set.replica(0).network?.kind}`)
     const load = startLoad(set)
     const hasStepped = await partition(set)
     const isBack = await restartDatabase(set)
@@ -47,6 +49,8 @@ const skewedClock = (index: number): Record<string, string> => ({
 const partition = async (set: ReplicaSet): Promise<boolean> => {
   const leader = await waitForLeader(set, set.replicas)
   const others = set.replicas.filter(replica => replica !== leader)
+  const old = await OldLeader.start(set, leader)
+  await old.next(/^written$/)
   const cutAtMs = performance.now()
   leader.network?.blackhole()
   const sinceCut = (): number => Math.round(performance.now() - cutAtMs)
@@ -56,11 +60,23 @@ const partition = async (set: ReplicaSet): Promise<boolean> => {
   )
   const led = waitForLeader(set, others).then(sinceCut)
   const [downMs, leadMs] = [await steppedDown, await led]
+  const writtenBefore = old.count('written')
   console.log(`cut off, the leader stepped down after ${downMs} ms, another led after ${leadMs} ms`)
   leader.network?.heal()
   await waitUntil('the old leader is ready again', () => isReady(leader), 100)
+  await old.next(/^conflict$/)
+  await old.stop()
+  const stale = old.count('written') - writtenBefore
+  console.log(
+    `its epoch wrote ${writtenBefore} times before, ${stale} times after, and was refused ${old.count('conflict')} times`,
+  )
   const leaders = await Promise.all(set.replicas.map(replica => leads(set, replica)))
-  return downMs < STEPS_DOWN_MS && leadMs < LEADS_MS && leaders.filter(Boolean).length === 1
+  return (
+    downMs < STEPS_DOWN_MS &&
+    leadMs < LEADS_MS &&
+    leaders.filter(Boolean).length === 1 &&
+    stale === 0
+  )
 }
 
 const restartDatabase = async (set: ReplicaSet): Promise<boolean> => {

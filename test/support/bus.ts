@@ -112,7 +112,7 @@ export const busRig = async (
     authenticate,
     openMqtt: (socket, cellId) => bus.handle(socket, cellId),
     openLink: socket => socket.destroy(),
-    isDraining: () => false,
+    isLeaving: () => false,
   })
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

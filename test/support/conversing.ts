@@ -37,7 +37,6 @@ export const conversingParts = ({ askModel, standing, draining }: TestConversati
     add: () => {},
     remove: () => {},
     isDraining: draining ?? (() => false),
-    drain: async () => {},
   },
 })
 

@@ -26,7 +26,11 @@ import { createDatabase } from './postgres.ts'
 import { RawMqtt } from './raw-mqtt.ts'
 
 /** Whole coordinators in this process, on one PostgreSQL database. */
-export const startCoordinators = async (t: Test, count: number) => {
+export const startCoordinators = async (
+  t: Test,
+  count: number,
+  stop = { drain_seconds: 0, leave_seconds: 0 },
+) => {
   const database = await createDatabase(t)
   const store = await openStore(database)
   const { keys } = await bootstrap(store)
@@ -40,7 +44,7 @@ export const startCoordinators = async (t: Test, count: number) => {
     const state_dir = await temporaryFolder(t)
     writeFileSync(join(state_dir, 'sealing.key'), ownKey, { mode: 0o600 })
     const url = `postgres://postgres@localhost/${database.database}?host=${database.host}`
-    const http = { port: 0, drain_seconds: 0 }
+    const http = { port: 0, ...stop }
     const coordinator = await serve(
       CoordinatorConfig.parse({ state_dir, http, store: { url } }),
       silent,

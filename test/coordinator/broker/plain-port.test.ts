@@ -21,7 +21,7 @@ const openTestPort = async (t: Test, more: Partial<PlainPortParts> = {}) => {
       asked.push(cellId)
       return credential === 'good'
     },
-    isDraining: () => false,
+    isLeaving: () => false,
     logger: silent,
     port: 0,
     ...more,
@@ -97,7 +97,7 @@ t.test('the plain MQTT port', async t => {
   t.test('disconnects silent clients, and all clients while the coordinator stops', async t => {
     const silence = await openTestPort(t, { connectTimeoutMs: 1 })
     await (await silence.dial()).closed
-    const stopping = await openTestPort(t, { isDraining: () => true })
+    const stopping = await openTestPort(t, { isLeaving: () => true })
     await (await stopping.dial()).closed
     t.strictSame([...silence.asked, ...stopping.asked], [])
   })

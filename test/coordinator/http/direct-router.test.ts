@@ -128,8 +128,8 @@ t.test('an inference request is refused in front of Fastify as behind it', async
 
 t.test('a client that reads nothing before its body is sent still gets the refusal', async t => {
   const app = await appWith({ config: config({ http: { body_limit_bytes: LIMIT_BYTES } }) })
-  const isDraining = () => true
-  acceptUpgrades(app.server, { isDraining, logger: silent } as never)
+  const isLeaving = () => true
+  acceptUpgrades(app.server, { isLeaving, logger: silent } as never)
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo

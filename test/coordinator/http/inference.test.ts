@@ -226,7 +226,7 @@ t.test('a refused upgrade is closed even when its client keeps its side open', a
     replicaId: 'rep_test',
     logger: silent,
     authenticate: () => false,
-    isDraining: () => false,
+    isLeaving: () => false,
     answerHeaders: () => app.answerHeaders({ id: 'req_x', ip: '127.0.0.1', key: undefined }),
     openMqtt: () => {},
     openLink: () => {},

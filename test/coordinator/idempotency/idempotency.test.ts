@@ -100,12 +100,14 @@ t.test('another input with the same key is refused; another caller has separate 
 
 t.test('one of many simultaneous calls runs, and the others are asked to retry', async t => {
   const { once, runs, change } = await scene(t)
-  const held = Promise.withResolvers<void>()
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const slow = async () => {
+    begun.resolve()
     await held.promise
     return change()
   }
   const first = once(slow)
+  await begun.promise
   const others = await Promise.allSettled(Array.from({ length: 20 }, () => once(slow)))
   for (const other of others)
     t.match(other, { status: 'rejected', reason: { code: 'conflict', retryAfterSeconds: 1 } })

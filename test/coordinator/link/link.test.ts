@@ -39,7 +39,7 @@ const testOverUpgrade = async (t: Test, secure: boolean): Promise<void> => {
     replicaId: 'rep_test',
     logger: silent,
     authenticate: () => true,
-    isDraining: () => false,
+    isLeaving: () => false,
     openMqtt: socket => socket.destroy(),
     openLink: (socket, cellId) =>
       openLink({

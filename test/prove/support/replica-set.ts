@@ -9,9 +9,10 @@ import { bootstrap, type DemoKeys } from '../../../coordinator/keys/bootstrap.ts
 import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import { administer, Cluster } from '../../support/postgres.ts'
 import { Process } from '../../support/stack.ts'
-import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type EchoCell, echoCell } from './echo-cell.ts'
+import type { Network } from './network.ts'
+import { planNetworks } from './networks.ts'
 
 export interface ReplicaSetPlan {
   /** Coordinators; three by default. */
@@ -34,7 +35,7 @@ export interface ReplicaProcess {
   process: Process
   url: string
   /** Its way to PostgreSQL, with `hasNetworks`. */
-  network: TcpProxy | undefined
+  network: Network | undefined
 }
 
 /** Coordinators as processes on one PostgreSQL of their own, behind a forwarder in this process. */
@@ -67,7 +68,9 @@ export class ReplicaSet {
   static async start(plan: ReplicaSetPlan = {}): Promise<ReplicaSet> {
     const { count = 3, settings = {}, cells = count } = plan
     const folder = mkdtempSync(join(tmpdir(), 'shoal-replicas-'))
-    const cluster = await Cluster.create(settings)
+    const networks = plan.hasNetworks ? planNetworks(count) : undefined
+    const all = { ...networks?.settings, ...settings }
+    const cluster = await Cluster.create(all, networks?.files)
     if (cluster === undefined) throw new Error('PostgreSQL is not installed')
     await administer(cluster.folder, 'create database shoal')
     const place = { host: cluster.folder, user: 'postgres', database: 'shoal' }
@@ -79,7 +82,8 @@ export class ReplicaSet {
     const closers: (() => unknown)[] = []
     const replicas: ReplicaProcess[] = []
     for (const [index, port] of ports.entries()) {
-      const network = plan.hasNetworks ? await openNetwork(cluster, closers) : undefined
+      const network = await networks?.open(cluster, port)
+      if (network !== undefined) closers.push(() => network.close())
       const stateDir = folders[index] as string
       replicas.push(createReplica(plan, { index, port, stateDir, cluster, network }))
     }
@@ -149,23 +153,18 @@ interface ReplicaSetParts extends Pick<ReplicaSet, 'folder' | 'cluster' | 'store
   closers: (() => unknown)[]
 }
 
-const openNetwork = (cluster: Cluster, closers: (() => unknown)[]): Promise<TcpProxy> => {
-  const teardown = (close: () => unknown): void => void closers.push(close)
-  return TcpProxy.open({ teardown } as never, { path: join(cluster.folder, '.s.PGSQL.5432') })
-}
-
 const createReplica = (
   { flags = [], envOf, programOf = () => 'shoal-coordinator' }: ReplicaSetPlan,
   { index, port, stateDir, cluster, network }: ReplicaPlace,
 ): ReplicaProcess => {
   const store = network
-    ? `127.0.0.1:${network.port}/shoal`
+    ? `127.0.0.1:${network.storePort}/shoal`
     : `localhost/shoal?host=${cluster.folder}`
   const args = [
     ...['--state-dir', stateDir, '--http-port', `${port}`, '--replica-address', urlOf(port)],
     ...['--store-url', `postgres://postgres@${store}`, ...flags],
   ]
-  const process = new Process(programOf(index), () => args, envOf?.(index))
+  const process = new Process(programOf(index), () => args, envOf?.(index), network?.wrap)
   return { url: urlOf(port), process, network }
 }
 
@@ -174,7 +173,7 @@ interface ReplicaPlace {
   port: number
   stateDir: string
   cluster: Cluster
-  network: TcpProxy | undefined
+  network: Network | undefined
 }
 
 const urlOf = (port: number): string => `http://127.0.0.1:${port}`
