@@ -239,7 +239,7 @@ export class Commands {
   }
 
   async #refuse(request: CommandRequest, by: Actor, reason: string): Promise<never> {
-    const entry = creationOf(request, by, 'refused', { reason })
+    const entry = creationOf(request, { ...by, at: this.#parts.now() }, 'refused', { reason })
     await this.#parts.ledger.sealed.write(trx => appendAudit(trx, entry))
     throw new ShoalError('forbidden', reason)
   }
@@ -287,7 +287,7 @@ export class Commands {
       this.#exchange.holderFor(request.cellId),
     )
     const details = { command: made.id, ...approvalNote(approval) }
-    await insertCommand(trx, made, creationOf(request, by, 'done', details))
+    await insertCommand(trx, made, creationOf(request, { ...by, at: now }, 'done', details))
     return made
   }
 

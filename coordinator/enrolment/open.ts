@@ -163,7 +163,7 @@ const createSetters = (
 
 export const createTokenViews = (
   { ledger }: Store,
-  now: () => number = Date.now,
+  now: () => number,
 ): EnrolmentViews['tokens'] => ({
   create: (token, by) => createToken(ledger, token, by, now()),
   createWithin: (trx, token, by) => addToken(trx, token, by, now()),

@@ -34,7 +34,7 @@ export const acceptPolicy = async (
       requestId: null,
       replaces: newest,
       changedBy: by.actor,
-      changedAt: Date.now(),
+      changedAt: await ledger.nowMs(trx),
     }
     return putPolicy(trx, wanted, by, addEvents)
   })

@@ -102,7 +102,7 @@ const forgePurge = async (store: Store, own: Signer): Promise<void> => {
       .values({ id: 1, ...checkpoint })
       .execute()
     await trx.deleteFrom('audit').where('seq', '<=', 10).execute()
-    const told = { actor: 'coordinator', action: 'audit.purge', subject: 'audit' }
+    const told = { actor: 'coordinator', at: Date.now(), action: 'audit.purge', subject: 'audit' }
     await appendAudit(trx, { ...told, outcome: 'done', details: { ...checkpoint } })
   })
 }
