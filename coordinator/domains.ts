@@ -25,7 +25,7 @@ import { openQueue } from './queue/open.ts'
 import { openQuota } from './quota/open.ts'
 import { openReplicas } from './replicas/open.ts'
 import { openRecurring } from './schedules/open.ts'
-import { openSecretsPart } from './secrets/open.ts'
+import { openKeyCheck, openSecretsPart } from './secrets/open.ts'
 import { openSigningKeys } from './signing/open.ts'
 import { openStorePart } from './store/open.ts'
 import { openTls } from './tls/open.ts'
@@ -40,6 +40,7 @@ export const domains = [
   openFigures,
   openMarks,
   openStorePart,
+  openKeyCheck,
   openReplicas,
   openLeader,
   openMigrations,

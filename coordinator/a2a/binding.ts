@@ -57,14 +57,21 @@ export const toKnownError = (error: unknown): unknown => {
   return isFastifys(error) ? toShoalError(error) : error
 }
 
-/** Reports a key that was presented but is invalid as such, not as a missing key. */
-export const toKeyError = (error: unknown, { key, headers }: FastifyRequest): unknown =>
-  error instanceof ShoalError &&
-  error.code === 'auth_required' &&
-  key === undefined &&
-  headers.authorization !== undefined
-    ? keyRefusal(headers.authorization, presentedKey(headers))
-    : error
+/**
+ * Refuses a key that is not valid before the call is looked at. A call without a key goes on: some
+ * methods are open to everybody.
+ */
+export const refuseInvalidKeys = (
+  app: FastifyInstance,
+  { fallbackKey }: Pick<BindingParts, 'fallbackKey'>,
+): void => {
+  if (fallbackKey !== undefined) return
+  // with the body, so that the refusal has the id of the JSON-RPC request
+  app.addHook('preHandler', ({ key, headers }, _reply, done) => {
+    const isInvalid = key === undefined && headers.authorization !== undefined
+    done(isInvalid ? keyRefusal(headers.authorization, presentedKey(headers)) : undefined)
+  })
+}
 
 const isFastifys = (error: unknown): error is FastifyError =>
   error instanceof Error && String((error as FastifyError).code).startsWith('FST_')

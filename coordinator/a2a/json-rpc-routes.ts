@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { SSE_HEADERS, sseData } from '../../shared/wire/sse.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 import { methodFault } from '../http/rpc-method.ts'
-import { type BindingParts, BODY_LIMIT_BYTES, parseBodies, toKeyError } from './binding.ts'
+import { type BindingParts, BODY_LIMIT_BYTES, parseBodies, refuseInvalidKeys } from './binding.ts'
 import { type A2aCall, callOf, rejectOnCallEnd, versionOf } from './call.ts'
 import { type Failure, failureOf, MalformedBody, rpcError } from './errors.ts'
 import { callLegacy, LEGACY_METHODS, LEGACY_STREAMS } from './legacy-methods.ts'
@@ -60,8 +60,9 @@ const paramsOf = (params: unknown, needed: boolean): Record<string, unknown> => 
 /** JSON-RPC for A2A 1.0 and before: the name of the method decides. */
 export const jsonRpcRoutes: FastifyPluginAsync<BindingParts> = async (app, parts) => {
   parseBodies(app)
+  refuseInvalidKeys(app, parts)
   const answerError = (request: FastifyRequest, reply: FastifyReply, thrown: unknown): unknown => {
-    const failure = failureOf(toKeyError(thrown, request))
+    const failure = failureOf(thrown)
     parts.onError(failure, thrown, request)
     return sendFailure(request, reply, failure)
   }
@@ -92,7 +93,7 @@ const rpcRoute = (
     const wrapped = wrap(answer.stream, id)
     return parts.runWithRefund(admission, () =>
       sendStream(reply, wrapped, call, error => {
-        const failure = failureOf(toKeyError(error, request))
+        const failure = failureOf(error)
         parts.onError(failure, error, request)
         return { value: envelope(id, { error: rpcError(failure) }) }
       }),

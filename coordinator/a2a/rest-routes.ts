@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
-import { type BindingParts, BODY_LIMIT_BYTES, parseBodies, toKeyError } from './binding.ts'
+import { type BindingParts, BODY_LIMIT_BYTES, parseBodies, refuseInvalidKeys } from './binding.ts'
 import { type A2aCall, callOf, rejectOnCallEnd, type Version, versionOf } from './call.ts'
 import { failureOf, legacyRestError, restError } from './errors.ts'
 import { callLegacy } from './legacy-methods.ts'
@@ -53,13 +53,14 @@ const withoutTenant = (path: string): [string, string | undefined] => {
 
 export const restRoutes: FastifyPluginAsync<BindingParts> = async (app, parts) => {
   parseBodies(app)
+  refuseInvalidKeys(app, parts)
 
   const isLegacy = (request: FastifyRequest): boolean =>
     isBefore1(request.headers['a2a-version']) && pathOf(request).startsWith('v1/')
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = parts.toKnownError(thrown)
-    const failure = failureOf(toKeyError(error, request))
+    const failure = failureOf(error)
     parts.onError(failure, error, request)
     if (failure.retryAfterSeconds !== undefined)
       reply.header('retry-after', failure.retryAfterSeconds)
@@ -113,7 +114,7 @@ const answerV1 = async (
   const context = { handler: parts.handler(call), call }
   if ('stream' in method)
     return sendStream(reply, method.stream(params, context), call, error => {
-      const failure = failureOf(toKeyError(error, request))
+      const failure = failureOf(error)
       parts.onError(failure, error, request)
       return { event: 'error', value: restError(failure) }
     })
@@ -137,7 +138,7 @@ const answerLegacy = async (
   const answer = await rejectOnCallEnd(call, callLegacy(parts.handler(call), row.call, params))
   if ('stream' in answer)
     return sendStream(reply, shapes(answer.stream), call, error => {
-      const failure = failureOf(toKeyError(error, request))
+      const failure = failureOf(error)
       parts.onError(failure, error, request)
       return { event: 'error', value: legacyRestError(failure) }
     })

@@ -1,22 +1,57 @@
 import { shareRuns } from './share-runs.ts'
 
+interface ChangeSource {
+  /** Calls back after a change. Returns how to stop that. */
+  subscribe: (listener: () => void) => () => void
+  read: () => Promise<void>
+  onFailure: (error: Error) => void
+  /** Wait before a read that has failed is repeated; 1 s. */
+  retryMs?: number | undefined
+}
+
+export interface ChangeFollower {
+  /** Reads now. Resolves after the attempt, whether or not it has failed. */
+  look: () => Promise<void>
+  /** Resolves when no read is under way; there is none afterwards. */
+  close: () => Promise<void>
+}
+
+const RETRY_MS = 1000
+
 /**
- * Returns a listener that reads what others have changed, one run at a time. Of several failures in
- * a row only the first is reported: while the store is away, every look at it fails.
+ * Reads what others have changed, one run at a time. A change is told only once, so a read that
+ * fails is repeated until it succeeds. Of several failures in a row only the first is reported:
+ * while the store is away, every look at it fails.
  */
-export const followChanges = (
-  read: () => Promise<void>,
-  onFailure: (error: Error) => void,
-): (() => void) => {
+export const followChanges = ({
+  subscribe,
+  read,
+  onFailure,
+  retryMs = RETRY_MS,
+}: ChangeSource): ChangeFollower => {
   let isFailing = false
+  let isClosed = false
+  let retry: NodeJS.Timeout | undefined
   const run = shareRuns(async () => {
+    clearTimeout(retry)
+    if (isClosed) return
     try {
       await read()
       isFailing = false
     } catch (error) {
       if (!isFailing) onFailure(error as Error)
       isFailing = true
+      if (!isClosed) retry = setTimeout(run, retryMs).unref()
     }
   })
-  return () => void run()
+  const unsubscribe = subscribe(run)
+  return {
+    look: run,
+    close: async () => {
+      isClosed = true
+      unsubscribe()
+      clearTimeout(retry)
+      await run()
+    },
+  }
 }

@@ -55,6 +55,7 @@ export interface Configs {
   answerBirth(cellId: string, messageId: string): Promise<void>
   /** One body of the `reported` topic. */
   recordReport(cellId: string, body: unknown): void
+  close(): Promise<void>
 }
 
 export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
@@ -104,12 +105,11 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       await tellAll(document.scope, document.name)
     }
   }
-  revisions.onChange(
-    'configs',
-    followChanges(follow, error =>
-      logger.warn({ reason: error.message }, 'configuration not read again'),
-    ),
-  )
+  const changes = followChanges({
+    subscribe: listener => revisions.onChange('configs', listener),
+    read: follow,
+    onFailure: error => logger.warn({ reason: error.message }, 'configuration not read again'),
+  })
 
   return {
     set: async (change, by) => {
@@ -135,5 +135,6 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
           'configuration not taken',
         )
     },
+    close: changes.close,
   }
 }

@@ -54,6 +54,7 @@ export const openControl = async (
     now,
     logger,
   })
+  stack.defer(() => configs.close())
   stack.defer(() => commands.close())
   followOthers(commands, parts)
   schedules.every('commands.sweep', SWEEP_SECONDS, () => commands.sweep())
@@ -66,10 +67,33 @@ const followOthers = (
   commands: Pick<Commands, 'refresh' | 'takeOver'>,
   { store, replicas, stack, logger }: ControlDomainParts,
 ): void => {
-  const report = (error: Error): void =>
+  const onFailure = (error: Error): void =>
     logger.warn({ err: error }, 'the commands of other coordinators were not read')
-  const refresh = followChanges(() => commands.refresh(), report)
-  stack.defer(store.revisions.onChange('commands', refresh))
-  const takeOver = followChanges(() => commands.takeOver(), report)
-  stack.defer(replicas.onChange(takeOver))
+  const changes = followChanges({
+    subscribe: listener => store.revisions.onChange('commands', listener),
+    read: () => commands.refresh(),
+    onFailure,
+  })
+  stack.defer(changes.close)
+  const leaves = followChanges({
+    subscribe: listener => onLeave(replicas, listener),
+    read: () => commands.takeOver(),
+    onFailure,
+  })
+  stack.defer(leaves.close)
+}
+
+/** Calls back after a coordinator has left. Returns how to stop that. */
+const onLeave = (
+  replicas: Pick<Replicas, 'live' | 'onChange'>,
+  listener: () => void,
+): (() => void) => {
+  const listIds = () => replicas.live().map(({ id }) => id)
+  let before = listIds()
+  return replicas.onChange(() => {
+    const now = listIds()
+    const hasLeft = before.some(id => !now.includes(id))
+    before = now
+    if (hasLeft) listener()
+  })
 }

@@ -1,5 +1,7 @@
 import { type CommandChange, type CommandRecord, isFinalCommandState } from './command.ts'
 
+/** Changes per write, so that none holds the sealed lane for long. */
+const BATCH = 64
 /** Time during which final states are gathered into one write. */
 const GATHER_MS = 10
 
@@ -55,7 +57,7 @@ export class WriteBehind {
     await Promise.resolve()
     try {
       while (this.#waiting.size > 0) {
-        const changes = [...this.#waiting.values()]
+        const changes = [...this.#waiting.values()].slice(0, BATCH)
         await this.#write(changes)
         for (const change of changes) {
           const { id } = change.record

@@ -63,7 +63,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
     logger.warn({ err: error }, 'conversations were not looked through')
 
   const beat = (): void => {
-    if (underWay.size > 0) ledger.free.write(lease.keep).catch(warn)
+    if (underWay.size > 0) ledger.free.write(lease.keep, { isUrgent: true }).catch(warn)
   }
   await leaderWork.runOnce(tidy).catch(warn)
   leaderWork.every('conversations.tidy', LEASE_MS / 1000, tidy)

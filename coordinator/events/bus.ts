@@ -40,6 +40,11 @@ export interface Events {
    * throw.
    */
   subscribe(types: string | ReadonlySet<string>, listener: EventListener): () => void
+  /**
+   * Calls back when the database has lost its newest events in a fail-over. `position` has gone back
+   * to the last one that is left; the numbers after it are given again.
+   */
+  onRewind(listener: () => void): () => void
   /** Resolves when everything that is committed now can be read. Never rejects. */
   catchUp(): Promise<void>
   /** Number of the newest event: the position from which a reader gets only new ones. */

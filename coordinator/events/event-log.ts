@@ -1,12 +1,22 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { type ChangeFollower, followChanges } from '../base/follow-changes.ts'
 import { afterCommit } from '../store/after-commit.ts'
 import type { EventRow } from '../store/event-tables.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { EventDraft, EventListener, Events } from './bus.ts'
 import { EventRing } from './event-ring.ts'
-import { eventOf, insertEvents, readEventsAfter, readNewestEvents } from './event-rows.ts'
+import {
+  eventOf,
+  insertEvents,
+  isSameEvent,
+  type NewEvent,
+  newEventOf,
+  readEventsAfter,
+  readNewestEvents,
+} from './event-rows.ts'
+import { EventWriter } from './event-writer.ts'
+import { GAP_TYPE } from './topics.ts'
 
 interface EventLogParts {
   store: Pick<Store, 'ledger' | 'revisions'>
@@ -21,17 +31,7 @@ interface EventLogParts {
   retryMs?: number
 }
 
-/** Events per transaction, so that none holds the sealed lane for long. */
-const BATCH = 64
 const READ_PAGE = 500
-/** Events that wait for a store that cannot be written; beyond them the oldest are dropped. */
-const MAX_PENDING = 10_000
-const RETRY_MS = 1000
-/** Events report what happened to the audit too, so they are written while it is in doubt. */
-const EVEN_FROZEN = { evenFrozen: true }
-
-type PendingEvent = Omit<EventRow, 'seq'>
-
 /**
  * The events in the store, which numbers them in the order of commits. Each process reads them by
  * number, its own as those of others: after its own commits at once, and when the revision changes.
@@ -40,22 +40,36 @@ export class EventLog implements Events {
   readonly #parts: EventLogParts
   readonly #ring: EventRing
   readonly #closing = new AbortController()
-  readonly #stopWatching: () => void
+  readonly #changes: ChangeFollower
   /** A write serves many callers, so it belongs to no single call. */
   readonly #outsideCalls = AsyncLocalStorage.snapshot()
-  readonly #pending: PendingEvent[] = []
-  #dropped = 0
-  #isFailing = false
-  #writing: Promise<void> | undefined
-  #reading: Promise<void> | undefined
-  #readsAgain = false
+  /** Newest event that is in the ring. */
+  #newest: EventRow | undefined
+  readonly #writer: EventWriter
 
   private constructor(parts: EventLogParts, newest: readonly EventRow[]) {
     this.#parts = parts
     const last = newest.length === 0 ? 0 : (newest[0] as EventRow).seq - 1
     this.#ring = new EventRing({ ...parts, last })
     for (const row of newest) this.#ring.fill(row.seq, eventOf(row))
-    this.#stopWatching = parts.store.revisions.onChange('events', () => void this.catchUp())
+    this.#newest = newest.at(-1)
+    this.#writer = new EventWriter({
+      ...parts,
+      insert: (trx, rows) => this.#insert(trx, rows),
+      onStored: trx => afterCommit(trx, this.catchUp),
+      createGap: () =>
+        this.#rowOf({
+          type: GAP_TYPE,
+          data: { after: String(this.position()), reason: 'dropped' },
+        }),
+    })
+    const { store, logger, retryMs } = parts
+    this.#changes = followChanges({
+      subscribe: listener => store.revisions.onChange('events', listener),
+      read: () => this.#outsideCalls(() => this.#read()),
+      onFailure: error => logger.warn({ err: error }, 'events could not be read'),
+      retryMs,
+    })
   }
 
   static async open(parts: EventLogParts): Promise<EventLog> {
@@ -63,12 +77,7 @@ export class EventLog implements Events {
   }
 
   publish = (type: string, data: unknown, subject?: string): void => {
-    this.#pending.push(this.#rowOf({ type, data, subject }))
-    if (this.#pending.length > MAX_PENDING) {
-      this.#pending.shift()
-      this.#dropped++
-    }
-    this.#writing ??= this.#outsideCalls(() => this.#write())
+    this.#outsideCalls(() => this.#writer.add(this.#rowOf({ type, data, subject })))
   }
 
   addWithin = async (trx: SealedTrx, drafts: readonly EventDraft[]): Promise<void> => {
@@ -79,15 +88,11 @@ export class EventLog implements Events {
       )
   }
 
-  catchUp = async (): Promise<void> => {
-    if (this.#closing.signal.aborted) return
-    this.#readsAgain = true
-    this.#reading ??= this.#outsideCalls(() => this.#read())
-    await this.#reading
-  }
+  catchUp = (): Promise<void> => this.#changes.look()
 
   subscribe = (types: string | ReadonlySet<string>, listener: EventListener): (() => void) =>
     this.#ring.subscribe(types, listener)
+  onRewind = (listener: () => void): (() => void) => this.#ring.onRewind(listener)
 
   position = (): number => this.#ring.position()
   positionAfter = (id: string): number | undefined => this.#ring.positionAfter(id)
@@ -95,65 +100,54 @@ export class EventLog implements Events {
 
   /** Writes what waits, unless the store fails. */
   async close(): Promise<void> {
-    this.#stopWatching()
     this.#closing.abort()
-    await this.#writing
-    await this.#reading
+    await this.#writer.close()
+    await this.#changes.close()
   }
 
-  #rowOf({ type, data, subject = null }: EventDraft): PendingEvent {
+  #rowOf(draft: EventDraft): NewEvent {
     const { source, now } = this.#parts
-    const data_json = JSON.stringify(data) ?? 'null'
-    return { type, source, subject, at: now(), data_json }
+    return newEventOf(draft, source, now())
   }
 
-  async #insert(trx: SealedTrx, rows: readonly PendingEvent[]): Promise<void> {
-    await insertEvents(trx, rows)
+  async #insert(trx: SealedTrx, rows: readonly NewEvent[]): Promise<EventRow> {
     afterCommit(trx, this.catchUp)
-  }
-
-  async #write(): Promise<void> {
-    const { store, logger } = this.#parts
-    while (this.#pending.length > 0) {
-      let batch: PendingEvent[] = []
-      try {
-        await store.ledger.sealed.write(trx => {
-          batch = this.#pending.splice(0, BATCH)
-          return this.#insert(trx, batch)
-        }, EVEN_FROZEN)
-        if (this.#dropped > 0) logger.warn({ events: this.#dropped }, 'events were dropped')
-        this.#dropped = 0
-        this.#isFailing = false
-      } catch (error) {
-        this.#pending.unshift(...batch)
-        if (!this.#isFailing) logger.warn({ err: error }, 'events wait for the store')
-        this.#isFailing = true
-        if (this.#closing.signal.aborted) break
-        await this.#pause()
-      }
-    }
-    this.#writing = undefined
-  }
-
-  async #pause(): Promise<void> {
-    const { retryMs = RETRY_MS } = this.#parts
-    const { signal } = this.#closing
-    await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => {})
+    return insertEvents(trx, rows)
   }
 
   async #read(): Promise<void> {
-    const { store, logger } = this.#parts
-    try {
-      while (this.#readsAgain) {
-        this.#readsAgain = false
-        const rows = await readEventsAfter(store.ledger.read, this.position(), READ_PAGE)
-        for (const row of rows) this.#ring.append(row.seq, eventOf(row))
-        if (rows.length === READ_PAGE) this.#readsAgain = true
-      }
-    } catch (error) {
-      logger.warn({ err: error }, 'events could not be read')
+    const { read } = this.#parts.store.ledger
+    for (let isBehind = true; isBehind; ) {
+      // with the newest known one, which shows whether the store has lost events
+      const rows = await readEventsAfter(read, this.position() - 1, READ_PAGE)
+      const hasLost = this.#hasLost(rows[0])
+      if (hasLost) await this.#rewind()
+      else this.#append(rows)
+      isBehind = hasLost || rows.length === READ_PAGE
     }
-    // in the step that finds nothing more to do: a later call must not join a read that is over
-    this.#reading = undefined
+  }
+
+  #append(rows: readonly EventRow[]): void {
+    for (const row of rows) {
+      if (row.seq <= this.position()) continue
+      this.#newest = row
+      this.#ring.append(row.seq, eventOf(row))
+    }
+  }
+
+  /** True when the newest known event is not stored: its number is free again, or another's. */
+  #hasLost(oldest: EventRow | undefined): boolean {
+    if (this.#newest === undefined) return false
+    if (oldest === undefined) return true
+    return oldest.seq === this.#newest.seq && !isSameEvent(oldest, this.#newest)
+  }
+
+  async #rewind(): Promise<void> {
+    const { store, kept, logger } = this.#parts
+    const known = this.position()
+    const stored = await readNewestEvents(store.ledger.read, kept)
+    const to = this.#ring.rewind(stored.map(eventOf))
+    this.#newest = stored.find(({ seq }) => seq === to)
+    logger.warn({ from: known, to }, 'the store has lost events; their numbers are given again')
   }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { CloudEvent, EventListener, Events } from './bus.ts'
 
@@ -11,10 +12,11 @@ interface RingParts {
 
 /** The newest events in memory, which all readers share, and those who listen to new ones. */
 export class EventRing
-  implements Pick<Events, 'subscribe' | 'position' | 'positionAfter' | 'read'>
+  implements Pick<Events, 'subscribe' | 'onRewind' | 'position' | 'positionAfter' | 'read'>
 {
   readonly #parts: RingParts
   readonly #listeners = new Map<EventListener, (type: string) => boolean>()
+  readonly #rewindListeners = new Set<() => void>()
   #events: CloudEvent[] = []
   #last: number
 
@@ -52,6 +54,25 @@ export class EventRing
       typeof types === 'string' ? type.startsWith(types) : types.has(type)
     this.#listeners.set(handler, isMatch)
     return () => void this.#listeners.delete(handler)
+  }
+
+  /**
+   * Takes over the newest events of a store that has lost some, up to the last that both know, and
+   * returns its number. When none is, they are all taken over as known.
+   */
+  rewind(stored: readonly CloudEvent[]): number {
+    const known = new Map(this.#events.map(event => [event.id, event]))
+    const last = stored.findLast(event => isDeepStrictEqual(known.get(event.id), event))
+    this.#last = Number((last ?? stored.at(-1))?.id ?? 0)
+    this.#events = stored.filter(({ id }) => Number(id) <= this.#last)
+    for (const listener of [...this.#rewindListeners]) listener()
+    return this.#last
+  }
+
+  onRewind = (listener: () => void): (() => void) => {
+    const handler = () => listener()
+    this.#rewindListeners.add(handler)
+    return () => void this.#rewindListeners.delete(handler)
   }
 
   position = (): number => this.#last

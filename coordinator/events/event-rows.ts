@@ -1,23 +1,42 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
 import type { EventRow } from '../store/event-tables.ts'
 import { takeNumbers } from '../store/sequences.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import type { CloudEvent } from './bus.ts'
+import type { CloudEvent, EventDraft } from './bus.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
-/** Numbers the events and stores them. */
+/** An event that has no number yet. */
+export type NewEvent = Omit<EventRow, 'seq'>
+
+export const newEventOf = (
+  { type, data, subject = null }: EventDraft,
+  source: string,
+  at: number,
+): NewEvent => ({ type, source, subject, at, data_json: JSON.stringify(data) ?? 'null' })
+
+/** Numbers the events, stores them and returns the last of them. */
 export const insertEvents = async (
   trx: SealedTrx,
-  rows: readonly Omit<EventRow, 'seq'>[],
-): Promise<void> => {
+  rows: readonly NewEvent[],
+): Promise<EventRow> => {
   const first = (await takeNumbers(trx, 'events', rows.length)) - rows.length + 1
-  await trx
-    .insertInto('events')
-    .values(rows.map((row, i) => ({ ...row, seq: first + i })))
-    .execute()
+  const numbered = rows.map((row, i) => ({ ...row, seq: first + i }))
+  await trx.insertInto('events').values(numbered).execute()
+  return numbered.at(-1) as EventRow
 }
+
+/** True when the event is stored, and its number has not been given to another one. */
+export const isStored = async (db: Reading, row: EventRow): Promise<boolean> => {
+  const found = await db.selectFrom('events').selectAll().where('seq', '=', row.seq).execute()
+  return found[0] !== undefined && isSameEvent(found[0], row)
+}
+
+/** True when two rows with one number are one event. */
+export const isSameEvent = (a: EventRow, b: EventRow): boolean =>
+  isDeepStrictEqual({ ...a }, { ...b })
 
 /** Events after a number, oldest first. */
 export const readEventsAfter = (db: Reading, seq: number, limit: number): Promise<EventRow[]> =>

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { SSE_KEEPALIVE, sseData } from '../../shared/wire/sse.ts'
 import type { CloudEvent, Events } from './bus.ts'
-import { type Hearer, isWanted, mayHear } from './topics.ts'
+import { GAP_TYPE, type Hearer, isWanted, mayHear } from './topics.ts'
 
 /** Destination of a stream: a response, or a test's substitute. */
 export interface Outlet {
@@ -13,7 +13,7 @@ export interface Outlet {
 }
 
 interface StreamParts {
-  events: Pick<Events, 'catchUp' | 'position' | 'positionAfter' | 'read' | 'subscribe'>
+  events: Pick<Events, 'catchUp' | 'position' | 'positionAfter' | 'read' | 'subscribe' | 'onRewind'>
   outlet: Outlet
   /** Checked for each event, since a key may lose its roles. */
   hearer: () => Hearer
@@ -47,11 +47,12 @@ export const openEventStream = (parts: StreamParts): EventStream => {
   let writing = false
   let at = events.position()
   let lastId: string | undefined
+  let isRewound = false
 
   const close = (): void => {
     if (!open) return
     open = false
-    stop()
+    for (const stop of stops) stop()
     outlet.end()
   }
   const cut = (): void => {
@@ -64,15 +65,28 @@ export const openEventStream = (parts: StreamParts): EventStream => {
     cut()
   }
 
+  const isBehind = (): boolean => isRewound || at < events.position()
+  const isForReader = (event: CloudEvent): boolean =>
+    event.type === GAP_TYPE || (mayHear(event, hearer()) && isWanted(event.type, patterns))
+
+  /** Reports lost events with the id of the last one that is left, from which a reader resumes. */
+  const tellLoss = async (): Promise<void> => {
+    isRewound = false
+    const after = lastId ?? String(at)
+    lastId = String(at)
+    await put(`id: ${lastId}\n${sseData(gap(after, 'lost'))}`)
+  }
+
   /** Writes events until none are left. */
   const pump = async (): Promise<void> => {
-    while (open && at < events.position()) {
+    while (open && isBehind()) {
+      if (isRewound) await tellLoss()
       const { events: found, missed } = events.read(at)
       if (missed) return cut()
       at = events.position()
       for (const event of found) {
         lastId = event.id
-        if (mayHear(event, hearer()) && isWanted(event.type, patterns)) await put(frame(event))
+        if (isForReader(event)) await put(frame(event))
         if (!open) return
       }
     }
@@ -84,18 +98,23 @@ export const openEventStream = (parts: StreamParts): EventStream => {
       .catch(cut)
       .finally(() => {
         writing = false
-        if (open && at < events.position()) wake()
+        if (open && isBehind()) wake()
       })
   }
-  const stop = events.subscribe('', wake)
+  const rewind = (): void => {
+    at = Math.min(at, events.position())
+    isRewound = true
+    wake()
+  }
+  const stops = [events.subscribe('', wake), events.onRewind(rewind)]
 
-  const gap = (after: string): CloudEvent => ({
+  const gap = (after: string, reason: 'not_kept' | 'lost'): CloudEvent => ({
     specversion: '1.0',
     id: randomUUID(),
     source: parts.source,
-    type: 'shoal.events.gap',
+    type: GAP_TYPE,
     time: new Date(parts.now()).toISOString(),
-    data: { after, reason: 'not_kept' },
+    data: { after, reason },
   })
 
   // a gap has no id in the stream: a reader resumes from the last real event
@@ -106,7 +125,7 @@ export const openEventStream = (parts: StreamParts): EventStream => {
     if (events.positionAfter(lastEventId) === undefined) await events.catchUp()
     const from = events.positionAfter(lastEventId)
     at = from ?? events.position() - events.read(0).events.length
-    if (from === undefined) await put(sseData(gap(lastEventId)))
+    if (from === undefined) await put(sseData(gap(lastEventId, 'not_kept')))
   }
   writing = true
   begin()

@@ -11,6 +11,9 @@ interface Topic {
   says: string
 }
 
+/** Tells readers that events are missing; it belongs to no family and reaches every stream. */
+export const GAP_TYPE = 'shoal.events.gap'
+
 /** Every family. An event whose type is in no family is not sent to clients. */
 export const EVENT_TOPICS: readonly Topic[] = [
   {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { type ChangeFollower, followChanges } from '../base/follow-changes.ts'
 import type { EventDraft, Events } from '../events/bus.ts'
 import { afterCommit } from '../store/after-commit.ts'
 import { bumpRevision } from '../store/revisions.ts'
@@ -40,14 +41,20 @@ const EVEN_FROZEN = { evenFrozen: true }
 /** The alerts in the store, the same for all coordinators, with a copy of them in memory. */
 export class Alerts {
   readonly #parts: AlertsParts
-  readonly #stopWatching: () => void
+  readonly #changes: ChangeFollower
   #alerts: Alert[]
-  #reading: Promise<void> = Promise.resolve()
 
   private constructor(parts: AlertsParts, alerts: Alert[]) {
     this.#parts = parts
     this.#alerts = alerts
-    this.#stopWatching = parts.store.revisions.onChange('alerts', () => void this.refresh())
+    const { store, logger } = parts
+    this.#changes = followChanges({
+      subscribe: listener => store.revisions.onChange('alerts', listener),
+      read: async () => {
+        this.#alerts = await readAlerts(store.ledger.read, CLEARED_KEPT)
+      },
+      onFailure: error => logger.warn({ err: error }, 'alerts could not be read'),
+    })
   }
 
   static async open(parts: AlertsParts): Promise<Alerts> {
@@ -108,20 +115,11 @@ export class Alerts {
 
   /** Reads the alerts again. Never rejects. */
   refresh(): Promise<void> {
-    const { store, logger } = this.#parts
-    this.#reading = this.#reading.then(async () => {
-      try {
-        this.#alerts = await readAlerts(store.ledger.read, CLEARED_KEPT)
-      } catch (error) {
-        logger.warn({ err: error }, 'alerts could not be read')
-      }
-    })
-    return this.#reading
+    return this.#changes.look()
   }
 
-  async close(): Promise<void> {
-    this.#stopWatching()
-    await this.#reading
+  close(): Promise<void> {
+    return this.#changes.close()
   }
 
   #write(ledger: Ledger, work: (trx: SealedTrx) => Promise<void>): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Sample } from '../../shared/wire/telemetry.ts'
+import { faultOf } from '../store/faults.ts'
 import { bucketOf, mergeSegment, metricOf, overlaySegment, type Segment } from './bucket.ts'
 import { CompactSegment } from './compact-segment.ts'
 import { CLOCK_TOLERANCE_MS, LateGate, type LateSamples } from './late-samples.ts'
@@ -198,7 +199,8 @@ export class Series {
       if (!this.#isFailing)
         this.#logger.warn({ err: error }, 'series cannot be written; they stay in memory')
       this.#isFailing = true
-      this.#putBack(rows)
+      // it may have been committed: what is merged once more would count twice
+      if (faultOf(error) !== 'uncertain') this.#putBack(rows)
       this.#changedLate = new Map([...late, ...this.#changedLate])
     }
     return !this.#isFailing

@@ -16,14 +16,18 @@ type ApplyChange = (
 
 const SET_BACK: RequestChange = { state: 'expired', reason: 'the clock was set back; ask again' }
 
-/** Accepts a clock that was set back: requests whose remaining time is unknown end. */
+/**
+ * Accepts a clock of the database that was set back: requests whose remaining time is unknown end.
+ * The clock of this process, which only follows that one, decides nothing.
+ */
 export const followClock = async (
   ledger: Ledger,
-  now: number,
+  ownNow: number,
   apply: ApplyChange,
 ): Promise<void> => {
-  if ((await findTimeAhead(ledger.read, now)) === undefined) return
+  if ((await findTimeAhead(ledger.read, ownNow)) === undefined) return
   await ledger.sealed.write(async trx => {
+    const now = await ledger.nowMs(trx)
     const doubt = await setBack(trx, now)
     if (doubt === undefined) return
     const by = { actor: 'coordinator' }

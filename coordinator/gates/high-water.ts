@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
+import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { Trx } from './asking.ts'
 
@@ -21,17 +22,24 @@ export const findTimeAhead = async (db: Reader, now: number): Promise<number | u
 }
 
 /**
- * Records the latest time that a gate has seen. Throws `conflict` when the clock is behind it: a
- * clock that was set back would revive expired approvals.
+ * Records the latest time that a gate has seen. Throws `conflict` while the clock of the database is
+ * behind it, because a clock that was set back would revive expired approvals, and while this
+ * process has not followed the clock yet, as after a suspension of its machine.
  */
-export const passTime = async (trx: Trx, now: number): Promise<void> => {
-  const ahead = await findTimeAhead(trx, now)
-  if (ahead !== undefined)
+export const passTime = async (
+  trx: Trx,
+  { nowMs }: Pick<Ledger, 'nowMs'>,
+  ownNow: number,
+): Promise<void> => {
+  const now = await nowMs(trx)
+  const seen = await readLatestTime(trx)
+  const behindMs = seen - Math.min(now, ownNow)
+  if (behindMs > TOLERANCE_MS)
     throw new ShoalError(
       'conflict',
-      `the clock stands ${Math.round((ahead - now) / 1000)} s before the last decision; try again`,
+      `the clock stands ${Math.round(behindMs / 1000)} s before the last decision; try again`,
     )
-  if (now > (await readLatestTime(trx))) await keepTime(trx, now)
+  if (now > seen) await keepTime(trx, now)
 }
 
 const keepTime = async (trx: Trx, at: number): Promise<void> => {

@@ -32,13 +32,13 @@ export class RequestChanges {
 
   /** Precedes every decision: time never goes back, and the rules are those in force. */
   async settle(trx: Trx): Promise<void> {
-    await passTime(trx, this.#parts.now())
+    const { store, now } = this.#parts
+    await passTime(trx, store.ledger, now())
     await this.#parts.requireCurrent?.(trx)
   }
 
-  async followClock(): Promise<void> {
-    const { store, now } = this.#parts
-    await followClock(store.ledger, now(), (trx, request, change, by) =>
+  async followClock(ledger: Ledger = this.#parts.store.ledger): Promise<void> {
+    await followClock(ledger, this.#parts.now(), (trx, request, change, by) =>
       this.apply(trx, request, change, by),
     )
   }
@@ -89,7 +89,7 @@ export class RequestChanges {
 
   /** Marks overdue requests as expired, at most 100 per call. */
   async expireOverdue(ledger: Ledger): Promise<void> {
-    await this.followClock()
+    await this.followClock(ledger)
     const at = this.#parts.now()
     const overdue = await ledger.read
       .selectFrom('gate_requests')
@@ -106,10 +106,10 @@ export class RequestChanges {
   }
 
   async #expire(ledger: Ledger, id: string): Promise<void> {
-    const { now } = this.#parts
     await ledger.sealed.write(async trx => {
       const found = await readRequest(trx, id, 'all')
-      const isOverdue = found.state !== 'expired' && stateAt(found, now()) === 'expired'
+      const now = await ledger.nowMs(trx)
+      const isOverdue = found.state !== 'expired' && stateAt(found, now) === 'expired'
       if (isOverdue) await this.apply(trx, found, EXPIRED, { actor: 'coordinator' })
     })
   }

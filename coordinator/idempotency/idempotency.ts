@@ -3,6 +3,7 @@ import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { errorCodes, httpStatus, ShoalError } from '../../shared/errors.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { SecretSealer } from '../signing/sealing.ts'
 import type { IdempotentCallRow } from '../store/delivery-tables.ts'
 import type { Ledger } from '../store/store.ts'
@@ -22,6 +23,7 @@ interface RepeatableCall {
 
 interface IdempotencyParts {
   ledger: Ledger
+  replicas: Pick<Replicas, 'id'>
   /** Answers may hold secrets that are shown once. */
   sealing: SecretSealer
   /** Unix time, milliseconds. */
@@ -70,7 +72,7 @@ export class Idempotency {
     run: () => Promise<unknown>,
     isKept: (answer: unknown) => boolean,
   ): Promise<{ answer: unknown; replayed: boolean }> {
-    const name = randomUUID()
+    const name = `${this.#parts.replicas.id}/${randomUUID()}`
     const sealed = await this.#claim(wanted, name)
     if (sealed !== undefined) {
       const text = this.#parts.sealing.open(sealed, contextOf(wanted))
@@ -85,17 +87,42 @@ export class Idempotency {
   #claim(call: RepeatableCall, name: string): Promise<string | undefined> {
     const { ledger, now } = this.#parts
     const claimed = ledger.free.write(async trx => {
-      if (await begin(trx, rowOf(call, name, now()))) return undefined
+      const row = rowOf(call, name, now())
+      if (await begin(trx, row)) return undefined
       const known = await find(trx, call)
       if (known === undefined) throw createInProgressError()
       if (known.fingerprint !== call.fingerprint) throw createReuseError()
       if (known.answer_sealed !== null) return known.answer_sealed
+      if (await this.#takeOver(trx, row, known.claim)) return undefined
       throw known.state === 'changed' && known.lease_until <= now()
         ? createLostAnswerError()
         : createInProgressError()
     })
     this.#deleteOld()
     return claimed
+  }
+
+  /** Takes over the claim of a coordinator that died before the call changed anything. */
+  async #takeOver(trx: Trx, row: IdempotentCallRow, claim: string): Promise<boolean> {
+    const { ledger, replicas } = this.#parts
+    const holder = holderOf(claim)
+    if (holder === undefined || holder === replicas.id) return false
+    const now = await ledger.nowMs(trx)
+    const { numUpdatedRows } = await whereClaimed(trx.updateTable('idempotent_calls').set(row), {
+      scope: row.scope,
+      callKey: row.call_key,
+      claim,
+    })
+      .where('state', '=', 'begun')
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('replicas').select('id').where('id', '=', holder).where('until', '>', now),
+          ),
+        ),
+      )
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 
   #deleteOld(): void {
@@ -150,6 +177,9 @@ export class Idempotency {
       .catch(error => logger.warn({ err: error }, 'the answer of a call was not kept'))
   }
 }
+
+/** Id of the coordinator that claimed a call; undefined for one of an older version. */
+const holderOf = (claim: string): string | undefined => /^(.+)\//.exec(claim)?.[1]
 
 const rowOf = (call: RepeatableCall, name: string, now: number): IdempotentCallRow => ({
   scope: call.scope,
@@ -208,7 +238,7 @@ interface Narrowable<Q> {
 
 const whereClaimed = <Q extends Narrowable<Q>>(
   query: Q,
-  { scope, callKey, claim }: MarkedCall,
+  { scope, callKey, claim }: Pick<MarkedCall, 'scope' | 'callKey' | 'claim'>,
 ): Q => query.where('scope', '=', scope).where('call_key', '=', callKey).where('claim', '=', claim)
 
 const deleteClaimed = (trx: Trx, call: MarkedCall) =>

@@ -1,4 +1,5 @@
 import type { Base } from '../base/base.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { SecretSealer } from '../signing/sealing.ts'
 import type { StoreParts } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
@@ -7,16 +8,18 @@ import { Idempotency } from './idempotency.ts'
 
 interface IdempotencyDomainParts extends Pick<Base, 'logger' | 'now'> {
   store: Pick<Store, 'ledger'>
+  replicas: Pick<Replicas, 'id'>
   sealing: SecretSealer
 }
 
 export const openIdempotency = ({
   store,
+  replicas,
   sealing,
   logger,
   now,
 }: IdempotencyDomainParts): { idempotency: Idempotency } => ({
-  idempotency: new Idempotency({ ledger: store.ledger, sealing, logger, now }),
+  idempotency: new Idempotency({ ledger: store.ledger, replicas, sealing, logger, now }),
 })
 
 /** The hook by which the store notes the changes of a repeatable call. */

@@ -47,6 +47,7 @@ export class Keys {
     this.#verifier = new Verifier<Key>({
       ...checking,
       isAway: () => ledger.outage() !== undefined || store.revisions.isBehind(),
+      lags: store.revisions.lags,
       load: async id =>
         (await readShownKeys(ledger.read, [id])).map(({ digest, key: value }) => ({
           digest,

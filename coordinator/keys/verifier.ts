@@ -24,6 +24,8 @@ export interface VerifierOptions<T> {
    * but a refusal may be out of date and is left to `load`, which may fail.
    */
   isAway?: () => boolean
+  /** True where another process may have changed the store: a refusal is left to `load` then. */
+  lags?: boolean
   capacity?: number
   /** SHA-256, and a comparison whose time does not depend on what differs. */
   digestOf?: (text: string) => Buffer
@@ -32,6 +34,8 @@ export interface VerifierOptions<T> {
 
 /** Largest number of secrets of a key; that many are compared for every id, known or not. */
 const COMPARED = 2
+/** A refused id is loaded again at most this often, so that guesses do not occupy the store. */
+const RELOAD_MS = 250
 const FILLER: Secret<never> = { value: undefined, digest: Buffer.alloc(32) }
 const NOTHING: Known<never> = Array.from({ length: COMPARED }, () => FILLER)
 
@@ -44,16 +48,20 @@ const NOTHING: Known<never> = Array.from({ length: COMPARED }, () => FILLER)
 export class Verifier<T> {
   readonly #load: VerifierOptions<T>['load']
   readonly #isAway: () => boolean
+  readonly #lags: boolean
   readonly #digestOf: (text: string) => Buffer
   readonly #isEqual: (a: Buffer, b: Buffer) => boolean
   readonly #known: LRUCache<string, Known<T>>
   readonly #unknown = new LRUCache<string, true>({ max: 4096 })
+  /** Monotonic milliseconds of the last load because of a refusal. */
+  readonly #reloadedAt = new LRUCache<string, number>({ max: 4096 })
   readonly #loading = new Map<string, Promise<Known<T>>>()
 
   constructor(options: VerifierOptions<T>) {
     const { load, capacity = 50_000, isEqual = timingSafeEqual } = options
     this.#load = load
     this.#isAway = options.isAway ?? (() => false)
+    this.#lags = options.lags ?? false
     this.#digestOf = options.digestOf ?? digestOf
     this.#isEqual = isEqual
     this.#known = new LRUCache({ max: capacity })
@@ -64,8 +72,10 @@ export class Verifier<T> {
     const digest = this.#digestOf(presented)
     const known = this.#known.get(id) ?? (this.#unknown.get(id) && NOTHING)
     const found = known && this.#check(known, digest)
-    if (found !== undefined || (known !== undefined && !this.#isAway())) return found
-    return this.#fetch(id).then(loaded => this.#check(loaded, digest))
+    if (found !== undefined || (known !== undefined && !this.#mustReload(id))) return found
+    return this.#fetch(id).then(loaded =>
+      known !== undefined && isSame(known, loaded) ? undefined : this.#check(loaded, digest),
+    )
   }
 
   /**
@@ -87,6 +97,15 @@ export class Verifier<T> {
     this.#known.clear()
     this.#unknown.clear()
     this.#loading.clear()
+  }
+
+  #mustReload(id: string): boolean {
+    if (this.#isAway()) return true
+    if (!this.#lags) return false
+    const now = performance.now()
+    if (now - (this.#reloadedAt.get(id) ?? Number.NEGATIVE_INFINITY) < RELOAD_MS) return false
+    this.#reloadedAt.set(id, now)
+    return true
   }
 
   #check(known: Known<T>, digest: Buffer): T | undefined {
@@ -122,7 +141,16 @@ export class Verifier<T> {
   }
 
   #remember(id: string, known: Known<T>): void {
-    if (known === NOTHING) this.#unknown.set(id, true)
-    else this.#known.set(id, known)
+    if (known === NOTHING) {
+      this.#known.delete(id)
+      this.#unknown.set(id, true)
+    } else {
+      this.#unknown.delete(id)
+      this.#known.set(id, known)
+    }
   }
 }
+
+/** True for the same digests: a secret that was compared with one list need not be with the other. */
+const isSame = <T>(one: Known<T>, two: Known<T>): boolean =>
+  one.every(({ digest }, index) => two[index]?.digest.equals(digest))

@@ -31,7 +31,6 @@ export const openSharedLimits = (parts: SharedLimitParts): SharedLimits => {
   const countReplicas = () => Math.max(1, replicas.live().length)
   const minutes = new SharedMinutes({
     exchange: createSlotExchange(ledger, replicas.id),
-    countReplicas,
     ticks: nowMs,
   })
   stack.defer(() => minutes.close())

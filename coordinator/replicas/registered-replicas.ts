@@ -22,7 +22,7 @@ export const LIVES_MS = 3000
 const KEPT_MS = 3_600_000
 
 /** A row says who serves, and nothing about what was done: it is written while the audit is in doubt. */
-const EVEN_FROZEN = { evenFrozen: true }
+const AT_ONCE = { evenFrozen: true, isUrgent: true }
 
 /**
  * The coordinators on a shared store, by rows that each renews. When the store does not answer, the
@@ -85,7 +85,7 @@ export class RegisteredReplicas implements Replicas {
         .onConflict(conflict => conflict.column('id').doUpdateSet({ until: now + LIVES_MS }))
         .execute()
       return selectLive(trx, now)
-    }, EVEN_FROZEN)
+    }, AT_ONCE)
     this.#note(rows, askedAtMs)
   }
 
@@ -111,7 +111,7 @@ export class RegisteredReplicas implements Replicas {
     this.#countedUntilMs = Number.NEGATIVE_INFINITY
     await this.#parts.ledger.free.write(
       trx => trx.deleteFrom('replicas').where('id', '=', this.id).execute(),
-      EVEN_FROZEN,
+      AT_ONCE,
     )
   }
 
@@ -126,7 +126,7 @@ export class RegisteredReplicas implements Replicas {
         .where('id', '=', this.id)
         .executeTakeFirst()
       return numUpdatedRows === 0n ? undefined : selectLive(trx, now)
-    }, EVEN_FROZEN)
+    }, AT_ONCE)
   }
 
   #note(rows: Replica[], askedAtMs: number): void {

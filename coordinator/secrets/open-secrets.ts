@@ -19,6 +19,25 @@ export interface OpenedSecrets {
 }
 
 /**
+ * Returns the keys that open the secrets of a store; undefined for a store without secrets. Throws
+ * `config_invalid` when the state folder has no key that does.
+ */
+export const openKeyRing = async ({
+  store,
+  stateDir,
+}: Pick<OpenSecretsParts, 'store' | 'stateDir'>): Promise<KeyRing | undefined> => {
+  const query = store.ledger.read.selectFrom('secrets').selectAll().where('name', '=', 'data-keys')
+  const first = await query.executeTakeFirst()
+  if (first === undefined) return undefined
+  const path = sealingKeyPath(stateDir)
+  const keys = await readSealingKeys(path)
+  if (keys === undefined) throw createWrongKeyError(path, 'is missing, which opens')
+  const ring = new KeyRing(path, keys)
+  ring.open(first)
+  return ring
+}
+
+/**
  * Opens the secrets of a store with `sealing.key` of the state folder. The first start on a store
  * creates both, and takes over the files of an earlier version. Throws `config_invalid` when the
  * store has secrets that the key does not open: also for the slower one of two first starts.
@@ -26,13 +45,12 @@ export interface OpenedSecrets {
 export const openSecrets = async (parts: OpenSecretsParts): Promise<OpenedSecrets> => {
   const { store, stateDir, logger } = parts
   const path = sealingKeyPath(stateDir)
+  const known = await openKeyRing(parts)
   const present = await readSealingKeys(path)
-  const isFirst = !(await hasSecrets(store))
-  if (present === undefined && !isFirst) throw createWrongKeyError(path, 'is missing, which opens')
-  const ring = new KeyRing(path, present ?? (await createSealingKeys(path)))
+  const ring = known ?? new KeyRing(path, present ?? (await createSealingKeys(path)))
   const secrets = new SharedSecrets({ ledger: store.ledger, ring })
   const files = await readSecretFiles(stateDir)
-  if (isFirst) {
+  if (known === undefined) {
     files.forEach(requireIntact)
     // before there was the table, the key of the file has sealed values in other tables
     const dataKeys = createDataKeys((present ?? []).map(({ bytes }) => bytes))
@@ -43,11 +61,6 @@ export const openSecrets = async (parts: OpenSecretsParts): Promise<OpenedSecret
   if (!store.isShared || !isStoreFolder(stateDir))
     await removeStoredFiles(files, name => secrets.get(name), logger)
   return { secrets, ring }
-}
-
-const hasSecrets = async ({ ledger }: Pick<Store, 'ledger'>): Promise<boolean> => {
-  const query = ledger.read.selectFrom('secrets').select('name').limit(1)
-  return (await query.executeTakeFirst()) !== undefined
 }
 
 /** Stores all of them, unless another coordinator was faster: then none. */

@@ -1,8 +1,9 @@
 import type { Base } from '../base/base.ts'
+import { followChanges } from '../base/follow-changes.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
-import { openSecrets } from './open-secrets.ts'
+import { openKeyRing, openSecrets } from './open-secrets.ts'
 import { publishKeys, unpublishKeys } from './replica-keys.ts'
 import type { SharedSecrets } from './shared-secrets.ts'
 
@@ -14,23 +15,30 @@ interface SecretsPartParts extends Pick<Base, 'stack' | 'schedules' | 'logger'> 
 
 const REREAD_SECONDS = 2
 
+/**
+ * Refuses a coordinator without the key of its store, before it is registered: the others would
+ * tell their cells of it, and do its work again.
+ */
+export const openKeyCheck = async ({
+  config: { state_dir: stateDir },
+  store,
+}: Pick<SecretsPartParts, 'config' | 'store'>): Promise<object> => {
+  await openKeyRing({ store, stateDir })
+  return {}
+}
+
 /** Secrets that the coordinators of a store share; changes by others are read within a second. */
 export const openSecretsPart = async (
   parts: SecretsPartParts,
 ): Promise<{ secrets: SharedSecrets }> => {
   const { config, store, stack, logger } = parts
   const { secrets, ring } = await openSecrets({ store, stateDir: config.state_dir, logger })
-  let isFailing = false
-  const refresh = async (): Promise<void> => {
-    try {
-      await secrets.refresh()
-      isFailing = false
-    } catch (error) {
-      if (!isFailing) logger.warn({ err: error }, 'the shared secrets could not be read again')
-      isFailing = true
-    }
-  }
-  stack.defer(store.revisions.onChange('secrets', () => void refresh()))
+  const changes = followChanges({
+    subscribe: listener => store.revisions.onChange('secrets', listener),
+    read: () => secrets.refresh(),
+    onFailure: error => logger.warn({ err: error }, 'the shared secrets could not be read again'),
+  })
+  stack.defer(changes.close)
   await announceKeys(parts, ring)
   return { secrets }
 }
@@ -43,14 +51,17 @@ const announceKeys = async (
   const publish = () => publishKeys(ledger, replicas.id, ring.ids)
   await publish()
   // one that was away for long may have been forgotten
-  const onChange = () =>
-    void publish().catch(error => logger.warn({ err: error }, 'the sealing keys are not announced'))
-  stack.defer(replicas.onChange(onChange))
+  const changes = followChanges({
+    subscribe: listener => replicas.onChange(listener),
+    read: publish,
+    onFailure: error => logger.warn({ err: error }, 'the sealing keys are not announced'),
+  })
   stack.defer(() =>
     unpublishKeys(ledger, replicas.id).catch(error =>
       logger.warn({ err: error }, 'the ids of the sealing keys were not withdrawn'),
     ),
   )
+  stack.defer(changes.close)
   schedules.every('secrets.keys', REREAD_SECONDS, async () => {
     if (await ring.reread()) await publish()
   })

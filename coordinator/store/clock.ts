@@ -49,7 +49,7 @@ export class StoreClock {
 }
 
 /** It tells nothing about what was done: it is read while the audit is in doubt, too. */
-const EVEN_FROZEN = { evenFrozen: true }
+const AT_ONCE = { evenFrozen: true, isUrgent: true }
 
 const readClock = ({ ledger, nowMs }: ClockParts): Promise<Reading> =>
   ledger.free.write(async trx => {
@@ -58,4 +58,4 @@ const readClock = ({ ledger, nowMs }: ClockParts): Promise<Reading> =>
     const readAtMs = nowMs()
     const errorMs = (readAtMs - beforeMs) / 2
     return { offsetMs: at - (beforeMs + errorMs), readAtMs, errorMs }
-  }, EVEN_FROZEN)
+  }, AT_ONCE)

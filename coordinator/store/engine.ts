@@ -74,6 +74,8 @@ export interface LaneObserver {
 export interface Database<T> extends Lanes<T> {
   /** Sees what is committed, never the middle of a transaction. */
   read: Kysely<T>
+  /** For short reads that must not queue behind those of requests; else as `read`. */
+  urgentRead: Kysely<T>
   /**
    * Reason why the database cannot be reached at all: everything fails at once until it is back.
    * Undefined while it can be reached, and for a file.

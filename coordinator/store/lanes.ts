@@ -14,6 +14,11 @@ export type WriteWork<Trx, R> = (trx: Trx) => Promise<R>
 export interface WriteOptions {
   /** True when the write is allowed in a frozen database, for writes that set or lift a freeze. */
   evenFrozen?: boolean
+  /**
+   * True for a short write that must not queue behind others, such as the renewal of a lease: an
+   * overloaded process would count as dead. SQLite keeps the order of its one queue.
+   */
+  isUrgent?: boolean
 }
 
 export interface Lane<Trx> {

@@ -43,10 +43,10 @@ interface LeaseClaim {
 }
 
 /** A lease says who works, and nothing about what was done: it goes on while the audit is in doubt. */
-const EVEN_FROZEN = { evenFrozen: true }
+const AT_ONCE = { evenFrozen: true, isUrgent: true }
 
 export const createLeases = (ledger: Pick<Ledger, 'free' | 'nowMs'>): Leases => ({
-  acquire: claim => ledger.free.write(trx => take(trx, claim, ledger.nowMs), EVEN_FROZEN),
+  acquire: claim => ledger.free.write(trx => take(trx, claim, ledger.nowMs), AT_ONCE),
 
   renew: (lease, milliseconds) =>
     ledger.free.write(async trx => {
@@ -57,12 +57,12 @@ export const createLeases = (ledger: Pick<Ledger, 'free' | 'nowMs'>): Leases => 
         .set({ until })
         .executeTakeFirst()
       return numUpdatedRows === 0n ? undefined : { ...lease, until }
-    }, EVEN_FROZEN),
+    }, AT_ONCE),
 
   release: lease =>
     ledger.free.write(async trx => {
       await tenureOf(trx, lease).set({ until: 0 }).execute()
-    }, EVEN_FROZEN),
+    }, AT_ONCE),
 
   readOwner: name =>
     ledger.free.write(async trx => {
@@ -73,7 +73,7 @@ export const createLeases = (ledger: Pick<Ledger, 'free' | 'nowMs'>): Leases => 
         .where('until', '>', await ledger.nowMs(trx))
         .executeTakeFirst()
       return row?.owner
-    }, EVEN_FROZEN),
+    }, AT_ONCE),
 
   // an update and not a select, because it also locks the row against the next owner
   holds: async (trx, lease) => {

@@ -21,6 +21,8 @@ type RevisionName =
 export interface Revisions {
   /** Calls back after another process changed the subject. Returns how to stop that. */
   onChange(name: RevisionName, listener: () => void): () => void
+  /** True where another coordinator may change a subject at any time, and the next look tells. */
+  readonly lags: boolean
   /** True from a look that has failed to one that succeeds: changes may be unknown meanwhile. */
   isBehind(): boolean
   /** Looks for changes now. */
@@ -81,7 +83,7 @@ export const watchRevisions = (
         return
       }
       const askedAtMs = nowMs()
-      const rows = await ledger.read
+      const rows = await ledger.urgentRead
         .selectFrom('revisions')
         .select(['name', 'value'])
         .unionAll(db =>
@@ -96,6 +98,8 @@ export const watchRevisions = (
       for (const { name } of changed) tell(name as RevisionName)
     } catch {
       isBehind = true
+      // listeners cannot have read either: they are told of everything once the ledger is back
+      if (isShared) known.clear()
       if (isShared && nowMs() - readAtMs < GRACE_MS) return
       for (const name of listeners.keys()) tell(name)
     }
@@ -112,6 +116,7 @@ export const watchRevisions = (
   const timer = pollMilliseconds > 0 ? setInterval(pollAlone, pollMilliseconds).unref() : undefined
   return {
     poll,
+    lags: isShared,
     isBehind: () => isBehind,
     onChange: (name, listener) => {
       const set = listeners.get(name) ?? new Set()

@@ -137,7 +137,7 @@ export class Turns {
     const { ledger, lease, logger } = this.#parts
     if (this.#lives.size === 0) return
     await ledger.free
-      .write(lease.keep)
+      .write(lease.keep, { isUrgent: true })
       .catch(error => logger.warn({ err: error }, 'this process could not say that it runs tasks'))
   }
 }

@@ -13,7 +13,7 @@ import { deliveryJob } from './webhook-delivery.ts'
 import type { Webhooks } from './webhooks.ts'
 
 interface EventDeliveryParts {
-  events: Pick<Events, 'position'>
+  events: Pick<Events, 'position' | 'onRewind'>
   webhooks: Pick<Webhooks, 'active'>
   queue: Pick<Queue, 'addWithin' | 'wake'>
   maxPending: number
@@ -40,30 +40,45 @@ export class EventDeliveries {
   readonly #parts: EventDeliveryParts
   /** Number up to which no event is wanted, or is in the queue; the cursor may lag behind it. */
   #scanned: number | undefined
+  /** Stops listening to the events. */
+  readonly stop: () => void
 
   constructor(parts: EventDeliveryParts) {
     this.#parts = parts
+    this.stop = parts.events.onRewind(() => {
+      this.#scanned = undefined
+    })
   }
 
   /** Puts what is new into the queue. Calls must not overlap. */
   async deliver(ledger: Ledger): Promise<void> {
-    const { events, webhooks } = this.#parts
-    for (;;) {
-      this.#scanned ??= await readCursor(ledger.read)
-      const newest = events.position()
-      const rows = await readEventsAfter(ledger.read, this.#scanned, PAGE)
-      if (rows.length === 0) return
-      // read after the events: a webhook that is created later does not get them
-      const active = await webhooks.active()
-      if (active.length === 0) {
-        this.#scanned = Math.max(newest, (rows.at(-1) as { seq: number }).seq)
-        continue
-      }
-      const wanted = rows.flatMap(row => findWanted(row.seq, eventOf(row), active))
-      const due = takeSome(wanted)
-      if (due.length > 0) await this.#enqueue(ledger, due)
-      this.#scanned = due.length < wanted.length ? due.at(-1)?.seq : rows.at(-1)?.seq
+    try {
+      while (await this.#deliverPage(ledger));
+    } catch (error) {
+      // the next database may have lost what was done
+      this.#scanned = undefined
+      throw error
     }
+  }
+
+  /** Returns false when nothing was left. */
+  async #deliverPage(ledger: Ledger): Promise<boolean> {
+    const { events, webhooks } = this.#parts
+    const from = this.#scanned ?? (await readCursor(ledger.read))
+    this.#scanned = from
+    const newest = events.position()
+    // what this process has not read yet may have numbers that were given before
+    const rows = (await readEventsAfter(ledger.read, from, PAGE)).filter(({ seq }) => seq <= newest)
+    if (rows.length === 0) return false
+    // read after the events: a webhook that is created later does not get them
+    const active = await webhooks.active()
+    const wanted = rows.flatMap(row => findWanted(row.seq, eventOf(row), active))
+    const due = takeSome(wanted)
+    if (due.length > 0) await this.#enqueue(ledger, due)
+    const until = due.length < wanted.length ? due.at(-1)?.seq : rows.at(-1)?.seq
+    // unless the events were rewound meanwhile
+    if (this.#scanned === from) this.#scanned = active.length === 0 ? newest : until
+    return true
   }
 
   /** Moves the stored cursor over events that nobody wants, so that they can be deleted. */

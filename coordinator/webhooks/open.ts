@@ -97,6 +97,7 @@ const deliverEvents = (
     return running
   }
   stack.defer(() => running)
+  stack.defer(deliveries.stop)
   stack.defer(events.subscribe('', () => void deliver()))
   leaderWork.every('webhooks.deliver', LOOK_SECONDS, deliver)
   leaderWork.every('webhooks.cursor', CURSOR_SECONDS, ledger => deliveries.storeCursor(ledger))

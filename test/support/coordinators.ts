@@ -40,16 +40,16 @@ export const startCoordinators = async (
   const sealingKey = randomBytes(32).toString('base64')
   /** State folder of the coordinator that was started last. */
   let latest = ''
-  const start = async (): Promise<Coordinator> => {
+  const start = async (ownKey = sealingKey): Promise<Coordinator> => {
     const state_dir = await temporaryFolder(t)
-    latest = state_dir
-    writeFileSync(join(state_dir, 'sealing.key'), sealingKey, { mode: 0o600 })
+    writeFileSync(join(state_dir, 'sealing.key'), ownKey, { mode: 0o600 })
     const url = `postgres://postgres@localhost/${database.database}?host=${database.host}`
     const http = { port: 0, ...stop }
     const coordinator = await serve(
       CoordinatorConfig.parse({ state_dir, http, store: { url } }),
       silent,
     )
+    latest = state_dir
     let closing: Promise<void> | undefined
     const close = () => {
       closing ??= coordinator.close()

@@ -82,8 +82,9 @@ export const runHistories = async (
   const clock = { now: Date.now() }
   const people = await makePeople(store, randomOf(seed))
   const keys = new Keys({ store, logger: { warn: () => {} }, now: () => clock.now })
+  const ledger = { ...store.ledger, nowMs: async () => clock.now }
   const gates = new GateKeeper({
-    store,
+    store: { ledger },
     definitions,
     signer: createSigner(generatePrivateKey()),
     addEvents: async () => {},

@@ -36,7 +36,7 @@ export const createEvents = ({
     ring.append(seq, event)
     return event
   }
-  const { subscribe, position, positionAfter, read } = ring
+  const { subscribe, onRewind, position, positionAfter, read } = ring
   return {
     publish,
     addWithin: async (trx, drafts) =>
@@ -44,6 +44,7 @@ export const createEvents = ({
         for (const { type, data, subject } of drafts) publish(type, data, subject ?? undefined)
       }),
     subscribe,
+    onRewind,
     catchUp: async () => {},
     position,
     positionAfter,

@@ -7,6 +7,8 @@ type Mode = 'pass' | 'cut' | 'mute' | 'blackhole'
 interface Link {
   client: Socket
   target: Socket
+  /** True once the server has what it gets, and its answer is to be lost. */
+  isDoomed?: boolean
 }
 
 /** A network between a program and a server of its own, on loopback: slow, cut, or a black hole. */
@@ -16,6 +18,7 @@ export class TcpProxy {
   readonly #links = new Set<Link>()
   #mode: Mode = 'pass'
   #delayMs = 0
+  #losesAnswerTo: string | undefined
   /** Chunks that are on their way while the proxy delays. */
   readonly #timers = new Set<NodeJS.Timeout>()
 
@@ -63,6 +66,11 @@ export class TcpProxy {
     this.#mode = 'mute'
   }
 
+  /** Ends the connection that sends this text next, once the server has done what it asks. */
+  loseAnswerTo(text: string): void {
+    this.#losesAnswerTo = text
+  }
+
   get isBlackhole(): boolean {
     return this.#mode === 'blackhole'
   }
@@ -82,11 +90,7 @@ export class TcpProxy {
 
   #drop(): void {
     for (const timer of this.#timers) clearTimeout(timer)
-    for (const { client, target } of this.#links) {
-      client.destroy()
-      target.destroy()
-    }
-    this.#links.clear()
+    for (const link of [...this.#links]) this.#end(link)
   }
 
   #accept(client: Socket): void {
@@ -102,6 +106,7 @@ export class TcpProxy {
 
   #join(link: Link, from: Socket, to: Socket): void {
     from.on('data', chunk => {
+      if (this.#isLost(link, from, chunk)) return this.#end(link)
       if (this.#mode !== 'mute' || from === link.client) this.#pass(() => to.write(chunk))
     })
     from.on('error', () => {})
@@ -111,6 +116,20 @@ export class TcpProxy {
         this.#links.delete(link)
       })
     })
+  }
+
+  #isLost(link: Link, from: Socket, chunk: Buffer): boolean {
+    if (from === link.target) return link.isDoomed === true
+    if (this.#losesAnswerTo === undefined || !chunk.includes(this.#losesAnswerTo)) return false
+    this.#losesAnswerTo = undefined
+    link.isDoomed = true
+    return false
+  }
+
+  #end(link: Link): void {
+    link.client.destroy()
+    link.target.destroy()
+    this.#links.delete(link)
   }
 
   /** In order: timers of one length are called in the order in which they were set. */

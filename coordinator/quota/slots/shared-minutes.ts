@@ -3,34 +3,34 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Minute } from '../minute.ts'
 import { type AskingBatch, AskingQueue } from './asking-queue.ts'
 import { SlotClock } from './slot-clock.ts'
-import type { SlotGrant, SlotWish } from './slot-grant.ts'
+import { SLOT_MS, type SlotGrant, type SlotWish, WINDOW_SLOTS } from './slot-grant.ts'
 import type { ExchangeSlots, SlotAnswer } from './slot-rows.ts'
 import { SubjectSlots } from './subject-slots.ts'
 
 interface SharedMinutesParts {
   exchange: ExchangeSlots
-  /** Number of coordinators that live. */
-  countReplicas: () => number
   /** Milliseconds of a clock that never goes back. */
   ticks?: () => number
   /** Most subjects held in memory. */
   capacity?: number
 }
 
-/** Longest wait for the store; then requests are served without it. */
-const ANSWER_MS = 1000
-/** The store is asked at least this often, to notice that it has lost its counts. */
+/** Longest wait for the store. A store that is away is noticed within this time. */
+const ANSWER_MS = 3000
+/** The store is asked at least this often, to notice that it has lost the counts of this process. */
 const LOOK_EVERY_MS = 500
-/** Time that requests are served without the store. */
-const AWAY_MS = 60_000
+/** The same while this process has no counts, so that those of the others are settled before it needs them. */
+const IDLE_LOOK_EVERY_MS = 5000
+/** Time after the last start in which the store may have counts of this process. */
+const COUNTED_MS = (WINDOW_SLOTS + 2) * SLOT_MS
 const RETRY_AFTER_SECONDS = 5
 
 /**
  * Minutes over several coordinators. Starts are granted by the store some at a time, and then
  * added without it; see `grantStarts`. What was not spent is reported when its slot has ended.
  *
- * While the store does not answer, a subject may start the share of this coordinator in what was
- * left, for 60 seconds. Those starts are reported when the store is back.
+ * While the store does not answer, only what was granted before is started: this process cannot know
+ * what the others have started since it last asked.
  */
 export class SharedMinutes {
   readonly #parts: SharedMinutesParts
@@ -40,13 +40,13 @@ export class SharedMinutes {
   readonly #queue = new AskingQueue(batch => this.#askStore(batch))
   /** Subjects with starts that the store does not count as it should, or soon will not. */
   readonly #unsettled = new Set<string>()
-  /** Ticks since which the store does not answer. */
-  #awaySince: number | undefined
+  /** True while the store does not answer. */
+  #isAway = false
   #askedAtTicks = Number.NEGATIVE_INFINITY
+  /** Ticks of the last start or grant. */
+  #usedAtTicks = Number.NEGATIVE_INFINITY
   /** See `SlotAnswer`. */
   #bornMs: number | undefined
-  /** Number of coordinators when the store last answered. */
-  #replicas = 1
 
   constructor(parts: SharedMinutesParts) {
     this.#parts = parts
@@ -77,7 +77,8 @@ export class SharedMinutes {
       if (slots.mustReport(ticks)) this.#queue.add(subject, 1, undefined)
       else if (slots.isSettled(ticks)) this.#unsettled.delete(subject)
     }
-    const isDue = ticks - this.#askedAtTicks >= LOOK_EVERY_MS
+    const isIdle = ticks - this.#usedAtTicks > COUNTED_MS
+    const isDue = ticks - this.#askedAtTicks >= (isIdle ? IDLE_LOOK_EVERY_MS : LOOK_EVERY_MS)
     if (isDue || this.#queue.size() > 0) this.#queue.start()
   }
 
@@ -106,16 +107,17 @@ export class SharedMinutes {
   #add(subject: string, ticks: number): void {
     const slots = this.#slotsOf(subject)
     slots.add(ticks)
+    this.#usedAtTicks = ticks
     this.#unsettled.add(subject)
     if (!slots.isDue(ticks)) return
     this.#queue.add(subject, slots.limit, 0)
-    if (this.#awaySince === undefined) this.#queue.start()
+    if (!this.#isAway) this.#queue.start()
   }
 
   async #reserve(subject: string, limit: number, ticks: number): Promise<void> {
-    if (this.#awaySince === undefined) return this.#queue.wait(subject, limit)
+    if (!this.#isAway) return this.#queue.wait(subject, limit)
     this.#queue.add(subject, limit, undefined)
-    const refusal = this.#serveAlone(subject, { limit, waiting: 1, ticks })
+    const refusal = this.#refusalOf(subject, limit, ticks)
     if (refusal !== undefined) throw refusal
   }
 
@@ -125,21 +127,21 @@ export class SharedMinutes {
     const wishes = [...batch].map(([subject, { limit, waiting }]) =>
       this.#slotsOf(subject).wish({ subject, limit, waiting }, beforeTicks),
     )
-    let isServed = false
-    const serve = (cause?: unknown): void => {
-      if (!isServed) this.#serveBatch(batch, cause)
-      isServed = true
+    let isRefused = false
+    const refuse = (cause?: unknown): void => {
+      if (!isRefused) this.#refuseBatch(batch, cause)
+      isRefused = true
     }
-    const overdue = setTimeout(serve, ANSWER_MS)
+    const overdue = setTimeout(refuse, ANSWER_MS)
     try {
       const answer = await this.#parts.exchange(wishes)
       this.#accept(wishes, answer, beforeTicks)
-      if (answer.isSettling) serve()
-      else this.#awaySince = undefined
+      if (answer.isSettling) refuse()
+      else this.#isAway = false
       for (const { answered } of batch.values()) answered.resolve()
       return !answer.isSettling
     } catch (error) {
-      serve(error)
+      refuse(error)
       return false
     } finally {
       clearTimeout(overdue)
@@ -153,7 +155,6 @@ export class SharedMinutes {
   ): void {
     const afterTicks = this.#ticks()
     this.#clock.note({ beforeTicks, nowMs, afterTicks })
-    this.#replicas = this.#parts.countReplicas()
     const areLost = this.#bornMs !== undefined && bornMs !== this.#bornMs
     this.#bornMs = bornMs
     for (const [index, wish] of wishes.entries()) {
@@ -163,6 +164,7 @@ export class SharedMinutes {
       if (!isSettling) slots.accept(wish, grants[index] as SlotGrant, afterTicks)
       this.#unsettled.add(wish.subject)
     }
+    if (wishes.length > 0) this.#usedAtTicks = afterTicks
     if (areLost) this.#reportAll(wishes)
   }
 
@@ -176,29 +178,21 @@ export class SharedMinutes {
       }
   }
 
-  /** Serves those who wait for a store that does not answer, and has it asked again. */
-  #serveBatch(batch: AskingBatch, cause?: unknown): void {
+  /** Refuses those who wait for a store that does not answer, and has it asked again. */
+  #refuseBatch(batch: AskingBatch, cause?: unknown): void {
     const ticks = this.#ticks()
-    this.#awaySince ??= ticks
+    this.#isAway = true
     for (const [subject, { limit, waiting, answered }] of batch) {
       this.#queue.add(subject, limit, undefined)
-      const refusal = waiting && this.#serveAlone(subject, { limit, waiting, ticks }, cause)
+      const refusal = waiting && this.#refusalOf(subject, limit, ticks, cause)
       if (refusal) answered.reject(refusal)
       else answered.resolve()
     }
   }
 
-  /** Grants without the store. Returns the error for a caller that must not start. */
-  #serveAlone(
-    subject: string,
-    { limit, waiting, ticks }: Alone,
-    cause?: unknown,
-  ): Error | undefined {
-    const slots = this.#slotsOf(subject)
-    const isServed = this.#clock.isSet() && ticks - (this.#awaySince ?? ticks) < AWAY_MS
-    if (isServed && slots.grantUnasked(limit, waiting, ticks, this.#replicas) > 0) return undefined
-    // the limit is reached, whatever the store would say
-    if (isServed && slots.waitMs(limit, ticks) > 0) return undefined
+  /** The error for a caller that must not start; undefined where it sees that the limit is reached. */
+  #refusalOf(subject: string, limit: number, ticks: number, cause?: unknown): Error | undefined {
+    if (this.#slotsOf(subject).noteFull(limit, ticks)) return undefined
     return new ShoalError(
       'store_unavailable',
       'the store does not answer, so requests cannot be counted',
@@ -208,11 +202,4 @@ export class SharedMinutes {
       },
     )
   }
-}
-
-/** Requests that are to start without the store. */
-interface Alone {
-  limit: number
-  waiting: number
-  ticks: number
 }

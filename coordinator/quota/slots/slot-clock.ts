@@ -28,12 +28,6 @@ export class SlotClock {
     return slotAt(nowMs + ticks - afterTicks)
   }
 
-  /** Slot after which the store is certainly not. */
-  latestSlot(ticks: number): number {
-    const { nowMs, beforeTicks } = this.#require()
-    return slotAt(nowMs + ticks - beforeTicks + DRIFT_MS)
-  }
-
   /** Ticks at which a slot has certainly not ended. */
   endOf(slot: number): number {
     const { nowMs, beforeTicks } = this.#require()

@@ -30,6 +30,9 @@ const SETTLING_MS = 1500
 /** A count says nothing about what was done: requests go on while the audit is in doubt. */
 const EVEN_FROZEN = { evenFrozen: true }
 
+/** Requests wait for the answer. */
+const AT_ONCE = { ...EVEN_FROZEN, isUrgent: true }
+
 export const createSlotExchange =
   (ledger: Pick<Ledger, 'free' | 'nowMs'>, replica: string): ExchangeSlots =>
   wishes =>
@@ -52,7 +55,7 @@ export const createSlotExchange =
       )
       if (changes.length > 0) await writeRows(trx, changes)
       return { nowMs, bornMs, isSettling, grants: answers.map(({ grant }) => grant) }
-    }, EVEN_FROZEN)
+    }, AT_ONCE)
 
 /**
  * Until the transaction ends nobody else counts these subjects. The statements after this one see

@@ -7,8 +7,6 @@ interface Part {
   /** Starts that were granted. */
   granted: number
   spent: number
-  /** Those of `granted` that were taken without the store. */
-  unasked: number
   /** Count in the store, as far as known. */
   stored: number
   /** Ticks from which nothing of it may be spent. */
@@ -108,9 +106,7 @@ export class SubjectSlots {
   noteReported({ own }: Pick<SlotWish, 'own'>): void {
     for (const { slot, starts } of own) {
       const part = this.#parts.find(part => part.slot === slot)
-      if (part === undefined) continue
-      part.stored = starts
-      part.unasked = Math.min(part.unasked, Math.max(0, part.granted - starts))
+      if (part !== undefined) part.stored = starts
     }
   }
 
@@ -124,25 +120,12 @@ export class SubjectSlots {
     this.limit = limit
   }
 
-  /**
-   * Grants without the store: of what was left when it was last asked, the share of one among
-   * `replicas`. Returns how many.
-   */
-  grantUnasked(limit: number, wanted: number, ticks: number, replicas: number): number {
-    this.#forget(ticks)
-    const known = this.#known(ticks)
-    const unasked = this.#parts.reduce((sum, part) => sum + part.unasked, 0)
-    const share = Math.floor((limit - (known - unasked)) / replicas)
-    const granted = Math.max(0, Math.min(wanted, share - unasked))
-    if (granted > 0) {
-      const part = this.#partOf(this.#clock.latestSlot(ticks))
-      part.granted += granted
-      part.unasked += granted
-    } else if (known >= limit) {
-      this.#fullUntil = ticks + LOOK_AGAIN_MS
-      this.limit = limit
-    }
-    return granted
+  /** True when the limit is reached whatever the store would say; it counts as reached then. */
+  noteFull(limit: number, ticks: number): boolean {
+    if (this.#known(ticks) < limit) return false
+    this.#fullUntil = ticks + LOOK_AGAIN_MS
+    this.limit = limit
+    return this.waitMs(limit, ticks) > 0
   }
 
   /** The store has lost its counts. */
@@ -204,7 +187,7 @@ export class SubjectSlots {
     const found = this.#parts.find(part => part.slot === slot)
     if (found !== undefined) return found
     const endTicks = this.#clock.endOf(slot)
-    const part = { slot, granted: 0, spent: 0, unasked: 0, stored: 0, endTicks, firstTicks: 0 }
+    const part = { slot, granted: 0, spent: 0, stored: 0, endTicks, firstTicks: 0 }
     this.#parts.push(part)
     this.#parts.sort((a, b) => a.slot - b.slot)
     return part

@@ -9,32 +9,33 @@ import type { Lane, WriteOptions, WriteWork } from '../lanes.ts'
 const ATTEMPTS: Partial<Record<FaultKind, number>> = { conflict: 10, lost: 3 }
 const QUEUE_LIMIT = 50_000
 
+interface FreeLaneParts<T> extends LaneOptions<T> {
+  db: Kysely<T>
+  /** The same database on connections that only urgent works use. */
+  urgent: Kysely<T>
+}
+
 /** Each work in a transaction of its own, as many at once as there are connections. */
 export class FreeLane<T> implements Lane<Transaction<T>> {
-  readonly #db: Kysely<T>
-  readonly #options: LaneOptions<T>
+  readonly #parts: FreeLaneParts<T>
   readonly #wait: (milliseconds: number) => Promise<unknown>
   readonly #running = new Set<Promise<unknown>>()
   #isClosed = false
   #frozen: string | undefined
 
-  constructor(db: Kysely<T>, options: LaneOptions<T>) {
-    this.#db = db
-    this.#options = options
-    this.#wait = options.wait ?? setTimeout
+  constructor(parts: FreeLaneParts<T>) {
+    this.#parts = parts
+    this.#wait = parts.wait ?? setTimeout
   }
 
-  write = async <R>(
-    work: WriteWork<Transaction<T>, R>,
-    { evenFrozen = false }: WriteOptions = {},
-  ): Promise<R> => {
+  write = async <R>(work: WriteWork<Transaction<T>, R>, options: WriteOptions = {}): Promise<R> => {
     if (this.#isClosed) throw new ShoalError('store_unavailable', 'the store is closed')
-    const { queueLimit = QUEUE_LIMIT } = this.#options
-    if (this.#running.size >= queueLimit)
+    const { queueLimit = QUEUE_LIMIT } = this.#parts
+    if (this.#running.size >= queueLimit && !options.isUrgent)
       throw new ShoalError('store_unavailable', `${queueLimit} changes wait for the database`, {
         retryAfterSeconds: 5,
       })
-    const running = this.#attempt(work, evenFrozen)
+    const running = this.#attempt(work, options)
     this.#running.add(running)
     try {
       return await running
@@ -59,14 +60,14 @@ export class FreeLane<T> implements Lane<Transaction<T>> {
 
   async #attempt<R>(
     work: WriteWork<Transaction<T>, R>,
-    evenFrozen: boolean,
+    options: WriteOptions,
     attempt = 1,
   ): Promise<R> {
     const startedMs = performance.now()
-    const { observer } = this.#options
+    const { db, urgent, observer } = this.#parts
     try {
-      const result = await this.#db.transaction().execute(async trx => {
-        if (!evenFrozen) await this.#requireWritable(trx)
+      const result = await (options.isUrgent ? urgent : db).transaction().execute(async trx => {
+        if (!options.evenFrozen) await this.#requireWritable(trx)
         return work(trx)
       })
       observer?.onCommit('free', 1, (performance.now() - startedMs) / 1000)
@@ -76,12 +77,12 @@ export class FreeLane<T> implements Lane<Transaction<T>> {
       if (fault === undefined || attempt >= (ATTEMPTS[fault] ?? 1)) throw error
       observer?.onRetry('free')
       await this.#wait(Math.random() * 2 ** attempt)
-      return this.#attempt(work, evenFrozen, attempt + 1)
+      return this.#attempt(work, options, attempt + 1)
     }
   }
 
   async #requireWritable(trx: Transaction<T>): Promise<void> {
-    const why = this.#frozen ?? (await this.#options.refusal?.(trx))
+    const why = this.#frozen ?? (await this.#parts.refusal?.(trx))
     if (why !== undefined) throw new ShoalError('audit_broken', why)
   }
 }

@@ -16,6 +16,9 @@ interface PoolParts {
 /** Connections that nobody has used for so long are given back to the server. */
 const IDLE_MS = 30_000
 
+/** After the server has refused a connection, those that are open do the work for this long. */
+const REFUSED_MS = 1000
+
 /**
  * Connections for Kysely, the most recently used first. All of them are dropped when the server is
  * left: one that was cut off never answers, and a fail-over moves the address but not what is open.
@@ -29,6 +32,7 @@ export class ConnectionPool implements PostgresPool {
   readonly #stopListening: () => void
   /** Connections that are lent or being opened. */
   #taken = 0
+  #refusedAtMs = Number.NEGATIVE_INFINITY
   #onReturn: (() => void) | undefined
 
   constructor(parts: PoolParts) {
@@ -37,9 +41,9 @@ export class ConnectionPool implements PostgresPool {
   }
 
   async connect(): Promise<PostgresPoolClient> {
-    const { server, connections } = this.#parts
+    const { server } = this.#parts
     server.requireReachable()
-    if (this.#taken === connections) {
+    if (this.#isFull()) {
       const turn = Promise.withResolvers<void>()
       this.#waiting.push(turn)
       await turn.promise
@@ -47,11 +51,22 @@ export class ConnectionPool implements PostgresPool {
     try {
       return this.#lend(this.#takeIdle() ?? (await server.connect()))
     } catch (error) {
+      this.#refusedAtMs = performance.now()
+      this.#taken--
+      // a server that has no room for more still answers on what is open
+      if (server.outage === undefined && this.#lent.size + this.#idle.length > 0)
+        return this.connect()
       // those who wait would each wait as long for the same server
       for (const turn of this.#waiting.splice(0)) turn.reject(error)
-      this.#passOn()
+      if (this.#taken === 0) this.#onReturn?.()
       throw error
     }
+  }
+
+  #isFull(): boolean {
+    if (this.#taken === this.#parts.connections) return true
+    const wasRefused = performance.now() - this.#refusedAtMs < REFUSED_MS
+    return wasRefused && this.#idle.length === 0 && this.#lent.size > 0
   }
 
   /** Waits for the statements under way, each of which has its limit. */

@@ -25,6 +25,12 @@ import { Statements } from './statements.ts'
 const CONNECTIONS = 4
 
 /**
+ * Connections per database that only urgent works and reads use: two, so that one which waits for a
+ * row does not hold up the renewals.
+ */
+const URGENT_CONNECTIONS = 2
+
+/**
  * Works of the sealed lane per transaction. Each has a savepoint, and beyond 64 of them PostgreSQL
  * keeps no list of a transaction's parts in memory (postgresql.org/docs/15/subxacts.html).
  */
@@ -73,12 +79,13 @@ const openDatabase = async <T>(
   }
   const sealed = connect('sealed', 1)
   const free = connect('free', CONNECTIONS)
+  const urgent = connect('free', URGENT_CONNECTIONS)
   const read = new Kysely<T>({
     dialect: createReadingDialect(openPool(CONNECTIONS, ANSWER_MS.read)),
   })
   const migrating = connect('migrations', 1)
   const disconnect = async () => {
-    await Promise.all([sealed, free, read, migrating].map(db => db.destroy()))
+    await Promise.all([sealed, free, urgent, read, migrating].map(db => db.destroy()))
   }
   const plan = {
     name,
@@ -95,12 +102,13 @@ const openDatabase = async <T>(
     throw error
   }
   const queue = new GroupCommit(sealed, { ...options, batch: BATCH })
-  const lane = new FreeLane(free, options)
+  const lane = new FreeLane({ ...options, db: free, urgent })
   let looks = 0
   return {
     sealed: queue.lanes().sealed,
     free: lane,
     read,
+    urgentRead: urgent,
     outage: () => server.outage,
     freeze: reason => {
       queue.freeze(reason)

@@ -8,6 +8,8 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
   ['40P01', 'conflict'],
   // lock_timeout has run out
   ['55P03', 'conflict'],
+  // another version has changed a table that a prepared statement reads
+  ['0A000', 'conflict'],
   ['25006', 'read_only'],
   // the session was idle for too long inside a transaction
   ['25P03', 'lost'],
@@ -17,8 +19,6 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
   ['53100', 'full'],
   ['XX001', 'damaged'],
   ['XX002', 'damaged'],
-  // another version has changed a table that a prepared statement reads: a new connection helps
-  ['0A000', 'unavailable'],
   // the server is being stopped
   ['08', 'lost'],
   ['57P01', 'lost'],
@@ -81,6 +81,17 @@ const lostConnection = (error: Error): Error => {
   const { code = 'no answer' } = error as NodeJS.ErrnoException
   const fault = new StoreFault('lost', error.message, error)
   return storeUnavailable(`the store cannot be reached (${code})`, fault)
+}
+
+/**
+ * True when PostgreSQL refuses the plan of a prepared statement because another version has changed
+ * the type of a column.
+ */
+export const isStalePlan = (error: unknown): boolean => {
+  const cause =
+    error instanceof ShoalError && error.cause instanceof StoreFault && error.cause.cause
+  // the server may translate its message
+  return cause instanceof DatabaseError && cause.routine === 'RevalidateCachedQuery'
 }
 
 /** The error for a connection that was lost before. */

@@ -15,6 +15,7 @@ const RETURNS_ALL = /\b(select|returning) \*|\.\*/
 export class Statements {
   readonly #names = new Map<string, string>()
   readonly #uses = new Map<string, number>()
+  #lastNumber = 0
 
   /** Undefined for a statement that is not prepared. */
   nameOf(text: string): string | undefined {
@@ -22,9 +23,15 @@ export class Statements {
     if (known !== undefined || this.#names.size === MOST_NAMED || RETURNS_ALL.test(text))
       return known
     if (!this.#isFrequent(text)) return undefined
-    const name = `shoal_${this.#names.size}`
+    const name = `shoal_${++this.#lastNumber}`
     this.#names.set(text, name)
     return name
+  }
+
+  /** Prepares every statement again, under a name that no connection has yet. */
+  clear(): void {
+    this.#names.clear()
+    this.#uses.clear()
   }
 
   #isFrequent(text: string): boolean {

@@ -57,6 +57,7 @@ const openFile = async <T>(
     return {
       ...queue.lanes(),
       read,
+      urgentRead: read,
       outage: () => undefined,
       freeze: reason => queue.freeze(reason),
       unfreeze: () => queue.unfreeze(),

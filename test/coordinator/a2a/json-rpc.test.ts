@@ -268,15 +268,17 @@ t.test('a task of another tenant is indistinguishable from an unknown task', asy
   t.equal(asked.status, 403)
 })
 
-t.test('an invalid key is reported as such on both bindings', async t => {
+t.test('an invalid key is refused on both bindings before the call is looked at', async t => {
   const bad = caller(url, 'svc-dev-nobodys')
-  const asked = { message: call('test-echo', { words: 'a' }) }
-  const rpcAnswer = await bad.rpc('SendMessage', asked)
-  t.match(rpcAnswer.error, { code: -32081, message: 'the key is not valid' })
-  const rest = await bad.json('/a2a/rest/message:send', asked)
-  t.match(rest, { status: 401, json: { error: { message: 'the key is not valid' } } })
-  const open = await bad.rpc('SendMessage', { message: call('test-open', {}) })
-  t.equal(stateOf(open), 'TASK_STATE_COMPLETED')
+  const refused = { status: 401, json: { error: { message: 'the key is not valid' } } }
+  for (const params of [{ message: call('test-open', {}) }, {}, 'wrong']) {
+    const asked = { jsonrpc: '2.0', id: 7, method: 'SendMessage', params }
+    t.match(await bad.json('/', asked), refused)
+    t.match((await bad.json('/', asked)).json, { id: 7, error: { code: -32081 } })
+  }
+  t.match(await bad.json('/', { jsonrpc: '2.0', id: 7, method: 'Unknown' }), refused)
+  t.match(await bad.json('/a2a/rest/message:send', {}), refused)
+  t.match(await bad.json('/a2a/rest/unknown', {}), refused)
 })
 
 t.test('a call without a key reaches only the open skills', async t => {

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
 import t from 'tap'
 import { acceptAudit } from '../../../coordinator/audit/accept.ts'
 import { markTrouble } from '../../../coordinator/store/trouble.ts'
@@ -67,6 +69,18 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
       topics.some(topic => String(topic).endsWith('/replicas')),
       'an older cell is not told',
     )
+  })
+
+  await t.test('refuse a third one with another sealing key before it registers', async t => {
+    const { free } = store.ledger
+    const forbid = sql`alter table replicas add constraint nobody_new
+      check (started_at < ${sql.lit(Date.now())}) not valid`
+    await free.write(trx => forbid.execute(trx))
+    await t.rejects(start(randomBytes(32).toString('base64')), {
+      code: 'config_invalid',
+      message: /copy sealing\.key/,
+    })
+    await free.write(trx => sql`alter table replicas drop constraint nobody_new`.execute(trx))
   })
 
   await t.test('act on the operator of the other within a second', async t => {

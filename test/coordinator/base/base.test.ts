@@ -1,6 +1,8 @@
 import t from 'tap'
+import { followChanges } from '../../../coordinator/base/follow-changes.ts'
 import { openAll } from '../../../coordinator/base/open-all.ts'
 import { Timers } from '../../../coordinator/base/timers.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 /** Schedules that a test runs by hand, and what they logged. */
 const scene = () => {
@@ -61,6 +63,48 @@ t.test('two schedules cannot have one name', async t => {
   const { timers } = scene()
   timers.every('sweep', 1, () => {})
   t.throws(() => timers.every('sweep', 2, () => {}), TypeError)
+})
+
+t.test('a read that fails is repeated until it succeeds, and reported once', async t => {
+  const failures: string[] = []
+  let reads = 0
+  const { look, close } = followChanges({
+    subscribe: () => () => {},
+    read: async () => {
+      if (++reads < 4) throw new Error(`read ${reads}`)
+    },
+    onFailure: ({ message }) => void failures.push(message),
+    retryMs: 1,
+  })
+  await look()
+  await waitUntil('the read succeeds', () => reads === 4)
+  t.strictSame([reads, failures], [4, ['read 1']])
+  await close()
+  await look()
+  t.equal(reads, 4, 'nothing is read after it is closed')
+})
+
+t.test('a read that fails is not repeated after its listener is closed', async t => {
+  let reads = 0
+  let subscribed: (() => void) | undefined
+  const { close } = followChanges({
+    subscribe: listener => {
+      subscribed = listener
+      return () => {
+        subscribed = undefined
+      }
+    },
+    read: async () => {
+      reads++
+      throw new Error('away')
+    },
+    onFailure: () => {},
+    retryMs: 0,
+  })
+  subscribed?.()
+  await close()
+  await turn()
+  t.strictSame([reads, subscribed], [1, undefined])
 })
 
 t.test('each part receives the results of earlier parts, and views are merged', async t => {

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import type { CommandRecord } from '../../../coordinator/control/command.ts'
 import { createCommands } from '../../../coordinator/control/commands.ts'
 import { CommitChecks } from '../../../coordinator/control/commit-checks.ts'
+import { Retries } from '../../../coordinator/control/retries.ts'
 import { shippedGates } from '../../../coordinator/gates/definition.ts'
 import { GateKeeper } from '../../../coordinator/gates/gates.ts'
 import type { GatePerson } from '../../../coordinator/gates/rules.ts'
@@ -29,10 +30,10 @@ const NOW = Date.now()
 
 /** A coordinator with gates, and the executor of one cell at its end; what moved is noted. */
 const scene = async (t: Test) => {
-  const store = await temporaryStore(t)
+  const now = () => NOW
+  const store = await temporaryStore(t, undefined, { now })
   const [signer, cell] = [createSigner(generatePrivateKey()), createSigner(generatePrivateKey())]
   await addCell(store.ledger, CELL, cell.publicKey)
-  const now = () => NOW
   const keys = new Keys({ store, logger: silent, now })
   t.teardown(() => keys.close())
   await createTenant(store.ledger, { id: 'one', name: 'one' }, BY)
@@ -203,7 +204,7 @@ t.test('a coordinator stops although it cannot tell whether a command was commit
 
 t.test('a ledger that freezes right after the approval does not block the lane', async t => {
   const { ledger } = await temporaryStore(t)
-  const checks = new CommitChecks({ ledger, logger: silent })
+  const checks = new CommitChecks({ ledger, retries: new Retries(), logger: silent })
   ledger.freeze('row 3 was changed')
   t.notOk(await checks.isCommitted('cmd_1'), 'the check ends: nothing is written until a restart')
 })

@@ -1,11 +1,15 @@
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { EventLog } from '../../../coordinator/events/event-log.ts'
+import { insertEvents } from '../../../coordinator/events/event-rows.ts'
 import { openEventStream } from '../../../coordinator/events/event-stream.ts'
 import { pruneEvents } from '../../../coordinator/events/prune-events.ts'
 import type { StorePlace } from '../../../coordinator/store/place.ts'
+import { restartSequence } from '../../../coordinator/store/sequences.ts'
 import { openStore, type StoreOptions } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
 import { createDatabase, postgresMissing } from '../../support/postgres.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
@@ -19,11 +23,12 @@ interface LogOptions {
 const openLog = async (t: Test, place: StorePlace, options: LogOptions = {}) => {
   const store = await openStore(place, { pollMilliseconds: 0, ...options.store })
   const { name = 'a', kept = 100 } = options
+  const failures: unknown[] = []
   const log = await EventLog.open({
     store,
     source: `/shoal/${name}`,
     kept,
-    logger: silent,
+    logger: { warn: (fields: unknown) => failures.push(fields) },
     now: Date.now,
     retryMs: 1,
   })
@@ -36,8 +41,25 @@ const openLog = async (t: Test, place: StorePlace, options: LogOptions = {}) => 
   }
   t.teardown(close)
   const waitFor = (count: number) => waitUntil('events', () => heard.length >= count)
-  return { store, log, heard, waitFor, close }
+  return { store, log, heard, failures, waitFor, close }
 }
+
+/** What a stream needs that collects what it sends to an operator. */
+const reading = (written: string[]) => ({
+  outlet: {
+    write: (text: string) => written.push(text) > 0,
+    waitForDrain: async () => true,
+    end: () => {},
+  },
+  hearer: () => ({ tenantId: 'one', operator: true, sees: () => true }),
+  patterns: [] as string[],
+  lastEventId: undefined as string | undefined,
+  source: '/shoal/b',
+  now: Date.now,
+})
+
+const typesOf = (written: string[]) =>
+  written.flatMap(text => /"type":"([^"]+)"/.exec(text)?.[1] ?? [])
 
 const places: [string, string | false, (t: Test) => Promise<StorePlace>][] = [
   ['SQLite', false, temporaryFolder],
@@ -118,6 +140,83 @@ for (const [engine, skip, placeFor] of places)
     })
   })
 
+t.test(
+  'an event whose commit was not confirmed is stored once',
+  { skip: postgresMissing },
+  async t => {
+    const database = await createDatabase(t)
+    const proxy = await TcpProxy.open(t, { path: join(database.host, '.s.PGSQL.5432') })
+    const place = { ...database, host: '127.0.0.1', port: proxy.port, ssl: false }
+    const { log, heard, waitFor, failures } = await openLog(t, place)
+    proxy.loseAnswerTo('commit\0')
+    log.publish('shoal.a', null)
+    await waitFor(1)
+    log.publish('shoal.b', null)
+    await waitFor(2)
+    t.match(failures, [{ err: { cause: { kind: 'uncertain' } } }])
+    t.strictSame(heard, ['1 shoal.a', '2 shoal.b'])
+  },
+)
+
+t.test('a reader hears what a fail-over has put in place of lost events', async t => {
+  for (const [reused, newest] of [
+    [2, 'the numbers are not all given again'],
+    [6, 'as many events came as were known'],
+  ] as const)
+    await t.test(newest, async t => {
+      const place = await temporaryFolder(t)
+      const { store, log, heard, waitFor } = await openLog(t, place)
+      const written: string[] = []
+      for (let n = 1; n <= 10; n++) log.publish('shoal.cell.old', null)
+      await waitFor(10)
+      const stream = openEventStream({ ...reading(written), events: log, lastEventId: '8' })
+      t.teardown(() => stream.close())
+      await waitUntil('the stream', () => typesOf(written).length === 2)
+      await store.ledger.sealed.write(async trx => {
+        await trx.deleteFrom('events').where('seq', '>', 6).execute()
+        await restartSequence(trx, 'events', 6)
+        const at = 1
+        const row = { type: 'shoal.cell.new', source: '/shoal/b', subject: null, data_json: 'null' }
+        await insertEvents(
+          trx,
+          Array.from({ length: reused }, () => ({ ...row, at })),
+        )
+      })
+      await log.catchUp()
+      const fresh = Array.from({ length: reused }, (_, n) => `${n + 7} shoal.cell.new`)
+      t.strictSame(heard.slice(10), fresh)
+      await waitUntil('the stream', () => typesOf(written).length >= 3 + reused)
+      t.strictSame(typesOf(written).slice(2), [
+        'shoal.events.gap',
+        ...fresh.map(() => 'shoal.cell.new'),
+      ])
+      t.match(written.join(''), /id: 6\ndata: .*"after":"10","reason":"lost"/)
+      t.equal(log.positionAfter('4'), 4, 'what is left is still known')
+    })
+})
+
+t.test('readers are told of events that were dropped', async t => {
+  let isAway = true
+  const hook: NonNullable<NonNullable<StoreOptions['hooks']>['ledger']>[number] = (work, commit) =>
+    isAway ? Promise.reject(new Error('the disk is full')) : commit(work)
+  const { log, heard } = await openLog(t, await temporaryFolder(t), {
+    store: { hooks: { ledger: [hook] } },
+  })
+  const written: string[] = []
+  const stream = openEventStream({
+    ...reading(written),
+    events: log,
+    patterns: ['shoal.gate.*'],
+    hearer: () => ({ tenantId: 'one', operator: false, sees: () => false }),
+  })
+  t.teardown(() => stream.close())
+  for (let n = 1; n <= 10_003; n++) log.publish(`shoal.cell.${n}`, null)
+  isAway = false
+  await waitUntil('the events', () => heard.length === 10_001)
+  t.strictSame(heard.slice(0, 2), ['1 shoal.events.gap', '2 shoal.cell.4'])
+  t.strictSame(typesOf(written), ['shoal.events.gap'], 'whatever they want and may hear')
+})
+
 t.test('several coordinators', { skip: postgresMissing }, async t => {
   t.test('hear the same events in the same order', async t => {
     const place = await createDatabase(t)
@@ -137,6 +236,29 @@ t.test('several coordinators', { skip: postgresMissing }, async t => {
     t.strictSame(c, a)
   })
 
+  t.test('hear an event although the first read after its notice fails', async t => {
+    const place = await createDatabase(t)
+    const writer = await openLog(t, place)
+    const { store } = await openLog(t, place)
+    let reads = 0
+    const ledger = {
+      ...store.ledger,
+      get read() {
+        if (++reads === 2) throw new Error('the connection was lost')
+        return store.ledger.read
+      },
+    }
+    const { revisions } = store
+    const parts = { source: 'b', kept: 9, logger: silent, now: Date.now, retryMs: 1 }
+    const log = await EventLog.open({ ...parts, store: { ledger, revisions } })
+    t.teardown(() => log.close())
+    writer.log.publish('shoal.x', null)
+    await writer.waitFor(1)
+    await revisions.poll()
+    await waitUntil('the event is read', () => log.position() === 1)
+    t.equal(reads, 3)
+  })
+
   t.test('resume a stream of one another, ahead of their own poll', async t => {
     const place = await createDatabase(t)
     const a = await openLog(t, place, { name: 'a' })
@@ -147,22 +269,10 @@ t.test('several coordinators', { skip: postgresMissing }, async t => {
     t.equal(b.log.position(), 0)
     const resume = async (lastEventId: string) => {
       const written: string[] = []
-      const stream = openEventStream({
-        events: b.log,
-        outlet: {
-          write: text => written.push(text) > 0,
-          waitForDrain: async () => true,
-          end: () => {},
-        },
-        hearer: () => ({ tenantId: 'one', operator: true, sees: () => true }),
-        patterns: [],
-        lastEventId,
-        source: '/shoal/b',
-        now: Date.now,
-      })
+      const stream = openEventStream({ ...reading(written), events: b.log, lastEventId })
       t.teardown(() => stream.close())
       await waitUntil('the stream', () => written.join('').includes('shoal.cell.three'))
-      return written.flatMap(text => /"type":"([^"]+)"/.exec(text)?.[1] ?? [])
+      return typesOf(written)
     }
     t.strictSame(await resume('2'), ['shoal.cell.three'])
     t.equal((await resume('9'))[0], 'shoal.events.gap', 'an id that no event has')

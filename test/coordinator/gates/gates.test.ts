@@ -19,8 +19,8 @@ const signer = createSigner(generatePrivateKey())
 /** Two tenants, three people in the first with a key each, and gates over their store. */
 const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) => {
   const folder = await temporaryFolder(t)
-  const store = await temporaryStore(t, folder)
   const clock = { now: Date.now() }
+  const store = await temporaryStore(t, folder, { now: () => clock.now })
   const keys = new Keys({ store, logger, now: () => clock.now })
   t.teardown(() => keys.close())
   for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
@@ -31,7 +31,7 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) =>
     return { personId: id, keyId: key.id, kind: key.kind, roles: key.roles }
   }
   const events: string[] = []
-  const open = (own = store): GateKeeper =>
+  const open = (own = store, now = () => clock.now): GateKeeper =>
     new GateKeeper({
       store: own,
       definitions,
@@ -39,7 +39,7 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) =>
       addEvents: async (_trx, drafts) => {
         for (const { type } of drafts) events.push(type)
       },
-      now: () => clock.now,
+      now,
     })
   return {
     folder,
@@ -214,6 +214,21 @@ t.test('time', async t => {
     })
     await t.rejects(again.approve(id, as(admin)), { message: /is expired/ })
     await t.rejects(again.approval(id, 'all'), { message: /is expired/ })
+  })
+
+  await t.test('a coordinator whose own clock lags decides nothing and ends nothing', async t => {
+    const { gates, builder, admin, clock, open, store } = await scene(t)
+    const { id } = await gates.request(DEVICE, as(builder))
+    await gates.approve(id, as(admin))
+    const lagging = open(store, () => clock.now - MINUTE_MS)
+    await lagging.sweep()
+    await t.rejects(lagging.consume(id, as(builder), { plan: PLAN }), {
+      code: 'conflict',
+      message: /60 s before the last decision/,
+    })
+    t.match(await gates.consume(id, as(builder), { plan: PLAN }), { state: 'consumed' })
+    const rows = await auditRows(store)
+    t.notOk(rows.some(({ action }) => action === 'gate.clock_set_back'))
   })
 
   await t.test('a decision dated years ahead blocks nothing', async t => {

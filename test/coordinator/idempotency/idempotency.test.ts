@@ -5,6 +5,7 @@ import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { createSealing } from '../../../coordinator/signing/sealing.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { silent } from '../../support/cell.ts'
+import { soleReplica } from '../../support/replicas.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
 const scene = async (t: Test) => {
@@ -13,7 +14,9 @@ const scene = async (t: Test) => {
   const key = randomBytes(32)
   const sealing = createSealing(() => [key])
   const { ledger } = store
-  const idempotency = new Idempotency({ ledger, sealing, logger: silent, now: () => clock.now })
+  const replicas = soleReplica()
+  const parts = { ledger, sealing, logger: silent, now: () => clock.now }
+  const idempotency = new Idempotency({ ...parts, replicas })
   let runs = 0
   /** A call that makes a tenant, and so changes something. */
   const change = async () => {
@@ -24,8 +27,57 @@ const scene = async (t: Test) => {
   const call = { scope: 'key', callKey: 'k', fingerprint: 'f', timeoutSeconds: 30 }
   const once = (run: () => Promise<unknown> = change, more: object = {}, kept = true) =>
     idempotency.once({ ...call, ...more }, run, () => kept)
-  return { ledger, clock, once, change, runs: () => runs }
+  /** The same call at another coordinator. */
+  const onceElsewhere = () =>
+    new Idempotency({ ...parts, replicas: soleReplica() }).once(call, change, () => true)
+  return { ledger, clock, replicas, once, onceElsewhere, change, runs: () => runs }
 }
+
+const IN_PROGRESS = { code: 'conflict', message: /is being answered/ }
+
+t.test('the claim of a coordinator is free once it is dead', async t => {
+  const { ledger, replicas, once, onceElsewhere, change } = await scene(t)
+  const setUntil = (until: number) =>
+    ledger.free.write(trx => trx.updateTable('replicas').set({ until }).execute())
+  await ledger.free.write(trx => {
+    const times = { started_at: 0, until: Number.MAX_SAFE_INTEGER }
+    const row = { id: replicas.id, address: null, version: '1', unconnected_json: '[]', ...times }
+    return trx.insertInto('replicas').values(row).execute()
+  })
+  const [beforeChange, afterChange] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow = async () => {
+    await beforeChange.promise
+    await change()
+    await afterChange.promise
+  }
+  const first = once(slow)
+  await t.rejects(onceElsewhere(), IN_PROGRESS, 'it lives')
+  await setUntil(0)
+  await t.rejects(once(), IN_PROGRESS, 'it knows of itself that it lives')
+  const second = await Promise.allSettled([onceElsewhere(), onceElsewhere()])
+  t.equal(second.filter(({ status }) => status === 'fulfilled').length, 1)
+  beforeChange.resolve()
+  await t.rejects(first, { message: /its repetition has taken its place/ })
+  const tenants = await ledger.read.selectFrom('tenants').select('id').execute()
+  t.equal(tenants.length, 1, 'the first has changed nothing')
+
+  await t.test('unless the call has changed something', async t => {
+    const { once, onceElsewhere, change } = await scene(t)
+    const changed = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    const first = once(async () => {
+      await change()
+      changed.resolve()
+      await held.promise
+      return 'done'
+    })
+    await changed.promise
+    await t.rejects(onceElsewhere(), IN_PROGRESS)
+    held.resolve()
+    await first
+    t.strictSame(await onceElsewhere(), { answer: 'done', replayed: true })
+  })
+})
 
 t.test('a repeated call returns the first answer, which is stored encrypted', async t => {
   const { once, runs, ledger } = await scene(t)
@@ -48,12 +100,14 @@ t.test('another input with the same key is refused; another caller has separate 
 
 t.test('one of many simultaneous calls runs, and the others are asked to retry', async t => {
   const { once, runs, change } = await scene(t)
-  const held = Promise.withResolvers<void>()
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const slow = async () => {
+    begun.resolve()
     await held.promise
     return change()
   }
   const first = once(slow)
+  await begun.promise
   const others = await Promise.allSettled(Array.from({ length: 20 }, () => once(slow)))
   for (const other of others)
     t.match(other, { status: 'rejected', reason: { code: 'conflict', retryAfterSeconds: 1 } })

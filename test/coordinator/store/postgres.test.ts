@@ -8,9 +8,12 @@ import { CoordinatorConfig } from '../../../coordinator/config.ts'
 import { LeaseLeader } from '../../../coordinator/leader/lease-leader.ts'
 import { claimJobs, endJob } from '../../../coordinator/queue/job-store.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
+import { RegisteredReplicas } from '../../../coordinator/replicas/registered-replicas.ts'
 import { StoreFault } from '../../../coordinator/store/faults.ts'
-import { createLeases } from '../../../coordinator/store/leases.ts'
+import { createLeases, type HeldLease } from '../../../coordinator/store/leases.ts'
 import { type StorePlace, storePlaceOf } from '../../../coordinator/store/place.ts'
+import { ConnectionPool } from '../../../coordinator/store/postgres/pool.ts'
+import { Server } from '../../../coordinator/store/postgres/server.ts'
 import { type Ledger, openStore, type Store } from '../../../coordinator/store/store.ts'
 import { markTrouble } from '../../../coordinator/store/trouble.ts'
 import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
@@ -169,6 +172,74 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     await holding
     await t.resolves(write(late, 'late'))
     await t.resolves(write(two, 'other'))
+  })
+
+  t.test('renews leases and is polled for changes ahead of the writes that wait', async t => {
+    const store = await openPlainStore(t, await createDatabase(t))
+    const { ledger, revisions } = store
+    const replicas = new RegisteredReplicas({
+      ledger,
+      self: { id: newId('rep'), address: undefined, version: '1.0.0' },
+      logger: silent,
+      nowMs: () => 0,
+    })
+    await replicas.register()
+    const leases = createLeases(ledger)
+    const claim = { name: 'leader', owner: 'a', milliseconds: 60_000 }
+    const lease = (await leases.acquire(claim)) as HeldLease
+    let done = 0
+    const count = async (work: Promise<unknown>) => {
+      await work
+      done++
+    }
+    const writes = Array.from({ length: 500 }, (_, n) => count(addTenant(store, `t${n}`)))
+    const reads = Array.from({ length: 500 }, () =>
+      count(ledger.read.selectFrom('tenants').select('id').execute()),
+    )
+    await Promise.all([replicas.renew(), leases.renew(lease, 60_000), revisions.poll()])
+    t.ok(done < 500, `${done} of 1000 were done before`)
+    await Promise.all([...writes, ...reads])
+  })
+
+  t.test('goes on with the connections it has when it refuses further ones', async t => {
+    const address = await createDatabase(t)
+    const user = newId('role').toLowerCase()
+    await administer(`create role "${user}" login connection limit 3`)
+    t.teardown(() => administer(`drop role "${user}"`))
+    const server = await Server.open({ ...address, user })
+    t.teardown(() => server.close())
+    const pool = new ConnectionPool({
+      server,
+      connections: 4,
+      answerMs: 5000,
+      statements: undefined,
+    })
+    t.teardown(() => pool.end())
+    const lent = [await pool.connect(), await pool.connect()]
+    const waiting = Array.from({ length: 10 }, async () => (await pool.connect()).release())
+    setImmediate(() => {
+      for (const connection of lent) connection.release()
+    })
+    await t.resolves(Promise.all(waiting))
+  })
+
+  t.test('serves on while a newer coordinator changes the type of a column', async t => {
+    const address = await createDatabase(t)
+    const store = await openPlainStore(t, address)
+    const { read, free } = store.ledger
+    const change = (type: string) =>
+      administerIn(
+        address.host,
+        `alter table quotas alter column reserved type ${type}`,
+        address.database,
+      )
+    const select = (db: Pick<Ledger['read'], 'selectFrom'>) =>
+      db.selectFrom('quotas').select('reserved').where('month', '=', '2026-11').execute()
+    const askAll = () => Promise.all([1, 2, 3, 4].flatMap(() => [select(read), free.write(select)]))
+    await change('integer')
+    for (let n = 0; n < 4; n++) await askAll()
+    await change('bigint')
+    for (let n = 0; n < 4; n++) await t.resolves(askAll())
   })
 
   t.test('leads and is read while the audit is in doubt', async t => {

@@ -15,6 +15,7 @@ import { openWorker } from '../../../coordinator/queue/open-worker.ts'
 import { openReplicas } from '../../../coordinator/replicas/open.ts'
 import { openSecretsPart } from '../../../coordinator/secrets/open.ts'
 import { openSigningKeys } from '../../../coordinator/signing/open.ts'
+import { restartSequence } from '../../../coordinator/store/sequences.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { openWebhooks } from '../../../coordinator/webhooks/open.ts'
 import { silent } from '../../support/cell.ts'
@@ -124,6 +125,32 @@ t.test('events are delivered in order, signed, to their subscribers', async t =>
     t.match(headers['content-type'], /^application\/cloudevents\+json/)
   }
   await waitFor(async () => (await webhooks.get(webhook.id, own)).deliveredAt !== undefined)
+})
+
+t.test('events with numbers that a fail-over gave again reach a webhook', async t => {
+  const { webhooks, events, store, url, received, waitFor } = await scene(t)
+  const { webhook } = await webhooks.create({ url, types: ['shoal.gate.*'], label: '' }, own, BY)
+  for (const n of [1, 2, 3, 4]) events.publish('shoal.gate.approved', { tenant_id: 'one', n })
+  await waitFor(async () => (await webhooks.get(webhook.id, own)).deliveredAt !== undefined)
+  await waitFor(() => received.length === 4)
+  await store.ledger.sealed.write(async trx => {
+    await trx.deleteFrom('events').where('seq', '>', 2).execute()
+    await trx.deleteFrom('jobs').execute()
+    await trx.updateTable('event_cursors').set({ seq: 2 }).execute()
+    await restartSequence(trx, 'events', 2)
+  })
+  for (const n of [5, 6, 7]) events.publish('shoal.gate.approved', { tenant_id: 'one', n })
+  await waitFor(() => received.length >= 7)
+  t.strictSame(
+    eventsOf(received)
+      .slice(4)
+      .map(({ id, data }: { id: string; data: { n: number } }) => [id, data.n]),
+    [
+      ['3', 5],
+      ['4', 6],
+      ['5', 7],
+    ],
+  )
 })
 
 t.test('an event right after a webhook was created or enabled again reaches it', async t => {

@@ -164,10 +164,11 @@ t.test('a deleted webhook receives nothing more', async t => {
   const { ask, begin, jobs } = await scene(t, target)
   const taskId = await begin()
   await ask.rpc('DeleteTaskPushNotificationConfig', { taskId, id: 'hook' })
-  await askUntil(jobs, rows => rows.every(({ state }) => state === 'done'))
+  const areDone = (rows: { state: string }[]) => rows.every(({ state }) => state === 'done')
+  await askUntil(jobs, areDone)
   const before = target.got.length
   await ask.rpc('CancelTask', { id: taskId })
-  t.ok((await jobs()).every(({ state }) => state === 'done'))
+  await askUntil(jobs, areDone)
   t.equal(target.got.length, before)
 })
 
