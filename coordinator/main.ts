@@ -20,6 +20,7 @@ import { CoordinatorConfig } from './config.ts'
 import { openSecrets } from './secrets/open-secrets.ts'
 import type { Secrets } from './secrets/secrets.ts'
 import { openSigning } from './signing/signing.ts'
+import { isOutage } from './store/faults.ts'
 import { storePlaceOf } from './store/place.ts'
 import { openStore, requireStore, type Store } from './store/store.ts'
 import { loadServerIdentity } from './tls/server-identity.ts'
@@ -67,7 +68,11 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
     return
   }
   const { config } = loaded
-  const logger = createLogger({ level: config.log.level, name: 'coordinator' })
+  const logger = createLogger({
+    level: config.log.level,
+    name: 'coordinator',
+    isExplained: isOutage,
+  })
   const held = new AbortController()
   await lockState(config.state_dir, held.signal)
   const coordinator = await serve(config, logger)

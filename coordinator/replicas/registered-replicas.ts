@@ -26,7 +26,8 @@ const AT_ONCE = { evenFrozen: true, isUrgent: true }
 
 /**
  * The coordinators on a shared store, by rows that each renews. When the store does not answer, the
- * last known set stays, and this one owns nothing once the others may count it as dead.
+ * last known set stays, and this one owns nothing once the others may count it as dead. When the store is
+ * back, the others have as long as a row lives to renew theirs.
  */
 export class RegisteredReplicas implements Replicas {
   readonly id: string
@@ -36,6 +37,8 @@ export class RegisteredReplicas implements Replicas {
   #ids: readonly string[] = []
   /** Monotonic time until which the others count on this one: from before its row was renewed. */
   #countedUntilMs = Number.NEGATIVE_INFINITY
+  /** Monotonic time until which known ones stay without a renewal: an outage kept them from it. */
+  #sparesUntilMs = Number.NEGATIVE_INFINITY
   #isFailing = false
   #hasLeft = false
 
@@ -84,7 +87,7 @@ export class RegisteredReplicas implements Replicas {
         })
         .onConflict(conflict => conflict.column('id').doUpdateSet({ until: now + LIVES_MS }))
         .execute()
-      return selectLive(trx, now)
+      return selectLive(trx, now, [self.id])
     }, AT_ONCE)
     this.#note(rows, askedAtMs)
   }
@@ -93,8 +96,11 @@ export class RegisteredReplicas implements Replicas {
   async renew(): Promise<void> {
     if (this.#hasLeft) return
     const askedAtMs = this.#parts.nowMs()
+    const hasLapsed = askedAtMs >= this.#countedUntilMs
+    const isSparing = hasLapsed || askedAtMs < this.#sparesUntilMs
     try {
-      const rows = await this.#renewRow()
+      const rows = await this.#renewRow(isSparing ? this.#ids : [this.id])
+      if (hasLapsed) this.#sparesUntilMs = this.#parts.nowMs() + LIVES_MS
       if (rows === undefined) await this.register()
       else this.#note(rows, askedAtMs)
       this.#isFailing = false
@@ -116,7 +122,7 @@ export class RegisteredReplicas implements Replicas {
   }
 
   /** Undefined when the row has gone, as after a copy of the store. */
-  #renewRow(): Promise<Replica[] | undefined> {
+  #renewRow(spared: readonly string[]): Promise<Replica[] | undefined> {
     const { ledger } = this.#parts
     return ledger.free.write(async trx => {
       const now = await ledger.nowMs(trx)
@@ -125,7 +131,7 @@ export class RegisteredReplicas implements Replicas {
         .set({ until: now + LIVES_MS })
         .where('id', '=', this.id)
         .executeTakeFirst()
-      return numUpdatedRows === 0n ? undefined : selectLive(trx, now)
+      return numUpdatedRows === 0n ? undefined : selectLive(trx, now, spared)
     }, AT_ONCE)
   }
 
@@ -141,11 +147,16 @@ export class RegisteredReplicas implements Replicas {
   }
 }
 
-const selectLive = async (trx: Transaction<LedgerTables>, now: number): Promise<Replica[]> => {
+/** Coordinators whose row is alive, and the spared ones as long as they have one. */
+const selectLive = async (
+  trx: Transaction<LedgerTables>,
+  now: number,
+  spared: readonly string[],
+): Promise<Replica[]> => {
   const rows = await trx
     .selectFrom('replicas')
     .selectAll()
-    .where('until', '>', now)
+    .where(({ or, eb }) => or([eb('until', '>', now), eb('id', 'in', spared)]))
     .orderBy('id')
     .execute()
   return rows.map(row => ({
