@@ -20,6 +20,7 @@ import { CoordinatorConfig } from './config.ts'
 import { openSecrets } from './secrets/open-secrets.ts'
 import type { Secrets } from './secrets/secrets.ts'
 import { openSigning } from './signing/signing.ts'
+import { isOutage } from './store/faults.ts'
 import { storePlaceOf } from './store/place.ts'
 import { openStore, requireStore, type Store } from './store/store.ts'
 import { loadServerIdentity } from './tls/server-identity.ts'
@@ -65,6 +66,7 @@ const createCoordinatorLogger = ({ log: { level }, replica }: CoordinatorConfig)
     level,
     name: 'coordinator',
     base: replica.name === undefined ? null : { coordinator: replica.name },
+    isExplained: isOutage,
   })
 
 const run = async (argv: string[], env: Environment): Promise<void> => {

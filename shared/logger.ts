@@ -26,13 +26,21 @@ const MAX_MESSAGES = 1000
 const SECRETS = ['credential', 'token', 'join_token', 'authorization', 'password', 'secret']
 const redact = SECRETS.flatMap(key => [key, `*.${key}`, `*.*.${key}`])
 
+interface LogOptions extends LoggerOptions {
+  /**
+   * True for the error of a warning that another line explains: the warning is written at debug,
+   * without a stack.
+   */
+  isExplained?: (error: unknown) => boolean
+}
+
 /**
  * Creates a logger that writes JSON lines to standard output. Each warning or error message is
  * rate-limited, so that a misbehaving peer cannot fill the disk; the next line written has the
  * number suppressed. Lines at info and below are written in full.
  */
 export const createLogger = (
-  options: LoggerOptions,
+  { isExplained = () => false, ...options }: LogOptions,
   destination: DestinationStream = openLogOutput(STANDARD_OUTPUT),
   limit: LogLimit = LIMIT,
 ): Logger => {
@@ -40,7 +48,10 @@ export const createLogger = (
   const hooks: LoggerOptions['hooks'] = {
     logMethod(args, method, level) {
       if (level < WARN) return method.apply(this, args)
-      const [first, message] = args as [unknown, unknown]
+      const [first, message] = args as [unknown, string | undefined]
+      const error = errorIn(first)
+      if (error !== undefined && isExplained(error))
+        return this.debug({ ...(first as object), err: undefined, reason: error.message }, message)
       const known = typeof message === 'string' ? message : typeof first === 'string' ? first : ''
       const suppressed = allow(known)
       if (suppressed === undefined) return
@@ -50,6 +61,11 @@ export const createLogger = (
     },
   }
   return pino({ base: null, redact, ...options, hooks }, destination)
+}
+
+const errorIn = (logged: unknown): Error | undefined => {
+  const { err } = (logged ?? {}) as { err?: unknown }
+  return err instanceof Error ? err : undefined
 }
 
 /**

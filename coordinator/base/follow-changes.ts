@@ -20,8 +20,7 @@ const RETRY_MS = 1000
 
 /**
  * Reads what others have changed, one run at a time. A change is told only once, so a read that
- * fails is repeated until it succeeds. Of several failures in a row only the first is reported:
- * while the store is away, every look at it fails.
+ * fails is repeated until it succeeds. Of equal failures in a row only the first is reported.
  */
 export const followChanges = ({
   subscribe,
@@ -29,7 +28,7 @@ export const followChanges = ({
   onFailure,
   retryMs = RETRY_MS,
 }: ChangeSource): ChangeFollower => {
-  let isFailing = false
+  let reported: string | undefined
   let isClosed = false
   let retry: NodeJS.Timeout | undefined
   const run = shareRuns(async () => {
@@ -37,10 +36,11 @@ export const followChanges = ({
     if (isClosed) return
     try {
       await read()
-      isFailing = false
+      reported = undefined
     } catch (error) {
-      if (!isFailing) onFailure(error as Error)
-      isFailing = true
+      const { message } = error as Error
+      if (message !== reported) onFailure(error as Error)
+      reported = message
       if (!isClosed) retry = setTimeout(run, retryMs).unref()
     }
   })

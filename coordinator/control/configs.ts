@@ -108,7 +108,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const changes = followChanges({
     subscribe: listener => revisions.onChange('configs', listener),
     read: follow,
-    onFailure: error => logger.warn({ reason: error.message }, 'configuration not read again'),
+    onFailure: error => logger.warn({ err: error }, 'configuration not read again'),
   })
 
   return {

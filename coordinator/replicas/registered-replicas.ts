@@ -36,7 +36,8 @@ interface LiveSet {
 
 /**
  * The coordinators on a shared store, by rows that each renews. When the store does not answer, the
- * last known set stays, and this one owns nothing once the others may count it as dead.
+ * last known set stays, and this one owns nothing once the others may count it as dead. When the store is
+ * back, the others have as long as a row lives to renew theirs.
  */
 export class RegisteredReplicas implements Replicas {
   readonly id: string
@@ -48,6 +49,8 @@ export class RegisteredReplicas implements Replicas {
   #countedUntilMs = Number.NEGATIVE_INFINITY
   #hasCells = () => false
   #othersHaveCells = false
+  /** Monotonic time until which known ones stay without a renewal: an outage kept them from it. */
+  #sparesUntilMs = Number.NEGATIVE_INFINITY
   #isFailing = false
   #hasLeft = false
 
@@ -107,7 +110,7 @@ export class RegisteredReplicas implements Replicas {
         })
         .onConflict(conflict => conflict.column('id').doUpdateSet({ until: now + LIVES_MS }))
         .execute()
-      return selectLive(trx, self.id, now)
+      return selectLive(trx, now, self.id, [self.id])
     }, AT_ONCE)
     this.#note(liveSet, askedAtMs)
   }
@@ -116,8 +119,11 @@ export class RegisteredReplicas implements Replicas {
   async renew(): Promise<void> {
     if (this.#hasLeft) return
     const askedAtMs = this.#parts.nowMs()
+    const hasLapsed = askedAtMs >= this.#countedUntilMs
+    const isSparing = hasLapsed || askedAtMs < this.#sparesUntilMs
     try {
-      const liveSet = await this.#renewRow()
+      const liveSet = await this.#renewRow(isSparing ? this.#ids : [this.id])
+      if (hasLapsed) this.#sparesUntilMs = this.#parts.nowMs() + LIVES_MS
       if (liveSet === undefined) await this.register()
       else this.#note(liveSet, askedAtMs)
       this.#isFailing = false
@@ -139,7 +145,7 @@ export class RegisteredReplicas implements Replicas {
   }
 
   /** Undefined when the row has gone, as after a copy of the store. */
-  #renewRow(): Promise<LiveSet | undefined> {
+  #renewRow(spared: readonly string[]): Promise<LiveSet | undefined> {
     const { ledger } = this.#parts
     const has_cells = Number(this.#hasCells())
     return ledger.free.write(async trx => {
@@ -149,7 +155,7 @@ export class RegisteredReplicas implements Replicas {
         .set({ until: now + LIVES_MS, has_cells })
         .where('id', '=', this.id)
         .executeTakeFirst()
-      return numUpdatedRows === 0n ? undefined : selectLive(trx, this.id, now)
+      return numUpdatedRows === 0n ? undefined : selectLive(trx, now, this.id, spared)
     }, AT_ONCE)
   }
 
@@ -166,15 +172,17 @@ export class RegisteredReplicas implements Replicas {
   }
 }
 
+/** Coordinators whose row is alive, and the spared ones as long as they have one. */
 const selectLive = async (
   trx: Transaction<LedgerTables>,
-  selfId: string,
   now: number,
+  selfId: string,
+  spared: readonly string[],
 ): Promise<LiveSet> => {
   const rows = await trx
     .selectFrom('replicas')
     .selectAll()
-    .where('until', '>', now)
+    .where(({ or, eb }) => or([eb('until', '>', now), eb('id', 'in', spared)]))
     .orderBy('id')
     .execute()
   return {

@@ -4,7 +4,8 @@ import { ShoalError } from '../../shared/errors.ts'
  * Meaning of a failure of the database, whichever engine reports it. `conflict` is a collision with
  * another transaction: the same work may succeed when it is tried again, as it may after `lost`, a
  * connection that ended before the commit was sent. After an `uncertain` one nobody knows whether
- * the change was made. `damaged` data must be restored.
+ * the change was made. A database that is `away` does not answer at all, and one that is
+ * `unavailable` refuses. `damaged` data must be restored.
  */
 export type FaultKind =
   | 'unique'
@@ -15,6 +16,7 @@ export type FaultKind =
   | 'damaged'
   | 'lost'
   | 'uncertain'
+  | 'away'
   | 'unavailable'
 
 /** A failure as an engine has classified it; the error of its driver is the cause. */
@@ -59,8 +61,14 @@ const LOSING: readonly string[] = [
   'damaged',
   'lost',
   'uncertain',
+  'away',
   'unavailable',
 ]
 
 /** True when the transaction as a whole is lost, not just one statement of it. */
 export const losesTransaction = (error: unknown): boolean => LOSING.includes(faultOf(error) ?? '')
+
+const OUTAGES: readonly string[] = ['lost', 'uncertain', 'away']
+
+/** True for a failure that an outage of the database explains, which is reported once as a whole. */
+export const isOutage = (error: unknown): boolean => OUTAGES.includes(faultOf(error) ?? '')

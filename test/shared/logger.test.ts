@@ -27,6 +27,19 @@ t.test('the log', async t => {
     )
   })
 
+  t.test('writes a warning that another line explains at debug, without its stack', async t => {
+    const lines: Record<string, unknown>[] = []
+    const write = (line: string) => void lines.push(JSON.parse(line))
+    const isExplained = (error: unknown) => (error as Error).message === 'away'
+    const logger = createLogger({ level: 'debug', isExplained }, { write })
+    logger.error({ err: new Error('away'), job: 1 }, 'failed')
+    logger.error({ err: new Error('broken') }, 'failed')
+    t.match(lines, [
+      { level: 20, reason: 'away', job: 1, err: undefined },
+      { level: 50, err: { stack: String } },
+    ])
+  })
+
   t.test('writes info lines in full', async t => {
     const { lines, logger } = set()
     for (let cell = 0; cell < 5; cell++) logger.info({ cell }, 'cell changed')

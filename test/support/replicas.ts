@@ -24,6 +24,7 @@ export const createReplicaSet = () => {
     join: (): Replicas => {
       const self = newReplica()
       live.push(self)
+      notify()
       return {
         id: self.id,
         live: () => live,

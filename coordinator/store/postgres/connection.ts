@@ -175,7 +175,8 @@ const onSilence = (milliseconds: number, callback: () => void): (() => void) => 
   }
 }
 
-const isLoss = (error: unknown): boolean => ['lost', 'unavailable'].includes(faultOf(error) ?? '')
+const isLoss = (error: unknown): boolean =>
+  ['lost', 'away', 'unavailable'].includes(faultOf(error) ?? '')
 
 interface Question {
   text: string
@@ -192,7 +193,7 @@ const createReadOnlyError = (): Error => {
 
 const createOverdueError = (limitMs: number): Error => {
   const message = `the database gave no answer within ${limitMs / 1000} s`
-  return storeUnavailable(message, new StoreFault('unavailable', message, undefined))
+  return storeUnavailable(message, new StoreFault('away', message, undefined))
 }
 
 /** The server may have done it or not: a caller must look before it tries again. */

@@ -154,6 +154,6 @@ const reachPrimary = async (address: PostgresAddress, last?: string): Promise<Re
 
 const createAwayError = (error: Error): ShoalError => {
   const message = `the database is away: ${error.message}`
-  const fault = new StoreFault('unavailable', error.message, error)
+  const fault = new StoreFault('away', error.message, error)
   return storeUnavailable(message, fault, RETRY_AFTER_SECONDS)
 }

@@ -65,24 +65,27 @@ t.test('two schedules cannot have one name', async t => {
   t.throws(() => timers.every('sweep', 2, () => {}), TypeError)
 })
 
-t.test('a read that fails is repeated until it succeeds, and reported once', async t => {
-  const failures: string[] = []
-  let reads = 0
-  const { look, close } = followChanges({
-    subscribe: () => () => {},
-    read: async () => {
-      if (++reads < 4) throw new Error(`read ${reads}`)
-    },
-    onFailure: ({ message }) => void failures.push(message),
-    retryMs: 1,
-  })
-  await look()
-  await waitUntil('the read succeeds', () => reads === 4)
-  t.strictSame([reads, failures], [4, ['read 1']])
-  await close()
-  await look()
-  t.equal(reads, 4, 'nothing is read after it is closed')
-})
+t.test(
+  'a read that fails is repeated until it succeeds, and each reason is reported once',
+  async t => {
+    const failures: string[] = []
+    let reads = 0
+    const { look, close } = followChanges({
+      subscribe: () => () => {},
+      read: async () => {
+        if (++reads < 5) throw new Error(reads < 4 ? 'away' : 'damaged')
+      },
+      onFailure: ({ message }) => void failures.push(message),
+      retryMs: 1,
+    })
+    await look()
+    await waitUntil('the read succeeds', () => reads === 5)
+    t.strictSame([reads, failures], [5, ['away', 'damaged']])
+    await close()
+    await look()
+    t.equal(reads, 5, 'nothing is read after it is closed')
+  },
+)
 
 t.test('a read that fails is not repeated after its listener is closed', async t => {
   let reads = 0

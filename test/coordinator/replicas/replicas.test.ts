@@ -97,6 +97,29 @@ t.test('a store that does not answer leaves the known coordinators as they are',
   t.notOk(replicas.owns('x'), 'the others count it as dead by now')
 })
 
+t.test('after an outage that all share, the others have time to renew', async t => {
+  const { clock, register } = await openScene(t)
+  const { replicas: first } = await register('a')
+  const { replicas: second } = await register('b')
+  const { replicas: third } = await register('c')
+  await first.renew()
+  clock.now += 60_000
+  await first.renew()
+  t.strictSame(idsOf(first), ['a', 'b', 'c'])
+  clock.now += 1000
+  await second.renew()
+  await third.leave()
+  await first.renew()
+  t.strictSame(idsOf(first), ['a', 'b'], 'one that leaves is not waited for')
+  clock.now += 2000
+  await register('d')
+  await first.renew()
+  t.strictSame(idsOf(first), ['a', 'b', 'd'])
+  clock.now += 1000
+  await first.renew()
+  t.strictSame(idsOf(first), ['a', 'd'], 'one that does not come back is dropped')
+})
+
 t.test('a command that needs the store for itself and coordinators exclude each other', async t => {
   const { clock, register } = await openScene(t)
   const { store } = await register('a')
