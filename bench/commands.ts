@@ -68,7 +68,13 @@ const startCoordinator = async (store: Store) => {
   for (const { id } of await cells.list()) fleet.admit(id, 0)
   const control = await createControl({
     store,
-    replicas: createSoleReplica({ id: 'rep_bench', address: undefined, version: '', startedAt: 0 }),
+    replicas: createSoleReplica({
+      id: 'rep_bench',
+      name: undefined,
+      address: undefined,
+      version: '',
+      startedAt: 0,
+    }),
     signer,
     cells,
     fleet,

@@ -68,6 +68,14 @@ const commandOf = (argv: string[]): string | undefined => {
 const isWhole = (flag: string): boolean =>
   flag.includes('=') || ['--help', '--version', '--print-config'].includes(flag)
 
+const createCoordinatorLogger = ({ log: { level }, replica }: CoordinatorConfig) =>
+  createLogger({
+    level,
+    name: 'coordinator',
+    base: replica.name === undefined ? null : { coordinator: replica.name },
+    isExplained: isOutage,
+  })
+
 const run = async (argv: string[], env: Environment): Promise<void> => {
   const loaded = loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv, env, more: MORE })
   if (loaded.action === 'print') {
@@ -75,11 +83,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
     return
   }
   const { config } = loaded
-  const logger = createLogger({
-    level: config.log.level,
-    name: 'coordinator',
-    isExplained: isOutage,
-  })
+  const logger = createCoordinatorLogger(config)
   const held = new AbortController()
   await lockState(config.state_dir, held.signal)
   const coordinator = await serve(config, logger)

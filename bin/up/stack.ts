@@ -244,8 +244,9 @@ export class Stack {
 const COMMON_ARGS = ['--http-host', '127.0.0.1', '--log-level', 'info']
 
 /** Cells reach each coordinator at its own address, and clients by the balancer. */
-const replicaArgs = ({ port, folder, url }: BalancedEntry['replicas'][number]): string[] => [
-  ...['--http-port', `${port}`, '--state-dir', folder, '--replica-address', url],
+const replicaArgs = ({ name, port, folder, url }: BalancedEntry['replicas'][number]): string[] => [
+  ...['--http-port', `${port}`, '--state-dir', folder],
+  ...['--replica-name', name, '--replica-address', url],
 ]
 
 /**

@@ -2,9 +2,10 @@ import type { Command } from 'commander'
 import { joinTokenText } from '../../shared/join-token.ts'
 import { Cells } from '../enrolment/cells.ts'
 import { createToken, listTokens, requireSingleUse, revokeToken } from '../enrolment/join-tokens.ts'
+import type { Store } from '../store/store.ts'
 import { parseCount } from './flags.ts'
 import type { Identify } from './init.ts'
-import type { OnStore } from './on-store.ts'
+import { type OnStore, openClock } from './on-store.ts'
 import { cellView, tokenView } from './views.ts'
 
 const TTL_MINUTES = 60
@@ -49,7 +50,7 @@ export const addCellCommands = (cell: Command, onStore: OnStore): void => {
     .option('--all', 'include revoked cells')
     .action(({ all = false }: { all?: boolean }) =>
       onStore(async store => {
-        const cells = await new Cells({ store }).list()
+        const cells = await (await openCells(store)).list()
         return cells.filter(({ revokedAt }) => all || revokedAt === undefined).map(cellView)
       }),
     )
@@ -57,12 +58,15 @@ export const addCellCommands = (cell: Command, onStore: OnStore): void => {
     .command('revoke <id>')
     .description("revoke a cell's credential permanently")
     .action((id: string) =>
-      onStore(async (store, by) => cellView(await new Cells({ store }).revoke(id, by))),
+      onStore(async (store, by) => cellView(await (await openCells(store)).revoke(id, by))),
     )
   cell
     .command('release <id>')
     .description('release a cell from quarantine; stop its copy first')
     .action((id: string) =>
-      onStore(async (store, by) => cellView(await new Cells({ store }).release(id, by))),
+      onStore(async (store, by) => cellView(await (await openCells(store)).release(id, by))),
     )
 }
+
+const openCells = async (store: Store): Promise<Cells> =>
+  new Cells({ store, now: await openClock(store) })

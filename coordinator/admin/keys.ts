@@ -2,9 +2,8 @@ import type { Command } from 'commander'
 import { TIER_NAMES, type TierName } from '../../shared/catalogue.ts'
 import { DAY_MS } from '../../shared/time.ts'
 import { KEY_KINDS, type KeyKind, ROLES, type Role } from '../keys/key.ts'
-import { Keys } from '../keys/keys.ts'
 import { choice, parseCount } from './flags.ts'
-import { type OnStore, silentLogger } from './on-store.ts'
+import { type OnStore, openClock, openKeys } from './on-store.ts'
 import { keyView } from './views.ts'
 
 interface KeyOptions {
@@ -32,41 +31,33 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .option('--expires-days <days>', 'lifetime of the key in days', parseCount)
     .action((options: KeyOptions) =>
       onStore(async (store, by) => {
-        const { key, secret } = await new Keys({ store, logger: silentLogger }).create(
-          specOf(options),
-          by,
-        )
+        const spec = specOf(options, (await openClock(store))())
+        const { key, secret } = await (await openKeys(store)).create(spec, by)
         return { ...keyView(key), secret }
       }),
     )
   key
     .command('list')
     .description('list keys, oldest first')
-    .action(() =>
-      onStore(async store =>
-        (await new Keys({ store, logger: silentLogger }).list('all')).map(keyView),
-      ),
-    )
+    .action(() => onStore(async store => (await (await openKeys(store)).list('all')).map(keyView)))
   key
     .command('tier <id>')
     .description('move a key to another tier')
     .addOption(choice('--tier <tier>', TIER_NAMES).makeOptionMandatory())
     .action((id: string, { tier }: { tier: TierName }) =>
       onStore(async (store, by) =>
-        keyView(await new Keys({ store, logger: silentLogger }).setTier(id, tier, 'all', by)),
+        keyView(await (await openKeys(store)).setTier(id, tier, 'all', by)),
       ),
     )
   key
     .command('revoke <id>')
     .description('revoke a key permanently')
     .action((id: string) =>
-      onStore(async (store, by) =>
-        keyView(await new Keys({ store, logger: silentLogger }).revoke(id, 'all', by)),
-      ),
+      onStore(async (store, by) => keyView(await (await openKeys(store)).revoke(id, 'all', by))),
     )
 }
 
-const specOf = (options: KeyOptions) => ({
+const specOf = (options: KeyOptions, now: number) => ({
   tenantId: options.tenant,
   furtherTenants: options.furtherTenant,
   personId: options.person,
@@ -74,7 +65,5 @@ const specOf = (options: KeyOptions) => ({
   kind: options.kind,
   roles: options.role,
   label: options.label,
-  ...(options.expiresDays === undefined
-    ? {}
-    : { expiresAt: Date.now() + options.expiresDays * DAY_MS }),
+  ...(options.expiresDays === undefined ? {} : { expiresAt: now + options.expiresDays * DAY_MS }),
 })

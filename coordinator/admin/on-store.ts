@@ -1,6 +1,8 @@
 import { userInfo } from 'node:os'
 import type { PrintableRows } from '../../shared/print.ts'
 import type { Actor } from '../audit/audit.ts'
+import { Keys } from '../keys/keys.ts'
+import { StoreClock } from '../store/clock.ts'
 import type { Store } from '../store/store.ts'
 
 /**
@@ -16,6 +18,14 @@ export const localActor = (): Actor => ({ actor: `local:${userInfo().username}` 
 
 /** A silent logger: the output of a command is its answer alone. */
 export const silentLogger = { info: () => {}, warn: () => {} }
+
+/** The clock of a store, which the clock of this machine may differ from. */
+export const openClock = async ({ ledger }: Store): Promise<() => number> =>
+  (await StoreClock.open({ ledger, nowMs: () => performance.now() })).now
+
+/** The keys of a store, for one command. */
+export const openKeys = async (store: Store): Promise<Keys> =>
+  new Keys({ store, logger: silentLogger, now: await openClock(store) })
 
 /** Runs work while no coordinator uses the state folder; throws `conflict` when one does. */
 export type RunAlone = <T>(run: () => Promise<T>) => Promise<T>

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { PrintableRows } from '../../shared/print.ts'
 import type { Actor } from '../audit/audit.ts'
-import { Keys } from '../keys/keys.ts'
+import type { Keys } from '../keys/keys.ts'
 import { createPerson, listPeople } from '../people/people.ts'
 import { createTenant, listTenants } from '../people/tenants.ts'
-import { type OnStore, silentLogger } from './on-store.ts'
+import { type OnStore, openKeys } from './on-store.ts'
 import { personView, tenantView } from './views.ts'
 
 export const addTenantCommands = (tenant: Command, onStore: OnStore): void => {
@@ -59,8 +59,6 @@ const addEnabling = (
       .command(`${verb} <id>`)
       .description(ENABLING[verb])
       .action((id: string) =>
-        onStore((store, by) =>
-          enable(new Keys({ store, logger: silentLogger }), id, verb === 'enable', by),
-        ),
+        onStore(async (store, by) => enable(await openKeys(store), id, verb === 'enable', by)),
       )
 }

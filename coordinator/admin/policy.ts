@@ -2,6 +2,8 @@ import type { Command } from 'commander'
 import { formatOutput } from '../../shared/print.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { CoordinatorConfig } from '../config.ts'
+import { insertEvents, newEventOf } from '../events/event-rows.ts'
+import { sourceOf } from '../events/open.ts'
 import { acceptPolicy } from '../gates/accept-policy.ts'
 import { configuredPolicy } from '../gates/policies.ts'
 import { storePlaceOf } from '../store/place.ts'
@@ -30,6 +32,11 @@ export const addPolicyCommands = (
           configured,
           reason,
           actor(),
+          async (trx, drafts) => {
+            const source = sourceOf(settings)
+            const rows = drafts.map(draft => newEventOf(draft, source, Date.now()))
+            await insertEvents(trx, rows)
+          },
         )
         write(formatOutput({ number, version, hash }, 'text'))
       } finally {

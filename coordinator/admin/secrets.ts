@@ -48,8 +48,10 @@ export const addSecretCommands = (group: Command, parts: SecretCommandParts): vo
         const rotation = await rotateSealingKey({
           ...(await openSecrets(store)),
           ledger: store.ledger,
-          record: (trx, details) =>
-            appendAudit(trx, { ...entry, outcome: 'done', details: { ...details } }),
+          record: async (trx, details) => {
+            const at = await store.ledger.nowMs(trx)
+            await appendAudit(trx, { ...entry, at, outcome: 'done', details: { ...details } })
+          },
         })
         return { ...rotation }
       }),
@@ -64,9 +66,10 @@ export const addSecretCommands = (group: Command, parts: SecretCommandParts): vo
           const entry = { ...by, action: 'secrets.discard', subject: 'coordinator' }
           const ids = await listKeyIds()
           const discarded = await runInMaintenance(store, () =>
-            discardSecrets(store.ledger, ids, trx =>
-              appendAudit(trx, { ...entry, outcome: 'done', details: { reason } }),
-            ),
+            discardSecrets(store.ledger, ids, async trx => {
+              const at = await store.ledger.nowMs(trx)
+              await appendAudit(trx, { ...entry, at, outcome: 'done', details: { reason } })
+            }),
           )
           return { discarded }
         }),

@@ -8,6 +8,7 @@ import type { RunningMonitor } from '../fleet/monitor.ts'
 import { findReadinessFault } from '../http/readiness.ts'
 import type { RunningAnswers } from '../http/running.ts'
 import type { Views } from '../operations/context.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { StoreProbe } from '../store/probe.ts'
 import { type AppParts, addRoutes } from './app.ts'
@@ -15,7 +16,7 @@ import { type AppParts, addRoutes } from './app.ts'
 interface RouteParts
   extends Pick<Base, 'logger' | 'now'>,
     Pick<AppParts, 'config' | 'keys' | 'quota' | 'usage' | 'figures' | 'events' | 'moreSkills'>,
-    Required<Pick<AppParts, 'lanes' | 'pipeline' | 'replicas'>>,
+    Required<Pick<AppParts, 'lanes' | 'pipeline'>>,
     Omit<A2aParts, 'fixture'> {
   fixture: A2aParts['fixture'] | undefined
   app: Parameters<typeof addRoutes>[0]
@@ -30,6 +31,7 @@ interface RouteParts
   audit: Pick<GuardedAudit, 'trouble'>
   probe: StoreProbe
   views: Views
+  replicas: Replicas
 }
 
 /** Registers every route on the server, which does not listen yet. */
@@ -39,7 +41,7 @@ export const openRoutes = async (
   const { app, running, admission, cells, signing, monitor, bus, audit, probe, now } = parts
   // an audit log that was tampered with stops all writes, but nothing else
   const storeProblem = () => (audit.trouble() === undefined ? probe.trouble() : undefined)
-  const { tasks, operationTasks, readerOf, push, fixture } = parts
+  const { tasks, operationTasks, readerOf, push, fixture, replicas } = parts
   await addRoutes(app, {
     ...parts,
     enrol: request => admission.enrol(request),
@@ -59,6 +61,7 @@ export const openRoutes = async (
         isLeaving: running.isLeaving,
         brokerConnected: bus.isConnected,
         storeProblem,
+        lacksCells: () => replicas.lacksCells(),
       }),
   })
   return { storeProblem }

@@ -51,7 +51,8 @@ export const acceptAudit = async (
       await clearTrouble(trx)
       // what was cut is gone for good: the chain goes on from its newest row
       await restartSequence(trx, 'audit', (await newestRow(trx))?.seq ?? 0)
-      await appendAudit(trx, { ...entry, details: { ...accepted, void_key: previous, ...step } })
+      const details = { ...accepted, void_key: previous, ...step }
+      await appendAudit(trx, { ...entry, at: await ledger.nowMs(trx), details })
     },
   })
   return { rows, head: head.hash, signing_key }

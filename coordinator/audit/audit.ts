@@ -16,8 +16,8 @@ export interface Actor {
 }
 
 export interface AuditEntry extends Actor {
-  /** Unix milliseconds; now by default. */
-  at?: number
+  /** Unix milliseconds by the clock of the coordinator. */
+  at: number
   /** Absent for what belongs to no tenant. */
   tenant?: string
   /** `key.create`: noun and verb. */
@@ -83,7 +83,7 @@ export const newestRow = async (db: Kysely<LedgerTables>): Promise<Head | undefi
 
 const rowOf = (entry: AuditEntry, last: Head): Omit<AuditRow, 'hash'> => ({
   seq: last.seq + 1,
-  at: entry.at ?? Date.now(),
+  at: entry.at,
   actor: entry.actor.toWellFormed(),
   tenant: entry.tenant?.toWellFormed() ?? null,
   action: entry.action,

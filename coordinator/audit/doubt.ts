@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
-import type { Events } from '../events/bus.ts'
+import type { EventDraft, Events } from '../events/bus.ts'
 import type { SigningKey } from '../signing/signing.ts'
+import { faultOf } from '../store/faults.ts'
 import type { Ledger } from '../store/store.ts'
 import { markTrouble, readTrouble, refusalFor } from '../store/trouble.ts'
 
@@ -9,7 +10,7 @@ export interface AuditDoubtParts {
   signer: Pick<SigningKey, 'isCurrent'>
   /** True for the one coordinator that reports again at its start what was found before. */
   isReporter: () => boolean
-  publish: Events['publish']
+  events: Pick<Events, 'publish' | 'addWithin'>
   logger: Pick<Logger, 'error' | 'warn' | 'info'>
   /** Unix time, milliseconds. */
   now: () => number
@@ -47,20 +48,26 @@ export class AuditDoubt {
    * it. A fault found by an outdated key is dropped: the audit may have been accepted since.
    */
   async mark(): Promise<void> {
-    const { ledger, signer, logger, now } = this.#parts
+    const { ledger, signer, events, logger, now } = this.#parts
     const reason = this.#reason
     if (this.#isMarked || reason === undefined) return
     try {
       const isFirst = await ledger.sealed.write(
-        async trx => ((await signer.isCurrent(trx)) ? markTrouble(trx, reason, now()) : undefined),
+        async trx => {
+          if (!(await signer.isCurrent(trx))) return undefined
+          const isFirst = await markTrouble(trx, reason, now())
+          if (isFirst && !this.#isReported) await events.addWithin(trx, [brokenEvent(reason)])
+          return isFirst
+        },
         { evenFrozen: true },
       )
       if (isFirst === undefined) return this.#resumeWriting()
       this.#isMarked = true
-      if (isFirst) this.#report(reason)
+      this.#isReported ||= isFirst
     } catch (error) {
       logger.warn({ err: error }, 'that the audit is in doubt could not be kept; tried again')
-      this.#report(reason)
+      // an uncertain mark is stored with its event, or both are stored by the next attempt
+      if (faultOf(error) !== 'uncertain') this.#report(reason)
     }
   }
 
@@ -92,7 +99,13 @@ export class AuditDoubt {
   }
 
   #report(reason: string): void {
-    if (!this.#isReported) this.#parts.publish('shoal.audit.broken', { reason })
+    const { type, data } = brokenEvent(reason)
+    if (!this.#isReported) this.#parts.events.publish(type, data)
     this.#isReported = true
   }
 }
+
+const brokenEvent = (reason: string): EventDraft => ({
+  type: 'shoal.audit.broken',
+  data: { reason },
+})

@@ -46,7 +46,7 @@ interface AuditParts
   store: Pick<Store, 'ledger' | 'revisions'>
   replicas: Pick<Replicas, 'owns'>
   signing: SigningKey
-  events: Pick<Events, 'publish'>
+  events: Pick<Events, 'publish' | 'addWithin'>
 }
 
 export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: AuditViews } => {
@@ -61,7 +61,7 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
     stateDir: config.state_dir,
     isReporter: () => parts.replicas.owns('audit'),
     broadcast: heads.notify,
-    publish: parts.events.publish,
+    events: parts.events,
     logger,
     signal: guardClosing.signal,
     now,

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { shareRuns } from '../base/share-runs.ts'
 import type { Replicas } from '../replicas/replicas.ts'
-import type { Ledger } from '../store/store.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import { type CommandRecord, isAhead, isFinalCommandState, openStatesUpTo } from './command.ts'
 import type { CommandSender } from './command-sender.ts'
-import { offerCommands, readById, readUnheld } from './command-store.ts'
+import { offerCommands, readById, readOffered, readUnheld } from './command-store.ts'
 import type { OpenCommands } from './open-commands.ts'
 import type { WriteBehind } from './write-behind.ts'
 
@@ -41,6 +41,12 @@ export class CommandExchange {
     return this.catchUp(ids)
   })
   #offering: Promise<void> | undefined
+  #sending: Promise<void> | undefined
+  readonly #adoptSoon = shareRuns(() =>
+    this.#adoptUnheld().catch(error =>
+      this.#parts.logger.warn({ err: error }, 'commands of others were not read'),
+    ),
+  )
   readonly #offerSoon = shareRuns(() =>
     this.#offer().catch(error =>
       this.#parts.logger.warn({ err: error }, 'commands were not offered'),
@@ -53,12 +59,43 @@ export class CommandExchange {
 
   /** Reads what other coordinators have stored, and adds the commands that nobody holds. */
   readonly refresh = shareRuns(async () => {
-    const { ledger, replicas, open } = this.#parts
-    const ids = open.list().map(({ id }) => id)
-    const live = replicas.live().map(({ id }) => id)
-    for (const record of await readUnheld(ledger, live)) this.#adopt(record)
+    const ids = this.#parts.open.list().map(({ id }) => id)
+    await this.#adoptUnheld()
     await this.catchUp(ids)
   })
+
+  /**
+   * Returns the coordinator that holds a new command; undefined when it is offered from the start,
+   * because its cell is not here. Earlier commands that still wait to be offered go first.
+   */
+  holderFor(cellId: string): string | undefined {
+    const { replicas, isHere, open } = this.#parts
+    const isHeld =
+      this.#isAlone() ||
+      isHere(cellId) ||
+      open.listByCell(cellId).some(record => this.#isUnreachable(record))
+    return isHeld ? replicas.id : undefined
+  }
+
+  /**
+   * Adopts what others offer for a cell that is here, in the transaction that creates a command for
+   * it: the cell refuses a command after one with a higher fence.
+   */
+  async adoptOlder(trx: SealedTrx, cellId: string): Promise<void> {
+    if (this.#isAlone() || !this.#parts.isHere(cellId)) return
+    for (const record of await readOffered(trx, cellId)) this.#adopt(record)
+  }
+
+  /** Sends the open commands of a cell that has connected, after those that others offer. */
+  sendOpen(cellId: string): void {
+    const { open, sender } = this.#parts
+    const known = open.listByCell(cellId)
+    if (this.#isAlone()) sender.sendAll(known)
+    else
+      this.#sending = this.#adoptSoon().then(() =>
+        sender.sendAll(known.flatMap(({ id }) => open.get(id) ?? [])),
+      )
+  }
 
   /**
    * Goes on after a coordinator has left: what it held is sent from here, and what the cell has not
@@ -80,7 +117,7 @@ export class CommandExchange {
 
   /** Reads an open command again where another coordinator may have heard its cell. */
   async freshen(id: string): Promise<void> {
-    if (this.#parts.replicas.live().length === 1) return
+    if (this.#isAlone()) return
     this.#asked.add(id)
     // what is in memory serves while the store is away
     await this.#catchUpAsked().catch(() => {})
@@ -91,14 +128,15 @@ export class CommandExchange {
     this.#offering = this.#offerSoon()
   }
 
-  /** Resolves when nothing is being offered any more. */
+  /** Resolves when nothing is being offered or read any more. */
   async waitForIdle(): Promise<void> {
     await this.#offering
+    await this.#sending
   }
 
   async #offer(): Promise<void> {
+    if (this.#isAlone()) return
     const { ledger, replicas, open, changed } = this.#parts
-    if (replicas.live().length === 1) return
     const offered = open.list().filter(record => this.#isUnreachable(record))
     if (offered.length === 0) return
     // the store must know first which of them were sent
@@ -116,6 +154,16 @@ export class CommandExchange {
   #isUnreachable({ state, holder, cellId }: CommandRecord): boolean {
     const { replicas, isHere } = this.#parts
     return holder === replicas.id && openStatesUpTo('sent').includes(state) && !isHere(cellId)
+  }
+
+  #isAlone(): boolean {
+    return this.#parts.replicas.live().length === 1
+  }
+
+  async #adoptUnheld(): Promise<void> {
+    const { ledger, replicas } = this.#parts
+    const live = replicas.live().map(({ id }) => id)
+    for (const record of await readUnheld(ledger, live, replicas.id)) this.#adopt(record)
   }
 
   #adopt(record: CommandRecord): void {

@@ -117,7 +117,7 @@ export const requireSignable = ({ params }: CommandRequest): void => {
 /** Audit entry of a new command. Only `noted` parameters are included: the others may be secret. */
 export const creationOf = (
   { cellId, deviceId, verb, mode, noted }: CommandRequest,
-  by: Actor,
+  by: Actor & { at: number },
   outcome: AuditEntry['outcome'],
   details: Record<string, unknown>,
 ): AuditEntry => ({

@@ -8,6 +8,7 @@ import type { CommandAdmissionParts } from './command-admission.ts'
 import { requireCapable, signForLevel } from './command-request.ts'
 import { claimSending } from './command-store.ts'
 import { LaneOrder } from './lane-order.ts'
+import type { Retries } from './retries.ts'
 import { isUrgent } from './urgent.ts'
 
 const isActing = ({ hazard }: CommandRecord): boolean => hazard === 'caution' || hazard === 'unsafe'
@@ -19,12 +20,15 @@ export interface CommandSenderParts extends CommandAdmissionParts {
   /** True when the cell is connected; commands for a disconnected cell are sent once it connects. */
   isHere: (cellId: string) => boolean
   publish: (command: Command) => Promise<void>
-  /** Adds a command that was committed to the open ones. */
+  /** Returns an open command as this process knows it. */
+  find: (id: string) => CommandRecord | undefined
+  /** Keeps an open command in memory, without writing it. */
   open: (record: CommandRecord) => void
   /** Applies the changes to a command and returns the updated record. */
   change: (record: CommandRecord, values: Partial<CommandRecord>) => CommandRecord
   /** Called when another coordinator has sent the command, or knows its end. */
   onOvertaken: (id: string) => void
+  retries: Retries
   /** Unix milliseconds. */
   now: () => number
   logger: Logger
@@ -57,6 +61,11 @@ export class CommandSender {
     this.#order.run(laneOf(record), () => this.#sendStored(record, isStored))
   }
 
+  /** Sends a command that has just been stored, unless a look at the store has found it earlier. */
+  sendNew(record: CommandRecord): void {
+    if (this.#openNew(record)) this.send(record)
+  }
+
   /** Resolves when nothing is on its way any more. */
   waitForIdle(): Promise<void> {
     return this.#order.waitForIdle()
@@ -73,10 +82,15 @@ export class CommandSender {
   }
 
   async #sendStored(record: CommandRecord, isStored: Promise<boolean>): Promise<void> {
-    if (!(await isStored)) return
-    this.#parts.open(record)
+    if (!(await isStored) || !this.#openNew(record)) return
     const sent = this.#markSent(record)
     if (sent !== undefined) await this.#publish(sent)
+  }
+
+  #openNew(record: CommandRecord): boolean {
+    const isNew = this.#parts.find(record.id) === undefined
+    if (isNew) this.#parts.open(record)
+    return isNew
   }
 
   /**
@@ -93,7 +107,12 @@ export class CommandSender {
       this.#parts.change(record, { state: 'rejected', reason: 'capability', message })
       return undefined
     }
-    return this.#parts.change(record, { state: 'sent', sends: record.sends + 1 })
+    const values = { state: 'sent' as const, sends: record.sends + 1 }
+    if (!this.#isClaimed(record)) return this.#parts.change(record, values)
+    // the claim writes it: a record that it is sent must not come before the claim
+    const sent = { ...record, ...values, updatedAt: now() }
+    this.#parts.open(sent)
+    return sent
   }
 
   /**
@@ -105,13 +124,30 @@ export class CommandSender {
   }
 
   async #publish(sent: CommandRecord): Promise<void> {
-    const { ledger, signer, replicas, capability, publish, onOvertaken, logger } = this.#parts
+    const { signer, capability, publish, onOvertaken, logger } = this.#parts
     try {
-      if (this.#isClaimed(sent) && !(await claimSending(ledger, sent, replicas.id)))
-        return onOvertaken(sent.id)
+      if (this.#isClaimed(sent) && !(await this.#claim(sent))) return onOvertaken(sent.id)
       await publish(signForLevel(sent.signed, capability(sent.cellId), signer))
     } catch (error) {
       logger.warn({ command: sent.id, reason: (error as Error).message }, 'command not sent')
+    }
+  }
+
+  /**
+   * Claims a sending, again and again while the store fails and the cell is here. False when the
+   * command is not to be sent from here any more.
+   */
+  async #claim(sent: CommandRecord): Promise<boolean> {
+    const { ledger, replicas, isHere, find, retries, logger } = this.#parts
+    for (let isRepeated = false; ; isRepeated = true) {
+      try {
+        return await claimSending(ledger, sent, replicas.id, isRepeated)
+      } catch (error) {
+        if (retries.isClosed) throw error
+        if (!isRepeated) logger.warn({ err: error, command: sent.id }, 'command not sent yet')
+      }
+      await retries.wait()
+      if (!isHere(sent.cellId) || find(sent.id)?.sends !== sent.sends) return false
     }
   }
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type AuditEntry, appendAudit } from '../audit/audit.ts'
+import type { CommandRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import { nextSequence } from '../store/sequences.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
@@ -24,13 +25,17 @@ const KEPT_MS = 30 * 24 * 3600 * 1000
 export const nextFence = (trx: SealedTrx, cellId: string, now: number): Promise<number> =>
   nextSequence(trx, `command-fence:${cellId}`, now)
 
-/** Stores a new command together with its audit entry. */
+/**
+ * Stores a new command together with its audit entry. One that nobody holds is offered to every
+ * coordinator.
+ */
 export const insertCommand = async (
   trx: SealedTrx,
   record: CommandRecord,
   entry: AuditEntry,
 ): Promise<void> => {
   await trx.insertInto('commands').values(toCommandRow(record)).execute()
+  if (record.holder === undefined) await bumpRevision(trx, 'commands')
   await appendAudit(trx, entry)
 }
 
@@ -72,12 +77,15 @@ const updateCommand = async (
 
 /**
  * Records that a command is about to be sent for the `sends`-th time. False when another
- * coordinator has sent it as often, or when it needs no sending any more.
+ * coordinator has sent it as often, or when it needs no sending any more. A repeated claim counts
+ * a record of this very sending as its own: nobody may have sent it, and the cell accepts a command
+ * once, however often it comes.
  */
 export const claimSending = (
   ledger: Ledger,
   { id, sends, updatedAt, holder }: CommandRecord,
   coordinator: string,
+  isRepeated: boolean,
 ): Promise<boolean> =>
   ledger.sealed.write(async trx => {
     const { numUpdatedRows } = await trx
@@ -85,7 +93,7 @@ export const claimSending = (
       .set({ state: 'sent', sends, updated_at: updatedAt })
       .where('id', '=', id)
       .where('state', 'in', openStatesUpTo('sent'))
-      .where('sends', '<', sends)
+      .where('sends', isRepeated ? '<=' : '<', sends)
       .executeTakeFirst()
     const isClaimed = numUpdatedRows > 0n
     if (isClaimed && holder !== coordinator) await bumpRevision(trx, 'commands')
@@ -155,19 +163,39 @@ export const isStored = async (trx: SealedTrx, id: string): Promise<boolean> => 
 }
 
 /**
- * Returns the open commands that no live coordinator holds, oldest first. Fences order them, because
- * ids of the same millisecond have no order.
+ * Returns the open commands that no live coordinator holds, oldest first, and those of this one that
+ * were never sent: it may have lost track of them. Fences order them, because ids of the same
+ * millisecond have no order.
  */
 export const readUnheld = async (
   { read }: Ledger,
   live: readonly string[],
+  coordinator: string,
 ): Promise<CommandRecord[]> => {
   const query = read.selectFrom('commands').selectAll().where('state', 'in', OPEN_STATES)
-  const rows = await query
-    .where(({ eb, or }) => or([eb('holder', 'is', null), eb('holder', 'not in', live)]))
-    .execute()
-  return rows.map(toCommandRecord).sort((a, b) => a.fence - b.fence)
+  const unheld = query.where(({ eb, or, and }) =>
+    or([
+      eb('holder', 'is', null),
+      eb('holder', 'not in', live),
+      and([eb('holder', '=', coordinator), eb('state', '=', 'queued')]),
+    ]),
+  )
+  return readByFence(unheld)
 }
+
+/** Returns the commands for a cell that are offered and were never sent, oldest first. */
+export const readOffered = (trx: SealedTrx, cellId: string): Promise<CommandRecord[]> =>
+  readByFence(
+    trx
+      .selectFrom('commands')
+      .selectAll()
+      .where('cell_id', '=', cellId)
+      .where('state', '=', 'queued')
+      .where('holder', 'is', null),
+  )
+
+const readByFence = async (query: { execute(): Promise<CommandRow[]> }): Promise<CommandRecord[]> =>
+  (await query.execute()).map(toCommandRecord).sort((a, b) => a.fence - b.fence)
 
 export const readById = async (
   { read }: Ledger,

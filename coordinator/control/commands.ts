@@ -7,6 +7,7 @@ import { NEEDS } from '../../shared/wire/capability.ts'
 import { Ack, isGenuineAck } from '../../shared/wire/command.ts'
 import { LIVE_GATE } from '../../shared/wire/plan-part.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { faultOf } from '../store/faults.ts'
 import type { SealedTrx } from '../store/store.ts'
 import {
   abandonedStateOf,
@@ -38,6 +39,7 @@ import {
 } from './command-store.ts'
 import { CommitChecks } from './commit-checks.ts'
 import { OpenCommands } from './open-commands.ts'
+import { Retries } from './retries.ts'
 import { WriteBehind } from './write-behind.ts'
 
 export type { CommandRequest } from './command-request.ts'
@@ -48,7 +50,10 @@ const PLAN_SECONDS = 15
 export interface CommandsParts
   extends CommandAdmissionParts,
     CommandExchangeParts,
-    Omit<CommandSenderParts, 'change' | 'open' | 'onOvertaken' | keyof CommandExchangeParts> {
+    Omit<
+      CommandSenderParts,
+      'change' | 'find' | 'open' | 'onOvertaken' | 'retries' | keyof CommandExchangeParts
+    > {
   /** The public key with which the cell signs. */
   cellKey: (cellId: string) => Promise<string | undefined>
   logger: Logger
@@ -77,6 +82,7 @@ export class Commands {
   readonly #open = new OpenCommands()
   readonly #changed: WriteBehind
   readonly #admission: CommandAdmission
+  readonly #retries = new Retries()
   readonly #commits: CommitChecks
   readonly #sender: CommandSender
   readonly #exchange: CommandExchange
@@ -90,9 +96,12 @@ export class Commands {
     const { ledger, logger, replicas } = parts
     this.#parts = parts
     this.#admission = new CommandAdmission(parts, this.#open)
-    this.#commits = new CommitChecks(parts)
+    const retries = this.#retries
+    this.#commits = new CommitChecks({ ...parts, retries })
     this.#sender = new CommandSender({
       ...parts,
+      retries,
+      find: id => this.#open.get(id),
       open: record => this.#open.set(record),
       change: (record, values) => this.#change(record, values, openStatesUpTo(record.state)),
       onOvertaken: id => this.#catchUp([id]),
@@ -144,15 +153,13 @@ export class Commands {
    * Creates a command and resolves when it is on the disk. Throws errors that a person can act on.
    */
   async create(request: CommandRequest, by: Actor): Promise<CommandRecord> {
-    const { ledger } = this.#parts
     const prepared = this.#admission.prepare(request)
     if (prepared.hazard === 'unsafe' && request.mode === 'live')
       return this.#refuse(request, by, `${request.verb} is unsafe and needs ${LIVE_GATE}`)
-    const record = await ledger.sealed.write(trx => this.#insert(trx, request, by, prepared))
-    this.#open.set(record)
-    this.#sender.send(record)
-    if (!this.#parts.isHere(record.cellId)) this.#exchange.offer()
-    return this.#open.get(record.id) ?? record
+    const made = await this.#store(request, by, prepared)
+    this.#sender.sendNew(made)
+    if (!this.#parts.isHere(made.cellId)) this.#exchange.offer()
+    return this.#open.get(made.id) ?? made
   }
 
   /**
@@ -167,8 +174,7 @@ export class Commands {
   ): Promise<CommandRecord> {
     const live: CommandRequest = { ...request, mode: 'live' }
     const record = await this.#insert(trx, live, by, this.#admission.prepare(live), approval)
-    const isStored = this.#outsideCalls(() => this.#commits.isCommitted(record.id))
-    this.#sender.sendWhen(record, isStored)
+    this.#sendIfStored(record)
     return record
   }
 
@@ -207,7 +213,7 @@ export class Commands {
 
   /** Sends the queued commands of a cell that has connected, and resends unacknowledged ones. */
   sendOpen(cellId: string): void {
-    this.#sender.sendAll(this.#open.listByCell(cellId))
+    this.#exchange.sendOpen(cellId)
   }
 
   /**
@@ -219,23 +225,47 @@ export class Commands {
     for (const record of this.#open.list())
       if (now() >= deadlineOf(record))
         this.#change(record, abandonedStateOf(record, replicas.id), openStatesUpTo(record.state))
-    this.#commits.retry()
+    this.#retries.wake()
     this.#changed.flush()
     this.#exchange.offer()
   }
 
   /** Resolves when all changes are on the disk. */
   async close(): Promise<void> {
-    this.#commits.close()
+    this.#retries.close()
     await this.#exchange.waitForIdle()
     await this.#sender.waitForIdle()
     await this.#changed.flushAll()
   }
 
   async #refuse(request: CommandRequest, by: Actor, reason: string): Promise<never> {
-    const entry = creationOf(request, by, 'refused', { reason })
+    const entry = creationOf(request, { ...by, at: this.#parts.now() }, 'refused', { reason })
     await this.#parts.ledger.sealed.write(trx => appendAudit(trx, entry))
     throw new ShoalError('forbidden', reason)
+  }
+
+  /** A command whose commit has failed with an unknown outcome is sent if it is stored after all. */
+  async #store(
+    request: CommandRequest,
+    by: Actor,
+    prepared: PreparedCommand,
+  ): Promise<CommandRecord> {
+    const tried: CommandRecord[] = []
+    try {
+      return await this.#parts.ledger.sealed.write(async trx => {
+        const made = await this.#insert(trx, request, by, prepared)
+        tried.push(made)
+        return made
+      })
+    } catch (error) {
+      if (faultOf(error) === 'uncertain') for (const made of tried) this.#sendIfStored(made)
+      throw error
+    }
+  }
+
+  #sendIfStored(made: CommandRecord): void {
+    const isStored = this.#outsideCalls(() => this.#commits.isCommitted(made.id))
+    this.#sender.sendWhen(made, isStored)
   }
 
   async #insert(
@@ -245,13 +275,19 @@ export class Commands {
     { facts, hazard, level }: PreparedCommand,
     approval?: ApprovedPlan,
   ): Promise<CommandRecord> {
-    const { signer, replicas } = this.#parts
+    const { signer } = this.#parts
+    await this.#exchange.adoptOlder(trx, request.cellId)
     const now = this.#parts.now()
     const fence = await nextFence(trx, request.cellId, now)
     const command = makeCommand(request, { hazard, fence, approval, level, signer, now })
-    const made = newRecord(command, facts.timeout_seconds, by.actor, replicas.id)
+    const made = newRecord(
+      command,
+      facts.timeout_seconds,
+      by.actor,
+      this.#exchange.holderFor(request.cellId),
+    )
     const details = { command: made.id, ...approvalNote(approval) }
-    await insertCommand(trx, made, creationOf(request, by, 'done', details))
+    await insertCommand(trx, made, creationOf(request, { ...by, at: now }, 'done', details))
     return made
   }
 

@@ -77,6 +77,7 @@ export class Conversations<C extends ConversationCaller = ConversationCaller> {
       const added = await addConversation(trx, conversation, { tenantId, by, at, most })
       await appendAudit(trx, {
         ...caller.actor,
+        at,
         tenant: tenantId,
         action: 'conversation.create',
         subject: added.id,

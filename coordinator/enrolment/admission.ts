@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import type { ShoalError } from '../../shared/errors.ts'
 import type { EnrolAnswer, EnrolRequest } from '../../shared/wire/announce.ts'
 import type { Actor } from '../audit/audit.ts'
-import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { EnrolledCell } from './cell.ts'
@@ -27,7 +26,6 @@ interface CellAdmissionParts {
   clones: Clones
   starts: Pick<CellStarts, 'noteConnection' | 'erase'>
   signing: Pick<SigningKey, 'publicKey'>
-  events: Pick<Events, 'publish'>
   logger: Pick<Logger, 'warn' | 'error'>
 }
 
@@ -46,10 +44,9 @@ export class CellAdmission {
   }
 
   async enrol(request: EnrolRequest): Promise<EnrolAnswer> {
-    const { cells, fleet, events, signing } = this.#parts
+    const { cells, fleet, signing } = this.#parts
     const { cellId, credential } = await cells.enrol(request)
     fleet.admit(cellId, 0)
-    events.publish('shoal.cell.enrolled', { name: request.name }, cellId)
     return { cell_id: cellId, credential, signing_key: signing.publicKey }
   }
 
@@ -91,21 +88,20 @@ export class CellAdmission {
   }
 
   async revoke(cellId: string, by: Actor): Promise<EnrolledCell> {
-    return this.#end('revoked', await this.#parts.cells.revoke(cellId, by))
+    return this.#end(await this.#parts.cells.revoke(cellId, by))
   }
 
   async leave(cellId: string): Promise<EnrolledCell> {
-    return this.#end('left', await this.#parts.cells.leave(cellId))
+    return this.#end(await this.#parts.cells.leave(cellId))
   }
 
   async release(cellId: string, by: Actor): Promise<EnrolledCell> {
-    const { cells, fleet, starts, events } = this.#parts
+    const { cells, fleet, starts } = this.#parts
     const isSetBack = fleet.cell(cellId)?.staleEpoch !== undefined
     await starts.erase(cellId)
     const cell = await cells.release(cellId, by, isSetBack)
     this.#startOver(cellId)
     fleet.admit(cellId, cell.epoch)
-    events.publish('shoal.cell.released', {}, cellId)
     return cell
   }
 
@@ -138,9 +134,8 @@ export class CellAdmission {
   }
 
   /** Closes the connections at once instead of at the next message. */
-  #end(type: string, cell: EnrolledCell, details: object = {}): EnrolledCell {
+  #end(cell: EnrolledCell): EnrolledCell {
     this.#startOver(cell.id)
-    this.#parts.events.publish(`shoal.cell.${type}`, details, cell.id)
     return cell
   }
 
@@ -149,7 +144,7 @@ export class CellAdmission {
     logger.warn({ cell: cellId, reason, ...from }, 'cell is in quarantine')
     drop(cellId)
     const cell = await cells.quarantine(cellId, reason, from)
-    this.#end('quarantined', cell, { reason, ...from })
+    this.#end(cell)
     this.#quarantined.add(cellId)
   }
 

@@ -40,7 +40,7 @@ type Row = LedgerTables['cell_settings']
 
 export const createCellSettings = (
   { ledger }: Pick<Store, 'ledger'>,
-  now: () => number = Date.now,
+  now: () => number,
 ): CellSettingsStore => {
   const change = (cellId: string, by: Actor, action: string, values: Partial<Row>) =>
     ledger.sealed.write(async trx => {

@@ -3,6 +3,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { CELL_ID } from '../../shared/ids.ts'
 import type { EnrolRequest } from '../../shared/wire/announce.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { Events } from '../events/bus.ts'
 import { digestOf, parseSecret, randomSecret, SECRET, TOKEN_PREFIX } from '../keys/secret.ts'
 import { Verifier } from '../keys/verifier.ts'
 import type { CellRow } from '../store/cell-tables.ts'
@@ -20,8 +21,16 @@ interface CellsOptions {
   store: Store
   /** Called with the reason for a refused enrolment, which the requester does not receive. */
   logger?: Pick<Logger, 'warn'>
+  /** Reports what happens to cells; nobody hears of what a command on the machine does. */
+  addEvents?: Events['addWithin']
   /** Unix time, milliseconds. */
   now?: () => number
+}
+
+interface CellChange {
+  values: Partial<CellRow>
+  /** False when another coordinator has made the change before. */
+  event: false | { type: string; data: object }
 }
 
 /**
@@ -34,6 +43,7 @@ const RENEW_EVERY_MS = 2000
 export class Cells {
   readonly #store: Store
   readonly #logger: Pick<Logger, 'warn'> | undefined
+  readonly #addEvents: Events['addWithin']
   readonly #now: () => number
   readonly #refusals: Refusals
   readonly #verifier: Verifier<CellRow>
@@ -50,7 +60,8 @@ export class Cells {
   readonly #quarantined = new Set<string>()
   readonly #stopWatching: () => void
 
-  constructor({ store, logger, now = Date.now }: CellsOptions) {
+  constructor({ store, logger, addEvents = async () => {}, now = Date.now }: CellsOptions) {
+    this.#addEvents = addEvents
     this.#store = store
     this.#logger = logger
     this.#now = now
@@ -81,7 +92,7 @@ export class Cells {
     const row = newCellRow(request, tokenId, digestOf(credential).toString('hex'), now)
     const isNews = (id: string, reason: string) => this.#refusals.isNews(id, reason)
     const outcome = await this.#store.ledger.sealed.write(trx =>
-      admit(trx, { row, token: request.token, now, isNews }),
+      admit(trx, { row, token: request.token, now, isNews, addEvents: this.#addEvents }),
     )
     if ('reason' in outcome) throw this.#refusals.refuse(outcome.reason, tokenId)
     this.#verifier.forget(outcome.cellId)
@@ -148,12 +159,12 @@ export class Cells {
 
   /** Takes effect in this process when it resolves, and within a second in others. */
   revoke(cellId: string, by: Actor): Promise<EnrolledCell> {
-    return this.#end(cellId, { ...by, action: 'cell.revoke' })
+    return this.#end(cellId, { ...by, action: 'cell.revoke' }, 'revoked')
   }
 
   /** Revokes a cell on its own request. */
   leave(cellId: string): Promise<EnrolledCell> {
-    return this.#end(cellId, { actor: `cell:${cellId}`, action: 'cell.leave' })
+    return this.#end(cellId, { actor: `cell:${cellId}`, action: 'cell.leave' }, 'left')
   }
 
   /** Refuses every connection as this cell until it is released. The details are audited. */
@@ -161,7 +172,8 @@ export class Cells {
     const details = { reason, ...more }
     const entry = { actor: 'coordinator', action: 'cell.quarantine', details }
     return this.#change(cellId, entry, row => ({
-      quarantined_at: row.quarantined_at ?? this.#now(),
+      values: { quarantined_at: row.quarantined_at ?? this.#now() },
+      event: row.quarantined_at === null && { type: 'quarantined', data: details },
     }))
   }
 
@@ -173,7 +185,7 @@ export class Cells {
     return this.#change(cellId, { ...by, action: 'cell.release' }, row => {
       if (row.quarantined_at === null && !isSetBack)
         throw new ShoalError('conflict', `${cellId} is not in quarantine`)
-      return { quarantined_at: null, epoch: 0 }
+      return { values: { quarantined_at: null, epoch: 0 }, event: { type: 'released', data: {} } }
     })
   }
 
@@ -232,23 +244,30 @@ export class Cells {
     }
   }
 
-  #end(cellId: string, entry: Actor & { action: string }): Promise<EnrolledCell> {
-    return this.#change(cellId, entry, row => ({ revoked_at: row.revoked_at ?? this.#now() }))
+  #end(cellId: string, entry: Actor & { action: string }, type: string): Promise<EnrolledCell> {
+    return this.#change(cellId, entry, row => ({
+      values: { revoked_at: row.revoked_at ?? this.#now() },
+      event: row.revoked_at === null && { type, data: {} },
+    }))
   }
 
-  /** Makes one audited change of one cell. */
+  /** Makes one audited change of one cell, and reports it where it is news. */
   async #change(
     cellId: string,
     entry: Actor & { action: string; details?: Record<string, unknown> },
-    values: (row: CellRow) => Partial<CellRow>,
+    change: (row: CellRow) => CellChange,
   ): Promise<EnrolledCell> {
     const row = await this.#store.ledger.sealed.write(async trx => {
       const before = await requireCellRow(trx, cellId)
-      const changed = values(before)
-      await trx.updateTable('cells').set(changed).where('id', '=', cellId).execute()
+      const { values, event } = change(before)
+      await trx.updateTable('cells').set(values).where('id', '=', cellId).execute()
       await bumpRevision(trx, 'cells')
       await appendAudit(trx, { ...entry, at: this.#now(), subject: cellId, outcome: 'done' })
-      return { ...before, ...changed }
+      if (event)
+        await this.#addEvents(trx, [
+          { type: `shoal.cell.${event.type}`, data: event.data, subject: cellId },
+        ])
+      return { ...before, ...values }
     })
     if (row.revoked_at !== null) this.#revoked.add(cellId)
     if (row.quarantined_at !== null) this.#quarantined.add(cellId)

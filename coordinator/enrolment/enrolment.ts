@@ -2,6 +2,7 @@ import { newId } from '../../shared/ids.ts'
 import { isSignedBy } from '../../shared/signing.ts'
 import { ENROL_PURPOSE, type EnrolRequest } from '../../shared/wire/announce.ts'
 import { appendAudit } from '../audit/audit.ts'
+import type { Events } from '../events/bus.ts'
 import type { CellRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { SealedTrx } from '../store/store.ts'
@@ -42,6 +43,7 @@ interface Admittance {
   now: number
   /** True when a refusal of this token for this reason must be audited. */
   isNews: (tokenId: string, reason: string) => boolean
+  addEvents: Events['addWithin']
 }
 
 /**
@@ -50,7 +52,7 @@ interface Admittance {
  */
 export const admit = async (
   trx: SealedTrx,
-  { row, token, now, isNews }: Admittance,
+  { row, token, now, isNews, addEvents }: Admittance,
 ): Promise<{ cellId: string } | { reason: string }> => {
   const fault = await tokenFault(trx, row.token_id, token)
   const cellId = fault === undefined ? await giveAgain(trx, row, now) : undefined
@@ -58,6 +60,8 @@ export const admit = async (
   const reason = fault ?? (await useToken(trx, row.token_id, now))
   if (reason === undefined) {
     await add(trx, row, now)
+    const data = { name: row.name }
+    await addEvents(trx, [{ type: 'shoal.cell.enrolled', data, subject: row.id }])
     return { cellId: row.id }
   }
   // An invented token id leaves no row, which would let anyone fill the disk.

@@ -37,6 +37,8 @@ export interface FleetIdentityParts {
   fleet: Pick<Fleet, 'cells'>
   renewals: Pick<RenewalRelay, 'requireReachable' | 'request'>
   fingerprint: () => string | undefined
+  /** Unix time, milliseconds. */
+  now: () => number
   logger: Pick<Logger, 'warn'>
 }
 
@@ -47,7 +49,7 @@ export interface FleetIdentityParts {
 const ROTATIONS_A_DAY = 24
 
 export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity => {
-  const { signing, store, bus, fleet, renewals, fingerprint, logger } = parts
+  const { signing, store, bus, fleet, renewals, fingerprint, now, logger } = parts
   const audit = createAudit(store)
 
   const publish = (name: 'trust' | 'rebirth', cellId: string, body: object): void => {
@@ -74,7 +76,7 @@ export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity =>
       const entry = { ...by, action: 'signing_key.rotate', subject: 'coordinator' }
       const recordStep = async ({ previous, ...step }: Endorsement, trx: SealedTrx) => {
         const details = { replaces: previous, ...step }
-        await audit.append({ ...entry, outcome: 'done', details }, trx)
+        await audit.append({ ...entry, at: now(), outcome: 'done', details }, trx)
       }
       return signing.rotate({ recordStep, mostPerDay: ROTATIONS_A_DAY })
     },
@@ -83,7 +85,8 @@ export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity =>
     },
     askToRenew: async (cellId, by) => {
       renewals.requireReachable(cellId)
-      await audit.append({ ...by, action: 'cell.renew', subject: cellId, outcome: 'done' })
+      const entry = { ...by, at: now(), action: 'cell.renew', subject: cellId }
+      await audit.append({ ...entry, outcome: 'done' })
       await renewals.request(cellId)
     },
     fingerprint,

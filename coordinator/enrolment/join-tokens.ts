@@ -38,12 +38,14 @@ export const requireSingleUse = (uses: number): void => {
 }
 
 /** `secret` is the whole token; it is not stored and cannot be read again. */
+/** Creates a token; its time is that of the store where none is given. */
 export const createToken = (
   ledger: Ledger,
   token: NewToken,
   by: Actor,
   now?: number,
-): Promise<IssuedToken> => ledger.sealed.write(trx => addToken(trx, token, by, now))
+): Promise<IssuedToken> =>
+  ledger.sealed.write(async trx => addToken(trx, token, by, now ?? (await ledger.nowMs(trx))))
 
 export interface IssuedToken {
   token: JoinToken
@@ -55,7 +57,7 @@ export const addToken = async (
   trx: SealedTrx,
   { uses, ttlMinutes, tags = [] }: NewToken,
   by: Actor,
-  now: number = Date.now(),
+  now: number,
 ): Promise<IssuedToken> => {
   if (!(Number.isInteger(uses) && uses >= 1))
     throw new ShoalError('invalid_request', 'uses must be 1 or more', { param: 'uses' })
@@ -93,17 +95,18 @@ export const revokeToken = (
   ledger: Ledger,
   id: string,
   by: Actor,
-  now: number = Date.now(),
+  now?: number,
 ): Promise<JoinToken> =>
   ledger.sealed.write(async trx => {
+    const at = now ?? (await ledger.nowMs(trx))
     const row = await trx
       .updateTable('join_tokens')
-      .set(({ fn, val }) => ({ revoked_at: fn.coalesce('revoked_at', val(now)) }))
+      .set(({ fn, val }) => ({ revoked_at: fn.coalesce('revoked_at', val(at)) }))
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirst()
     if (row === undefined) throw new ShoalError('not_found', `no join token ${id}`)
-    const entry = { ...by, at: now, action: 'token.revoke', subject: id }
+    const entry = { ...by, at, action: 'token.revoke', subject: id }
     await appendAudit(trx, { ...entry, outcome: 'done' })
     return tokenOf(row)
   })

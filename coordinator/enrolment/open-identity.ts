@@ -13,7 +13,7 @@ interface IdentityViews {
   identity: Omit<FleetIdentity, 'checkPinnedKey'>
 }
 
-interface IdentityParts extends Pick<Base, 'stack' | 'logger'> {
+interface IdentityParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
   signing: SigningKey
   store: Pick<Store, 'ledger'>
   cells: Pick<Cells, 'onChange'>

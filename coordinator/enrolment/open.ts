@@ -45,7 +45,7 @@ interface EnrolmentParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | '
   store: Store
   replicas: Pick<Replicas, 'live' | 'owns'>
   signing: Pick<SigningKey, 'publicKey'>
-  events: Pick<Events, 'publish'>
+  events: Pick<Events, 'addWithin'>
   fleet: Fleet
   router: Pick<Router, 'assign'>
 }
@@ -62,7 +62,7 @@ export interface OpenEnrolment {
 export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolment> => {
   const { config, store, replicas, signing, events, fleet, router } = parts
   const { stack, schedules, logger, now, nowMs } = parts
-  const cells = new Cells({ store, logger, now })
+  const cells = new Cells({ store, logger, addEvents: events.addWithin, now })
   stack.defer(() => cells.close())
   const settings = createCellSettings(store, now)
   const epochs = createEpochs({
@@ -99,7 +99,6 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
       dropped.notify(cellId)
     },
     signing,
-    events,
     logger,
   })
   const follow = async (): Promise<void> => {
@@ -164,7 +163,7 @@ const createSetters = (
 
 export const createTokenViews = (
   { ledger }: Store,
-  now: () => number = Date.now,
+  now: () => number,
 ): EnrolmentViews['tokens'] => ({
   create: (token, by) => createToken(ledger, token, by, now()),
   createWithin: (trx, token, by) => addToken(trx, token, by, now()),

@@ -11,6 +11,7 @@ import {
   insertEvents,
   isSameEvent,
   type NewEvent,
+  newEventOf,
   readEventsAfter,
   readNewestEvents,
 } from './event-rows.ts'
@@ -104,10 +105,9 @@ export class EventLog implements Events {
     await this.#changes.close()
   }
 
-  #rowOf({ type, data, subject = null }: EventDraft): NewEvent {
+  #rowOf(draft: EventDraft): NewEvent {
     const { source, now } = this.#parts
-    const data_json = JSON.stringify(data) ?? 'null'
-    return { type, source, subject, at: now(), data_json }
+    return newEventOf(draft, source, now())
   }
 
   async #insert(trx: SealedTrx, rows: readonly NewEvent[]): Promise<EventRow> {

@@ -4,12 +4,18 @@ import type { EventRow } from '../store/event-tables.ts'
 import { takeNumbers } from '../store/sequences.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import type { CloudEvent } from './bus.ts'
+import type { CloudEvent, EventDraft } from './bus.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
 /** An event that has no number yet. */
 export type NewEvent = Omit<EventRow, 'seq'>
+
+export const newEventOf = (
+  { type, data, subject = null }: EventDraft,
+  source: string,
+  at: number,
+): NewEvent => ({ type, source, subject, at, data_json: JSON.stringify(data) ?? 'null' })
 
 /** Numbers the events, stores them and returns the last of them. */
 export const insertEvents = async (

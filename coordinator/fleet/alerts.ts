@@ -100,6 +100,7 @@ export class Alerts {
       await setAcknowledged(trx, alertId, acknowledged)
       await appendAudit(trx, {
         ...by,
+        at,
         subject: alertId,
         outcome: 'done',
         action: acknowledged === undefined ? 'alert.reopen' : 'alert.acknowledge',

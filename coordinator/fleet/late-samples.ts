@@ -19,12 +19,13 @@ interface LateParts {
 export const CLOCK_TOLERANCE_MS = 2000
 /** Time without late samples of a cell after which another coordinator may have received some. */
 const KNOWN_MS = 5000
-/** Messages that wait for the store; beyond them the oldest are dropped. */
+/** Messages that wait for the store; when there are so many, they count without being compared. */
 const MAX_WAITING = 1000
 
 /**
  * Late samples reach only the home of a cell, which may change while they are sent. Before the first
- * ones of a cell are counted, it is read which ones were counted elsewhere.
+ * ones of a cell are counted, it is read which ones were counted elsewhere. The cell has forgotten what
+ * waits here, so nothing of it is dropped: while the store is away, rather a few count twice.
  */
 export class LateGate {
   readonly #parts: LateParts
@@ -38,14 +39,13 @@ export class LateGate {
   }
 
   /** Returns the samples that count now; the others wait for `readWaiting`. */
-  take(late: LateSamples): Sample[] {
+  take(late: LateSamples): LateSamples[] {
     const now = this.#parts.now()
     const { cellId } = late
     const isKnown = now - (this.#heardAt.get(cellId) ?? Number.NEGATIVE_INFINITY) < KNOWN_MS
-    if (isKnown) return this.#count(late)
+    if (isKnown) return [this.#count(late)]
     this.#waiting.push(late)
-    if (this.#waiting.length > MAX_WAITING) this.#waiting.shift()
-    return []
+    return this.#waiting.length < MAX_WAITING ? [] : this.#release()
   }
 
   /** Returns the samples that have waited and count. Throws when the store cannot be read. */
@@ -54,18 +54,24 @@ export class LateGate {
     const cellIds = [...new Set(this.#waiting.map(({ cellId }) => cellId))]
     const until = await this.#parts.readUntil(cellIds)
     for (const cellId of cellIds) this.#until.set(cellId, until.get(cellId) ?? -1)
-    const waiting = this.#waiting
-    this.#waiting = []
-    return waiting.map(late => ({ ...late, samples: this.#count(late) }))
+    return this.#release()
   }
 
-  #count({ cellId, samples, clockAheadMs }: LateSamples): Sample[] {
+  #release(): LateSamples[] {
+    const waiting = this.#waiting
+    this.#waiting = []
+    return waiting.map(late => this.#count(late))
+  }
+
+  #count(late: LateSamples): LateSamples {
+    const { cellId, clockAheadMs } = late
     this.#heardAt.set(cellId, this.#parts.now())
-    return samples.filter(({ taken_at }) => {
+    const samples = late.samples.filter(({ taken_at }) => {
       if (taken_at <= this.#countedUntil(cellId, clockAheadMs)) return false
       this.#until.set(cellId, taken_at)
       return true
     })
+    return { ...late, samples }
   }
 
   /**

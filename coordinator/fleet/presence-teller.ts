@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { type ChangeFollower, followChanges } from '../base/follow-changes.ts'
 import type { Events } from '../events/bus.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
@@ -49,7 +50,7 @@ export class PresenceTeller {
   readonly #parts: PresenceTellerParts
   readonly #notes = new Map<string, Note>()
   readonly #closing = new AbortController()
-  readonly #stopWatching: () => void
+  readonly #changes: ChangeFollower
   readonly #unseen: UnseenCells
   #writing: Promise<void> | undefined
   #isFailing = false
@@ -57,7 +58,12 @@ export class PresenceTeller {
   constructor(parts: PresenceTellerParts) {
     this.#parts = parts
     this.#unseen = new UnseenCells(parts.nowMs)
-    this.#stopWatching = parts.replicas.onChange(() => void this.reconcile())
+    this.#changes = followChanges({
+      subscribe: listener => parts.replicas.onChange(listener),
+      read: () => this.#compare(),
+      onFailure: error =>
+        parts.logger.warn({ err: error }, 'the presence of cells was not compared'),
+    })
   }
 
   /** Notes how this coordinator sees a cell now. */
@@ -70,20 +76,8 @@ export class PresenceTeller {
   }
 
   /** Judges the cells again that look different since other coordinators are live. Never rejects. */
-  async reconcile(): Promise<void> {
-    const { ledger, replicas, cells, logger } = this.#parts
-    try {
-      const views = await readViews(ledger.read, this.#liveIds())
-      const told = await readTold(ledger.read)
-      for (const [cellId, rows] of views)
-        if (combinePresence(presencesOf(rows)) !== told.get(cellId)) this.#judge(cellId)
-      for (const { id, presence } of cells()) {
-        const own = views.get(id)?.find(row => row.replica_id === replicas.id)
-        if (own?.presence !== presence) this.note(id, presence)
-      }
-    } catch (error) {
-      logger.warn({ err: error }, 'the presence of cells was not compared')
-    }
+  reconcile(): Promise<void> {
+    return this.#changes.look()
   }
 
   /** Reports cells that none has seen for long, and deletes what former coordinators saw. */
@@ -107,9 +101,21 @@ export class PresenceTeller {
 
   /** Writes what was noted before, unless the store fails; later notes are ignored. */
   async close(): Promise<void> {
-    this.#stopWatching()
+    await this.#changes.close()
     this.#closing.abort()
     await this.#writing
+  }
+
+  async #compare(): Promise<void> {
+    const { ledger, replicas, cells } = this.#parts
+    const views = await readViews(ledger.read, this.#liveIds())
+    const told = await readTold(ledger.read)
+    for (const [cellId, rows] of views)
+      if (combinePresence(presencesOf(rows)) !== told.get(cellId)) this.#judge(cellId)
+    for (const { id, presence } of cells()) {
+      const own = views.get(id)?.find(row => row.replica_id === replicas.id)
+      if (own?.presence !== presence) this.note(id, presence)
+    }
   }
 
   #judge(cellId: string): void {

@@ -2,6 +2,7 @@ import type { Base } from '../base/base.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Replica, Replicas } from '../replicas/replicas.ts'
 import type { Ledger, Store } from '../store/store.ts'
+import type { Cell } from './cell.ts'
 import type { Fleet } from './fleet.ts'
 import { isPresent } from './presence.ts'
 
@@ -26,7 +27,7 @@ interface ReplicaStateParts
   extends Pick<Base, 'schedules'>,
     Pick<OpenLeader, 'leader' | 'readLeaderId'> {
   store: Pick<Store, 'ledger'>
-  replicas: Pick<Replicas, 'id' | 'live'>
+  replicas: Pick<Replicas, 'id' | 'live' | 'watchCells'>
   fleet: Pick<Fleet, 'cells'>
 }
 
@@ -40,6 +41,7 @@ const COMPARE_SECONDS = 5
 export const openReplicaStates = (parts: ReplicaStateParts): { views: ReplicaViews } => {
   const { store, replicas, leader, readLeaderId, fleet, schedules } = parts
   const { ledger } = store
+  replicas.watchCells(() => hasConnectedCell(fleet))
   schedules.every('replicas.cells', COMPARE_SECONDS, async () => {
     if (replicas.live().length > 1)
       await writeUnconnected(ledger, replicas.id, listUnconnected(fleet))
@@ -60,10 +62,18 @@ export const openReplicaStates = (parts: ReplicaStateParts): { views: ReplicaVie
   }
 }
 
+/** True for a cell with its control and its data plane here. */
+const isConnected = ({ presence, link }: Cell): boolean => isPresent(presence) && link !== undefined
+
+const hasConnectedCell = (fleet: Pick<Fleet, 'cells'>): boolean => {
+  for (const cell of fleet.cells()) if (isConnected(cell)) return true
+  return false
+}
+
 /** Ids of the cells without a control or data plane here. */
 const listUnconnected = (fleet: Pick<Fleet, 'cells'>): string[] =>
   [...fleet.cells()]
-    .filter(cell => !isPresent(cell.presence) || cell.link === undefined)
+    .filter(cell => !isConnected(cell))
     .map(({ id }) => id)
     .sort()
     .slice(0, MAX_UNCONNECTED)

@@ -98,8 +98,7 @@ export class Series {
    * Adds samples from a cell's spool, oldest first; samples that were counted before are skipped.
    */
   addLate(cellId: string, samples: Sample[], clockAheadMs: number): void {
-    const counted = this.#late.take({ cellId, samples, clockAheadMs })
-    this.#addCounted({ cellId, samples: counted, clockAheadMs })
+    for (const late of this.#late.take({ cellId, samples, clockAheadMs })) this.#addCounted(late)
   }
 
   /** Points of one metric, oldest first, without empty spans, including rows not written yet. */

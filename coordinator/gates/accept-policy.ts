@@ -1,5 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Actor } from '../audit/audit.ts'
+import type { Events } from '../events/bus.ts'
 import type { PolicyRow } from '../store/gate-tables.ts'
 import type { Ledger } from '../store/store.ts'
 import type { Policy } from './policy.ts'
@@ -16,6 +17,7 @@ export const acceptPolicy = async (
   { version, hash, document }: Policy,
   reason: string,
   by: Actor,
+  addEvents: Events['addWithin'],
 ): Promise<PolicyRow> => {
   if (reason.trim() === '' || reason.length > 300)
     throw new ShoalError('invalid_request', 'say why, in 1 to 300 characters', { param: 'reason' })
@@ -32,8 +34,8 @@ export const acceptPolicy = async (
       requestId: null,
       replaces: newest,
       changedBy: by.actor,
-      changedAt: Date.now(),
+      changedAt: await ledger.nowMs(trx),
     }
-    return putPolicy(trx, wanted, by)
+    return putPolicy(trx, wanted, by, addEvents)
   })
 }

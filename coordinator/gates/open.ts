@@ -1,15 +1,15 @@
+import type { Actor } from '../audit/audit.ts'
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
 import type { OpenLeader } from '../leader/open.ts'
-import type { Replicas } from '../replicas/replicas.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { PolicyRow } from '../store/gate-tables.ts'
-import type { Store } from '../store/store.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
 import type { Declarations } from './compliance/report.ts'
 import type { Gates } from './definition.ts'
 import { GateKeeper } from './gates.ts'
 import { configuredPolicy, openPolicies, type Policies } from './policies.ts'
-import { policyRow, readPolicies } from './policy-store.ts'
+import { type NewPolicy, policyRow, putPolicy, readPolicies } from './policy-store.ts'
 
 /** Rules, and the people who decide what the rules leave to them. */
 interface GateViews {
@@ -17,6 +17,8 @@ interface GateViews {
   policies: Omit<Policies, 'close'> & {
     /** Approved policies that superseded the configured one, newest first. */
     history(page: { before?: number | undefined; limit: number }): Promise<PolicyRow[]>
+    /** Puts a policy in force with what approves it. Throws `conflict`. */
+    putWithin(trx: SealedTrx, wanted: NewPolicy, by: Actor): Promise<PolicyRow>
     findByNumber(number: number): Promise<PolicyRow | undefined>
   }
   /** Declarations of the operator about controls that shoal cannot verify. */
@@ -29,23 +31,19 @@ interface GateDomainParts
   config: { policy_file?: string | undefined; gates: Gates; compliance: Declarations }
   store: Pick<Store, 'ledger' | 'revisions'>
   signing: SigningKey
-  replicas: Pick<Replicas, 'owns'>
-  events: Pick<Events, 'publish' | 'addWithin'>
+  events: Pick<Events, 'addWithin'>
 }
 
 const SWEEP_SECONDS = 5
 
 export const openGates = async (parts: GateDomainParts): Promise<{ views: GateViews }> => {
-  const { config, store, signing, replicas, events, stack, leaderWork, logger, now } = parts
+  const { config, store, signing, events, stack, leaderWork, logger, now } = parts
   const { read } = store.ledger
-  const { publish } = events
   const configured = configuredPolicy(config.policy_file, config.gates)
   const policies = await openPolicies({
     store,
     configured,
     gates: config.gates,
-    publish,
-    replicas,
     logger,
   })
   stack.defer(() => policies.close())
@@ -66,6 +64,7 @@ export const openGates = async (parts: GateDomainParts): Promise<{ views: GateVi
       policies: {
         ...policies,
         history: page => readPolicies(read, page),
+        putWithin: (trx, wanted, by) => putPolicy(trx, wanted, by, events.addWithin),
         findByNumber: number => policyRow(read, number),
       },
       declarations: config.compliance,

@@ -2,14 +2,12 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { followChanges } from '../base/follow-changes.ts'
 import { shareRuns } from '../base/share-runs.ts'
-import type { Events } from '../events/bus.ts'
-import type { Replicas } from '../replicas/replicas.ts'
 import type { PolicyRow } from '../store/gate-tables.ts'
 import type { Store } from '../store/store.ts'
 import type { Trx } from './asking.ts'
 import type { Gates } from './definition.ts'
 import { loadPolicy, type Policy, policyOf, SHIPPED_POLICY_FILE } from './policy.ts'
-import { newestNumber, newestPolicy } from './policy-store.ts'
+import { newestNumber, newestPolicy, policySourceOf } from './policy-store.ts'
 
 /** The policy in force, and its origin. */
 export interface PolicyInForce extends Policy {
@@ -52,9 +50,6 @@ interface PoliciesParts {
   configured: ConfiguredPolicy
   /** The configured gates. */
   gates: Gates
-  publish: Events['publish']
-  /** Tells which of several coordinators reports a subject. */
-  replicas: Pick<Replicas, 'owns'>
   logger: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
@@ -70,7 +65,7 @@ export const configuredPolicy = (file: string | undefined, gates: Gates): Config
  * configuration.
  */
 export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
-  const { configured, logger, publish, replicas } = parts
+  const { configured, logger } = parts
   const { ledger, revisions } = parts.store
   const read = async () => toPolicyInForce(await newestPolicy(ledger.read), parts)
   let current = await read()
@@ -82,9 +77,6 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
     const { number, version, hash, source } = newest
     current = newest
     logger.info({ number, version, hash, source }, 'another policy holds from now on')
-    const subject = `policy-${number}`
-    if (replicas.owns(subject))
-      publish('shoal.policy.changed', { number, version, hash, source }, subject)
   })
   // the previous policy stays in force: an unreadable policy must not disable the rules
   const changes = followChanges({
@@ -121,7 +113,7 @@ const toPolicyInForce = (
   const policy = policyOf(JSON.parse(row.document_json), gates, name)
   if (policy.hash !== hash)
     throw new ShoalError('config_invalid', `${name}: it is not the one that was kept`)
-  return { ...policy, number, source: row.request_id === null ? 'accepted' : 'approved', row }
+  return { ...policy, number, source: policySourceOf(row), row }
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { EventDraft, Events } from '../events/bus.ts'
 import type { PolicyRow } from '../store/gate-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import { nextSequence } from '../store/sequences.ts'
@@ -32,7 +33,7 @@ export const readPolicies = (
 export const policyRow = (db: Reader, number: number): Promise<PolicyRow | undefined> =>
   db.selectFrom('policies').selectAll().where('number', '=', number).executeTakeFirst()
 
-interface NewPolicy {
+export interface NewPolicy {
   version: string
   hash: string
   document: unknown
@@ -45,8 +46,13 @@ interface NewPolicy {
   reason: string
 }
 
-/** Throws `conflict` when the policy that it replaces is no longer in force. */
-export const putPolicy = async (trx: Trx, wanted: NewPolicy, by: Actor): Promise<PolicyRow> => {
+/** Reports the policy too. Throws `conflict` when the one that it replaces is no longer in force. */
+export const putPolicy = async (
+  trx: Trx,
+  wanted: NewPolicy,
+  by: Actor,
+  addEvents: Events['addWithin'],
+): Promise<PolicyRow> => {
   const newest = await newestPolicy(trx)
   const { replaces, requestId, changedAt } = wanted
   const isStill = (newest?.number ?? 0) === replaces.number
@@ -67,8 +73,19 @@ export const putPolicy = async (trx: Trx, wanted: NewPolicy, by: Actor): Promise
   await trx.insertInto('policies').values(row).execute()
   await bumpRevision(trx, 'policies')
   await appendAudit(trx, { ...by, ...recordOf(row), at: changedAt })
+  await addEvents(trx, [changeEventOf(row)])
   return row
 }
+
+const changeEventOf = (row: PolicyRow): EventDraft => {
+  const { number, version, hash } = row
+  const data = { number, version, hash, source: policySourceOf(row) }
+  return { type: 'shoal.policy.changed', data, subject: `policy-${number}` }
+}
+
+/** How a policy of the ledger came to be in force. */
+export const policySourceOf = ({ request_id }: PolicyRow): 'accepted' | 'approved' =>
+  request_id === null ? 'accepted' : 'approved'
 
 const recordOf = ({ number, version, hash, replaced_hash, request_id, reason }: PolicyRow) => ({
   action: 'policy.change',

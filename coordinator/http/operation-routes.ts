@@ -7,7 +7,6 @@ import type {
 } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Tell } from '../operations/context.ts'
 import { type Deprecation, pathFields } from '../operations/declaration.ts'
 import type { CallInput, Invocation } from '../operations/invoke/invocation.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
@@ -17,7 +16,7 @@ import { readText } from '../operations/text-input.ts'
 import { taskCallerOf } from './answer-headers.ts'
 import { deprecationHeaders } from './deprecation.ts'
 import type { RouteDocs } from './route-docs.ts'
-import { sendEvents } from './send-events.ts'
+import { type StreamListener, sendEvents } from './send-events.ts'
 
 interface OperationParts {
   operations: readonly Operation[]
@@ -42,8 +41,8 @@ export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
         ? {}
         : { onRequest: createDeprecationHook(operation.deprecated) }),
       handler: async (request, reply) => {
-        const call = async (tell?: Tell): Promise<Outcome> => {
-          const outcome = await invoke(invocationOf(request, reply, { operation, tell }))
+        const call = async (listener?: StreamListener): Promise<Outcome> => {
+          const outcome = await invoke(invocationOf(request, reply, { operation, listener }))
           if ('isReplay' in outcome && outcome.isReplay)
             reply.header('idempotency-replayed', 'true')
           return outcome
@@ -58,7 +57,7 @@ export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
 const invocationOf = (
   request: FastifyRequest,
   reply: FastifyReply,
-  { operation, tell }: { operation: Operation; tell: Tell | undefined },
+  { operation, listener }: { operation: Operation; listener: StreamListener | undefined },
 ): Invocation => {
   const left = new AbortController()
   // a response that was sent completely closes too: an abort would only cost an exception then
@@ -72,7 +71,10 @@ const invocationOf = (
     read: () => parseRequest(request, operation),
     repeat: callKey === undefined ? undefined : { callKey, param: 'Idempotency-Key' },
     signals: [left.signal],
-    listener: tell && { tell, progress: data => tell({ event: 'progress', data }) },
+    listener: listener && {
+      ...listener,
+      progress: data => listener.tell({ event: 'progress', data }),
+    },
   }
 }
 

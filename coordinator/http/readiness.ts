@@ -5,6 +5,8 @@ interface Readiness {
   brokerConnected: () => boolean
   /** Reason why the store is unreliable now. */
   storeProblem: () => string | undefined
+  /** True when cells are connected to other coordinators only. */
+  lacksCells: () => boolean
 }
 
 const AGAIN = { retryAfterSeconds: 5 }
@@ -19,5 +21,12 @@ export const findReadinessFault = (parts: Readiness): ShoalError | undefined => 
       AGAIN,
     )
   const problem = parts.storeProblem()
-  return problem === undefined ? undefined : new ShoalError('store_unavailable', problem, AGAIN)
+  if (problem !== undefined) return new ShoalError('store_unavailable', problem, AGAIN)
+  return parts.lacksCells()
+    ? new ShoalError(
+        'cell_unavailable',
+        'no cell is connected to this coordinator, and another one has cells: cells must reach replica.address',
+        AGAIN,
+      )
+    : undefined
 }

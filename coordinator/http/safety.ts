@@ -56,12 +56,24 @@ const repeats = ({ rawHeaders }: IncomingMessage, name: string): boolean => {
   return count > 1
 }
 
-/** Checks for one allowed Host, against DNS rebinding, and one Authorization. Throws. */
-export const headerCheck = (config: CoordinatorConfig): ((request: IncomingMessage) => void) => {
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True for an answer without information, which balancers ask for by address or with no Host. */
+    ignoresHost?: boolean
+  }
+}
+
+/**
+ * Checks for one allowed Host, against DNS rebinding, and one Authorization. Throws. With
+ * `ignoresHost` any Host is allowed, and none.
+ */
+export const headerCheck = (
+  config: CoordinatorConfig,
+): ((request: IncomingMessage, ignoresHost?: boolean) => void) => {
   const hosts = allowedHosts(config)
-  return request => {
+  return (request, ignoresHost = false) => {
     const name = hostName(request.headers.host ?? '')
-    if (!hosts.has(name) && !isLoopback(name) && name !== ownAddress(request))
+    if (!ignoresHost && !hosts.has(name) && !isLoopback(name) && name !== ownAddress(request))
       throw new ShoalError('host_not_allowed', `unknown host ${JSON.stringify(name)}`)
     for (const header of ['host', 'authorization'])
       if (repeats(request, header))
@@ -76,13 +88,15 @@ const ownAddress = ({ socket }: IncomingMessage): string | undefined => {
 }
 
 /**
- * Checks on every request before routing: one allowed Host (against DNS rebinding), one
+ * Checks on every request before its handler: one allowed Host (against DNS rebinding), one
  * Authorization, and a JSON body of bounded size and depth.
  */
 export const safety = fp(
   async (app: FastifyInstance, { config }: { config: CoordinatorConfig }) => {
     const check = headerCheck(config)
-    app.addHook('onRequest', (request, _reply, done) => outcome(() => check(request.raw), done))
+    app.addHook('onRequest', (request, _reply, done) =>
+      outcome(() => check(request.raw, request.routeOptions.config.ignoresHost), done),
+    )
 
     app.removeAllContentTypeParsers()
     app.addContentTypeParser(

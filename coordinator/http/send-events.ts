@@ -1,10 +1,13 @@
 import type { FastifyReply } from 'fastify'
-import type { ErrorCode } from '../../shared/errors.ts'
 import { SSE_HEADERS, sseError, sseEvent } from '../../shared/wire/sse.ts'
 import type { Tell } from '../operations/context.ts'
+import type { CallListener } from '../operations/invoke/invocation.ts'
 import { bodyOf, type Outcome } from '../operations/invoke/outcome.ts'
 import { toShoalError } from './errors.ts'
 import { limitFlush, PacedLines } from './paced-lines.ts'
+
+/** Receives the events of a call, and the end of its key. */
+export type StreamListener = Required<Pick<CallListener, 'onKeyEnd'>> & { tell: Tell }
 
 /**
  * Sends the events of a call while it runs, then `result` with the whole answer, `pending` or
@@ -13,34 +16,34 @@ import { limitFlush, PacedLines } from './paced-lines.ts'
  */
 export const sendEvents = async (
   reply: FastifyReply,
-  call: (tell: Tell) => Promise<Outcome>,
+  call: (listener: StreamListener) => Promise<Outcome>,
 ): Promise<FastifyReply> => {
   const lines = new PacedLines()
   const first = Promise.withResolvers<void>()
-  const answer = call(({ event, data }) => {
-    first.resolve()
-    return lines.put(sseEvent(event, data))
+  let isKeyEnded = false
+  const answer = call({
+    tell: ({ event, data }) => {
+      first.resolve()
+      return lines.put(sseEvent(event, data))
+    },
+    onKeyEnd: () => {
+      isKeyEnded = true
+    },
   })
   await Promise.race([first.promise, answer]).catch(error => {
     lines.stream.destroy()
     throw error
   })
-  const end = (last: string, isKeyEnded = false): void => {
+  const end = (last: string): void => {
     lines.end(last)
     limitFlush(reply.raw, isKeyEnded)
   }
   answer.then(
     outcome => end(sseEvent(outcome.kind === 'pending' ? 'pending' : 'result', bodyOf(outcome))),
-    thrown => {
-      const error = toLoggedError(thrown, reply)
-      end(sseError(error), KEY_END_CODES.includes(error.code))
-    },
+    thrown => end(sseError(toLoggedError(thrown, reply))),
   )
   return reply.headers({ ...SSE_HEADERS }).send(lines.stream)
 }
-
-/** Codes of the errors that end the calls of a key. */
-const KEY_END_CODES: readonly ErrorCode[] = ['auth_required', 'tenant_forbidden', 'forbidden']
 
 const toLoggedError = (thrown: Error & { code: string }, { request }: FastifyReply) => {
   const error = toShoalError(thrown)

@@ -23,8 +23,9 @@ export const initialise = (
 ): Promise<IssuedKey> =>
   ledger.sealed.write(async trx => {
     if (await wasDone(trx)) throw new ShoalError('conflict', 'the store has its first operator')
-    await ensureTenant(trx, tenantId, by)
-    const person = await addPerson(trx, { tenantId, name: personName }, by)
+    const now = await ledger.nowMs(trx)
+    await ensureTenant(trx, tenantId, by, now)
+    const person = await addPerson(trx, { tenantId, name: personName }, by, now)
     const issued = await addKey(
       trx,
       {
@@ -35,9 +36,10 @@ export const initialise = (
         label: FIRST,
       },
       by,
+      now,
     )
     const details = { person: person.id, key: issued.key.id }
-    const entry = { ...by, tenant: tenantId, action: ACTION, subject: tenantId, details }
+    const entry = { ...by, at: now, tenant: tenantId, action: ACTION, subject: tenantId, details }
     await appendAudit(trx, { ...entry, outcome: 'done' })
     return issued
   })
@@ -52,9 +54,10 @@ const wasDone = async (trx: SealedTrx): Promise<boolean> => {
   return first !== undefined
 }
 
-const ensureTenant = async (trx: SealedTrx, id: string, by: Actor): Promise<void> => {
+const ensureTenant = async (trx: SealedTrx, id: string, by: Actor, now: number): Promise<void> => {
   const query = trx.selectFrom('tenants').select('id').where('id', '=', id)
-  if ((await query.executeTakeFirst()) === undefined) await addTenant(trx, { id, name: id }, by)
+  if ((await query.executeTakeFirst()) === undefined)
+    await addTenant(trx, { id, name: id }, by, now)
 }
 
 type DemoSpec = Pick<KeySpec, 'tier' | 'roles'>
@@ -103,9 +106,10 @@ export const demoKeys = async (
   const issued = DEMO_NAMES.filter(name => good[name] === undefined)
   if (issued.length === 0) return { keys: good as DemoKeys, issued }
   const made = await store.ledger.sealed.write(async trx => {
-    await ensureTenant(trx, DEMO, by)
+    const now = await store.ledger.nowMs(trx)
+    await ensureTenant(trx, DEMO, by, now)
     const secrets: Partial<DemoKeys> = {}
-    for (const name of issued) secrets[name] = await issueDemoKey(trx, name, by)
+    for (const name of issued) secrets[name] = await issueDemoKey(trx, name, by, now)
     return secrets
   })
   return { keys: { ...good, ...made } as DemoKeys, issued }
@@ -113,11 +117,16 @@ export const demoKeys = async (
 
 const labelOf = (name: DemoName): string => `demo ${name}`
 
-const issueDemoKey = async (trx: SealedTrx, name: DemoName, by: Actor): Promise<string> => {
+const issueDemoKey = async (
+  trx: SealedTrx,
+  name: DemoName,
+  by: Actor,
+  now: number,
+): Promise<string> => {
   const id = `demo_${name}`
   const query = trx.selectFrom('persons').select('id').where('id', '=', id)
   if ((await query.executeTakeFirst()) === undefined)
-    await addPerson(trx, { id, tenantId: DEMO, name: labelOf(name) }, by)
+    await addPerson(trx, { id, tenantId: DEMO, name: labelOf(name) }, by, now)
   const spec = { tenantId: DEMO, personId: id, label: labelOf(name), ...DEMO_SPECS[name] }
-  return (await addKey(trx, spec, by)).secret
+  return (await addKey(trx, spec, by, now)).secret
 }

@@ -22,7 +22,7 @@ export const addKey = async (
   trx: SealedTrx,
   input: KeySpec,
   by: Actor,
-  now: number = Date.now(),
+  now: number,
 ): Promise<IssuedKey> => {
   const spec = parseKeySpec(input)
   await requireOwner(trx, spec)

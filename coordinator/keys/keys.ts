@@ -135,11 +135,12 @@ export class Keys {
   /** Creates a tenant that this key may act for: no other key could add its first person. */
   async foundTenant(id: string, wanted: { id?: string; name: string }, by: Actor): Promise<Tenant> {
     const founded = await this.#ledger.sealed.write(async trx => {
-      const tenant = await addTenant(trx, wanted, by)
+      const at = this.#now()
+      const tenant = await addTenant(trx, wanted, by, at)
       const row = await requireKeyRow(trx, id, 'all')
       const further_tenants_json = JSON.stringify([...toKey(row).furtherTenants, tenant.id])
       await trx.updateTable('keys').set({ further_tenants_json }).where('id', '=', id).execute()
-      const entry = { ...by, at: this.#now(), action: 'key.admit' }
+      const entry = { ...by, at, action: 'key.admit' }
       await recordKey(trx, row, entry, { tenant: tenant.id })
       return tenant
     })

@@ -32,15 +32,16 @@ export const wasVisitor = (personId: string): boolean => personId.startsWith(`${
 
 /** Throws `conflict` for an id that exists or a tenant that does not. */
 export const createPerson = (ledger: Ledger, person: NewPerson, by: Actor): Promise<Person> =>
-  ledger.sealed.write(trx => addPerson(trx, person, by))
+  ledger.sealed.write(async trx => addPerson(trx, person, by, await ledger.nowMs(trx)))
 
 /** Creates a person like `createPerson`, inside the caller's transaction. */
 export const addPerson = async (
   trx: SealedTrx,
   { id = newId('person'), tenantId, name }: NewPerson,
   by: Actor,
+  now: number,
 ): Promise<Person> => {
-  const created = { created_at: Date.now(), disabled_at: null }
+  const created = { created_at: now, disabled_at: null }
   const row: PersonRow = { id, tenant_id: tenantId, name, ...created }
   try {
     await trx.insertInto('persons').values(row).execute()
@@ -50,6 +51,7 @@ export const addPerson = async (
   }
   await appendAudit(trx, {
     ...by,
+    at: now,
     tenant: tenantId,
     action: 'person.create',
     subject: id,

@@ -25,17 +25,19 @@ export const createTenant = (
   ledger: Ledger,
   tenant: { id?: string; name: string },
   by: Actor,
-): Promise<Tenant> => ledger.sealed.write(trx => addTenant(trx, tenant, by))
+): Promise<Tenant> =>
+  ledger.sealed.write(async trx => addTenant(trx, tenant, by, await ledger.nowMs(trx)))
 
 /** Creates a tenant like `createTenant`, inside the caller's transaction. */
 export const addTenant = async (
   trx: SealedTrx,
   { id = newId('tenant'), name }: { id?: string; name: string },
   by: Actor,
+  now: number,
 ): Promise<Tenant> => {
   if (!TENANT_ID.test(id))
     throw new ShoalError('invalid_request', `${id} is no tenant id`, { param: 'id' })
-  const row: TenantRow = { id, name, created_at: Date.now(), disabled_at: null }
+  const row: TenantRow = { id, name, created_at: now, disabled_at: null }
   try {
     await trx.insertInto('tenants').values(row).execute()
   } catch (error) {
@@ -44,6 +46,7 @@ export const addTenant = async (
   }
   await appendAudit(trx, {
     ...by,
+    at: now,
     tenant: id,
     action: 'tenant.create',
     subject: id,

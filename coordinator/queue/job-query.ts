@@ -83,19 +83,27 @@ const selectVisible = (db: Kysely<LedgerTables>, { tenantId }: JobScope) =>
     .selectFrom('jobs')
     .where(({ or, eb }) => or([eb('tenant_id', '=', tenantId), eb('tenant_id', 'is', null)]))
 
-/** Returns whether a job can be claimed. Called often, so it must not write. */
-export const isDue = async (
+/** Returns those of the kinds that have a job to claim: one cheap read while nothing is due. */
+export const listDueKinds = async (
   db: Kysely<LedgerTables>,
-  kind: string,
+  kinds: readonly string[],
   now: number,
-): Promise<boolean> => {
-  const query = db.selectFrom('jobs').select('seq').where('kind', '=', kind)
-  const found = await query
-    .where('state', 'in', ['queued', 'running'])
-    .where('due_at', '<=', now)
-    .limit(1)
-    .executeTakeFirst()
-  return found !== undefined
+): Promise<string[]> => {
+  if (kinds.length === 0) return []
+  const found = await db
+    .selectNoFrom(query =>
+      kinds.map((kind, index) => {
+        const due = query
+          .selectFrom('jobs')
+          .select('seq')
+          .where('kind', '=', kind)
+          .where('state', 'in', ['queued', 'running'])
+          .where('due_at', '<=', now)
+        return query.exists(due).as(`kind_${index}`)
+      }),
+    )
+    .executeTakeFirstOrThrow()
+  return kinds.filter((_, index) => found[`kind_${index}`])
 }
 
 /** Counts the jobs by kind and state. */

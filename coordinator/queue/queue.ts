@@ -73,7 +73,7 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
       const row = await apply(trx, before)
       const about = { tenant: scope.tenantId, action: `job.${verb}`, subject: id }
       const details = { kind: row.kind, was: before.state }
-      await appendAudit(trx, { ...by, ...about, outcome: 'done', details })
+      await appendAudit(trx, { ...by, at: now(), ...about, outcome: 'done', details })
       return row
     })
     wake()

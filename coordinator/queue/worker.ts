@@ -5,7 +5,7 @@ import { backOffMs } from './back-off.ts'
 import type { Job } from './job.ts'
 import { JobError } from './job-error.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
-import { isDue } from './job-query.ts'
+import { listDueKinds } from './job-query.ts'
 import { claimJobs, endJob, putBack, renewLease } from './job-store.ts'
 
 type JobOutcome = 'done' | 'retried' | 'dead' | 'lost' | 'early'
@@ -82,16 +82,27 @@ export class Worker {
 
   async #look(): Promise<void> {
     const { signal } = this.#closing
+    const { ledger, kinds, now } = this.#parts
     do {
       this.#looksAgain = false
-      for (const kind of this.#parts.kinds.values()) if (!signal.aborted) await this.#take(kind)
+      const able = [...kinds.values()].filter(kind => this.#roomFor(kind) > 0)
+      const due = await listDueKinds(
+        ledger.read,
+        able.map(({ kind }) => kind),
+        now(),
+      )
+      for (const kind of able)
+        if (due.includes(kind.kind) && !signal.aborted) await this.#take(kind)
     } while (this.#looksAgain && !signal.aborted)
+  }
+
+  #roomFor({ kind, concurrency }: JobKind): number {
+    return concurrency - (this.#counts.get(kind) ?? 0)
   }
 
   async #take(kind: JobKind): Promise<void> {
     const { ledger, id, now } = this.#parts
-    const limit = kind.concurrency - (this.#counts.get(kind.kind) ?? 0)
-    if (limit <= 0 || !(await isDue(ledger.read, kind.kind, now()))) return
+    const limit = this.#roomFor(kind)
     const { taken, givenUp } = await claimJobs(ledger, kind, { limit, worker: id, now: now() })
     for (const job of givenUp) await this.#end(kind, job, 'dead', LOST)
     for (const job of taken) this.#begin(kind, job)

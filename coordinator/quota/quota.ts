@@ -134,6 +134,7 @@ export class LeasedQuota implements Quota {
   }
 
   returnRecalled = async (): Promise<void> => {
+    if (!this.#subjects.list().some(({ lease }) => lease > 0)) return
     for (const id of await this.#recalls.list())
       await this.#leases.handBack(this.#subjects.find(id).filter(({ waiting }) => waiting === 0))
   }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { newId } from '../../shared/ids.ts'
 import { VERSION } from '../../shared/version.ts'
 import type { Base } from '../base/base.ts'
@@ -17,7 +18,8 @@ const RENEW_SECONDS = 1
 /** Registers this coordinator among those on its store; on SQLite it is the only one. */
 export const openReplicas = async (parts: ReplicasParts): Promise<{ replicas: Replicas }> => {
   const { config, store, stack, schedules, logger, now, nowMs } = parts
-  const self = { id: newId('rep'), address: config.replica.address, version: VERSION }
+  const { name = hostname(), address } = config.replica
+  const self = { id: newId('rep'), name, address, version: VERSION }
   if (!store.isShared) return { replicas: createSoleReplica({ ...self, startedAt: now() }) }
   const replicas = new RegisteredReplicas({ ledger: store.ledger, self, logger, nowMs })
   await replicas.register()

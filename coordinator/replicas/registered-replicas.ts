@@ -18,11 +18,21 @@ interface RegisteredReplicasParts {
 
 /** Time that a coordinator counts as live after it has last renewed its row. */
 export const LIVES_MS = 3000
+/**
+ * Least time that the row of a coordinator has left while it runs. The row of a killed one counts as
+ * live for longer, but says nothing about its cells: all may have been killed and started again.
+ */
+const RENEWED_MS = LIVES_MS - 1500
 /** Rows of coordinators that died are kept this long, for whoever looks into it. */
 const KEPT_MS = 3_600_000
 
 /** A row says who serves, and nothing about what was done: it is written while the audit is in doubt. */
 const AT_ONCE = { evenFrozen: true, isUrgent: true }
+
+interface LiveSet {
+  replicas: Replica[]
+  othersHaveCells: boolean
+}
 
 /**
  * The coordinators on a shared store, by rows that each renews. When the store does not answer, the
@@ -37,6 +47,8 @@ export class RegisteredReplicas implements Replicas {
   #ids: readonly string[] = []
   /** Monotonic time until which the others count on this one: from before its row was renewed. */
   #countedUntilMs = Number.NEGATIVE_INFINITY
+  #hasCells = () => false
+  #othersHaveCells = false
   /** Monotonic time until which known ones stay without a renewal: an outage kept them from it. */
   #sparesUntilMs = Number.NEGATIVE_INFINITY
   #isFailing = false
@@ -59,12 +71,21 @@ export class RegisteredReplicas implements Replicas {
     return this.#listeners.add(listener)
   }
 
+  watchCells(hasCells: () => boolean): void {
+    this.#hasCells = hasCells
+  }
+
+  lacksCells(): boolean {
+    const isReachedDirectly = this.#parts.self.address !== undefined
+    return isReachedDirectly && this.#othersHaveCells && !this.#hasCells()
+  }
+
   /** Adds this coordinator. Throws `conflict` while a command has the store for itself. */
   async register(): Promise<void> {
     const { ledger, self } = this.#parts
     const askedAtMs = this.#parts.nowMs()
     // sealed, so that it comes before the maintenance looks for coordinators, or sees it
-    const rows = await ledger.sealed.write(async trx => {
+    const liveSet = await ledger.sealed.write(async trx => {
       if (await hasMaintenance(trx, ledger))
         throw new ShoalError(
           'conflict',
@@ -79,17 +100,19 @@ export class RegisteredReplicas implements Replicas {
         .insertInto('replicas')
         .values({
           id: self.id,
+          name: self.name ?? null,
           address: self.address ?? null,
           version: self.version,
           started_at: now,
           until: now + LIVES_MS,
           unconnected_json: '[]',
+          has_cells: Number(this.#hasCells()),
         })
         .onConflict(conflict => conflict.column('id').doUpdateSet({ until: now + LIVES_MS }))
         .execute()
-      return selectLive(trx, now, [self.id])
+      return selectLive(trx, now, self.id, [self.id])
     }, AT_ONCE)
-    this.#note(rows, askedAtMs)
+    this.#note(liveSet, askedAtMs)
   }
 
   /** Renews the row and reads those of the others. Never rejects. */
@@ -99,10 +122,10 @@ export class RegisteredReplicas implements Replicas {
     const hasLapsed = askedAtMs >= this.#countedUntilMs
     const isSparing = hasLapsed || askedAtMs < this.#sparesUntilMs
     try {
-      const rows = await this.#renewRow(isSparing ? this.#ids : [this.id])
+      const liveSet = await this.#renewRow(isSparing ? this.#ids : [this.id])
       if (hasLapsed) this.#sparesUntilMs = this.#parts.nowMs() + LIVES_MS
-      if (rows === undefined) await this.register()
-      else this.#note(rows, askedAtMs)
+      if (liveSet === undefined) await this.register()
+      else this.#note(liveSet, askedAtMs)
       this.#isFailing = false
     } catch (error) {
       if (!this.#isFailing)
@@ -122,24 +145,26 @@ export class RegisteredReplicas implements Replicas {
   }
 
   /** Undefined when the row has gone, as after a copy of the store. */
-  #renewRow(spared: readonly string[]): Promise<Replica[] | undefined> {
+  #renewRow(spared: readonly string[]): Promise<LiveSet | undefined> {
     const { ledger } = this.#parts
+    const has_cells = Number(this.#hasCells())
     return ledger.free.write(async trx => {
       const now = await ledger.nowMs(trx)
       const { numUpdatedRows } = await trx
         .updateTable('replicas')
-        .set({ until: now + LIVES_MS })
+        .set({ until: now + LIVES_MS, has_cells })
         .where('id', '=', this.id)
         .executeTakeFirst()
-      return numUpdatedRows === 0n ? undefined : selectLive(trx, now, spared)
+      return numUpdatedRows === 0n ? undefined : selectLive(trx, now, this.id, spared)
     }, AT_ONCE)
   }
 
-  #note(rows: Replica[], askedAtMs: number): void {
+  #note({ replicas, othersHaveCells }: LiveSet, askedAtMs: number): void {
     this.#countedUntilMs = askedAtMs + LIVES_MS
-    const ids = rows.map(({ id }) => id)
+    const ids = replicas.map(({ id }) => id)
     const hasChanged = ids.join() !== this.#ids.join()
-    this.#live = rows
+    this.#live = replicas
+    this.#othersHaveCells = othersHaveCells
     this.#ids = ids
     if (!hasChanged) return
     this.#parts.logger.info({ replica: this.id, live: ids }, 'the live coordinators have changed')
@@ -151,18 +176,25 @@ export class RegisteredReplicas implements Replicas {
 const selectLive = async (
   trx: Transaction<LedgerTables>,
   now: number,
+  selfId: string,
   spared: readonly string[],
-): Promise<Replica[]> => {
+): Promise<LiveSet> => {
   const rows = await trx
     .selectFrom('replicas')
     .selectAll()
     .where(({ or, eb }) => or([eb('until', '>', now), eb('id', 'in', spared)]))
     .orderBy('id')
     .execute()
-  return rows.map(row => ({
-    id: row.id,
-    address: row.address ?? undefined,
-    version: row.version,
-    startedAt: row.started_at,
-  }))
+  return {
+    replicas: rows.map(row => ({
+      id: row.id,
+      name: row.name ?? undefined,
+      address: row.address ?? undefined,
+      version: row.version,
+      startedAt: row.started_at,
+    })),
+    othersHaveCells: rows.some(
+      row => row.id !== selfId && row.has_cells > 0 && row.until > now + RENEWED_MS,
+    ),
+  }
 }

@@ -2,6 +2,8 @@
 export interface Replica {
   /** New at every start: `rep_…`. */
   id: string
+  /** Name for people; unlike the id it is the same after a start. Undefined for older coordinators. */
+  name: string | undefined
   /** URL at which cells reach this coordinator and no other; undefined behind a balancer. */
   address: string | undefined
   version: string
@@ -23,4 +25,11 @@ export interface Replicas {
   owns(subject: string): boolean
   /** Calls back after the set of live coordinators has changed. Returns how to stop that. */
   onChange(listener: () => void): () => void
+  /** Sets how this coordinator looks for connected cells; the others learn it at each renewal. */
+  watchCells(hasCells: () => boolean): void
+  /**
+   * True while this coordinator has no cell and another live one has. Only for a coordinator with an
+   * address: without one, cells reach it through a balancer, which must go on choosing it.
+   */
+  lacksCells(): boolean
 }

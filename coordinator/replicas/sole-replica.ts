@@ -6,4 +6,6 @@ export const createSoleReplica = (self: Replica): Replicas => ({
   live: () => [self],
   owns: () => true,
   onChange: () => () => {},
+  watchCells: () => {},
+  lacksCells: () => false,
 })

@@ -51,14 +51,17 @@ const announceKeys = async (
   const publish = () => publishKeys(ledger, replicas.id, ring.ids)
   await publish()
   // one that was away for long may have been forgotten
-  const onChange = () =>
-    void publish().catch(error => logger.warn({ err: error }, 'the sealing keys are not announced'))
-  stack.defer(replicas.onChange(onChange))
+  const changes = followChanges({
+    subscribe: listener => replicas.onChange(listener),
+    read: publish,
+    onFailure: error => logger.warn({ err: error }, 'the sealing keys are not announced'),
+  })
   stack.defer(() =>
     unpublishKeys(ledger, replicas.id).catch(error =>
       logger.warn({ err: error }, 'the ids of the sealing keys were not withdrawn'),
     ),
   )
+  stack.defer(changes.close)
   schedules.every('secrets.keys', REREAD_SECONDS, async () => {
     if (await ring.reread()) await publish()
   })

@@ -136,3 +136,11 @@ export const cellsOverReplicas = async ({ schema }: Kysely<unknown>): Promise<vo
     .addColumn('unconnected_json', 'text', column => column.notNull().defaultTo('[]'))
     .execute()
 }
+
+export const replicaDetails = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.alterTable('replicas').addColumn('name', 'text').execute()
+  await schema
+    .alterTable('replicas')
+    .addColumn('has_cells', 'integer', column => column.notNull().defaultTo(0))
+    .execute()
+}

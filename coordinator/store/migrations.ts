@@ -11,6 +11,7 @@ import {
   commandTables,
   configTable,
   pastCredentialTable,
+  replicaDetails,
 } from './cell-migrations.ts'
 import { conversationTables, conversationWorkers } from './conversation-migrations.ts'
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
@@ -96,4 +97,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   // of the records too, which are in the same schema where this changes anything
   '0080_wide_integers': { up: db => engine.widenIntegers(db), compatibleFrom: '0.1.0' },
   '0085_cells_over_replicas': { up: cellsOverReplicas, compatibleFrom: '0.1.0' },
+  '0086_replica_details': { up: replicaDetails, compatibleFrom: '0.1.0' },
 })

@@ -62,6 +62,10 @@ interface ReplicaRow {
   until: number
   /** Ids of enrolled cells that are not connected to it: a JSON array, not longer than is readable. */
   unconnected_json: string
+  /** Name for people; null for an older coordinator. */
+  name: string | null
+  /** 1 while a cell is connected to it, as of its last renewal; else 0. */
+  has_cells: number
 }
 
 /** The last number that was given of one sequence. */

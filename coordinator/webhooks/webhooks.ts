@@ -56,13 +56,13 @@ export class Webhooks {
 
   /** Throws `invalid_request` for an address that is not allowed, `conflict` for too many. */
   async create(webhook: NewWebhook, scope: WebhookScope, by: Actor): Promise<IssuedWebhook> {
-    const { store } = this.#parts
+    const { store, now } = this.#parts
     const { row, secret } = this.#newRow(webhook, scope, by)
     await store.ledger.sealed.write(async trx => {
       await this.#requireRoom(trx, scope.tenantId)
       row.after_seq = await readLastNumber(trx, 'events')
       await trx.insertInto('webhooks').values(row).execute()
-      await auditWebhook(trx, 'create', row, by)
+      await auditWebhook(trx, 'create', row, { ...by, at: now() })
     })
     return { webhook: webhookOf(row), secret }
   }
@@ -104,7 +104,7 @@ export class Webhooks {
       const found = await find(trx, id, tenantId)
       await cancelLane(trx, webhookLaneOf(id), 'the webhook was deleted', now())
       await trx.deleteFrom('webhooks').where('id', '=', id).execute()
-      await auditWebhook(trx, 'delete', found, by)
+      await auditWebhook(trx, 'delete', found, { ...by, at: now() })
       return found
     })
     return webhookOf(row)
@@ -116,12 +116,12 @@ export class Webhooks {
     { tenantId }: WebhookScope,
     by: Actor,
   ): Promise<{ eventId: string; jobId: string }> {
-    const { store, queue } = this.#parts
+    const { store, queue, now } = this.#parts
     const event = this.#testEvent(id, tenantId)
     const job = await store.ledger.sealed.write(async trx => {
       const row = await find(trx, id, tenantId)
       if (row.disabled_at !== null) throw new ShoalError('conflict', `webhook ${id} is disabled`)
-      await auditWebhook(trx, 'test', row, by)
+      await auditWebhook(trx, 'test', row, { ...by, at: now() })
       return queue.addWithin(trx, deliveryJob(webhookOf(row), event))
     })
     queue.wake()
@@ -194,7 +194,7 @@ export class Webhooks {
       const before = await find(trx, id, tenantId)
       const row = { ...before, ...(await change(before, trx)), changed_at: now() }
       await trx.updateTable('webhooks').set(row).where('id', '=', id).execute()
-      await auditWebhook(trx, verb, row, by)
+      await auditWebhook(trx, verb, row, { ...by, at: now() })
       return row
     })
     return webhookOf(after)
@@ -205,7 +205,7 @@ const auditWebhook = (
   trx: SealedTrx,
   verb: string,
   { id, tenant_id, url, types_json }: WebhookRow,
-  by: Actor,
+  by: Actor & { at: number },
 ): Promise<unknown> =>
   appendAudit(trx, {
     ...by,

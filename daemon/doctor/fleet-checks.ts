@@ -177,7 +177,7 @@ export const coordinators: DoctorCheck = async ({ config }) => {
   const says = missing.map(([plane, coverage]) => `${plane}: ${describeCoverage(coverage)}`)
   return warn(
     `${says.join('; ')}, since ${new Date(recorded.at).toISOString()}`,
-    'if it lasts, the balancer hides a coordinator: turn off sticky sessions, or give each coordinator an address',
+    'if it lasts, the balancer hides a coordinator: turn off sticky sessions, or give each coordinator its own replica.address',
   )
 }
 

@@ -396,7 +396,7 @@ t.test('the API document is cached and revalidated, and the cache is optional', 
 const startProgram = async (t: Test) => {
   const root = resolve(import.meta.dirname, '..', '..')
   const store = await temporaryStore(t)
-  const app = await appWith({ views: views({ tokens: createTokenViews(store) }) })
+  const app = await appWith({ views: views({ tokens: createTokenViews(store, Date.now) }) })
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo

@@ -2,20 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { verifyAudit } from '../../coordinator/audit/verify.ts'
 import { runApprovals, runConversations, runTasks } from './support/acknowledged.ts'
+import { Receiver, runDeliveries } from './support/deliveries.ts'
 import { ReplicaSet } from './support/replica-set.ts'
 
 const CLIENTS = 2
 
 /**
- * Approvals, tasks and conversations at three coordinators, one of which is killed with kill -9
+ * Approvals, tasks, conversations and deliveries of events at three coordinators, one of which is killed with kill -9
  * again and again: nothing acknowledged is lost, nothing is done twice, and the audit is whole.
  */
 export const main = async (argv: string[]): Promise<boolean> => {
   const options = { kills: { type: 'string', default: '100' } } as const
   const kills = Number(parseArgs({ args: argv, options }).values.kills)
-  const set = await ReplicaSet.start()
+  const receiver = await Receiver.open()
+  const set = await ReplicaSet.start({ flags: receiver.flags })
   try {
-    const works = [runApprovals(set), runConversations(set), runTasks(set)]
+    const deliveries = await runDeliveries(set, receiver)
+    const works = [runApprovals(set), runConversations(set), runTasks(set), deliveries]
     const over = new AbortController()
     const client = async (run: (signal: AbortSignal) => Promise<void>): Promise<void> => {
       while (!over.signal.aborted) {
@@ -41,5 +44,6 @@ export const main = async (argv: string[]): Promise<boolean> => {
     return holds && ok
   } finally {
     await set.stop()
+    receiver.close()
   }
 }

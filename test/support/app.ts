@@ -51,7 +51,7 @@ const fine: Views['vitals'] = {
   loopDelayMs: () => 1,
 }
 
-const sole = { id: 'rep_test', address: undefined, version: '1', startedAt: 0 }
+const sole = { id: 'rep_test', name: 'a', address: undefined, version: '1', startedAt: 0 }
 
 /** What operations see; what is not given here must not be looked at. */
 export const views = (parts: Partial<Views> = {}): Views => ({

@@ -267,22 +267,22 @@ const expectOutcome = async (
 
 const makePeople = (store: Store, random: Random): Promise<Actor[]> =>
   store.ledger.sealed.write(async trx => {
-    const by = { actor: 'proof' }
+    const [by, now] = [{ actor: 'proof' }, Date.now()]
     const known = await trx
       .selectFrom('tenants')
       .select('id')
       .where('id', '=', TENANT)
       .executeTakeFirst()
-    if (known === undefined) await addTenant(trx, { id: TENANT, name: TENANT }, by)
+    if (known === undefined) await addTenant(trx, { id: TENANT, name: TENANT }, by, now)
     const actors: Actor[] = []
     for (let n = 0; n < 16; n++) {
-      const person = await addPerson(trx, { tenantId: TENANT, name: `person ${n}` }, by)
+      const person = await addPerson(trx, { tenantId: TENANT, name: `person ${n}` }, by, now)
       // some people hold two keys with different roles
       for (let key = 0; key <= random.randomBelow(2); key++) {
         const roles = [random.pick(ROLES), random.pick(ROLES)]
         const spec = { tenantId: TENANT, personId: person.id, tier: 'enterprise' as const, roles }
         const kind = random.pick(KINDS)
-        const issued = await addKey(trx, { ...spec, kind } satisfies KeySpec, by)
+        const issued = await addKey(trx, { ...spec, kind } satisfies KeySpec, by, now)
         actors.push({ personId: person.id, keyId: issued.key.id, kind, roles, revoked: false })
       }
     }

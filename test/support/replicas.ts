@@ -4,6 +4,7 @@ import { newId } from '../../shared/ids.ts'
 
 const newReplica = (): Replica => ({
   id: newId('rep'),
+  name: undefined,
   address: undefined,
   version: '1',
   startedAt: 0,
@@ -23,10 +24,13 @@ export const createReplicaSet = () => {
     join: (): Replicas => {
       const self = newReplica()
       live.push(self)
+      notify()
       return {
         id: self.id,
         live: () => live,
         owns: () => live[0] === self,
+        watchCells: () => {},
+        lacksCells: () => false,
         onChange: listener => {
           listeners.add(listener)
           return () => listeners.delete(listener)

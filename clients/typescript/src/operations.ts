@@ -284,7 +284,7 @@ export interface Operations extends Skills {
   /** Retry a failed or cancelled job from the beginning. */
   'queue-retry': { input: { 'job_id': string }; output: { 'id': string; 'kind': string; 'state': 'queued' | 'running' | 'done' | 'dead' | 'cancelled'; 'project': string | null; 'team': string | null; 'priority': number; 'cost_eur': number; 'attempts': number; 'max_attempts': number; 'reason': string | null; 'not_before': string; 'created_at': string; 'changed_at': string; 'ended_at': string | null } }
   /** List the coordinators that serve the fleet now. */
-  'replicas-list': { input: Record<string, never>; output: { 'replicas': ({ 'id': string; 'address': string | null; 'version': string; 'started_at': string; 'is_self': boolean; 'leads': boolean })[] } }
+  'replicas-list': { input: Record<string, never>; output: { 'replicas': ({ 'id': string; 'name': string | null; 'address': string | null; 'version': string; 'started_at': string; 'is_self': boolean; 'leads': boolean })[] } }
   /** Show how requests are routed: the engines of each model, their load and their trails. */
   'routing-show': { input: { 'model'?: string; 'limit'?: number }; output: { 'pools': ({ 'model': string; 'tenant_id': string | null; 'cells': number; 'slots': number; 'in_flight': number; 'engines': ({ 'cell_id': string; 'slots': number; 'in_flight': number; 'others': number; 'ready': boolean; 'full': boolean; 'trail_percent': number })[] })[]; 'waiting': Record<string, number> } }
   /** List your own sessions, newest first. */

@@ -2,9 +2,11 @@ import type { Report, TaskCaller, Tell } from '../context.ts'
 import type { Operation } from '../operation.ts'
 
 /** Receives the progress of a running call. */
-interface CallListener {
+export interface CallListener {
   progress?: Report | undefined
   tell?: Tell | undefined
+  /** Called when the key of the call ends before it has answered. */
+  onKeyEnd?: () => void
 }
 
 /** Input of a call as the caller sent it, and the cell that was named beside it. */

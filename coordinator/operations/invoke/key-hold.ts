@@ -9,7 +9,7 @@ import type { CallTime } from './time.ts'
  * effect is never in doubt.
  */
 export const holdKey = (
-  { operation, caller: { key, tenantId } }: Call,
+  { operation, caller: { key, tenantId }, listener }: Call,
   time: CallTime,
   hold: Keys['hold'] | undefined,
 ): (() => void) => {
@@ -17,7 +17,11 @@ export const holdKey = (
   const isRead = operation.effect === 'read'
   return hold(key, {
     tenantId,
-    cut: reason => (isRead ? time.end(reason) : time.abort(reason)),
+    cut: reason => {
+      listener?.onKeyEnd?.()
+      if (isRead) time.end(reason)
+      else time.abort(reason)
+    },
     isAllowed: key => mayCall(operation, key),
   })
 }

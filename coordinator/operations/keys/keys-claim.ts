@@ -46,7 +46,7 @@ export default defineOperation({
     const { tenant_id: tenantId, name, tier, kind } = plan
     const by = { actor: approval.requesterId, requestId }
     const { key, secret } = await approval.use(async trx => {
-      const person = await addPerson(trx, { id: visitorId(), tenantId, name }, by)
+      const person = await addPerson(trx, { id: visitorId(), tenantId, name }, by, now())
       const spec = { tenantId, personId: person.id, tier, kind, label: 'requested by a visitor' }
       return addKey(trx, spec, by, now())
     })

@@ -10,7 +10,6 @@ import {
   summarizeChanges,
 } from '../../gates/policy-difference.ts'
 import { POLICY_GATE } from '../../gates/policy-floor.ts'
-import { putPolicy } from '../../gates/policy-store.ts'
 import { proposedPolicy } from '../../gates/proposed-policy.ts'
 import type { Context } from '../context.ts'
 import { defineOperation } from '../operation.ts'
@@ -75,7 +74,9 @@ export default defineOperation({
   run: async (plan: ChangePlan, context, approval) => {
     if (approval === undefined) return answerOf(plan, 'unchanged', plan.current.number)
     const change = changeOf(plan, approval, context)
-    const { number } = await approval.use(trx => putPolicy(trx, change, context.actor))
+    const { number } = await approval.use(trx =>
+      context.policies.putWithin(trx, change, context.actor),
+    )
     await context.policies.reload()
     return answerOf(plan, 'changed', number)
   },

@@ -4,6 +4,10 @@ import { defineOperation } from '../operation.ts'
 
 const ReplicaView = z.object({
   id: z.string().describe('Id of the process, new at each of its starts.'),
+  name: z
+    .string()
+    .nullable()
+    .describe('Its replica.name, or the name of its machine; null for an older version.'),
   address: z
     .string()
     .nullable()
@@ -27,6 +31,7 @@ export default defineOperation({
   run: async (_input, { replicas }) => ({
     replicas: (await replicas.readStates()).map(replica => ({
       id: replica.id,
+      name: replica.name ?? null,
       address: replica.address ?? null,
       version: replica.version,
       started_at: iso(replica.startedAt),

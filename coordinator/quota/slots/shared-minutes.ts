@@ -3,7 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Minute } from '../minute.ts'
 import { type AskingBatch, AskingQueue } from './asking-queue.ts'
 import { SlotClock } from './slot-clock.ts'
-import type { SlotGrant, SlotWish } from './slot-grant.ts'
+import { SLOT_MS, type SlotGrant, type SlotWish, WINDOW_SLOTS } from './slot-grant.ts'
 import type { ExchangeSlots, SlotAnswer } from './slot-rows.ts'
 import { SubjectSlots } from './subject-slots.ts'
 
@@ -17,8 +17,12 @@ interface SharedMinutesParts {
 
 /** Longest wait for the store. A store that is away is noticed within this time. */
 const ANSWER_MS = 3000
-/** The store is asked at least this often, to notice that it has lost its counts. */
+/** The store is asked at least this often, to notice that it has lost the counts of this process. */
 const LOOK_EVERY_MS = 500
+/** The same while this process has no counts, so that those of the others are settled before it needs them. */
+const IDLE_LOOK_EVERY_MS = 5000
+/** Time after the last start in which the store may have counts of this process. */
+const COUNTED_MS = (WINDOW_SLOTS + 2) * SLOT_MS
 const RETRY_AFTER_SECONDS = 5
 
 /**
@@ -39,6 +43,8 @@ export class SharedMinutes {
   /** True while the store does not answer. */
   #isAway = false
   #askedAtTicks = Number.NEGATIVE_INFINITY
+  /** Ticks of the last start or grant. */
+  #usedAtTicks = Number.NEGATIVE_INFINITY
   /** See `SlotAnswer`. */
   #bornMs: number | undefined
 
@@ -71,7 +77,8 @@ export class SharedMinutes {
       if (slots.mustReport(ticks)) this.#queue.add(subject, 1, undefined)
       else if (slots.isSettled(ticks)) this.#unsettled.delete(subject)
     }
-    const isDue = ticks - this.#askedAtTicks >= LOOK_EVERY_MS
+    const isIdle = ticks - this.#usedAtTicks > COUNTED_MS
+    const isDue = ticks - this.#askedAtTicks >= (isIdle ? IDLE_LOOK_EVERY_MS : LOOK_EVERY_MS)
     if (isDue || this.#queue.size() > 0) this.#queue.start()
   }
 
@@ -100,6 +107,7 @@ export class SharedMinutes {
   #add(subject: string, ticks: number): void {
     const slots = this.#slotsOf(subject)
     slots.add(ticks)
+    this.#usedAtTicks = ticks
     this.#unsettled.add(subject)
     if (!slots.isDue(ticks)) return
     this.#queue.add(subject, slots.limit, 0)
@@ -156,6 +164,7 @@ export class SharedMinutes {
       if (!isSettling) slots.accept(wish, grants[index] as SlotGrant, afterTicks)
       this.#unsettled.add(wish.subject)
     }
+    if (wishes.length > 0) this.#usedAtTicks = afterTicks
     if (areLost) this.#reportAll(wishes)
   }
 

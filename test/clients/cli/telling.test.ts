@@ -78,7 +78,7 @@ t.test(
 
 t.test('the program', async t => {
   const store = await temporaryStore(t)
-  const app = await appWith({ views: views({ tokens: createTokenViews(store) }) })
+  const app = await appWith({ views: views({ tokens: createTokenViews(store, Date.now) }) })
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo

@@ -6,7 +6,7 @@ import { restartSequence } from '../../../coordinator/store/sequences.ts'
 import { type Demo, openScene } from '../../support/coordinator.ts'
 import { signingOf } from '../../support/secrets.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { BY, temporaryFolder, testStore } from '../store/temporary.ts'
+import { BY, notInFiles, temporaryFolder, testStore } from '../store/temporary.ts'
 import { append, reopenStore, startGuard, tamper } from './guarding.ts'
 
 interface Cut {
@@ -33,7 +33,8 @@ const runAndStop = async (t: Pick<Test, 'teardown'>, stop: Cut['stop']) => {
   await append(store, 3)
   // what the disk has at the instant of a kill
   const killed = await temporaryFolder(t)
-  for (const name of FILES) copyFileSync(join(folder, name), join(killed, name))
+  if (stop === 'kill -9')
+    for (const name of FILES) copyFileSync(join(folder, name), join(killed, name))
   await running.stop()
   await store.close()
   return { folder: stop === 'clean' ? folder : killed, witnessed }
@@ -74,7 +75,7 @@ const outcomeOf = async (t: Pick<Test, 'teardown'>, cut: Cut): Promise<string> =
 }
 
 const FOUND = 'frozen, reported, both times'
-const stops = ['clean', 'kill -9'] as const
+const stops: readonly Cut['stop'][] = notInFiles ? ['clean'] : ['clean', 'kill -9']
 const both = [true, false]
 
 const outcomesOf = async (t: Pick<Test, 'teardown'>, cuts: readonly Cut[]) => {

@@ -21,7 +21,7 @@ import { createSigner, generatePrivateKey, type Signer } from '../../../shared/s
 import { silent } from '../../support/cell.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
 import { signingOf } from '../../support/secrets.ts'
-import { temporaryFolder, testStore } from '../store/temporary.ts'
+import { notInFiles, temporaryFolder, testStore } from '../store/temporary.ts'
 import { append, dropGuards, reopenSigned, reopenStore, signer, startGuard } from './guarding.ts'
 
 /** A store with rows whose head was signed, closed as a crash leaves it or in order. */
@@ -102,7 +102,7 @@ const forgePurge = async (store: Store, own: Signer): Promise<void> => {
       .values({ id: 1, ...checkpoint })
       .execute()
     await trx.deleteFrom('audit').where('seq', '<=', 10).execute()
-    const told = { actor: 'coordinator', action: 'audit.purge', subject: 'audit' }
+    const told = { actor: 'coordinator', at: Date.now(), action: 'audit.purge', subject: 'audit' }
     await appendAudit(trx, { ...told, outcome: 'done', details: { ...checkpoint } })
   })
 }
@@ -132,6 +132,9 @@ const moveFurther = async (store: Store): Promise<void> => {
     await trx.deleteFrom('audit').where('seq', '<=', 12).execute()
   })
 }
+
+/** Ways for somebody who has the file of a database. */
+const WITH_FILES = ['a flipped byte in the database', 'an older copy of the file put back']
 
 t.test('the next start finds each of eleven ways to tamper with the audit', async t => {
   const ways: [what: string, tamper: (folder: string, backup: string) => Promise<void> | void][] = [
@@ -179,13 +182,13 @@ t.test('the next start finds each of eleven ways to tamper with the audit', asyn
     ],
   ]
   for (const [what, tamper] of ways)
-    await t.test(what, async t => {
+    await t.test(what, { skip: WITH_FILES.includes(what) && notInFiles }, async t => {
       const folder = await temporaryFolder(t)
       const first = await testStore(folder)
       await append(first, 5)
       await first.close()
       const backup = join(folder, 'backup.db')
-      copyFileSync(ledger(folder), backup)
+      if (!notInFiles) copyFileSync(ledger(folder), backup)
       const second = await testStore(folder)
       await append(second, 15)
       const { signed, stop } = startGuard(second, folder)
@@ -212,7 +215,7 @@ t.test('the next start finds each of eleven ways to tamper with the audit', asyn
     ['a flipped byte in the write-ahead log', (path: string) => flip(path, 'test.run')],
     ['the write-ahead log cut off', cutOff],
   ] as const)
-    await t.test(what, async t => {
+    await t.test(what, { skip: notInFiles }, async t => {
       const { folder, store } = await witnessedStore(t)
       // as after kill -9: the log is still there
       const crashed = await temporaryFolder(t)
@@ -440,10 +443,7 @@ t.test('a running coordinator notices rows removed from its own audit', async t 
       broadcast: () => {
         heads++
       },
-      publish: () => {
-        resolve()
-        return {} as never
-      },
+      events: { publish: () => resolve(), addWithin: async () => resolve() },
       now: () => 1000,
       wait: () =>
         new Promise(resolve => {

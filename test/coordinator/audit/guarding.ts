@@ -31,9 +31,9 @@ export const startGuard = (
     logger: silent,
     signal: stop.signal,
     broadcast: head => tell(head),
-    publish: type => {
-      events.push(type)
-      return {} as never
+    events: {
+      publish: type => void events.push(type),
+      addWithin: async (_trx, drafts) => void events.push(...drafts.map(({ type }) => type)),
     },
     now: () => 1000,
   })

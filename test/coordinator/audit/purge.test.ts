@@ -64,7 +64,13 @@ t.test('a purge', async t => {
         key_id: signer.publicKey,
       },
     })
-    await createAudit(store).append({ actor: 'a', action: 'b', subject: 'c', outcome: 'done' })
+    await createAudit(store).append({
+      actor: 'a',
+      at: 1,
+      action: 'b',
+      subject: 'c',
+      outcome: 'done',
+    })
     t.match(await verifyAudit(store.ledger, { endorses }), { ok: true, rows: 4 })
   })
 

@@ -54,7 +54,7 @@ t.test('a long search lets other work run in between', async t => {
   const store = await temporaryStore(t)
   const audit = createAudit(store)
   for (let n = 1; n <= 50; n++)
-    await audit.append({ actor: 'a', action: 'test.run', subject: 's', outcome: 'done' })
+    await audit.append({ actor: 'a', at: n, action: 'test.run', subject: 's', outcome: 'done' })
   let turns = 0
   let over = false
   const count = (): void => {

@@ -22,7 +22,14 @@ t.test('a secret never enters the audit, wherever it occurs', async t => {
       token: ['abc'],
     }
     await store.ledger.sealed.write(trx =>
-      appendAudit(trx, { ...BY, action: 'test.secret', subject: 's', outcome: 'done', details }),
+      appendAudit(trx, {
+        ...BY,
+        at: 1,
+        action: 'test.secret',
+        subject: 's',
+        outcome: 'done',
+        details,
+      }),
     )
   }
   const text = JSON.stringify(await auditRows(store))

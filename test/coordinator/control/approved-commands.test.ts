@@ -3,6 +3,7 @@ import * as z from 'zod'
 import type { CommandRecord } from '../../../coordinator/control/command.ts'
 import { createCommands } from '../../../coordinator/control/commands.ts'
 import { CommitChecks } from '../../../coordinator/control/commit-checks.ts'
+import { Retries } from '../../../coordinator/control/retries.ts'
 import { shippedGates } from '../../../coordinator/gates/definition.ts'
 import { GateKeeper } from '../../../coordinator/gates/gates.ts'
 import type { GatePerson } from '../../../coordinator/gates/rules.ts'
@@ -203,7 +204,7 @@ t.test('a coordinator stops although it cannot tell whether a command was commit
 
 t.test('a ledger that freezes right after the approval does not block the lane', async t => {
   const { ledger } = await temporaryStore(t)
-  const checks = new CommitChecks({ ledger, logger: silent })
+  const checks = new CommitChecks({ ledger, retries: new Retries(), logger: silent })
   ledger.freeze('row 3 was changed')
   t.notOk(await checks.isCommitted('cmd_1'), 'the check ends: nothing is written until a restart')
 })

@@ -11,6 +11,7 @@ import {
 } from '../../../coordinator/control/commands.ts'
 import { WriteBehind } from '../../../coordinator/control/write-behind.ts'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
+import { StoreFault } from '../../../coordinator/store/faults.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
@@ -43,10 +44,12 @@ const facts = (verb: string, hazard: VerbFacts['hazard']): VerbFacts => ({
 const rig = async (t: Test, given: Partial<Omit<CommandsParts, 'replicas'>> = {}) => {
   const store = await temporaryStore(t)
   await addCell(store.ledger, CELL, cell.publicKey)
-  const failing = { writes: false }
+  const failing = { writes: false, answers: false }
   const ledger = withChangeHook(store.ledger, async (work, commit) => {
     if (failing.writes) throw new Error('disk full')
-    return commit(work)
+    const result = await commit(work)
+    if (failing.answers) throw new StoreFault('uncertain', 'the answer was lost', undefined)
+    return result
   })
   const world = { now: 1_800_000_000_000, here: true, level: CAPABILITY, sent: [] as Command[] }
   const parts: Omit<CommandsParts, 'replicas'> = {
@@ -469,6 +472,65 @@ t.test('an ack', async t => {
     const { commands } = await rig(t)
     await t.rejects(commands.acknowledge(CELL, { command_id: 'x' }))
   })
+})
+
+for (const kind of ['writes', 'answers'] as const)
+  t.test(`a command is sent in its turn after the store has failed (${kind})`, async t => {
+    const { commands, world, failing } = await rig(t)
+    world.here = false
+    for (const verb of ['open', 'ping']) await commands.create({ ...ping, verb }, BY)
+    world.here = true
+    failing[kind] = true
+    commands.sendOpen(CELL)
+    for (let n = 0; n < 2; n++) {
+      commands.sweep()
+      await new Promise(setImmediate)
+    }
+    t.strictSame(world.sent, [], 'the second one waits for the first')
+    failing[kind] = false
+    commands.sweep()
+    await commands.close()
+    t.strictSame(
+      world.sent.map(({ verb }) => verb),
+      ['open', 'ping'],
+    )
+  })
+
+t.test('a command whose sending cannot be recorded is given up at its deadline', async t => {
+  const { commands, world, failing } = await rig(t)
+  world.here = false
+  const { id } = await commands.create({ ...ping, verb: 'open' }, BY)
+  world.here = true
+  failing.writes = true
+  commands.sendOpen(CELL)
+  await new Promise(setImmediate)
+  world.now += 3600_000
+  commands.sweep()
+  failing.writes = false
+  await commands.close()
+  t.strictSame([world.sent, await stateOf(commands, id)], [[], 'unknown'])
+})
+
+t.test('a command is sent although the answer to its commit was lost', async t => {
+  const { commands, world, failing, audit } = await rig(t)
+  failing.answers = true
+  await t.rejects(commands.create({ ...ping, verb: 'open' }, BY), { message: /answer was lost/ })
+  failing.answers = false
+  commands.sweep()
+  await commands.close()
+  t.equal(world.sent.length, 1)
+  t.strictSame(await audit(), ['command.create done'])
+})
+
+t.test('a command that its coordinator has lost track of is found in the store', async t => {
+  const { commands, world, failing } = await rig(t)
+  failing.answers = true
+  await t.rejects(commands.create(ping, BY), { message: /answer was lost/ })
+  await commands.close()
+  t.strictSame(world.sent, [], 'nobody could tell whether it was stored')
+  failing.answers = false
+  for (let n = 0; n < 2; n++) await commands.refresh()
+  t.equal(world.sent.length, 1)
 })
 
 t.test('a flood of changes is written in batches, so that others get the lane between', async t => {

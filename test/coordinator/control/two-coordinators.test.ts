@@ -155,6 +155,33 @@ t.test('an offered command is sent once, though two coordinators have the cell',
   t.equal(two.its.sent.length + three.its.sent.length, 1)
 })
 
+t.test('an offered command is sent before a later one of another coordinator', async t => {
+  const { one, two } = await scene(t)
+  one.its.isHere = false
+  const first = await one.commands.create(ping, BY)
+  const second = await two.commands.create(open, BY)
+  await two.commands.close()
+  t.strictSame(
+    two.its.sent.map(({ id }) => id),
+    [first.id, second.id],
+  )
+})
+
+t.test('a cell that connects is sent what others offer before later commands', async t => {
+  const { one, two } = await scene(t)
+  one.its.isHere = false
+  two.its.isHere = false
+  const first = await one.commands.create(ping, BY)
+  const second = await two.commands.create(ping, BY)
+  two.its.isHere = true
+  two.commands.sendOpen(CELL)
+  await two.commands.close()
+  t.strictSame(
+    two.its.sent.map(({ id }) => id),
+    [first.id, second.id],
+  )
+})
+
 t.test('a command whose cell went away from its coordinator is sent again by another', async t => {
   const { one, two } = await scene(t)
   const { id } = await one.commands.create(ping, BY)
@@ -314,6 +341,9 @@ t.test('a command ends for its creator, whichever coordinator hears the cell', a
   await addCell((await temporaryStore(t, folder)).ledger, CELL, cell.publicKey)
   const { id } = await one.views.commands.create(ping, BY)
   t.strictSame(sent, [id])
+  set.join()
+  const later = await one.views.commands.create(ping, BY)
+  t.strictSame(sent, [id, later.id], 'a coordinator that joins takes nothing over')
   two.ears.onAck(CELL, ack(id, 'succeeded'))
   const stateOf = async () => (await one.views.commands.get(id))?.state
   await waitUntil('the end is known', async () => (await stateOf()) === 'succeeded')

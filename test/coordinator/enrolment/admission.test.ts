@@ -3,7 +3,6 @@ import { CellAdmission } from '../../../coordinator/enrolment/admission.ts'
 import { Cells } from '../../../coordinator/enrolment/cells.ts'
 import { createClones } from '../../../coordinator/enrolment/clones.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
-import type { CloudEvent } from '../../../coordinator/events/bus.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { type Announce, ENROL_PURPOSE } from '../../../shared/wire/announce.ts'
@@ -15,11 +14,17 @@ import { BY, temporaryStore } from '../store/temporary.ts'
 const createAdmissionScene = async (t: Test) => {
   const store = await temporaryStore(t)
   let now = Date.now()
-  const cells = new Cells({ store, now: () => now })
+  const published: unknown[] = []
+  const cells = new Cells({
+    store,
+    addEvents: async (_trx, drafts) => {
+      for (const { type, data, subject } of drafts) published.push([type, data, subject])
+    },
+    now: () => now,
+  })
   const limits = { suspectAfterMs: 7500, deadAfterMs: 12_000 }
   const fleet = new Fleet({ limits, nowMs: () => 0, onPresenceChange: () => {} })
   const dropped: string[] = []
-  const published: [type: string, data: unknown, subject: string | undefined][] = []
   const admission = new CellAdmission({
     cells,
     fleet,
@@ -30,7 +35,6 @@ const createAdmissionScene = async (t: Test) => {
     clones: createClones(() => 0),
     starts: { noteConnection: () => {}, erase: async () => {} },
     signing: createSigner(generatePrivateKey()),
-    events: { publish: (...event) => published.push(event as never) as unknown as CloudEvent },
     logger: silent,
   })
   const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 1 }, BY)
@@ -163,3 +167,12 @@ const waitForQuarantine = async (cells: Cells, id: string): Promise<void> => {
   while ((await cells.get(id))?.quarantinedAt === undefined)
     await new Promise(resolve => setImmediate(resolve))
 }
+
+t.test('a cell that two coordinators quarantine in the same moment is reported once', async t => {
+  const { id, cells, published } = await createAdmissionScene(t)
+  await Promise.all(['one', 'other'].map(reason => cells.quarantine(id, reason)))
+  t.strictSame(published, [
+    ['shoal.cell.enrolled', { name: 'n' }, id],
+    ['shoal.cell.quarantined', { reason: 'one' }, id],
+  ])
+})

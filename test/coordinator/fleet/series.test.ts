@@ -10,6 +10,7 @@ import {
 import { METRIC_NAMES, metricsOf } from '../../../coordinator/fleet/metrics.ts'
 import { Series } from '../../../coordinator/fleet/series.ts'
 import { createSeriesStore } from '../../../coordinator/fleet/series-store.ts'
+import { StoreFault } from '../../../coordinator/store/faults.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
 import { temporaryStore } from '../store/temporary.ts'
@@ -275,6 +276,41 @@ t.test('series', async t => {
     t.strictSame(await next.points('c', 'cpu_percent', '1m'), [
       { at: START, value: 10, samples: 5 },
     ])
+  })
+
+  t.test('keep every late sample while the store is away', async t => {
+    const { store, clock } = await set(t)
+    const rows = createSeriesStore(store.records)
+    let isAway = true
+    const readLateUntil: typeof rows.readLateUntil = cellIds =>
+      isAway ? Promise.reject(new Error('away')) : rows.readLateUntil(cellIds)
+    const series = new Series({
+      store: { ...rows, readLateUntil },
+      logger: silent,
+      now: () => clock.at,
+    })
+    clock.at = START + 600_000
+    for (let n = 0; n < 1500; n++) series.addLate(`c${n % 3}`, [cpu(START + n, 10)], 0)
+    isAway = false
+    const samplesOf = async (cellId: string) =>
+      (await series.points(cellId, 'cpu_percent', '1m')).map(({ samples }) => samples)
+    for (const cellId of ['c0', 'c1', 'c2']) t.strictSame(await samplesOf(cellId), [500])
+  })
+
+  t.test('count values once whose commit was not confirmed', async t => {
+    const { store, clock } = await set(t)
+    const rows = createSeriesStore(store.records)
+    let isConfirmed = false
+    const add: typeof rows.add = async (...args) => {
+      await rows.add(...args)
+      if (!isConfirmed) throw new StoreFault('uncertain', 'the connection ended', undefined)
+    }
+    const series = new Series({ store: { ...rows, add }, logger: silent, now: () => clock.at })
+    series.addLive('c', cpu(clock.at, 10), 0)
+    await series.flush()
+    isConfirmed = true
+    await series.flush()
+    t.match(await series.points('c', 'cpu_percent', '1m'), [{ samples: 1 }])
   })
 
   t.test('survive a disk that fails for a while, within bounds', async t => {

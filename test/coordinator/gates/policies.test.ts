@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { verifyAudit } from '../../../coordinator/audit/verify.ts'
+import type { Events } from '../../../coordinator/events/bus.ts'
 import { acceptPolicy } from '../../../coordinator/gates/accept-policy.ts'
 import { Gates, shippedGates } from '../../../coordinator/gates/definition.ts'
 import { documentApart } from '../../../coordinator/gates/document-apart.ts'
@@ -29,6 +30,9 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
   const store = await temporaryStore(t, folder)
   const said: { level: string; reason: unknown }[] = []
   const events: string[] = []
+  const addEvents: Events['addWithin'] = async (_trx, drafts) => {
+    for (const { type, subject } of drafts) events.push(`${type} ${subject}`)
+  }
   const say = (level: string) => (facts: object) =>
     void said.push({ level, reason: (facts as { reason?: string }).reason })
   const logger = { info: say('info'), warn: say('warn'), error: say('error') } as never
@@ -38,11 +42,6 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
       configured,
       gates,
       logger,
-      replicas: { owns: () => own === store },
-      publish: type => {
-        events.push(type)
-        return {} as never
-      },
     })
     t.teardown(policies.close)
     return policies
@@ -61,9 +60,10 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
           reason: 'because',
         },
         BY,
+        addEvents,
       ),
     )
-  return { folder, store, said, events, open, put }
+  return { folder, store, said, events, addEvents, open, put }
 }
 
 t.test('the configured policy applies until another replaces it, which then stays', async t => {
@@ -83,7 +83,7 @@ t.test('the configured policy applies until another replaces it, which then stay
   await other.reload()
   t.equal(other.current().number, 1, 'for another coordinator too')
   await t.resolves(store.ledger.sealed.write(other.requireCurrent))
-  t.strictSame(events, ['shoal.policy.changed'], 'reported by one of them')
+  t.strictSame(events, ['shoal.policy.changed policy-1'], 'reported once, with the change')
   t.match((await open()).current(), { number: 1, version: '2' }, 'after a restart')
   await t.rejects(put(createPolicy('3'), shipped as never), { code: 'conflict' })
   await t.rejects(put(createPolicy('3'), { number: 1, hash: shipped.hash }), { code: 'conflict' })
@@ -126,18 +126,20 @@ t.test('a file that differs from the active policy is neither applied nor ignore
 })
 
 t.test("the machine's operator can activate the configured policy with a reason", async t => {
-  const { open, put, store } = await scene(t)
-  await t.rejects(acceptPolicy(store.ledger, shipped, 'why', BY), { code: 'conflict' })
+  const { open, put, store, addEvents } = await scene(t)
+  await t.rejects(acceptPolicy(store.ledger, shipped, 'why', BY, addEvents), { code: 'conflict' })
   await put(createPolicy('2'), (await open()).current())
-  await t.rejects(acceptPolicy(store.ledger, shipped, ' ', BY), { code: 'invalid_request' })
-  await acceptPolicy(store.ledger, shipped, 'nobody is left', BY)
+  await t.rejects(acceptPolicy(store.ledger, shipped, ' ', BY, addEvents), {
+    code: 'invalid_request',
+  })
+  await acceptPolicy(store.ledger, shipped, 'nobody is left', BY, addEvents)
   t.match((await open()).current(), { number: 2, hash: shipped.hash, source: 'accepted' })
   const rows = (await auditRows(store)).filter(({ action }) => action === 'policy.change')
   t.match(rows.at(-1)?.details_json, /nobody is left/)
 })
 
 t.test('a policy that this configuration cannot support neither starts nor takes over', async t => {
-  const { open, put, store } = await scene(t)
+  const { open, put, store, addEvents } = await scene(t)
   const own = documentOf('2', {
     rules: [{ ...rule, decision: 'needs_gate', gate: 'gate.own' }],
     tests: [{ action_type: 'a.b', expect: 'needs_gate' }],
@@ -148,7 +150,7 @@ t.test('a policy that this configuration cannot support neither starts nor takes
   await t.rejects(policies.reload(), { code: 'config_invalid', message: /no gate\.own/ })
   t.equal(policies.current().number, 0, 'what held goes on to hold')
   await t.rejects(open(), { code: 'config_invalid', message: /policy accept/ })
-  await acceptPolicy(store.ledger, shipped, 'the gate is gone', BY)
+  await acceptPolicy(store.ledger, shipped, 'the gate is gone', BY, addEvents)
   t.match((await open()).current(), { number: 2 })
   t.match(await newestPolicy(store.ledger.read), { number: 2 })
 })

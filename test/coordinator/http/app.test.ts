@@ -292,16 +292,34 @@ t.test('health needs no key and is always 200', async t => {
   t.equal((await app.inject({ url: '/readyz' })).statusCode, 200)
 })
 
+t.test('a balancer may check readiness and liveness with any Host and with none', async t => {
+  const app = await appWith()
+  t.teardown(() => app.close())
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const address = app.server.address() as AddressInfo
+  const ask = (request: string) => rawRequest(address, `${request}\r\nConnection: close\r\n\r\n`)
+  for (const path of ['/readyz', '/healthz'])
+    for (const request of [
+      `GET ${path} HTTP/1.0`,
+      `GET ${path} HTTP/1.1\r\nHost: coordinator-1`,
+      `HEAD ${path} HTTP/1.1\r\nHost: 10.1.0.11:7070`,
+    ])
+      t.match(await ask(request), /^HTTP\/1\.1 200 /, request)
+  t.match(await ask('GET /v1/health HTTP/1.0'), /^HTTP\/1\.1 421 /)
+})
+
 t.test('readiness states in its code what is missing', async t => {
   const fine = {
     isLeaving: () => false,
     brokerConnected: () => true,
     storeProblem: () => undefined,
+    lacksCells: () => false,
   }
   for (const [wrong, code, message] of [
     [{ isLeaving: () => true }, 'draining', /stopping/],
     [{ brokerConnected: () => false }, 'broker_unavailable', /broker is unreachable/],
     [{ storeProblem: () => 'the disk is full' }, 'store_unavailable', /^the disk is full$/],
+    [{ lacksCells: () => true }, 'cell_unavailable', /another one has cells/],
   ] as const) {
     const app = await appWith({
       findReadinessFault: () => findReadinessFault({ ...fine, ...wrong }),
@@ -346,7 +364,7 @@ t.test('raw bytes on the socket', async t => {
       `${head}Authorization: Bearer a\r\nAuthorization: Bearer b\r\nConnection: close\r\n\r\n`,
       422,
     ],
-    ['no Host is refused', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 421],
+    ['no Host is refused', 'GET /v1/health HTTP/1.1\r\nConnection: close\r\n\r\n', 421],
     [
       'length and chunks together are refused',
       `POST /v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc`,

@@ -121,7 +121,7 @@ t.test('an operator dedicates a cell to a tenant and shares it again, audited', 
     exclusive: true,
   })
   t.match((await ask('GET', `/v1/cells/${cellId}`)).json(), { tenant_id: 'second' })
-  t.match((await createCellSettings(store).list()).get(cellId), {
+  t.match((await createCellSettings(store, Date.now).list()).get(cellId), {
     owner: { tenantId: 'second', exclusive: true },
   })
   await createTenant(store.ledger, { id: 'foreign', name: 'foreign' }, { actor: 'test' })

@@ -42,7 +42,7 @@ t.test('operations over REST', async t => {
       settings,
       identity,
       monitor,
-      tokens: createTokenViews(store),
+      tokens: createTokenViews(store, Date.now),
     }),
   })
   t.teardown(() => app.close())

@@ -41,7 +41,14 @@ t.test('the claim of a coordinator is free once it is dead', async t => {
     ledger.free.write(trx => trx.updateTable('replicas').set({ until }).execute())
   await ledger.free.write(trx => {
     const times = { started_at: 0, until: Number.MAX_SAFE_INTEGER }
-    const row = { id: replicas.id, address: null, version: '1', unconnected_json: '[]', ...times }
+    const row = {
+      id: replicas.id,
+      address: null,
+      version: '1',
+      unconnected_json: '[]',
+      has_cells: 0,
+      ...times,
+    }
     return trx.insertInto('replicas').values(row).execute()
   })
   const [beforeChange, afterChange] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

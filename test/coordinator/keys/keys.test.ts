@@ -1,4 +1,6 @@
 import t from 'tap'
+import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
+import { bootstrap } from '../../../coordinator/keys/bootstrap.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson, getPerson, listPeople } from '../../../coordinator/people/people.ts'
 import { createTenant, getTenant, listTenants } from '../../../coordinator/people/tenants.ts'
@@ -234,4 +236,15 @@ t.test('the tier of a key', async t => {
     await keys.revoke(key.id, ONE, BY)
     await t.rejects(keys.setTier(key.id, 'pro', ONE, BY), { code: 'conflict' })
   })
+})
+
+t.test('what is created without a time has that of the store, in the audit too', async t => {
+  const store = await temporaryStore(t, undefined, { now: () => 1_700_000_000_000 })
+  const { ledger } = store
+  await bootstrap(store)
+  await createTenant(ledger, { id: 'later', name: 'later' }, BY)
+  const { createdAt } = await createPerson(ledger, { tenantId: 'later', name: 'x' }, BY)
+  const { token } = await createToken(ledger, { uses: 1, ttlMinutes: 1 }, BY)
+  t.strictSame([createdAt, token.expiresAt], [1_700_000_000_000, 1_700_000_060_000])
+  t.strictSame([...new Set((await auditRows(store)).map(({ at }) => at))], [1_700_000_000_000])
 })

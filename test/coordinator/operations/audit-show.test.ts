@@ -12,7 +12,7 @@ const ask = caller(url, demo.operator).json
 t.test('an audit row is shown by its number, unless it belongs to another tenant', async t => {
   const add = (tenant: string) =>
     store.ledger.sealed.write(trx =>
-      appendAudit(trx, { actor: 'x', tenant, action: 'a.b', subject: 's', outcome: 'done' }),
+      appendAudit(trx, { actor: 'x', at: 1, tenant, action: 'a.b', subject: 's', outcome: 'done' }),
     )
   const own = await add('demo')
   const foreign = await add('other')

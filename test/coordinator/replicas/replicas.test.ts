@@ -5,15 +5,18 @@ import { findOwner } from '../../../coordinator/replicas/rendezvous.ts'
 import { silent } from '../../support/cell.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
+const urlOf = (id: string): string => `https://${id}.example.org`
+
 /** Coordinators on one store, whose clock stands still until it is moved. */
 const openScene = async (t: Test) => {
   const folder = await temporaryFolder(t)
   const clock = { now: 1_000_000 }
-  const register = async (id: string) => {
+  const register = async (id: string, hasAddress = true) => {
+    const address = hasAddress ? urlOf(id) : undefined
     const store = await temporaryStore(t, folder, { now: () => clock.now })
     const replicas = new RegisteredReplicas({
       ledger: store.ledger,
-      self: { id, address: `https://${id}.example.org`, version: '1.0.0' },
+      self: { id, name: `name-${id}`, address, version: '1.0.0' },
       logger: silent,
       nowMs: () => clock.now,
     })
@@ -33,7 +36,7 @@ t.test('coordinators on one store know each other', async t => {
   const { replicas: second } = await register('b')
   await first.renew()
   t.strictSame([idsOf(first), idsOf(second), changes], [['a', 'b'], ['a', 'b'], 1])
-  t.match(second.live()[0], { address: 'https://a.example.org', version: '1.0.0' })
+  t.match(second.live()[0], { name: 'name-a', address: 'https://a.example.org', version: '1.0.0' })
 
   await t.test('and forget one that has died within three seconds', async t => {
     clock.now += 2000
@@ -57,6 +60,30 @@ t.test('coordinators on one store know each other', async t => {
     await first.renew()
     t.strictSame(idsOf(first), ['a'])
   })
+})
+
+t.test('a coordinator lacks cells only while a running one has some', async t => {
+  const { clock, register } = await openScene(t)
+  const { replicas: first } = await register('a')
+  t.notOk(first.lacksCells(), 'it is alone')
+  const { replicas: second } = await register('b')
+  await first.renew()
+  t.strictSame([first.lacksCells(), second.lacksCells()], [false, false], 'nobody has cells')
+
+  first.watchCells(() => true)
+  await first.renew()
+  await second.renew()
+  t.strictSame([first.lacksCells(), second.lacksCells()], [false, true])
+  t.ok((await register('c')).replicas.lacksCells(), 'a new one knows it at once')
+  const { replicas: behindBalancer } = await register('d', false)
+  t.notOk(behindBalancer.lacksCells(), 'cells reach it only while the balancer chooses it')
+
+  second.watchCells(() => true)
+  t.notOk(second.lacksCells(), 'a cell has come')
+  second.watchCells(() => false)
+  clock.now += 2000
+  await second.renew()
+  t.notOk(second.lacksCells(), 'the one with cells has not renewed its row and may be dead')
 })
 
 t.test('a store that does not answer leaves the known coordinators as they are', async t => {

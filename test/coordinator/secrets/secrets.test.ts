@@ -194,7 +194,7 @@ const register = (store: Store, ids: readonly string[]): Promise<unknown> =>
   store.ledger.sealed.write(async trx => {
     const now = await store.ledger.nowMs(trx)
     const times = { started_at: now, until: now + 60_000 }
-    const row = { address: null, version: '1', unconnected_json: '[]', ...times }
+    const row = { address: null, version: '1', unconnected_json: '[]', has_cells: 0, ...times }
     const rows = ids.map(id => ({ id, ...row }))
     await trx.insertInto('replicas').values(rows).execute()
   })

@@ -73,7 +73,7 @@ t.test(
       execFileSync('umount', [folder])
     })
     const audit = createAudit(store)
-    const entry = { actor: 'a', action: 'test', subject: 's', outcome: 'done' as const }
+    const entry = { actor: 'a', at: 1, action: 'test', subject: 's', outcome: 'done' as const }
     await audit.append(entry)
     await writeFile(join(folder, 'ballast'), Buffer.alloc(4 << 20)).catch(() => {})
 

@@ -179,7 +179,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     const { ledger, revisions } = store
     const replicas = new RegisteredReplicas({
       ledger,
-      self: { id: newId('rep'), address: undefined, version: '1.0.0' },
+      self: { id: newId('rep'), name: undefined, address: undefined, version: '1.0.0' },
       logger: silent,
       nowMs: () => 0,
     })

@@ -27,7 +27,7 @@ const row = (requestId: string) => ({
 const writer = async (id: string): Promise<void> => {
   for (let n = 0; ; n++) {
     const subject = `${id}-${n}`
-    const entry = { actor: 'child', action: 'test', subject, outcome: 'done' as const }
+    const entry = { actor: 'child', at: n, action: 'test', subject, outcome: 'done' as const }
     await store.ledger.sealed.write(trx => appendAudit(trx, entry))
     tell(`audit ${subject}`)
     await usage.record(row(subject))

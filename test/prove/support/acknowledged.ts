@@ -62,6 +62,19 @@ export const runApprovals: Work = set => {
   }
 }
 
+/** Requests an approval and gives it; undefined unless both were acknowledged. */
+export const approveAny = async (set: ReplicaSet): Promise<string | undefined> => {
+  const { operator, approver_a } = set.keys
+  const gates = `${anyUrl(set)}/v1/gates`
+  const asked = await send(`${gates}/${GATES[randomInt(GATES.length)]}/requests`, operator, {
+    body: { plan: { nonce: Math.random() }, summary: 'x' },
+  })
+  const { id } = asked.body as { id: string }
+  if (!isOk(asked)) return undefined
+  const given = await send(`${gates}/requests/${id}/approve`, approver_a, { body: {} })
+  return isOk(given) ? id : undefined
+}
+
 /** Messages of a conversation are repeated with their key until they are acknowledged. */
 export const runConversations: Work = set => {
   const acknowledged: string[] = []

@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DEADLINE_MS } from '../../support/wait-until.ts'
+import { type AcknowledgedWork, approveAny } from './acknowledged.ts'
+import { send } from './recorder.ts'
+import type { ReplicaSet } from './replica-set.ts'
+
+/** Rest of a client: deliveries to one webhook go one after another. */
+const REST_MS = 250
+const LOOK_MS = 200
+
+/** A target of webhooks that remembers what it has accepted. */
+export class Receiver {
+  readonly #server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    const { id } = JSON.parse(body) as { id: string }
+    this.events.set(id, body)
+    this.deliveries++
+    response.writeHead(204).end()
+  })
+  /** Bodies by the id of the event. */
+  readonly events = new Map<string, string>()
+  deliveries = 0
+  #port = 0
+
+  static async open(): Promise<Receiver> {
+    const receiver = new Receiver()
+    receiver.#server.listen(0, '127.0.0.1')
+    await once(receiver.#server, 'listening')
+    receiver.#port = (receiver.#server.address() as AddressInfo).port
+    return receiver
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/`
+  }
+
+  /** Flags of a coordinator that may deliver here, and tries again soon. */
+  get flags(): string[] {
+    return [
+      ...['--outbound-allow', `127.0.0.1:${this.#port}`, '--outbound-allow-http', 'true'],
+      ...['--webhooks-retry-first-seconds', '0.5', '--webhooks-max-attempts', '20'],
+      ...['--webhooks-max-pending', '100000'],
+    ]
+  }
+
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+}
+
+/**
+ * Approvals whose events go to a webhook: each one that was acknowledged is delivered, perhaps several
+ * times, but always as the same event.
+ */
+export const runDeliveries = async (
+  set: ReplicaSet,
+  receiver: Receiver,
+): Promise<AcknowledgedWork> => {
+  const acknowledged: string[] = []
+  const wanted = { url: receiver.url, types: ['shoal.gate.approved'] }
+  const made = await send(`${set.replica(0).url}/v1/webhooks`, set.keys.operator, { body: wanted })
+  if (made.status !== 200) throw new Error(`no webhook: ${JSON.stringify(made.body)}`)
+  const eventsOf = (id: string): number =>
+    [...receiver.events.values()].filter(body => body.includes(id)).length
+  return {
+    name: 'deliveries',
+    run: async () => {
+      const id = await approveAny(set)
+      if (id !== undefined) acknowledged.push(id)
+      await sleep(REST_MS)
+    },
+    judge: async () => {
+      const deadline = performance.now() + DEADLINE_MS
+      const isMissing = (id: string): boolean => eventsOf(id) === 0
+      while (acknowledged.some(isMissing) && performance.now() < deadline) await sleep(LOOK_MS)
+      const again = receiver.deliveries - receiver.events.size
+      console.log(`${receiver.events.size} events were delivered, ${again} of them once more`)
+      return {
+        acknowledged: acknowledged.length,
+        lost: acknowledged.filter(isMissing).length,
+        twice: acknowledged.filter(id => eventsOf(id) > 1).length,
+      }
+    },
+  }
+}
