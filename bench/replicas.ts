@@ -4,13 +4,15 @@ import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { askModel } from '../test/prove/support/month-client.ts'
 import { ReplicaSet } from '../test/prove/support/replica-set.ts'
+import { administer } from '../test/support/postgres.ts'
 import { cpuMs, percentile, type ReportRow, report, round } from './measure.ts'
 import { main as measureLanes } from './store.ts'
 
 /**
- * Requests per second, CPU of the coordinators per request and transactions of the database per
- * request with an Enterprise key, for one to three coordinators on PostgreSQL with fsync; then both
- * lanes of the store against SQLite.
+ * Requests per second, CPU of the coordinators per request, and transactions and statements that 64
+ * requests with an Enterprise key cause, for one to three coordinators on PostgreSQL with fsync: what
+ * the database was asked under load less what it is asked in as long a time without. Then both lanes
+ * of the store against SQLite.
  *
  *   npm run bench -- replicas [--requests 4000] [--clients 32]
  *
@@ -35,32 +37,43 @@ interface Settings {
   clients: number
 }
 
-/** Time in which the transactions of coordinators without requests are counted. */
-const IDLE_MS = 5000
 /** Usage rows reach the database every second; its statistics follow a second later. */
 const SETTLE_MS = 3000
+const STATISTICS = 'pg_stat_statements'
 
 const measure = async (count: number, settings: Settings): Promise<ReportRow> => {
   const set = await ReplicaSet.start({
     count,
     cells: 1,
     flags: ['--tiers-enterprise-requests-per-minute', '100000'],
-    settings: { fsync: 'on', full_page_writes: 'on' },
+    settings: {
+      fsync: 'on',
+      full_page_writes: 'on',
+      shared_preload_libraries: STATISTICS,
+      [`${STATISTICS}.track_utility`]: 'off',
+    },
   })
   try {
+    await administer(set.cluster.folder, `create extension ${STATISTICS}`, 'shoal')
     await load(set, { ...settings, requests: settings.requests / 4 })
     await sleep(SETTLE_MS)
-    const idleFrom = await countTransactions(set)
-    await sleep(IDLE_MS)
-    const before = await countTransactions(set)
-    const idlePerMs = (before - idleFrom) / IDLE_MS
     const beganMs = performance.now()
-    const loaded = await load(set, settings)
-    await sleep(SETTLE_MS)
-    const idle = idlePerMs * (performance.now() - beganMs)
-    const transactions = (await countTransactions(set)) - before - idle
-    const per64 = round(Math.max(0, transactions / settings.requests) * 64)
-    return { coordinators: count, ...loaded, transactions_per_64: per64 }
+    let loaded: Awaited<ReturnType<typeof load>> | undefined
+    const busy = await countDuring(set, async () => {
+      loaded = await load(set, settings)
+      await sleep(SETTLE_MS)
+    })
+    const lengthMs = performance.now() - beganMs
+    const idle = await countDuring(set, () => sleep(lengthMs))
+    const per64 = (name: keyof Counts): number =>
+      round(((busy[name] - idle[name]) / settings.requests) * 64)
+    return {
+      coordinators: count,
+      ...loaded,
+      transactions_per_64: per64('transactions'),
+      statements_per_64: per64('statements'),
+      idle_per_second: round(idle.statements / (lengthMs / 1000)),
+    }
   } finally {
     await set.stop()
   }
@@ -93,8 +106,27 @@ const load = async (set: ReplicaSet, { requests, clients }: Settings) => {
   }
 }
 
-const countTransactions = async ({ store }: ReplicaSet): Promise<number> => {
-  const { rows } = await sql<{ count: number }>`select xact_commit + xact_rollback as count
-    from pg_stat_database where datname = current_database()`.execute(store.ledger.read)
-  return rows[0]?.count ?? 0
+interface Counts {
+  transactions: number
+  statements: number
+}
+
+/** What the database was asked meanwhile, by everybody. */
+const countDuring = async (set: ReplicaSet, run: () => Promise<unknown>): Promise<Counts> => {
+  const before = await count(set)
+  await run()
+  const after = await count(set)
+  return {
+    transactions: after.transactions - before.transactions,
+    statements: after.statements - before.statements,
+  }
+}
+
+const count = async ({ store }: ReplicaSet): Promise<Counts> => {
+  const { rows } = await sql<Counts>`select
+    (select xact_commit + xact_rollback from pg_stat_database
+      where datname = current_database()) as transactions,
+    (select sum(calls)::bigint from pg_stat_statements) as statements`.execute(store.ledger.read)
+  const [{ transactions, statements } = { transactions: 0, statements: 0 }] = rows
+  return { transactions: Number(transactions), statements: Number(statements) }
 }
