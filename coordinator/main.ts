@@ -31,6 +31,13 @@ const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells an
 /** Time after the last answer in which all data should be on the disk. */
 const CLOSE_TIMEOUT_MS = 10_000
 
+/** Flags of the commands that the serving process has too, by the names that commander gives. */
+const PLACE_FLAGS: Record<string, string> = {
+  config: '--config',
+  stateDir: '--state-dir',
+  storeUrl: '--store-url',
+}
+
 type Environment = Record<string, string | undefined>
 
 /**
@@ -121,21 +128,23 @@ const runLocked = async <T>(stateDir: string, run: () => Promise<T>): Promise<T>
 const administer = async (argv: string[], env: Environment): Promise<void> => {
   const program = new Command(PROGRAM)
     .description(
-      'Run without a command to start the coordinator. The commands work on the local store.',
+      "Run without a command to start the coordinator. The commands work on the coordinator's store, also while it runs: SQLite in the state folder, or the PostgreSQL database that the configuration or --store-url names.",
     )
     .option('--config <file>', 'configuration file')
-    .option('--state-dir <folder>', 'folder of the store')
+    .option('--state-dir <folder>', 'state folder of the coordinator')
+    .option(
+      '--store-url <url>',
+      'PostgreSQL database of the store; SQLite in the state folder without',
+    )
     .showHelpAfterError(MORE)
     .configureOutput({
       outputError: (text, write) => write(`${PROGRAM}: ${formatUsageError(text)}\n`),
     })
     .exitOverride()
   const readConfig = (): CoordinatorConfig => {
-    const { config, stateDir } = program.opts<{ config?: string; stateDir?: string }>()
-    const flags = [
-      ...(config === undefined ? [] : ['--config', config]),
-      ...(stateDir === undefined ? [] : ['--state-dir', stateDir]),
-    ]
+    const flags = Object.entries(program.opts<Record<string, string>>())
+      .filter(([name]) => name in PLACE_FLAGS)
+      .flatMap(([name, value]) => [PLACE_FLAGS[name] ?? '', value])
     const loaded = loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv: flags, env })
     if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'invalid configuration')
     return loaded.config

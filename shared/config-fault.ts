@@ -81,8 +81,8 @@ const describeRange = ({ minimum, maximum, exclusiveMinimum: above }: Node): str
   return to === undefined ? '' : ` up to ${to}`
 }
 
-const describeString = ({ format, pattern, minLength, maxLength }: Node): string => {
-  if (format === 'uri') return 'an address such as https://shoal.example'
+const describeString = ({ format, pattern, minLength, maxLength, examples }: Node): string => {
+  if (format === 'uri') return `an address such as ${examples?.[0] ?? 'https://shoal.example'}`
   const length = [
     minLength === undefined ? '' : `at least ${minLength}`,
     maxLength === undefined ? '' : `at most ${maxLength}`,

@@ -161,7 +161,7 @@ const setAt = (target: Record<string, unknown>, path: string[], value: unknown):
  * refuse.
  */
 const fromText = (schema: z.ZodType, text: string): unknown => {
-  if (schema instanceof z.ZodString) return text
+  if (schema instanceof z.ZodString || schema instanceof z.ZodStringFormat) return text
   if (schema instanceof z.ZodArray && !/^\s*\[/.test(text))
     return text === ''
       ? []

@@ -32,14 +32,14 @@ export const addStoreCommands = (
     .addOption(engine('--to', 'empty store to write'))
     .action(({ from, to }: { from: EngineName; to: EngineName }) =>
       runAlone(async () => {
-        const places = [from, to].map(name => placeOf(name, config()))
-        const stores = await openBoth(places as [StorePlace, StorePlace])
-        try {
-          const { format } = program.opts<{ format: Format }>()
-          write(formatOutput(await copyVerified(...stores, sign), format))
-        } finally {
-          await Promise.all(stores.map(store => store.close()))
-        }
+        if (from === to) throw new ShoalError('wrong_usage', '--from and --to name the same store')
+        const source = placeOf(from, config())
+        const target = placeOf(to, config())
+        const copied = await onStore(source, { mustExist: true }, store =>
+          copyVerified(store, target, sign),
+        )
+        const { format } = program.opts<{ format: Format }>()
+        write(formatOutput(copied, format))
       }),
     )
 }
@@ -50,29 +50,41 @@ const placeOf = (name: EngineName, config: CoordinatorConfig): StorePlace => {
   throw new ShoalError('config_invalid', 'store.url must name the PostgreSQL database')
 }
 
-const openBoth = async ([from, to]: [StorePlace, StorePlace]): Promise<[Store, Store]> => {
-  const first = await openStore(from, { mustExist: true })
+/** Opens a store for one work. */
+const onStore = async <T>(
+  place: StorePlace,
+  options: { mustExist?: boolean },
+  run: (store: Store) => Promise<T>,
+): Promise<T> => {
+  const store = await openStore(place, options)
   try {
-    return [first, await openStore(to)]
-  } catch (error) {
-    await first.close()
-    throw error
+    return await run(store)
+  } finally {
+    await store.close()
   }
 }
 
-/** Throws `audit_broken` before anything is copied, or when the copy has another head. */
+/**
+ * Throws `audit_broken` or `conflict` before the target is made, and `audit_broken` when the copy
+ * has another head.
+ */
 const copyVerified = async (
   from: Store,
-  to: Store,
+  target: StorePlace,
   sign: OpenSigningKey,
 ): Promise<Record<string, string | number>> => {
   // opens the secrets, which an earlier version has kept in files, and which the copy needs too
   await sign(from)
   const { head: before } = await requireIntactAudit(from, sign)
-  const rows = await runInMaintenance(from, () => copyStore(from, to))
-  const { head: after } = await requireIntactAudit(to, sign)
-  if (after.hash !== before.hash)
-    throw new ShoalError('audit_broken', `the copy ends with ${after.hash}, not ${before.hash}`)
-  const copied = Object.values(rows).reduce((sum, count) => sum + count, 0)
-  return { tables: Object.keys(rows).length, rows: copied, audit_rows: after.seq, head: after.hash }
+  return runInMaintenance(from, () =>
+    onStore(target, {}, async to => {
+      const rows = await copyStore(from, to)
+      const { head: after } = await requireIntactAudit(to, sign)
+      if (after.hash !== before.hash)
+        throw new ShoalError('audit_broken', `the copy ends with ${after.hash}, not ${before.hash}`)
+      const copied = Object.values(rows).reduce((sum, count) => sum + count, 0)
+      const tables = Object.keys(rows).length
+      return { tables, rows: copied, audit_rows: after.seq, head: after.hash }
+    }),
+  )
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signer } from '../../shared/signing.ts'
-import type { AuditRow } from '../store/audit-tables.ts'
+import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { appendAudit } from './audit.ts'
 import { GENESIS, linkFault } from './chain.ts'
@@ -107,7 +107,13 @@ const replaceBy = async (trx: Trx, checkpoint: Checkpoint): Promise<void> => {
 }
 
 const firstRows = (trx: Trx, last: number, limit: number): Promise<AuditRow[]> =>
-  trx.selectFrom('audit').selectAll().where('seq', '<=', last).orderBy('seq').limit(limit).execute()
+  trx
+    .selectFrom('audit')
+    .select(AUDIT_COLUMNS)
+    .where('seq', '<=', last)
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
 
 const faultIn = (
   rows: readonly AuditRow[],

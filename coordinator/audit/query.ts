@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { AuditRow } from '../store/audit-tables.ts'
+import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 import type { Scope } from '../store/scope.ts'
 import type { Ledger } from '../store/store.ts'
 
@@ -74,7 +74,7 @@ const readRange = (
 ): Promise<AuditRow[]> => {
   let query = read
     .selectFrom('audit')
-    .selectAll()
+    .select(AUDIT_COLUMNS)
     .where('seq', '>=', low)
     .where('seq', '<=', high)
     .orderBy('seq', order === 'newest' ? 'desc' : 'asc')

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { AuditRow } from '../store/audit-tables.ts'
+import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 import { readLastNumber } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import { readTrouble } from '../store/trouble.ts'
@@ -100,7 +100,7 @@ export const checkAgainstWitness = async (
 
 /** The first page has no lower bound: a row with number 0 would be a forged one. */
 const page = (ledger: Ledger, after: number | undefined): Promise<AuditRow[]> => {
-  const query = ledger.read.selectFrom('audit').selectAll().orderBy('seq').limit(PAGE)
+  const query = ledger.read.selectFrom('audit').select(AUDIT_COLUMNS).orderBy('seq').limit(PAGE)
   return (after === undefined ? query : query.where('seq', '>', after)).execute()
 }
 

@@ -19,6 +19,24 @@ export interface AuditRow {
   hash: string
 }
 
+/**
+ * Columns that the hash of a row covers. They are named in every query: a column that a newer
+ * version adds must not make the rows look changed to an older one.
+ */
+export const AUDIT_COLUMNS = [
+  'seq',
+  'at',
+  'actor',
+  'tenant',
+  'action',
+  'subject',
+  'outcome',
+  'details_json',
+  'request_id',
+  'prev',
+  'hash',
+] as const satisfies readonly (keyof AuditRow)[]
+
 /** One row: what was purged of the audit; see `coordinator/audit/checkpoint.ts`. */
 export interface AuditCheckpointRow {
   id: number

@@ -1,5 +1,13 @@
 import * as z from 'zod'
 
+const EXAMPLE = 'postgres://shoal@db.example/shoal'
+
+/** True when the address passes, or is none, which its own schema says. */
+const passes =
+  (check: (url: URL) => boolean) =>
+  ({ url }: { url?: string | undefined }): boolean =>
+    url === undefined || !URL.canParse(url) || check(new URL(url))
+
 const hasOnlySocket = ({ searchParams }: URL): boolean =>
   [...searchParams].every(([name, value]) => name === 'host' && value.startsWith('/'))
 
@@ -7,7 +15,8 @@ const hasOnlySocket = ({ searchParams }: URL): boolean =>
 export const StoreSettings = z
   .strictObject({
     url: z
-      .url({ protocol: /^postgres(ql)?$/ })
+      .url({ protocol: /^postgres(ql)?$/, error: `must be an address such as ${EXAMPLE}` })
+      .meta({ examples: [EXAMPLE] })
       .optional()
       .describe(
         'PostgreSQL database, 15 or later: postgres://user@host/name, or postgres://user@localhost/name?host=/run/postgresql. Of several hosts with commas, the one that accepts writes is used. By default the store is SQLite in state_dir.',
@@ -27,15 +36,21 @@ export const StoreSettings = z
         'False for a pooler without prepared statements, such as PgBouncer before 1.21. True by default.',
       ),
   })
-  .refine(({ url }) => url === undefined || new URL(url).pathname.length > 1, {
-    path: ['url'],
-    error: 'the address must name the database: postgres://user@host/name',
-  })
-  .refine(({ url }) => url === undefined || new URL(url).password === '', {
-    path: ['url'],
-    error: 'an address is shown in logs: put the password in store.password_file or PGPASSWORD',
-  })
-  .refine(({ url }) => url === undefined || hasOnlySocket(new URL(url)), {
+  .refine(
+    passes(url => url.pathname.length > 1),
+    {
+      path: ['url'],
+      error: 'the address must name the database: postgres://user@host/name',
+    },
+  )
+  .refine(
+    passes(url => url.password === ''),
+    {
+      path: ['url'],
+      error: 'an address is shown in logs: put the password in store.password_file or PGPASSWORD',
+    },
+  )
+  .refine(passes(hasOnlySocket), {
     path: ['url'],
     error: 'only ?host=/folder may follow the name; TLS is always used for another machine',
   })

@@ -8,7 +8,7 @@ import { askAsCell } from '../ask.ts'
 import type { OwnIdentity } from '../own-identity.ts'
 import { finishRenewal, type RenewalQuestions, renewCredential } from '../renewal.ts'
 import type { Service } from '../service.ts'
-import { believe } from '../trust.ts'
+import { believe, KeyDoubts } from '../trust.ts'
 import { Nudge } from '../uplink/nudge.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
@@ -18,7 +18,7 @@ interface CredentialOptions {
   connectTimeoutSeconds: number
   /** Age at which the credential is replaced. */
   credentialDays: number
-  uplink: Pick<Uplink, 'on'>
+  uplink: Pick<Uplink, 'on' | 'onEnd'>
   /** Called when the cell trusts a different signing key. */
   onTrustChange?: () => void
   /** Rung when another credential may help connections that are waiting to retry. */
@@ -44,20 +44,24 @@ export const credentialService = (options: CredentialOptions): Service => ({
     const { identity, uplink, logger } = options
     const questions = options.questions ?? questionsOf(options, signal)
     const asked = new Nudge()
+    const doubts = new KeyDoubts(logger)
     let wanted = false
     const undo = [
       uplink.on('renew', () => {
         wanted = true
         asked.ring()
       }),
-      uplink.on('trust', ({ body }) => {
+      uplink.on('trust', ({ body }, replica) => {
         const before = identity.coordinator_key
         believe(identity, TrustBody.parse(body), logger)
-          .then(() => {
+          .then(isBelieved => {
+            doubts.note(replica, isBelieved)
             if (identity.coordinator_key !== before) options.onTrustChange?.()
           })
           .catch(fail)
       }),
+      uplink.onEnd(replica => void doubts.forget(replica)),
+      () => doubts.close(),
     ]
     signal.addEventListener('abort', () => {
       for (const off of undo) off()

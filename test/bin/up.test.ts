@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { openDatabase } from '../../bin/up/database.ts'
 import { openLog } from '../../bin/up/log.ts'
 import { Member, type MemberOptions } from '../../bin/up/member.ts'
 import { parseOptions } from '../../bin/up/options.ts'
@@ -52,6 +53,22 @@ t.test('npm start parses its flags and has defaults', async t => {
     [['start'], /^Unexpected argument 'start'/],
   ] as const)
     t.throws(() => parseOptions([...argv], '/'), { exitCode: 64, message }, argv.join(' '))
+})
+
+t.test('an address that names no database of PostgreSQL is refused in one line', async t => {
+  for (const [postgres, message] of [
+    [
+      'foo',
+      /^--postgres takes embedded or postgres:\/\/user@host\/name: must be an address such as postgres:/,
+    ],
+    ['mysql://x/name', /^--postgres takes embedded/],
+  ] as const) {
+    const options = parseOptions(['--postgres', postgres], '/') as NonNullable<
+      ReturnType<typeof parseOptions>
+    >
+    const opening = openDatabase({ options, screen: createScreen({ write: () => {} }), env: {} })
+    await t.rejects(opening, { exitCode: 64, message })
+  }
 })
 
 t.test('a child that exits', async t => {

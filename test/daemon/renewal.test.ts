@@ -7,10 +7,11 @@ import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { credentialOf, readIdentity, writeIdentity } from '../../daemon/identity.ts'
 import { type OwnIdentity, ownIdentity } from '../../daemon/own-identity.ts'
 import { finishRenewal, type RenewalQuestions, renewCredential } from '../../daemon/renewal.ts'
-import { believe } from '../../daemon/trust.ts'
+import { believe, KeyDoubts } from '../../daemon/trust.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { temporaryStore } from '../coordinator/store/temporary.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { newIdentity } from './stand-in.ts'
 
 const newFolder = (t: Test): string => {
@@ -208,7 +209,7 @@ t.test('the signing key of the coordinator', async t => {
   const next = createSigner(generatePrivateKey())
   const step = { key: next.publicKey, previous: old.publicKey }
   const endorsement = { ...step, signature: old.sign('endorse', step) }
-  const quiet = { info: () => {}, error: () => {} }
+  const quiet = { info: () => {} }
   const identity = async (t: Test) => {
     const folder = newFolder(t)
     await writeIdentity(folder, newIdentity('https://c.example'))
@@ -234,6 +235,19 @@ t.test('the signing key of the coordinator', async t => {
       believe(own, { signing_key: old.publicKey, endorsements: endorsements.slice(0, 1) }, quiet),
     ])
     t.equal(own.coordinator_key, next.publicKey)
+  })
+
+  t.test('is reported when a coordinator still shows another one after a while', async t => {
+    const lines: string[] = []
+    const log = (level: string) => (about: { replica?: string }) =>
+      void lines.push(`${level} ${about.replica}`)
+    const doubts = new KeyDoubts({ info: log('info'), error: log('error') } as never, 1)
+    t.teardown(() => doubts.close())
+    doubts.note('rep_a', false)
+    doubts.note('rep_b', false)
+    doubts.note('rep_b', true)
+    await waitUntil('the doubt is reported', () => lines.length === 2)
+    t.strictSame(lines, ['info rep_b', 'error rep_a'])
   })
 
   t.test('is not replaced by an unendorsed one', async t => {

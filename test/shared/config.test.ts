@@ -23,6 +23,10 @@ const schema = z.strictObject({
   level: z.enum(['low', 'high']).default('low'),
   share: z.number().positive().max(1).default(1),
   url: z.url({ protocol: /^https?$/ }).optional(),
+  database: z
+    .url({ protocol: /^db$/ })
+    .meta({ examples: ['db://x'] })
+    .optional(),
   limit: z.union([z.int().nonnegative(), z.literal('unlimited')]).default(1),
   list: z.array(z.strictObject({ id: z.string().regex(/^[a-z]+$/) })).default([]),
   even: z
@@ -88,6 +92,8 @@ t.test('configuration', async t => {
         'url is "ftp://a:(hidden)@b": expected an address such as https://shoal.example',
       ],
       ['url: ftp://a', 'url is "ftp://a": expected an address such as https://shoal.example'],
+      ['database: mysql://x', 'database is "mysql://x": expected an address such as db://x'],
+      ['database: ""', 'database is "": expected an address such as db://x'],
       ['limit: many', 'limit is "many": expected an integer from 0, or "unlimited"'],
       ['list: [{}]', 'list.0.id is missing: expected a string that matches ^[a-z]+$'],
       ['list: [{ id: A }]', 'list.0.id is "A": expected a string that matches ^[a-z]+$'],

@@ -30,6 +30,9 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
 /** Wrong user, password, database or rights: what the server says of them tells what to mend. */
 const REFUSED = ['28', '3D', '42501']
 
+/** Out of resources, being started or stopped: the message quotes no row, and says which. */
+const SAYING = /^5[378]/
+
 const BROKEN: readonly [state: string, kind: FaultKind][] = [
   ['23505', 'unique'],
   ['23503', 'reference'],
@@ -71,13 +74,23 @@ const faultFrom = (error: Error): Error => {
   if (kind === undefined) return error
   if (REFUSED.some(state => code.startsWith(state)))
     return storeUnavailable(`PostgreSQL refused: ${message}`, new StoreFault(kind, message, error))
-  const why = kind === 'full' ? ': its disk is full' : ''
+  const why = kind === 'full' ? ': its disk is full' : SAYING.test(code) ? `: ${message}` : ''
   const fault = new StoreFault(kind, message, error)
   return storeUnavailable(`the store cannot be used now${why} (${code})`, fault)
 }
 
+/** The driver says so when it finds none, by no class of its own. */
+const NO_PASSWORD = /client password must be/
+const WITHOUT_PASSWORD =
+  'PostgreSQL asks for a password, and none is found: name its file in store.password_file, set PGPASSWORD, or add the database to ~/.pgpass of this user'
+
 /** The driver gives a lost connection or a time limit no class of its own. */
 const lostConnection = (error: Error): Error => {
+  if (NO_PASSWORD.test(error.message))
+    return storeUnavailable(
+      WITHOUT_PASSWORD,
+      new StoreFault('unavailable', WITHOUT_PASSWORD, error),
+    )
   const { code = 'no answer' } = error as NodeJS.ErrnoException
   const fault = new StoreFault('lost', error.message, error)
   return storeUnavailable(`the store cannot be reached (${code})`, fault)

@@ -1,4 +1,4 @@
-import type { ShoalError } from '../../../shared/errors.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { wait } from '../../../shared/wait.ts'
 import { faultOf, StoreFault, storeUnavailable } from '../faults.ts'
 import { Connection, type PostgresAddress, type ServerFacts } from './connection.ts'
@@ -8,6 +8,7 @@ const PULSE_MS = 500
 /** Shortest time between two attempts to reach a database that is away; at most twice that. */
 const ATTEMPT_MS = 200
 const RETRY_AFTER_SECONDS = 2
+const PORT = 5432
 
 /** Called with the reason when the database is away, and with undefined when it is back. */
 export type OutageListener = (reason: string | undefined) => void
@@ -36,7 +37,11 @@ export class Server {
 
   /** Throws `store_unavailable` when no host of the address can be used. */
   static async open(address: PostgresAddress): Promise<Server> {
-    return new Server(address, await reachPrimary(address))
+    try {
+      return new Server(address, await reachPrimary(address))
+    } catch (error) {
+      throw nameStore(address, error as Error)
+    }
   }
 
   /** Reason why the database cannot be used now. */
@@ -112,7 +117,8 @@ export class Server {
   #leave(error: Error): void {
     if (this.#fault !== undefined) return
     this.#fault = createAwayError(error)
-    for (const listener of this.#listeners) listener(this.#fault.message)
+    const { message } = nameStore(this.#address, this.#fault)
+    for (const listener of this.#listeners) listener(message)
   }
 
   async #recover(): Promise<void> {
@@ -150,6 +156,20 @@ const reachPrimary = async (address: PostgresAddress, last?: string): Promise<Re
       failure = error
     }
   throw failure
+}
+
+/** Tells an operator which store failed; clients are not told where it is. */
+const nameStore = ({ host, port = PORT }: PostgresAddress, error: Error): Error => {
+  const places = host
+    .split(',')
+    .map(each => (each.startsWith('/') ? `${each}/.s.PGSQL.${port}` : `${each}:${port}`))
+  return new ShoalError(
+    'store_unavailable',
+    `${error.message}; the store is at ${places.join(', ')}`,
+    {
+      cause: error.cause ?? error,
+    },
+  )
 }
 
 const createAwayError = (error: Error): ShoalError => {

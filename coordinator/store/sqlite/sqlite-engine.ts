@@ -34,7 +34,7 @@ export const requireFolder = (folder: string): void => {
   if (hasStoreIn(folder)) return
   throw new ShoalError(
     'not_found',
-    `there is no store in ${resolve(folder)}: name the coordinator's folder with --state-dir, or make one with init`,
+    `there is no store in ${resolve(folder)}: name the coordinator's folder with --state-dir, its PostgreSQL database with --config, --store-url or SHOAL_STORE_URL, or make a store with init`,
   )
 }
 

@@ -203,7 +203,10 @@ t.test('only init creates a store; a mistyped folder is refused', { skip: notInF
   ]) {
     const { status, stderr } = coordinator(...command)
     t.equal(status, 66, command.join(' '))
-    t.match(stderr, /there is no store in .*coordinator: .*--state-dir, or make one with init/)
+    t.match(
+      stderr,
+      /there is no store in .*coordinator: .*--state-dir,.*SHOAL_STORE_URL, or make a store with init/,
+    )
     t.notOk(existsSync(folder))
   }
   t.equal(coordinator('init').status, 0)

@@ -50,6 +50,15 @@ t.test('the chain', async t => {
     t.match(rows[0], { seq: 1, actor: 'key_1', details_json: '{"n":1,"nested":{"a":"ä","b":1}}' })
   })
 
+  t.test('a column that a newer version adds leaves the chain intact', async t => {
+    const store = await temporaryStore(t)
+    await createAudit(store).append(entry(1))
+    await store.ledger.sealed.write(trx =>
+      sql`alter table audit add column newer text default 'x'`.execute(trx),
+    )
+    t.match(await verifyAudit(store.ledger), { ok: true, rows: 1 })
+  })
+
   t.test('a row is written in the lane of the change it records', async t => {
     const store = await temporaryStore(t)
     const audit = createAudit(store)

@@ -339,7 +339,10 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     for (const [wrong, message] of [
       [{ database: 'absent' }, /PostgreSQL refused: database "absent" does not exist/],
       [{ user: 'nobody' }, /PostgreSQL refused: role "nobody" does not exist/],
-      [{ host: '/nowhere' }, /cannot be reached \(ENOENT\)/],
+      [
+        { host: '/nowhere' },
+        /cannot be reached \(ENOENT\); the store is at \/nowhere\/\.s\.PGSQL\.5432/,
+      ],
     ] as const) {
       const opening = openStore({ ...address, ...wrong }, { pollMilliseconds: 0 })
       await t.rejects(opening, { code: 'store_unavailable', message }, String(message))

@@ -5,14 +5,11 @@ import { type UnpackedTree, unpackTree } from './unpack-tree.ts'
 /** Name of the migration that the newer version has and this one does not know. */
 export const NEWER_MIGRATION = '9999_newer_version'
 
-/**
- * Extends tables that requests read and write, and adds one. Rows of the audit are hashed whole, so that
- * table cannot be extended.
- */
+/** Extends tables that requests read and write, and adds one. */
 const MIGRATION = `
   '${NEWER_MIGRATION}': {
     up: async ({ schema }) => {
-      for (const table of ['keys', 'quotas', 'conversations', 'replicas'])
+      for (const table of ['keys', 'quotas', 'conversations', 'replicas', 'audit'])
         await schema.alterTable(table).addColumn('newer', 'text').execute()
       await schema
         .createTable('newer')
