@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { isStoreFolder, type Store } from '../store/store.ts'
 import { createDataKeys } from './data-keys.ts'
@@ -48,6 +49,7 @@ export const openSecrets = async (parts: OpenSecretsParts): Promise<OpenedSecret
   const known = await openKeyRing(parts)
   const present = await readSealingKeys(path)
   const ring = known ?? new KeyRing(path, present ?? (await createSealingKeys(path)))
+  await warnOfReaders(path, logger)
   const secrets = new SharedSecrets({ ledger: store.ledger, ring })
   const files = await readSecretFiles(stateDir)
   if (known === undefined) {
@@ -61,6 +63,13 @@ export const openSecrets = async (parts: OpenSecretsParts): Promise<OpenedSecret
   if (!store.isShared || !isStoreFolder(stateDir))
     await removeStoredFiles(files, name => secrets.get(name), logger)
   return { secrets, ring }
+}
+
+/** Warns when other users of the machine may read the file, as after a careless copy. */
+const warnOfReaders = async (file: string, logger: Pick<Logger, 'warn'>): Promise<void> => {
+  const { mode } = await stat(file)
+  if ((mode & 0o077) !== 0)
+    logger.warn({ file }, 'other users can read sealing.key: set its mode to 0600')
 }
 
 /** Stores all of them, unless another coordinator was faster: then none. */

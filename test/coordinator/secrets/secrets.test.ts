@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -187,6 +188,18 @@ t.test('coordinators of one store', async t => {
     t.equal(signing.publicKey, signing_key)
     t.equal((await joinStore(t, shared, readKey(keyFile))).signing.publicKey, signing_key)
   })
+})
+
+t.test('a sealing key that other users can read is reported', async t => {
+  const stateDir = await temporaryFolder(t)
+  const store = await temporaryStore(t, stateDir)
+  const warnings: string[] = []
+  const logger = { info: () => {}, warn: (_: unknown, text: string) => warnings.push(text) }
+  await openSecrets({ store, stateDir, logger: logger as never })
+  t.strictSame(warnings, [])
+  chmodSync(sealingKeyPath(stateDir), 0o640)
+  await openSecrets({ store, stateDir, logger: logger as never })
+  t.match(warnings, [/^other users can read sealing\.key/])
 })
 
 /** Rows of live coordinators, as the registry writes them. */
