@@ -22,7 +22,13 @@ class Registry {
   }
 
   of(id: string) {
-    const describe = (each: string) => ({ id: each, name: undefined, address: undefined, version: '', startedAt: 0 })
+    const describe = (each: string) => ({
+      id: each,
+      name: undefined,
+      address: undefined,
+      version: '',
+      startedAt: 0,
+    })
     return { id, live: () => this.#ids.map(describe), onChange: this.#listeners.add }
   }
 }
