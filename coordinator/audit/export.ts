@@ -1,4 +1,4 @@
-import type { AuditRow } from '../store/audit-tables.ts'
+import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 
 type ExportFormat = 'csv' | 'jsonl'
 
@@ -6,20 +6,6 @@ export const EXPORT_TYPES: Record<ExportFormat, string> = {
   csv: 'text/csv; charset=utf-8',
   jsonl: 'application/jsonl; charset=utf-8',
 }
-
-const COLUMNS = [
-  'seq',
-  'at',
-  'actor',
-  'tenant',
-  'action',
-  'subject',
-  'outcome',
-  'details_json',
-  'request_id',
-  'prev',
-  'hash',
-] as const satisfies (keyof AuditRow)[]
 
 /**
  * Rows as text, one a line, all columns: with `prev` and `hash` anybody can check the chain. CSV as
@@ -31,8 +17,10 @@ export const formatRows = (
   { isFirst }: { isFirst: boolean },
 ): string => {
   if (format === 'jsonl') return rows.map(row => `${JSON.stringify(row)}\n`).join('')
-  const lines = rows.map(row => COLUMNS.map(name => cell(row[name])).join(','))
-  return [...(isFirst ? [COLUMNS.join(',')] : []), ...lines].map(line => `${line}\r\n`).join('')
+  const lines = rows.map(row => AUDIT_COLUMNS.map(name => cell(row[name])).join(','))
+  return [...(isFirst ? [AUDIT_COLUMNS.join(',')] : []), ...lines]
+    .map(line => `${line}\r\n`)
+    .join('')
 }
 
 /** A spreadsheet would run a cell that begins like a formula (OWASP, CSV injection). */

@@ -37,7 +37,7 @@ export class CellStarts {
   readonly #parts: CellStartsParts
   /** Start behind the newest connection of each cell here. */
   readonly #connected = new Map<string, string>()
-  /** Those of them that are not stored yet. */
+  /** Starts that are not stored yet. */
   readonly #news = new Map<string, string>()
   #comparedAtMs: number
 

@@ -14,7 +14,7 @@ export interface SharedLimitParts
   replicas: Pick<Replicas, 'id' | 'live'>
 }
 
-/** What the coordinators on a shared store need to keep one limit together. */
+/** Parts with which the coordinators on a shared store keep one limit together. */
 export interface SharedLimits {
   openMinute: OpenMinute
   countReplicas: () => number

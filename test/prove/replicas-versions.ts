@@ -12,7 +12,7 @@ const CLIENTS = 4
 /** Few enough requests for the limits of a key. */
 const PAUSE_MS = 150
 
-/** Of this tree. */
+/** Program of this tree, which is replaced. */
 const PROGRAM = 'shoal-coordinator'
 
 /**

@@ -43,7 +43,7 @@ const WRONG_TEXT = ['22021', '22P05', '22P02']
 
 const OUT_OF_RANGE = '22003'
 
-/** What the server adds to its message quotes the row, and errors are logged with all they have. */
+/** Removes the details of the server's error, which quote the row: errors are logged whole. */
 const hideRows = (error: DatabaseError): void => {
   for (const name of ['detail', 'where', 'internalQuery'] as const) delete error[name]
 }
