@@ -111,7 +111,7 @@ interface Counts {
   statements: number
 }
 
-/** What the database was asked meanwhile, by everybody. */
+/** Counts of all that the database was asked in the meantime. */
 const countDuring = async (set: ReplicaSet, run: () => Promise<unknown>): Promise<Counts> => {
   const before = await count(set)
   await run()

@@ -6,7 +6,7 @@ import type { Login } from './external.ts'
 const KEY_BYTES = 32
 
 interface LoginOptions {
-  /** From it the passwords are derived. */
+  /** Key from which the passwords are derived. */
   key: Buffer
   /** Name of the coordinator's own user at the broker. */
   username: string

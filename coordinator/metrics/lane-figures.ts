@@ -14,7 +14,7 @@ export interface LaneFigures {
   retries: number
   /** From the request of a change until it is committed. */
   seconds: Histogram
-  /** From the beginning of a transaction until it is committed. */
+  /** Time from the beginning of a transaction until it is committed. */
   commitSeconds: Histogram
   /** Changes that were committed. */
   changes: number

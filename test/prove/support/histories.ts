@@ -13,7 +13,7 @@ interface History {
   >
 }
 
-/** What one replica has written others may see this much later (issue of keys: at most 1 s). */
+/** Longest time until the other replicas see what one of them has written: a second for keys. */
 const KEYS_STALE_MS = 1000
 const BY = { actor: 'prove' }
 
