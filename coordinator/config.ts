@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import * as z from 'zod'
 import { Catalogue, CatalogueEntry, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
 import { AgentsConfig } from './agents/config.ts'
+import { LimitsConfig } from './budgets/limits-config.ts'
 import { ConversationsConfig } from './conversations/conversations-config.ts'
 import { EventsConfig } from './events/events-config.ts'
 import { CascadeConfig } from './fleet/cascade-steps.ts'
@@ -256,6 +257,7 @@ export const CoordinatorConfig = z
       .describe('Folder for the databases; created with mode 0700.'),
     store: StoreSettings.prefault({}),
     http: Http.prefault({}),
+    limits: LimitsConfig.prefault({}),
     public: Public.prefault({}),
     provider: Provider.prefault({}),
     presence: Presence.prefault({}),

@@ -3,6 +3,7 @@ import { openAudit } from './audit/open.ts'
 import type { ViewsOf } from './base/open-all.ts'
 import { openBroker } from './broker/open.ts'
 import { openInbox } from './broker/open-inbox.ts'
+import { openBudgets } from './budgets/open.ts'
 import { openControl } from './control/open.ts'
 import { openEnrolment } from './enrolment/open.ts'
 import { openIdentity } from './enrolment/open-identity.ts'
@@ -38,6 +39,7 @@ import { openWebhooks } from './webhooks/open.ts'
  */
 export const domains = [
   openFigures,
+  openBudgets,
   openMarks,
   openStorePart,
   openKeyCheck,

@@ -39,6 +39,7 @@ const BLOCKING = {
 /** Domains of the coordinator, from the inside out: each imports only those before it. */
 export const DOMAINS = [
   'base',
+  'budgets',
   'store',
   'replicas',
   'leader',

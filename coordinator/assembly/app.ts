@@ -6,6 +6,7 @@ import { type A2aParts, a2aRoutes } from '../a2a/a2a-routes.ts'
 import { agentCard } from '../a2a/agent-card.ts'
 import { agentRoutes, cardParts, portOf } from '../a2a/agent-routes.ts'
 import type { CardFacts, Part } from '../a2a/card-features.ts'
+import type { Budgets } from '../budgets/budgets.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { cascadeSteps } from '../fleet/cascade-steps.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -53,6 +54,7 @@ export interface AppParts {
   lanes?: InferenceParts['lanes']
   running: InferenceParts['running']
   figures: Figures
+  budgets: Budgets
   /** Metrics that `/metrics` shows; by default those of this app, without the process. */
   registry?: Registry
   enrol: EnrolParts['enrol']

@@ -15,7 +15,10 @@ import { type AppParts, addRoutes } from './app.ts'
 
 interface RouteParts
   extends Pick<Base, 'logger' | 'now'>,
-    Pick<AppParts, 'config' | 'keys' | 'quota' | 'usage' | 'figures' | 'events' | 'moreSkills'>,
+    Pick<
+      AppParts,
+      'config' | 'keys' | 'quota' | 'usage' | 'figures' | 'budgets' | 'events' | 'moreSkills'
+    >,
     Required<Pick<AppParts, 'lanes' | 'pipeline'>>,
     Omit<A2aParts, 'fixture'> {
   fixture: A2aParts['fixture'] | undefined

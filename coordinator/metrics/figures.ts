@@ -1,7 +1,9 @@
 import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
 import { VERSION } from '../../shared/version.ts'
+import type { Budgets } from '../budgets/budgets.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { type BrokerFigures, createBrokerFigures } from './broker-figures.ts'
+import { budgetMetrics } from './budget-metrics.ts'
 import { createEventFigures, type EventFigures } from './event-figures.ts'
 import { fleetMetrics } from './fleet-metrics.ts'
 import { createHttpFigures, type HttpFigures } from './http-figures.ts'
@@ -34,6 +36,7 @@ export const createFigures = (): Figures => ({
 
 interface MetricSources {
   figures: Figures
+  budgets: Pick<Budgets, 'list'>
   fleet: Pick<Fleet, 'cells'>
   vitals: Pick<Vitals, 'brokerConnected' | 'storeProblem' | 'loopDelayMs'>
   replicas: { live(): readonly unknown[]; isLeader(): boolean }
@@ -45,8 +48,9 @@ export const coordinatorMetrics = (sources: MetricSources): Metric[] => [
   ...processMetrics(sources),
 ]
 
-const partMetrics = ({ figures, fleet, vitals }: MetricSources): Metric[] => [
+const partMetrics = ({ figures, budgets, fleet, vitals }: MetricSources): Metric[] => [
   ...figures.http.metrics,
+  ...budgetMetrics(budgets),
   ...figures.inference.metrics,
   ...figures.quota.metrics,
   ...fleetMetrics(fleet),

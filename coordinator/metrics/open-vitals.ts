@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { Base } from '../base/base.ts'
+import type { Budgets } from '../budgets/budgets.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Leader } from '../leader/leader.ts'
 import type { Replicas } from '../replicas/replicas.ts'
@@ -16,6 +17,7 @@ interface VitalViews {
 interface VitalParts extends Pick<Base, 'stack' | 'nowMs'> {
   config: { state_dir: string }
   figures: Figures
+  budgets: Pick<Budgets, 'list'>
   fleet: Pick<Fleet, 'cells'>
   probe: StoreProbe
   bus: { isConnected(): boolean }
@@ -24,7 +26,7 @@ interface VitalParts extends Pick<Base, 'stack' | 'nowMs'> {
 }
 
 export const openVitals = (parts: VitalParts): { registry: Registry; views: VitalViews } => {
-  const { config, figures, fleet, probe, bus, replicas, leader, stack, nowMs } = parts
+  const { config, figures, budgets, fleet, probe, bus, replicas, leader, stack, nowMs } = parts
   const vitals = createVitals({
     store: probe,
     stateDir: config.state_dir,
@@ -34,6 +36,7 @@ export const openVitals = (parts: VitalParts): { registry: Registry; views: Vita
   stack.defer(() => vitals.close())
   const sources = {
     figures,
+    budgets,
     fleet,
     vitals,
     replicas: { live: () => replicas.live(), isLeader: () => leader.isLeader() },

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import t from 'tap'
+import { Budgets } from '../../coordinator/budgets/budgets.ts'
+import { LimitsConfig } from '../../coordinator/budgets/limits-config.ts'
 import { coordinatorMetrics, createFigures } from '../../coordinator/metrics/figures.ts'
 import { addProcessMetrics } from '../../coordinator/metrics/registry.ts'
 import { engineMetrics } from '../../daemon/inference/engine-metrics.ts'
@@ -14,6 +16,7 @@ const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'metrics
 
 const coordinator = coordinatorMetrics({
   figures: createFigures(),
+  budgets: new Budgets(LimitsConfig.parse({})),
   fleet: { cells: () => [].values() },
   vitals: { brokerConnected: () => true, storeProblem: () => undefined, loopDelayMs: () => 0 },
   replicas: { live: () => [], isLeader: () => true },

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, type Socket } from 'node:net'
 import { type AppParts, buildApp } from '../../coordinator/assembly/app.ts'
+import { Budgets } from '../../coordinator/budgets/budgets.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
@@ -95,6 +96,7 @@ export const appWith = ({ views: seen = views(), ...parts }: Partial<AppParts> =
     usage: { record: async () => {} },
     fleet: { pick: () => undefined, cells: () => [], serves: () => false, roundTripsMs: () => [] },
     figures: createFigures(),
+    budgets: new Budgets(config().limits),
     events: createEvents({ source: '/shoal/test', logger: silent }),
     running: { add: () => {}, remove: () => {}, isDraining: () => false },
     enrol: async () => ({ cell_id: 'c', credential: 'x' }),

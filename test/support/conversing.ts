@@ -1,4 +1,5 @@
 import { openCoordinator } from '../../coordinator/assembly/coordinator.ts'
+import { Budgets } from '../../coordinator/budgets/budgets.ts'
 import type { AskModel } from '../../coordinator/http/ask-model.ts'
 import { openLeader } from '../../coordinator/leader/open.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
@@ -51,6 +52,7 @@ export const openTestConversations = async (
     ...conversingParts(conversing),
     events: createEvents({ source: '/test', logger: silent }),
     figures: createFigures(),
+    budgets: new Budgets(config().limits),
     fleet: { serves: conversing.serves ?? (() => true) },
     pipeline: pipelineWith(),
   })

@@ -1,0 +1,47 @@
+import { Budget, type BudgetLimits } from './budget.ts'
+import type { LimitsConfig } from './limits-config.ts'
+
+interface BudgetFacts {
+  /** Snake case, ends in the unit; value of the label `budget`. */
+  name: string
+  /** What the budget bounds. */
+  bounds: string
+  /** What happens to a holder at its bound. */
+  atBound: string
+}
+
+/** A budget with its facts, for metrics and docs/limits.md. */
+export interface ListedBudget extends BudgetFacts {
+  budget: Budget
+}
+
+/** Every budget of the process. A holder of memory or sockets that clients or cells drive uses one. */
+export class Budgets {
+  readonly list: readonly ListedBudget[]
+  /** Bytes of answers, from the cell's first byte until the client has read the last one. */
+  readonly heldAnswers: Budget<'key' | 'cell'>
+
+  constructor(limits: LimitsConfig) {
+    const list: ListedBudget[] = []
+    const create = <Kind extends string>(
+      facts: BudgetFacts,
+      bounds: BudgetLimits<Kind>,
+    ): Budget<Kind> => {
+      const budget = new Budget(bounds)
+      list.push({ ...facts, budget: budget as unknown as Budget })
+      return budget
+    }
+    this.list = list
+    this.heldAnswers = create(
+      {
+        name: 'held_answer_bytes',
+        bounds: 'Bytes of answers that are not whole yet or not read yet by the client.',
+        atBound: 'The request gets 503; an answer of the largest key without progress is cut.',
+      },
+      {
+        total: limits.held_bytes,
+        per: { key: limits.held_bytes / 2, cell: limits.held_bytes / 4 },
+      },
+    )
+  }
+}

@@ -1,0 +1,13 @@
+import * as z from 'zod'
+
+const MIB = 1024 * 1024
+
+/** Bounds on what one client, cell or address can hold; see docs/limits.md. */
+export const LimitsConfig = z.strictObject({
+  held_bytes: z
+    .int()
+    .min(MIB)
+    .default(256 * MIB)
+    .describe('Memory for answers that are not whole yet, or that clients have not read yet.'),
+})
+export type LimitsConfig = z.output<typeof LimitsConfig>

@@ -1,0 +1,89 @@
+import t from 'tap'
+import { Budget } from '../../../coordinator/budgets/budget.ts'
+
+const newBudget = () => new Budget({ total: 100, per: { key: 60, cell: 50 } })
+
+t.test('a holder takes no more than its own bound, whatever is left for all', async t => {
+  const budget = newBudget()
+  const first = budget.open({ key: 'a', cell: 'one' })
+  const second = budget.open({ key: 'a', cell: 'two' })
+  t.ok(first.take(50))
+  t.notOk(first.take(1), 'the cell has its bound')
+  t.ok(second.take(10))
+  t.notOk(second.take(1), 'the key has its bound')
+  t.strictSame(
+    [...budget.refusals],
+    [
+      ['cell', 1],
+      ['key', 1],
+    ],
+  )
+  t.equal(budget.used, 60)
+})
+
+t.test('a smaller holder gets room from the share without progress for longest', async t => {
+  const budget = newBudget()
+  const cut: string[] = []
+  const openOf = (name: string, key: string, cell: string) => {
+    const share = budget.open({ key, cell }, () => cut.push(name))
+    share.take(30)
+    return share
+  }
+  const slow = openOf('slow', 'greedy', 'one')
+  const moving = openOf('moving', 'greedy', 'two')
+  openOf('other', 'modest', 'three')
+  slow.give(1)
+  slow.force(1)
+  const late = budget.open({ key: 'late', cell: 'four' })
+  t.ok(late.take(20))
+  t.strictSame(cut, ['moving'], 'the other share moved since')
+  t.equal(moving.held, 0)
+  t.equal(budget.used, 80)
+  t.equal(budget.reclaimed, 1)
+})
+
+t.test('the largest holder gets nothing from smaller ones', async t => {
+  const budget = new Budget({ total: 100, per: { key: 90 } })
+  budget.open({ key: 'modest' }, () => t.fail('reclaimed')).take(40)
+  const greedy = budget.open({ key: 'greedy' })
+  t.ok(greedy.take(60))
+  t.notOk(greedy.take(1))
+  t.equal(budget.refusals.get('total'), 1)
+})
+
+t.test('a share that cannot be reclaimed keeps what it holds', async t => {
+  const budget = new Budget({ total: 100, per: { key: 90 } })
+  const firm = budget.open({ key: 'firm' })
+  firm.take(90)
+  t.notOk(budget.open({ key: 'late' }).take(20))
+  t.equal(firm.held, 90)
+})
+
+t.test(
+  'a holder that gave everything back is forgotten, and its share can be used again',
+  async t => {
+    const budget = newBudget()
+    const share = budget.open({ key: 'a', cell: 'one' })
+    share.force(70)
+    t.equal(budget.usedBy('key', 'a'), 70, 'an amount in use counts beyond the bound')
+    t.strictSame(
+      [...budget.largest()],
+      [
+        ['key', 70],
+        ['cell', 70],
+      ],
+    )
+    share.close()
+    share.close()
+    t.equal(budget.used, 0)
+    t.strictSame(
+      [...budget.largest()],
+      [
+        ['key', 0],
+        ['cell', 0],
+      ],
+    )
+    t.ok(share.take(50))
+    t.equal(budget.usedBy('cell', 'one'), 50)
+  },
+)
