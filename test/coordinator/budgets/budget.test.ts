@@ -44,7 +44,7 @@ t.test('a smaller holder gets room from the share without progress for longest',
 })
 
 t.test('a holder stays known when its only share is reclaimed for a new one', async t => {
-  const budget = new Budget({ total: 100, per: { key: 90, cell: 90 } })
+  const budget = new Budget({ total: 100, per: { key: 90, cell: 200 } })
   budget.open({ key: 'greedy', cell: 'one' }, () => {}).take(80)
   const late = budget.open({ key: 'late', cell: 'one' })
   t.ok(late.take(30))
