@@ -84,7 +84,7 @@ export const addToken = async (
   }
   await trx.insertInto('join_tokens').values(row).execute()
   const details = { uses, tags, role: row.role, expires_at: row.expires_at }
-  const entry = { ...by, at: now, action: 'token.create', subject: id }
+  const entry = { ...by, ...tenantOf(row), at: now, action: 'token.create', subject: id }
   await appendAudit(trx, { ...entry, outcome: 'done', details })
   return { token: tokenOf(row), secret: text }
 }
@@ -115,7 +115,7 @@ export const revokeToken = (
     const owned = tenantId === undefined ? named : named.where('tenant_id', '=', tenantId)
     const row = await owned.returningAll().executeTakeFirst()
     if (row === undefined) throw new ShoalError('not_found', `no join token ${id}`)
-    const entry = { ...by, at, action: 'token.revoke', subject: id }
+    const entry = { ...by, ...tenantOf(row), at, action: 'token.revoke', subject: id }
     await appendAudit(trx, { ...entry, outcome: 'done' })
     return tokenOf(row)
   })
@@ -157,6 +157,10 @@ export const useToken = async (
     .executeTakeFirst()
   return numUpdatedRows === 1n ? undefined : 'expired, used up or revoked'
 }
+
+/** Tenant of the token's audit rows, which only its operators see. */
+const tenantOf = ({ tenant_id }: JoinTokenRow): { tenant?: string } =>
+  tenant_id === null ? {} : { tenant: tenant_id }
 
 const tokenOf = (row: JoinTokenRow): JoinToken => ({
   id: row.id,
