@@ -111,10 +111,9 @@ export const behaviours = {
   honest: { engines: [CHAT, EMBEDDING], serve: overHttp2(answer) },
   resets: chatOnly((_request, response) => response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)),
   'pings-only': chatOnly(() => {}),
-  'head-only': chatOnly((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
-    response.write(': waiting\n\n')
-  }),
+  'head-only': chatOnly((_request, response) =>
+    response.stream.respond({ 'content-type': 'text/event-stream; charset=utf-8' }),
+  ),
   endless: chatOnly(endless),
   html: chatOnly((_request, response) =>
     endWith(response, 'text/html', Math.random() < 0.5 ? 200 : 404, '<h1>It works!</h1>'),
