@@ -75,3 +75,8 @@ const OUTAGES: readonly string[] = ['lost', 'uncertain', 'away']
 
 /** True for a failure that an outage of the database explains, which is reported once as a whole. */
 export const isOutage = (error: unknown): boolean => OUTAGES.includes(faultOf(error) ?? '')
+
+const DISK_FAULTS: readonly string[] = ['full', 'read_only', 'damaged', 'unavailable']
+
+/** True for a failure of the disk, which every later write will meet as well. */
+export const isDiskFault = (error: unknown): boolean => DISK_FAULTS.includes(faultOf(error) ?? '')
