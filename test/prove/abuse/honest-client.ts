@@ -1,4 +1,4 @@
-import { Agent, type RequestOptions, request } from 'node:http'
+import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { connect } from 'node:net'
 import type { CellLogin } from '../../../bench/fleet/simulated-cell.ts'
 import { RawMqtt } from '../../support/raw-mqtt.ts'
@@ -13,7 +13,7 @@ export interface Call {
   /** Time of the start, `performance.timeOrigin + now`, in milliseconds. */
   startedAt: number
   milliseconds: number
-  /** 0 where no whole answer came. */
+  /** 0 where no usable answer came. */
   status: number
 }
 
@@ -84,13 +84,16 @@ const ask = (options: RequestOptions, text?: string): Promise<number> =>
         tail = (tail + piece).slice(-200)
       })
       response.on('error', reject)
-      response.on('end', () =>
-        resolve(tail.includes('event: error') ? 0 : (response.statusCode ?? 0)),
-      )
+      response.on('end', () => resolve(isUsable(response, tail) ? (response.statusCode ?? 0) : 0))
     })
     asked.on('error', reject)
     asked.end(text)
   })
+
+/** A stream that ended with an error, or a page for people, is of no use to a program. */
+const isUsable = ({ headers }: IncomingMessage, tail: string): boolean =>
+  /^(application\/json|text\/event-stream)/.test(headers['content-type'] ?? '') &&
+  !tail.includes('event: error')
 
 let greetings = 0
 

@@ -11,6 +11,8 @@ export interface PhaseFigures extends ReportRow {
   /** Inference calls of the whole phase, and those that got no whole 200. */
   calls: number
   failed: number
+  /** Statuses of those, 0 where no usable answer came within 10 s. */
+  statuses: string
   /** Milliseconds, of inference calls after the attack has settled. */
   p50_ms: number
   p99_ms: number
@@ -53,7 +55,8 @@ const now = (): number => performance.timeOrigin + performance.now()
 const isInference = ({ kind }: Call): boolean => kind !== 'healthz' && kind !== 'mqtt'
 
 const countCalls = (calls: readonly Call[], settledMs: number) => {
-  const failedOf = (kinds: readonly Call[]) => kinds.filter(({ status }) => status !== 200).length
+  const listFailed = (kinds: readonly Call[]) => kinds.filter(({ status }) => status !== 200)
+  const failedOf = (kinds: readonly Call[]) => listFailed(kinds).length
   const of = (kind: Call['kind']) => calls.filter(call => call.kind === kind)
   const inference = calls.filter(isInference)
   const settled = inference.filter(({ startedAt }) => startedAt >= settledMs)
@@ -61,6 +64,7 @@ const countCalls = (calls: readonly Call[], settledMs: number) => {
   return {
     calls: inference.length,
     failed: failedOf(inference),
+    statuses: [...new Set(listFailed(inference).map(({ status }) => status))].join(' '),
     p50_ms: round(percentile(timesOf(settled), 50)),
     p99_ms: round(percentile(timesOf(settled), 99)),
     healthz_p99_ms: round(percentile(timesOf(of('healthz')), 99)),

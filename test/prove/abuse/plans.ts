@@ -6,6 +6,7 @@ import type { PhasePlan } from './phase.ts'
 const CLIENT_SETTLE_MS = 1500
 /** Time in which a cell has failed often enough to be put aside, in milliseconds. */
 const CELL_SETTLE_MS = 5000
+const SMALL_SETTLE_MS = 500
 
 interface PlanOptions {
   measureMs: number
@@ -64,10 +65,11 @@ export const allPlans = (options: PlanOptions): PhasePlan[] => [
   ...CLIENT_ATTACKS.map(attack => clientPlan(attack, options)),
 ]
 
-/** The most telling attacks, in seconds. */
-export const smallPlans = (options: PlanOptions): PhasePlan[] => [
-  cellPlan('resets', 2, options),
-  clientPlan('slow-bodies', options),
-  clientPlan('embeddings', options),
-  clientPlan('pipelines', options),
-]
+/** The most telling attacks, in less time. */
+export const smallPlans = (options: PlanOptions): PhasePlan[] =>
+  [
+    cellPlan('resets', 2, options),
+    clientPlan('slow-bodies', options),
+    clientPlan('embeddings', options),
+    clientPlan('pipelines', options),
+  ].map(plan => ({ ...plan, settleMs: SMALL_SETTLE_MS }))
