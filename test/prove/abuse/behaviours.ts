@@ -106,12 +106,22 @@ const chatOnly = (handler: Handler, engine = CHAT): CellBehaviour => ({
   serve: overHttp2(handler),
 })
 
+const SERVED_BEFORE = 10
+
+/** Serves some requests, so that the cell counts as sound, and then only answers pings. */
+const fallSilent = (handler: Handler): CellBehaviour => {
+  let served = 0
+  return chatOnly((request, response) =>
+    served++ < SERVED_BEFORE ? answer(request, response) : handler(request, response),
+  )
+}
+
 /** What cells of the proof do, by name. */
 export const behaviours = {
   honest: { engines: [CHAT, EMBEDDING], serve: overHttp2(answer) },
   resets: chatOnly((_request, response) => response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)),
-  'pings-only': chatOnly(() => {}),
-  'head-only': chatOnly((_request, response) =>
+  'no-head': fallSilent(() => {}),
+  'head-only': fallSilent((_request, response) =>
     response.stream.respond({ 'content-type': 'text/event-stream; charset=utf-8' }),
   ),
   endless: chatOnly(endless),
@@ -130,7 +140,7 @@ export const behaviours = {
 export type Behaviour =
   | 'honest'
   | 'resets'
-  | 'pings-only'
+  | 'no-head'
   | 'head-only'
   | 'endless'
   | 'html'

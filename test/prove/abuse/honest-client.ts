@@ -19,7 +19,8 @@ export interface Call {
 
 /** Calls of each kind per second. They start on time, however long earlier ones take. */
 const RATES: Record<Kind, number> = { plain: 16, stream: 12, embedding: 8, healthz: 10, mqtt: 2 }
-const TIMEOUT_MS = 10_000
+/** More than a cell that served before may be silent until its request moves to another. */
+const TIMEOUT_MS = 45_000
 
 /**
  * A client that does nothing wrong, in a process of its own: chat, plain and streamed, and

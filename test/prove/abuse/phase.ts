@@ -11,7 +11,7 @@ export interface PhaseFigures extends ReportRow {
   /** Inference calls of the whole phase, and those that got no whole 200. */
   calls: number
   failed: number
-  /** Statuses of those, 0 where no usable answer came within 10 s. */
+  /** Statuses of those, 0 where no usable answer came in time. */
   statuses: string
   /** Milliseconds, of inference calls after the attack has settled. */
   p50_ms: number

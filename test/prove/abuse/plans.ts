@@ -6,6 +6,8 @@ import type { PhasePlan } from './phase.ts'
 const CLIENT_SETTLE_MS = 1500
 /** Time in which a cell has failed often enough to be put aside, in milliseconds. */
 const CELL_SETTLE_MS = 5000
+/** The least silence after which a request moves to another cell, and a little more, milliseconds. */
+const SILENCE_SETTLE_MS = 35_000
 const SMALL_SETTLE_MS = 500
 
 interface PlanOptions {
@@ -24,13 +26,19 @@ const clientPlan = (attack: Attack, { measureMs, share }: PlanOptions): PhasePla
   },
 })
 
-const cellPlan = (behaviour: Behaviour, cells: number, { measureMs }: PlanOptions): PhasePlan => ({
-  name: `${cells} ${cells === 1 ? 'cell' : 'cells'}: ${behaviour}`,
-  settleMs: CELL_SETTLE_MS,
+const cellPlan = (
+  behaviours: readonly Behaviour[],
+  cells: number,
+  { measureMs }: PlanOptions,
+  settleMs = CELL_SETTLE_MS,
+): PhasePlan => ({
+  name: `cells: ${behaviours.map(behaviour => `${cells} ${behaviour}`).join(', ')}`,
+  settleMs,
   measureMs,
   begin: async scene => {
-    const child = await scene.attack('cell-process', { behaviour }, cells)
-    return () => scene.end(child)
+    const begun = behaviours.map(behaviour => scene.attack('cell-process', { behaviour }, cells))
+    const children = await Promise.all(begun)
+    return async () => void (await Promise.all(children.map(child => scene.end(child))))
   },
 })
 
@@ -54,21 +62,20 @@ const CELL_ATTACKS: [Behaviour, number][] = [
   ['html', 2],
   ['resets', 4],
   ['many-slots', 1],
-  ['head-only', 2],
-  ['pings-only', 2],
   ['endless', 1],
 ]
 
 /** Every attack, the ones that cost memory last: a process keeps what it once had. */
 export const allPlans = (options: PlanOptions): PhasePlan[] => [
-  ...CELL_ATTACKS.map(([behaviour, cells]) => cellPlan(behaviour, cells, options)),
+  ...CELL_ATTACKS.map(([behaviour, cells]) => cellPlan([behaviour], cells, options)),
+  cellPlan(['no-head', 'head-only'], 1, options, SILENCE_SETTLE_MS),
   ...CLIENT_ATTACKS.map(attack => clientPlan(attack, options)),
 ]
 
 /** The most telling attacks, in less time. */
 export const smallPlans = (options: PlanOptions): PhasePlan[] =>
   [
-    cellPlan('resets', 2, options),
+    cellPlan(['resets'], 2, options),
     clientPlan('slow-bodies', options),
     clientPlan('embeddings', options),
     clientPlan('pipelines', options),
