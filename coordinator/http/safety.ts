@@ -64,7 +64,7 @@ declare module 'fastify' {
 }
 
 /**
- * Checks for one allowed Host, against DNS rebinding, and one Authorization. Throws. With
+ * Checks for HTTP/1, one allowed Host, against DNS rebinding, and one Authorization. Throws. With
  * `ignoresHost` any Host is allowed, and none.
  */
 export const headerCheck = (
@@ -72,6 +72,11 @@ export const headerCheck = (
 ): ((request: IncomingMessage, ignoresHost?: boolean) => void) => {
   const hosts = allowedHosts(config)
   return (request, ignoresHost = false) => {
+    if (request.httpVersionMajor !== 1)
+      throw new ShoalError(
+        'http_version_unsupported',
+        `HTTP/${request.httpVersion} is not spoken here; send HTTP/1.1`,
+      )
     const name = hostName(request.headers.host ?? '')
     if (!ignoresHost && !hosts.has(name) && !isLoopback(name) && name !== ownAddress(request))
       throw new ShoalError('host_not_allowed', `unknown host ${JSON.stringify(name)}`)
