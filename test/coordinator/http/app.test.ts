@@ -370,6 +370,7 @@ t.test('raw bytes on the socket', async t => {
       `POST /v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc`,
       400,
     ],
+    ['another version of HTTP is refused', 'GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n', 505],
     ['rubbish is refused', 'hello\r\n\r\n', 400],
     [
       'a URL that cannot be decoded is refused',
