@@ -20,6 +20,8 @@ export class Budgets {
   readonly list: readonly ListedBudget[]
   /** Bytes of answers, from the cell's first byte until the client has read the last one. */
   readonly heldAnswers: Budget<'key' | 'cell'>
+  /** Connections to the plain MQTT port that have not proven which cell they are. */
+  readonly mqttStrangers: Budget<'address'>
 
   /** Connections of HTTP clients; a socket that a cell has upgraded is none of them. */
   readonly connections: Budget<'address'>
@@ -56,6 +58,15 @@ export class Budgets {
         atBound: 'Connections without a request make way, else new ones are refused.',
       },
       { total: connections, per: { address: perAddress } },
+    )
+    this.mqttStrangers = create(
+      {
+        name: 'mqtt_stranger_sockets',
+        bounds: 'Connections to the plain MQTT port without an accepted CONNECT.',
+        atBound:
+          'The oldest one of the address is closed, at the total that of the largest address.',
+      },
+      { total: 512, per: { address: 256 }, isNewestFirst: true },
     )
   }
 }

@@ -23,20 +23,6 @@ export const acceptConnections = (app: FastifyInstance, connections: Connections
       else if (!connection.take(request, response)) connections.cut(connection, 'pipelined')
     }
   })
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    continueOnRead(request, response)
-    server.emit('request', request, response)
-  })
-}
-
-/**
- * Sends `100 Continue` when the body is about to be read, and not before: a client that waits for
- * it gets the refusal of its headers instead (RFC 9110, section 10.1.1).
- */
-const continueOnRead = (request: IncomingMessage, response: ServerResponse): void => {
-  request.once('resume', () => {
-    if (!response.headersSent && !response.destroyed) response.writeContinue()
-  })
 }
 
 /** Answers health checks and requests with a key, one on each connection. */

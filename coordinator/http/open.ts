@@ -1,3 +1,4 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyError,
@@ -10,6 +11,7 @@ import type { Logger } from 'pino'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { endWithError, parserError, sendError, toShoalError } from './errors.ts'
+import { putInFront } from './put-in-front.ts'
 import { RunningAnswers } from './running.ts'
 import { newRequestId, serverLimits } from './safety.ts'
 
@@ -44,7 +46,14 @@ export const createServer = ({ config, logger, shown }: ServerParts): FastifyIns
     // a request that was on its way when the server stopped to listen is served as any other
     return503OnClosing: false,
     // Fastify ignores its `http` options when `https` is given
-    ...(shown && { https: { ...limits.http, cert: shown.cert, key: shown.key } }),
+    ...(shown && {
+      https: {
+        ...limits.http,
+        handshakeTimeout: limits.http.headersTimeout,
+        cert: shown.cert,
+        key: shown.key,
+      },
+    }),
     loggerInstance: warningsOnly(logger),
     // one logger for all requests: a child of it for each costs more than most requests say
     childLoggerFactory: logger => logger,
@@ -52,7 +61,33 @@ export const createServer = ({ config, logger, shown }: ServerParts): FastifyIns
     clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
     frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
   }) as unknown as FastifyInstance
+  putInFront(app.server, behind => (request, response) => {
+    lastAnswers.set(request.socket, response)
+    behind(request, response)
+  })
+  app.server.on('checkContinue', continueWhenRead)
   return app
+}
+
+/** The newest answer of each connection. */
+const lastAnswers = new WeakMap<Socket, ServerResponse>()
+
+/** True when bytes that cannot be read belong to a request that has been answered already. */
+const isAnswered = (socket: Socket): boolean => {
+  const last = lastAnswers.get(socket)
+  return last?.headersSent === true && !last.req.complete
+}
+
+/** Asks for a body only when it is read: a refused request is answered before the body is sent. */
+const continueWhenRead = function (
+  this: Server,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  request.once('resume', () => {
+    if (!response.headersSent) response.writeContinue()
+  })
+  this.emit('request', request, response)
 }
 
 /** Passes on warnings only: Fastify's own messages are of no use to an operator, failures are. */
@@ -71,7 +106,9 @@ const refuseSocket = async (
   }
   const asker = { id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }
   const { error, status } = parserError(failure)
-  endWithError(socket, error, await app.answerHeaders(asker), status)
+  const headers = await app.answerHeaders(asker)
+  if (isAnswered(socket)) socket.destroySoon()
+  else endWithError(socket, error, headers, status)
 }
 
 /** A URL that cannot be decoded never reaches a hook. */

@@ -257,33 +257,3 @@ t.test('a socket that a cell has upgraded is no client connection', async t => {
   await opened.promise
   t.equal(budgets.connections.used, 0)
 })
-
-t.test('a client that expects 100 gets a refusal instead of it', async t => {
-  const { address } = await rig(t, {})
-  const json = 'Content-Type: application/json\r\n'
-  const key = 'Authorization: Bearer pro-key\r\n'
-  for (const path of ['/v1/chat/completions', '/v1/chat/completions?odd', '/v1/skills/vram-guard'])
-    for (const [what, headers, status] of [
-      ['without a key', json, 401],
-      ['too large', `${json}${key}Content-Length: 99999999\r\n`, 413],
-      ['that is no JSON', `${key}Content-Type: text/plain\r\nContent-Length: 2\r\n`, 415],
-    ] as const) {
-      const length = headers.includes('Length') ? '' : 'Content-Length: 2\r\n'
-      const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}${length}`
-      const answer = await rawRequest(address, `${head}Expect: 100-continue\r\n\r\n`)
-      t.match(answer, new RegExp(`^HTTP/1.1 ${status} `), `${path} ${what}`)
-    }
-})
-
-t.test('a client whose headers are accepted is told to send the body', async t => {
-  const { open } = await rig(t)
-  for (const path of ['/v1/chat/completions', '/v1/chat/completions?odd']) {
-    const socket = open()
-    const key = 'Authorization: Bearer pro-key\r\nContent-Type: application/json\r\n'
-    const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${key}Content-Length: 2\r\n`
-    socket.write(`${head}Expect: 100-continue\r\n\r\n`)
-    t.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 100 /)
-    socket.write('{}')
-    t.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 422 /)
-  }
-})
