@@ -38,6 +38,7 @@ import { operations } from '../operations/index.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { taskReaders } from '../operations/task-readers.ts'
 import type { Quota } from '../quota/quota.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import { skills } from '../skills/index.ts'
 import type { Skill } from '../skills/skill.ts'
 
@@ -59,7 +60,7 @@ export interface AppParts {
   /** Metrics that `/metrics` shows; by default those of this app, without the process. */
   registry?: Registry
   enrol: EnrolParts['enrol']
-  replicas?: EnrolParts['replicas']
+  replicas?: Pick<Replicas, 'id' | 'live'> | undefined
   cellSelf: CellSelfParts
   /** Certificate chain and private key, PEM; plain HTTP without. */
   shown?: { cert: string; key: string } | undefined
@@ -132,7 +133,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   const straight = new DirectRouter(app, { config, keys, figures: figures.http, logger })
   await app.register(measure, { figures: figures.http })
   await app.register(errors, { onError: figures.http.countError })
-  await app.register(answerHeaders, { quota, now, logger })
+  await app.register(answerHeaders, { quota, now, logger, replicas: parts.replicas })
   await app.register(safety, { config })
   await app.register(auth, { keys })
 

@@ -20,6 +20,8 @@ export class Budgets {
   readonly list: readonly ListedBudget[]
   /** Bytes of answers that the process keeps; a cell has part in those that are not whole yet. */
   readonly heldAnswers: Budget<'key' | 'cell'>
+  /** Connections to the plain MQTT port that have not proven which cell they are. */
+  readonly mqttStrangers: Budget<'address'>
 
   constructor(limits: LimitsConfig) {
     const list: ListedBudget[] = []
@@ -43,6 +45,15 @@ export class Budgets {
         total: limits.held_bytes,
         per: { key: limits.held_bytes / 2, cell: limits.held_bytes / 4 },
       },
+    )
+    this.mqttStrangers = create(
+      {
+        name: 'mqtt_stranger_sockets',
+        bounds: 'Connections to the plain MQTT port without an accepted CONNECT.',
+        atBound:
+          'The oldest one of the address is closed, at the total that of the largest address.',
+      },
+      { total: 512, per: { address: 256 }, isNewestFirst: true },
     )
   }
 }

@@ -11,6 +11,7 @@ import {
   writeWindowUpdate,
 } from './control-frames.ts'
 import { ERROR_CODE, SessionFault } from './fault.ts'
+import { FrameCredit } from './frame-credit.ts'
 import { FrameHandler, type FrameHandlerOwner, SESSION_WINDOW_BYTES } from './frame-handler.ts'
 import { FrameOutput } from './frame-output.ts'
 import { FrameReader } from './frames.ts'
@@ -30,13 +31,6 @@ interface LinkSessionEvents {
 
 /** Largest stream id (RFC 9113, section 5.1.1). */
 const MAX_ID = 2 ** 31 - 1
-/** Limit of frames that carry nothing between two beats; more of them are a flood. */
-const MAX_IDLE_FRAMES = 10_000
-/**
- * Number of such frames that one request accounts for: empty data before trailers, a reset after an
- * early answer.
- */
-const IDLE_FRAMES_OF_A_REQUEST = 4
 
 /**
  * The client side of an HTTP/2 session (RFC 9113) over a socket, as far as the coordinator needs it:
@@ -47,6 +41,7 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
   readonly #socket: Socket
   readonly #events: LinkSessionEvents
   readonly #output: FrameOutput
+  readonly #credit = new FrameCredit()
   readonly #sender: BodySender
   readonly #reader: FrameReader
   readonly #peer = new PeerSettings()
@@ -57,7 +52,6 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
   #hasRequested = false
   #isLeaving = false
   #isDone = false
-  #idleFrames = 0
   /** Answered pings so far. */
   beats = 0
 
@@ -67,8 +61,8 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
     this.#events = events
     this.#nextId = firstId
     this.#output = new FrameOutput(socket)
-    this.#sender = new BodySender(this.#output, this.#peer)
-    this.#reader = new FrameReader(new FrameHandler(this, this.#output))
+    this.#sender = new BodySender(this.#output, this.#peer, this.#credit)
+    this.#reader = new FrameReader(new FrameHandler(this, this.#output, this.#credit))
     writePreface(this.#output, SESSION_WINDOW_BYTES)
     socket.on('data', piece => this.#read(piece))
     socket.on('error', error => this.destroy(error))
@@ -102,7 +96,7 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
   /** @param silentBeats beats without a frame after which a stream counts as silent */
   beat(silentBeats: number): void {
     this.beats++
-    this.#idleFrames = 0
+    this.#credit.fill()
     for (const streams of [this.#streams.values(), this.#waiting])
       for (const stream of streams) stream.beat(silentBeats)
   }
@@ -126,6 +120,7 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
 
   #read(piece: Buffer): void {
     try {
+      this.#credit.chargePiece()
       this.#reader.read(piece)
     } catch (error) {
       this.destroy(error as Error)
@@ -141,7 +136,7 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
     const { body } = request
     const hasBody = body !== undefined && body.length > 0
     this.#hasRequested = true
-    this.#idleFrames -= IDLE_FRAMES_OF_A_REQUEST
+    this.#credit.earnRequest()
     stream.id = this.#nextId
     this.#nextId += 2
     this.#streams.set(stream.id, stream)
@@ -193,11 +188,6 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
 
   sendWindowUpdate(stream: LinkStream, bytes: number): void {
     writeWindowUpdate(this.#output, stream.id, bytes)
-  }
-
-  countIdleFrame(): void {
-    if (++this.#idleFrames > MAX_IDLE_FRAMES)
-      throw new SessionFault(ERROR_CODE.calm, 'too many frames that carry nothing')
   }
 
   // FrameHandlerOwner
