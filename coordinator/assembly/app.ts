@@ -53,6 +53,7 @@ export interface AppParts {
   usage: InferenceParts['usage']
   fleet: Pick<Fleet, 'pick' | 'cells' | 'serves' | 'roundTripsMs'>
   lanes?: InferenceParts['lanes']
+  answerMemory: InferenceParts['answerMemory']
   running: InferenceParts['running']
   figures: Figures
   budgets: Budgets
@@ -101,8 +102,9 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
 const addInferenceRoutes = (
   app: FastifyInstance,
   straight: DirectRouter,
-  { config, logger, now, keys, quota, usage, fleet, lanes, running, figures }: AppParts,
-): void =>
+  parts: AppParts,
+): void => {
+  const { config, logger, now, keys, quota, usage, fleet, lanes, running, figures } = parts
   inferenceRoutes(straight, {
     answerHeaders: app.answerHeaders,
     catalogue: config.catalogue,
@@ -112,6 +114,7 @@ const addInferenceRoutes = (
     lanes,
     affinityPrefixChars: config.routing.affinity_prefix_chars,
     quota,
+    answerMemory: parts.answerMemory,
     usage,
     logger,
     now,
@@ -120,6 +123,7 @@ const addInferenceRoutes = (
     onError: figures.http.countError,
     hold: keys.hold?.bind(keys),
   })
+}
 
 export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<void> => {
   const { config, logger, now, keys, quota, fleet, running, enrol, views, pipeline } = parts

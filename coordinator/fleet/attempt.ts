@@ -1,6 +1,15 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { HEADER_USAGE_SO_FAR, TRAILER_USAGE } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
+import {
+  AnswerHold,
+  type AnswerMemory,
+  type CutReason,
+  createBusyError,
+  createKeyBoundError,
+  type HoldOwner,
+} from './answer-hold.ts'
+import { AnswerRest } from './answer-rest.ts'
 import { isBusy, isRetried, parseCellRefusal, parseUsage } from './cell-answer.ts'
 import type {
   AnswerHeaders,
@@ -10,13 +19,12 @@ import type {
   CellStream,
 } from './cell-link.ts'
 import type { ClientAnswer } from './client-answer.ts'
-import { heldAnswers } from './held-memory.ts'
 import { HeldPieces } from './held-pieces.ts'
 import { PartialUsage } from './partial-usage.ts'
+import { CELL_SWEEPS, LEAST_BYTES_PER_SWEEP, SWEEP_SECONDS } from './transfers.ts'
 
 /** Result of one request on one cell. */
 export type AttemptResult =
-  /** `rest` is what was not sent yet: the whole answer, or the last words of a stream. */
   | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; rest: AnswerRest }
   | { kind: 'cancelled'; usage: Usage | undefined }
   /** `rest` is undefined when the answer was cut before its end. */
@@ -31,14 +39,11 @@ export type AttemptResult =
   /** No memory for the answer, whichever cell produces it: no other cell is asked. */
   | { kind: 'tooLarge'; error: ShoalError }
 
-interface AnswerRest {
-  body: Buffer
-  /** Headers that still have to be sent. */
-  answer: AnswerHeaders | undefined
-}
-
 interface FollowOptions {
   client: ClientAnswer
+  memory: AnswerMemory
+  /** Key whose share of the memory the answer takes. */
+  keyId: string
   /** True when the client asked for server-sent events. */
   streaming: boolean
   accept: ((status: number, headers: AnswerHeaders) => boolean) | undefined
@@ -48,6 +53,8 @@ interface FollowOptions {
 
 /** Largest answer that is kept until it is whole. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
+/** Largest error of a cell; it is parsed in one piece. */
+const MAX_ERROR_BYTES = 64 * 1024
 /** More than an event has; what is longer goes on in parts. */
 const MAX_EVENT_BYTES = 1024 * 1024
 
@@ -57,7 +64,7 @@ const NEWLINE = 0x0a
 const DONE = Buffer.from('data: [DONE]\n\n')
 
 /** Asks one cell and follows its answer to the end. */
-export class Follower implements AnswerListener {
+export class Follower implements AnswerListener, HoldOwner {
   readonly #options: FollowOptions
   readonly #cellId: string
   readonly #stream: CellStream
@@ -71,7 +78,10 @@ export class Follower implements AnswerListener {
   #answer: AnswerHeaders = {}
   #usage: Usage | undefined
   readonly #held = new HeldPieces()
+  readonly #hold: AnswerHold
   #noRoom: ShoalError | undefined
+  /** Reason why the cell is to blame that the answer has no end. */
+  #fault: string | undefined
   #started = false
   #declined = false
   #isClosed = false
@@ -81,6 +91,7 @@ export class Follower implements AnswerListener {
     this.#options = options
     this.#cellId = link.cellId
     this.#partial = options.streaming ? new PartialUsage() : undefined
+    this.#hold = new AnswerHold(options.memory, options.keyId, link.cellId, this)
     this.#stream = link.request(request, this)
   }
 
@@ -101,7 +112,7 @@ export class Follower implements AnswerListener {
   onData(piece: Buffer): void {
     const length = this.#isPassedOn ? this.#wholeEvents(piece) : 0
     if (length > 0) this.#passWith(piece.subarray(0, length))
-    if (length < piece.length) this.#hold(piece.subarray(length))
+    if (length < piece.length) this.#keep(piece.subarray(length))
   }
 
   onTrailers(headers: AnswerHeaders): void {
@@ -111,7 +122,7 @@ export class Follower implements AnswerListener {
   onClose(isWhole: boolean): void {
     this.#isClosed = true
     const attempt = this.#result(isWhole)
-    this.#letGo()
+    if (!('rest' in attempt) || attempt.rest === undefined) this.#letGo()
     this.#settle(attempt)
   }
 
@@ -122,7 +133,7 @@ export class Follower implements AnswerListener {
     this.#letGo()
     if (!isDone) this.#pass(events)
     else if (events.length > DONE.length) this.#pass(events.subarray(0, -DONE.length))
-    if (isDone) this.#hold(DONE)
+    if (isDone) this.#keep(DONE)
   }
 
   /**
@@ -136,21 +147,44 @@ export class Follower implements AnswerListener {
     return this.#held.bytes + piece.length > MAX_EVENT_BYTES ? piece.length : 0
   }
 
-  #hold(piece: Buffer): void {
+  #keep(piece: Buffer): void {
     // forwarding earlier bytes closes the attempt when the client is gone
     if (this.#isClosed) return
-    const isTooLarge = this.#held.bytes + piece.length > MAX_HELD_BYTES
-    // part of an event is little, and its stream has begun
-    if (!isTooLarge && heldAnswers.take(piece.length, this.#isPassedOn)) {
-      this.#held.add(piece)
-    } else {
-      this.#noRoom = isTooLarge ? createTooLargeError() : createBusyError()
-      this.cancel()
-    }
+    if (!this.#isPassedOn && !this.#hold.isWatched) this.#hold.watch(CELL_SWEEPS)
+    if (this.#isTooLarge(piece)) this.#refuseTooLarge()
+    else if (this.#hold.take(piece.length)) this.#held.add(piece)
+    // part of an event, which can go out as it is
+    else if (this.#isPassedOn) this.#passWith(piece)
+    else this.#refuseAt(this.#hold.refusedBy)
+  }
+
+  #isTooLarge(piece: Buffer): boolean {
+    const mostBytes = this.#status === 200 ? MAX_HELD_BYTES : MAX_ERROR_BYTES
+    return this.#held.bytes + piece.length > mostBytes
+  }
+
+  #refuseTooLarge(): void {
+    if (this.#status === 200) this.#noRoom = createTooLargeError()
+    else this.#fault = `sent an error of more than ${MAX_ERROR_BYTES / 1024} KiB`
+    this.cancel()
+  }
+
+  /** The bound of a cell concerns its unfinished answers only: another cell may be asked. */
+  #refuseAt(bound: string | undefined): void {
+    if (bound === 'cell') this.#fault = 'has too many large answers that are not whole'
+    else this.#noRoom = bound === 'key' ? createKeyBoundError() : createBusyError()
+    this.cancel()
+  }
+
+  /** The answer made no progress, or a key that holds less needs its memory. */
+  onCut(reason: CutReason): void {
+    if (reason === 'stalled') this.#fault = STALLED
+    else this.#noRoom = createKeyBoundError()
+    this.cancel()
   }
 
   #letGo(): void {
-    heldAnswers.give(this.#held.bytes)
+    this.#hold.close()
     this.#held.clear()
   }
 
@@ -187,7 +221,8 @@ export class Follower implements AnswerListener {
     }
     if (this.#noRoom !== undefined) return { kind: 'tooLarge', error: this.#noRoom }
     if (!isWhole || (status === 200 && this.#usage === undefined)) {
-      const error = new ShoalError('cell_unavailable', `${this.#cellId} stopped during the answer`)
+      const reason = this.#fault ?? 'stopped during the answer'
+      const error = new ShoalError('cell_unavailable', `${this.#cellId} ${reason}`)
       if (!this.#started) return { kind: 'retry', error, failed: true }
       return {
         kind: 'broken',
@@ -200,10 +235,12 @@ export class Follower implements AnswerListener {
   }
 
   #toAttempt(status: number): AttemptResult {
-    const body = this.#held.toBuffer()
-    if (isRetried(status))
-      return { kind: 'retry', error: parseCellRefusal(body, this.#answer), failed: !isBusy(status) }
-    const rest = { body, answer: this.#started ? undefined : this.#answer }
+    if (isRetried(status)) {
+      const error = parseCellRefusal(this.#held.toBuffer(), this.#answer)
+      return { kind: 'retry', error, failed: !isBusy(status) }
+    }
+    const answer = this.#started ? undefined : this.#answer
+    const rest = new AnswerRest(this.#held, this.#hold, answer)
     const kind = this.#declined ? 'declined' : 'answered'
     return { kind, usage: this.#usage, httpStatus: status, rest }
   }
@@ -212,10 +249,7 @@ export class Follower implements AnswerListener {
 const createTooLargeError = (): ShoalError =>
   new ShoalError('internal', `the answer is larger than ${MAX_HELD_BYTES / 1024 / 1024} MiB`)
 
-const createBusyError = (): ShoalError =>
-  new ShoalError('cell_unavailable', 'too many large answers are on their way to clients', {
-    retryAfterSeconds: 1,
-  })
+const STALLED = `sent less than ${(LEAST_BYTES_PER_SWEEP * CELL_SWEEPS) / 1024} KiB of its answer in ${SWEEP_SECONDS * CELL_SWEEPS} s`
 
 const endsWith = (piece: Buffer, end: Buffer): boolean =>
   piece.length >= end.length && piece.subarray(-end.length).equals(end)
