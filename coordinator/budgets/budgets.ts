@@ -50,8 +50,8 @@ export class Budgets {
         per: { key: limits.held_bytes / 2, cell: limits.held_bytes / 4 },
       },
     )
-    const connections = Math.min(limits.connections, Math.floor(descriptors / 2))
-    const perAddress = Math.min(limits.connections_per_address, Math.ceil(connections / 2))
+    const connections = Math.min(limits.connections, countForClients(descriptors))
+    const perAddress = Math.min(limits.connections_per_address, Math.floor(connections * 0.75))
     this.connections = create(
       {
         name: 'connections',
@@ -71,3 +71,7 @@ export class Budgets {
     )
   }
 }
+
+/** Descriptors for client connections; the others are for cells, files and outgoing calls. */
+const countForClients = (descriptors: number): number =>
+  Math.max(16, Math.floor(Math.min(descriptors * 0.75, descriptors - 100)))
