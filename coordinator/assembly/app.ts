@@ -130,7 +130,13 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   const { figures } = parts
   const { catalogue } = config
   const routes = collectRoutes(app)
-  const straight = new DirectRouter(app, { config, keys, figures: figures.http, logger })
+  const straight = new DirectRouter(app, {
+    config,
+    keys,
+    figures: figures.http,
+    bodies: parts.budgets.requestBodies,
+    logger,
+  })
   await app.register(measure, { figures: figures.http })
   await app.register(errors, { onError: figures.http.countError })
   await app.register(answerHeaders, { quota, now, logger, replicas: parts.replicas })
