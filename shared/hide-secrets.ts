@@ -3,7 +3,7 @@ export const HIDDEN = '[redacted]'
 /** What shoal issues, by its prefix: keys, join tokens, claim tokens and webhook secrets. */
 const ISSUED = String.raw`(?:svc-dev-|shl_join_|shl_claim_|whsec_)[\w.+/=-]{8,}`
 /** Credentials in an Authorization header; Basic holds one in base64. */
-const AUTHORIZATION = String.raw`\b(?:basic|bearer) +[\w.~+/=-]{8,}`
+const AUTHORIZATION = String.raw`\b(?:basic|bearer) +[\w.~+/=-]{12,}`
 /** Password in the address of a database or broker. */
 const URL_PASSWORD = String.raw`(?<=:\/\/[^\s:@/"']*:)[^\s@/"']+(?=@)`
 /** 256 random bits without a prefix: in base 62, as the credential of a cell, or in base64. */

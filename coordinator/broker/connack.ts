@@ -2,6 +2,7 @@ import type { IConnectPacket } from 'mqtt-packet'
 
 /** Return codes of CONNACK (MQTT 3.1.1, table 3.1). */
 export const UNACCEPTABLE_VERSION = 1
+export const SERVER_UNAVAILABLE = 3
 export const NOT_AUTHORISED = 5
 
 const MQTT_3_1_1 = 4

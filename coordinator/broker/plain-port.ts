@@ -2,10 +2,17 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import mqtt, { type IConnectPacket } from 'mqtt-packet'
 import type { Logger } from 'pino'
+import { ShoalError } from '../../shared/errors.ts'
 import { listenError } from '../base/listen-error.ts'
 import type { Budget } from '../budgets/budget.ts'
 import type { Bus } from './bus.ts'
-import { connack, isSupported, NOT_AUTHORISED, UNACCEPTABLE_VERSION } from './connack.ts'
+import {
+  connack,
+  isSupported,
+  NOT_AUTHORISED,
+  SERVER_UNAVAILABLE,
+  UNACCEPTABLE_VERSION,
+} from './connack.ts'
 
 export interface PlainPortParts {
   bus: Pick<Bus, 'handle'>
@@ -46,7 +53,8 @@ export const openPlainPort = async (parts: PlainPortParts): Promise<PlainPort> =
     admit(socket, parts)
       .catch(error => {
         parts.logger.info({ reason: (error as Error).message }, 'mqtt connection refused')
-        socket.destroy()
+        if (error instanceof ShoalError) socket.end(connack(SERVER_UNAVAILABLE))
+        else socket.destroy()
       })
       .finally(() => {
         strangers.delete(socket)

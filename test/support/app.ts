@@ -49,6 +49,7 @@ const fine: Views['vitals'] = {
   uptimeSeconds: () => 60,
   brokerConnected: () => true,
   storeProblem: () => undefined,
+  usageProblem: () => undefined,
   disk: async () => ({ freeBytes: 50, totalBytes: 100 }),
   loopDelayMs: () => 1,
 }

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { openPlainPort, type PlainPortParts } from '../../../coordinator/broker/plain-port.ts'
 import { Budgets } from '../../../coordinator/budgets/budgets.ts'
 import { LimitsConfig } from '../../../coordinator/budgets/limits-config.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { topicFor } from '../../../shared/wire/topics.ts'
 import { busRig, embeddedBus, loginOf } from '../../support/bus.ts'
@@ -99,6 +100,16 @@ t.test('the plain MQTT port', async t => {
       t.equal((await (await dial()).connect(loginOf(A))).returnCode, 0)
       t.equal(silent.at(-1)?.socket.destroyed, false, 'the newest ones may stay')
     })
+
+  t.test('tells a cell that connects too often that it cannot be served now', async t => {
+    const handle = () => {
+      throw new ShoalError('rate_limited', 'too often')
+    }
+    const { dial } = await openTestPort(t, { bus: { handle } })
+    const client = await dial()
+    t.equal((await client.connect(loginOf(A))).returnCode, 3)
+    await client.closed
+  })
 
   t.test('refuses a client id other than that of the cell', async t => {
     const { dial } = await openTestPort(t)
