@@ -9,6 +9,11 @@ export const LimitsConfig = z.strictObject({
     .min(MIB)
     .default(256 * MIB)
     .describe('Memory for answers that are not whole yet, or that clients have not read yet.'),
+  body_bytes: z
+    .int()
+    .min(MIB)
+    .default(128 * MIB)
+    .describe('Memory for request bodies, until a cell has begun to answer.'),
   connections: z
     .int()
     .min(16)
