@@ -17,7 +17,7 @@ interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   app: FastifyInstance
   admission: Pick<CellAdmission, 'authenticate' | 'noteConnection'>
   bus: Pick<Bus, 'handle'>
-  fleet: Pick<Fleet, 'linkUp' | 'linkDown'>
+  fleet: Pick<Fleet, 'linkUp' | 'linkDown' | 'linkLate'>
   running: Pick<RunningAnswers, 'isLeaving'>
   replicas: Pick<Replicas, 'id'>
 }
@@ -63,6 +63,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
         pingEveryMs,
         onUp: link => fleet.linkUp(link),
         onDown: link => fleet.linkDown(link),
+        onLate: (link, isLate) => fleet.linkLate(link, isLate),
       })
     },
   })

@@ -1,7 +1,16 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { HEADER_USAGE_SO_FAR, TRAILER_USAGE } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
-import { isBusy, isRetried, parseCellRefusal, parseUsage } from './cell-answer.ts'
+import {
+  createBadAnswerError,
+  isAnswerType,
+  isBusy,
+  isCredible,
+  isKnownRefusal,
+  isRetried,
+  parseCellRefusal,
+  parseUsage,
+} from './cell-answer.ts'
 import type {
   AnswerHeaders,
   AnswerListener,
@@ -10,6 +19,9 @@ import type {
   CellStream,
 } from './cell-link.ts'
 import type { ClientAnswer } from './client-answer.ts'
+import type { Fault } from './health/fault.ts'
+import { ServiceClock } from './health/service-clock.ts'
+import { UNSENT_MS } from './health/time-limits.ts'
 import { heldAnswers } from './held-memory.ts'
 import { HeldPieces } from './held-pieces.ts'
 import { PartialUsage } from './partial-usage.ts'
@@ -17,19 +29,37 @@ import { PartialUsage } from './partial-usage.ts'
 /** Result of one request on one cell. */
 export type AttemptResult =
   /** `rest` is what was not sent yet: the whole answer, or the last words of a stream. */
-  | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; rest: AnswerRest }
+  | AnsweredAttempt
   | { kind: 'cancelled'; usage: Usage | undefined }
   /** `rest` is undefined when the answer was cut before its end. */
   | { kind: 'declined'; usage: Usage | undefined; httpStatus: number; rest: AnswerRest | undefined }
   /** Nothing was sent to the client: another cell may be asked. */
-  | { kind: 'retry'; error: ShoalError; failed: boolean }
+  | { kind: 'retry'; error: ShoalError; failed: false }
+  | { kind: 'retry'; error: ShoalError; failed: true; fault: Fault }
   /**
    * Part of the answer was sent to the client; `error` is undefined when the client already has
    * one.
    */
-  | { kind: 'broken'; error: ShoalError | undefined; httpStatus: number; usage: Usage | undefined }
+  | {
+      kind: 'broken'
+      error: ShoalError | undefined
+      httpStatus: number
+      usage: Usage | undefined
+      fault: Fault
+    }
   /** No memory for the answer, whichever cell produces it: no other cell is asked. */
   | { kind: 'tooLarge'; error: ShoalError }
+
+interface AnsweredAttempt {
+  kind: 'answered'
+  usage: Usage | undefined
+  httpStatus: number
+  rest: AnswerRest
+  /** Time of the first event of a stream, in monotonic milliseconds. */
+  beganAtMs?: number | undefined
+  /** Undefined for a sound answer. */
+  fault?: Fault | undefined
+}
 
 interface AnswerRest {
   body: Buffer
@@ -44,6 +74,11 @@ interface FollowOptions {
   accept: ((status: number, headers: AnswerHeaders) => boolean) | undefined
   /** Called before the first byte is forwarded; from then on no other cell can take over. */
   onStart: () => void
+  /**
+   * Returns the time without progress after which the cell counts as hanging, in milliseconds;
+   * undefined while it loads the model.
+   */
+  limitMs?: (hasBegun: boolean) => number | undefined
 }
 
 /** Largest answer that is kept until it is whole. */
@@ -60,6 +95,7 @@ const DONE = Buffer.from('data: [DONE]\n\n')
 export class Follower implements AnswerListener {
   readonly #options: FollowOptions
   readonly #cellId: string
+  readonly #link: CellLink
   readonly #stream: CellStream
   readonly #partial: PartialUsage | undefined
   #settle: (attempt: AttemptResult) => void = () => {}
@@ -72,7 +108,10 @@ export class Follower implements AnswerListener {
   #usage: Usage | undefined
   readonly #held = new HeldPieces()
   #noRoom: ShoalError | undefined
-  #started = false
+  #beganAtMs: number | undefined
+  /** Created by the first beat, which most answers do not live to see. */
+  #clock: ServiceClock | undefined
+  #fault: Fault | undefined
   #declined = false
   #isClosed = false
 
@@ -80,19 +119,28 @@ export class Follower implements AnswerListener {
   constructor(link: CellLink, request: CellRequest, options: FollowOptions) {
     this.#options = options
     this.#cellId = link.cellId
+    this.#link = link
     this.#partial = options.streaming ? new PartialUsage() : undefined
     this.#stream = link.request(request, this)
   }
 
+  get #started(): boolean {
+    return this.#beganAtMs !== undefined
+  }
+
   /** True when the answer is forwarded to the client as a stream while it arrives. */
   get #isPassedOn(): boolean {
-    return this.#options.streaming && this.#status === 200 && !this.#declined
+    return this.#options.streaming && this.#status === 200 && !this.#declined && !this.#fault
   }
 
   onHead(status: number, headers: AnswerHeaders): void {
     const { accept, streaming } = this.#options
     this.#status = status
     this.#answer = headers
+    if (!isRetried(status) && !isAnswerType(headers, streaming && status === 200)) {
+      this.#end('bad_answer')
+      return
+    }
     this.#declined = !isRetried(status) && accept?.(status, headers) === false
     // a declined stream is requested again when it is needed; a whole answer is kept
     if (this.#declined && streaming && status === 200) this.cancel()
@@ -157,10 +205,10 @@ export class Follower implements AnswerListener {
   #pass(piece: Buffer): void {
     const { client, onStart } = this.#options
     if (!this.#started) {
+      this.#beganAtMs = performance.now()
       onStart()
       client.start(this.#answer, this.#cellId)
     }
-    this.#started = true
     this.#partial?.count(piece)
     if (client.isGone) this.cancel()
     else client.write(piece, this.#stream)
@@ -170,10 +218,32 @@ export class Follower implements AnswerListener {
     this.#stream.cancel()
   }
 
-  /** A client that takes nothing is not the cell's fault. */
-  onSilence(): void {
-    if (this.#options.client.isStalled) this.#options.client.drop()
+  /** Ends the attempt by the cell's fault. */
+  #end(fault: Fault): void {
+    this.#fault = fault
     this.cancel()
+  }
+
+  /** A client that takes nothing is not the cell's fault. */
+  onBeat(everyMs: number, isLate: boolean): void {
+    const { client, limitMs } = this.#options
+    this.#clock ??= new ServiceClock()
+    const { unsentBytes } = this.#stream
+    const hasBegun = this.#progress > 0
+    const silenceMs = unsentBytes > 0 ? UNSENT_MS : limitMs?.(hasBegun)
+    const isOverdue = this.#clock.isOverdue(
+      everyMs,
+      this.#progress - Math.min(unsentBytes, Number.MAX_SAFE_INTEGER),
+      client.isStalled ? undefined : silenceMs,
+    )
+    if (isOverdue && client.isStalled) client.drop()
+    // nothing was sent to the client yet, so another cell can answer sooner
+    if (isOverdue || (isLate && !this.#started)) this.#end(hasBegun ? 'stalled' : 'no_first_byte')
+  }
+
+  /** Grows with every piece of the answer; comments that keep a stream alive do not count. */
+  get #progress(): number {
+    return this.#held.bytes + (this.#partial?.dataEvents ?? 0)
   }
 
   #result(isWhole: boolean): AttemptResult {
@@ -187,25 +257,47 @@ export class Follower implements AnswerListener {
     }
     if (this.#noRoom !== undefined) return { kind: 'tooLarge', error: this.#noRoom }
     if (!isWhole || (status === 200 && this.#usage === undefined)) {
+      const fault = this.#fault ?? this.#faultOfCut(isWhole)
       const error = new ShoalError('cell_unavailable', `${this.#cellId} stopped during the answer`)
-      if (!this.#started) return { kind: 'retry', error, failed: true }
+      if (!this.#started) return { kind: 'retry', error, failed: true, fault }
       return {
         kind: 'broken',
         error: isWhole ? undefined : error,
         httpStatus: status,
         usage: soFar,
+        fault,
       }
     }
     return this.#toAttempt(status)
   }
 
+  #faultOfCut(isWhole: boolean): Fault {
+    if (isWhole) return 'bad_answer'
+    return this.#link.isOpen ? 'reset' : 'link_lost'
+  }
+
   #toAttempt(status: number): AttemptResult {
     const body = this.#held.toBuffer()
-    if (isRetried(status))
-      return { kind: 'retry', error: parseCellRefusal(body, this.#answer), failed: !isBusy(status) }
+    if (isBusy(status))
+      return { kind: 'retry', error: parseCellRefusal(body, this.#answer), failed: false }
+    if (isRetried(status) || (status !== 200 && !isKnownRefusal(status, body))) {
+      const error = createBadAnswerError(this.#cellId, status)
+      return { kind: 'retry', error, failed: true, fault: 'bad_answer' }
+    }
     const rest = { body, answer: this.#started ? undefined : this.#answer }
-    const kind = this.#declined ? 'declined' : 'answered'
-    return { kind, usage: this.#usage, httpStatus: status, rest }
+    if (this.#declined) return { kind: 'declined', usage: this.#usage, httpStatus: status, rest }
+    return this.#toAnswered(status, rest)
+  }
+
+  /** An answer with text whose usage is zero is not believed: its events are counted instead. */
+  #toAnswered(httpStatus: number, rest: AnswerRest): AnsweredAttempt {
+    const kind = 'answered'
+    const usage = this.#usage
+    const beganAtMs = this.#beganAtMs
+    if (usage === undefined || isCredible(usage, this.#partial?.dataEvents))
+      return { kind, usage, httpStatus, rest, beganAtMs }
+    const counted = this.#partial?.usage(this.#answer)
+    return { kind, usage: counted, httpStatus, rest, beganAtMs, fault: 'bad_answer' }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { ShoalError } from '../../shared/errors.ts'
 import type { AnswerListener, CellRequest } from '../fleet/cell-link.ts'
 import { BodySender } from './body-sender.ts'
 import {
@@ -58,8 +59,6 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
   #isLeaving = false
   #isDone = false
   #idleFrames = 0
-  /** Answered pings so far. */
-  beats = 0
 
   /** @param firstId id of the first stream; odd */
   constructor(socket: Socket, events: LinkSessionEvents, firstId = 1) {
@@ -80,8 +79,13 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
     return !this.#isLeaving && !this.#isDone
   }
 
-  /** Opens a request; allowed only while `isOpen`. @throws ShoalError headers_too_large */
+  /**
+   * Opens a request; allowed only while `isOpen`.
+   * @throws ShoalError headers_too_large, or cell_unavailable when the peer allows no stream at all
+   */
   request(request: CellRequest, listener: AnswerListener): LinkStream {
+    if (this.#peer.maxStreams === 0)
+      throw new ShoalError('cell_unavailable', 'the cell takes no requests on its link')
     const stream = new LinkStream(this, request, listener)
     if (this.#hasRoom) this.#start(stream, request)
     else this.#wait(stream, request)
@@ -99,12 +103,11 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
     writePing(this.#output, payload, false)
   }
 
-  /** @param silentBeats beats without a frame after which a stream counts as silent */
-  beat(silentBeats: number): void {
-    this.beats++
-    this.#idleFrames = 0
+  /** Passes a beat on to every open request. @param isLate a ping was not answered in time */
+  beat(everyMs: number, isLate: boolean): void {
+    if (!isLate) this.#idleFrames = 0
     for (const streams of [this.#streams.values(), this.#waiting])
-      for (const stream of streams) stream.beat(silentBeats)
+      for (const stream of streams) stream.beat(everyMs, isLate)
   }
 
   /** Ends the session and its streams at once; sends the reason to a peer that is still there. */

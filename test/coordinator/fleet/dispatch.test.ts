@@ -78,7 +78,7 @@ const ok: CellHandler = (request, response) => {
   const pieces: Buffer[] = []
   request.on('data', (piece: Buffer) => pieces.push(piece))
   request.on('end', () => {
-    response.writeHead(200, { 'content-type': 'text/plain', 'x-secret': 'no' })
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-secret': 'no' })
     response.write(`${request.url} ${Buffer.concat(pieces)}`)
     endWithUsage(response)
   })
@@ -524,7 +524,9 @@ t.test('a client that does not read is disconnected, and its cell is not blamed'
   }
   const link: CellLink = {
     cellId: 'a',
+    isOpen: true,
     request: (_, listener) => ({
+      unsentBytes: 0,
       pause() {},
       resume() {},
       cancel: () => listener.onClose(false),
@@ -542,6 +544,6 @@ t.test('a client that does not read is disconnected, and its cell is not blamed'
       onStart: () => {},
     },
   )
-  follower.onSilence()
+  for (let minute = 0; minute < 11 && !client.isGone; minute++) follower.onBeat(60_000, false)
   t.match(await follower.attempt, { kind: 'cancelled' })
 })

@@ -47,7 +47,7 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
       response,
       answerHeaders: {},
       stream: true,
-      pick: lane.pick,
+      pick: tried => lane.pick(tried),
       lane,
       record: async outcome => void outcomes.push(outcome),
     })
