@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { Catalogue, CatalogueEntry, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
@@ -14,9 +15,11 @@ import { StoreSettings } from './store/store-settings.ts'
 import { VisitorSettings } from './visitors/visitors.ts'
 import { WebhooksConfig } from './webhooks/webhooks-config.ts'
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/
+const LOOPBACK_NAMES: readonly string[] = ['localhost', '::1', '[::1]']
 
-export const isLoopback = (host: string): boolean => LOOPBACK.test(host)
+/** True for a name or address that never leaves this machine (RFC 6761, RFC 5735, RFC 4291). */
+export const isLoopback = (host: string): boolean =>
+  LOOPBACK_NAMES.includes(host) || (host.startsWith('127.') && isIPv4(host))
 
 const Http = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Address to listen on.'),

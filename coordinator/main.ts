@@ -85,7 +85,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   const { config } = loaded
   const logger = createCoordinatorLogger(config)
   const held = new AbortController()
-  await lockState(config.state_dir, held.signal)
+  await lockState(config.state_dir, held.signal, { onLost: message => logger.error(message) })
   const coordinator = await serve(config, logger)
   const stop = new AbortController()
   onStopSignals({ names: ['SIGTERM', 'SIGINT'], onFirst: () => stop.abort() })

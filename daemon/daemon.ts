@@ -29,7 +29,7 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   const inference = { ...given.inference, handle: withMetrics(metrics, answers.handle) }
   const parts = { ...given, inference, leave, signal }
   const { config, env, logger } = parts
-  await lockState(config.state_dir, signal)
+  await lockState(config.state_dir, signal, { onLost: message => logger.error(message) })
   const stored = await readIdentity(config.state_dir)
   const token = stored === undefined ? await joinToken(config) : undefined
   const health = createHealth(logger)

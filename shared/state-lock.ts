@@ -1,55 +1,122 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
-import { link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { closeSync, openSync, rmSync, statSync } from 'node:fs'
+import { link, mkdir, rename, rm } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { ShoalError } from './errors.ts'
+import { tryFlock } from './folder-flock.ts'
 
 const NAME = 'lock'
 
+export interface StateLockOptions {
+  /** Called when the lock file is gone, and when another process has taken its place. */
+  onLost?: (message: string) => void
+  /** Interval of the look at the lock file, milliseconds. */
+  everyMs?: number
+}
+
+const LOOK_EVERY_MS = 5000
+
 /**
  * Ensures that only one process uses a state folder: two daemons would share an identity, two
- * coordinators would lose each other's unsaved state. The lock is a socket in the folder; however
- * the process ends, nothing answers on it afterwards. It is held until the signal aborts. Throws
- * `conflict` when another process holds it.
+ * coordinators would lose each other's unsaved state. The folder itself is locked, and a socket in
+ * it is the lock where folders cannot be; however the process ends, nothing answers on it
+ * afterwards. Both are held until the signal aborts. A socket that was deleted is made again. Throws
+ * `conflict` when another process holds one of them.
  */
-export const lockState = async (stateDir: string, signal: AbortSignal): Promise<void> => {
-  const server = await take(stateDir).catch(cause => {
+export const lockState = async (
+  stateDir: string,
+  signal: AbortSignal,
+  { onLost = () => {}, everyMs = LOOK_EVERY_MS }: StateLockOptions = {},
+): Promise<void> => {
+  const lock = await StateLock.take(stateDir).catch(cause => {
     throw new ShoalError('store_unavailable', `cannot lock ${stateDir}: ${cause.message}`, {
       cause,
     })
   })
-  if (server === undefined)
+  if (lock === undefined)
     throw new ShoalError('conflict', `another process already uses ${stateDir}`)
-  server.unref()
+  const timer = setInterval(() => void lock.look(onLost).catch(() => {}), everyMs).unref()
   const release = (): void => {
-    rmSync(join(stateDir, NAME), { force: true })
-    server.close()
+    clearInterval(timer)
+    lock.release()
   }
   if (signal.aborted) release()
   signal.addEventListener('abort', release, { once: true })
 }
 
-/** Undefined when another process holds the lock. */
-const take = async (stateDir: string): Promise<Server | undefined> => {
-  await mkdir(stateDir, { recursive: true, mode: 0o700 })
-  const folder = await open(stateDir)
+/** The locked folder, and the socket in it. */
+class StateLock {
+  readonly #stateDir: string
+  readonly #folder: number
+  #server: Server | undefined
+  #inode: bigint | undefined
+  #isReleased = false
+
+  /** Undefined when another process holds the lock. */
+  static async take(stateDir: string): Promise<StateLock | undefined> {
+    await mkdir(stateDir, { recursive: true, mode: 0o700 })
+    const lock = new StateLock(stateDir)
+    try {
+      if ((await tryFlock(lock.#folder)) && (await lock.#listen())) return lock
+    } catch (error) {
+      closeSync(lock.#folder)
+      throw error
+    }
+    closeSync(lock.#folder)
+    return undefined
+  }
+
+  private constructor(stateDir: string) {
+    this.#stateDir = stateDir
+    this.#folder = openSync(stateDir, 'r')
+  }
+
+  /** Puts the socket back when it was deleted. */
+  async look(onLost: (message: string) => void): Promise<void> {
+    const found = inodeOf(this.#pathOf(NAME))
+    if (found === this.#inode || this.#isReleased) return
+    this.#server?.close()
+    this.#server = undefined
+    const isBack = await this.#listen()
+    onLost(
+      isBack
+        ? `the lock file of ${this.#stateDir} was deleted; it is made again`
+        : `another process uses ${this.#stateDir}, because the lock file was deleted: stop one of them`,
+    )
+    if (!isBack) this.#inode = found
+  }
+
+  release(): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    if (this.#server !== undefined) rmSync(join(this.#stateDir, NAME), { force: true })
+    this.#server?.close()
+    closeSync(this.#folder)
+  }
+
   // the name of a socket has at most 107 bytes (unix(7)), and folder paths may be longer
-  const pathOf = (name: string): string => `/proc/self/fd/${folder.fd}/${name}`
-  const own = pathOf(`${NAME}.${randomUUID()}`)
-  const server = createServer(socket => socket.destroy())
-  try {
+  #pathOf(name: string): string {
+    return `/proc/self/fd/${this.#folder}/${name}`
+  }
+
+  /** Returns false when another process listens. */
+  async #listen(): Promise<boolean> {
+    const own = this.#pathOf(`${NAME}.${randomUUID()}`)
+    const server = createServer(socket => socket.destroy()).unref()
     server.listen({ path: own, readableAll: true, writableAll: true })
     await once(server, 'listening')
-    if (await place(own, pathOf(NAME))) return server
-    server.close()
-    return undefined
-  } finally {
-    await rm(own, { force: true })
-    await folder.close()
+    this.#inode = inodeOf(own)
+    const isOurs = await place(own, this.#pathOf(NAME)).finally(() => rm(own, { force: true }))
+    if (isOurs) this.#server = server
+    else server.close()
+    return isOurs
   }
 }
+
+const inodeOf = (path: string): bigint | undefined =>
+  statSync(path, { bigint: true, throwIfNoEntry: false })?.ino
 
 /** Gives our socket the name of the lock, unless a process answers on it. */
 const place = async (own: string, lock: string): Promise<boolean> => {

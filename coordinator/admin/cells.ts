@@ -39,7 +39,7 @@ export const addTokenCommands = (token: Command, onStore: OnStore, identify: Ide
     .command('revoke <id>')
     .description('revoke a token; cells that joined with it stay')
     .action((id: string) =>
-      onStore(async ({ ledger }, by) => tokenView(await revokeToken(ledger, id, by))),
+      onStore(async ({ ledger }, by) => tokenView(await revokeToken(ledger, { id }, by))),
     )
 }
 

@@ -1,7 +1,10 @@
 import { type Holder, HolderTable } from './holder-table.ts'
 
-/** Ids of the holders that a share counts for, by kind: `{ cell: 'cell_…', key: 'key_…' }`. */
-export type Holders<Kind extends string> = Readonly<Record<Kind, string>>
+/**
+ * Ids of the holders that a share counts for, by kind: `{ cell: 'cell_…', key: 'key_…' }`. A kind
+ * without an id has no part in the share.
+ */
+export type Holders<Kind extends string> = Readonly<Partial<Record<Kind, string>>>
 
 export interface BudgetLimits<Kind extends string = string> {
   /** Upper bound over all holders. */
@@ -14,6 +17,8 @@ export interface BudgetLimits<Kind extends string = string> {
 export interface Share {
   /** Amount held now. */
   readonly held: number
+  /** Bound that refused the last take: a kind of holder or `total`; undefined when it was granted. */
+  readonly refusedBy: string | undefined
   /** Returns false, and takes nothing, when a bound would be exceeded. */
   take(amount: number): boolean
   /** Takes the amount in any case, because it is already in use. Later takes see it. */
@@ -79,6 +84,7 @@ class OpenShare implements Share {
   readonly #onReclaim: (() => void) | undefined
   #holders: readonly Holder[] | undefined
   #held = 0
+  refusedBy: string | undefined
 
   constructor(table: HolderTable, ids: Holders<string>, onReclaim: (() => void) | undefined) {
     this.#table = table
@@ -93,10 +99,10 @@ class OpenShare implements Share {
   take(amount: number): boolean {
     if (amount === 0) return true
     const holders = this.#join()
-    const isGranted = this.#table.mayTake(holders, amount)
-    if (isGranted) this.#add(holders, amount)
+    this.refusedBy = this.#table.refuse(holders, amount)
+    if (this.refusedBy === undefined) this.#add(holders, amount)
     else if (this.#held === 0) this.#leave(holders)
-    return isGranted
+    return this.refusedBy === undefined
   }
 
   force(amount: number): void {

@@ -3,6 +3,8 @@ export interface Holder {
   readonly kind: string
   readonly id: string
   used: number
+  /** Shares that count for the holder. */
+  shares: number
   /** Shares that can be reclaimed, the one without progress for longest first. */
   readonly reclaimable: Set<{ reclaim(): void }>
 }
@@ -37,42 +39,51 @@ export class HolderTable {
     return amounts
   }
 
-  /** Returns the holders with these ids, one of each kind. */
-  join(ids: Readonly<Record<string, string>>): Holder[] {
+  /** Returns the holders with these ids, at most one of each kind, in the order of the limits. */
+  join(ids: Readonly<Record<string, string | undefined>>): Holder[] {
     const joined: Holder[] = []
     for (const [kind, holders] of this.#byKind) {
-      const id = ids[kind] as string
+      const id = ids[kind]
+      if (id === undefined) continue
       let holder = holders.get(id)
       if (holder === undefined) {
-        holder = { kind, id, used: 0, reclaimable: new Set() }
+        holder = { kind, id, used: 0, shares: 0, reclaimable: new Set() }
         holders.set(id, holder)
       }
+      holder.shares++
       joined.push(holder)
     }
     return joined
   }
 
-  /** Forgets a holder that uses nothing any more. */
-  leave({ kind, id, used }: Holder): void {
-    if (used === 0) this.#byKind.get(kind)?.delete(id)
+  /** Takes a share from a holder, which is forgotten with its last one. */
+  leave(holder: Holder): void {
+    if (--holder.shares === 0) this.#byKind.get(holder.kind)?.delete(holder.id)
   }
 
-  /** Returns whether the holders may take the amount; reclaims shares of a larger one for it. */
-  mayTake(holders: readonly Holder[], amount: number): boolean {
+  /**
+   * Returns the bound that does not let the holders take the amount; undefined when they may take
+   * it. Reclaims shares of a larger holder for it.
+   */
+  refuse(holders: readonly Holder[], amount: number): string | undefined {
     for (const { kind, used } of holders)
-      if (used + amount > (this.#limits.per[kind] as number)) return this.#refuse(kind)
-    return this.#reclaimRoom(holders[0]?.used ?? 0, amount) || this.#refuse('total')
+      if (used + amount > (this.#limits.per[kind] as number)) return this.#countRefusal(kind)
+    return this.#reclaimRoom(holders, amount) ? undefined : this.#countRefusal('total')
   }
 
-  #refuse(bound: string): false {
+  #countRefusal(bound: string): string {
     this.refusals.set(bound, (this.refusals.get(bound) ?? 0) + 1)
-    return false
+    return bound
   }
 
-  #reclaimRoom(ownUsed: number, amount: number): boolean {
-    const [holders] = this.#byKind.values()
+  #reclaimRoom(takers: readonly Holder[], amount: number): boolean {
+    if (this.used + amount <= this.#limits.total) return true
+    const [first] = this.#byKind
+    if (first === undefined) return false
+    const [kind, holders] = first
+    const ownUsed = takers.find(taker => taker.kind === kind)?.used ?? 0
     while (this.used + amount > this.#limits.total) {
-      const largest = holders && findLargest(holders, ({ reclaimable }) => reclaimable.size > 0)
+      const largest = findLargest(holders, ({ reclaimable }) => reclaimable.size > 0)
       if (largest === undefined || largest.used <= ownUsed + amount) return false
       const [share] = largest.reclaimable
       this.reclaimed++

@@ -61,9 +61,14 @@ export class CommandSender {
     this.#order.run(laneOf(record), () => this.#sendStored(record, isStored))
   }
 
-  /** Sends a command that has just been stored, unless a look at the store has found it earlier. */
-  sendNew(record: CommandRecord): void {
-    if (this.#openNew(record)) this.send(record)
+  /**
+   * Sends a command that has just been stored, unless a look at the store has found it earlier. One
+   * that must wait for its turn holds up those after it in its lane.
+   */
+  sendNew(record: CommandRecord, waitForTurn?: () => Promise<void>): void {
+    if (!this.#openNew(record)) return
+    if (waitForTurn === undefined) this.send(record)
+    else this.#order.run(laneOf(record), () => this.#sendInTurn(record.id, waitForTurn))
   }
 
   /** Resolves when nothing is on its way any more. */
@@ -83,6 +88,15 @@ export class CommandSender {
 
   async #sendStored(record: CommandRecord, isStored: Promise<boolean>): Promise<void> {
     if (!(await isStored) || !this.#openNew(record)) return
+    const sent = this.#markSent(record)
+    if (sent !== undefined) await this.#publish(sent)
+  }
+
+  async #sendInTurn(id: string, waitForTurn: () => Promise<void>): Promise<void> {
+    await waitForTurn()
+    const record = this.#parts.find(id)
+    // its cell has connected again meanwhile, and was sent it then
+    if (record?.state !== 'queued') return
     const sent = this.#markSent(record)
     if (sent !== undefined) await this.#publish(sent)
   }

@@ -1,6 +1,4 @@
-import { sql } from 'kysely'
 import { type AuditEntry, appendAudit } from '../audit/audit.ts'
-import type { CommandRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import { nextSequence } from '../store/sequences.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
@@ -9,9 +7,7 @@ import {
   type CommandRecord,
   isFinalCommandState,
   NOT_SENT,
-  OPEN_STATES,
   openStatesUpTo,
-  toCommandRecord,
   toCommandRow,
 } from './command.ts'
 
@@ -124,87 +120,6 @@ const endOf = ({ id, cellId, verb, state, reason, updatedAt }: CommandRecord): A
   outcome: state === 'succeeded' ? 'done' : 'refused',
   details: { verb, ...(reason === undefined ? {} : { reason }) },
 })
-
-export const readCommand = async (
-  { read }: Ledger,
-  id: string,
-): Promise<CommandRecord | undefined> => {
-  const query = read.selectFrom('commands').selectAll().where('id', '=', id)
-  const row = await query.executeTakeFirst()
-  return row && toCommandRecord(row)
-}
-
-/** Results that are longer are shown with their command alone, not in a list. */
-const LISTED_RESULT_LENGTH = 32 * 1024
-
-const listedResult = sql<string | null>`
-  case when length(result_json) <= ${LISTED_RESULT_LENGTH} then result_json end`
-
-/** Returns commands, newest first, without large results. */
-export const readCommands = async (
-  { read }: Ledger,
-  { cellId, before, limit }: { cellId?: string; before?: string; limit: number },
-): Promise<CommandRecord[]> => {
-  let query = read
-    .selectFrom('commands')
-    .selectAll()
-    .select(listedResult.as('result_json'))
-    .orderBy('id', 'desc')
-    .limit(limit)
-  if (cellId !== undefined) query = query.where('cell_id', '=', cellId)
-  if (before !== undefined) query = query.where('id', '<', before)
-  return (await query.execute()).map(toCommandRecord)
-}
-
-/** True for a command that is in the store. */
-export const isStored = async (trx: SealedTrx, id: string): Promise<boolean> => {
-  const query = trx.selectFrom('commands').select('id').where('id', '=', id)
-  return (await query.executeTakeFirst()) !== undefined
-}
-
-/**
- * Returns the open commands that no live coordinator holds, oldest first, and those of this one that
- * were never sent: it may have lost track of them. Fences order them, because ids of the same
- * millisecond have no order.
- */
-export const readUnheld = async (
-  { read }: Ledger,
-  live: readonly string[],
-  coordinator: string,
-): Promise<CommandRecord[]> => {
-  const query = read.selectFrom('commands').selectAll().where('state', 'in', OPEN_STATES)
-  const unheld = query.where(({ eb, or, and }) =>
-    or([
-      eb('holder', 'is', null),
-      eb('holder', 'not in', live),
-      and([eb('holder', '=', coordinator), eb('state', '=', 'queued')]),
-    ]),
-  )
-  return readByFence(unheld)
-}
-
-/** Returns the commands for a cell that are offered and were never sent, oldest first. */
-export const readOffered = (trx: SealedTrx, cellId: string): Promise<CommandRecord[]> =>
-  readByFence(
-    trx
-      .selectFrom('commands')
-      .selectAll()
-      .where('cell_id', '=', cellId)
-      .where('state', '=', 'queued')
-      .where('holder', 'is', null),
-  )
-
-const readByFence = async (query: { execute(): Promise<CommandRow[]> }): Promise<CommandRecord[]> =>
-  (await query.execute()).map(toCommandRecord).sort((a, b) => a.fence - b.fence)
-
-export const readById = async (
-  { read }: Ledger,
-  ids: readonly string[],
-): Promise<CommandRecord[]> => {
-  if (ids.length === 0) return []
-  const rows = await read.selectFrom('commands').selectAll().where('id', 'in', ids).execute()
-  return rows.map(toCommandRecord)
-}
 
 export const forgetOld = (ledger: Ledger, now: number): Promise<void> =>
   ledger.free.write(async trx => {

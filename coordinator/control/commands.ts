@@ -1,13 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Wait } from '../../shared/wait.ts'
 import type { ApprovedPlan } from '../../shared/wire/approved-plan.ts'
 import { NEEDS } from '../../shared/wire/capability.ts'
-import { Ack, isGenuineAck } from '../../shared/wire/command.ts'
-import { LIVE_GATE } from '../../shared/wire/plan-part.ts'
-import { type Actor, appendAudit } from '../audit/audit.ts'
-import { faultOf } from '../store/faults.ts'
+import type { Actor } from '../audit/audit.ts'
 import type { SealedTrx } from '../store/store.ts'
 import {
   abandonedStateOf,
@@ -16,28 +11,21 @@ import {
   deadlineOf,
   follows,
   isFinalCommandState,
-  newRecord,
   openStatesUpTo,
   statesBefore,
 } from './command.ts'
-import {
-  CommandAdmission,
-  type CommandAdmissionParts,
-  type PreparedCommand,
-} from './command-admission.ts'
+import { CommandAdmission, type CommandAdmissionParts } from './command-admission.ts'
+import { CommandCreation } from './command-creation.ts'
 import { commandEnd } from './command-end.ts'
 import { CommandExchange, type CommandExchangeParts } from './command-exchange.ts'
 import { type CommandPlan, requireDryRunPlan, unresolvedPlan } from './command-plan.ts'
-import { type CommandRequest, creationOf, makeCommand } from './command-request.ts'
+import { readCommand, readCommands } from './command-query.ts'
+import type { CommandRequest } from './command-request.ts'
 import { CommandSender, type CommandSenderParts } from './command-sender.ts'
-import {
-  insertCommand,
-  nextFence,
-  readCommand,
-  readCommands,
-  updateCommands,
-} from './command-store.ts'
+import { updateCommands } from './command-store.ts'
+import { CommandTurns, type CommandTurnsParts } from './command-turns.ts'
 import { CommitChecks } from './commit-checks.ts'
+import { type AckParts, readGenuineAck } from './genuine-ack.ts'
 import { OpenCommands } from './open-commands.ts'
 import { Retries } from './retries.ts'
 import { WriteBehind } from './write-behind.ts'
@@ -50,14 +38,13 @@ const PLAN_SECONDS = 15
 export interface CommandsParts
   extends CommandAdmissionParts,
     CommandExchangeParts,
+    CommandTurnsParts,
+    AckParts,
     Omit<
       CommandSenderParts,
       'change' | 'find' | 'open' | 'onOvertaken' | 'retries' | keyof CommandExchangeParts
     > {
-  /** The public key with which the cell signs. */
-  cellKey: (cellId: string) => Promise<string | undefined>
   logger: Logger
-  wait?: Wait
 }
 
 interface CommandFilter {
@@ -83,21 +70,16 @@ export class Commands {
   readonly #changed: WriteBehind
   readonly #admission: CommandAdmission
   readonly #retries = new Retries()
-  readonly #commits: CommitChecks
   readonly #sender: CommandSender
   readonly #exchange: CommandExchange
-  /**
-   * Async context outside all calls: work that follows a call is not part of it and marks no
-   * changes for it.
-   */
-  readonly #outsideCalls = AsyncLocalStorage.snapshot()
+  readonly #turns: CommandTurns
+  readonly #creation: CommandCreation
 
   constructor(parts: CommandsParts) {
     const { ledger, logger, replicas } = parts
     this.#parts = parts
     this.#admission = new CommandAdmission(parts, this.#open)
     const retries = this.#retries
-    this.#commits = new CommitChecks({ ...parts, retries })
     this.#sender = new CommandSender({
       ...parts,
       retries,
@@ -112,6 +94,11 @@ export class Commands {
     )
     const [open, changed, sender] = [this.#open, this.#changed, this.#sender]
     this.#exchange = new CommandExchange({ ...parts, open, changed, sender })
+    this.#turns = new CommandTurns(parts, open)
+    const [admission, exchange, turns] = [this.#admission, this.#exchange, this.#turns]
+    const commits = new CommitChecks({ ...parts, retries })
+    const own = { open, admission, commits, exchange, sender, turns }
+    this.#creation = new CommandCreation({ ...parts, ...own })
   }
 
   /** Reads what other coordinators have stored; commands that nobody holds are sent from here. */
@@ -152,30 +139,21 @@ export class Commands {
   /**
    * Creates a command and resolves when it is on the disk. Throws errors that a person can act on.
    */
-  async create(request: CommandRequest, by: Actor): Promise<CommandRecord> {
-    const prepared = this.#admission.prepare(request)
-    if (prepared.hazard === 'unsafe' && request.mode === 'live')
-      return this.#refuse(request, by, `${request.verb} is unsafe and needs ${LIVE_GATE}`)
-    const made = await this.#store(request, by, prepared)
-    this.#sender.sendNew(made)
-    if (!this.#parts.isHere(made.cellId)) this.#exchange.offer()
-    return this.#open.get(made.id) ?? made
+  create(request: CommandRequest, by: Actor): Promise<CommandRecord> {
+    return this.#creation.create(request, by)
   }
 
   /**
    * Creates a live command in the transaction that uses its approval. It is sent when that
    * transaction was committed; when it is rolled back, nothing was created.
    */
-  async createWithin(
+  createWithin(
     trx: SealedTrx,
     request: Omit<CommandRequest, 'mode'>,
     by: Actor,
     approval: ApprovedPlan,
   ): Promise<CommandRecord> {
-    const live: CommandRequest = { ...request, mode: 'live' }
-    const record = await this.#insert(trx, live, by, this.#admission.prepare(live), approval)
-    this.#sendIfStored(record)
-    return record
+    return this.#creation.createWithin(trx, request, by, approval)
   }
 
   async get(id: string): Promise<CommandRecord | undefined> {
@@ -191,13 +169,8 @@ export class Commands {
 
   /** Applies a body of the `ack` topic; an ack that the cell has not signed is dropped. */
   async acknowledge(cellId: string, body: unknown): Promise<void> {
-    const { cellKey, logger } = this.#parts
-    const ack = Ack.parse(body)
-    const key = await cellKey(cellId)
-    if (key === undefined || ack.cell_id !== cellId || !isGenuineAck(ack, key)) {
-      logger.warn({ cell: cellId, command: ack.command_id }, 'an ack is not signed by the cell')
-      return
-    }
+    const ack = await readGenuineAck(cellId, body, this.#parts)
+    if (ack === undefined) return
     const record = await this.#read(ack.command_id)
     if (record?.cellId !== cellId) return
     const { state, reason, message, result, progress } = ack
@@ -233,62 +206,10 @@ export class Commands {
   /** Resolves when all changes are on the disk. */
   async close(): Promise<void> {
     this.#retries.close()
+    this.#turns.close()
     await this.#exchange.waitForIdle()
     await this.#sender.waitForIdle()
     await this.#changed.flushAll()
-  }
-
-  async #refuse(request: CommandRequest, by: Actor, reason: string): Promise<never> {
-    const entry = creationOf(request, { ...by, at: this.#parts.now() }, 'refused', { reason })
-    await this.#parts.ledger.sealed.write(trx => appendAudit(trx, entry))
-    throw new ShoalError('forbidden', reason)
-  }
-
-  /** A command whose commit has failed with an unknown outcome is sent if it is stored after all. */
-  async #store(
-    request: CommandRequest,
-    by: Actor,
-    prepared: PreparedCommand,
-  ): Promise<CommandRecord> {
-    const tried: CommandRecord[] = []
-    try {
-      return await this.#parts.ledger.sealed.write(async trx => {
-        const made = await this.#insert(trx, request, by, prepared)
-        tried.push(made)
-        return made
-      })
-    } catch (error) {
-      if (faultOf(error) === 'uncertain') for (const made of tried) this.#sendIfStored(made)
-      throw error
-    }
-  }
-
-  #sendIfStored(made: CommandRecord): void {
-    const isStored = this.#outsideCalls(() => this.#commits.isCommitted(made.id))
-    this.#sender.sendWhen(made, isStored)
-  }
-
-  async #insert(
-    trx: SealedTrx,
-    request: CommandRequest,
-    by: Actor,
-    { facts, hazard, level }: PreparedCommand,
-    approval?: ApprovedPlan,
-  ): Promise<CommandRecord> {
-    const { signer } = this.#parts
-    await this.#exchange.adoptOlder(trx, request.cellId)
-    const now = this.#parts.now()
-    const fence = await nextFence(trx, request.cellId, now)
-    const command = makeCommand(request, { hazard, fence, approval, level, signer, now })
-    const made = newRecord(
-      command,
-      facts.timeout_seconds,
-      by.actor,
-      this.#exchange.holderFor(request.cellId),
-    )
-    const details = { command: made.id, ...approvalNote(approval) }
-    await insertCommand(trx, made, creationOf(request, { ...by, at: now }, 'done', details))
-    return made
   }
 
   /** The newest state of a command that this process has in memory. */
@@ -330,11 +251,6 @@ export class Commands {
  */
 const withoutWhy = ({ reason, message, progress, ...record }: CommandRecord): CommandRecord =>
   record
-
-const approvalNote = (approved: ApprovedPlan | undefined): Record<string, string> =>
-  approved === undefined
-    ? {}
-    : { request: approved.approval.request_id, plan_hash: approved.approval.plan_hash }
 
 const omitUndefined = <T extends object>(
   values: T,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Ledger } from '../store/store.ts'
-import { isStored } from './command-store.ts'
+import { isStored } from './command-query.ts'
 import type { Retries } from './retries.ts'
 
 const isFrozen = (error: unknown): boolean =>

@@ -8,6 +8,8 @@ import type { Ledger, SealedTrx } from '../store/store.ts'
 /** Token that lets machines enrol as cells, for a number of uses and a limited time. */
 export interface JoinToken {
   id: string
+  /** Tenant whose operator created it; absent for one that was created on the machine. */
+  tenantId?: string
   role: 'cell'
   /** Tags of the cells that join with the token. */
   tags: string[]
@@ -21,6 +23,8 @@ export interface JoinToken {
 export interface NewToken {
   uses: number
   tags?: string[]
+  /** Tenant whose operators see the token; absent when only the machine's own commands do. */
+  tenantId?: string
   /** Lifetime from now, in minutes. */
   ttlMinutes: number
 }
@@ -55,7 +59,7 @@ export interface IssuedToken {
 /** Adds a token inside a transaction. */
 export const addToken = async (
   trx: SealedTrx,
-  { uses, ttlMinutes, tags = [] }: NewToken,
+  { uses, ttlMinutes, tags = [], tenantId }: NewToken,
   by: Actor,
   now: number,
 ): Promise<IssuedToken> => {
@@ -76,37 +80,42 @@ export const addToken = async (
     revoked_at: null,
     role: 'cell',
     tags_json: JSON.stringify(tags),
+    tenant_id: tenantId ?? null,
   }
   await trx.insertInto('join_tokens').values(row).execute()
   const details = { uses, tags, role: row.role, expires_at: row.expires_at }
-  const entry = { ...by, at: now, action: 'token.create', subject: id }
+  const entry = { ...by, ...tenantOf(row), at: now, action: 'token.create', subject: id }
   await appendAudit(trx, { ...entry, outcome: 'done', details })
   return { token: tokenOf(row), secret: text }
 }
 
-/** Lists the tokens, oldest first. */
-export const listTokens = async (ledger: Ledger): Promise<JoinToken[]> => {
-  const query = ledger.read.selectFrom('join_tokens').selectAll()
+/** Lists the tokens of a tenant, or of all, oldest first. */
+export const listTokens = async (ledger: Ledger, tenantId?: string): Promise<JoinToken[]> => {
+  const all = ledger.read.selectFrom('join_tokens').selectAll()
+  const query = tenantId === undefined ? all : all.where('tenant_id', '=', tenantId)
   return (await query.orderBy('created_at').orderBy('id').execute()).map(tokenOf)
 }
 
-/** Revokes a token; cells that joined with it stay. Throws `not_found`. */
+/**
+ * Revokes a token, where a tenant is given one of that tenant; cells that joined with it stay.
+ * Throws `not_found`.
+ */
 export const revokeToken = (
   ledger: Ledger,
-  id: string,
+  { id, tenantId }: { id: string; tenantId?: string },
   by: Actor,
   now?: number,
 ): Promise<JoinToken> =>
   ledger.sealed.write(async trx => {
     const at = now ?? (await ledger.nowMs(trx))
-    const row = await trx
+    const named = trx
       .updateTable('join_tokens')
       .set(({ fn, val }) => ({ revoked_at: fn.coalesce('revoked_at', val(at)) }))
       .where('id', '=', id)
-      .returningAll()
-      .executeTakeFirst()
+    const owned = tenantId === undefined ? named : named.where('tenant_id', '=', tenantId)
+    const row = await owned.returningAll().executeTakeFirst()
     if (row === undefined) throw new ShoalError('not_found', `no join token ${id}`)
-    const entry = { ...by, at, action: 'token.revoke', subject: id }
+    const entry = { ...by, ...tenantOf(row), at, action: 'token.revoke', subject: id }
     await appendAudit(trx, { ...entry, outcome: 'done' })
     return tokenOf(row)
   })
@@ -149,6 +158,10 @@ export const useToken = async (
   return numUpdatedRows === 1n ? undefined : 'expired, used up or revoked'
 }
 
+/** Tenant of the token's audit rows, which only its operators see. */
+const tenantOf = ({ tenant_id }: JoinTokenRow): { tenant?: string } =>
+  tenant_id === null ? {} : { tenant: tenant_id }
+
 const tokenOf = (row: JoinTokenRow): JoinToken => ({
   id: row.id,
   role: 'cell',
@@ -158,4 +171,5 @@ const tokenOf = (row: JoinTokenRow): JoinToken => ({
   createdAt: row.created_at,
   expiresAt: row.expires_at,
   ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
+  ...(row.tenant_id === null ? {} : { tenantId: row.tenant_id }),
 })

@@ -33,10 +33,10 @@ interface EnrolmentViews {
     create(token: NewToken, by: Actor): Promise<IssuedToken>
     /** Creates a token in the transaction that uses an approval. */
     createWithin(trx: SealedTrx, token: NewToken, by: Actor): Promise<IssuedToken>
-    /** Lists the tokens, oldest first. */
-    list(): Promise<JoinToken[]>
-    /** Revokes a token; cells that joined with it stay. Throws `not_found`. */
-    revoke(id: string, by: Actor): Promise<JoinToken>
+    /** Lists the tokens of a tenant, oldest first. */
+    list(tenantId: string): Promise<JoinToken[]>
+    /** Revokes a token of a tenant; cells that joined with it stay. Throws `not_found`. */
+    revoke(token: { id: string; tenantId: string }, by: Actor): Promise<JoinToken>
   }
 }
 
@@ -167,6 +167,6 @@ export const createTokenViews = (
 ): EnrolmentViews['tokens'] => ({
   create: (token, by) => createToken(ledger, token, by, now()),
   createWithin: (trx, token, by) => addToken(trx, token, by, now()),
-  list: () => listTokens(ledger),
-  revoke: (id, by) => revokeToken(ledger, id, by, now()),
+  list: tenantId => listTokens(ledger, tenantId),
+  revoke: (token, by) => revokeToken(ledger, token, by, now()),
 })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { SSE_KEEPALIVE, sseData } from '../../shared/wire/sse.ts'
+import type { ShoalError } from '../../shared/errors.ts'
+import { SSE_KEEPALIVE, sseData, sseError } from '../../shared/wire/sse.ts'
 import type { CloudEvent, Events } from './bus.ts'
 import { GAP_TYPE, type Hearer, isWanted, mayHear } from './topics.ts'
 
@@ -30,7 +31,8 @@ interface StreamParts {
 export interface EventStream {
   /** Keeps the connection open, and tells the reader how far it is. */
   heartbeat(): void
-  close(): void
+  /** Ends the stream, with an error event where there is a reason that the reader must know. */
+  close(reason?: ShoalError): void
 }
 
 const RETRY_MS = 2000
@@ -49,10 +51,11 @@ export const openEventStream = (parts: StreamParts): EventStream => {
   let lastId: string | undefined
   let isRewound = false
 
-  const close = (): void => {
+  const close = (reason?: ShoalError): void => {
     if (!open) return
     open = false
     for (const stop of stops) stop()
+    if (reason !== undefined) outlet.write(sseError(reason))
     outlet.end()
   }
   const cut = (): void => {

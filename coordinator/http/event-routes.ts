@@ -9,13 +9,14 @@ import { type EventStream, type Outlet, openEventStream } from '../events/event-
 import { EventView, TypePattern } from '../events/event-view.ts'
 import type { EventsConfig } from '../events/events-config.ts'
 import { FAMILIES, type Hearer } from '../events/topics.ts'
-import { actsFor, isOperator, type Key } from '../keys/key.ts'
+import { findKeyFault, isOperator, type Key } from '../keys/key.ts'
 import type { EventFigures } from '../metrics/event-figures.ts'
 import type { Count } from '../operations/invoke/count.ts'
 import type { ReaderOf } from '../operations/task-readers.ts'
 import { seesAsked } from '../tasks/task-reader.ts'
 import { taskCallerOf } from './answer-headers.ts'
 import { type AuthParts, presentedKey, requireKey } from './auth.ts'
+import { limitFlush } from './paced-lines.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { createStreamPlaces } from './stream-places.ts'
 
@@ -114,8 +115,11 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
         const found = await Promise.resolve(
           keys.authenticate(presentedKey(request.headers) ?? ''),
         ).catch(() => key)
-        if (found === undefined || !actsFor(found, tenantId)) stream.close()
-        else if (found !== key) {
+        const fault = findKeyFault(found, tenantId, now())
+        if (fault !== undefined) {
+          stream.close(fault)
+          limitFlush(raw, true)
+        } else if (found !== undefined && found !== key) {
           key = found
           hearer = hearerOf(key, tenantId)
         }

@@ -1,3 +1,4 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyError,
@@ -52,7 +53,33 @@ export const createServer = ({ config, logger, shown }: ServerParts): FastifyIns
     clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
     frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
   }) as unknown as FastifyInstance
+  app.server.on('request', noteLastAnswer)
+  app.server.on('checkContinue', continueWhenRead)
   return app
+}
+
+/** The newest answer of each connection. */
+const lastAnswers = new WeakMap<Socket, ServerResponse>()
+
+const noteLastAnswer = ({ socket }: IncomingMessage, response: ServerResponse): void =>
+  void lastAnswers.set(socket, response)
+
+/** True when bytes that cannot be read belong to a request that has been answered already. */
+const isAnswered = (socket: Socket): boolean => {
+  const last = lastAnswers.get(socket)
+  return last?.headersSent === true && !last.req.complete
+}
+
+/** Asks for a body only when it is read: a refused request is answered before the body is sent. */
+const continueWhenRead = function (
+  this: Server,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  request.once('resume', () => {
+    if (!response.headersSent) response.writeContinue()
+  })
+  this.emit('request', request, response)
 }
 
 /** Passes on warnings only: Fastify's own messages are of no use to an operator, failures are. */
@@ -71,7 +98,9 @@ const refuseSocket = async (
   }
   const asker = { id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }
   const { error, status } = parserError(failure)
-  endWithError(socket, error, await app.answerHeaders(asker), status)
+  const headers = await app.answerHeaders(asker)
+  if (isAnswered(socket)) socket.destroySoon()
+  else endWithError(socket, error, headers, status)
 }
 
 /** A URL that cannot be decoded never reaches a hook. */

@@ -46,6 +46,10 @@ export const serverLimits = ({ http }: CoordinatorConfig) =>
 export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> =>
   new Set(listServerNames(config).map(name => (name.includes(':') ? `[${name}]` : name)))
 
+/** Host of a request target in absolute form, which counts instead of Host (RFC 9112, 3.2.2). */
+const targetHost = (target: string): string | undefined =>
+  target.startsWith('/') ? undefined : /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]
+
 const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase()
 
 /** True when a header occurs more than once in a raw request; Node silently drops a second one. */
@@ -64,17 +68,27 @@ declare module 'fastify' {
 }
 
 /**
- * Checks for one allowed Host, against DNS rebinding, and one Authorization. Throws. With
+ * Checks for HTTP/1, one allowed Host, against DNS rebinding, and one Authorization. Throws. With
  * `ignoresHost` any Host is allowed, and none.
  */
 export const headerCheck = (
   config: CoordinatorConfig,
 ): ((request: IncomingMessage, ignoresHost?: boolean) => void) => {
   const hosts = allowedHosts(config)
-  return (request, ignoresHost = false) => {
-    const name = hostName(request.headers.host ?? '')
-    if (!ignoresHost && !hosts.has(name) && !isLoopback(name) && name !== ownAddress(request))
+  const requireKnown = (host: string, request: IncomingMessage): void => {
+    const name = hostName(host)
+    if (!hosts.has(name) && !isLoopback(name) && name !== ownAddress(request))
       throw new ShoalError('host_not_allowed', `unknown host ${JSON.stringify(name)}`)
+  }
+  return (request, ignoresHost = false) => {
+    if (request.httpVersionMajor !== 1)
+      throw new ShoalError(
+        'invalid_request',
+        `HTTP/${request.httpVersion} is not supported on this connection; use HTTP/1.1`,
+      )
+    const target = targetHost(request.url ?? '/')
+    if (!ignoresHost) requireKnown(request.headers.host ?? '', request)
+    if (target !== undefined) requireKnown(target, request)
     for (const header of ['host', 'authorization'])
       if (repeats(request, header))
         throw new ShoalError('invalid_request', `header ${header} is sent twice`, { param: header })

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../shared/catalogue.ts'
+import { ShoalError } from '../../shared/errors.ts'
 import type { KeyRow } from '../store/key-tables.ts'
 
 export const KEY_KINDS = ['person', 'ai_agent', 'autonomous', 'ci_pipeline'] as const
@@ -63,6 +64,21 @@ export const actsFor = (
   wanted: string,
 ): boolean =>
   wanted === tenantId || (furtherTenants.includes(wanted) && !disabledTenants.includes(wanted))
+
+/** Reason why a key may no longer act for a tenant; undefined while it may. */
+export const findKeyFault = (
+  key: Key | undefined,
+  tenantId: string | undefined,
+  now: number,
+): ShoalError | undefined => {
+  if (key === undefined || !isLive(key, now)) return createKeyEndedError()
+  return actsFor(key, tenantId ?? key.tenantId)
+    ? undefined
+    : new ShoalError('tenant_forbidden', 'the key may not act for this tenant any more')
+}
+
+export const createKeyEndedError = (): ShoalError =>
+  new ShoalError('auth_required', 'the key is not valid any more')
 
 /** Public part of a key; its secret is not stored. */
 export const toKey = (row: KeyRow): Key => ({

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import { actsFor, isLive, type Key } from './key.ts'
+import { createKeyEndedError, findKeyFault, type Key } from './key.ts'
 
 /** Answer that is open under a key: a stream, a long call, a session. */
 interface OpenAnswer {
@@ -183,16 +183,10 @@ export class OpenAnswers {
   }
 }
 
-const createKeyEndedError = (): ShoalError =>
-  new ShoalError('auth_required', 'the key is not valid any more')
-
 const faultOf = (entry: Entry, key: Key | undefined, now: number): ShoalError | undefined => {
-  if (key === undefined || !isLive(key, now)) return createKeyEndedError()
-  if (!actsFor(key, entry.tenantId ?? key.tenantId))
-    return new ShoalError('tenant_forbidden', 'the key may not act for this tenant any more')
-  if (entry.isAllowed?.(key) === false)
-    return new ShoalError('forbidden', 'the key may not do this any more')
-  return undefined
+  const fault = findKeyFault(key, entry.tenantId, now)
+  if (fault !== undefined || key === undefined || entry.isAllowed?.(key) !== false) return fault
+  return new ShoalError('forbidden', 'the key may not do this any more')
 }
 
 const runLater = (run: () => void, milliseconds: number): (() => void) => {

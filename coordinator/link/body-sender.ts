@@ -1,4 +1,5 @@
 import { ERROR_CODE, SessionFault } from './fault.ts'
+import type { FrameCredit } from './frame-credit.ts'
 import type { FrameOutput } from './frame-output.ts'
 import { FLAG, FRAME } from './frames.ts'
 import { FIRST_WINDOW_BYTES, MAX_WINDOW_BYTES, type PeerSettings } from './peer-settings.ts'
@@ -19,12 +20,14 @@ export interface SendingStream {
 export class BodySender {
   readonly #output: FrameOutput
   readonly #peer: PeerSettings
+  readonly #credit: FrameCredit
   readonly #waiting = new Set<SendingStream>()
   #window = FIRST_WINDOW_BYTES
 
-  constructor(output: FrameOutput, peer: PeerSettings) {
+  constructor(output: FrameOutput, peer: PeerSettings, credit: FrameCredit) {
     this.#output = output
     this.#peer = peer
+    this.#credit = credit
   }
 
   start(sender: SendingStream): void {
@@ -71,6 +74,7 @@ export class BodySender {
     const isLast = length === unsent.length
     this.#output.putHead(length, FRAME.data, isLast ? FLAG.endStream : 0, id)
     this.#output.put(unsent, 0, length)
+    this.#credit.earnBody(length)
     sender.sendWindow -= length
     this.#window -= length
     sender.unsent = isLast ? undefined : unsent.subarray(length)

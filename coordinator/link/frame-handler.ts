@@ -1,6 +1,7 @@
 import { readAnswerHead } from './answer-head.ts'
 import { writePing, writeWindowUpdate } from './control-frames.ts'
 import { ERROR_CODE, SessionFault, StreamFault } from './fault.ts'
+import type { FrameCredit } from './frame-credit.ts'
 import type { FrameOutput } from './frame-output.ts'
 import { FLAG, FRAME, type FrameSink, readUint31, stripPadding } from './frames.ts'
 import { HeaderBlock } from './header-block.ts'
@@ -21,8 +22,6 @@ export interface FrameHandlerOwner {
   cutStream(stream: LinkStream): void
   onPong(payload: Buffer): void
   onGoAway(lastId: number, code: number): void
-  /** Counts a frame that carries nothing. */
-  countIdleFrame(): void
 }
 
 /** Window for many streams: one that is not read is held back by its own window. */
@@ -32,14 +31,16 @@ export const SESSION_WINDOW_BYTES = 64 * 1024 * 1024
 export class FrameHandler implements FrameSink {
   readonly #owner: FrameHandlerOwner
   readonly #output: FrameOutput
+  readonly #credit: FrameCredit
   #isReady = false
   /** A header block that continues with the next frame. */
   #block: HeaderBlock | undefined
   #window = SESSION_WINDOW_BYTES
 
-  constructor(owner: FrameHandlerOwner, output: FrameOutput) {
+  constructor(owner: FrameHandlerOwner, output: FrameOutput, credit: FrameCredit) {
     this.#owner = owner
     this.#output = output
+    this.#credit = credit
   }
 
   handleFrame(
@@ -50,6 +51,7 @@ export class FrameHandler implements FrameSink {
     start: number,
     end: number,
   ): void {
+    this.#credit.chargeFrame(end - start)
     if (!this.#isReady && (type !== FRAME.settings || flags & FLAG.ack))
       throw protocolFault('does not begin with its settings')
     if (this.#block !== undefined && type !== FRAME.continuation)
@@ -63,14 +65,16 @@ export class FrameHandler implements FrameSink {
     else if (type === FRAME.ping) this.#onPing(flags, id, bytes, start, end)
     else if (type === FRAME.goAway) this.#onGoAway(id, bytes, start, end)
     else if (type === FRAME.pushPromise) throw protocolFault('pushes a stream')
-    else this.#owner.countIdleFrame()
   }
 
   #onData(flags: number, id: number, bytes: Buffer, start: number, end: number): void {
     const length = end - start
     const [from, to] = stripPadding(flags, bytes, start, end)
     this.#refillSession(length)
-    this.#owner.findStream(id)?.handleData(bytes, from, to, length, (flags & FLAG.endStream) !== 0)
+    const stream = this.#owner.findStream(id)
+    if (stream === undefined) return
+    this.#credit.earnAnswer(to - from)
+    stream.handleData(bytes, from, to, length, (flags & FLAG.endStream) !== 0)
   }
 
   /** Everything is consumed at once, so only streams hold the cell back, never the session. */
@@ -112,10 +116,7 @@ export class FrameHandler implements FrameSink {
     end: number,
     isEnd: boolean,
   ) {
-    if (stream === undefined) {
-      this.#owner.countIdleFrame()
-      return
-    }
+    if (stream === undefined) return
     try {
       stream.handleBlock(readAnswerHead(bytes, start, end), isEnd)
     } catch (error) {
@@ -134,13 +135,11 @@ export class FrameHandler implements FrameSink {
   #onReset(id: number, _bytes: Buffer, start: number, end: number): void {
     requireLength(end - start === 4)
     const stream = this.#owner.findStream(id)
-    if (stream === undefined) this.#owner.countIdleFrame()
-    else this.#owner.cutStream(stream)
+    if (stream !== undefined) this.#owner.cutStream(stream)
   }
 
   #onSettings(flags: number, id: number, bytes: Buffer, start: number, end: number): void {
     if (id !== 0) throw protocolFault('sends settings on a stream')
-    this.#owner.countIdleFrame()
     if (flags & FLAG.ack) {
       requireLength(start === end)
       return
@@ -154,7 +153,6 @@ export class FrameHandler implements FrameSink {
   #onPing(flags: number, id: number, bytes: Buffer, start: number, end: number): void {
     requireLength(end - start === 8)
     if (id !== 0) throw protocolFault('pings on a stream')
-    this.#owner.countIdleFrame()
     const payload = bytes.subarray(start, end)
     if (flags & FLAG.ack) this.#owner.onPong(payload)
     else writePing(this.#output, payload, true)
@@ -163,7 +161,6 @@ export class FrameHandler implements FrameSink {
   #onGoAway(id: number, bytes: Buffer, start: number, end: number): void {
     requireLength(end - start >= 8)
     if (id !== 0) throw protocolFault('sends GOAWAY on a stream')
-    this.#owner.countIdleFrame()
     this.#owner.onGoAway(readUint31(bytes, start), bytes.readUInt32BE(start + 4))
   }
 }

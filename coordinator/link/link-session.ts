@@ -12,6 +12,7 @@ import {
   writeWindowUpdate,
 } from './control-frames.ts'
 import { ERROR_CODE, SessionFault } from './fault.ts'
+import { FrameCredit } from './frame-credit.ts'
 import { FrameHandler, type FrameHandlerOwner, SESSION_WINDOW_BYTES } from './frame-handler.ts'
 import { FrameOutput } from './frame-output.ts'
 import { FrameReader } from './frames.ts'
@@ -31,13 +32,6 @@ interface LinkSessionEvents {
 
 /** Largest stream id (RFC 9113, section 5.1.1). */
 const MAX_ID = 2 ** 31 - 1
-/** Limit of frames that carry nothing between two beats; more of them are a flood. */
-const MAX_IDLE_FRAMES = 10_000
-/**
- * Number of such frames that one request accounts for: empty data before trailers, a reset after an
- * early answer.
- */
-const IDLE_FRAMES_OF_A_REQUEST = 4
 
 /**
  * The client side of an HTTP/2 session (RFC 9113) over a socket, as far as the coordinator needs it:
@@ -48,6 +42,7 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
   readonly #socket: Socket
   readonly #events: LinkSessionEvents
   readonly #output: FrameOutput
+  readonly #credit = new FrameCredit()
   readonly #sender: BodySender
   readonly #reader: FrameReader
   readonly #peer = new PeerSettings()
@@ -58,7 +53,6 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
   #hasRequested = false
   #isLeaving = false
   #isDone = false
-  #idleFrames = 0
 
   /** @param firstId id of the first stream; odd */
   constructor(socket: Socket, events: LinkSessionEvents, firstId = 1) {
@@ -66,8 +60,8 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
     this.#events = events
     this.#nextId = firstId
     this.#output = new FrameOutput(socket)
-    this.#sender = new BodySender(this.#output, this.#peer)
-    this.#reader = new FrameReader(new FrameHandler(this, this.#output))
+    this.#sender = new BodySender(this.#output, this.#peer, this.#credit)
+    this.#reader = new FrameReader(new FrameHandler(this, this.#output, this.#credit))
     writePreface(this.#output, SESSION_WINDOW_BYTES)
     socket.on('data', piece => this.#read(piece))
     socket.on('error', error => this.destroy(error))
@@ -105,7 +99,7 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
 
   /** Passes a beat on to every open request. @param isLate a ping was not answered in time */
   beat(everyMs: number, isLate: boolean): void {
-    if (!isLate) this.#idleFrames = 0
+    if (!isLate) this.#credit.fill()
     for (const streams of [this.#streams.values(), this.#waiting])
       for (const stream of streams) stream.beat(everyMs, isLate)
   }
@@ -129,6 +123,7 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
 
   #read(piece: Buffer): void {
     try {
+      this.#credit.chargePiece()
       this.#reader.read(piece)
     } catch (error) {
       this.destroy(error as Error)
@@ -144,7 +139,7 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
     const { body } = request
     const hasBody = body !== undefined && body.length > 0
     this.#hasRequested = true
-    this.#idleFrames -= IDLE_FRAMES_OF_A_REQUEST
+    this.#credit.earnRequest()
     stream.id = this.#nextId
     this.#nextId += 2
     this.#streams.set(stream.id, stream)
@@ -196,11 +191,6 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
 
   sendWindowUpdate(stream: LinkStream, bytes: number): void {
     writeWindowUpdate(this.#output, stream.id, bytes)
-  }
-
-  countIdleFrame(): void {
-    if (++this.#idleFrames > MAX_IDLE_FRAMES)
-      throw new SessionFault(ERROR_CODE.calm, 'too many frames that carry nothing')
   }
 
   // FrameHandlerOwner

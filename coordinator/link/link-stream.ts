@@ -11,8 +11,6 @@ export interface LinkStreamOwner {
   /** Releases a stream whose answer is whole. */
   releaseStream(stream: LinkStream): void
   sendWindowUpdate(stream: LinkStream, bytes: number): void
-  /** Counts a frame that carries nothing. @throws SessionFault for too many of them */
-  countIdleFrame(): void
 }
 
 /** Receive window of a stream. */
@@ -86,7 +84,6 @@ export class LinkStream implements CellStream, SendingStream {
     } else if (status === undefined || status === 101) this.#fail()
     else if (status < 200) {
       if (isEnd) this.#fail()
-      else this.#owner.countIdleFrame()
     } else {
       this.#hasHead = true
       // a 304 carries the length of the cached answer (RFC 9110, section 8.6)
@@ -112,7 +109,6 @@ export class LinkStream implements CellStream, SendingStream {
     this.#window -= frameBytes
     this.#expected -= end - start
     if (end > start) this.#listener.onData(bytes.subarray(start, end))
-    else if (!isEnd) this.#owner.countIdleFrame()
     if (this.#isClosed) return
     if (isEnd) this.#end()
     else this.#refill()

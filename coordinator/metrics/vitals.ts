@@ -16,7 +16,7 @@ export interface Vitals {
 }
 
 interface VitalsParts {
-  store: StoreProbe
+  store: Pick<StoreProbe, 'trouble'>
   stateDir: string
   brokerConnected: () => boolean
   /** Monotonic milliseconds. */

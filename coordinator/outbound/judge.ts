@@ -129,10 +129,15 @@ export const judgeAddress = (
     throw createRefusedError(`${text} is an address of this machine; ${EXCEPTIONS}`)
 }
 
-/** Metadata services of clouds, which hand out credentials: never allowed. */
-const METADATA = ['169.254.0.0/16', '100.100.100.200/32', 'fd00:ec2::254/128', 'fd20:ce::254/128']
-  .concat('fe80::/10')
-  .map(range => ipaddr.parseCIDR(range))
+/**
+ * Metadata services of clouds, which hand out credentials and configuration: never allowed.
+ * 169.254.169.254 is that of most clouds; the others: Azure's wire server, Alibaba Cloud, Oracle
+ * Cloud before 2019 and with IPv6, AWS, Google Cloud, Scaleway.
+ */
+const METADATA = [
+  ...['169.254.0.0/16', 'fe80::/10', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
+  ...['fd00:c1::a9fe:a9fe/128', 'fd00:ec2::/32', 'fd20:ce::254/128', 'fd00:42::42/128'],
+].map(range => ipaddr.parseCIDR(range))
 
 /**
  * IPv6 forms that embed an IPv4 address that a gateway may translate to, with the positions of its

@@ -12,6 +12,7 @@ interface HeldRowsOptions<T> {
   append: (row: T) => Promise<void>
   /** True for a failure that may pass. */
   isPassing: (error: unknown) => boolean
+  onFailure: (error: unknown) => void
   logger: Pick<Logger, 'warn'>
   limit?: number
   everyMs?: number
@@ -22,7 +23,7 @@ interface HeldRowsOptions<T> {
  * already happened. Only a crash in that time loses them.
  */
 export const holdRows = <T>(options: HeldRowsOptions<T>): HeldRows<T> => {
-  const { append, isPassing, logger, limit = 10_000, everyMs = 1000 } = options
+  const { append, isPassing, onFailure, logger, limit = 10_000, everyMs = 1000 } = options
   let held: T[] = []
   let told = false
 
@@ -30,6 +31,7 @@ export const holdRows = <T>(options: HeldRowsOptions<T>): HeldRows<T> => {
     try {
       await append(row)
     } catch (error) {
+      onFailure(error)
       if (!isPassing(error) || held.length >= limit) throw error
       if (!told) logger.warn({ err: error }, 'usage waits in memory for the disk')
       told = true

@@ -2,6 +2,7 @@ import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Replicas } from '../replicas/replicas.ts'
+import type { StoreProbe } from '../store/probe.ts'
 import type { Store } from '../store/store.ts'
 import type { OpenMinute } from './minute.ts'
 import { MinuteWindow } from './minute-window.ts'
@@ -37,6 +38,7 @@ interface QuotaParts
     usage: { row_days: number; bucket_days: number }
   }
   store: Store
+  probe: Pick<StoreProbe, 'noteFailure'>
   replicas: Pick<Replicas, 'id' | 'live'>
   figures: { quota: { watch(quota: Quota): Quota } }
 }
@@ -62,7 +64,11 @@ export const openQuota = async (
   schedules.every('quota.sweep', SWEEP_SECONDS, () => quota.sweep())
   if (shared) schedules.every('quota.return', RETURN_SECONDS, () => quota.returnRecalled())
 
-  const journal = await journalUsage(createUsage(store), { stateDir: config.state_dir, logger })
+  const journal = await journalUsage(createUsage(store), {
+    stateDir: config.state_dir,
+    logger,
+    onFailure: parts.probe.noteFailure,
+  })
   stack.defer(() => journal.close())
   const recorded = new Listeners<[NewUsage]>()
   const record: RecordedUsage['record'] = async row => {

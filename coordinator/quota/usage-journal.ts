@@ -12,20 +12,32 @@ export interface JournaledUsage extends UsageStore {
   close(): Promise<void>
 }
 
+interface JournalOptions {
+  stateDir: string
+  logger: Pick<Logger, 'warn' | 'error'>
+  /** Called when a row could not be written to the disk. */
+  onFailure?: (error: unknown) => void
+}
+
 /**
  * Usage whose rows are safe from the death of this process as soon as they are recorded, and in
  * their table within a moment. Sums see every row. One process at a time serves from a folder.
  */
 export const journalUsage = async (
   usage: UsageStore,
-  { stateDir, logger }: { stateDir: string; logger: Pick<Logger, 'warn' | 'error'> },
+  { stateDir, logger, onFailure = () => {} }: JournalOptions,
 ): Promise<JournaledUsage> => {
   const journal = await Journal.open<UsageRow>({
     folder: join(stateDir, 'usage-journal'),
     carry: rows => carryOver(usage, rows, logger),
     logger,
   })
-  const held = holdRows<UsageRow>({ append: row => journal.append(row), isPassing, logger })
+  const held = holdRows<UsageRow>({
+    append: row => journal.append(row),
+    isPassing,
+    onFailure,
+    logger,
+  })
   const settle = async (): Promise<void> => {
     const waiting = await held.retry()
     if (waiting > 0)

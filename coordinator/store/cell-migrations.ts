@@ -144,3 +144,11 @@ export const replicaDetails = async ({ schema }: Kysely<unknown>): Promise<void>
     .addColumn('has_cells', 'integer', column => column.notNull().defaultTo(0))
     .execute()
 }
+
+/** Tokens without a tenant are those that were created on the machine, or before. */
+export const joinTokenTenant = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .alterTable('join_tokens')
+    .addColumn('tenant_id', 'text', column => column.references('tenants.id'))
+    .execute()
+}

@@ -22,6 +22,8 @@ export interface JoinTokenRow {
   role: string
   /** Tags that the cells get. */
   tags_json: string
+  /** Tenant whose operators see it; null for one that was created on the machine. */
+  tenant_id: string | null
 }
 
 export interface CellRow {

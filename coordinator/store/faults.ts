@@ -3,7 +3,8 @@ import { ShoalError } from '../../shared/errors.ts'
 /**
  * Meaning of a failure of the database, whichever engine reports it. `conflict` is a collision with
  * another transaction: the same work may succeed when it is tried again, as it may after `lost`, a
- * connection that ended before the commit was sent. After an `uncertain` one nobody knows whether
+ * connection that ended before the commit was sent, and after `outdated`, when another version has
+ * changed a table that a prepared statement reads. After an `uncertain` one nobody knows whether
  * the change was made. A database that is `away` does not answer at all, and one that is
  * `unavailable` refuses. `damaged` data must be restored.
  */
@@ -11,6 +12,7 @@ export type FaultKind =
   | 'unique'
   | 'reference'
   | 'conflict'
+  | 'outdated'
   | 'full'
   | 'read_only'
   | 'damaged'
@@ -56,6 +58,7 @@ export const breaksConstraint = (error: unknown): boolean =>
 
 const LOSING: readonly string[] = [
   'conflict',
+  'outdated',
   'full',
   'read_only',
   'damaged',
@@ -72,3 +75,8 @@ const OUTAGES: readonly string[] = ['lost', 'uncertain', 'away']
 
 /** True for a failure that an outage of the database explains, which is reported once as a whole. */
 export const isOutage = (error: unknown): boolean => OUTAGES.includes(faultOf(error) ?? '')
+
+const DISK_FAULTS: readonly string[] = ['full', 'read_only', 'damaged', 'unavailable']
+
+/** True for a failure of the disk, which every later write will meet as well. */
+export const isDiskFault = (error: unknown): boolean => DISK_FAULTS.includes(faultOf(error) ?? '')

@@ -105,15 +105,22 @@ export class GroupCommit<T> {
     this.#running = undefined
   }
 
-  async #commit(batch: Entry<T>[]): Promise<void> {
+  async #commit(batch: Entry<T>[], isRepeated = false): Promise<void> {
     const startedMs = performance.now()
     try {
       const settles = await this.#runInTransaction(batch)
       this.#observer?.onCommit('sealed', batch.length, (performance.now() - startedMs) / 1000)
       for (const settle of settles) settle()
     } catch (error) {
+      // the statements are prepared again by now; later works must still come after these
+      if (faultOf(error) === 'outdated' && !isRepeated) return this.#repeat(batch)
       for (const entry of batch) this.#fail(entry, error)
     }
+  }
+
+  #repeat(batch: Entry<T>[]): Promise<void> {
+    this.#observer?.onRetry('sealed')
+    return this.#commit(batch, true)
   }
 
   /** A free work that has collided goes back into the queue. */

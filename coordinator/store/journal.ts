@@ -3,8 +3,9 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
-import { ShoalError } from '../../shared/errors.ts'
+import type { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
+import { StoreFault, storeUnavailable } from './faults.ts'
 
 interface JournalOptions<T> {
   /** Belongs to the journal alone; created when missing. */
@@ -185,12 +186,9 @@ const carryLeftovers = async <T>(
   }
 }
 
-const RETRY_AFTER_SECONDS = 5
-
 const unavailable = (cause: unknown): ShoalError => {
   const { code } = cause as NodeJS.ErrnoException
-  return new ShoalError('store_unavailable', `the journal cannot be written (${code})`, {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-    cause,
-  })
+  const message = `the journal cannot be written (${code})`
+  const kind = code === 'ENOSPC' ? 'full' : 'unavailable'
+  return storeUnavailable(message, new StoreFault(kind, message, cause))
 }

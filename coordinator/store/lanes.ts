@@ -32,7 +32,8 @@ export type LaneName = 'sealed' | 'free'
  * The two ways to write, by contract. SQLite, which has one writer, serves both by one queue.
  *
  * `sealed`: one work after another over all processes. For what is chained, numbered, or read
- * before it is written without a condition in the statement that writes.
+ * before it is written without a condition in the statement that writes. A work runs once, or twice
+ * when a newer coordinator has changed a table meanwhile: the first run is undone before the second.
  *
  * `free`: atomic, but possibly at the same time as others, and tried again after a conflict. Every
  * statement must be right by itself (a condition, an upsert, a lease), and a work must have no

@@ -10,6 +10,7 @@ import {
   commandHolder,
   commandTables,
   configTable,
+  joinTokenTenant,
   pastCredentialTable,
   replicaDetails,
 } from './cell-migrations.ts'
@@ -98,4 +99,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0080_wide_integers': { up: db => engine.widenIntegers(db), compatibleFrom: '0.1.0' },
   '0085_cells_over_replicas': { up: cellsOverReplicas, compatibleFrom: '0.1.0' },
   '0086_replica_details': { up: replicaDetails, compatibleFrom: '0.1.0' },
+  '0090_join_token_tenant': { up: joinTokenTenant, compatibleFrom: '0.1.0' },
 })

@@ -1,5 +1,6 @@
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
+import { withChangeHook } from './change-hook.ts'
 import { StoreClock } from './clock.ts'
 import { storePlaceOf } from './place.ts'
 import { probeStore, type StoreProbe } from './probe.ts'
@@ -30,7 +31,7 @@ export const openStorePart = async (
   const { config, figures, changeHooks, stack, nowMs, logger } = parts
   const { ledger, records } = figures.store.hooks
   const hooks = { ledger: [...ledger, ...changeHooks], records }
-  const store = await openStore(storePlaceOf(config), {
+  const opened = await openStore(storePlaceOf(config), {
     hooks,
     observers: figures.store.observers,
     logger,
@@ -40,11 +41,29 @@ export const openStorePart = async (
       else logger.warn({ reason }, 'the store is away')
     },
   })
-  stack.defer(() => store.close())
+  stack.defer(() => opened.close())
   const closing = new AbortController()
   stack.defer(() => closing.abort())
-  const probe = probeStore(store.ledger, { signal: closing.signal, nowMs })
+  const probe = probeStore(opened.ledger, { signal: closing.signal, nowMs })
+  const store = noteFailedWrites(opened, probe)
   return { store, probe, now: await openClock(store, parts) }
+}
+
+/** Returns the store with every failed write reported to the probe. */
+const noteFailedWrites = (store: Store, { noteFailure }: StoreProbe): Store => {
+  const noteFailed = async <R>(written: Promise<R>): Promise<R> => {
+    try {
+      return await written
+    } catch (error) {
+      noteFailure(error)
+      throw error
+    }
+  }
+  return {
+    ...store,
+    ledger: withChangeHook(store.ledger, (work, commit) => noteFailed(commit(work))),
+    records: withChangeHook(store.records, (work, commit) => noteFailed(commit(work))),
+  }
 }
 
 /** Coordinators that share a store share its clock. */

@@ -1,9 +1,15 @@
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { isDiskFault } from './faults.ts'
 import type { Ledger } from './store.ts'
 
 export interface StoreProbe {
   /** Returns the reason why the store is unreliable; undefined while it is healthy. */
   trouble(): string | undefined
+  /**
+   * Notes that a write has failed. When the disk is the cause, the store is unreliable from now
+   * until the next probe succeeds.
+   */
+  noteFailure(error: unknown): void
 }
 
 interface ProbeOptions {
@@ -40,14 +46,20 @@ export const probeStore = (
 ): StoreProbe => {
   let committedAt = nowMs()
   let reason = 'a write has not come back'
+  let failure: string | undefined
 
+  const noteFailure = (error: unknown): void => {
+    if (isDiskFault(error)) failure = (error as Error).message
+  }
   const commit = async (): Promise<boolean> => {
     try {
       await probeWrite(ledger)
       committedAt = nowMs()
       reason = 'a write has not come back'
+      failure = undefined
       return true
     } catch (error) {
+      noteFailure(error)
       reason = (error as Error).message
       return false
     }
@@ -63,9 +75,11 @@ export const probeStore = (
     trouble: () => {
       const outage = ledger.outage()
       if (outage !== undefined) return outage
+      if (failure !== undefined) return `a write has failed: ${failure}`
       const seconds = Math.floor((nowMs() - committedAt) / 1000)
       const isOld = nowMs() - committedAt > MAX_AGE_MS
       return isOld ? `nothing was written to the store for ${seconds} s: ${reason}` : undefined
     },
+    noteFailure,
   }
 }

@@ -137,6 +137,20 @@ export const testSharedMinutes = (t: Test, open: (t: Test) => Promise<MinuteStor
     t.equal(await countStarted(30, () => all[2].start('other', 30)), 30)
   })
 
+  t.test('end with the slot of what is granted while the store is away', async t => {
+    const { all, clock } = await openAll(t)
+    const [one, two] = all
+    t.ok(await one.start('key', 100), 'of a lease of ten')
+    for (const each of [one, two]) each.setAway(true)
+    clock.ms += 8000
+    const refusal = { code: 'store_unavailable', retryAfterSeconds: 5 }
+    await t.rejects(one.start('key', 100), refusal, 'nine are left, and nobody may count on them')
+    two.setAway(false)
+    clock.ms += 1000
+    const started = await countStarted(200, () => two.start('key', 100).catch(() => false))
+    t.ok(started <= 99, `${started} by the coordinator that was not cut off`)
+  })
+
   t.test('start what is granted and no more while the store is away', async t => {
     const { all, clock, store } = await openAll(t)
     const [one, two, three] = all

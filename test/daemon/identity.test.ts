@@ -23,6 +23,7 @@ import { beginEpoch, readIdentity, writeIdentity } from '../../daemon/identity.t
 import { ShoalError } from '../../shared/errors.ts'
 import { createSigner, generatePrivateKey, isSignedBy } from '../../shared/signing.ts'
 import { lockState } from '../../shared/state-lock.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { logger, newIdentity, noWait } from './stand-in.ts'
 
 const newFolder = (t: { teardown: (done: () => void) => unknown }): string => {
@@ -104,6 +105,24 @@ t.test('identity', async t => {
     await lockState(folder, stop.signal)
     await t.rejects(lockState(folder, rival.signal), { code: 'conflict' })
     t.strictSame(readdirSync(folder), ['lock'])
+  })
+
+  t.test('a second process is refused although the lock file was deleted', async t => {
+    const folder = newFolder(t)
+    const stop = new AbortController()
+    const rival = new AbortController()
+    t.teardown(() => [stop, rival].forEach(each => void each.abort()))
+    const told: string[] = []
+    const onLost = (message: string): void => void told.push(message)
+    await lockState(folder, stop.signal, { onLost, everyMs: 20 })
+    rmSync(join(folder, 'lock'))
+    await t.rejects(lockState(folder, rival.signal), { code: 'conflict' })
+    await waitUntil('the loss is reported', () => told.length > 0)
+    t.strictSame(told, [`the lock file of ${folder} was deleted; it is made again`])
+    t.strictSame(readdirSync(folder), ['lock'])
+    stop.abort()
+    t.strictSame(readdirSync(folder), [])
+    await lockState(folder, rival.signal)
   })
 
   t.test('no process outside the folder can hold the lock', async t => {

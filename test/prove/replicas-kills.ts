@@ -4,12 +4,13 @@ import { verifyAudit } from '../../coordinator/audit/verify.ts'
 import { runApprovals, runConversations, runTasks } from './support/acknowledged.ts'
 import { Receiver, runDeliveries } from './support/deliveries.ts'
 import { ReplicaSet } from './support/replica-set.ts'
+import { runSchedules } from './support/scheduled.ts'
 
 const CLIENTS = 2
 
 /**
- * Approvals, tasks, conversations and deliveries of events at three coordinators, one of which is killed with kill -9
- * again and again: nothing acknowledged is lost, nothing is done twice, and the audit is whole.
+ * Approvals, tasks, conversations, deliveries of events and jobs from schedules at three coordinators, one of which
+ * is killed with kill -9 again and again: nothing acknowledged is lost, nothing is done twice, and the audit is whole.
  */
 export const main = async (argv: string[]): Promise<boolean> => {
   const options = { kills: { type: 'string', default: '100' } } as const
@@ -17,8 +18,11 @@ export const main = async (argv: string[]): Promise<boolean> => {
   const receiver = await Receiver.open()
   const set = await ReplicaSet.start({ flags: receiver.flags })
   try {
-    const deliveries = await runDeliveries(set, receiver)
-    const works = [runApprovals(set), runConversations(set), runTasks(set), deliveries]
+    const works = [
+      ...[runApprovals(set), runConversations(set), runTasks(set)],
+      await runDeliveries(set, receiver),
+      await runSchedules(set, receiver),
+    ]
     const over = new AbortController()
     const client = async (run: (signal: AbortSignal) => Promise<void>): Promise<void> => {
       while (!over.signal.aborted) {

@@ -15,12 +15,12 @@ const OWNED = [
   'conversation_id',
   'task_id',
   'session_id',
+  'token_id',
 ] as const
 type Owned = (typeof OWNED)[number]
 /** Ids of what the whole service shares; operators of every tenant may see it. */
 const SHARED = [
   'cell_id',
-  'token_id',
   'command_id',
   'skill_id',
   'gate_id',
@@ -198,6 +198,7 @@ const idsOf = async ({ demo, call }: Scene): Promise<Record<Owned, string[]>> =>
   const conversations: string[] = []
   const tasks: string[] = []
   const sessions: string[] = []
+  const tokens: string[] = []
   for (let n = 0; n < 5; n++) {
     const asked = await call(demo.operator, 'POST', '/v1/keys', { tier: 'free', label: `k${n}` })
     ids.push(asked.json.request_id)
@@ -209,6 +210,7 @@ const idsOf = async ({ demo, call }: Scene): Promise<Record<Owned, string[]>> =>
     const talk = { participants: [{ id: 'ada', type: 'person' }] }
     const begun = await call(demo.operator, 'POST', '/a2a/conversations', talk)
     conversations.push(begun.json.id)
+    tokens.push((await call(demo.operator, 'POST', '/v1/tokens', {})).json.id)
   }
   for (let n = 0; n < 5; n++) {
     const docked = await call(demo.operator, 'POST', '/v1/sessions', { agent_id: `a${n}` })
@@ -232,6 +234,7 @@ const idsOf = async ({ demo, call }: Scene): Promise<Record<Owned, string[]>> =>
     conversation_id: conversations,
     task_id: tasks,
     session_id: sessions,
+    token_id: tokens,
   }
 }
 type Id = { id: string }

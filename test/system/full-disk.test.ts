@@ -142,6 +142,7 @@ const walk = async (
   while (filled.status === 200)
     filled = await ask(stack.keys.operator, 'POST', '/v1/persons', { name: 'B'.repeat(100) })
   t.ok(isRefused(filled), JSON.stringify(filled.json))
+  if (isTotal) t.match(await ask(stack.keys.operator, 'GET', '/readyz'), { status: 503 }, 'at once')
 
   let answered = 1
   const open: Write[] = []

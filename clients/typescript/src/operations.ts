@@ -343,11 +343,11 @@ export interface Operations extends Skills {
   'tenants-enable': { input: { 'tenant_id': string }; output: { 'id': string; 'name': string; 'created_at': string; 'disabled_at': string | null } }
   /** List the tiers with their limits and prices. */
   'tiers-list': { input: Record<string, never>; output: { 'tiers': ({ 'id': 'free' | 'pro' | 'enterprise'; 'requests_per_month': number | 'unlimited'; 'requests_per_minute': number; 'max_tokens': number; 'price_eur_per_month': number; 'models': (string)[] })[]; 'anonymous': { 'requests_per_month': number | 'unlimited'; 'requests_per_minute': number } } }
-  /** List the join tokens for new cells, without their secrets. */
+  /** List the join tokens that operators of your tenant created, without their secrets. */
   'tokens-list': { input: Record<string, never>; output: { 'tokens': ({ 'id': string; 'role': 'cell'; 'tags': (string)[]; 'uses': number; 'uses_left': number; 'created_at': string; 'expires_at': string; 'revoked_at': string | null })[] } }
   /** Create a join token. A token for several machines needs an approval first. The secret is shown only once. */
   'tokens-create': { input: { 'ttl_minutes'?: number; 'uses'?: number; 'role'?: 'cell'; 'tags'?: (string)[] }; output: { 'id': string; 'role': 'cell'; 'tags': (string)[]; 'uses': number; 'uses_left': number; 'created_at': string; 'expires_at': string; 'revoked_at': string | null; 'secret': string } }
-  /** Revoke a join token. Cells that joined with it stay. */
+  /** Revoke a join token of your tenant. Cells that joined with it stay. */
   'tokens-revoke': { input: { 'token_id': string }; output: { 'id': string } }
   /** Show usage up to now, by hour, day, key, tenant or model. */
   'usage-list': { input: { 'from'?: string; 'to'?: string; 'scope'?: 'key' | 'tenant' | 'all'; 'key_id'?: string; 'tenant_id'?: string; 'model'?: string; 'group_by'?: ('hour' | 'day' | 'key' | 'tenant' | 'model')[]; 'after'?: string; 'limit'?: number }; output: { 'data_state': 'live' | 'empty'; 'from': string; 'to': string; 'usage': ({ 'hour'?: string; 'day'?: string; 'key_id'?: string; 'tenant_id'?: string; 'model'?: string; 'requests': number; 'requests_ok': number; 'requests_cancelled': number; 'requests_failed': number; 'prompt_tokens': number; 'cached_tokens': number; 'completion_tokens': number; 'total_tokens': number; 'duration_ms': number })[]; 'next': string | null } }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { joinTokenText } from '../../../shared/join-token.ts'
 import type { NewToken } from '../../enrolment/join-tokens.ts'
 import { defineOperation } from '../operation.ts'
+import { scopeOf } from '../tenant-scope.ts'
 import { Tags, TokenView, tokenViewOf } from './token-view.ts'
 
 const ENROL_GATE = 'gate.cell-enroll'
@@ -39,11 +40,13 @@ export default defineOperation({
     if (uses === 1) return { plan, summary }
     return { plan, covers: { action: 'cell.enrol-many', ...plan }, summary, gate: ENROL_GATE }
   },
-  run: async (plan: NewToken, { tokens, identity, actor }, approval) => {
+  run: async (plan: NewToken, context, approval) => {
+    const { tokens, identity, actor } = context
+    const wanted = { ...plan, ...scopeOf(context) }
     const { token, secret } =
       approval === undefined
-        ? await tokens.create(plan, actor)
-        : await approval.use(trx => tokens.createWithin(trx, plan, actor))
+        ? await tokens.create(wanted, actor)
+        : await approval.use(trx => tokens.createWithin(trx, wanted, actor))
     const fingerprint = identity.fingerprint()
     return { ...tokenViewOf(token), secret: joinTokenText({ secret, fingerprint }) }
   },

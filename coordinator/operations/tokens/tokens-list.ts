@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
+import { scopeOf } from '../tenant-scope.ts'
 import { TokenView, tokenViewOf } from './token-view.ts'
 
 export default defineOperation({
   id: 'tokens-list',
-  description: 'List the join tokens for new cells, without their secrets.',
+  description: 'List the join tokens that operators of your tenant created, without their secrets.',
   method: 'GET',
   path: '/v1/tokens',
   access: 'operator',
@@ -13,5 +14,8 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: z.object({ tokens: z.array(TokenView) }),
-  run: async (_input, { tokens }) => ({ tokens: (await tokens.list()).map(tokenViewOf) }),
+  run: async (_input, context) => {
+    const { tenantId } = scopeOf(context)
+    return { tokens: (await context.tokens.list(tenantId)).map(tokenViewOf) }
+  },
 })

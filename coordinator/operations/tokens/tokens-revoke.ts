@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
+import { scopeOf } from '../tenant-scope.ts'
 
 export default defineOperation({
   id: 'tokens-revoke',
-  description: 'Revoke a join token. Cells that joined with it stay.',
+  description: 'Revoke a join token of your tenant. Cells that joined with it stay.',
   method: 'DELETE',
   path: '/v1/tokens/{token_id}',
   access: 'operator',
@@ -13,8 +14,9 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ token_id: Id }),
   output: z.object({ id: z.string() }),
-  run: async ({ token_id }, { tokens, actor }) => {
-    await tokens.revoke(token_id, actor)
+  run: async ({ token_id }, context) => {
+    const { tenantId } = scopeOf(context)
+    await context.tokens.revoke({ id: token_id, tenantId }, context.actor)
     return { id: token_id }
   },
 })

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { Client, type ClientConfig, type QueryResult, types } from 'pg'
 import { faultOf, StoreFault, storeUnavailable } from '../faults.ts'
-import { createLostError, isStalePlan, translatePostgresFaults } from './postgres-faults.ts'
+import { createLostError, translatePostgresFaults } from './postgres-faults.ts'
 import type { Statements } from './statements.ts'
 
 /** The address of a PostgreSQL database; see the options of the driver. */
@@ -117,7 +117,7 @@ export class Connection {
       return await answer
     } catch (error) {
       if (isCommit && isLoss(error)) throw createUncertainError(error as Error)
-      if (isStalePlan(error)) {
+      if (faultOf(error) === 'outdated') {
         statements?.clear()
         // outside a transaction nothing else was undone
         if (this.isReusable) return this.query({ text, values, limitMs })

@@ -6,7 +6,11 @@ import { type FaultKind, faultOf } from '../faults.ts'
 import type { Lane, WriteOptions, WriteWork } from '../lanes.ts'
 
 /** Attempts at a work that collides with others, or whose connection is lost before the commit. */
-const ATTEMPTS: Partial<Record<FaultKind, number>> = { conflict: 10, lost: 3 }
+const ATTEMPTS: Partial<Record<FaultKind, number>> = {
+  conflict: 10,
+  outdated: 3,
+  lost: 3,
+}
 const QUEUE_LIMIT = 50_000
 
 interface FreeLaneParts<T> extends LaneOptions<T> {

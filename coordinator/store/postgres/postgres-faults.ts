@@ -8,8 +8,6 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
   ['40P01', 'conflict'],
   // lock_timeout has run out
   ['55P03', 'conflict'],
-  // another version has changed a table that a prepared statement reads
-  ['0A000', 'conflict'],
   ['25006', 'read_only'],
   // the session was idle for too long inside a transaction
   ['25P03', 'lost'],
@@ -57,6 +55,12 @@ export const translatePostgresFaults = async <R>(call: () => Promise<R>): Promis
   }
 }
 
+/**
+ * True when PostgreSQL refuses the plan of a prepared statement because another version has changed
+ * the type of a column. The server may translate its message.
+ */
+const isStalePlan = ({ routine }: DatabaseError): boolean => routine === 'RevalidateCachedQuery'
+
 const faultFrom = (error: Error): Error => {
   if (!(error instanceof DatabaseError)) return lostConnection(error)
   hideRows(error)
@@ -70,7 +74,7 @@ const faultFrom = (error: Error): Error => {
     )
   const broken = kindIn(BROKEN, code)
   if (broken !== undefined) return new StoreFault(broken, message, error)
-  const kind = kindIn(UNUSABLE, code)
+  const kind = isStalePlan(error) ? 'outdated' : kindIn(UNUSABLE, code)
   if (kind === undefined) return error
   if (REFUSED.some(state => code.startsWith(state)))
     return storeUnavailable(`PostgreSQL refused: ${message}`, new StoreFault(kind, message, error))
@@ -94,17 +98,6 @@ const lostConnection = (error: Error): Error => {
   const { code = 'no answer' } = error as NodeJS.ErrnoException
   const fault = new StoreFault('lost', error.message, error)
   return storeUnavailable(`the store cannot be reached (${code})`, fault)
-}
-
-/**
- * True when PostgreSQL refuses the plan of a prepared statement because another version has changed
- * the type of a column.
- */
-export const isStalePlan = (error: unknown): boolean => {
-  const cause =
-    error instanceof ShoalError && error.cause instanceof StoreFault && error.cause.cause
-  // the server may translate its message
-  return cause instanceof DatabaseError && cause.routine === 'RevalidateCachedQuery'
 }
 
 /** The error for a connection that was lost before. */

@@ -9,6 +9,7 @@ t.test('a holder takes no more than its own bound, whatever is left for all', as
   const second = budget.open({ key: 'a', cell: 'two' })
   t.ok(first.take(50))
   t.notOk(first.take(1), 'the cell has its bound')
+  t.equal(first.refusedBy, 'cell')
   t.ok(second.take(10))
   t.notOk(second.take(1), 'the key has its bound')
   t.strictSame(
@@ -42,6 +43,16 @@ t.test('a smaller holder gets room from the share without progress for longest',
   t.equal(budget.reclaimed, 1)
 })
 
+t.test('a holder stays known when its only share is reclaimed for a new one', async t => {
+  const budget = new Budget({ total: 100, per: { key: 90, cell: 200 } })
+  budget.open({ key: 'greedy', cell: 'one' }, () => {}).take(80)
+  const late = budget.open({ key: 'late', cell: 'one' })
+  t.ok(late.take(30))
+  t.equal(budget.usedBy('cell', 'one'), 30)
+  late.close()
+  t.equal(budget.usedBy('cell', 'one'), 0)
+})
+
 t.test('the largest holder gets nothing from smaller ones', async t => {
   const budget = new Budget({ total: 100, per: { key: 90 } })
   budget.open({ key: 'modest' }, () => t.fail('reclaimed')).take(40)
@@ -57,6 +68,18 @@ t.test('a share that cannot be reclaimed keeps what it holds', async t => {
   firm.take(90)
   t.notOk(budget.open({ key: 'late' }).take(20))
   t.equal(firm.held, 90)
+})
+
+t.test('a share can leave out a kind of holder', async t => {
+  const budget = newBudget()
+  const share = budget.open({ key: 'a' })
+  t.ok(share.take(55), 'no cell has a bound for it')
+  t.equal(budget.usedBy('key', 'a'), 55)
+  t.equal(budget.largest().get('cell'), 0)
+  const other = budget.open({ cell: 'one' })
+  t.ok(other.take(45))
+  t.notOk(other.take(1))
+  t.equal(other.refusedBy, 'total')
 })
 
 t.test(

@@ -35,7 +35,8 @@ const scene = async (t: Test) => {
   const folder = await temporaryFolder(t)
   const set = createReplicaSet()
   const world = { now: 1_800_000_000_000 }
-  const start = async ({ isHere = true } = {}) => {
+  /** One that serves has not looked, which ends whatever waits. */
+  const start = async ({ isHere = true, isServing = false } = {}) => {
     const store = await temporaryStore(t, folder)
     const replicas = set.join()
     const its = { isHere, sent: [] as Command[] }
@@ -61,7 +62,8 @@ const scene = async (t: Test) => {
       await refreshing
       await commands.close()
     }
-    await look()
+    if (isServing) t.teardown(look)
+    else await look()
     return { commands, replicas, store, its, look }
   }
   const [one, two] = [await start(), await start()]
@@ -165,6 +167,22 @@ t.test('an offered command is sent before a later one of another coordinator', a
     two.its.sent.map(({ id }) => id),
     [first.id, second.id],
   )
+})
+
+t.test('a command for a lane waits for an earlier one of another coordinator', async t => {
+  const { start } = await scene(t)
+  const first = await start({ isServing: true })
+  const second = await start({ isServing: true })
+  const earlier = await first.commands.create(ping, BY)
+  const later = await second.commands.create(open, BY)
+  const next = await second.commands.create(ping, BY)
+  const beside = await second.commands.create({ ...ping, deviceId: 'robot-1' }, BY)
+  const sent = () => second.its.sent.map(({ id }) => id)
+  t.strictSame(sent(), [beside.id], 'one of another device waits for nothing')
+  await first.commands.acknowledge(CELL, ack(earlier.id, 'accepted'))
+  first.commands.sweep()
+  await waitUntil('the cell has answered the earlier one', () => sent().length === 3)
+  t.strictSame(sent(), [beside.id, later.id, next.id])
 })
 
 t.test('a cell that connects is sent what others offer before later commands', async t => {

@@ -84,7 +84,7 @@ t.test('enrolment', async t => {
     now = 1_060_000
     await refused(usable.secret)
     now = 1_000_000
-    t.match(await revokeToken(store.ledger, usable.token.id, BY), { revokedAt: Number })
+    t.match(await revokeToken(store.ledger, { id: usable.token.id }, BY), { revokedAt: Number })
     await refused(usable.secret)
     const over = 'expired, used up or revoked'
     t.strictSame(reasons, ['malformed', 'unknown', 'wrong secret', over, over])
@@ -145,7 +145,7 @@ t.test('enrolment', async t => {
     const { ledger } = await temporaryStore(t)
     for (const uses of [0, -1, 1.5, Number.NaN])
       await t.rejects(createToken(ledger, { uses, ttlMinutes: 1 }, BY), { code: 'invalid_request' })
-    await t.rejects(revokeToken(ledger, 'unknown', BY), { code: 'not_found' })
+    await t.rejects(revokeToken(ledger, { id: 'unknown' }, BY), { code: 'not_found' })
   })
 })
 

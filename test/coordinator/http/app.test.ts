@@ -1,4 +1,5 @@
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import t from 'tap'
@@ -382,6 +383,36 @@ t.test('raw bytes on the socket', async t => {
       200,
     ],
     ['headers of 20 KiB are refused', `${head}x: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+    [
+      'a Host that only looks like loopback is refused',
+      'GET /v1/health HTTP/1.1\r\nHost: 127.999.999.999\r\nConnection: close\r\n\r\n',
+      421,
+    ],
+    [
+      'a target with a foreign host is refused, whatever Host says',
+      'GET http://evil.example/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      421,
+    ],
+    [
+      'a target with an allowed host is served',
+      'GET http://localhost:7070/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      200,
+    ],
+    [
+      'HTTP/2.0 in the words of HTTP/1.1 is refused',
+      'GET /v1/health HTTP/2.0\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      422,
+    ],
+    [
+      'a refused body is not asked for with 100 Continue',
+      'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 10\r\nConnection: close\r\n\r\n',
+      401,
+    ],
+    [
+      'a body over the limit is not asked for with 100 Continue',
+      'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer free-key\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100000000\r\nConnection: close\r\n\r\n',
+      413,
+    ],
   ] as const)
     t.test(title, async t => {
       const answer = await rawRequest(address, text)
@@ -390,6 +421,28 @@ t.test('raw bytes on the socket', async t => {
       t.match(answer, /x-request-id: req_/)
       if (status !== 200) t.match(answer, /\{"error":\{"message":".*"code":"[a-z_]+"\}\}$/)
     })
+
+  t.test('a request has one answer, also when its body turns out to be broken', async t => {
+    const chunked = 'Host: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'
+    const answer = await rawRequest(address, `POST /v1/nothing HTTP/1.1\r\n${chunked}`)
+    t.match(answer, /^HTTP\/1.1 404 /)
+    t.equal(answer.match(/HTTP\/1\.1 /g)?.length, 1)
+  })
+
+  t.test('a body that is wanted is asked for with 100 Continue', async t => {
+    const socket = connect(address.port, address.address)
+    socket.setEncoding('utf8')
+    socket.write(
+      'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer free-key\r\n' +
+        'Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\n',
+    )
+    const [first] = await once(socket, 'data')
+    t.equal(first, 'HTTP/1.1 100 Continue\r\n\r\n')
+    socket.write('{}')
+    const [second] = await once(socket, 'data')
+    t.match(second, /^HTTP\/1.1 422 /)
+    socket.destroy()
+  })
 
   t.test('a client that never ends its headers is disconnected with 408', async t => {
     t.match(await rawRequest(address, head), /^HTTP\/1.1 408 /)

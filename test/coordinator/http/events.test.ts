@@ -109,11 +109,12 @@ t.test('streams and other calls of a key share one minute', async t => {
   t.equal(response.statusCode, 429)
 })
 
-t.test('a revoked key receives nothing more', async t => {
+t.test('a revoked key receives an error event and nothing more', async t => {
   const { events, keys, open } = await scene(t)
   const stream = await open('operator')
   await stream.readUntil(/retry/)
   delete keys.operator
+  t.match(await stream.readUntil(/\n\nevent: error\ndata: .*\n\n$/), /"code":"auth_required"/)
   await stream.closed
   t.doesNotThrow(() => events.publish('shoal.cell.ready', null))
 })
@@ -125,8 +126,8 @@ t.test('a stream for another tenant ends when that tenant is disabled', async t 
   const stream = await open('operator', '', { 'x-svc-tenant': 'other' })
   await stream.readUntil(/retry/)
   keys.operator = { ...key, disabledTenants: ['other'] }
+  t.match(await stream.readUntil(/event: error\n.*\n\n$/), /"code":"tenant_forbidden"/)
   await stream.closed
-  t.pass('it has ended')
 })
 
 t.test('a coordinator that closes ends its streams', async t => {

@@ -6,16 +6,18 @@ import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
+import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { createCallLimits } from '../../../coordinator/quota/call-limits.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
 import { appWith, keyOfTier, views } from '../../support/app.ts'
 import { silent } from '../../support/cell.ts'
-import { temporaryStore } from '../store/temporary.ts'
+import { BY, temporaryStore } from '../store/temporary.ts'
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
 t.test('operations over REST', async t => {
   const store = await temporaryStore(t)
+  await createTenant(store.ledger, { id: 'home', name: 'home' }, BY)
   const cells = new Cells({ store, logger: silent })
   const fleet = new Fleet({
     limits: { suspectAfterMs: 1, deadAfterMs: 2 },

@@ -9,6 +9,10 @@ const head = (id: number, hex: string, flags: number = endHeaders) =>
   frame(FRAME.headers, flags, id, hex)
 const times = (count: number, piece: Buffer) => Buffer.concat(Array(count).fill(piece))
 
+const BYTE = frame(FRAME.data, 0, 1, 'aa')
+const PADDING = frame(FRAME.data, FLAG.padded, 1, '020000')
+const WIDER = (id: number) => frame(FRAME.windowUpdate, 0, id, uint32(1))
+
 /** Bytes sent while a request is open on stream 1, and the error code with which the session ends. */
 const ENDS_THE_SESSION: [what: string, bytes: Buffer, code: number][] = [
   ['a frame of more than 16 KiB', frame(FRAME.data, 0, 1, Buffer.alloc(16_385)), 6],
@@ -81,11 +85,27 @@ const ENDS_THE_SESSION: [what: string, bytes: Buffer, code: number][] = [
   ['priorities without end', times(10_005, frame(FRAME.priority, 0, 1, '0000000000')), 11],
   ['unknown frames without end', times(10_005, frame(0xbb, 0, 1, 'aa')), 11],
   ['interim heads without end', times(10_005, head(1, field(':status', '103'))), 11],
-  [
-    'resets of a stream that has ended, without end',
-    Buffer.concat([answer(1), times(10_005, frame(FRAME.reset, 0, 1, uint32(8)))]),
+  ['data of one byte without end', Buffer.concat([head(1, OK), times(12_000, BYTE)]), 11],
+  ['padding without end', Buffer.concat([head(1, OK), times(10_005, PADDING)]), 11],
+  ['windows of the session, by one byte, without end', times(10_005, WIDER(0)), 11],
+  ['windows of a stream, by one byte, without end', times(10_005, WIDER(1)), 11],
+  ...Object.entries({
+    resets: times(10_005, frame(FRAME.reset, 0, 1, uint32(8))),
+    windows: times(10_005, WIDER(1)),
+    'data of one byte': times(10_005, BYTE),
+    'heads in many parts': times(
+      640,
+      Buffer.concat([
+        head(1, OK, 0),
+        times(14, frame(FRAME.continuation, 0, 1)),
+        frame(FRAME.continuation, endHeaders, 1),
+      ]),
+    ),
+  }).map(([what, bytes]): [string, Buffer, number] => [
+    `${what} on a stream that has ended, without end`,
+    Buffer.concat([answer(1), bytes]),
     11,
-  ],
+  ]),
 ]
 
 t.test('a link ends with its requests when the cell sends', async t => {
@@ -220,4 +240,55 @@ t.test('resets and heads of many requests that have ended do not count as a floo
   const last = collectAnswer(cell.link, GET)
   cell.send(answer(30_001))
   t.match(await last, { isWhole: true })
+})
+
+t.test('a cell that streams a token a frame on every stream is never cut', async t => {
+  const cell = await greetedCell(t)
+  const ids = Array.from({ length: 256 }, (_, n) => 2 * n + 1)
+  const answers = ids.map(() => collectAnswer(cell.link, GET))
+  cell.send(...ids.map(id => head(id, OK)))
+  const token = Buffer.alloc(20, 'x')
+  // 100,000 frames between two beats, 40 widened windows among them, and many in one piece
+  for (let round = 0; round < 400; round++) {
+    cell.send(...ids.map(id => frame(FRAME.data, 0, id, token)))
+    if (round % 10 === 0) cell.send(WIDER(0))
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  cell.send(...ids.map(id => frame(FRAME.data, endStream, id)))
+  for (const { isWhole, bytes } of await Promise.all(answers))
+    t.match({ isWhole, length: bytes.length }, { isWhole: true, length: 8000 })
+  t.strictSame(cell.reasons, [])
+})
+
+t.test(
+  'what a cell sent before it learnt of many cancellations does not count as a flood',
+  async t => {
+    const cell = await greetedCell(t)
+    const ids = Array.from({ length: 256 }, (_, n) => 2 * n + 1)
+    for (const _ of ids) openRequest(cell.link, GET).stream.cancel()
+    for (const id of ids)
+      cell.send(head(id, OK), times(20, frame(FRAME.data, 0, id, Buffer.alloc(100))))
+    cell.send(answer(513))
+    t.match(await collectAnswer(cell.link, GET), { isWhole: true })
+  },
+)
+
+t.test('a large body that a cell accepts in small steps does not count as a flood', async t => {
+  const STEP = 4096
+  const cell = await greetedCell(t, { settings: [setting(4, STEP)] })
+  const body = Buffer.alloc(48 * 1024 * 1024)
+  const upload = collectAnswer(cell.link, { method: 'POST', path: '/', body })
+  let left = body.length
+  while (left > 0) {
+    const received = await cell.next(FRAME.data)
+    const length = received?.payload.length ?? left
+    left -= length
+    if (length > 0)
+      cell.send(
+        frame(FRAME.windowUpdate, 0, 0, uint32(length)),
+        frame(FRAME.windowUpdate, 0, 1, uint32(length)),
+      )
+  }
+  cell.send(answer(1))
+  t.match(await upload, { isWhole: true })
 })

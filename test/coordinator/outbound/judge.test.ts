@@ -62,6 +62,8 @@ t.test('cloud metadata addresses are refused whatever is allowed', async t => {
   const rules = createRules(['0.0.0.0/0:443', '[::/0]:443'])
   for (const address of [
     ...['169.254.169.254', '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254', 'fe80::1'],
+    ...['168.63.129.16', '192.0.0.192', 'fd00:ec2::23', 'fd00:c1::a9fe:a9fe', 'fd00:42::42'],
+    '64:ff9b::a83f:8110',
     // compatible, mapped, translated, 6to4
     ...['::169.254.169.254', '::ffff:169.254.169.254', '::ffff:0:a9fe:a9fe', '2002:a9fe:a9fe::1'],
     // NAT64, with the well-known prefix and with local ones of 48, 56, 64 and 96 bits
@@ -71,7 +73,8 @@ t.test('cloud metadata addresses are refused whatever is allowed', async t => {
     t.throws(() => judgeAddress(address, 443, rules, true), /metadata/, address)
   for (const address of ['64:ff9b::a00:1', '64:ff9b:1::a00:1', '::ffff:10.0.0.1'])
     t.doesNotThrow(() => judgeAddress(address, 443, rules, true), address)
-  t.throws(() => judgeUrl('https://169.254.169.254/', rules), /metadata/)
+  for (const address of ['169.254.169.254', '168.63.129.16'])
+    t.throws(() => judgeUrl(`https://${address}/`, rules), /metadata/)
   t.doesNotThrow(() => judgeAddress('10.0.0.1', 443, rules))
 })
 

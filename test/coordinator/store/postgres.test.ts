@@ -226,7 +226,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   t.test('serves on while a newer coordinator changes the type of a column', async t => {
     const address = await createDatabase(t)
     const store = await openPlainStore(t, address)
-    const { read, free } = store.ledger
+    const { read, free, sealed } = store.ledger
     const change = (type: string) =>
       administerIn(
         address.host,
@@ -240,6 +240,12 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     for (let n = 0; n < 4; n++) await askAll()
     await change('bigint')
     for (let n = 0; n < 4; n++) await t.resolves(askAll())
+    for (const type of ['integer', 'bigint']) {
+      for (let n = 0; n < 4; n++) await sealed.write(select)
+      await change(type)
+      const works = [sealed.write(select), sealed.write(select)]
+      await t.resolves(Promise.all(works), 'a group of the sealed lane is run once more')
+    }
   })
 
   t.test('leads and is read while the audit is in doubt', async t => {

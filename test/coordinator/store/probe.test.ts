@@ -1,8 +1,35 @@
 import t from 'tap'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
+import { StoreFault, storeUnavailable } from '../../../coordinator/store/faults.ts'
 import { probeStore } from '../../../coordinator/store/probe.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { temporaryStore } from './temporary.ts'
+
+t.test('a failed write is reported at once, until a probe succeeds', async t => {
+  const { ledger } = await temporaryStore(t)
+  const stop = new AbortController()
+  t.teardown(() => stop.abort())
+  const rounds: (() => void)[] = []
+  let waiting = Promise.withResolvers<void>()
+  const probe = probeStore(ledger, {
+    signal: stop.signal,
+    wait: () => {
+      waiting.resolve()
+      return new Promise(resolve => rounds.push(resolve))
+    },
+  })
+  await waiting.promise
+  probe.noteFailure(new ShoalError('conflict', 'another coordinator leads the fleet now'))
+  probe.noteFailure(new StoreFault('unique', 'the key is there already', undefined))
+  t.equal(probe.trouble(), undefined, 'only the disk counts')
+  const fault = new StoreFault('full', 'SQLITE_FULL', undefined)
+  probe.noteFailure(storeUnavailable('its disk is full', fault))
+  t.equal(probe.trouble(), 'a write has failed: its disk is full')
+  waiting = Promise.withResolvers()
+  rounds.shift()?.()
+  await waiting.promise
+  t.equal(probe.trouble(), undefined)
+})
 
 t.test('the probe reports failing and hanging writes', async t => {
   const { ledger } = await temporaryStore(t)
