@@ -10,7 +10,7 @@ import { constants } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { Follower } from '../../../coordinator/fleet/attempt.ts'
-import type { AnswerListener, CellLink, CellStream } from '../../../coordinator/fleet/cell-link.ts'
+import type { AnswerListener, CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { ClientAnswer } from '../../../coordinator/fleet/client-answer.ts'
 import { type DispatchOutcome, dispatch } from '../../../coordinator/fleet/dispatch.ts'
 import { heldAnswers } from '../../../coordinator/fleet/held-memory.ts'
@@ -658,14 +658,7 @@ t.test('a cell that answers pings only keeps no request for longer than its limi
   const limitMs = (hasBegun: boolean) => (hasBegun ? 30_000 : 60_000)
   for (const [title, unsent, heads, seconds, kind, fault] of [
     ['sends no head', 0, 0, 65, 'retry', 'no_first_byte'],
-    [
-      'allows no stream',
-      { unsentBytes: Number.POSITIVE_INFINITY },
-      0,
-      15,
-      'retry',
-      'no_first_byte',
-    ],
+    ['allows no stream', Number.POSITIVE_INFINITY, 0, 15, 'retry', 'no_first_byte'],
     ['opens no window', 1000, 0, 15, 'retry', 'no_first_byte'],
     ['sends a head and nothing else', 0, 1, 65, 'retry', 'no_first_byte'],
     ['falls silent after an event', 0, 2, 35, 'broken', 'stalled'],
