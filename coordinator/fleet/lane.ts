@@ -42,6 +42,7 @@ interface LaneParts {
   router: Pick<Router, 'pick'>
   queue: Pick<WaitQueue, 'enter' | 'offerPlace'>
   trails: Trails
+  onFault?: (fault: Fault) => void
   /** Monotonic milliseconds. */
   nowMs: () => number
 }
@@ -92,10 +93,12 @@ class Lane implements RequestLane {
   }
 
   reportFailures(failures: readonly FailedRequest[], isAnswered: boolean): void {
+    const { onFault } = this.#parts
     const nowMs = this.#parts.nowMs()
     for (const { engine, sentAtMs, fault } of failures) {
       const health = healthOf(engine)
       health.lastFault = fault
+      onFault?.(fault)
       if (isAnswered || this.#blame.countsAgainstCell(this.#request.keyId, engine.cellId, nowMs))
         health.breaker.noteFault(sentAtMs, nowMs)
     }
