@@ -9,6 +9,7 @@ import { openEnrolment } from './enrolment/open.ts'
 import { openIdentity } from './enrolment/open-identity.ts'
 import { openEvents } from './events/open.ts'
 import { openFleet } from './fleet/open.ts'
+import { openAnswerMemory } from './fleet/open-answer-memory.ts'
 import { openMonitor } from './fleet/open-monitor.ts'
 import { openPresence } from './fleet/open-presence.ts'
 import { openReplicaStates } from './fleet/replica-states.ts'
@@ -63,6 +64,7 @@ export const domains = [
   openOutbound,
   openWebhooks,
   openServer,
+  openAnswerMemory,
   openFleet,
   openReplicaStates,
   openEnrolment,

@@ -21,7 +21,7 @@ export const believe = async (
     if (key === undefined) {
       isBelieved = false
       logger.info(
-        { pinned, shown: trust.signing_key },
+        { pinned: abbreviateKey(pinned), shown: abbreviateKey(trust.signing_key) },
         'a coordinator shows a signing key that the known one does not vouch for',
       )
       return undefined
@@ -29,9 +29,16 @@ export const believe = async (
     return { coordinator_key: key }
   })
   const { coordinator_key: key } = identity
-  if (key !== before) logger.info({ key, before }, 'the signing key of the coordinator is known')
+  if (key !== before)
+    logger.info(
+      { key: abbreviateKey(key), before: abbreviateKey(before) },
+      'the signing key of the coordinator is known',
+    )
   return isBelieved
 }
+
+/** Beginning of a public key: the log hides whole ones, because they look like secrets. */
+const abbreviateKey = (key: string | undefined): string | undefined => key && `${key.slice(0, 16)}…`
 
 /** Time that coordinators have to agree after a rotation of the key. */
 const AGREE_MS = 5000

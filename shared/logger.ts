@@ -1,26 +1,19 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
+import { hideSecrets } from './hide-secrets.ts'
+import { type LineLimit, LineLimiter } from './line-limiter.ts'
 import { openLogOutput } from './log-output.ts'
 
-interface LogLimit {
-  /** Lines with the same message that are written per window; further ones are only counted. */
-  lines: number
-  windowMs: number
-  /** Monotonic clock, in milliseconds. */
-  nowMs: () => number
+const LIMIT: LineLimit = {
+  lines: 20,
+  linesOfAll: 500,
+  windowMs: 10_000,
+  nowMs: () => performance.now(),
 }
-
-const LIMIT: LogLimit = { lines: 20, windowMs: 10_000, nowMs: () => performance.now() }
 
 const STANDARD_OUTPUT = 1
 
 /** pino's number of the level. */
 const WARN = 40
-
-/**
- * Distinct messages that are counted. Messages are constants of this program, so that peers cannot
- * create new ones.
- */
-const MAX_MESSAGES = 1000
 
 /** Keys that are redacted in the first three levels of a logged object. */
 const SECRETS = ['credential', 'token', 'join_token', 'authorization', 'password', 'secret']
@@ -35,29 +28,29 @@ interface LogOptions extends LoggerOptions {
 }
 
 /**
- * Creates a logger that writes JSON lines to standard output. Each warning or error message is
- * rate-limited, so that a misbehaving peer cannot fill the disk; the next line written has the
- * number suppressed. Lines at info and below are written in full.
+ * Creates a logger that writes JSON lines to standard output. Each message is rate-limited, for one
+ * cell or key and for all, so that a misbehaving peer cannot fill the disk; the next line written
+ * has the number suppressed. Secrets are hidden wherever they stand in a line.
  */
 export const createLogger = (
   { isExplained = () => false, ...options }: LogOptions,
   destination: DestinationStream = openLogOutput(STANDARD_OUTPUT),
-  limit: LogLimit = LIMIT,
+  limit: LineLimit = LIMIT,
 ): Logger => {
-  const allow = createLimiter(limit)
+  const limiter = new LineLimiter(limit)
   const hooks: LoggerOptions['hooks'] = {
+    streamWrite: hideSecrets,
     logMethod(args, method, level) {
-      if (level < WARN) return method.apply(this, args)
       const [first, message] = args as [unknown, string | undefined]
       const error = errorIn(first)
-      if (error !== undefined && isExplained(error))
+      if (level >= WARN && error !== undefined && isExplained(error))
         return this.debug({ ...(first as object), err: undefined, reason: error.message }, message)
-      const known = typeof message === 'string' ? message : typeof first === 'string' ? first : ''
-      const suppressed = allow(known)
+      const isText = typeof first === 'string'
+      const suppressed = limiter.allow((isText ? first : message) ?? '', subjectOf(first))
       if (suppressed === undefined) return
-      if (suppressed > 0 && typeof first === 'object')
-        method.apply(this, [{ ...first, suppressed }, message] as unknown as typeof args)
-      else method.apply(this, args)
+      if (suppressed === 0) return method.apply(this, args)
+      const facts = isText ? { suppressed } : { ...(first as object), suppressed }
+      method.apply(this, [facts, isText ? first : message] as unknown as typeof args)
     },
   }
   return pino({ base: null, redact, ...options, hooks }, destination)
@@ -68,24 +61,8 @@ const errorIn = (logged: unknown): Error | undefined => {
   return err instanceof Error ? err : undefined
 }
 
-/**
- * Returns the number of lines suppressed since the last one written, or undefined when this line is
- * suppressed too.
- */
-const createLimiter = ({ lines, windowMs, nowMs }: LogLimit) => {
-  const seen = new Map<string, { since: number; count: number; suppressed: number }>()
-  return (message: string): number | undefined => {
-    const now = nowMs()
-    const entry = seen.get(message) ?? { since: now, count: 0, suppressed: 0 }
-    if (seen.size >= MAX_MESSAGES) seen.clear()
-    seen.set(message, entry)
-    if (now - entry.since >= windowMs) Object.assign(entry, { since: now, count: 0 })
-    if (++entry.count > lines) {
-      entry.suppressed++
-      return undefined
-    }
-    const { suppressed } = entry
-    entry.suppressed = 0
-    return suppressed
-  }
+/** The cell or key that a line is about. */
+const subjectOf = (logged: unknown): string => {
+  const { cell, key } = (logged ?? {}) as { cell?: unknown; key?: unknown }
+  return String(cell ?? key ?? '')
 }

@@ -15,9 +15,18 @@ export const readPrivate = async (path: string): Promise<string | undefined> => 
   }
 }
 
-/** Replaces the file in one step; it is on disk when this resolves. */
+/**
+ * Replaces the file in one step; it is on disk when this resolves. A file that is a mount point, such
+ * as one that a container gets from its host, has no other name: it is overwritten, while its new
+ * text is also in a file beside it.
+ */
 export const replacePrivate = (path: string, text: string): Promise<void> =>
-  write(path, text, async temporary => rename(temporary, path))
+  write(path, text, async temporary => {
+    await rename(temporary, path).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code !== 'EBUSY') throw cause
+      return overwriteDurably(path, text)
+    })
+  })
 
 /** Creates the file atomically. Returns false, and changes nothing, when it already exists. */
 export const createPrivate = async (path: string, text: string): Promise<boolean> => {
@@ -53,6 +62,17 @@ const writeDurably = async (path: string, text: string): Promise<void> => {
   const file = await open(path, 'wx', 0o600)
   try {
     await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+const overwriteDurably = async (path: string, text: string): Promise<void> => {
+  const file = await open(path, 'r+')
+  try {
+    await file.writeFile(text)
+    await file.truncate(Buffer.byteLength(text))
     await file.sync()
   } finally {
     await file.close()

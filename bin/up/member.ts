@@ -107,9 +107,10 @@ export class Member {
   }
 
   #onLine(line: string): void {
-    const { log, isReady, onChange: changed } = this.#options
+    const { log, isReady, onChange: changed, tell, name } = this.#options
     log.write(line)
     if (!isReady(entryOf(line))) return
+    if (this.#everReady && !this.#ready) tell(`${name} is up again`)
     this.#ready = true
     this.#everReady = true
     changed()

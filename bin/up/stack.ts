@@ -1,23 +1,17 @@
 import { join } from 'node:path'
-import * as z from 'zod'
 import { replacePrivate } from '../../shared/private-file.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Balancer } from './balancer/balancer.ts'
 import type { BalancedEntry } from './entry.ts'
+import { COMMON_ARGS, invokeCell, replicaArgs, soleArgs } from './invocations.ts'
 import { openLog } from './log.ts'
+import { isSettled, Up } from './log-signs.ts'
 import { type LogEntry, Member, type MemberOptions } from './member.ts'
 import type { UpOptions } from './options.ts'
 import { type Addresses, readyText, removeReadyFile } from './ready-file.ts'
 import { bannerText, type LaunchScreen } from './screen.ts'
 import { waitUntilServing } from './serving.ts'
-import {
-  cellFolder,
-  coordinatorFolder,
-  joinToken,
-  keysFileOf,
-  type LaunchState,
-  logFolder,
-} from './state.ts'
+import { keysFileOf, type LaunchState, logFolder } from './state.ts'
 
 interface StackParts {
   options: UpOptions
@@ -63,14 +57,14 @@ export class Stack {
     const { entry } = parts
     this.#coordinators =
       entry === undefined
-        ? [this.#coordinator('', () => this.#soleArgs())]
+        ? [this.#coordinator('', () => soleArgs(parts, this.#addresses))]
         : entry.replicas.map(replica => this.#coordinator(replica.name, () => replicaArgs(replica)))
     this.#balancers = entry === undefined ? [] : [this.#balancer(entry.balancer)]
     if (entry !== undefined) this.#addresses = { baseUrl: entry.baseUrl, mqttUrl: undefined }
     const numbers = Array.from({ length: parts.options.cells }, (_, index) => index + 1)
     this.#cells = numbers.map(cell =>
       this.#member(`shoald cell-${cell}`, this.#script('shoald'), {
-        invocation: () => this.#cellInvocation(cell),
+        invocation: () => invokeCell(parts, cell, this.#addresses?.baseUrl ?? ''),
         isReady: entry => this.#modelsAreLoaded(entry),
       }),
     )
@@ -155,30 +149,6 @@ export class Stack {
     })
   }
 
-  /** A restarted coordinator takes the ports that it had, which were free ones perhaps. */
-  #soleArgs(): string[] {
-    const { options, state } = this.#parts
-    const { baseUrl, mqttUrl } = this.#addresses ?? {}
-    const mqttPort = portOf(mqttUrl) ?? options.mqttPort
-    return [
-      ...['--http-port', `${portOf(baseUrl) ?? options.port}`],
-      ...['--state-dir', coordinatorFolder(state.folder, 1)],
-      ...(mqttPort === undefined ? [] : ['--mqtt-enabled', 'true', '--mqtt-port', `${mqttPort}`]),
-    ]
-  }
-
-  async #cellInvocation(cell: number) {
-    const { state, env } = this.#parts
-    const token = await joinToken(state, cell)
-    return {
-      args: [
-        ...['--coordinator-url', this.#addresses?.baseUrl ?? '', '--name', `cell-${cell}`],
-        ...['--state-dir', cellFolder(state.folder, cell), '--log-level', 'info'],
-      ],
-      env: { ...env, ...(token === undefined ? {} : { SHOAL_COORDINATOR_JOIN_TOKEN: token }) },
-    }
-  }
-
   #coordinatorIsUp(entry: LogEntry): boolean {
     const up = Up.safeParse(entry)
     if (!up.success) return false
@@ -240,28 +210,3 @@ export class Stack {
     return bannerText({ ...addresses, ...files, keys, cells: this.#cells.length, replicas })
   }
 }
-
-const COMMON_ARGS = ['--http-host', '127.0.0.1', '--log-level', 'info']
-
-/** Cells reach each coordinator at its own address, and clients by the balancer. */
-const replicaArgs = ({ name, port, folder, url }: BalancedEntry['replicas'][number]): string[] => [
-  ...['--http-port', `${port}`, '--state-dir', folder],
-  ...['--replica-name', name, '--replica-address', url],
-]
-
-/**
- * True for the log line a daemon writes once it loads nothing more; a failed model is logged
- * earlier.
- */
-const isSettled = ({ msg }: LogEntry): boolean =>
-  msg === 'models are loaded' ||
-  msg === 'not all models are loaded' ||
-  msg === 'models are loaded when they are asked for'
-
-const Up = z.object({
-  msg: z.literal('coordinator is up'),
-  url: z.url(),
-  mqtt_url: z.url().optional(),
-})
-
-const portOf = (url: string | undefined): string | undefined => /:(\d+)$/.exec(url ?? '')?.[1]

@@ -6,7 +6,7 @@ import { type ApiCall, TextAnswer } from './api.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
 import { followWork } from './follow.ts'
-import { outcomeStep } from './next-step.ts'
+import { approvalStep, outcomeStep } from './next-step.ts'
 import { showWhile } from './progress.ts'
 import type { OpenSession } from './session.ts'
 
@@ -23,7 +23,7 @@ export const answerCall = async (
   const end = wait ? await followAnswer(session, answer as PrintableRows, call.path) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
   print(format === 'text' ? (formatUnits(shown, units) as PrintableRows) : shown)
-  const step = outcomeStep(shown)
+  const step = outcomeStep(shown) ?? (call.method === 'POST' ? gateStep(shown) : undefined)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
   process.exitCode = end?.exit ?? exitOf(answer as PrintableRows, exit)
@@ -38,6 +38,13 @@ interface PendingAnswer {
 const isPending = (answer: unknown): answer is PendingAnswer => {
   const { status, plan_hash } = answer as { status?: unknown; plan_hash?: unknown }
   return status === 'pending' && typeof plan_hash === 'string'
+}
+
+/** Suggestion after a gate request that waits, whose answer has its own id. */
+const gateStep = (answer: unknown): string | undefined => {
+  if (!isPending(answer)) return undefined
+  const request = answer.request_id ?? answer.id
+  return request === undefined ? undefined : approvalStep(request)
 }
 
 /**

@@ -64,7 +64,9 @@ export async function* examineConnection(patient: DoctorSubject): AsyncGenerator
   yield clocks(first)
   yield* await identity(patient)
   yield service(first)
-  yield* parts(await look('/health'))
+  const health = await look('/health')
+  yield* parts(health)
+  yield* usage(health)
   yield await commands(patient)
 }
 
@@ -227,6 +229,17 @@ const NEXT = {
     'check the log of the coordinator: its disk may be full or its store damaged; check the audit with shoal audit verify',
 }
 const CODES = { broker: 'broker_unavailable', store: 'store_unavailable' } as const
+
+const usage = ({ body }: CoordinatorReply): DoctorResult[] => {
+  const state = (body as Record<string, unknown> | undefined)?.usage
+  // an older coordinator does not say
+  if (state === undefined) return []
+  const name = 'usage'
+  if (state === 'ok') return [{ name, state: 'ok', says: 'all that was recorded is there' }]
+  const says = 'some that was recorded is missing or was changed'
+  const next = 'shoal alerts list shows the hours and what to do'
+  return [{ name, state: 'warn', says, next }]
+}
 
 const parts = ({ body }: CoordinatorReply): DoctorResult[] =>
   (['broker', 'store'] as const).map(name => {

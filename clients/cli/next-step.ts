@@ -73,7 +73,8 @@ export const nextStep = (error: ShoalError, about: SettingsInUse = {}): string |
 export const pendingRequest = (message: string): string | undefined =>
   /^request (\S+) is pending$/.exec(message)?.[1]
 
-const approvalStep = (requestId: string): string =>
+/** Suggestion for a request that waits for approval. */
+export const approvalStep = (requestId: string): string =>
   `another person approves it with: shoal gates approve ${escapeHidden(requestId)}`
 
 /** Suggestion after an answer that needs a further step; undefined after any other. */

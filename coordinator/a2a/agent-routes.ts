@@ -14,7 +14,7 @@ interface AgentRouteParts {
   registered: CardFacts
   /** Unix time, milliseconds. */
   now: () => number
-  vitals: Pick<Vitals, 'uptimeSeconds' | 'brokerConnected' | 'storeProblem'>
+  vitals: Pick<Vitals, 'uptimeSeconds' | 'brokerConnected' | 'storeProblem' | 'usageProblem'>
 }
 
 const Part = z.enum(['ok', 'unavailable'])
@@ -26,6 +26,7 @@ const AgentHealth = z.object({
   uptime_s: z.int(),
   broker: Part,
   store: Part,
+  usage: z.enum(['ok', 'incomplete']).describe('Whether recorded usage is missing.'),
   skills: z.int().describe('Skills on the agent card.'),
 })
 type AgentHealth = z.infer<typeof AgentHealth>
@@ -52,12 +53,14 @@ export const agentRoutes: FastifyPluginAsync<AgentRouteParts> = async (
   app.get('/health', { config: { access: 'none', docs } }, async (): Promise<AgentHealth> => {
     const broker = vitals.brokerConnected() ? 'ok' : 'unavailable'
     const store = vitals.storeProblem() === undefined ? 'ok' : 'unavailable'
+    const usage = vitals.usageProblem() === undefined ? 'ok' : 'incomplete'
     return {
-      status: broker === 'ok' && store === 'ok' ? 'ok' : 'degraded',
+      status: broker === 'ok' && store === 'ok' && usage === 'ok' ? 'ok' : 'degraded',
       version: VERSION,
       uptime_s: vitals.uptimeSeconds(),
       broker,
       store,
+      usage,
       skills: registered.skills.length,
     }
   })

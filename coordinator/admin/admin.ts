@@ -10,6 +10,7 @@ import { addKeyCommands } from './keys.ts'
 import { localActor, type OnStore, type RunAlone } from './on-store.ts'
 import { addPersonCommands, addTenantCommands } from './people.ts'
 import { addSecretCommands } from './secrets.ts'
+import { addUsageCommands } from './usage.ts'
 
 interface AdminParts {
   /** Opens the store; one that is not there is only made when `make` is given. */
@@ -65,6 +66,7 @@ export const addAdminCommands = (
     onStore,
     async store => openSigning((await openSecrets(store)).secrets),
   )
+  addUsageCommands(program.command('usage').description('verify recorded usage'), onStore)
   addSecretCommands(
     program.command('secrets').description('manage the secrets that coordinators share'),
     { onStore, openSecrets, stateDir, runAlone },

@@ -38,6 +38,7 @@ import { operations } from '../operations/index.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { taskReaders } from '../operations/task-readers.ts'
 import type { Quota } from '../quota/quota.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import { skills } from '../skills/index.ts'
 import type { Skill } from '../skills/skill.ts'
 
@@ -52,13 +53,14 @@ export interface AppParts {
   usage: InferenceParts['usage']
   fleet: Pick<Fleet, 'pick' | 'cells' | 'serves' | 'roundTripsMs'>
   lanes?: InferenceParts['lanes']
+  answerMemory: InferenceParts['answerMemory']
   running: InferenceParts['running']
   figures: Figures
   budgets: Budgets
   /** Metrics that `/metrics` shows; by default those of this app, without the process. */
   registry?: Registry
   enrol: EnrolParts['enrol']
-  replicas?: EnrolParts['replicas']
+  replicas?: Pick<Replicas, 'id' | 'live'> | undefined
   cellSelf: CellSelfParts
   /** Certificate chain and private key, PEM; plain HTTP without. */
   shown?: { cert: string; key: string } | undefined
@@ -100,8 +102,9 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
 const addInferenceRoutes = (
   app: FastifyInstance,
   straight: DirectRouter,
-  { config, logger, now, keys, quota, usage, fleet, lanes, running, figures }: AppParts,
-): void =>
+  parts: AppParts,
+): void => {
+  const { config, logger, now, keys, quota, usage, fleet, lanes, running, figures } = parts
   inferenceRoutes(straight, {
     answerHeaders: app.answerHeaders,
     catalogue: config.catalogue,
@@ -111,6 +114,7 @@ const addInferenceRoutes = (
     lanes,
     affinityPrefixChars: config.routing.affinity_prefix_chars,
     quota,
+    answerMemory: parts.answerMemory,
     usage,
     logger,
     now,
@@ -119,6 +123,7 @@ const addInferenceRoutes = (
     onError: figures.http.countError,
     hold: keys.hold?.bind(keys),
   })
+}
 
 export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<void> => {
   const { config, logger, now, keys, quota, fleet, running, enrol, views, pipeline } = parts
@@ -128,7 +133,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   const straight = new DirectRouter(app, { config, keys, figures: figures.http, logger })
   await app.register(measure, { figures: figures.http })
   await app.register(errors, { onError: figures.http.countError })
-  await app.register(answerHeaders, { quota, now, logger })
+  await app.register(answerHeaders, { quota, now, logger, replicas: parts.replicas })
   await app.register(safety, { config })
   await app.register(auth, { keys })
 

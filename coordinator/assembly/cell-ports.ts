@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Base } from '../base/base.ts'
 import type { Bus } from '../broker/bus.ts'
 import { openPlainPort } from '../broker/plain-port.ts'
+import type { Budgets } from '../budgets/budgets.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { CellAdmission } from '../enrolment/admission.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -17,6 +18,7 @@ interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   app: FastifyInstance
   admission: Pick<CellAdmission, 'authenticate' | 'noteConnection'>
   bus: Pick<Bus, 'handle'>
+  budgets: Pick<Budgets, 'mqttStrangers'>
   fleet: Pick<Fleet, 'linkUp' | 'linkDown' | 'linkLate'>
   running: Pick<RunningAnswers, 'isLeaving'>
   replicas: Pick<Replicas, 'id'>
@@ -74,7 +76,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
 export const openMqttPort = async (
   parts: CellPortParts,
 ): Promise<{ mqttUrl: string | undefined }> => {
-  const { config, admission, bus, running, stack, logger } = parts
+  const { config, admission, bus, budgets, running, stack, logger } = parts
   if (!config.mqtt.enabled) return { mqttUrl: undefined }
   const port = await openPlainPort({
     bus: {
@@ -86,6 +88,7 @@ export const openMqttPort = async (
     authenticate: async (cellId, credential, address) =>
       (await admission.authenticate(cellId, credential, { bootId: NO_BOOT_ID, address })) !==
       undefined,
+    strangers: budgets.mqttStrangers,
     isLeaving: running.isLeaving,
     logger,
     port: config.mqtt.port,

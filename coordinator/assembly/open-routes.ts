@@ -17,7 +17,15 @@ interface RouteParts
   extends Pick<Base, 'logger' | 'now'>,
     Pick<
       AppParts,
-      'config' | 'keys' | 'quota' | 'usage' | 'figures' | 'budgets' | 'events' | 'moreSkills'
+      | 'answerMemory'
+      | 'config'
+      | 'keys'
+      | 'quota'
+      | 'usage'
+      | 'figures'
+      | 'budgets'
+      | 'events'
+      | 'moreSkills'
     >,
     Required<Pick<AppParts, 'lanes' | 'pipeline'>>,
     Omit<A2aParts, 'fixture'> {

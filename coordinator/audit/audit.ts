@@ -6,7 +6,7 @@ import { nextSequenceWith } from '../store/sequences.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { GENESIS, rowHash } from './chain.ts'
-import { redact } from './redact.ts'
+import { redact, redactText } from './redact.ts'
 
 /** Author of an action, as recorded in the audit. */
 export interface Actor {
@@ -84,10 +84,10 @@ export const newestRow = async (db: Kysely<LedgerTables>): Promise<Head | undefi
 const rowOf = (entry: AuditEntry, last: Head): Omit<AuditRow, 'hash'> => ({
   seq: last.seq + 1,
   at: entry.at,
-  actor: entry.actor.toWellFormed(),
-  tenant: entry.tenant?.toWellFormed() ?? null,
+  actor: redactText(entry.actor),
+  tenant: entry.tenant === undefined ? null : redactText(entry.tenant),
   action: entry.action,
-  subject: entry.subject.toWellFormed(),
+  subject: redactText(entry.subject),
   outcome: entry.outcome,
   details_json: canonicalJson(redact(entry.details ?? {})),
   request_id: entry.requestId?.toWellFormed() ?? null,

@@ -1,12 +1,10 @@
 import { hash } from 'node:crypto'
+import { HIDDEN, hideMarkedSecrets } from '../../shared/hide-secrets.ts'
 
-/** Every secret that shoal makes has one of these beginnings, so that it can be found in any text. */
-const SECRETS = /(svc-dev-|shl_join_|shl_claim_|whsec_)[A-Za-z0-9._+/=-]{8,}/g
 /** Members that hold what people wrote to a model, or what it answered. */
 const PROMPTS = new Set(['prompt', 'messages', 'input', 'content', 'completion', 'system'])
 /** Members that are secrets whatever they hold. */
 const SECRET_NAMES = /^(secret|password|credential|authorization|access_code|api_key|token)$/i
-const HIDDEN = '[redacted]'
 const MAX_DEPTH = 16
 
 /**
@@ -27,7 +25,8 @@ export const redact = (value: unknown, depth = 0): unknown => {
   return Object.fromEntries(members)
 }
 
-const redactText = (text: string): string => text.toWellFormed().replaceAll(SECRETS, HIDDEN)
+/** Returns a text in the form in which the audit may store it. */
+export const redactText = (text: string): string => hideMarkedSecrets(text.toWellFormed())
 
 const redactMember = (name: string, member: unknown, depth: number): unknown => {
   if (SECRET_NAMES.test(name) && member !== null && typeof member !== 'boolean') return HIDDEN

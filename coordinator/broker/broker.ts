@@ -19,6 +19,7 @@ import {
 } from '../../shared/wire/topics.ts'
 import { mayPublish, maySubscribe } from './access.ts'
 import { type Bus, type BusParts, CONNECT_TIMEOUT_MS, isKeepaliveAllowed } from './bus.ts'
+import { isSupported } from './connack.ts'
 import { type Connections, createConnections } from './connections.ts'
 
 /**
@@ -59,6 +60,11 @@ const takeOut = (client: Client, packet: ConnectPacket): void => {
   will.payload = copy
 }
 
+/** Gives CONNECT a version that the engine refuses by itself, with the return code for it. */
+const markUnsupported = (packet: ConnectPacket): void => {
+  Object.assign(packet, { protocolVersion: 0 })
+}
+
 /** The cell a connection was proven to be; set before the broker sees the first byte. */
 const proven = new WeakMap<object, string>()
 
@@ -70,8 +76,13 @@ const accessRules = (parts: BusParts, connections: Connections, refuse: Refuse):
   preConnect: (client, packet, done) => {
     const cellId = proven.get(client.conn)
     if (packet.clientId !== cellId)
-      return done(refuse(client, 'client id is not the cell', { id: packet.clientId }), false)
+      return done(refuse(client, 'client id is not the cell', {}), false)
     takeOut(client, packet)
+    // the engine itself would admit MQTT 3.1
+    if (!isSupported(packet)) {
+      markUnsupported(packet)
+      return done(null, true)
+    }
     if (!packet.clean) return done(refuse(client, 'sessions are clean', {}), false)
     const { keepalive } = packet
     if (!isKeepaliveAllowed(keepalive))

@@ -4,6 +4,7 @@ import { topicFor } from '../../shared/wire/topics.ts'
 import { mayPublish, maySubscribe } from './access.ts'
 import type { BrokerTopics } from './broker-topics.ts'
 import { isKeepaliveAllowed } from './bus.ts'
+import { connack, isSupported, UNACCEPTABLE_VERSION } from './connack.ts'
 import { decodePacket, PacketReader } from './packets.ts'
 
 /** Packet types, MQTT 3.1.1 table 2.1. */
@@ -20,6 +21,8 @@ interface CellStreamParts {
   /** Credentials that open the connection at the broker, instead of the cell's own. */
   login: { username: string; password: string }
   topics: BrokerTopics
+  /** Sends the answer to a CONNECT that is refused. */
+  answer: (connack: Buffer) => void
   /** CONNECT was found good; it goes to the broker when this resolves. */
   onAdmitted: () => Promise<void>
 }
@@ -62,6 +65,10 @@ const admitConnect = async (packet: Buffer, parts: CellStreamParts): Promise<Buf
   const { cellId, login, topics } = parts
   const connect = decodePacket(packet)
   if (connect.cmd !== 'connect') throw new Error(`${connect.cmd} before CONNECT`)
+  if (!isSupported(connect)) {
+    parts.answer(connack(UNACCEPTABLE_VERSION))
+    throw new Error('not MQTT 3.1.1')
+  }
   checkConnect(connect, cellId)
   if (!(await parts.authenticate(cellId, String(connect.password ?? ''))))
     throw new Error('wrong credential')
@@ -75,8 +82,7 @@ const admitConnect = async (packet: Buffer, parts: CellStreamParts): Promise<Buf
 }
 
 const checkConnect = (connect: IConnectPacket, cellId: string): void => {
-  const { clientId, username, will, clean, keepalive, protocolVersion } = connect
-  if (protocolVersion !== 4) throw new Error('not MQTT 3.1.1')
+  const { clientId, username, will, clean, keepalive } = connect
   if (clientId !== cellId) throw new Error('client id is not the cell')
   if (username !== cellId) throw new Error('user name is not the cell')
   if (will !== undefined && will.topic !== topicFor('state', cellId))

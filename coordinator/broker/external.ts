@@ -84,6 +84,7 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
       authenticate: parts.authenticate,
       login: broker.cells,
       topics,
+      answer: connack => guarded.write(connack),
       onAdmitted: async () => {
         await takeOver(cellId, upstream)
         clearTimeout(deadline)

@@ -2,13 +2,24 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import mqtt, { type IConnectPacket } from 'mqtt-packet'
 import type { Logger } from 'pino'
+import { ShoalError } from '../../shared/errors.ts'
 import { listenError } from '../base/listen-error.ts'
+import type { Budget } from '../budgets/budget.ts'
 import type { Bus } from './bus.ts'
+import {
+  connack,
+  isSupported,
+  NOT_AUTHORISED,
+  SERVER_UNAVAILABLE,
+  UNACCEPTABLE_VERSION,
+} from './connack.ts'
 
 export interface PlainPortParts {
   bus: Pick<Bus, 'handle'>
   /** Checks the credential of a cell that comes from this address. */
   authenticate: (cellId: string, credential: string, address: string) => Promise<boolean> | boolean
+  /** Bounds the connections that have not proven which cell they are. */
+  strangers: Budget<'address'>
   isLeaving: () => boolean
   logger: Logger
   /** 0 takes a free one. */
@@ -26,10 +37,6 @@ interface PlainPort {
 const HOST = '127.0.0.1'
 const CONNECT_TIMEOUT_MS = 5000
 const MAX_CONNECT_BYTES = 16 * 1024
-const MAX_STRANGERS = 256
-
-/** CONNACK with return code 5, not authorised (MQTT 3.1.1, section 3.2). */
-const REFUSED = Buffer.from([0x20, 2, 0, 5])
 
 /**
  * MQTT without the upgrade, on loopback, for the same broker: here the CONNECT packet proves which
@@ -39,14 +46,20 @@ export const openPlainPort = async (parts: PlainPortParts): Promise<PlainPort> =
   const strangers = new Set<Socket>()
   const server = createServer({ noDelay: true }, socket => {
     socket.on('error', error => parts.logger.debug({ reason: error.message }, 'socket failed'))
-    if (strangers.size >= MAX_STRANGERS || parts.isLeaving()) return void socket.destroy()
+    const address = socket.remoteAddress ?? ''
+    const share = parts.strangers.open({ address }, () => socket.destroy())
+    if (parts.isLeaving() || !share.take(1)) return void socket.destroy()
     strangers.add(socket)
     admit(socket, parts)
       .catch(error => {
         parts.logger.info({ reason: (error as Error).message }, 'mqtt connection refused')
-        socket.destroy()
+        if (error instanceof ShoalError) socket.end(connack(SERVER_UNAVAILABLE))
+        else socket.destroy()
       })
-      .finally(() => strangers.delete(socket))
+      .finally(() => {
+        strangers.delete(socket)
+        share.close()
+      })
   })
   server.listen(parts.port, HOST)
   await once(server, 'listening').catch(cause => {
@@ -61,11 +74,16 @@ export const openPlainPort = async (parts: PlainPortParts): Promise<PlainPort> =
 
 const admit = async (socket: Socket, parts: PlainPortParts): Promise<void> => {
   const { connect, bytes } = await firstPacket(socket, parts.connectTimeoutMs ?? CONNECT_TIMEOUT_MS)
+  if (!isSupported(connect)) {
+    socket.end(connack(UNACCEPTABLE_VERSION))
+    return
+  }
   const cellId = connect.username ?? ''
   const address = socket.remoteAddress ?? ''
   if (!(await parts.authenticate(cellId, String(connect.password ?? ''), address))) {
-    socket.end(REFUSED)
-    parts.logger.info({ cell: cellId.slice(0, 64) }, 'mqtt credential refused')
+    socket.end(connack(NOT_AUTHORISED))
+    // the names are not logged: a key or a credential in the wrong field must not end up there
+    parts.logger.info('mqtt credential refused')
     return
   }
   if (socket.destroyed) return

@@ -11,6 +11,11 @@ export interface BudgetLimits<Kind extends string = string> {
   total: number
   /** Upper bound for one holder, by kind of holder. */
   per: Readonly<Record<Kind, number>>
+  /**
+   * True where the newest take always gets room: at the bound of a holder its own oldest share is
+   * reclaimed, and at the total that of the largest holder, however large the taker is.
+   */
+  isNewestFirst?: boolean
 }
 
 /** One holder's part of a budget, such as the bytes of one answer. */

@@ -18,8 +18,10 @@ export interface ListedBudget extends BudgetFacts {
 /** Every budget of the process. A holder of memory or sockets that clients or cells drive uses one. */
 export class Budgets {
   readonly list: readonly ListedBudget[]
-  /** Bytes of answers, from the cell's first byte until the client has read the last one. */
+  /** Bytes of answers that the process keeps; a cell has part in those that are not whole yet. */
   readonly heldAnswers: Budget<'key' | 'cell'>
+  /** Connections to the plain MQTT port that have not proven which cell they are. */
+  readonly mqttStrangers: Budget<'address'>
 
   constructor(limits: LimitsConfig) {
     const list: ListedBudget[] = []
@@ -36,12 +38,22 @@ export class Budgets {
       {
         name: 'held_answer_bytes',
         bounds: 'Bytes of answers that are not whole yet or not read yet by the client.',
-        atBound: 'The request gets 503; an answer of the largest key without progress is cut.',
+        atBound:
+          'At the bound of a key its request gets 429 and counts; at that of a cell another cell is asked; else an answer of the largest key without progress is cut, or the request gets 503.',
       },
       {
         total: limits.held_bytes,
         per: { key: limits.held_bytes / 2, cell: limits.held_bytes / 4 },
       },
+    )
+    this.mqttStrangers = create(
+      {
+        name: 'mqtt_stranger_sockets',
+        bounds: 'Connections to the plain MQTT port without an accepted CONNECT.',
+        atBound:
+          'The oldest one of the address is closed, at the total that of the largest address.',
+      },
+      { total: 512, per: { address: 256 }, isNewestFirst: true },
     )
   }
 }

@@ -12,6 +12,7 @@ export interface Holder {
 interface Limits {
   total: number
   per: Readonly<Record<string, number>>
+  isNewestFirst?: boolean
 }
 
 /** The holders of a budget, by kind, and what they use together. */
@@ -66,8 +67,8 @@ export class HolderTable {
    * it. Reclaims shares of a larger holder for it.
    */
   refuse(holders: readonly Holder[], amount: number): string | undefined {
-    for (const { kind, used } of holders)
-      if (used + amount > (this.#limits.per[kind] as number)) return this.#countRefusal(kind)
+    for (const holder of holders)
+      if (!this.#hasRoom(holder, amount)) return this.#countRefusal(holder.kind)
     return this.#reclaimRoom(holders, amount) ? undefined : this.#countRefusal('total')
   }
 
@@ -76,18 +77,31 @@ export class HolderTable {
     return bound
   }
 
+  #hasRoom(holder: Holder, amount: number): boolean {
+    const limit = this.#limits.per[holder.kind] as number
+    while (this.#limits.isNewestFirst && holder.used > 0 && holder.used + amount > limit)
+      this.#reclaimOldest(holder)
+    return holder.used + amount <= limit
+  }
+
+  #reclaimOldest({ reclaimable }: Holder): void {
+    const [share] = reclaimable
+    this.reclaimed++
+    share?.reclaim()
+  }
+
   #reclaimRoom(takers: readonly Holder[], amount: number): boolean {
     if (this.used + amount <= this.#limits.total) return true
     const [first] = this.#byKind
     if (first === undefined) return false
     const [kind, holders] = first
+    const { isNewestFirst = false } = this.#limits
     const ownUsed = takers.find(taker => taker.kind === kind)?.used ?? 0
     while (this.used + amount > this.#limits.total) {
       const largest = findLargest(holders, ({ reclaimable }) => reclaimable.size > 0)
-      if (largest === undefined || largest.used <= ownUsed + amount) return false
-      const [share] = largest.reclaimable
-      this.reclaimed++
-      share?.reclaim()
+      if (largest === undefined || (!isNewestFirst && largest.used <= ownUsed + amount))
+        return false
+      this.#reclaimOldest(largest)
     }
     return true
   }

@@ -8,6 +8,7 @@ import type { EnrolledCell } from './cell.ts'
 import type { CellStarts } from './cell-starts.ts'
 import { type Cells, createQuarantineError } from './cells.ts'
 import type { Clones } from './clones.ts'
+import type { ConnectLimit } from './connect-limit.ts'
 
 /** Connection that presents the credential of a cell. */
 export interface CellCaller {
@@ -25,6 +26,7 @@ interface CellAdmissionParts {
   drop: (cellId: string) => void
   clones: Clones
   starts: Pick<CellStarts, 'noteConnection' | 'erase'>
+  connects: Pick<ConnectLimit, 'note'>
   signing: Pick<SigningKey, 'publicKey'>
   logger: Pick<Logger, 'warn' | 'error'>
 }
@@ -76,8 +78,12 @@ export class CellAdmission {
     if (this.#parts.clones.noteArrival(cellId, bootId)) throw this.#suspect(cellId, SHARED_IDENTITY)
   }
 
-  /** As `noteArrival`, for a start that opens a connection. */
+  /**
+   * As `noteArrival`, for a start that opens a connection. Throws `rate_limited` for a cell that
+   * connects again and again.
+   */
   noteConnection(cellId: string, bootId: string): void {
+    this.#parts.connects.note(cellId)
     this.noteArrival(cellId, bootId)
     this.#parts.starts.noteConnection(cellId, bootId)
   }

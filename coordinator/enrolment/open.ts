@@ -14,6 +14,7 @@ import { type CellSettingsStore, createCellSettings } from './cell-settings.ts'
 import { CellStarts, COMPARE_STARTS_SECONDS } from './cell-starts.ts'
 import { Cells } from './cells.ts'
 import { createClones } from './clones.ts'
+import { ConnectLimit } from './connect-limit.ts'
 import { createEpochs, type Epochs } from './epochs.ts'
 import {
   addToken,
@@ -93,6 +94,7 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
     fleet,
     clones: createClones(nowMs),
     starts,
+    connects: new ConnectLimit(nowMs),
     drop: cellId => {
       fleet.forget(cellId)
       starts.forget(cellId)

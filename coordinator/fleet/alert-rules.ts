@@ -81,6 +81,13 @@ export const ALERT_RULES = {
     raiseAfterMs: 0,
     clearAfterMs: 0,
   },
+  /** Raised until `usage accept`. */
+  usage_missing: {
+    says: 'recorded usage is missing or was changed',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 0,
+  },
 } as const satisfies Record<
   string,
   { says: string; level: AlertLevel; raiseAfterMs: number; clearAfterMs: number }

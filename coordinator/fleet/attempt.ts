@@ -2,6 +2,15 @@ import { ShoalError } from '../../shared/errors.ts'
 import { HEADER_USAGE_SO_FAR, TRAILER_USAGE } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
 import {
+  AnswerHold,
+  type AnswerMemory,
+  type CutReason,
+  createBusyError,
+  createKeyBoundError,
+  type HoldOwner,
+} from './answer-hold.ts'
+import { AnswerRest } from './answer-rest.ts'
+import {
   createBadAnswerError,
   isAnswerType,
   isBusy,
@@ -22,13 +31,12 @@ import type { ClientAnswer } from './client-answer.ts'
 import type { Fault } from './health/fault.ts'
 import { ServiceClock } from './health/service-clock.ts'
 import { UNSENT_MS } from './health/time-limits.ts'
-import { heldAnswers } from './held-memory.ts'
 import { HeldPieces } from './held-pieces.ts'
 import { PartialUsage } from './partial-usage.ts'
+import { CELL_SWEEPS, LEAST_BYTES_PER_SWEEP, SWEEP_SECONDS } from './transfers.ts'
 
 /** Result of one request on one cell. */
 export type AttemptResult =
-  /** `rest` is what was not sent yet: the whole answer, or the last words of a stream. */
   | AnsweredAttempt
   | { kind: 'cancelled'; usage: Usage | undefined }
   /** `rest` is undefined when the answer was cut before its end. */
@@ -61,14 +69,11 @@ interface AnsweredAttempt {
   fault?: Fault | undefined
 }
 
-interface AnswerRest {
-  body: Buffer
-  /** Headers that still have to be sent. */
-  answer: AnswerHeaders | undefined
-}
-
 interface FollowOptions {
   client: ClientAnswer
+  memory: AnswerMemory
+  /** Key whose share of the memory the answer takes. */
+  keyId: string
   /** True when the client asked for server-sent events. */
   streaming: boolean
   accept: ((status: number, headers: AnswerHeaders) => boolean) | undefined
@@ -83,6 +88,8 @@ interface FollowOptions {
 
 /** Largest answer that is kept until it is whole. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
+/** Largest error of a cell; it is parsed in one piece. */
+const MAX_ERROR_BYTES = 64 * 1024
 /** More than an event has; what is longer goes on in parts. */
 const MAX_EVENT_BYTES = 1024 * 1024
 
@@ -92,7 +99,7 @@ const NEWLINE = 0x0a
 const DONE = Buffer.from('data: [DONE]\n\n')
 
 /** Asks one cell and follows its answer to the end. */
-export class Follower implements AnswerListener {
+export class Follower implements AnswerListener, HoldOwner {
   readonly #options: FollowOptions
   readonly #cellId: string
   readonly #link: CellLink
@@ -107,11 +114,14 @@ export class Follower implements AnswerListener {
   #answer: AnswerHeaders = {}
   #usage: Usage | undefined
   readonly #held = new HeldPieces()
+  readonly #hold: AnswerHold
   #noRoom: ShoalError | undefined
   #beganAtMs: number | undefined
   /** Created by the first beat, which most answers do not live to see. */
   #clock: ServiceClock | undefined
   #fault: Fault | undefined
+  /** Explains the fault to the client. */
+  #reason = 'stopped during the answer'
   #declined = false
   #isClosed = false
 
@@ -121,6 +131,7 @@ export class Follower implements AnswerListener {
     this.#cellId = link.cellId
     this.#link = link
     this.#partial = options.streaming ? new PartialUsage() : undefined
+    this.#hold = new AnswerHold(options.memory, options.keyId, link.cellId, this)
     this.#stream = link.request(request, this)
   }
 
@@ -149,7 +160,7 @@ export class Follower implements AnswerListener {
   onData(piece: Buffer): void {
     const length = this.#isPassedOn ? this.#wholeEvents(piece) : 0
     if (length > 0) this.#passWith(piece.subarray(0, length))
-    if (length < piece.length) this.#hold(piece.subarray(length))
+    if (length < piece.length) this.#keep(piece.subarray(length))
   }
 
   onTrailers(headers: AnswerHeaders): void {
@@ -159,7 +170,7 @@ export class Follower implements AnswerListener {
   onClose(isWhole: boolean): void {
     this.#isClosed = true
     const attempt = this.#result(isWhole)
-    this.#letGo()
+    if (!('rest' in attempt) || attempt.rest === undefined) this.#letGo()
     this.#settle(attempt)
   }
 
@@ -170,7 +181,7 @@ export class Follower implements AnswerListener {
     this.#letGo()
     if (!isDone) this.#pass(events)
     else if (events.length > DONE.length) this.#pass(events.subarray(0, -DONE.length))
-    if (isDone) this.#hold(DONE)
+    if (isDone) this.#keep(DONE)
   }
 
   /**
@@ -184,21 +195,49 @@ export class Follower implements AnswerListener {
     return this.#held.bytes + piece.length > MAX_EVENT_BYTES ? piece.length : 0
   }
 
-  #hold(piece: Buffer): void {
+  #keep(piece: Buffer): void {
     // forwarding earlier bytes closes the attempt when the client is gone
     if (this.#isClosed) return
-    const isTooLarge = this.#held.bytes + piece.length > MAX_HELD_BYTES
-    // part of an event is little, and its stream has begun
-    if (!isTooLarge && heldAnswers.take(piece.length, this.#isPassedOn)) {
-      this.#held.add(piece)
-    } else {
-      this.#noRoom = isTooLarge ? createTooLargeError() : createBusyError()
+    if (!this.#isPassedOn && !this.#hold.isWatched) this.#hold.watch(CELL_SWEEPS)
+    if (this.#isTooLarge(piece)) this.#refuseTooLarge()
+    else if (this.#hold.take(piece.length)) this.#held.add(piece)
+    // part of an event, which can go out as it is
+    else if (this.#isPassedOn) this.#passWith(piece)
+    else this.#refuseAt(this.#hold.refusedBy)
+  }
+
+  #isTooLarge(piece: Buffer): boolean {
+    const mostBytes = this.#status === 200 ? MAX_HELD_BYTES : MAX_ERROR_BYTES
+    return this.#held.bytes + piece.length > mostBytes
+  }
+
+  #refuseTooLarge(): void {
+    if (this.#status === 200) this.#noRoom = createTooLargeError()
+    else this.#fault = 'bad_answer'
+    this.#reason = `sent more than ${MAX_ERROR_BYTES / 1024} KiB of an error`
+    this.cancel()
+  }
+
+  /** The bound of a cell concerns its unfinished answers only: another cell may be asked. */
+  #refuseAt(bound: string | undefined): void {
+    if (bound === 'cell') this.#end('stalled', 'has too many large answers that are not whole')
+    else {
+      this.#noRoom = bound === 'key' ? createKeyBoundError() : createBusyError()
+      this.cancel()
+    }
+  }
+
+  /** The answer made no progress, or a key that holds less needs its memory. */
+  onCut(reason: CutReason): void {
+    if (reason === 'stalled') this.#end('stalled', STALLED)
+    else {
+      this.#noRoom = createKeyBoundError()
       this.cancel()
     }
   }
 
   #letGo(): void {
-    heldAnswers.give(this.#held.bytes)
+    this.#hold.close()
     this.#held.clear()
   }
 
@@ -219,8 +258,9 @@ export class Follower implements AnswerListener {
   }
 
   /** Ends the attempt by the cell's fault. */
-  #end(fault: Fault): void {
+  #end(fault: Fault, reason = this.#reason): void {
     this.#fault = fault
+    this.#reason = reason
     this.cancel()
   }
 
@@ -258,7 +298,7 @@ export class Follower implements AnswerListener {
     if (this.#noRoom !== undefined) return { kind: 'tooLarge', error: this.#noRoom }
     if (!isWhole || (status === 200 && this.#usage === undefined)) {
       const fault = this.#fault ?? this.#faultOfCut(isWhole)
-      const error = new ShoalError('cell_unavailable', `${this.#cellId} stopped during the answer`)
+      const error = new ShoalError('cell_unavailable', `${this.#cellId} ${this.#reason}`)
       if (!this.#started) return { kind: 'retry', error, failed: true, fault }
       return {
         kind: 'broken',
@@ -277,14 +317,16 @@ export class Follower implements AnswerListener {
   }
 
   #toAttempt(status: number): AttemptResult {
-    const body = this.#held.toBuffer()
-    if (isBusy(status))
-      return { kind: 'retry', error: parseCellRefusal(body, this.#answer), failed: false }
-    if (isRetried(status) || (status !== 200 && !isKnownRefusal(status, body))) {
+    if (isBusy(status)) {
+      const error = parseCellRefusal(this.#held.toBuffer(), this.#answer)
+      return { kind: 'retry', error, failed: false }
+    }
+    if (isRetried(status) || (status !== 200 && !isKnownRefusal(status, this.#held.toBuffer()))) {
       const error = createBadAnswerError(this.#cellId, status)
       return { kind: 'retry', error, failed: true, fault: 'bad_answer' }
     }
-    const rest = { body, answer: this.#started ? undefined : this.#answer }
+    const answer = this.#started ? undefined : this.#answer
+    const rest = new AnswerRest(this.#held, this.#hold, answer)
     if (this.#declined) return { kind: 'declined', usage: this.#usage, httpStatus: status, rest }
     return this.#toAnswered(status, rest)
   }
@@ -304,10 +346,7 @@ export class Follower implements AnswerListener {
 const createTooLargeError = (): ShoalError =>
   new ShoalError('internal', `the answer is larger than ${MAX_HELD_BYTES / 1024 / 1024} MiB`)
 
-const createBusyError = (): ShoalError =>
-  new ShoalError('cell_unavailable', 'too many large answers are on their way to clients', {
-    retryAfterSeconds: 1,
-  })
+const STALLED = `sent less than ${(LEAST_BYTES_PER_SWEEP * CELL_SWEEPS) / 1024} KiB of its answer in ${SWEEP_SECONDS * CELL_SWEEPS} s`
 
 const endsWith = (piece: Buffer, end: Buffer): boolean =>
   piece.length >= end.length && piece.subarray(-end.length).equals(end)

@@ -53,10 +53,13 @@ class Cascade {
 
   async run(): Promise<void> {
     const { steps } = this.#parts
-    for (const [index, step] of steps.entries()) {
-      if (await this.#step(step, steps.slice(index + 1))) return
+    try {
+      for (const [index, step] of steps.entries())
+        if (await this.#step(step, steps.slice(index + 1))) return
+      await this.#fallBack()
+    } finally {
+      for (const { answer } of this.#declined) answer.discard()
     }
-    await this.#fallBack()
   }
 
   /** True when the client has its answer. */

@@ -2,10 +2,18 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { type ErrorCode, errorBody, httpStatus, type ShoalError } from '../../shared/errors.ts'
 import { HEADER_CELL, HEADER_MAX_TOKENS } from '../../shared/wire/link.ts'
 import { sseError } from '../../shared/wire/sse.ts'
+import {
+  AnswerHold,
+  type AnswerMemory,
+  createKeyBoundError,
+  FREE_BYTES,
+  type HoldOwner,
+} from './answer-hold.ts'
+import type { AnswerRest } from './answer-rest.ts'
 import { codeOf } from './cell-answer.ts'
 import type { AnswerHeaders, CellStream } from './cell-link.ts'
 import type { ClientResponse } from './client-response.ts'
-import { heldAnswers } from './held-memory.ts'
+import { CLIENT_SWEEPS } from './transfers.ts'
 
 /** Headers of the cell's answer that the client gets. */
 const PASSED_ON = [
@@ -16,33 +24,36 @@ const PASSED_ON = [
   HEADER_MAX_TOKENS,
 ]
 
-/** Up to here head and body leave as one piece of text, which saves half of the cost of writing. */
-const SMALL_BYTES = 8192
-/** A client that has taken nothing of a large answer for so long does not read it any more. */
-const STALLED_MS = 10 * 60_000
+/** A larger answer is written in rounds of so many bytes, each when the client has read the last. */
+const ROUND_BYTES = 256 * 1024
 const EMPTY = Buffer.alloc(0)
 
-/** The client's side of one request: whether it is there still, and what it is sent. */
-export class ClientAnswer {
-  readonly #response: ClientResponse
+interface ClientAnswerParts {
+  response: ClientResponse
   /**
    * Headers for the client, whichever cell serves the request; they may change until they are sent.
    */
-  readonly #headers: OutgoingHttpHeaders
-  readonly #onError: (code: ErrorCode) => void
+  headers: OutgoingHttpHeaders
+  memory: AnswerMemory
+  /** Key whose share of the memory unread bytes take. */
+  keyId: string
+  /** Called with the code of an error that is answered. */
+  onError?: ((code: ErrorCode) => void) | undefined
+}
+
+/** The client's side of one request: whether it is there still, and what it is sent. */
+export class ClientAnswer implements HoldOwner {
+  readonly #parts: ClientAnswerParts
+  readonly #response: ClientResponse
   /** Pieces of a stream that came in this turn of the event loop. */
   #pieces: Buffer[] = []
+  /** Bytes of a stream that the client does not read; undefined until that happens. */
+  #unread: AnswerHold | undefined
   #isFull = false
 
-  /** @param onError told of the code of an error that is answered */
-  constructor(
-    response: ClientResponse,
-    headers: OutgoingHttpHeaders,
-    onError: (code: ErrorCode) => void = () => {},
-  ) {
-    this.#response = response
-    this.#headers = headers
-    this.#onError = onError
+  constructor(parts: ClientAnswerParts) {
+    this.#parts = parts
+    this.#response = parts.response
   }
 
   /** True when the client has left, or other code has already ended its answer (`cutAnswer`). */
@@ -82,13 +93,38 @@ export class ClientAnswer {
   #flush(from: CellStream): void {
     const bytes = this.#takePieces()
     if (bytes === undefined || this.isGone || this.#response.write(bytes)) return
-    if (this.#isFull) return
+    if (this.#isFull) this.#countUnread(bytes.length)
+    else this.#waitForDrain(from)
+  }
+
+  #waitForDrain(from: CellStream): void {
     this.#isFull = true
     from.pause()
+    this.#countUnread(this.#response.writableLength)
     this.#response.once('drain', () => {
       this.#isFull = false
+      this.#unread?.close()
       from.resume()
     })
+  }
+
+  /** A client that does not read is cut when its key has used up its share. */
+  #countUnread(bytes: number): void {
+    this.#unread ??= this.#openUnread()
+    if (!this.#unread.isWatched) this.#unread.watch(CLIENT_SWEEPS)
+    if (!this.#unread.take(bytes)) this.drop()
+  }
+
+  #openUnread(): AnswerHold {
+    const { memory, keyId } = this.#parts
+    const unread = new AnswerHold(memory, keyId, undefined, this)
+    this.#response.once('close', () => unread.close())
+    return unread
+  }
+
+  /** The client does not read, or a key that holds less needs the memory. */
+  onCut(): void {
+    this.drop()
   }
 
   #takePieces(): Buffer | undefined {
@@ -101,42 +137,73 @@ export class ClientAnswer {
   end(last: Buffer = EMPTY): void {
     const pieces = this.#takePieces()
     if (this.isGone) return
-    if (this.isStalled) this.#response.setTimeout(STALLED_MS, () => this.drop())
     this.#response.end(pieces === undefined ? last : Buffer.concat([pieces, last]))
+    const bytes = this.#response.writableLength
+    if (bytes > FREE_BYTES) this.#countUnread(bytes - (this.#unread?.bytes ?? 0))
   }
 
   /** Ends a stream that broke off; `error` is undefined when the client already has one. */
   breakOff(error: ShoalError | undefined): void {
-    if (error !== undefined && !this.isGone) this.#onError(error.code)
+    if (error !== undefined && !this.isGone) this.#parts.onError?.(error.code)
     this.end(error && Buffer.from(sseError(error)))
   }
 
   /** A whole answer, as the cell gave it. */
-  sendWhole(status: number, answer: AnswerHeaders, cellId: string, body: Buffer): void {
-    if (this.isGone) return
-    const code = status === 200 ? undefined : codeOf(body)
-    if (code !== undefined) this.#onError(code)
-    const headers = this.#headersFor(answer, cellId)
-    headers['content-length'] = body.length
+  sendWhole(status: number, rest: AnswerRest, cellId: string): void {
+    if (this.isGone) rest.discard()
+    else if (rest.isDiscarded) this.refuse(createKeyBoundError())
+    else this.#send(status, rest, cellId)
+  }
+
+  #send(status: number, rest: AnswerRest, cellId: string): void {
+    const headers = this.#headersFor(rest.answer ?? {}, cellId)
+    headers['content-length'] = rest.bytes
     this.#response.writeHead(status, headers)
-    if (body.length > SMALL_BYTES) {
-      // else it would stay in memory for as long as the connection does
-      this.#response.setTimeout(STALLED_MS, () => this.drop())
-      heldAnswers.take(body.length, true)
-      this.#response.once('close', () => heldAnswers.give(body.length))
-      this.#response.end(body)
-      // one character for one byte, so the bytes stay what they are
-    } else this.#response.end(body.toString('latin1'), 'latin1')
+    if (rest.bytes > FREE_BYTES) this.#sendLarge(rest)
+    else this.#sendSmall(status, rest.take())
+  }
+
+  /** Head and body leave as one piece of text, which saves half of the cost of writing. */
+  #sendSmall(status: number, body: Buffer): void {
+    const code = status === 200 ? undefined : codeOf(body)
+    if (code !== undefined) this.#parts.onError?.(code)
+    // one character for one byte, so the bytes stay what they are
+    this.#response.end(body.toString('latin1'), 'latin1')
+  }
+
+  #sendLarge(rest: AnswerRest): void {
+    rest.hold.passTo(this)
+    rest.hold.watch(CLIENT_SWEEPS)
+    this.#response.once('close', () => rest.discard())
+    this.#sendRound(rest)
+  }
+
+  #sendRound(rest: AnswerRest): void {
+    const response = this.#response
+    let bytes = 0
+    response.cork()
+    while (bytes < ROUND_BYTES && rest.bytes > 0) {
+      const piece = rest.shift() ?? EMPTY
+      bytes += piece.length
+      response.write(piece)
+    }
+    response.uncork()
+    if (rest.bytes === 0) response.end()
+    else
+      response.once('drain', () => {
+        rest.hold.give(bytes)
+        this.#sendRound(rest)
+      })
   }
 
   /** An error of ours, where no cell's answer is given. */
   refuse(error: ShoalError): void {
     if (this.isGone) return
-    this.#onError(error.code)
+    this.#parts.onError?.(error.code)
     const body = JSON.stringify(errorBody(error))
     const { retryAfterSeconds } = error
     this.#response.writeHead(httpStatus(error.code), {
-      ...this.#headers,
+      ...this.#parts.headers,
       'content-type': 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(body),
       ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
@@ -145,7 +212,7 @@ export class ClientAnswer {
   }
 
   #headersFor(answer: AnswerHeaders, cellId: string): OutgoingHttpHeaders {
-    const headers: OutgoingHttpHeaders = { ...this.#headers, [HEADER_CELL]: cellId }
+    const headers: OutgoingHttpHeaders = { ...this.#parts.headers, [HEADER_CELL]: cellId }
     for (const name of PASSED_ON) if (answer[name] !== undefined) headers[name] = answer[name]
     return headers
   }

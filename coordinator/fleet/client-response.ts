@@ -6,11 +6,14 @@ export interface ClientResponse
   extends Pick<
     Writable,
     | 'closed'
+    | 'cork'
     | 'destroy'
     | 'destroyed'
     | 'end'
     | 'once'
+    | 'uncork'
     | 'writableEnded'
+    | 'writableLength'
     | 'writableNeedDrain'
     | 'write'
   > {
@@ -18,6 +21,4 @@ export interface ClientResponse
   /** Null for an internal answer, and once a response was sent. */
   readonly socket: { readonly destroyed: boolean } | null
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown
-  /** Calls `onTimeout` when the client has not taken anything for `milliseconds`. */
-  setTimeout(milliseconds: number, onTimeout: () => void): unknown
 }

@@ -2,6 +2,8 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { type ErrorCode, httpStatus as httpStatusOf, ShoalError } from '../../shared/errors.ts'
 import { HEADER_MAX_TOKENS } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
+import type { AnswerMemory } from './answer-hold.ts'
+import type { AnswerRest } from './answer-rest.ts'
 import { type AttemptResult, Follower } from './attempt.ts'
 import type { AnswerHeaders } from './cell-link.ts'
 import { ClientAnswer } from './client-answer.ts'
@@ -22,6 +24,9 @@ export interface Dispatch {
   answerHeaders: OutgoingHttpHeaders
   /** True when the client asked for server-sent events. */
   stream: boolean
+  memory: AnswerMemory
+  /** Key whose share of the memory the answer takes. */
+  keyId: string
   /** Chooses the next engine; it is given the cells that were tried. */
   pick: (tried: ReadonlySet<string>) => CellEngine | undefined
   /**
@@ -53,8 +58,13 @@ export interface DeclinedAnswer {
    */
   usage: Usage | undefined
   httpStatus: number
-  /** Gives the client the answer after all. Undefined for a stream, which was cut. */
-  deliver: (() => Promise<void>) | undefined
+  /**
+   * Gives the client the answer after all. Undefined for a stream, which was cut, and for an answer
+   * that was discarded, perhaps because its memory was needed.
+   */
+  readonly deliver: (() => Promise<void>) | undefined
+  /** Must be called for an answer that is not delivered. */
+  discard(): void
 }
 
 export interface DispatchOutcome {
@@ -106,7 +116,8 @@ class Dispatcher {
     this.#request = request
     this.#body = request.body
     this.#bodyBytes = request.body.length
-    this.#client = new ClientAnswer(request.response, request.answerHeaders, request.onError)
+    const { response, answerHeaders: headers, memory, keyId, onError } = request
+    this.#client = new ClientAnswer({ response, headers, memory, keyId, onError })
     this.#client.onGone(() => {
       this.#place?.leave()
       this.#current?.cancel()
@@ -140,11 +151,22 @@ class Dispatcher {
     { usage, httpStatus, rest }: Extract<AttemptResult, { kind: 'declined' }>,
     cellId: string,
   ): DeclinedAnswer {
-    const answered = rest && { kind: 'answered' as const, usage, httpStatus, rest }
-    const deliver =
-      answered &&
-      (() => this.#finish(this.#client.isGone ? { kind: 'cancelled', usage } : answered))
-    return { kind: 'declined', cellId, usage, httpStatus, deliver }
+    const deliver = (kept: AnswerRest): Promise<void> => {
+      if (!this.#client.isGone)
+        return this.#finish({ kind: 'answered', usage, httpStatus, rest: kept })
+      kept.discard()
+      return this.#finish({ kind: 'cancelled', usage })
+    }
+    return {
+      kind: 'declined',
+      cellId,
+      usage,
+      httpStatus,
+      get deliver() {
+        return rest === undefined || rest.isDiscarded ? undefined : () => deliver(rest)
+      },
+      discard: () => rest?.discard(),
+    }
   }
 
   /** The next engine, with a place on it. */
@@ -236,12 +258,13 @@ class Dispatcher {
     const { cellId, link } = engine
     if (this.#client.isGone) return { kind: 'cancelled', usage: undefined }
     try {
-      const { path, headers, stream: streaming, accept } = this.#request
+      const { path, headers, stream: streaming, accept, memory, keyId } = this.#request
       const request = { method: 'POST' as const, path, headers, body: this.#body }
       const client = this.#client
       const onStart = () => this.#noteStart()
       const limitMs = (hasBegun: boolean) => this.#limitMs(engine, hasBegun)
-      this.#current = new Follower(link, request, { client, streaming, accept, onStart, limitMs })
+      const options = { client, streaming, accept, memory, keyId, onStart, limitMs }
+      this.#current = new Follower(link, request, options)
       this.#cellId = cellId
       return await this.#current.attempt
     } catch (error) {
@@ -271,11 +294,7 @@ class Dispatcher {
   async #finish(attempt: Exclude<AttemptResult, { kind: 'retry' | 'declined' }>): Promise<void> {
     const { record } = this.#request
     const cellId = this.#cellId
-    if (attempt.kind === 'tooLarge') {
-      const httpStatus = httpStatusOf(attempt.error.code)
-      await record({ status: 'failed', cellId, usage: undefined, httpStatus })
-      return this.#client.refuse(attempt.error)
-    }
+    if (attempt.kind === 'tooLarge') return this.#refuse(attempt.error)
     const { usage } = attempt
     if (attempt.kind === 'cancelled')
       return record({ status: 'cancelled', cellId, usage, httpStatus: undefined })
@@ -284,10 +303,23 @@ class Dispatcher {
       await record({ status: 'failed', cellId, usage, httpStatus })
       return this.#client.breakOff(attempt.error)
     }
-    await record({ status: httpStatus === 200 ? 'ok' : 'refused', cellId, usage, httpStatus })
-    const { body, answer } = attempt.rest
-    if (answer === undefined) this.#client.end(body)
-    else this.#client.sendWhole(httpStatus, answer, cellId ?? '', body)
+    const { rest } = attempt
+    try {
+      await record({ status: httpStatus === 200 ? 'ok' : 'refused', cellId, usage, httpStatus })
+    } catch (error) {
+      rest.discard()
+      throw error
+    }
+    if (rest.answer === undefined) this.#client.end(rest.take())
+    else this.#client.sendWhole(httpStatus, rest, cellId ?? '')
+  }
+
+  /** Refuses an answer for which there is no memory. */
+  async #refuse(error: ShoalError): Promise<void> {
+    const status = error.code === 'cell_unavailable' ? 'refused' : 'failed'
+    const httpStatus = httpStatusOf(error.code)
+    await this.#request.record({ status, cellId: this.#cellId, usage: undefined, httpStatus })
+    this.#client.refuse(error)
   }
 
   async #giveUp(last: ShoalError | undefined): Promise<void> {

@@ -10,6 +10,8 @@ const EMPTY = Buffer.alloc(0)
  */
 export class HeldPieces {
   #pieces: Buffer[] = []
+  /** Pieces that `shift` has returned. */
+  #shifted = 0
   #bytes = 0
   /**
    * Buffer for copies of small pieces; its bytes from `#start` to before `#end` are not in
@@ -44,9 +46,20 @@ export class HeldPieces {
     return pieces.length === 1 ? (pieces[0] ?? EMPTY) : Buffer.concat(pieces)
   }
 
+  /** Removes the first piece, so that its memory is released with it; undefined when none is left. */
+  shift(): Buffer | undefined {
+    this.#seal()
+    const piece = this.#pieces[this.#shifted]
+    if (piece === undefined) return undefined
+    this.#pieces[this.#shifted++] = EMPTY
+    this.#bytes -= piece.length
+    return piece
+  }
+
   clear(): void {
-    if (this.#bytes === 0) return
+    if (this.#pieces.length === 0 && this.#bytes === 0) return
     this.#pieces = []
+    this.#shifted = 0
     this.#bytes = 0
     this.#block = EMPTY
     this.#start = 0

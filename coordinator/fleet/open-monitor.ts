@@ -17,7 +17,10 @@ interface MonitorDomainParts
   fleetListeners: FleetListeners
   admission: { listQuarantined(): Iterable<string> }
   audit: Pick<GuardedAudit, 'trouble'>
-  usage: { onRecorded(listener: (row: { status: string; at: number }) => void): () => void }
+  usage: {
+    onRecorded(listener: (row: { status: string; at: number }) => void): () => void
+    trouble(): string | undefined
+  }
   events: Pick<Events, 'addWithin' | 'subscribe'>
   replicas: Pick<Replicas, 'live' | 'owns'>
 }
@@ -38,6 +41,7 @@ export const openMonitor = async (
     reportedPresence: cellId => told.of(cellId),
     listQuarantined: () => admission.listQuarantined(),
     auditTrouble: () => audit.trouble(),
+    usageTrouble: () => usage.trouble(),
     owns: cellId => replicas.owns(cellId),
     now,
     nowMs,

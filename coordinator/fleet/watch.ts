@@ -11,13 +11,15 @@ interface WatchParts {
   listQuarantined?: () => Iterable<string>
   /** Fault of the audit, which stops all writing; undefined while the audit is intact. */
   auditTrouble?: () => string | undefined
+  /** What is missing of the recorded usage; undefined while it is whole. */
+  usageTrouble?: () => string | undefined
   /** True while cells may not have come back yet: then it is unknown whether the fleet is whole. */
   isStarting?: () => boolean
 }
 
 /** Returns a function that observes the whole fleet and the audit; call it about once a second. */
 export const createWatch = (parts: WatchParts): (() => Iterable<Observation>) => {
-  const { cells, massLoss, listQuarantined = () => [], auditTrouble } = parts
+  const { cells, massLoss, listQuarantined = () => [], auditTrouble, usageTrouble } = parts
   const { isSeenElsewhere = () => false, isStarting = () => false } = parts
   const dropped = new WeakMap<Cell, number>()
 
@@ -37,6 +39,8 @@ export const createWatch = (parts: WatchParts): (() => Iterable<Observation>) =>
   const observe = function* (): Generator<Observation> {
     const fault = auditTrouble?.()
     if (fault !== undefined) yield observeAudit(fault)
+    const loss = usageTrouble?.()
+    if (loss !== undefined) yield observeUsage(loss)
     if (massLoss.isDegraded()) yield fleetDegraded
     else if (isStarting()) yield { ...fleetDegraded, state: 'hold' }
     for (const cellId of listQuarantined()) yield observeQuarantine(cellId)
@@ -60,6 +64,14 @@ const observeAudit = (fault: string): Observation => ({
   part: undefined,
   state: 'bad',
   message: `nothing is written, because of the audit: ${fault}; GET /v1/audit/verify shows where`,
+})
+
+const observeUsage = (loss: string): Observation => ({
+  rule: 'usage_missing',
+  cellId: undefined,
+  part: undefined,
+  state: 'bad',
+  message: `${loss}; put records.db of a backup back, or accept it: shoal-coordinator usage accept`,
 })
 
 const fleetDegraded: Observation = {

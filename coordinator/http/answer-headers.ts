@@ -7,6 +7,7 @@ import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import type { Key } from '../keys/key.ts'
 import type { TaskCaller } from '../operations/context.ts'
 import type { Quota, QuotaStatus, QuotaSubject } from '../quota/quota.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -20,6 +21,8 @@ interface AnswerHeaderParts {
   /** Unix time, milliseconds. */
   now: () => number
   logger: Pick<Logger, 'warn'>
+  /** The coordinators behind one address; by default there is only this one. */
+  replicas?: Pick<Replicas, 'id' | 'live'> | undefined
 }
 
 /**
@@ -81,9 +84,9 @@ interface RequestOrigin {
   key: Key | undefined
 }
 
-/** Puts limits, request id and version on every answer, errors included. */
+/** Puts limits, request id, version and, of several, the coordinator on every answer, errors included. */
 export const answerHeaders = fp(
-  async (app: FastifyInstance, { quota, now, logger }: AnswerHeaderParts) => {
+  async (app: FastifyInstance, { quota, now, logger, replicas }: AnswerHeaderParts) => {
     /** Nothing when the store cannot tell: an answer without figures is better than none. */
     const omitLimits = (error: unknown): OutgoingHttpHeaders => {
       logger.warn({ err: error }, 'the limits of the caller are unknown')
@@ -105,6 +108,8 @@ export const answerHeaders = fp(
     ): OutgoingHttpHeaders => {
       headers[HEADER_REQUEST_ID] = asker.id
       headers['x-shoal-version'] = VERSION
+      if (replicas !== undefined && replicas.live().length > 1)
+        headers['x-shoal-replica'] = replicas.id
       headers['x-content-type-options'] = 'nosniff'
       return headers
     }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { HEADER_CASCADE, HEADER_JUDGE } from '../../shared/wire/link.ts'
+import type { AnswerMemory } from '../fleet/answer-hold.ts'
 import { type CascadeAttempt, cascade, type DiscardedAnswer } from '../fleet/cascade.ts'
 import {
   AUTO_MODEL,
@@ -41,6 +42,7 @@ export interface InferenceParts extends InferenceRecordParts {
   /** See `affinityOf`. */
   affinityPrefixChars?: number
   quota: Pick<Quota, 'admit'>
+  answerMemory: AnswerMemory
   logger: Logger
   /** Answers under way, for a shutdown that waits for them. */
   running: { add(): void; remove(): void; isDraining(): boolean }
@@ -159,7 +161,7 @@ export class Inference {
   }
 
   async #ask(call: InferenceCall, model: string, how: How = {}): Promise<DispatchResult> {
-    const { tiers, fleet, lanes, figures, onError } = this.#parts
+    const { tiers, fleet, lanes, figures, answerMemory: memory, onError } = this.#parts
     const { exchange, key, affinity, span } = call
     const { headers, listDiscarded, ...rest } = how
     const { tenantId, response, route } = exchange
@@ -173,6 +175,8 @@ export class Inference {
         response,
         answerHeaders: call.answerHeaders,
         stream: call.stream,
+        memory,
+        keyId: key.id,
         pick: tried =>
           watch.recordPick(tried.size, lane ? lane.pick(tried) : fleet.pick(model, tried)),
         lane,

@@ -26,11 +26,6 @@ export class InnerAnswer extends Writable implements ClientResponse {
     return this
   }
 
-  /** Has no effect: the signal of the question limits how long its reader may take. */
-  setTimeout(): this {
-    return this
-  }
-
   override _write(piece: Buffer, _encoding: string, done: (error?: Error) => void): void {
     if (this.statusCode === 200) {
       this.#take(piece).then(() => done(), done)

@@ -5,7 +5,7 @@ import { Inference, type InferenceParts } from './inference.ts'
 
 interface AskModelParts
   extends Pick<Base, 'logger' | 'now'>,
-    Pick<InferenceParts, 'lanes' | 'fleet' | 'quota' | 'usage' | 'running'> {
+    Pick<InferenceParts, 'answerMemory' | 'lanes' | 'fleet' | 'quota' | 'usage' | 'running'> {
   config: CoordinatorConfig
   keys: { hold: InferenceParts['hold'] }
   figures: { inference: InferenceParts['figures'] }
@@ -13,7 +13,8 @@ interface AskModelParts
 
 /** Asks models inside the process as the inference routes do, with the limits of a key. */
 export const openAskModel = (parts: AskModelParts): { askModel: AskModel } => {
-  const { config, keys, figures, lanes, fleet, quota, usage, running, logger, now } = parts
+  const { config, keys, figures, answerMemory, lanes, fleet } = parts
+  const { quota, usage, running, logger, now } = parts
   const { catalogue, tiers, cascade, routing } = config
   const inference = new Inference({
     catalogue,
@@ -23,6 +24,7 @@ export const openAskModel = (parts: AskModelParts): { askModel: AskModel } => {
     lanes,
     affinityPrefixChars: routing.affinity_prefix_chars,
     quota,
+    answerMemory,
     usage,
     running,
     figures: figures.inference,

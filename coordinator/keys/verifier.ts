@@ -36,14 +36,17 @@ export interface VerifierOptions<T> {
 const COMPARED = 2
 /** A refused id is loaded again at most this often, so that guesses do not occupy the store. */
 const RELOAD_MS = 250
+/** Refused ids that are kept. */
+const MAX_REFUSED = 4096
 const FILLER: Secret<never> = { value: undefined, digest: Buffer.alloc(32) }
 const NOTHING: Known<never> = Array.from({ length: COMPARED }, () => FILLER)
 
 /**
  * Checks secrets against their digests, from memory where possible. Each check is one digest and
  * `COMPARED` comparisons, regardless of id and secret, so that its duration reveals nothing about
- * either. Unknown ids are cached separately, so that a flood of invented ones cannot evict the real
- * ones.
+ * either. For the same reason the first refusal of an id costs one load, whether its secrets are in
+ * memory or it does not exist, and the following ones cost none. Unknown ids are cached separately,
+ * so that a flood of invented ones cannot evict the real ones.
  */
 export class Verifier<T> {
   readonly #load: VerifierOptions<T>['load']
@@ -52,9 +55,11 @@ export class Verifier<T> {
   readonly #digestOf: (text: string) => Buffer
   readonly #isEqual: (a: Buffer, b: Buffer) => boolean
   readonly #known: LRUCache<string, Known<T>>
-  readonly #unknown = new LRUCache<string, true>({ max: 4096 })
+  readonly #unknown = new LRUCache<string, true>({ max: MAX_REFUSED })
+  /** Ids that have been loaded because of a refusal. */
+  readonly #refused = new LRUCache<string, true>({ max: MAX_REFUSED })
   /** Monotonic milliseconds of the last load because of a refusal. */
-  readonly #reloadedAt = new LRUCache<string, number>({ max: 4096 })
+  readonly #reloadedAt = new LRUCache<string, number>({ max: MAX_REFUSED })
   readonly #loading = new Map<string, Promise<Known<T>>>()
 
   constructor(options: VerifierOptions<T>) {
@@ -72,10 +77,14 @@ export class Verifier<T> {
     const digest = this.#digestOf(presented)
     const known = this.#known.get(id) ?? (this.#unknown.get(id) && NOTHING)
     const found = known && this.#check(known, digest)
-    if (found !== undefined || (known !== undefined && !this.#mustReload(id))) return found
-    return this.#fetch(id).then(loaded =>
-      known !== undefined && isSame(known, loaded) ? undefined : this.#check(loaded, digest),
-    )
+    if (found !== undefined) return found
+    if (known !== undefined && this.#refused.has(id) && !this.#mustReload(id)) return undefined
+    return this.#fetch(id).then(loaded => {
+      const now =
+        known !== undefined && isSame(known, loaded) ? undefined : this.#check(loaded, digest)
+      if (now === undefined) this.#refused.set(id, true)
+      return now
+    })
   }
 
   /**
@@ -90,12 +99,14 @@ export class Verifier<T> {
   forget(id: string): void {
     this.#known.delete(id)
     this.#unknown.delete(id)
+    this.#refused.delete(id)
     this.#loading.delete(id)
   }
 
   clear(): void {
     this.#known.clear()
     this.#unknown.clear()
+    this.#refused.clear()
     this.#loading.clear()
   }
 

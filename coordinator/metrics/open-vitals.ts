@@ -20,15 +20,18 @@ interface VitalParts extends Pick<Base, 'stack' | 'nowMs'> {
   budgets: Pick<Budgets, 'list'>
   fleet: Pick<Fleet, 'cells'>
   probe: StoreProbe
+  usage: { trouble(): string | undefined }
   bus: { isConnected(): boolean }
   replicas: Pick<Replicas, 'live'>
   leader: Pick<Leader, 'isLeader'>
 }
 
 export const openVitals = (parts: VitalParts): { registry: Registry; views: VitalViews } => {
-  const { config, figures, budgets, fleet, probe, bus, replicas, leader, stack, nowMs } = parts
+  const { config, figures, budgets, fleet, probe, usage, bus, replicas, leader, stack, nowMs } =
+    parts
   const vitals = createVitals({
     store: probe,
+    usage,
     stateDir: config.state_dir,
     brokerConnected: bus.isConnected,
     nowMs,

@@ -8,6 +8,8 @@ export interface Vitals {
   brokerConnected(): boolean
   /** Reason why the store is unreliable now; undefined while it is not. */
   storeProblem(): string | undefined
+  /** What is missing of the recorded usage; undefined while it is whole. */
+  usageProblem(): string | undefined
   /** Metrics of the file system of the state folder. Rejects when they cannot be read. */
   disk(): Promise<{ freeBytes: number; totalBytes: number }>
   /** Longest delay of the event loop in the last one to two minutes, milliseconds. */
@@ -16,6 +18,7 @@ export interface Vitals {
 }
 
 interface VitalsParts {
+  usage: { trouble(): string | undefined }
   store: Pick<StoreProbe, 'trouble'>
   stateDir: string
   brokerConnected: () => boolean
@@ -25,7 +28,13 @@ interface VitalsParts {
 
 const LOOP_WINDOW_MS = 60_000
 
-export const createVitals = ({ store, stateDir, brokerConnected, nowMs }: VitalsParts): Vitals => {
+export const createVitals = ({
+  store,
+  usage,
+  stateDir,
+  brokerConnected,
+  nowMs,
+}: VitalsParts): Vitals => {
   const startedMs = nowMs()
   const loop = watchLoop()
   const disk: Vitals['disk'] = async () => {
@@ -36,6 +45,7 @@ export const createVitals = ({ store, stateDir, brokerConnected, nowMs }: Vitals
     uptimeSeconds: () => Math.floor((nowMs() - startedMs) / 1000),
     brokerConnected,
     storeProblem: store.trouble,
+    usageProblem: usage.trouble,
     disk,
     loopDelayMs: loop.worstMs,
     close: loop.close,

@@ -4,6 +4,7 @@ import type { JobRow } from '../store/delivery-tables.ts'
  * States of a job. `dead` was given up; the job stays until it is discarded or its retention ends.
  */
 export const JOB_STATES = ['queued', 'running', 'done', 'dead', 'cancelled'] as const
+export const OPEN_JOB_STATES: readonly JobState[] = ['queued', 'running']
 /** States that a job does not leave by itself. */
 export const FINAL_JOB_STATES: readonly JobState[] = ['done', 'dead', 'cancelled']
 export type JobState = (typeof JOB_STATES)[number]

@@ -4,6 +4,7 @@ import type { JobRow } from '../store/delivery-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type Job, jobOf } from './job.ts'
+import { cancelJob, discardJob, retryJob } from './job-decisions.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
 import {
   type BoardLine,
@@ -13,7 +14,7 @@ import {
   readJob,
   readJobs,
 } from './job-query.ts'
-import { addJob, cancelJob, discardJob, findJob, type NewJob, retryJob } from './job-store.ts'
+import { addJob, findJob, type NewJob } from './job-store.ts'
 
 /** Durable job queue; each job is done at least once, by any process that is free. */
 export interface Queue {

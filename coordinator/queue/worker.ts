@@ -3,10 +3,10 @@ import type { Logger } from 'pino'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { backOffMs } from './back-off.ts'
 import type { Job } from './job.ts'
+import { claimJobs, endJob, putBack, renewLease } from './job-claims.ts'
 import { JobError } from './job-error.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
 import { listDueKinds } from './job-query.ts'
-import { claimJobs, endJob, putBack, renewLease } from './job-store.ts'
 
 type JobOutcome = 'done' | 'retried' | 'dead' | 'lost' | 'early'
 

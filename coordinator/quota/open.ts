@@ -13,6 +13,7 @@ import { createUsage, type NewUsage } from './usage.ts'
 import { type JournaledUsage, journalUsage } from './usage-journal.ts'
 import { createUsageKeeper } from './usage-keeper.ts'
 import { queryUsage, type UsageLine, type UsageQuestion } from './usage-query.ts'
+import { UsageWatch } from './usage-watch.ts'
 
 /** Allowances and what was used of them. */
 interface QuotaViews {
@@ -27,6 +28,8 @@ interface QuotaViews {
 interface RecordedUsage extends Pick<JournaledUsage, 'record'> {
   /** Reports every row after it was recorded. Returns how to stop that. */
   onRecorded(listener: (row: NewUsage) => void): () => void
+  /** Returns what is missing of the recorded usage; undefined while it is whole. */
+  trouble(): string | undefined
 }
 
 interface QuotaParts
@@ -46,13 +49,19 @@ interface QuotaParts
 const SWEEP_SECONDS = 10
 const TIDY_SECONDS = 60
 const RETURN_SECONDS = 0.25
+const CHECK_SECONDS = 3600
 
 export const openQuota = async (
   parts: QuotaParts,
 ): Promise<{ quota: Quota; openMinute: OpenMinute; usage: RecordedUsage; views: QuotaViews }> => {
   const { config, store, figures, stack, schedules, leaderWork, logger } = parts
   const { records } = store
-  const keeper = createUsageKeeper({ records, retention: config.usage, now: parts.now })
+  const keeper = createUsageKeeper({
+    records,
+    ledger: store.ledger,
+    retention: config.usage,
+    now: parts.now,
+  })
   leaderWork.every('usage.tidy', TIDY_SECONDS, () => keeper.tidy())
   stack.defer(() => keeper.close())
 
@@ -70,6 +79,10 @@ export const openQuota = async (
     onFailure: parts.probe.noteFailure,
   })
   stack.defer(() => journal.close())
+  const watch = await UsageWatch.open({ store, logger })
+  stack.defer(() => watch.close())
+  stack.defer(store.revisions.onChange('usage', () => void watch.check()))
+  schedules.every('usage.check', CHECK_SECONDS, () => watch.check())
   const recorded = new Listeners<[NewUsage]>()
   const record: RecordedUsage['record'] = async row => {
     await journal.record(row)
@@ -82,7 +95,7 @@ export const openQuota = async (
   return {
     quota,
     openMinute: shared?.openMinute ?? (() => new MinuteWindow()),
-    usage: { record, onRecorded: recorded.add },
+    usage: { record, onRecorded: recorded.add, trouble: () => watch.trouble() },
     views: { tiers: config.tiers, usage: { read } },
   }
 }

@@ -86,10 +86,28 @@ export const forgetRows = (
     return numDeletedRows === BigInt(atMost)
   })
 
-/** Forgets buckets of hours before an instant. */
+/** Forgets the checksums of hours before an instant, whose rows are about to be forgotten. */
+export const forgetChecksums = async (
+  { free }: Pick<Records, 'free'>,
+  before: number,
+): Promise<void> => {
+  await free.write(trx =>
+    trx
+      .updateTable('usage_hours')
+      .set({ checksum: null })
+      .where('hour_at', '<', before)
+      .where('checksum', 'is not', null)
+      .execute(),
+  )
+}
+
+/** Forgets buckets and totals of hours before an instant. */
 export const forgetBuckets = async (
   { free }: Pick<Records, 'free'>,
   before: number,
 ): Promise<void> => {
-  await free.write(trx => trx.deleteFrom('usage_buckets').where('hour_at', '<', before).execute())
+  await free.write(async trx => {
+    await trx.deleteFrom('usage_buckets').where('hour_at', '<', before).execute()
+    await trx.deleteFrom('usage_hours').where('hour_at', '<', before).execute()
+  })
 }

@@ -6,7 +6,7 @@ import { Journal } from '../store/journal.ts'
 import { holdRows } from './held-rows.ts'
 import { type NewUsage, requireNumbers, type UsageRow, type UsageStore } from './usage.ts'
 
-export interface JournaledUsage extends UsageStore {
+export interface JournaledUsage extends Pick<UsageStore, 'record' | 'sums'> {
   /** Resolves when every row that was recorded before is in the table. Rejects while one waits for the disk. */
   settle(): Promise<void>
   close(): Promise<void>
@@ -30,6 +30,7 @@ export const journalUsage = async (
   const journal = await Journal.open<UsageRow>({
     folder: join(stateDir, 'usage-journal'),
     carry: rows => carryOver(usage, rows, logger),
+    onCarried: () => usage.anchor(),
     logger,
   })
   const held = holdRows<UsageRow>({
@@ -62,14 +63,14 @@ export const journalUsage = async (
   }
 }
 
-/** All at once; when one of them is refused, one by one, so that it takes no other along. */
+/** Writes rows at once; when one of them is refused, one by one, so that it takes no other along. */
 const carryOver = async (
   usage: UsageStore,
   rows: UsageRow[],
   logger: Pick<Logger, 'error'>,
 ): Promise<void> => {
   try {
-    await Promise.all(rows.map(row => usage.record(row)))
+    await usage.recordRows(rows)
     return
   } catch (error) {
     if (isPassing(error)) throw error

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../shared/time.ts'
-import type { Records } from '../store/store.ts'
-import { forgetBuckets, forgetRows, HOUR_MS, sealRows } from './usage-buckets.ts'
+import type { Ledger, Records } from '../store/store.ts'
+import { forgetAnchors } from './usage-anchors.ts'
+import { forgetBuckets, forgetChecksums, forgetRows, HOUR_MS, sealRows } from './usage-buckets.ts'
 
 interface UsageKeeper {
   /** Seals the hours that are over and forgets what is too old. */
@@ -11,6 +12,7 @@ interface UsageKeeper {
 
 interface UsageKeeperOptions {
   records: Pick<Records, 'sealed' | 'free'>
+  ledger: Pick<Ledger, 'free'>
   /** Retention of single requests and hourly sums, in days. */
   retention: { row_days: number; bucket_days: number }
   /** Unix time, milliseconds. */
@@ -27,6 +29,7 @@ const BATCH = 200
  */
 export const createUsageKeeper = ({
   records,
+  ledger,
   retention: { row_days, bucket_days },
   now = Date.now,
 }: UsageKeeperOptions): UsageKeeper => {
@@ -39,7 +42,10 @@ export const createUsageKeeper = ({
   const tidyOnce = async (): Promise<void> => {
     const at = now()
     await repeatStep(() => sealRows(records, at - (at % HOUR_MS), BATCH))
+    // what is purged is not missed: the expectation goes first
+    await forgetChecksums(records, at - row_days * DAY_MS)
     await repeatStep(() => forgetRows(records, at - row_days * DAY_MS, BATCH))
+    await forgetAnchors(ledger, at - bucket_days * DAY_MS)
     await forgetBuckets(records, at - bucket_days * DAY_MS)
   }
   const tidy: UsageKeeper['tidy'] = () => {

@@ -4,6 +4,8 @@ import { sumOf } from '../store/count.ts'
 import type { InsertTarget } from '../store/engine.ts'
 import type { RecordTables, UsageRow } from '../store/record-tables.ts'
 import type { Store } from '../store/store.ts'
+import { UsageAnchors } from './usage-anchors.ts'
+import { addToHours, sumHours } from './usage-hours.ts'
 
 export type { UsageRow } from '../store/record-tables.ts'
 
@@ -30,6 +32,13 @@ export interface UsageStore {
    * with `store_unavailable`.
    */
   record(row: NewUsage): Promise<void>
+  /**
+   * Writes rows in one transaction, and resolves when it is committed. Rows that are there already
+   * are left out.
+   */
+  recordRows(rows: readonly UsageRow[]): Promise<void>
+  /** Tells the ledger of the rows that were written since the last call. */
+  anchor(): Promise<void>
   sums(filter: UsageFilter): Promise<UsageSums>
 }
 
@@ -69,29 +78,23 @@ const USAGE = {
   ],
 } as const satisfies InsertTarget<RecordTables, 'usage'>
 
-/** Usage, one row per request. Rows of one turn of the event loop are written together. */
-export const createUsage = ({ records }: Pick<Store, 'records'>): UsageStore => {
-  let open: { rows: UsageRow[]; written: Promise<void> } | undefined
+/** Usage, one row per request, with the totals of its hours beside it and in the ledger. */
+export const createUsage = ({ records, ledger }: Pick<Store, 'records' | 'ledger'>): UsageStore => {
+  const anchors = new UsageAnchors(ledger)
+  const recordRows: UsageStore['recordRows'] = async rows => {
+    // sealed, because `sealRows` sums rows and marks them in two statements
+    const added = await records.sealed.write(async trx => {
+      const inserted = await records.insertNew(trx, USAGE, rows)
+      const totals = sumHours(inserted.length === rows.length ? rows : pick(rows, inserted))
+      await addToHours(trx, totals)
+      return totals
+    })
+    anchors.add(added)
+  }
 
   const record: UsageStore['record'] = async row => {
     requireNumbers(row)
-    const whole = { id: newId('use', row.at), ...row }
-    if (open === undefined) begin(whole)
-    else open.rows.push(whole)
-    return open?.written
-  }
-
-  const begin = (row: UsageRow): void => {
-    const rows = [row]
-    const close = () => {
-      if (open?.rows === rows) open = undefined
-    }
-    // sealed, because `sealRows` sums rows and marks them in two statements
-    const written = records.sealed.write(trx => {
-      close()
-      return records.insertNew(trx, USAGE, rows)
-    })
-    open = { rows, written: written.finally(close) }
+    await recordRows([{ id: newId('use', row.at), ...row }])
   }
 
   const sums: UsageStore['sums'] = async ({ keyId, tenantId, from, to }) => {
@@ -107,5 +110,10 @@ export const createUsage = ({ records }: Pick<Store, 'records'>): UsageStore => 
       .executeTakeFirstOrThrow()
   }
 
-  return { record, sums }
+  return { record, recordRows, anchor: () => anchors.write(), sums }
+}
+
+const pick = (rows: readonly UsageRow[], ids: readonly unknown[]): UsageRow[] => {
+  const wanted = new Set(ids)
+  return rows.filter(({ id }) => wanted.has(id))
 }

@@ -58,6 +58,7 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, LiveTable>> = {
   task_workers: ['id'],
   task_mail: ['task_id', 'kind'],
   quotas: ['month', 'subject'],
+  usage_anchors: ['hour_at'],
   secrets: ['name'],
   sequences: ['name'],
   revisions: ['name'],
@@ -76,6 +77,7 @@ const RECORD_KEYS: TableKeys<RecordTables> = {
   series: ['cell_id', 'resolution_seconds', 'at'],
   series_cells: ['cell_id'],
   usage_buckets: ['hour_at', 'key_id', 'tenant_id', 'model'],
+  usage_hours: ['hour_at'],
 }
 
 /** Rows per INSERT: the parameters of the widest table stay below the limits of both engines. */

@@ -97,12 +97,15 @@ export interface Database<T> extends Lanes<T> {
    * left out, so that claims neither wait for each other nor end up empty.
    */
   readonly skipLocked: RawBuilder<unknown>
-  /** Inserts many rows at the least cost; a row whose key is there already is left out. */
+  /**
+   * Inserts many rows at the least cost; a row whose key is there already is left out. Returns the
+   * keys of the rows that were inserted.
+   */
   insertNew<N extends keyof T & string>(
     trx: Transaction<T>,
     target: InsertTarget<T, N>,
     rows: readonly Insertable<T[N]>[],
-  ): Promise<void>
+  ): Promise<unknown[]>
   /** True when the database itself refuses to change and to delete rows of the table. */
   isAppendOnly(table: keyof T & string): Promise<boolean>
   /**

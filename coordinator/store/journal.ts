@@ -11,10 +11,12 @@ interface JournalOptions<T> {
   /** Belongs to the journal alone; created when missing. */
   folder: string
   /**
-   * Writes values to their table. A value may be carried twice after a crash before its file was
-   * removed. Rejects when it must be tried again.
+   * Writes values to their table, at most `SLICE` of them. A value may be carried twice, after a
+   * crash before its file was removed or after a failure. Rejects when it must be tried again.
    */
   carry: (values: T[]) => Promise<void>
+  /** Called when all values of a file were carried, before the file is removed. */
+  onCarried?: () => Promise<void>
   logger: Pick<Logger, 'warn'>
   /** Interval of carrying over, milliseconds. */
   everyMs?: number
@@ -31,7 +33,7 @@ interface Segment {
 /**
  * A file that values are appended to before they reach their table. Appended values survive the
  * death of the process (not that of the machine: nothing is synced) and cost a tenth of a
- * transaction. A moment later all of them are carried over in one.
+ * transaction. A moment later they are carried over, a slice in each turn of the event loop.
  */
 export class Journal<T> {
   readonly #options: JournalOptions<T>
@@ -52,10 +54,10 @@ export class Journal<T> {
 
   /** Carries over the values of a dead process first. */
   static async open<T>(options: JournalOptions<T>): Promise<Journal<T>> {
-    const { folder, carry, logger } = options
+    const { folder, logger } = options
     await mkdir(folder, { recursive: true, mode: 0o700 })
     // values that cannot be carried over now stay for the next start
-    await carryLeftovers(folder, carry).catch(error => warn(logger, error))
+    await carryLeftovers(options).catch(error => warn(logger, error))
     return new Journal(options)
   }
 
@@ -120,7 +122,7 @@ export class Journal<T> {
     }
     if (this.#sealed === undefined) return
     const { path, file, bytes } = this.#sealed
-    await this.#options.carry(valuesOf<T>(await contentOf(file, bytes)))
+    await carryContent(await contentOf(file, bytes), this.#options)
     this.#sealed = undefined
     closeSync(file)
     await rm(path, { force: true })
@@ -151,37 +153,62 @@ const write = (segment: Segment, text: string): void => {
   segment.torn = false
 }
 
-const contentOf = async (file: number, bytes: number): Promise<string> => {
+const contentOf = async (file: number, bytes: number): Promise<Buffer> => {
   const buffer = Buffer.alloc(bytes)
   for (let at = 0; at < bytes; ) {
     const { bytesRead } = await promisify(read)(file, buffer, at, bytes - at, at)
     if (bytesRead === 0) break
     at += bytesRead
   }
-  return buffer.toString('utf8')
+  return buffer
 }
 
-/** Skips lines that were cut off while they were written: their `append` never resolved. */
-const valuesOf = <T>(text: string): T[] => {
-  const values: T[] = []
-  for (const line of text.split('\n')) {
-    if (line === '') continue
-    try {
-      values.push(JSON.parse(line))
-    } catch {}
-  }
-  return values
-}
+/** Values that are parsed and carried in one turn of the event loop: a few milliseconds. */
+const SLICE = 256
 
-const carryLeftovers = async <T>(
-  folder: string,
-  carry: JournalOptions<T>['carry'],
+const carryContent = async <T>(
+  content: Buffer,
+  { carry, onCarried }: JournalOptions<T>,
 ): Promise<void> => {
+  let slice: T[] = []
+  for (const line of linesOf(content)) {
+    const value = parseLine<T>(line)
+    if (value === undefined) continue
+    slice.push(value)
+    if (slice.length < SLICE) continue
+    await carry(slice)
+    slice = []
+  }
+  if (slice.length > 0) await carry(slice)
+  await onCarried?.()
+}
+
+const LINE_END = 10
+
+function* linesOf(content: Buffer): Generator<string> {
+  for (let from = 0; from < content.length; ) {
+    const found = content.indexOf(LINE_END, from)
+    const to = found === -1 ? content.length : found
+    if (to > from) yield content.toString('utf8', from, to)
+    from = to + 1
+  }
+}
+
+/** Undefined for a line that was cut off while it was written: its `append` never resolved. */
+const parseLine = <T>(line: string): T | undefined => {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+const carryLeftovers = async <T>(options: JournalOptions<T>): Promise<void> => {
+  const { folder } = options
   const names = readdirSync(folder).filter(name => name.endsWith(EXTENSION))
   for (const name of names.sort()) {
     const path = join(folder, name)
-    const values = valuesOf<T>(await readFile(path, 'utf8'))
-    if (values.length > 0) await carry(values)
+    await carryContent(await readFile(path), options)
     rmSync(path, { force: true })
   }
 }

@@ -26,7 +26,7 @@ import {
   ledgerTables,
   visitorRequests,
 } from './key-migrations.ts'
-import { minuteTables, quotaTable, recallTable } from './quota-migrations.ts'
+import { minuteTables, quotaTable, recallTable, usageAnchorTable } from './quota-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
 import {
   leaseTable,
@@ -99,5 +99,6 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0080_wide_integers': { up: db => engine.widenIntegers(db), compatibleFrom: '0.1.0' },
   '0085_cells_over_replicas': { up: cellsOverReplicas, compatibleFrom: '0.1.0' },
   '0086_replica_details': { up: replicaDetails, compatibleFrom: '0.1.0' },
+  '0087_usage_anchors': { up: usageAnchorTable, compatibleFrom: '0.1.0' },
   '0090_join_token_tenant': { up: joinTokenTenant, compatibleFrom: '0.1.0' },
 })

@@ -43,3 +43,13 @@ export const recallTable = async (db: Kysely<unknown>, engine: EngineSchema): Pr
     .execute()
   await engine.makeUnlogged(db, 'quota_recalls')
 }
+
+/** What the records must hold, hour by hour; see `quota/usage-anchors.ts`. */
+export const usageAnchorTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('usage_anchors')
+    .addColumn('hour_at', 'bigint', column => column.primaryKey().notNull())
+    .addColumn('requests', 'bigint', column => column.notNull())
+    .addColumn('tokens', 'bigint', column => column.notNull())
+    .execute()
+}

@@ -4,6 +4,7 @@ export interface QuotaTables {
   minute_slots: MinuteSlotRow
   minute_birth: MinuteBirthRow
   quota_recalls: QuotaRecallRow
+  usage_anchors: UsageAnchorRow
 }
 
 /** Requests reserved in one calendar month (`2026-11`, UTC): spent, or leased by a coordinator. */
@@ -39,4 +40,12 @@ interface QuotaRecallRow {
   subject: string
   /** Unix milliseconds by the clock of the store. */
   at: number
+}
+
+/** Totals of one hour of usage that the records, which are another database, must hold. */
+interface UsageAnchorRow {
+  /** Beginning of the hour, UTC. */
+  hour_at: number
+  requests: number
+  tokens: number
 }

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { StoreMigration } from './store-migration.ts'
 
 /* Migrations of the records by name, in order. One that was released is never changed. */
@@ -74,9 +74,31 @@ const usageBuckets = async ({ schema }: Kysely<unknown>): Promise<void> => {
       .execute()
 }
 
+/** Totals of each hour, for rows and sums from before without a checksum. */
+const usageHours = async (db: Kysely<unknown>): Promise<void> => {
+  await db.schema
+    .createTable('usage_hours')
+    .addColumn('hour_at', 'bigint', column => column.primaryKey().notNull())
+    .addColumn('requests', 'bigint', column => column.notNull())
+    .addColumn('tokens', 'bigint', column => column.notNull())
+    .addColumn('checksum', 'bigint')
+    .execute()
+  await sql`
+    insert into usage_hours (hour_at, requests, tokens)
+    select hour_at, cast(sum(requests) as bigint), cast(sum(tokens) as bigint) from (
+      select hour_at, ok + cancelled + failed as requests,
+        prompt_tokens + completion_tokens as tokens from usage_buckets
+      union all
+      select at - at % 3600000 as hour_at, case when status = 'discarded' then 0 else 1 end as requests,
+        coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0) as tokens
+      from usage where sealed = 0
+    ) as used group by hour_at`.execute(db)
+}
+
 export const recordMigrations: Record<string, StoreMigration> = {
   '0001_usage': { up: usageTable },
   '0002_series': { up: seriesTables },
   '0003_usage_status': { up: usageByTime },
   '0004_usage_buckets': { up: usageBuckets },
+  '0005_usage_hours': { up: usageHours, compatibleFrom: '0.1.0' },
 }

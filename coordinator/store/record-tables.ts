@@ -4,6 +4,7 @@ import type { Generated } from 'kysely'
 export interface RecordTables {
   usage: UsageRow & SealableColumns
   usage_buckets: UsageBucketRow
+  usage_hours: UsageHourRow
   series: SeriesRow
   series_cells: SeriesCellRow
 }
@@ -50,6 +51,18 @@ interface UsageBucketRow {
   cached_tokens: number
   completion_tokens: number
   duration_ms: number
+}
+
+/** Totals of the rows of one hour, written in the same transactions as the rows. */
+interface UsageHourRow {
+  /** Beginning of the hour, UTC. */
+  hour_at: number
+  /** Number of rows that are requests of their own. */
+  requests: number
+  /** Prompt and completion tokens of all rows. */
+  tokens: number
+  /** Sum of the checksums of the rows; null when some of the rows were purged, or are older than it. */
+  checksum: number | null
 }
 
 /** Values of one cell over a span of time; `coordinator/fleet/bucket.ts` knows the form. */

@@ -17,6 +17,7 @@ type RevisionName =
   | 'events'
   | 'secrets'
   | 'audit'
+  | 'usage'
 
 export interface Revisions {
   /** Calls back after another process changed the subject. Returns how to stop that. */

@@ -1,5 +1,5 @@
 import { type Actor, appendAudit } from '../audit/audit.ts'
-import { cancelLane } from '../queue/job-store.ts'
+import { cancelLane } from '../queue/job-lanes.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
 import type { SealedTrx } from '../store/store.ts'
 import { webhookLaneOf } from './webhook.ts'

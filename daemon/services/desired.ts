@@ -42,6 +42,8 @@ export interface DesiredOptions {
 const TICK_MS = 1000
 /** Interval between births that are only sent because settings were not trusted. */
 const ASK_AGAIN_MS = 10_000
+/** Time that coordinators have to agree, for instance after a rotation of the signing key. */
+const AGREE_MS = 5000
 
 /** Takes settings from the coordinators, tries them, and returns to the last that held. */
 export class DesiredService implements Service {
@@ -57,6 +59,8 @@ export class DesiredService implements Service {
   #askedAtMs = Number.NEGATIVE_INFINITY
   /** Version that each connected coordinator wants, by its id. */
   readonly #wanted = new Map<string, number>()
+  /** Time of the first rejection since settings of a coordinator were last trusted, by its id. */
+  readonly #doubtedAtMs = new Map<string, number>()
   /** True while coordinators want different versions. */
   #isDisputed = false
 
@@ -81,7 +85,7 @@ export class DesiredService implements Service {
         'desired',
         ({ body }, replica) => void this.#runInTurn(() => this.#receive(body, replica)),
       ),
-      uplink.onEnd(replica => void this.#runInTurn(async () => void this.#wanted.delete(replica))),
+      uplink.onEnd(replica => void this.#runInTurn(async () => this.#forget(replica))),
       uplink.onReady(session => {
         const report = () => session.publish('reported', reportOf(this.#state))
         this.#last.then(report).catch(() => {})
@@ -137,27 +141,41 @@ export class DesiredService implements Service {
     this.#options.uplink.publishToAll('reported', reportOf(this.#state)).catch(() => {})
   }
 
+  #forget(replica: string): void {
+    this.#wanted.delete(replica)
+    this.#doubtedAtMs.delete(replica)
+  }
+
   async #receive(body: unknown, replica: string): Promise<void> {
     const { trustedKeys = () => ({ cellId: '', trusted: [] }), births } = this.#options
     const desired = genuineDesired(body, trustedKeys())
-    if (desired === undefined) return this.#reject('not signed by the coordinator for this cell')
+    if (desired === undefined)
+      return this.#reject(replica, 'not signed by the coordinator for this cell')
     const { version, document, answers } = desired
     const isAnswer = births === undefined || births.take(answers)
     const event: Event = { type: 'desired', wanted: { version, document }, nowMs: this.#nowMs() }
     const isNothingNew = step(this.#state, event).state === this.#state
     if (isStale(desired, { highest: this.#highest, isAnswer, isNothingNew }))
-      return this.#reject('older than the settings that were trusted before', version)
+      return this.#reject(replica, 'older than the settings that were trusted before', version)
     this.#highest = Math.max(this.#highest, version)
     this.#wanted.set(replica, version)
     this.#isDisputed = version < Math.max(...this.#wanted.values())
-    if (this.#isDisputed) return this.#reject('older than those of another coordinator', version)
+    if (this.#isDisputed)
+      return this.#reject(replica, 'older than those of another coordinator', version)
+    this.#doubtedAtMs.delete(replica)
     await this.#take(event)
   }
 
-  /** Rejects settings that may be genuine but early or late, and asks for a fresh answer. */
-  #reject(reason: string, version?: number): void {
+  /**
+   * Rejects settings that may be genuine but early or late, and asks for a fresh answer. They are
+   * worth a warning when the coordinator still sends such settings after it had time to agree.
+   */
+  #reject(replica: string, reason: string, version?: number): void {
+    const doubtedAtMs = this.#doubtedAtMs.get(replica) ?? this.#nowMs()
+    this.#doubtedAtMs.set(replica, doubtedAtMs)
+    const level = this.#nowMs() - doubtedAtMs < AGREE_MS ? 'info' : 'warn'
     const { logger } = this.#options
-    logger.warn({ reason, version, highest: this.#highest }, 'settings are not trusted')
+    logger[level]({ replica, reason, version, highest: this.#highest }, 'settings are not trusted')
     this.#askFreshly()
   }
 

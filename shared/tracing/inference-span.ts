@@ -10,6 +10,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import { ShoalError } from '../errors.ts'
+import { hideMarkedSecrets } from '../hide-secrets.ts'
 import { VERSION } from '../version.ts'
 import {
   ERROR_TYPE,
@@ -63,7 +64,9 @@ const isTracing = (): boolean => {
 export const startInferenceSpan = (options: InferenceSpanOptions): InferenceSpan => {
   const caller = traceContextOf(options.headers)
   if (!isTracing()) return createNoopSpan(caller)
-  const { operation, model, body, attributes } = options
+  const { operation, body, attributes } = options
+  // the name comes from the client, and may be a key in the wrong place
+  const model = hideMarkedSecrets(options.model)
   const span = trace.getTracer(NAME, VERSION).startSpan(
     `${operation} ${model}`,
     {
@@ -107,7 +110,10 @@ const wrapSpan = (span: Span, caller: TraceContext | undefined): InferenceSpan =
       if (error !== undefined) {
         const type = error instanceof ShoalError ? error.code : (error as Error).name
         span.setAttribute(ERROR_TYPE, type)
-        span.setStatus({ code: SpanStatusCode.ERROR, message: (error as Error).message })
+        span.setStatus({
+          code: SpanStatusCode.ERROR,
+          message: hideMarkedSecrets((error as Error).message),
+        })
       }
       span.end()
     },

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { KEY_CLASSES, type KeyClass, keyClasses } from '../support/key-classes.ts'
+import { type FirstRefusals, measureFirstRefusals } from './support/first-refusals.ts'
 import { median, spread } from './support/spread.ts'
 
 /** Checks that are timed as one: a single one is as short as the clock's steps. */
@@ -53,7 +54,27 @@ export const main = async (argv: string[]): Promise<boolean> => {
   ]
   const control = verdict(CONTROL, samples, 0)
   console.table([...verdicts, { ...control, holds: !control.holds }])
-  return verdicts.every(({ holds }) => holds) && !control.holds
+  const first = judgeFirstRefusals(await measureFirstRefusals(Math.ceil(rounds / 4)))
+  console.table([first])
+  return verdicts.every(({ holds }) => holds) && !control.holds && first.holds
+}
+
+/**
+ * Part of a load by which the first refusals of known and unknown ids may differ: a row that is found
+ * is read. An id has one first refusal, so that nobody can take the mean of many.
+ */
+const FIRST_BOUND = 0.4
+
+/** The first refusal of an id reads the store, which takes as long whether the id is known or not. */
+const judgeFirstRefusals = (samples: FirstRefusals) => {
+  const known = median(samples.known)
+  const unknown = median(samples.unknown)
+  return {
+    'first refusal, known id ns': Math.round(known),
+    'unknown id ns': Math.round(unknown),
+    'may differ by': FIRST_BOUND,
+    holds: Math.abs(known - unknown) <= FIRST_BOUND * unknown,
+  }
 }
 
 const spreads = new Map<readonly number[], number>()

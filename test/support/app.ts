@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { type AppParts, buildApp } from '../../coordinator/assembly/app.ts'
 import { Budgets } from '../../coordinator/budgets/budgets.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
+import { Transfers } from '../../coordinator/fleet/transfers.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
 import { createCallViews } from '../../coordinator/operations/call-views.ts'
@@ -48,6 +49,7 @@ const fine: Views['vitals'] = {
   uptimeSeconds: () => 60,
   brokerConnected: () => true,
   storeProblem: () => undefined,
+  usageProblem: () => undefined,
   disk: async () => ({ freeBytes: 50, totalBytes: 100 }),
   loopDelayMs: () => 1,
 }
@@ -86,7 +88,11 @@ export const pipelineWith = (parts: Partial<PipelineParts> = {}) =>
   })
 
 /** The real server with fakes behind it; the part a test is about is given by the test. */
-export const appWith = ({ views: seen = views(), ...parts }: Partial<AppParts> = {}) =>
+export const appWith = ({
+  views: seen = views(),
+  budgets = new Budgets(config().limits),
+  ...parts
+}: Partial<AppParts> = {}) =>
   buildApp({
     config: config(),
     logger: silent,
@@ -96,7 +102,8 @@ export const appWith = ({ views: seen = views(), ...parts }: Partial<AppParts> =
     usage: { record: async () => {} },
     fleet: { pick: () => undefined, cells: () => [], serves: () => false, roundTripsMs: () => [] },
     figures: createFigures(),
-    budgets: new Budgets(config().limits),
+    budgets,
+    answerMemory: { budget: budgets.heldAnswers, transfers: new Transfers() },
     events: createEvents({ source: '/shoal/test', logger: silent }),
     running: { add: () => {}, remove: () => {}, isDraining: () => false },
     enrol: async () => ({ cell_id: 'c', credential: 'x' }),

@@ -20,10 +20,10 @@ export const KEY_CLASSES = [
 export type KeyClass = (typeof KEY_CLASSES)[number]
 
 const ID_END = KEY_PREFIX.length + 8 + 1
-const SECRET_END = ID_END + 43
+export const SECRET_END = ID_END + 43
 
 /** The same secret with other characters at these places, and a checksum that fits. */
-const alterSecret = (secret: string, places: readonly number[]): string => {
+export const alterSecret = (secret: string, places: readonly number[]): string => {
   const body = [...secret.slice(0, SECRET_END)]
   for (const at of places) body[at] = body[at] === 'x' ? 'y' : 'x'
   return withChecksum(body.join(''))

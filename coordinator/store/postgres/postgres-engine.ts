@@ -182,10 +182,13 @@ const insertNew = async <T, N extends keyof T & string>(
   trx: Transaction<T>,
   { table, key, columns }: InsertTarget<T, N>,
   rows: readonly Insertable<T[N]>[],
-): Promise<void> => {
-  if (rows.length === 0) return
+): Promise<unknown[]> => {
+  if (rows.length === 0) return []
   const names = sql.join(columns.map(column => sql.ref(column)))
-  await sql`insert into ${sql.table(table)} (${names})
+  const { rows: inserted } = await sql<
+    Record<string, unknown>
+  >`insert into ${sql.table(table)} (${names})
     select ${names} from json_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)})
-    on conflict (${sql.ref(key)}) do nothing`.execute(trx)
+    on conflict (${sql.ref(key)}) do nothing returning ${sql.ref(key)}`.execute(trx)
+  return inserted.map(row => row[key])
 }

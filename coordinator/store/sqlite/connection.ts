@@ -10,6 +10,8 @@ interface Connection {
   dataVersion(): number
   /** A lock of another process is a failure at once from now on: the caller waits by itself. */
   beImpatient(): void
+  /** Number of pages in the log that are not in the database file yet; 0 when that is unknown now. */
+  countLogPages(): number
   /** Kysely itself closes only what it has used. */
   close(): void
 }
@@ -20,6 +22,12 @@ const LOCK_WAIT_MS = 5000
  * operating system caches the files too.
  */
 const CACHE_KIB = 2048
+
+/**
+ * Length of the log at which a commit checkpoints it itself, 64 MiB: only when `Checkpointer` does
+ * not keep up.
+ */
+const LAST_RESORT_PAGES = 16_384
 
 /** sqlite.org/pragma.html#pragma_synchronous */
 const SYNCHRONOUS = { power_loss: 'full', process_end: 'normal' } as const
@@ -40,6 +48,7 @@ export const connect = (
     pragma(`synchronous = ${SYNCHRONOUS[survives]}`)
     pragma('foreign_keys = on')
     pragma(`cache_size = -${CACHE_KIB}`)
+    pragma(`wal_autocheckpoint = ${LAST_RESORT_PAGES}`)
     if (role === 'reader') pragma('query_only = on')
   } catch (error) {
     database.close()
@@ -48,7 +57,18 @@ export const connect = (
   return {
     dialect: createSqliteDialect(database),
     dataVersion: () => pragma('data_version') as number,
+    countLogPages: () => countLogPages(database),
     beImpatient: () => pragma('busy_timeout = 0'),
     close: () => database.close(),
+  }
+}
+
+/** sqlite.org/pragma.html#pragma_wal_checkpoint; `noop` only counts. */
+const countLogPages = (database: Sqlite.Database): number => {
+  try {
+    const [row] = database.pragma('wal_checkpoint(noop)') as { log: number; checkpointed: number }[]
+    return row === undefined ? 0 : row.log - row.checkpointed
+  } catch {
+    return 0
   }
 }

@@ -24,17 +24,21 @@ const textOf = <T, N extends keyof T & string>(
 ): string => {
   const places = `(${columns.map(() => '?').join(', ')})`
   const values = Array.from({ length: rows }, () => places).join(', ')
-  return `insert into ${table} (${columns.join(', ')}) values ${values} on conflict (${key}) do nothing`
+  return `insert into ${table} (${columns.join(', ')}) values ${values} on conflict (${key}) do nothing returning ${key}`
 }
 
 export const insertNew = async <T, N extends keyof T & string>(
   trx: Transaction<T>,
   target: InsertTarget<T, N>,
   rows: readonly Insertable<T[N]>[],
-): Promise<void> => {
+): Promise<unknown[]> => {
+  const keys: unknown[] = []
   for (let at = 0; at < rows.length; at += CHUNK) {
     const chunk = rows.slice(at, at + CHUNK) as Record<string, unknown>[]
     const values = chunk.flatMap(row => target.columns.map(name => row[name]))
-    await trx.executeQuery(CompiledQuery.raw(statementFor(target, chunk.length), values))
+    const query = CompiledQuery.raw(statementFor(target, chunk.length), values)
+    const inserted = (await trx.executeQuery(query)).rows as Record<string, unknown>[]
+    for (const row of inserted) keys.push(row[target.key])
   }
+  return keys
 }

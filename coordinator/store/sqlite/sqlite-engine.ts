@@ -7,6 +7,7 @@ import type { Database, DatabaseDefinition, StoreEngine } from '../engine.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { migrate } from '../migrate.ts'
 import { isAppendOnly, sqliteSchema } from './append-only.ts'
+import { Checkpointer } from './checkpointer.ts'
 import { connect } from './connection.ts'
 import { insertNew } from './insert-new.ts'
 
@@ -15,16 +16,19 @@ import { insertNew } from './insert-new.ts'
  * database is a connection for reads and one for the queue of writes. Several processes may open
  * one folder. Throws ShoalError `store_unavailable` for a folder or file that cannot be used.
  */
-export const sqliteEngine = (folder: string): StoreEngine => ({
-  schema: sqliteSchema,
-  isShared: false,
-  open: async definition => {
-    if (definition.mustExist) requireFolder(folder)
-    await makeFolderPrivate(folder)
-    return openFile(folder, definition)
-  },
-  close: async () => {},
-})
+export const sqliteEngine = (folder: string): StoreEngine => {
+  const checkpointer = new Checkpointer()
+  return {
+    schema: sqliteSchema,
+    isShared: false,
+    open: async definition => {
+      if (definition.mustExist) requireFolder(folder)
+      await makeFolderPrivate(folder)
+      return openFile(folder, definition, checkpointer)
+    },
+    close: () => checkpointer.close(),
+  }
+}
 
 /** True for a folder in which a store was made before. */
 export const hasStoreIn = (folder: string): boolean => existsSync(join(folder, fileOf('ledger')))
@@ -43,6 +47,7 @@ const fileOf = (name: DatabaseDefinition<unknown>['name']): string => `${name}.d
 const openFile = async <T>(
   folder: string,
   { name, survives, migrations, now = Date.now, ...options }: DatabaseDefinition<T>,
+  checkpointer: Checkpointer,
 ): Promise<Database<T>> => {
   const path = join(folder, fileOf(name))
   await makeFilePrivate(path)
@@ -54,6 +59,7 @@ const openFile = async <T>(
     const reading = connect(path, 'reader', survives)
     const read = new Kysely<T>({ dialect: reading.dialect })
     const queue = new GroupCommit(writeSide, options)
+    const stopWatching = checkpointer.watch({ path, countPages: reading.countLogPages })
     return {
       ...queue.lanes(),
       read,
@@ -69,6 +75,7 @@ const openFile = async <T>(
       // no other coordinator uses the file: none has waited
       finishMigrations: async () => [],
       close: async () => {
+        stopWatching()
         await queue.close()
         reading.close()
         writing.close()

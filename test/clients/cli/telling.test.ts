@@ -285,10 +285,14 @@ t.test('a key that waits for approval or was shown names what to do', async t =>
   const document = createApiDocument([
     ['POST', '/v1/keys/requests/{request_id}/reveal', { group: 'keys', verb: 'reveal' }],
     ['POST', '/v1/keys', { group: 'keys', verb: 'request' }],
+    ['POST', '/v1/gates', { group: 'checks', verb: 'request' }],
+    ['GET', '/v1/gates/shown', { group: 'checks', verb: 'show' }],
   ])
   let state = 'pending'
   const next = 'once it is approved, reveal the key'
   const { url } = await fakeCoordinator(t, ({ method, path }) => {
+    if (path.startsWith('/v1/gates'))
+      return [200, { id: 'gate_1', status: 'pending', plan_hash: 'h' }]
     if (method === 'GET') return [200, document]
     return path === '/v1/keys'
       ? [202, { status: 'pending', request_id: 'gate_1', plan_hash: 'h', next }]
@@ -297,6 +301,8 @@ t.test('a key that waits for approval or was shown names what to do', async t =>
   const run = (...args: string[]) => shoal(env, [...args, '--url', url])
   const approve = 'another person approves it with: shoal gates approve gate_1\n'
   t.match(await run('keys', 'request'), { err: approve })
+  t.equal((await run('checks', 'request')).err, approve, 'also by the id of a gate request')
+  t.equal((await run('checks', 'show')).err, '', 'which a look does not repeat')
   t.match(await run('keys', 'reveal', 'gate_1'), {
     code: 75,
     err: `shoal: request gate_1 is pending (forbidden)\nit waits for approval; ${approve}`,

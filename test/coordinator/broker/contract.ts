@@ -111,6 +111,16 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
         t.strictSame(await heardUntilMarker(rig), [])
       })
 
+    for (const version of [
+      { protocolId: 'MQIsdp', protocolVersion: 3 },
+      { protocolId: 'MQTT', protocolVersion: 5 },
+    ] as const)
+      t.test(`that speaks ${version.protocolId} ${version.protocolVersion} is told so`, async t => {
+        const client = await dial(A)
+        t.equal((await client.connect({ ...loginOf(A), ...version })).returnCode, 1)
+        await client.closed
+      })
+
     for (const keepalive of [0, 61])
       t.test(
         `that connects with a keep alive of ${keepalive} s is closed without CONNACK`,

@@ -2,6 +2,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { openPlainPort, type PlainPortParts } from '../../../coordinator/broker/plain-port.ts'
+import { Budgets } from '../../../coordinator/budgets/budgets.ts'
+import { LimitsConfig } from '../../../coordinator/budgets/limits-config.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { topicFor } from '../../../shared/wire/topics.ts'
 import { busRig, embeddedBus, loginOf } from '../../support/bus.ts'
@@ -21,14 +24,16 @@ const openTestPort = async (t: Test, more: Partial<PlainPortParts> = {}) => {
       asked.push(cellId)
       return credential === 'good'
     },
+    strangers: new Budgets(LimitsConfig.parse({})).mqttStrangers,
     isLeaving: () => false,
     logger: silent,
     port: 0,
     ...more,
   })
   t.teardown(plain.close)
-  const dial = async (): Promise<RawMqtt> => {
-    const socket = connect(Number(new URL(plain.url).port), '127.0.0.1')
+  const dial = async (localAddress = '127.0.0.1'): Promise<RawMqtt> => {
+    const port = Number(new URL(plain.url).port)
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
     t.teardown(() => socket.destroy())
     await once(socket, 'connect')
     return new RawMqtt(socket)
@@ -70,6 +75,41 @@ t.test('the plain MQTT port', async t => {
       await client.closed
       t.strictSame(seen, [], 'the broker hears nothing of it')
     })
+
+  t.test('refuses MQTT 3.1 with the code for the version, and asks for no credential', async t => {
+    const { dial, asked } = await openTestPort(t)
+    const client = await dial()
+    const version = { protocolId: 'MQIsdp', protocolVersion: 3 } as const
+    t.equal((await client.connect({ ...loginOf(A), ...version })).returnCode, 1)
+    await client.closed
+    t.strictSame(asked, [])
+  })
+
+  for (const [where, addresses] of [
+    ['of one address', ['127.0.0.1']],
+    [
+      'of many addresses',
+      Array.from({ length: 300 }, (_, n) => `127.0.${n >> 7}.${(n % 128) + 9}`),
+    ],
+  ] as const)
+    t.test(`admits a cell while silent sockets ${where} use up the room`, async t => {
+      const { dial } = await openTestPort(t)
+      const silent = []
+      for (let n = 0; n < 600; n++) silent.push(await dial(addresses[n % addresses.length]))
+      await silent[0]?.closed
+      t.equal((await (await dial()).connect(loginOf(A))).returnCode, 0)
+      t.equal(silent.at(-1)?.socket.destroyed, false, 'the newest ones may stay')
+    })
+
+  t.test('tells a cell that connects too often that it cannot be served now', async t => {
+    const handle = () => {
+      throw new ShoalError('rate_limited', 'too often')
+    }
+    const { dial } = await openTestPort(t, { bus: { handle } })
+    const client = await dial()
+    t.equal((await client.connect(loginOf(A))).returnCode, 3)
+    await client.closed
+  })
 
   t.test('refuses a client id other than that of the cell', async t => {
     const { dial } = await openTestPort(t)

@@ -110,3 +110,16 @@ t.test(
     t.equal(budget.usedBy('cell', 'one'), 50)
   },
 )
+
+t.test('a budget whose newest share has room reclaims the oldest one instead', async t => {
+  const budget = new Budget({ total: 3, per: { address: 2 }, isNewestFirst: true })
+  const closed: string[] = []
+  const admit = (name: string, address: string) =>
+    budget.open({ address }, () => closed.push(name)).take(1)
+  t.ok(admit('a1', 'a') && admit('a2', 'a') && admit('a3', 'a'))
+  t.strictSame(closed, ['a1'], 'the address has its bound')
+  t.ok(admit('b1', 'b') && admit('c1', 'c'))
+  t.strictSame(closed, ['a1', 'a2'], 'the total is used up')
+  t.ok(admit('d1', 'd'), 'although no holder is larger')
+  t.match({ used: budget.used, refusals: budget.refusals.size }, { used: 3, refusals: 0 })
+})

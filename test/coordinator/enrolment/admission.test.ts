@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { CellAdmission } from '../../../coordinator/enrolment/admission.ts'
 import { Cells } from '../../../coordinator/enrolment/cells.ts'
 import { createClones } from '../../../coordinator/enrolment/clones.ts'
+import { ConnectLimit } from '../../../coordinator/enrolment/connect-limit.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
@@ -14,6 +15,7 @@ import { BY, temporaryStore } from '../store/temporary.ts'
 const createAdmissionScene = async (t: Test) => {
   const store = await temporaryStore(t)
   let now = Date.now()
+  const clock = { ms: 0 }
   const published: unknown[] = []
   const cells = new Cells({
     store,
@@ -34,6 +36,7 @@ const createAdmissionScene = async (t: Test) => {
     },
     clones: createClones(() => 0),
     starts: { noteConnection: () => {}, erase: async () => {} },
+    connects: new ConnectLimit(() => clock.ms),
     signing: createSigner(generatePrivateKey()),
     logger: silent,
   })
@@ -61,7 +64,7 @@ const createAdmissionScene = async (t: Test) => {
   }
   const quarantines = async () =>
     (await auditRows(store)).filter(({ action }) => action === 'cell.quarantine')
-  const parts = { store, cells, fleet, admission, dropped, published }
+  const parts = { clock, store, cells, fleet, admission, dropped, published }
   return { ...parts, id, credential, enrol, comes, renew, quarantines }
 }
 
@@ -175,4 +178,20 @@ t.test('a cell that two coordinators quarantine in the same moment is reported o
     ['shoal.cell.enrolled', { name: 'n' }, id],
     ['shoal.cell.quarantined', { reason: 'one' }, id],
   ])
+})
+
+t.test('a cell in a reconnect loop is told to wait, and no other cell is', async t => {
+  const { id, admission, clock } = await createAdmissionScene(t)
+  for (let n = 0; n < 60; n++) {
+    admission.noteConnection(id, 'own')
+    clock.ms += 100
+  }
+  t.throws(() => admission.noteConnection(id, 'own'), {
+    code: 'rate_limited',
+    retryAfterSeconds: 54,
+  })
+  // a whole fleet comes back in one instant
+  for (let n = 0; n < 10_000; n++) admission.noteConnection(`cell_${n}`, 'first')
+  clock.ms += 54_000
+  admission.noteConnection(id, 'own')
 })

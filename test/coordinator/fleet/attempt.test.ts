@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { Follower } from '../../../coordinator/fleet/attempt.ts'
 import { ClientAnswer } from '../../../coordinator/fleet/client-answer.ts'
-import { heldAnswers } from '../../../coordinator/fleet/held-memory.ts'
 import { FLAG, FRAME } from '../../../coordinator/link/frames.ts'
+import { createAnswerMemory } from '../../support/answer-memory.ts'
 import { frame, greetedCell, OK } from '../link/raw-cell.ts'
 
 /** An answer that a client waits for. */
@@ -23,20 +23,22 @@ const openResponse = async (t: Test): Promise<ServerResponse> => {
 
 const follow = async (t: Test, response: ServerResponse, streaming: boolean) => {
   const cell = await greetedCell(t)
-  const client = new ClientAnswer(response, {})
-  const options = { client, streaming, accept: undefined, onStart: () => {} }
+  const memory = createAnswerMemory()
+  const mine = { memory, keyId: 'k' }
+  const client = new ClientAnswer({ response, headers: {}, ...mine })
+  const options = { client, streaming, accept: undefined, onStart: () => {}, ...mine }
   const { attempt } = new Follower(cell.link, { method: 'POST', path: '/' }, options)
   cell.send(frame(FRAME.headers, FLAG.endHeaders, 1, OK))
-  return { cell, attempt }
+  return { cell, attempt, memory }
 }
 
 t.test('an aborted answer buffers no data that arrives later', async t => {
   for (const text of ['data: a\n\ndata: b', 'data: a\n\ndata: [DONE]\n\n']) {
     const response = await openResponse(t)
-    const { cell, attempt } = await follow(t, response, true)
+    const { cell, attempt, memory } = await follow(t, response, true)
     response.end('data: {"error":{}}\n\n')
     cell.send(frame(FRAME.data, 0, 1, Buffer.from(text)))
     t.match(await attempt, { kind: 'cancelled' })
-    t.equal(heldAnswers.bytes, 0)
+    t.equal(memory.budget.used, 0)
   }
 })

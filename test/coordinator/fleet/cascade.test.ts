@@ -20,6 +20,7 @@ const run = async (
 ) => {
   const given: string[] = []
   const asked: string[] = []
+  const dropped: string[] = []
   let discarded: readonly DiscardedAnswer[] = []
   let trail: readonly CascadeAttempt[] = []
   await cascade({
@@ -44,13 +45,14 @@ const run = async (
       if (how.accept?.(status, headers) !== false) return done()
       const cut = stream && status === 200
       const deliver = cut ? undefined : async () => void done()
-      return { kind: 'declined', cellId: 'c', usage: USAGE, httpStatus: status, deliver }
+      const discard = () => void dropped.push(model)
+      return { kind: 'declined', cellId: 'c', usage: USAGE, httpStatus: status, deliver, discard }
     },
   })
   const text = trail.map(({ model, confidence }) =>
     confidence === undefined ? model : `${model} ${confidence}`,
   )
-  return { given, asked, trail: text, discarded: discarded.map(({ model }) => model) }
+  return { given, asked, trail: text, discarded: discarded.map(({ model }) => model), dropped }
 }
 
 t.test('the cascade', async t => {
@@ -63,6 +65,7 @@ t.test('the cascade', async t => {
       const result = await run({ small: confidence, middle: -0.1, large: -0.1 })
       t.strictSame(result.given, [given])
       t.strictSame(result.discarded, discarded)
+      t.strictSame(result.dropped, discarded, 'what nobody gets is not kept')
     }
   })
 

@@ -8,6 +8,7 @@ import { type CellEngine, Router } from '../../../coordinator/fleet/router.ts'
 import { createTrails, trailOf } from '../../../coordinator/fleet/trails.ts'
 import { WaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
+import { createAnswerMemory } from '../../support/answer-memory.ts'
 import { type CellHandler, endWithUsage, type LinkedCell, linkCell } from '../../support/cell.ts'
 
 /** A client-facing server before real links, with the real router and queue between them. */
@@ -47,6 +48,8 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
       response,
       answerHeaders: {},
       stream: true,
+      memory: createAnswerMemory(),
+      keyId: 'k',
       pick: tried => lane.pick(tried),
       lane,
       record: async outcome => void outcomes.push(outcome),

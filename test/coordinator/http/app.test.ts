@@ -163,6 +163,17 @@ t.test('every error has the OpenAI body with its code, on every route', async t 
       })
     })
 
+  t.test('an answer names its coordinator only beside others', async t => {
+    const self = { id: 'rep_1', name: 'a', address: undefined, version: '1', startedAt: 0 }
+    const live = [self]
+    const several = await appWith({ replicas: { id: self.id, live: () => live } })
+    t.teardown(() => several.close())
+    const named = async () => (await several.inject('/v1/models')).headers['x-shoal-replica']
+    t.equal(await named(), undefined)
+    live.push({ ...self, id: 'rep_2' })
+    t.equal(await named(), 'rep_1')
+  })
+
   t.test('a body over the limit is 413', async t => {
     const small = await appWith({ config: config({ http: { body_limit_bytes: 1024 } }) })
     t.teardown(() => small.close())

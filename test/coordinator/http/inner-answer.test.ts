@@ -7,6 +7,7 @@ import { cutAnswer } from '../../../coordinator/http/cut-answer.ts'
 import type { HttpExchange } from '../../../coordinator/http/exchange.ts'
 import { errorBody, ShoalError } from '../../../shared/errors.ts'
 import { SSE_DONE, sseData, sseError } from '../../../shared/wire/sse.ts'
+import { createAnswerMemory } from '../../support/answer-memory.ts'
 import { keyOfTier } from '../../support/app.ts'
 
 const key = keyOfTier('pro')
@@ -89,7 +90,12 @@ t.test('an answer whose reader is behind at its end is complete', async t => {
   }
   const asked = ask(
     async ({ response }) => {
-      const client = new ClientAnswer(response, {})
+      const client = new ClientAnswer({
+        response,
+        headers: {},
+        memory: createAnswerMemory(),
+        keyId: 'k',
+      })
       client.start({ 'content-type': 'text/event-stream' }, 'a')
       client.write(Buffer.from(sseData(chunk('x'.repeat(90_000)))), stream)
       await turn()

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import t from 'tap'
-import { digestOf } from '../../../coordinator/keys/secret.ts'
+import { digestOf, KEY_PREFIX, newSecret } from '../../../coordinator/keys/secret.ts'
+import { Verifier } from '../../../coordinator/keys/verifier.ts'
 import { KEY_CLASSES, keyClasses } from '../../support/key-classes.ts'
 
 /* How long it takes is measured by `npm run prove -- key-timing`. */
@@ -52,4 +53,23 @@ t.test('the check does the same work for every key', async t => {
     await keys.retire(key?.id ?? '', 'all', { actor: 'test' })
     t.strictSame(await workFor(secret), { digests: 1, comparisons: 2, known: false })
   })
+})
+
+t.test('the first refusal of an id costs one load, later ones none, known or not', async t => {
+  const [known, unknown] = [newSecret(KEY_PREFIX), newSecret(KEY_PREFIX)]
+  const loads: string[] = []
+  const verifier = new Verifier<string>({
+    load: async id => {
+      loads.push(id)
+      return id === known.id ? [{ value: 'the key', digest: known.digest }] : []
+    },
+  })
+  t.equal(await verifier.verify(known.id, known.text), 'the key')
+  t.equal(verifier.verify(known.id, known.text), 'the key', 'it is in memory')
+  loads.length = 0
+  for (const { id } of [known, unknown])
+    for (let n = 0; n < 3; n++)
+      t.equal(await verifier.verify(id, newSecret(KEY_PREFIX, id).text), undefined)
+  t.strictSame(loads, [known.id, unknown.id])
+  t.equal(verifier.verify(known.id, known.text), 'the key', 'it is still in memory')
 })

@@ -67,15 +67,16 @@ t.test('a verifier', async t => {
     return { loads, load }
   }
 
-  t.test('reads once and then answers from memory, right or wrong', async t => {
+  t.test('reads once, and once more to refuse, and then answers from memory', async t => {
     const { loads, load } = createCountingLoader()
     const verifier = new Verifier({ load })
     t.equal(await verifier.verify('known', 'right'), 'known')
     t.equal(verifier.verify('known', 'right'), 'known')
+    t.equal(await verifier.verify('known', 'wrong'), undefined, 'the first refusal reads too')
     t.equal(verifier.verify('known', 'wrong'), undefined)
     t.equal(await verifier.verify('other', 'right'), undefined)
     t.equal(verifier.verify('other', 'right'), undefined)
-    t.strictSame(loads, ['known', 'other'])
+    t.strictSame(loads, ['known', 'known', 'other'])
   })
 
   t.test('accepts each of two live secrets', async t => {

@@ -35,6 +35,7 @@ const EVER: UsageQuestion = { from: 0, to: 1e14, groupBy: [], limit: 1000 }
 const keeperOf = (store: Store, at = NOON, rowDays = 35, bucketDays = 400) =>
   createUsageKeeper({
     records: store.records,
+    ledger: store.ledger,
     retention: { row_days: rowDays, bucket_days: bucketDays },
     now: () => at,
   })

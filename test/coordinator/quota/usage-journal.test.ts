@@ -38,6 +38,26 @@ t.test('usage in the journal', async t => {
     t.match(rows.at(-1), row('last', { prompt_tokens: null }))
   })
 
+  t.test('of a busy second is written in slices, each in a turn of its own', async t => {
+    const store = await temporaryStore(t)
+    const stateDir = await temporaryFolder(t)
+    const plain = createUsage(store)
+    const slices: number[] = []
+    let turns = 0
+    const recordRows: typeof plain.recordRows = async rows => {
+      slices.push(rows.length)
+      setImmediate(() => turns++)
+      await plain.recordRows(rows)
+      t.equal(turns, slices.length, 'the event loop turns during each slice')
+    }
+    const usage = await journalUsage({ ...plain, recordRows }, { stateDir, logger: silent })
+    t.teardown(() => usage.close())
+    await Promise.all(Array.from({ length: 2000 }, (_, n) => usage.record(row(`r${n}`))))
+    await usage.settle()
+    t.match(await usage.sums(EVER), { requests: 2000 })
+    t.ok(slices.length > 1 && Math.max(...slices) <= 256, `slices of ${slices.join(', ')} rows`)
+  })
+
   t.test('that arrives twice after a crash is one row', async t => {
     const store = await temporaryStore(t)
     const usage = createUsage(store)

@@ -35,15 +35,17 @@ t.test('usage', async t => {
     t.match(rows, [row('r1', { status: 'failed' }), row('r1')])
   })
 
-  t.test('of many simultaneous requests is one complete transaction', async t => {
+  t.test('that is recorded together is one complete transaction', async t => {
     const store = await temporaryStore(t)
     let writes = 0
     const records = withChangeHook(store.records, (work, commit) => {
       writes++
       return commit(work)
     })
-    const usage = createUsage({ records })
-    await Promise.all(Array.from({ length: 200 }, (_, n) => usage.record(row(`r${n}`))))
+    const usage = createUsage({ ...store, records })
+    await usage.recordRows(
+      Array.from({ length: 200 }, (_, n) => ({ id: `use_${n}`, ...row(`r${n}`) })),
+    )
     t.equal(writes, 1)
     t.match(await usage.sums(EVER), { requests: 200, promptTokens: 600, completionTokens: 1000 })
   })
@@ -88,7 +90,7 @@ t.test('usage', async t => {
       if (fails) throw new RangeError('full')
       return commit(work)
     })
-    const usage = createUsage({ records })
+    const usage = createUsage({ ...store, records })
     const lost = [usage.record(row('r1')), usage.record(row('r2'))]
     for (const record of lost) await t.rejects(record, { message: 'full' })
     fails = false

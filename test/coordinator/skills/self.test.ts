@@ -192,6 +192,7 @@ t.test('time, disk and event loop are measured', async t => {
   const clock = { ms: 0 }
   const vitals = createVitals({
     store: { trouble: () => undefined },
+    usage: { trouble: () => undefined },
     stateDir: t.testdir(),
     brokerConnected: () => true,
     nowMs: () => clock.ms,

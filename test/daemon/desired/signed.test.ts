@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pino from 'pino'
 import t, { type Test } from 'tap'
 import { DaemonConfig } from '../../../daemon/config.ts'
 import { genuineDesired, isStale, type TrustContext } from '../../../daemon/desired/believable.ts'
@@ -11,7 +12,6 @@ import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey, type Signer } from '../../../shared/signing.ts'
 import { type DesiredBody, type ReportedBody, signDesired } from '../../../shared/wire/desired.ts'
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
-import { silent } from '../../support/cell.ts'
 
 const coordinator = createSigner(generatePrivateKey())
 const stranger = createSigner(generatePrivateKey())
@@ -121,6 +121,7 @@ const rig = async (t: Test, folder: string) => {
   const births = new OpenBirths()
   const asked: number[] = []
   const reports: ReportedBody[] = []
+  const warnings: string[] = []
   const world = { ms: 0 }
   let listener: (message: Envelope, replica: string) => void = () => {}
   let onEnd: (replica: string) => void = () => {}
@@ -147,7 +148,7 @@ const rig = async (t: Test, folder: string) => {
     trustedKeys: () => ({ cellId: own, trusted: [coordinator.publicKey] }),
     births,
     askAgain: () => void asked.push(world.ms),
-    logger: silent,
+    logger: pino({ level: 'warn' }, { write: line => void warnings.push(JSON.parse(line).msg) }),
     nowMs: () => world.ms,
     wait: (_ms, signal) =>
       new Promise(resolve => {
@@ -176,7 +177,7 @@ const rig = async (t: Test, folder: string) => {
     tick: () => tick(),
     endSession: (replica: string) => onEnd(replica),
   }
-  return { after: receiveAll, receiveFrom, births, asked, world, end, ...looks }
+  return { after: receiveAll, receiveFrom, births, asked, warnings, world, end, ...looks }
 }
 
 t.test('a cell that has pinned a key', async t => {
@@ -192,8 +193,10 @@ t.test('a cell that has pinned a key', async t => {
     t.equal(await first.after(signFor(other, 9, coordinator)), 8)
     t.equal(await first.after(signFor(own, 9, stranger)), 8)
     t.strictSame(first.asked, [0], 'once, however often')
+    t.strictSame(first.warnings, [], 'as after a rotation of the key')
     first.world.ms += 10_000
     await first.after(captured)
+    t.strictSame(first.warnings, ['settings are not trusted'], 'when it lasts')
     t.strictSame(first.asked, [0, 10_000])
   })
 

@@ -1,0 +1,55 @@
+import type { BalancedEntry } from './entry.ts'
+import type { UpOptions } from './options.ts'
+import type { Addresses } from './ready-file.ts'
+import { cellFolder, coordinatorFolder, joinToken, type LaunchState } from './state.ts'
+
+interface InvocationParts {
+  options: UpOptions
+  state: LaunchState
+  env: Record<string, string | undefined>
+}
+
+/** Flags of every coordinator. */
+export const COMMON_ARGS = ['--http-host', '127.0.0.1', '--log-level', 'info']
+
+/** A restarted coordinator takes the ports that it had, which were free ones perhaps. */
+export const soleArgs = (
+  { options, state }: Pick<InvocationParts, 'options' | 'state'>,
+  { baseUrl, mqttUrl }: Partial<Addresses> = {},
+): string[] => {
+  const mqttPort = portOf(mqttUrl) ?? options.mqttPort
+  return [
+    ...['--http-port', `${portOf(baseUrl) ?? options.port}`],
+    ...['--state-dir', coordinatorFolder(state.folder, 1)],
+    ...(mqttPort === undefined ? [] : ['--mqtt-enabled', 'true', '--mqtt-port', `${mqttPort}`]),
+  ]
+}
+
+/** Cells reach each coordinator at its own address, and clients by the balancer. */
+export const replicaArgs = ({
+  name,
+  port,
+  folder,
+  url,
+}: BalancedEntry['replicas'][number]): string[] => [
+  ...['--http-port', `${port}`, '--state-dir', folder],
+  ...['--replica-name', name, '--replica-address', url],
+]
+
+/** Arguments and environment of a cell, with a join token until it has joined. */
+export const invokeCell = async (
+  { state, env }: Pick<InvocationParts, 'state' | 'env'>,
+  cell: number,
+  coordinatorUrl: string,
+) => {
+  const token = await joinToken(state, cell)
+  return {
+    args: [
+      ...['--coordinator-url', coordinatorUrl, '--name', `cell-${cell}`],
+      ...['--state-dir', cellFolder(state.folder, cell), '--log-level', 'info'],
+    ],
+    env: { ...env, ...(token === undefined ? {} : { SHOAL_COORDINATOR_JOIN_TOKEN: token }) },
+  }
+}
+
+const portOf = (url: string | undefined): string | undefined => /:(\d+)$/.exec(url ?? '')?.[1]

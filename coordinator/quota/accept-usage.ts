@@ -1,0 +1,80 @@
+import type { Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { RecordTables } from '../store/record-tables.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import type { Store } from '../store/store.ts'
+import { findMissingUsage, listChangedUsage, type UsageLoss } from './usage-check.ts'
+
+/** What is missing of all hours together. */
+export interface UsageAcceptance {
+  hours: number
+  requests_missing: number
+  tokens_missing: number
+}
+
+/** Compares every hour with the ledger and with its rows. */
+export const verifyUsage = async (store: Store): Promise<UsageLoss[]> => {
+  const missing = await findMissingUsage(store)
+  const known = new Set(missing.map(({ hourAt }) => hourAt))
+  const changed = await listChangedUsage(store.records)
+  return [...missing, ...changed.filter(({ hourAt }) => !known.has(hourAt))]
+}
+
+/**
+ * Accepts that usage is missing: from now on what is found is what is expected, and a row of the
+ * audit says who did it, why, and how much is missing. Throws `conflict` when nothing is.
+ */
+export const acceptUsage = async (
+  store: Store,
+  reason: string,
+  by: Actor,
+): Promise<UsageAcceptance> => {
+  if (reason.trim() === '' || reason.length > 500)
+    throw new ShoalError('invalid_request', 'say why, in 1 to 500 characters', { param: 'reason' })
+  const changed = await listChangedUsage(store.records)
+  for (const loss of changed) await store.records.sealed.write(trx => setHour(trx, loss))
+  const missing = await findMissingUsage(store)
+  const hours = new Set([...changed, ...missing].map(({ hourAt }) => hourAt))
+  if (hours.size === 0) throw new ShoalError('conflict', 'no usage is missing')
+  // the losses of changed hours are in those that are missing by now
+  const accepted = { hours: hours.size, ...sumMissing(missing.length > 0 ? missing : changed) }
+  await store.ledger.sealed.write(async trx => {
+    // less by what is missing, because more may have been recorded meanwhile
+    for (const { hourAt, expected, found } of missing)
+      await trx
+        .updateTable('usage_anchors')
+        .set(old => ({
+          requests: old('requests', '-', Math.max(0, expected.requests - found.requests)),
+          tokens: old('tokens', '-', Math.max(0, expected.tokens - found.tokens)),
+        }))
+        .where('hour_at', '=', hourAt)
+        .execute()
+    const entry = { ...by, action: 'usage.accept', subject: 'usage', outcome: 'done' } as const
+    const at = await store.ledger.nowMs(trx)
+    await appendAudit(trx, { ...entry, at, details: { reason, ...accepted } })
+    await bumpRevision(trx, 'usage')
+  })
+  return accepted
+}
+
+/** Without a checksum: the rows are accepted as they are. */
+const setHour = async (
+  trx: Transaction<RecordTables>,
+  { hourAt, found: { requests, tokens } }: UsageLoss,
+): Promise<void> => {
+  await trx
+    .updateTable('usage_hours')
+    .set({ requests, tokens, checksum: null })
+    .where('hour_at', '=', hourAt)
+    .execute()
+}
+
+const sumMissing = (losses: readonly UsageLoss[]): Omit<UsageAcceptance, 'hours'> => {
+  let [requests_missing, tokens_missing] = [0, 0]
+  for (const { expected, found } of losses) {
+    requests_missing += expected.requests - found.requests
+    tokens_missing += expected.tokens - found.tokens
+  }
+  return { requests_missing, tokens_missing }
+}

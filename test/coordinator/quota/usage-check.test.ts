@@ -1,0 +1,158 @@
+import { copyFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { acceptUsage } from '../../../coordinator/quota/accept-usage.ts'
+import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
+import { HOUR_MS } from '../../../coordinator/quota/usage-buckets.ts'
+import { journalUsage } from '../../../coordinator/quota/usage-journal.ts'
+import { createUsageKeeper } from '../../../coordinator/quota/usage-keeper.ts'
+import { UsageWatch } from '../../../coordinator/quota/usage-watch.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
+import { silent } from '../../support/cell.ts'
+import { BY, notInFiles, temporaryFolder, temporaryStore, testStore } from '../store/temporary.ts'
+
+const NOON = Date.UTC(2026, 10, 20, 12)
+const DAY_MS = 24 * HOUR_MS
+
+const row = (other: Partial<NewUsage> = {}): NewUsage => ({
+  at: NOON,
+  key_id: 'k1',
+  tenant_id: 'one',
+  model: 'm1',
+  cell_id: 'c',
+  route: '/v1/chat/completions',
+  status: 'ok',
+  prompt_tokens: 3,
+  completion_tokens: 5,
+  cached_tokens: 2,
+  duration_ms: 20,
+  request_id: 'r',
+  ...other,
+})
+
+/** Records requests through the journal, as a coordinator does. */
+const recordMany = async (t: Test, store: Store, count: number, at = NOON): Promise<void> => {
+  const stateDir = await temporaryFolder(t)
+  const usage = await journalUsage(createUsage(store), { stateDir, logger: silent })
+  await Promise.all(Array.from({ length: count }, () => usage.record(row({ at }))))
+  await usage.close()
+}
+
+const sealAt = (store: Store, at: number) =>
+  createUsageKeeper({
+    ...store,
+    retention: { row_days: 35, bucket_days: 400 },
+    now: () => at,
+  }).tidy()
+
+const lossesOf = async (store: Store) => {
+  const watch = await UsageWatch.open({ store, logger: silent })
+  await watch.settle()
+  return watch.losses()
+}
+
+const lossOf = (requests: number, found: number) => ({
+  hourAt: NOON,
+  expected: { requests, tokens: requests * 8 },
+  found: { requests: found, tokens: found * 8 },
+})
+
+t.test('usage that is missing', async t => {
+  const files = { skip: notInFiles }
+
+  t.test('is noticed when the records were deleted', files, async t => {
+    const folder = await temporaryFolder(t)
+    const store = await testStore(folder)
+    await recordMany(t, store, 1299)
+    await store.close()
+    for (const end of ['', '-wal', '-shm'])
+      await rm(join(folder, `records.db${end}`), { force: true })
+    const next = await temporaryStore(t, folder)
+    t.strictSame(await lossesOf(next), [lossOf(1299, 0)])
+    await recordMany(t, next, 9)
+    t.strictSame(await lossesOf(next), [lossOf(1308, 9)], 'and still when more was recorded')
+  })
+
+  t.test('is noticed when the records were set back', files, async t => {
+    const folder = await temporaryFolder(t)
+    const path = join(folder, 'records.db')
+    const store = await testStore(folder)
+    await recordMany(t, store, 1290)
+    await store.close()
+    const more = await testStore(folder)
+    await copyFile(path, `${path}.copy`)
+    await recordMany(t, more, 9)
+    await more.close()
+    await copyFile(`${path}.copy`, path)
+    t.strictSame(await lossesOf(await temporaryStore(t, folder)), [lossOf(1299, 1290)])
+  })
+
+  t.test('is noticed when rows or sums were changed, whatever the ledger expects', async t => {
+    const store = await temporaryStore(t)
+    await recordMany(t, store, 3)
+    t.strictSame(await lossesOf(store), [])
+    const { records } = store
+    const [first] = await records.read.selectFrom('usage').select('id').execute()
+    const change = (key_id: string) =>
+      records.free.write(trx =>
+        trx
+          .updateTable('usage')
+          .set({ key_id })
+          .where('id', '=', first?.id ?? '')
+          .execute(),
+      )
+    await change('k2')
+    t.strictSame(await lossesOf(store), [lossOf(3, 3)], 'a row that belongs to another key')
+    await change('k1')
+    t.strictSame(await lossesOf(store), [])
+    await sealAt(store, NOON + DAY_MS)
+    await records.free.write(trx => trx.updateTable('usage_buckets').set({ ok: 1 }).execute())
+    t.match(await lossesOf(store), [{ found: { requests: 1, tokens: 24 } }], 'a sum')
+  })
+
+  t.test('is expected no longer once it was accepted', async t => {
+    const store = await temporaryStore(t)
+    await recordMany(t, store, 5)
+    await store.records.free.write(async trx => {
+      await trx.deleteFrom('usage').execute()
+      await trx.deleteFrom('usage_hours').execute()
+    })
+    await recordMany(t, store, 2)
+    const accepted = await acceptUsage(store, 'the disk failed', BY)
+    t.strictSame(accepted, { hours: 1, requests_missing: 5, tokens_missing: 40 })
+    t.strictSame(await lossesOf(store), [])
+    await t.rejects(acceptUsage(store, 'again', BY), { code: 'conflict' })
+    const entry = await store.ledger.read.selectFrom('audit').select('action').execute()
+    t.strictSame(entry, [{ action: 'usage.accept' }])
+  })
+})
+
+t.test('usage is not missing', async t => {
+  t.test('when it was purged', async t => {
+    const store = await temporaryStore(t)
+    await recordMany(t, store, 300)
+    await recordMany(t, store, 3, NOON + DAY_MS)
+    await sealAt(store, NOON + 2 * DAY_MS)
+    t.strictSame(await lossesOf(store), [])
+    await sealAt(store, NOON + 36 * DAY_MS + HOUR_MS)
+    t.strictSame(await store.records.read.selectFrom('usage').selectAll().execute(), [])
+    t.strictSame(await lossesOf(store), [], 'after the rows are gone')
+    await sealAt(store, NOON + 402 * DAY_MS)
+    t.strictSame(await store.ledger.read.selectFrom('usage_anchors').selectAll().execute(), [])
+    t.strictSame(await lossesOf(store), [], 'after the sums are gone')
+  })
+
+  t.test('when it arrives twice after a crash', async t => {
+    const store = await temporaryStore(t)
+    const rows = Array.from({ length: 5 }, (_, n) => ({ id: `use_${n}`, ...row() }))
+    const usage = createUsage(store)
+    await usage.recordRows(rows.slice(0, 3))
+    const next = createUsage(store)
+    await next.recordRows(rows)
+    await next.anchor()
+    t.strictSame(await lossesOf(store), [])
+    const { records } = store
+    const hours = await records.read.selectFrom('usage_hours').select('requests').execute()
+    t.strictSame(hours, [{ requests: 5 }])
+  })
+})
