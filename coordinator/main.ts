@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { loadConfig } from '../shared/config.ts'
 import { endForSure } from '../shared/end-for-sure.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
+import { watchHeap } from '../shared/heap-watch.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
 import { createStallMeter, createSystemdNotify, notifySystemd } from '../shared/notify.ts'
@@ -92,6 +93,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   onLauncherGone(env, process.stdin, () => stop.abort())
   const longestStallMs = env.WATCHDOG_USEC ? createStallMeter(stop.signal) : () => 0
   const { signal } = stop
+  watchHeap({ logger, signal })
   if (env.NOTIFY_SOCKET)
     void notifySystemd({
       env,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { ShoalError } from '../shared/errors.ts'
+import { watchHeap } from '../shared/heap-watch.ts'
 import { createStallMeter, createSystemdNotify, notifySystemd } from '../shared/notify.ts'
 import { openSigner } from '../shared/signing.ts'
 import { lockState } from '../shared/state-lock.ts'
@@ -42,6 +43,7 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
 
   const local = config.local.port > 0 ? [localService(config.local.port, inference.handle)] : []
   const running = [start([inference, ...local])]
+  watchHeap({ logger, signal })
   const longestStallMs = env.WATCHDOG_USEC ? createStallMeter(signal) : () => 0
   const healthy = () => isSound(health.view(), Date.now())
   running.push(

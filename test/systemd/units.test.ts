@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { LimitsConfig } from '../../coordinator/budgets/limits-config.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
 
 /** Name, and the highest exposure `systemd-analyze security` may find, in tenths. */
@@ -54,4 +55,78 @@ t.test('the stop timeout of the daemon covers its drain time', async t => {
   const text = readFileSync(new URL('../../systemd/shoald.service', import.meta.url), 'utf8')
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])
   t.ok(seconds > DaemonConfig.parse({}).drain_seconds + CLOSE_SECONDS)
+})
+
+const MIB = 1024 * 1024
+/** Sockets, caches of SQLite, threads and the program itself, all outside of the heap of V8. */
+const REST_BYTES = 128 * MIB
+const UNITS_OF_SIZE = { M: MIB, G: 1024 * MIB } as const
+
+const readUnit = (name: string): string =>
+  readFileSync(new URL(`../../systemd/${name}.service`, import.meta.url), 'utf8')
+
+const flagBytes = (text: string, flag: string): number =>
+  Number(new RegExp(`--${flag}=(\\d+)`).exec(text)?.[1]) * MIB
+
+const sizeOf = (text: string, setting: RegExp): number => {
+  const [, count, unit = 'M'] = setting.exec(text) ?? []
+  return Number(count) * UNITS_OF_SIZE[unit.toUpperCase() as 'M' | 'G']
+}
+
+const heapBytes = (text: string): number =>
+  flagBytes(text, 'max-old-space-size') + 3 * flagBytes(text, 'max-semi-space-size')
+
+t.test('the memory of the coordinator covers its heap and the answers that it holds', async t => {
+  const { held_bytes } = LimitsConfig.parse({})
+  const unit = readUnit('shoal-coordinator')
+  const needed = heapBytes(unit) + held_bytes + REST_BYTES
+  t.ok(sizeOf(unit, /^MemoryMax=(\d+)([MG])$/m) >= needed)
+
+  const compose = readFileSync(
+    new URL('../../examples/replicas/compose.yaml', import.meta.url),
+    'utf8',
+  ).replaceAll('", "', ' ')
+  t.ok(
+    sizeOf(compose, /^ {2}mem_limit: (\d+)([mg])$/m) >=
+      heapBytes(compose) + held_bytes + REST_BYTES,
+  )
+})
+
+t.test('docs/limits.md has the bounds of the units', async t => {
+  const docs = readFileSync(new URL('../../docs/limits.md', import.meta.url), 'utf8')
+  const units = [readUnit('shoal-coordinator'), readUnit('shoald')]
+  const listed = (bound: string): string[] =>
+    (new RegExp(`^\\| \`${bound}\`[^|]*\\|([^|]*)\\|([^|]*)\\|`, 'm').exec(docs) ?? [])
+      .slice(1)
+      .map(cell => cell.trim())
+  for (const flag of ['--max-old-space-size', '--max-semi-space-size'])
+    t.strictSame(
+      listed(flag),
+      units.map(unit => `${flagBytes(unit, flag.slice(2)) / MIB} MiB`),
+      flag,
+    )
+  for (const setting of ['LimitNOFILE', 'TasksMax'])
+    t.strictSame(
+      listed(setting),
+      units.map(unit => new RegExp(`^${setting}=(\\d+)$`, 'm').exec(unit)?.[1]),
+      setting,
+    )
+  t.strictSame(
+    listed('WatchdogSec'),
+    units.map(unit => `${/^WatchdogSec=(\d+)$/m.exec(unit)?.[1]} s`),
+  )
+  t.match(listed('MemoryMax')[0], '1 GiB')
+})
+
+t.test('a process that ran out of heap leaves one line that says so', async t => {
+  for (const name of ['shoal-coordinator', 'shoald']) {
+    const [, script = ''] = /^ExecStopPost=\/bin\/sh -c '(.*)'$/m.exec(readUnit(name)) ?? []
+    const say = (status: string) =>
+      String(
+        spawnSync('/bin/sh', ['-c', script.replaceAll('$$', '$')], { env: { EXIT_STATUS: status } })
+          .stdout,
+      )
+    t.match(say('ABRT'), /^\S+: V8 has ended the process.* Raise --max-old-space-size.*\n$/)
+    t.equal(say('0'), '')
+  }
 })

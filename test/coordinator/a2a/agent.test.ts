@@ -232,6 +232,10 @@ t.test('the health of the agent host names the unhealthy part', async t => {
       { storeProblem: () => 'the disk is full' },
       { status: 'degraded', broker: 'ok', store: 'unavailable' },
     ],
+    [
+      { usageProblem: () => 'usage is missing in one hour' },
+      { status: 'degraded', broker: 'ok', store: 'ok', usage: 'incomplete' },
+    ],
   ] as const) {
     const healthy = views().vitals
     const app = await appWith({ views: views({ vitals: { ...healthy, ...vitals } }) })
@@ -239,6 +243,7 @@ t.test('the health of the agent host names the unhealthy part', async t => {
     const response = await app.inject({ url: '/health' })
     t.equal(response.statusCode, 200)
     t.strictSame(response.json(), {
+      usage: 'ok',
       ...expected,
       version: VERSION,
       uptime_s: 60,
