@@ -41,7 +41,8 @@ const dropRest = (socket: Socket): void => {
   })
   const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.once('close', () => clearTimeout(timer))
-  socket.resume()
+  // the server may have replaced the socket's own `resume` while requests waited
+  Socket.prototype.resume.call(socket)
   // the HTTP parser may have paused the handle in a way that `resume` alone does not undo
   socket._read(0)
 }

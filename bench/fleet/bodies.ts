@@ -1,11 +1,11 @@
 import { VERSION } from '../../shared/version.ts'
 import type { Announce } from '../../shared/wire/announce.ts'
-import type { Sample } from '../../shared/wire/telemetry.ts'
+import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 
 const GIB = 1024 ** 3
 
-/** A machine with two GPUs and one engine, as a daemon announces it. */
-export const announce = (name: string): Announce => ({
+/** A machine with two GPUs and its engines, as a daemon announces it. */
+export const announce = (name: string, engines: EngineReport[] = [engine()]): Announce => ({
   name,
   version: VERSION,
   protocol: 1,
@@ -27,12 +27,12 @@ export const announce = (name: string): Announce => ({
     vram_total_bytes: 24 * GIB,
     unified_memory: false,
   })),
-  engines: [engine()],
+  engines,
   tags: ['bench'],
 })
 
 /** Telemetry body that a cell sends every few seconds. */
-export const sample = (takenAt: number): Sample => ({
+export const sample = (takenAt: number, engines: EngineReport[] = [engine()]): Sample => ({
   taken_at: takenAt,
   host: {
     cpu_percent: 12.5,
@@ -54,11 +54,11 @@ export const sample = (takenAt: number): Sample => ({
     clock_mhz: 1500,
     unified_memory: false,
   })),
-  engines: [engine()],
+  engines,
   spool_dropped: 0,
 })
 
-const engine = () => ({
+const engine = (): EngineReport => ({
   weights: 'simulated.gguf',
   kind: 'chat' as const,
   models: ['model-a:7b'],

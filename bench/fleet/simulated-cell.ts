@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net'
 import mqtt from 'mqtt-packet'
 import { envelope } from '../../shared/wire/envelope.ts'
 import { MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
+import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { type TopicName, topicFor } from '../../shared/wire/topics.ts'
 import { announce, sample } from './bodies.ts'
 
@@ -51,13 +52,20 @@ export class SimulatedCell {
   #sentAt = 0
   #nextId = 1
   #epoch: number
+  readonly #engines: EngineReport[] | undefined
 
-  constructor(login: CellLogin, target: BrokerTarget, events: CellEvents) {
+  constructor(
+    login: CellLogin,
+    target: BrokerTarget,
+    events: CellEvents,
+    engines?: EngineReport[],
+  ) {
     this.id = login.id
     this.#login = login
     this.#target = target
     this.#events = events
     this.#epoch = 1
+    this.#engines = engines
   }
 
   get ready(): boolean {
@@ -84,7 +92,7 @@ export class SimulatedCell {
 
   /** Sends telemetry with its usual quality of service, 0. */
   sendSample(): void {
-    if (this.ready) this.#publish('telemetry', sample(Date.now()), 0)
+    if (this.ready) this.#publish('telemetry', sample(Date.now(), this.#engines), 0)
   }
 
   /** A change of state, which the coordinator must acknowledge before there is another. */
@@ -132,7 +140,7 @@ export class SimulatedCell {
   #onConnected(): void {
     const subscriptions = DOWN.map(name => ({ topic: topicFor(name, this.id), qos: 1 as const }))
     this.#write({ cmd: 'subscribe', messageId: this.#id(), subscriptions })
-    this.#publish('birth', announce(this.id), 1)
+    this.#publish('birth', announce(this.id, this.#engines), 1)
     this.#publish('state', { state: 'ready' }, 1)
   }
 

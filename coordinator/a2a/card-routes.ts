@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { hasMatchingTag, withTag } from '../http/published.ts'
+import { hasMatchingTag, PublishedDocument } from '../http/published.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 
 interface CardRouteParts {
@@ -15,34 +15,33 @@ interface CardRouteParts {
   now: () => number
 }
 
-const MAX_AGE_SECONDS = 60
-
-type Tagged = ReturnType<typeof withTag>
-
 /** The card where readers before 0.3 look for it, and where those from 0.3 on do. */
 export const cardRoutes = (
   app: FastifyInstance,
   { cards, standard, now }: CardRouteParts,
 ): void => {
-  let made: { hybrid: Tagged; pure: Tagged; at: number } | undefined
+  let made: { hybrid: PublishedDocument; pure: PublishedDocument; at: number } | undefined
   const getCards = () => {
     if (made === undefined) {
       const { hybrid, pure } = cards()
       const at = Math.floor(now() / 1000) * 1000
-      made = { hybrid: withTag(JSON.stringify(hybrid)), pure: withTag(JSON.stringify(pure)), at }
+      made = { hybrid: publish(hybrid), pure: publish(pure), at }
     }
     return made
   }
   const config = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
-  app.get('/.well-known/agent.json', config(DOCS.hybrid), async (request, reply) =>
-    send(request, reply, getCards().hybrid, getCards().at),
+  app.get('/.well-known/agent.json', config(DOCS.hybrid), (request, reply) =>
+    sendCard(request, reply, getCards().hybrid, getCards().at),
   )
   if (standard === undefined) return
-  app.get('/.well-known/agent-card.json', config(DOCS.standard), async (request, reply) => {
+  app.get('/.well-known/agent-card.json', config(DOCS.standard), (request, reply) => {
     const pure = isPure(request.headers['a2a-version'], standard)
-    return send(request, reply, pure ? getCards().pure : getCards().hybrid, getCards().at)
+    return sendCard(request, reply, pure ? getCards().pure : getCards().hybrid, getCards().at)
   })
 }
+
+const publish = (card: object): PublishedDocument =>
+  new PublishedDocument(JSON.stringify(card), 'application/json')
 
 /**
  * True when the reader gets the 1.0 card. Older versions get the hybrid card; without a version
@@ -54,19 +53,19 @@ const isPure = (header: string | string[] | undefined, standard: 'hybrid' | 'v1'
 }
 
 /** RFC 9110, section 13: the tag counts before the time. */
-const send = (
-  { headers }: FastifyRequest,
+const sendCard = (
+  request: FastifyRequest,
   reply: FastifyReply,
-  { body, etag }: Tagged,
+  card: PublishedDocument,
   at: number,
-): FastifyReply => {
-  reply.header('etag', etag).header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
+): Promise<unknown> => {
   reply.header('last-modified', new Date(at).toUTCString())
-  reply.header('vary', 'A2A-Version, Authorization')
-  const since = Date.parse(headers['if-modified-since'] ?? '')
-  const tags = headers['if-none-match']
-  if (tags === undefined ? since >= at : hasMatchingTag(tags, etag)) return reply.code(304).send()
-  return reply.type('application/json; charset=utf-8').send(body)
+  reply.header('vary', 'A2A-Version, Accept-Encoding, Authorization')
+  return card.send(request, reply, ({ headers }, etag) => {
+    const tags = headers['if-none-match']
+    if (tags !== undefined) return hasMatchingTag(tags, etag)
+    return Date.parse(headers['if-modified-since'] ?? '') >= at
+  })
 }
 
 const Card = z.looseObject({ name: z.string(), version: z.string() })

@@ -10,12 +10,13 @@ import type { Budgets } from '../budgets/budgets.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { cascadeSteps } from '../fleet/cascade-steps.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { AnonymousLimit } from '../http/anonymous-limit.ts'
 import { answerHeaders } from '../http/answer-headers.ts'
 import { type AuthParts, auth } from '../http/auth.ts'
 import { type CellSelfParts, cellSelfRoutes } from '../http/cell-self.ts'
 import { DirectRouter } from '../http/direct-router.ts'
 import { type EnrolParts, enrolRoute } from '../http/enrol.ts'
-import { errors } from '../http/errors.ts'
+import { errors, missingRoutes } from '../http/errors.ts'
 import { type EventParts, eventRoutes } from '../http/event-routes.ts'
 import { type HealthParts, healthRoutes } from '../http/health.ts'
 import type { InferenceParts } from '../http/inference.ts'
@@ -130,12 +131,20 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   const { figures } = parts
   const { catalogue } = config
   const routes = collectRoutes(app)
-  const straight = new DirectRouter(app, { config, keys, figures: figures.http, logger })
+  const anonymous = new AnonymousLimit(config.limits.anonymous_per_minute)
+  const straight = new DirectRouter(app, {
+    config,
+    keys,
+    anonymous,
+    figures: figures.http,
+    logger,
+  })
   await app.register(measure, { figures: figures.http })
   await app.register(errors, { onError: figures.http.countError })
   await app.register(answerHeaders, { quota, now, logger, replicas: parts.replicas })
   await app.register(safety, { config })
-  await app.register(auth, { keys })
+  await app.register(auth, { keys, anonymous })
+  await app.register(missingRoutes)
 
   addInferenceRoutes(app, straight, parts)
   await app.register(modelRoutes, { catalogue, createdAt: Math.floor(now() / 1000) })
@@ -146,7 +155,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     isDegraded: parts.isDegraded,
   })
   await app.register(enrolRoute, { enrol, replicas: parts.replicas })
-  await app.register(cellSelfRoutes, parts.cellSelf)
+  await app.register(cellSelfRoutes, { ...parts.cellSelf, anonymous })
   const registered = collectRegistered(parts)
   await app.register(operationRoutes, {
     operations: [...operations, ...registered.skills],

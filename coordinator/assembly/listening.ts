@@ -69,8 +69,7 @@ interface LeavingParts extends ListeningParts, Pick<Base, 'stack'> {
  * it refuses new work at once.
  */
 export const leaveFirst = (parts: LeavingParts): object => {
-  const { config, app, running, replicas, stack } = parts
-  running.follow(app.server)
+  const { config, running, replicas, stack } = parts
   stack.defer(async () => {
     running.leave()
     if (replicas.live().length > 1) await stopListening(parts)

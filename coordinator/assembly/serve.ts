@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { CoordinatorConfig } from '../config.ts'
+import { openConnections } from '../http/open-connections.ts'
 import { openMqttPort } from './cell-ports.ts'
 import { type CoordinatorOptions, openCoordinator, parts } from './coordinator.ts'
 import { keepCertificate, leaveFirst, listen, openScrapePort } from './listening.ts'
@@ -17,6 +18,7 @@ export interface Coordinator {
 
 const served = [
   ...parts,
+  openConnections,
   listen,
   openMqttPort,
   openScrapePort,

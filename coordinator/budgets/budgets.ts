@@ -23,7 +23,11 @@ export class Budgets {
   /** Connections to the plain MQTT port that have not proven which cell they are. */
   readonly mqttStrangers: Budget<'address'>
 
-  constructor(limits: LimitsConfig) {
+  /** Connections of HTTP clients; a socket that a cell has upgraded is none of them. */
+  readonly connections: Budget<'address'>
+
+  /** @param descriptors files and sockets that the process may open */
+  constructor(limits: LimitsConfig, descriptors = Number.POSITIVE_INFINITY) {
     const list: ListedBudget[] = []
     const create = <Kind extends string>(
       facts: BudgetFacts,
@@ -45,6 +49,16 @@ export class Budgets {
         total: limits.held_bytes,
         per: { key: limits.held_bytes / 2, cell: limits.held_bytes / 4 },
       },
+    )
+    const connections = Math.min(limits.connections, Math.floor(descriptors / 2))
+    const perAddress = Math.min(limits.connections_per_address, Math.ceil(connections / 2))
+    this.connections = create(
+      {
+        name: 'connections',
+        bounds: 'Connections of HTTP clients, without those that cells have upgraded.',
+        atBound: 'Connections without a request make way, else new ones are refused.',
+      },
+      { total: connections, per: { address: perAddress } },
     )
     this.mqttStrangers = create(
       {

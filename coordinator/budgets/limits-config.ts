@@ -9,5 +9,31 @@ export const LimitsConfig = z.strictObject({
     .min(MIB)
     .default(256 * MIB)
     .describe('Memory for answers that are not whole yet, or that clients have not read yet.'),
+  connections: z
+    .int()
+    .min(16)
+    .default(8192)
+    .describe(
+      'Connections of HTTP clients; at most half of the descriptors that the process may open.',
+    ),
+  connections_per_address: z
+    .int()
+    .min(1)
+    .default(1024)
+    .describe(
+      'Connections of one address (IPv6: one /64); at most half of limits.connections. A reverse proxy has one address.',
+    ),
+  send_timeout_seconds: z
+    .number()
+    .positive()
+    .default(60)
+    .describe('Time in which a client must take 16 KiB of an answer, or all of it.'),
+  anonymous_per_minute: z
+    .int()
+    .min(1)
+    .default(600)
+    .describe(
+      'Requests without a valid key from one address (IPv6: one /64), refused ones included.',
+    ),
 })
 export type LimitsConfig = z.output<typeof LimitsConfig>

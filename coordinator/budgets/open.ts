@@ -1,4 +1,5 @@
 import { Budgets } from './budgets.ts'
+import { readDescriptorLimit } from './descriptors.ts'
 import type { LimitsConfig } from './limits-config.ts'
 
 /** The budgets of the process, for every part that holds memory or sockets on behalf of others. */
@@ -8,4 +9,4 @@ export const openBudgets = ({
   config: { limits: LimitsConfig }
 }): {
   budgets: Budgets
-} => ({ budgets: new Budgets(config.limits) })
+} => ({ budgets: new Budgets(config.limits, readDescriptorLimit()) })

@@ -60,6 +60,8 @@ const ROWS_PER_TICK = 512
 /** Rows of one transaction, so that none stops the event loop for long. */
 const ROWS_PER_WRITE = 64
 const CELLS_PRUNED_PER_TICK = 4
+/** Ticks from the last cell of a pruning to the first one of the next. */
+const TICKS_BETWEEN_PRUNINGS = 60
 /** The owner of a cell has written a row that was due so long ago. */
 const SHADOW_MS = 5000
 
@@ -76,6 +78,7 @@ export class Series {
   readonly #late: LateGate
   #changedLate = new Map<string, number>()
   #pruneAfter = ''
+  #ticksToRest = 0
   #busy: Promise<void> = Promise.resolve()
   #isFailing = false
 
@@ -123,7 +126,7 @@ export class Series {
       this.#dropExcess()
       this.#dropShadows()
       await this.#writeAll(dueRows(this.#pending.values(), this.#now()))
-      this.#pruneAfter = (await this.#prune()) ?? ''
+      await this.#prune()
     })
   }
 
@@ -234,14 +237,20 @@ export class Series {
     return this.#busy
   }
 
-  #prune(): Promise<string | undefined> {
+  /** Prunes the next cells, and rests after the last one: rows become old slowly. */
+  async #prune(): Promise<void> {
+    if (this.#ticksToRest > 0) return void this.#ticksToRest--
     const limits = Object.values(RESOLUTIONS).map(({ seconds, keepSeconds, rowSeconds }) => ({
       resolutionSeconds: seconds,
       before: this.#now() - (keepSeconds + rowSeconds) * 1000,
     }))
-    return this.#store
-      .prune(this.#pruneAfter, CELLS_PRUNED_PER_TICK, limits)
-      .catch(() => this.#pruneAfter)
+    try {
+      const last = await this.#store.prune(this.#pruneAfter, CELLS_PRUNED_PER_TICK, limits)
+      if (last === undefined) this.#ticksToRest = TICKS_BETWEEN_PRUNINGS
+      this.#pruneAfter = last ?? ''
+    } catch {
+      // the next tick tries the same cells again
+    }
   }
 }
 

@@ -3,6 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { ShoalError } from '../../shared/errors.ts'
 import { actsFor, type Key } from '../keys/key.ts'
+import type { AnonymousLimit } from './anonymous-limit.ts'
+import { noteKey } from './connection.ts'
 import { outcome } from './outcome.ts'
 
 /** Access rule of a route: `none` admits every client, `key` any valid key. */
@@ -12,6 +14,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** `key` when a route does not say. */
     access?: RouteAccess
+    /** True for a route whose requests without a key are not counted here; `key` routes ignore it. */
+    isUncounted?: boolean
   }
   interface FastifyRequest {
     /** The key that was shown, if it is valid. */
@@ -23,6 +27,8 @@ declare module 'fastify' {
 
 export interface AuthParts {
   keys: { authenticate(presented: string): Key | undefined | Promise<Key | undefined> }
+  /** Counts requests without a valid key. */
+  anonymous: Pick<AnonymousLimit, 'count'>
 }
 
 const BEARER = /^Bearer +(\S+) *$/i
@@ -32,16 +38,20 @@ export const presentedKey = ({ authorization }: IncomingHttpHeaders): string | u
   authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
 
 /** Sets `request.key` and `request.tenantId`; refuses routes that need a key without one. */
-export const auth = fp(async (app: FastifyInstance, { keys }: AuthParts) => {
+export const auth = fp(async (app: FastifyInstance, { keys, anonymous }: AuthParts) => {
   app.decorateRequest('key', undefined)
   app.decorateRequest('tenantId', undefined)
 
   const admit = (request: FastifyRequest, key: Key | undefined, presented?: string): void => {
     request.key = key
-    const access = request.routeOptions.config.access ?? (request.is404 ? 'none' : 'key')
-    if (key === undefined && access === 'key')
-      throw keyRefusal(request.headers.authorization, presented)
-    if (key !== undefined) request.tenantId = resolveTenant(request.headers, key)
+    if (key === undefined) {
+      const { access = request.is404 ? 'none' : 'key', isUncounted } = request.routeOptions.config
+      if (access === 'key' || !isUncounted) anonymous.count(request.ip)
+      if (access === 'key') throw keyRefusal(request.headers.authorization, presented)
+      return
+    }
+    noteKey(request.raw.socket)
+    request.tenantId = resolveTenant(request.headers, key)
   }
 
   // a hook that is no promise, for the key that is in memory: this is on every request's path

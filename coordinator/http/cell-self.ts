@@ -5,6 +5,7 @@ import { CREDENTIAL_PATH, HEADER_BOOT_ID, LEAVE_PATH, SELF_PATH } from '../../sh
 import type { TrustBody } from '../../shared/wire/trust.ts'
 import type { CellCaller } from '../enrolment/admission.ts'
 import type { EnrolledCell } from '../enrolment/cell.ts'
+import type { AuthParts } from './auth.ts'
 import { basicAuth, createCredentialError } from './basic-auth.ts'
 import { cellCallerOf, isProbe, NO_BOOT_ID } from './cell-caller.ts'
 import type { RouteDocs } from './route-docs.ts'
@@ -48,13 +49,17 @@ const LEAVE: RouteDocs = {
   summary: 'Remove the calling cell from the fleet permanently.',
   answer: LeaveAnswer,
 }
-const toRouteOptions = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
+const toRouteOptions = (docs: RouteDocs) => ({
+  config: { access: 'none' as const, isUncounted: true, docs },
+})
 
 /**
  * Routes that a cell calls with its own credential. As with upgrades, each request belongs to one
  * start of the daemon; a request without a boot id, or a probe, belongs to none.
  */
-export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, parts) => {
+export const cellSelfRoutes: FastifyPluginAsync<
+  CellSelfParts & Pick<AuthParts, 'anonymous'>
+> = async (app, parts) => {
   const { noteArrival, renew, leave, trust, now } = parts
   const requireCell = async (
     request: FastifyRequest,
@@ -63,7 +68,11 @@ export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, par
     const { cellId, credential } = basicAuth(request.headers.authorization)
     const { cell_id } = request.params as { cell_id: string }
     const cell = await parts.authenticate(cellId, credential, caller)
-    if (cell === undefined) throw createCredentialError()
+    if (cell === undefined) {
+      // valid ones do not count: a whole fleet may have one address
+      parts.anonymous.count(request.ip)
+      throw createCredentialError()
+    }
     if (cell.id !== cell_id)
       throw new ShoalError('forbidden', `the credential does not belong to ${cell_id}`)
     return cell

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
@@ -6,25 +6,26 @@ import type { CoordinatorConfig } from '../config.ts'
 import type { Key } from '../keys/key.ts'
 import type { HttpFigures } from '../metrics/http-figures.ts'
 import { type AuthParts, keyRefusal, presentedKey, resolveTenant } from './auth.ts'
+import { noteKey } from './connection.ts'
 import { toShoalError, writeError } from './errors.ts'
 import { type HttpExchange, newExchange, readBody } from './exchange.ts'
 import { parseJsonBody, SCHEMA_DEPTH } from './json-body.ts'
 import { watchAnswer } from './measure.ts'
+import { putInFront, type RequestHandler } from './put-in-front.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { headerCheck } from './safety.ts'
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Answers the request instead of Fastify's hooks and handler. */
-    straight?: Handler
+    straight?: RequestHandler
   }
 }
 
 interface DirectRouterParts {
   config: CoordinatorConfig
   keys: AuthParts['keys']
+  anonymous: AuthParts['anonymous']
   figures: HttpFigures
   logger: Pick<Logger, 'error'>
 }
@@ -41,7 +42,7 @@ export class DirectRouter {
   readonly #parts: DirectRouterParts
   readonly #check: ReturnType<typeof headerCheck>
   readonly #limitBytes: number
-  readonly #handlers = new Map<string, Handler>()
+  readonly #handlers = new Map<string, RequestHandler>()
 
   constructor(app: FastifyInstance, parts: DirectRouterParts) {
     this.#app = app
@@ -66,18 +67,15 @@ export class DirectRouter {
 
   /** Takes over the server's requests: those for a straight route no longer pass through Fastify. */
   stepInFront(server: Server): void {
-    const [behind] = server.listeners('request') as Handler[]
-    if (behind === undefined) return
     const handlers = this.#handlers
-    server.off('request', behind)
-    server.on('request', (request, response) => {
+    putInFront(server, behind => (request, response) => {
       const straight = request.method === 'POST' ? handlers.get(request.url ?? '') : undefined
       if (straight === undefined) behind(request, response)
       else straight(request, response)
     })
   }
 
-  #handler(path: string, handle: (exchange: HttpExchange) => Promise<void>): Handler {
+  #handler(path: string, handle: (exchange: HttpExchange) => Promise<void>): RequestHandler {
     const { figures } = this.#parts
     const route = figures.route('POST', path)
     return (request, response) => {
@@ -105,12 +103,26 @@ export class DirectRouter {
   }
 
   /** Synchronous for a key that is in memory. */
-  #authenticate(exchange: HttpExchange): Promise<void> | undefined {
+  #authenticate(exchange: HttpExchange<ServerResponse>): Promise<void> | undefined {
     const presented = presentedKey(exchange.headers)
     const found = presented === undefined ? undefined : this.#parts.keys.authenticate(presented)
-    if (found instanceof Promise) return found.then(key => admit(exchange, key, presented))
-    admit(exchange, found, presented)
+    if (found instanceof Promise) return found.then(key => this.#admit(exchange, key, presented))
+    this.#admit(exchange, found, presented)
     return undefined
+  }
+
+  #admit(
+    exchange: HttpExchange<ServerResponse>,
+    key: Key | undefined,
+    presented: string | undefined,
+  ): void {
+    if (key === undefined) {
+      this.#parts.anonymous.count(exchange.ip)
+      throw keyRefusal(exchange.headers.authorization, presented)
+    }
+    noteKey(exchange.response.req.socket)
+    exchange.key = key
+    exchange.tenantId = resolveTenant(exchange.headers, key)
   }
 
   async #fail(exchange: HttpExchange<ServerResponse>, thrown: unknown): Promise<void> {
@@ -124,12 +136,6 @@ export class DirectRouter {
     if (response.headersSent || response.destroyed) response.destroy()
     else writeError(response, error, headers)
   }
-}
-
-const admit = (exchange: HttpExchange, key: Key | undefined, presented?: string): void => {
-  if (key === undefined) throw keyRefusal(exchange.headers.authorization, presented)
-  exchange.key = key
-  exchange.tenantId = resolveTenant(exchange.headers, key)
 }
 
 /** Stores a body that was read, or throws the reason why it was not. */

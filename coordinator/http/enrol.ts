@@ -32,7 +32,7 @@ export const enrolRoute: FastifyPluginAsync<EnrolParts> = async (app, { enrol, r
   })
   app.post(
     ENROL_PATH,
-    { config: { access: 'none', docs: DOCS }, bodyLimit: BODY_LIMIT_BYTES },
+    { config: { access: 'none', isUncounted: true, docs: DOCS }, bodyLimit: BODY_LIMIT_BYTES },
     async (request, reply) => {
       const result = EnrolRequest.safeParse(request.body)
       if (!result.success) {

@@ -96,21 +96,34 @@ export const errors = fp(async (app: FastifyInstance, { onError }: ErrorParts) =
     return sendError(reply, error)
   })
 
-  const createNotFoundError = (request: FastifyRequest, reply: FastifyReply): ShoalError => {
-    const path = request.url.split('?')[0] ?? ''
-    const allowed = METHODS.filter(method => app.findRoute({ method, url: path }) !== null)
-    if (allowed.length === 0) return new ShoalError('not_found', describeMissingRoute(path))
-    reply.header('allow', allowed.join(', '))
-    const more = path === '/' ? `; ${ROUTES}` : ''
-    return new ShoalError('method_not_allowed', `${path} takes ${allowed.join(', ')}${more}`)
-  }
-
-  // before its body is read: nobody needs it
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.is404) throw createNotFoundError(request, reply)
-  })
-  app.setNotFoundHandler((request, reply) => sendError(reply, createNotFoundError(request, reply)))
+  app.setNotFoundHandler((request, reply) =>
+    sendError(reply, createNotFoundError(app, request, reply)),
+  )
 })
+
+/**
+ * Refuses a request that hits no route before its body is read: nobody needs it. It comes after
+ * `auth`, which counts the request.
+ */
+export const missingRoutes = fp(async (app: FastifyInstance) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) done(createNotFoundError(app, request, reply))
+    else done()
+  })
+})
+
+const createNotFoundError = (
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): ShoalError => {
+  const path = request.url.split('?')[0] ?? ''
+  const allowed = METHODS.filter(method => app.findRoute({ method, url: path }) !== null)
+  if (allowed.length === 0) return new ShoalError('not_found', describeMissingRoute(path))
+  reply.header('allow', allowed.join(', '))
+  const more = path === '/' ? `; ${ROUTES}` : ''
+  return new ShoalError('method_not_allowed', `${path} takes ${allowed.join(', ')}${more}`)
+}
 
 const ROUTES = 'the API is under /v1, and /docs lists every route'
 

@@ -53,8 +53,13 @@ const Fine = z.object({ status: z.literal('ok') })
 
 /** Health for clients, liveness for supervisors, readiness for balancers. None needs a key. */
 export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) => {
-  const open = (id: string, summary: string, answer: z.ZodType, ignoresHost = true) => ({
-    config: { access: 'none' as const, ignoresHost, docs: { id, tag: 'health', summary, answer } },
+  const open = (id: string, summary: string, answer: z.ZodType, isForSupervisors = true) => ({
+    config: {
+      access: 'none' as const,
+      ignoresHost: isForSupervisors,
+      isUncounted: isForSupervisors,
+      docs: { id, tag: 'health', summary, answer },
+    },
   })
   const health = open('health', 'Health of the service.', Health, false)
   const alive = open('alive', 'Liveness of the process, for supervisors.', Fine)

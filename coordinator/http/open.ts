@@ -11,6 +11,7 @@ import type { Logger } from 'pino'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { endWithError, parserError, sendError, toShoalError } from './errors.ts'
+import { putInFront } from './put-in-front.ts'
 import { RunningAnswers } from './running.ts'
 import { newRequestId, serverLimits } from './safety.ts'
 
@@ -45,7 +46,14 @@ export const createServer = ({ config, logger, shown }: ServerParts): FastifyIns
     // a request that was on its way when the server stopped to listen is served as any other
     return503OnClosing: false,
     // Fastify ignores its `http` options when `https` is given
-    ...(shown && { https: { ...limits.http, cert: shown.cert, key: shown.key } }),
+    ...(shown && {
+      https: {
+        ...limits.http,
+        handshakeTimeout: limits.http.headersTimeout,
+        cert: shown.cert,
+        key: shown.key,
+      },
+    }),
     loggerInstance: warningsOnly(logger),
     // one logger for all requests: a child of it for each costs more than most requests say
     childLoggerFactory: logger => logger,
@@ -53,16 +61,16 @@ export const createServer = ({ config, logger, shown }: ServerParts): FastifyIns
     clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
     frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
   }) as unknown as FastifyInstance
-  app.server.on('request', noteLastAnswer)
+  putInFront(app.server, behind => (request, response) => {
+    lastAnswers.set(request.socket, response)
+    behind(request, response)
+  })
   app.server.on('checkContinue', continueWhenRead)
   return app
 }
 
 /** The newest answer of each connection. */
 const lastAnswers = new WeakMap<Socket, ServerResponse>()
-
-const noteLastAnswer = ({ socket }: IncomingMessage, response: ServerResponse): void =>
-  void lastAnswers.set(socket, response)
 
 /** True when bytes that cannot be read belong to a request that has been answered already. */
 const isAnswered = (socket: Socket): boolean => {

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import * as z from 'zod'
 import type { CoordinatorConfig } from '../config.ts'
 import { docsPage } from './docs-page.ts'
-import { openApi } from './openapi.ts'
+import { type OpenApiDocument, openApi } from './openapi.ts'
 import { publicUrls } from './public-urls.ts'
 import { publishedRoute } from './published.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
@@ -28,10 +28,12 @@ const PAGE: RouteDocs = {
 
 /** `GET /v1/openapi.json` and `/docs`: every route of this server. No key is needed. */
 export const openApiRoute: FastifyPluginAsync<OpenApiParts> = async (app, { config, routes }) => {
-  const document = () => {
+  let made: Promise<OpenApiDocument> | undefined
+  const document = (): Promise<OpenApiDocument> => {
     const port = (app.server.address() as AddressInfo | null)?.port ?? config.http.port
-    return openApi(routes, publicUrls(config, port).base)
+    made ??= openApi(routes, publicUrls(config, port).base)
+    return made
   }
-  publishedRoute(app, '/v1/openapi.json', DOCUMENT, () => JSON.stringify(document()))
-  publishedRoute(app, '/docs', PAGE, () => docsPage(document()))
+  publishedRoute(app, '/v1/openapi.json', DOCUMENT, async () => JSON.stringify(await document()))
+  publishedRoute(app, '/docs', PAGE, async () => docsPage(await document()))
 }

@@ -1,10 +1,70 @@
 import { createHash } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { RouteDocs } from './route-docs.ts'
 
 const MAX_AGE_SECONDS = 60
 /** Nothing in a document runs or loads anything. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+/** Bytes of a document that a connection is given at once: encryption copies what it is given. */
+const SLICE_BYTES = 64 * 1024
+
+const packers = {
+  br: (bytes: Buffer) =>
+    promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes: Buffer) => promisify(gzip)(bytes),
+}
+type Encoding = keyof typeof packers
+const ENCODINGS: readonly Encoding[] = ['br', 'gzip']
+
+/** The bytes of a document in one encoding. */
+interface Representation {
+  bytes: Buffer
+  etag: string
+  encoding?: Encoding
+}
+
+/** A document as ready-made bytes: serialized once, and compressed once for each encoding. */
+export class PublishedDocument {
+  readonly #type: string
+  readonly #hash: string
+  readonly #plain: Representation
+  readonly #packed = new Map<Encoding, Promise<Representation>>()
+
+  /** @param type media type, which is sent with the charset */
+  constructor(text: string, type: 'application/json' | 'text/html') {
+    this.#type = `${type}; charset=utf-8`
+    const bytes = Buffer.from(text)
+    this.#hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 27)
+    this.#plain = { bytes, etag: `"${this.#hash}"` }
+  }
+
+  /** Sends the document in the best accepted encoding, or 304 to a reader that has it. */
+  async send(request: FastifyRequest, reply: FastifyReply, hasCurrent = hasTag): Promise<unknown> {
+    const { bytes, etag, encoding } = await this.#choose(request.headers['accept-encoding'])
+    reply.header('etag', etag).header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
+    if (hasCurrent(request, etag)) return reply.code(304).send()
+    if (encoding !== undefined) reply.header('content-encoding', encoding)
+    reply.type(this.#type)
+    if (bytes.length <= SLICE_BYTES) return reply.send(bytes)
+    return reply.header('content-length', bytes.length).send(Readable.from(slicesOf(bytes)))
+  }
+
+  #choose(accepted: string | undefined): Representation | Promise<Representation> {
+    const encoding = ENCODINGS.find(each => accepts(accepted, each))
+    if (encoding === undefined) return this.#plain
+    const packed = this.#packed.get(encoding) ?? this.#pack(encoding)
+    this.#packed.set(encoding, packed)
+    return packed
+  }
+
+  async #pack(encoding: Encoding): Promise<Representation> {
+    const bytes = await packers[encoding](this.#plain.bytes)
+    return { bytes, etag: `"${this.#hash}-${encoding}"`, encoding }
+  }
+}
 
 /**
  * Serves a document that is the same for every reader and for the life of the process: created at
@@ -15,24 +75,32 @@ export const publishedRoute = (
   app: FastifyInstance,
   url: string,
   docs: RouteDocs,
-  make: () => string,
+  make: () => Promise<string>,
 ): void => {
   const type = docs.answer === 'html' ? 'text/html' : 'application/json'
-  let made: { body: string; etag: string } | undefined
+  let made: Promise<PublishedDocument> | undefined
   app.get(url, { config: { access: 'none', docs } }, async (request, reply) => {
-    made ??= withTag(make())
-    reply.header('etag', made.etag).header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
-    reply.header('content-security-policy', POLICY).header('vary', 'authorization')
-    if (hasMatchingTag(request.headers['if-none-match'], made.etag)) return reply.code(304).send()
-    return reply.type(`${type}; charset=utf-8`).send(made.body)
+    made ??= make().then(text => new PublishedDocument(text, type))
+    const document = await made
+    reply.header('content-security-policy', POLICY)
+    reply.header('vary', 'Accept-Encoding, Authorization')
+    return document.send(request, reply)
   })
 }
 
-/** A text with the tag of its bytes. */
-export const withTag = (body: string) => ({
-  body,
-  etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`,
-})
+function* slicesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES)
+}
+
+/** RFC 9110, section 12.5.3, without an order among the encodings that are accepted. */
+const accepts = (header: string | undefined, encoding: Encoding): boolean =>
+  (header ?? '').split(',').some(part => {
+    const [name = '', ...parameters] = part.split(';').map(each => each.trim().toLowerCase())
+    return name === encoding && !parameters.some(each => /^q=0(\.0*)?$/.test(each))
+  })
+
+const hasTag = ({ headers }: FastifyRequest, etag: string): boolean =>
+  hasMatchingTag(headers['if-none-match'], etag)
 
 /** RFC 9110, section 13.1.2: a list of tags or `*`, compared weakly. */
 export const hasMatchingTag = (header: string | undefined, etag: string): boolean =>

@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { putInFront } from './put-in-front.ts'
 
 const LOOK_MS = 20
 
@@ -38,7 +39,7 @@ export class RunningAnswers {
   /** Follows every answer of the server; each that begins after `leave` closes its connection. */
   follow(server: Server): void {
     this.#server = server
-    server.prependListener('request', (_request, response: ServerResponse) => {
+    putInFront(server, behind => (request, response) => {
       if (this.isLeaving()) closeAfter(response)
       this.#open.add(response)
       response.once('close', () => {
@@ -46,6 +47,7 @@ export class RunningAnswers {
         if (this.#phase === 'leaving' && !response.hasHeader('connection'))
           this.#keptUntilMs = performance.now() + KEPT_MS
       })
+      behind(request, response)
     })
   }
 

@@ -83,7 +83,7 @@ export const headerCheck = (
   return (request, ignoresHost = false) => {
     if (request.httpVersionMajor !== 1)
       throw new ShoalError(
-        'invalid_request',
+        'http_version_unsupported',
         `HTTP/${request.httpVersion} is not supported on this connection; use HTTP/1.1`,
       )
     const target = targetHost(request.url ?? '/')

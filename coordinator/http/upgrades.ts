@@ -14,6 +14,7 @@ import { parseLinked } from '../../shared/wire/replicas.ts'
 import type { CellCaller } from '../enrolment/admission.ts'
 import { basicAuth, createCredentialError } from './basic-auth.ts'
 import { cellCallerOf, isProbe } from './cell-caller.ts'
+import { connectionOf } from './connection.ts'
 import { endWithError } from './errors.ts'
 
 interface UpgradeParts {
@@ -68,6 +69,7 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     if (caller !== undefined) parts.noteConnection?.(cellId, caller.bootId)
     socket.write(switchingHead(plane.protocol, parts.replicaId))
     if (caller === undefined) return void socket.destroySoon()
+    connectionOf(socket)?.release()
     if (head.length > 0) socket.unshift(head)
     socket.setNoDelay(true)
     socket.setTimeout(0)

@@ -15,6 +15,9 @@ export interface RouteFigures {
   seconds: Histogram
 }
 
+/** Why the server closed a connection that the client had not finished with. */
+export type CloseReason = 'pipelined' | 'slow_reader' | 'made_way' | 'over_limit'
+
 export interface HttpFigures {
   /** The figures of a route; `route` as it was registered, not the path of a request. */
   route(method: string, route: string): RouteFigures
@@ -22,6 +25,7 @@ export interface HttpFigures {
   recordEnd(route: RouteFigures, status: number, seconds: number): void
   /** An error was answered. */
   countError(code: string): void
+  countClose(reason: CloseReason): void
   metrics: readonly Metric[]
 }
 
@@ -29,6 +33,7 @@ export interface HttpFigures {
 export const createHttpFigures = (): HttpFigures => {
   const routes = new Map<string, RouteFigures>()
   const codes = new Tally()
+  const closes = new Tally()
   let inFlight = 0
 
   const route: HttpFigures['route'] = (method, route) => {
@@ -54,6 +59,7 @@ export const createHttpFigures = (): HttpFigures => {
       seconds.observe(took)
     },
     countError: code => codes.add([code]),
+    countClose: reason => closes.add([reason]),
     metrics: [
       {
         name: 'shoal_http_requests_total',
@@ -93,6 +99,14 @@ export const createHttpFigures = (): HttpFigures => {
           labels: ['code'],
         },
         codes,
+      ),
+      createCounter(
+        {
+          name: 'shoal_http_connections_closed_total',
+          help: 'Client connections that the coordinator closed to protect others, by reason.',
+          labels: ['reason'],
+        },
+        closes,
       ),
     ],
   }

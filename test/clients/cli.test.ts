@@ -181,7 +181,7 @@ const operation = (id: string, more: Partial<Declaration & { effect: 'read' }> =
 /** Call that the program makes for these words. */
 const callOf = async (declared: Operation, ...argv: string[]): Promise<ApiCall | undefined> => {
   const { method, path } = declared
-  const document = openApi([{ method, path, access: 'key', operation: declared }], 'http://a')
+  const document = await openApi([{ method, path, access: 'key', operation: declared }], 'http://a')
   let asked: ApiCall | undefined
   const program = new Command('shoal').exitOverride()
   addOperationCommands(program, operationsOf(document), async call => {

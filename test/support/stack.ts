@@ -7,6 +7,7 @@ import { stringify } from 'yaml'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap, type DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { hideMarkedSecrets } from '../../shared/hide-secrets.ts'
 import { MEMORY_FOLDER } from './memory-folder.ts'
 import { DEADLINE_MS, waitUntil } from './wait-until.ts'
 
@@ -116,6 +117,13 @@ export class Process {
     const exit = once(child, 'exit')
     child.kill(signal)
     await exit
+    this.#requireNoSecrets()
+  }
+
+  /** Every test that runs a program also shows that its log has no secret. */
+  #requireNoSecrets(): void {
+    const leak = this.lines.find(line => hideMarkedSecrets(line) !== line)
+    if (leak !== undefined) throw new Error(`${this.#program} has logged a secret: ${leak}`)
   }
 }
 

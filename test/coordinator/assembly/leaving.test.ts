@@ -47,7 +47,7 @@ t.test('a coordinator that stops', { skip: postgresMissing }, async t => {
     const client = async (): Promise<void> => {
       const own = new Agent({ keepAlive: true, maxSockets: 1 })
       for (let after = 0; after < MORE; after += over.signal.aborted ? 1 : 0) {
-        const answer = await ask(own, `http://127.0.0.1:${forwarder.port}/v1/health`)
+        const answer = await ask(own, `http://127.0.0.1:${forwarder.port}/healthz`)
         if (answer.status === 200) answered++
         else failed.push(answer)
       }
@@ -57,7 +57,7 @@ t.test('a coordinator that stops', { skip: postgresMissing }, async t => {
     await waitUntil('all have a connection', () => answered > CLIENTS * 4)
     const closed = stopping.close()
     t.match(await ask(agent, `${stopping.url}/readyz`), { status: 503, connection: 'close' })
-    t.match(await ask(agent, `${stopping.url}/v1/health`), { status: 200, connection: 'close' })
+    t.match(await ask(agent, `${stopping.url}/healthz`), { status: 200, connection: 'close' })
     await closed
     over.abort()
     await Promise.all(clients)
@@ -71,6 +71,6 @@ t.test('a sole coordinator does not wait for balancers when it stops', async t =
   const { url, close } = await serve(CoordinatorConfig.parse({ state_dir, http }), silent)
   const agent = new Agent({ keepAlive: true })
   t.teardown(() => agent.destroy())
-  t.match(await ask(agent, `${url}/v1/health`), { status: 200, connection: 'keep-alive' })
+  t.match(await ask(agent, `${url}/healthz`), { status: 200, connection: 'keep-alive' })
   await t.resolves(close())
 })

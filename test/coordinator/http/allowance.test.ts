@@ -72,7 +72,7 @@ t.test('an address without a key', async t => {
     t.equal((await app.inject('/v1/tiers')).statusCode, 200)
   })
 
-  t.test('may request health, the card and the documents without limit', async t => {
+  t.test('may request health, the card and the documents beside that allowance', async t => {
     const { app } = await rig(t, { anonymous: { requests_per_month: 0, requests_per_minute: 1 } })
     const paths = ['/v1/health', '/healthz', '/readyz', '/health', '/.well-known/agent.json']
     for (const url of [...paths, '/v1/openapi.json', '/docs'])
@@ -84,6 +84,60 @@ t.test('an address without a key', async t => {
       }
     t.equal((await app.inject('/v1/tiers')).statusCode, 403)
   })
+})
+
+t.test('requests without a valid key are counted, whatever they ask for', async t => {
+  const app = await appWith({ config: config({ limits: { anonymous_per_minute: 5 } }) })
+  t.teardown(() => app.close())
+  const ask = (url: string, more: object = {}) => app.inject({ url, ...more })
+  const guess = { authorization: 'Bearer svc-dev-guess' }
+  const post = { method: 'POST', headers: { ...guess, 'content-type': 'application/json' } }
+  const answers = [
+    await ask('/v1/openapi.json'),
+    await ask('/v1/none'),
+    await ask('/v1/models', { headers: guess }),
+    await ask('/v1/chat/completions', { ...post, payload: '{}' }),
+    await ask('/v1/health'),
+  ]
+  t.strictSame(
+    answers.map(({ statusCode }) => statusCode),
+    [200, 404, 401, 401, 200],
+  )
+  for (const url of ['/v1/openapi.json', '/v1/none', '/v1/models', '/v1/health', '/docs']) {
+    const refused = await ask(url, { headers: guess })
+    t.equal(refused.statusCode, 429, url)
+    t.match(refused.json(), { error: { code: 'rate_limited' } })
+    t.match(refused.headers, { 'retry-after': /^\d+$/, 'x-ratelimit-limit': /^\d+$/ })
+  }
+  t.equal((await ask('/v1/chat/completions', { ...post, payload: '{}' })).statusCode, 429)
+  for (const url of ['/healthz', '/readyz']) t.equal((await ask(url)).statusCode, 200, url)
+  const key = { authorization: 'Bearer free-key' }
+  t.equal((await ask('/v1/models', { headers: key })).statusCode, 200)
+  t.equal((await ask('/docs', { remoteAddress: '10.0.0.9' })).statusCode, 200)
+})
+
+t.test('requests of cells count only when their credential is refused', async t => {
+  const app = await appWith({
+    config: config({ limits: { anonymous_per_minute: 2 } }),
+    cellSelf: {
+      authenticate: async (_id: string, credential: string) =>
+        credential === 'right' ? { id: 'cell_a', name: 'a', tags: [], renewedAt: 0 } : undefined,
+      trust: () => ({}),
+      now: () => 0,
+    } as unknown as AppParts['cellSelf'],
+  })
+  t.teardown(() => app.close())
+  const statusWith = async (credential: string): Promise<number> => {
+    const authorization = `Basic ${Buffer.from(`cell_a:${credential}`).toString('base64')}`
+    return (await app.inject({ url: '/v1/cells/cell_a/self', headers: { authorization } }))
+      .statusCode
+  }
+  for (let n = 0; n < 5; n++) t.equal(await statusWith('right'), 200)
+  t.strictSame(
+    [await statusWith('no'), await statusWith('no'), await statusWith('no')],
+    [401, 401, 429],
+  )
+  t.equal(await statusWith('right'), 200)
 })
 
 t.test('with a key, calls count against its minute and not the month', async t => {

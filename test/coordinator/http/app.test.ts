@@ -412,7 +412,7 @@ t.test('raw bytes on the socket', async t => {
     [
       'HTTP/2.0 in the words of HTTP/1.1 is refused',
       'GET /v1/health HTTP/2.0\r\nHost: localhost\r\nConnection: close\r\n\r\n',
-      422,
+      505,
     ],
     [
       'a refused body is not asked for with 100 Continue',

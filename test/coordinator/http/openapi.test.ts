@@ -1,3 +1,4 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { docsPage } from '../../../coordinator/http/docs-page.ts'
 import type { OpenApiDocument } from '../../../coordinator/http/openapi.ts'
@@ -149,6 +150,35 @@ t.test('a reader with the current document gets 304', async t => {
     t.equal(again.statusCode, status, tag)
     t.equal(again.headers.etag, etag)
     t.equal(again.body === '', status === 304)
+  }
+})
+
+t.test('a document is compressed as the reader accepts, with a tag for each encoding', async t => {
+  for (const url of ['/v1/openapi.json', '/docs', '/.well-known/agent.json']) {
+    const ask = (accepted: string, more = {}) =>
+      app.inject({ url, headers: { 'accept-encoding': accepted, ...more } })
+    const plain = await ask('identity')
+    const tags = new Set([plain.headers.etag])
+    for (const [accepted, encoding, unpack] of [
+      ['gzip, deflate, br', 'br', brotliDecompressSync],
+      ['gzip;q=0.5, br;q=0', 'gzip', gunzipSync],
+    ] as const) {
+      const packed = await ask(accepted)
+      t.match(packed.headers, {
+        'content-encoding': encoding,
+        vary: /Accept-Encoding/,
+        'x-ratelimit-limit': /./,
+        'content-length': String(packed.rawPayload.length),
+      })
+      t.ok(packed.rawPayload.length < plain.rawPayload.length / 2)
+      t.ok(unpack(packed.rawPayload).equals(plain.rawPayload), `${url} ${encoding}`)
+      const etag = String(packed.headers.etag)
+      tags.add(etag)
+      t.equal((await ask(accepted, { 'if-none-match': etag })).statusCode, 304)
+    }
+    t.equal(tags.size, 3)
+    t.equal(plain.headers['content-encoding'], undefined)
+    t.equal((await app.inject({ url, method: 'HEAD' })).body, '')
   }
 })
 

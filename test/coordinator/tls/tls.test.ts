@@ -261,7 +261,12 @@ t.test("Host may be every name in the coordinator's certificate", async t => {
   const check = headerCheck(config)
   for (const name of listServerNames(config)) {
     const host = name.includes(':') ? `[${name}]` : name
-    const request = { headers: { host }, rawHeaders: ['Host', host], socket: {} } as never
+    const request = {
+      httpVersionMajor: 1,
+      headers: { host },
+      rawHeaders: ['Host', host],
+      socket: {},
+    } as never
     t.doesNotThrow(() => check(request), host)
   }
   t.ok(listServerNames(config).includes(hostname().toLowerCase()))
@@ -270,7 +275,12 @@ t.test("Host may be every name in the coordinator's certificate", async t => {
 t.test('Host may be the address that the request came to, and no other address', async t => {
   const check = headerCheck(CoordinatorConfig.parse({ http: { host: '0.0.0.0' } }))
   const request = (host: string, localAddress: string) =>
-    ({ headers: { host }, rawHeaders: ['Host', host], socket: { localAddress } }) as never
+    ({
+      httpVersionMajor: 1,
+      headers: { host },
+      rawHeaders: ['Host', host],
+      socket: { localAddress },
+    }) as never
   for (const [host, address, allowed] of [
     ['10.0.0.5:7070', '::ffff:10.0.0.5', true],
     ['10.0.0.5', '10.0.0.5', true],

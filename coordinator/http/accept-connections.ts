@@ -1,0 +1,73 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
+import type { FastifyInstance } from 'fastify'
+import { ShoalError } from '../../shared/errors.ts'
+import { type Connection, connectionOf } from './connection.ts'
+import type { Connections } from './connections.ts'
+import { writeError } from './errors.ts'
+import { putInFront, type RequestHandler } from './put-in-front.ts'
+import { requestId } from './safety.ts'
+
+const RETRY_AFTER_SECONDS = 10
+
+/** Bounds the connections of the server, and passes on their requests one by one. */
+export const acceptConnections = (app: FastifyInstance, connections: Connections): void => {
+  const { server } = app
+  putInFront(server, handle => {
+    const handlers = { handle, handleReserve: createReserveHandler(app, handle) }
+    followSockets(server, socket => connections.accept(socket, handlers))
+    return (request, response) => {
+      const connection = connectionOf(request.socket)
+      if (connection === undefined) handle(request, response)
+      else if (!connection.take(request, response)) connections.cut(connection, 'pipelined')
+    }
+  })
+}
+
+/** Answers health checks and requests with a key, one on each connection. */
+const createReserveHandler =
+  (app: FastifyInstance, handle: RequestHandler): RequestHandler =>
+  (request, response) => {
+    response.setHeader('connection', 'close')
+    if (isUrgent(request)) handle(request, response)
+    else refuse(app, request, response).catch(() => response.destroy())
+  }
+
+const isUrgent = ({ url, headers }: IncomingMessage): boolean =>
+  url === '/healthz' || url === '/readyz' || headers.authorization !== undefined
+
+const refuse = async (
+  app: FastifyInstance,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> => {
+  const ip = request.socket.remoteAddress ?? ''
+  const headers = await app.answerHeaders({ id: requestId(request), ip, key: undefined })
+  const error = new ShoalError('rate_limited', 'all connections are in use; try again later', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  })
+  if (!response.destroyed) writeError(response, error, headers)
+}
+
+/** Reports each accepted socket, and the encrypted one that takes its place. */
+const followSockets = (
+  server: Server,
+  accept: (socket: Socket) => Connection | undefined,
+): void => {
+  if (!(server instanceof TlsServer)) {
+    server.on('connection', accept)
+    return
+  }
+  const handshakes = new Map<string, Connection>()
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket)
+    const connection = accept(socket)
+    if (connection === undefined) return
+    handshakes.set(peer, connection)
+    socket.once('close', () => handshakes.delete(peer))
+  })
+  server.on('secureConnection', (socket: Socket) => handshakes.get(peerOf(socket))?.secure(socket))
+}
+
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`

@@ -1,0 +1,165 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Share } from '../budgets/budget.ts'
+import type { RequestHandler } from './put-in-front.ts'
+
+/** Requests that wait for the one before them; a connection with more is cut. */
+export const MAX_WAITING = 16
+
+/** Property of a socket that has its connection: a lookup that costs a request next to nothing. */
+const CONNECTION = Symbol('connection')
+
+/** A socket with the private parts of Node's HTTP server and of its handle that are used here. */
+interface ServerSocket {
+  [CONNECTION]?: Connection
+  parser?: { onIncoming: () => number } | null
+  _handle?: { bytesWritten: number; writeQueueSize: number } | null
+}
+
+interface ConnectionParts {
+  /** Network of the peer. */
+  address: string
+  /** Its place among the connections; a share of nothing for one beyond the bound. */
+  share: Share
+  handle: RequestHandler
+  /** Runs when the socket closes or a cell has upgraded it; more than once for some. */
+  onEnd: (connection: Connection) => void
+}
+
+/**
+ * One accepted socket. It answers one request at a time, since HTTP/1.1 orders the answers anyway:
+ * an answer that nobody reads holds up the requests behind it and nothing else. While requests
+ * wait, the socket is not read.
+ */
+export class Connection {
+  readonly address: string
+  /** True once a request on it had a valid key. */
+  isKnown = false
+  readonly #parts: ConnectionParts
+  #socket: Socket
+  #current: ServerResponse | undefined
+  readonly #waiting: [IncomingMessage, ServerResponse][] = []
+  /** Bytes that the peer had taken at the last progress, and the time of that. */
+  #takenBytes = 0
+  #progressMs: number | undefined
+
+  constructor(socket: Socket, parts: ConnectionParts) {
+    this.#parts = parts
+    this.#socket = socket
+    this.address = parts.address
+    this.secure(socket)
+    socket.once('close', () => this.#end())
+  }
+
+  /** The encrypted socket takes the place of the raw one. */
+  secure(socket: Socket): void {
+    this.#socket = socket
+    const found: ServerSocket = socket as ServerSocket
+    found[CONNECTION] = this
+  }
+
+  /** Handles a request now, or after the ones before it. Returns false when too many wait. */
+  take(request: IncomingMessage, response: ServerResponse): boolean {
+    if (this.isIdle()) {
+      this.#current = response
+      this.#parts.handle(request, response)
+      return true
+    }
+    if (this.#waiting.length === MAX_WAITING) return false
+    if (this.#waiting.push([request, response]) === 1) {
+      this.#stopReading()
+      this.#current?.once('close', this.#onClose)
+    }
+    return true
+  }
+
+  /** True while no request is answered; then none waits. */
+  isIdle(): boolean {
+    return this.#current === undefined || this.#current.closed
+  }
+
+  /** Requests that wait for the one before them. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /**
+   * Returns the time without progress, in milliseconds: since the peer has last taken `minBytes` of
+   * an answer, or had nothing to take.
+   */
+  stalledMs(nowMs: number, minBytes: number): number {
+    const { _handle: handle } = this.#socket as ServerSocket
+    const queuedBytes = handle?.writeQueueSize ?? 0
+    const takenBytes = (handle?.bytesWritten ?? 0) - queuedBytes
+    const isRead = queuedBytes === 0 && this.#socket.writableLength === 0
+    if (isRead || takenBytes - this.#takenBytes >= minBytes || this.#progressMs === undefined) {
+      this.#takenBytes = takenBytes
+      this.#progressMs = nowMs
+    }
+    return nowMs - this.#progressMs
+  }
+
+  /** Ends the connection at once, and the parser in the middle of the bytes that it was given. */
+  cut(): void {
+    const { parser } = this.#socket as ServerSocket
+    // Node's parser would go on to the end of its 64 KiB, which can be a thousand requests; an
+    // answer of 2, which announces an upgrade, makes it stop
+    if (parser) parser.onIncoming = () => 2
+    this.#waiting.length = 0
+    this.#socket.destroy()
+    this.#end()
+  }
+
+  /** Leaves the socket to a cell's upgrade. */
+  release(): void {
+    const found = this.#socket as ServerSocket
+    delete found[CONNECTION]
+    this.#end()
+  }
+
+  #end(): void {
+    this.#parts.share.close()
+    this.#parts.onEnd(this)
+  }
+
+  /** One request of a connection runs in each turn of the loop, so that many delay no others. */
+  #onClose = (): void => {
+    setImmediate(this.#next)
+  }
+
+  #next = (): void => {
+    const socket = this.#socket
+    const next = socket.destroyed || socket.writableEnded ? undefined : this.#waiting.shift()
+    if (next === undefined) {
+      this.#waiting.length = 0
+      return
+    }
+    const [request, response] = next
+    if (this.#waiting.length > 0) response.once('close', this.#onClose)
+    else this.#readOn()
+    this.#current = response
+    this.#parts.handle(request, response)
+  }
+
+  /** Node's HTTP server resumes a socket with every answer, which must have no effect meanwhile. */
+  #stopReading(): void {
+    const socket = this.#socket
+    socket.pause()
+    socket.resume = () => socket
+  }
+
+  #readOn(): void {
+    Reflect.deleteProperty(this.#socket, 'resume')
+    this.#socket.resume()
+  }
+}
+
+/** The connection of a request's socket; undefined for a request that was injected. */
+export const connectionOf = (socket: Socket): Connection | undefined =>
+  (socket as ServerSocket)[CONNECTION]
+
+/** Notes that a request on the socket had a valid key. */
+export const noteKey = (socket: Socket): void => {
+  const connection = connectionOf(socket)
+  if (connection !== undefined) connection.isKnown = true
+}

@@ -1,0 +1,113 @@
+import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http'
+import { connect } from 'node:net'
+import type { CellLogin } from '../../../bench/fleet/simulated-cell.ts'
+import { RawMqtt } from '../../support/raw-mqtt.ts'
+import { type AbuseTarget, chatBody, embeddingBody, HOST } from './target.ts'
+
+export const KINDS = ['plain', 'stream', 'embedding', 'healthz', 'mqtt'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** One call of the honest client, as it is reported to the parent. */
+export interface Call {
+  kind: Kind
+  /** Time of the start, `performance.timeOrigin + now`, in milliseconds. */
+  startedAt: number
+  milliseconds: number
+  /** 0 where no usable answer came. */
+  status: number
+}
+
+/** Calls of each kind per second. They start on time, however long earlier ones take. */
+const RATES: Record<Kind, number> = { plain: 16, stream: 12, embedding: 8, healthz: 10, mqtt: 2 }
+/** More than a cell that served before may be silent until its request moves to another. */
+const TIMEOUT_MS = 45_000
+
+/**
+ * A client that does nothing wrong, in a process of its own: chat, plain and streamed, and
+ * embeddings over kept connections, and, over a new connection each time, the liveness check and the
+ * greeting of a cell over plain MQTT. Argument: `AbuseTarget`. Sends each `Call` to its parent, and
+ * answers a message with `drained` once all calls that run are reported.
+ */
+const run = (target: AbuseTarget): void => {
+  const agent = new Agent({ keepAlive: true })
+  const calls: Record<Kind, () => Promise<number>> = {
+    plain: () => post(target, agent, '/v1/chat/completions', chatBody('hello')),
+    stream: () => post(target, agent, '/v1/chat/completions', chatBody('hello', true)),
+    embedding: () => post(target, agent, '/v1/embeddings', embeddingBody('hello')),
+    healthz: () => ask({ port: target.port, host: HOST, path: '/healthz', agent: false }),
+    mqtt: () => greet(target),
+  }
+  const running = new Set<Promise<void>>()
+  const start = (kind: Kind): void => {
+    const call = report(kind, calls[kind]).finally(() => running.delete(call))
+    running.add(call)
+  }
+  for (const kind of KINDS) setInterval(start, 1000 / RATES[kind], kind)
+  process.on('message', () => void Promise.all(running).then(() => process.send?.('drained')))
+  process.once('disconnect', () => process.exit())
+  process.send?.('ready')
+}
+
+const report = async (kind: Kind, call: () => Promise<number>): Promise<void> => {
+  const startMs = performance.now()
+  const status = await call().catch(() => 0)
+  const sent: Call = {
+    kind,
+    startedAt: performance.timeOrigin + startMs,
+    milliseconds: performance.now() - startMs,
+    status,
+  }
+  process.send?.(sent)
+}
+
+const post = (
+  { port, key }: AbuseTarget,
+  agent: Agent,
+  path: string,
+  body: object,
+): Promise<number> => {
+  const text = JSON.stringify(body)
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+  }
+  return ask({ port, host: HOST, path, agent, method: 'POST', headers }, text)
+}
+
+/** Resolves with the status of a whole answer; rejects when there is none in time. */
+const ask = (options: RequestOptions, text?: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const asked = request({ ...options, signal }, response => {
+      let tail = ''
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        tail = (tail + piece).slice(-200)
+      })
+      response.on('error', reject)
+      response.on('end', () => resolve(isUsable(response, tail) ? (response.statusCode ?? 0) : 0))
+    })
+    asked.on('error', reject)
+    asked.end(text)
+  })
+
+/** A stream that ended with an error, or a page for people, is of no use to a program. */
+const isUsable = ({ headers }: IncomingMessage, tail: string): boolean =>
+  /^(application\/json|text\/event-stream)/.test(headers['content-type'] ?? '') &&
+  !tail.includes('event: error')
+
+let greetings = 0
+
+/** One cell after another greets the broker over plain MQTT and leaves. */
+const greet = async ({ mqttPort, logins }: AbuseTarget): Promise<number> => {
+  const socket = connect(mqttPort, HOST)
+  const timer = setTimeout(() => socket.destroy(), TIMEOUT_MS)
+  const { id, credential } = logins[greetings++ % logins.length] as CellLogin
+  const cell = new RawMqtt(socket)
+  const options = { clientId: id, username: id, password: Buffer.from(credential) }
+  const { returnCode } = await cell.connect(options).finally(() => clearTimeout(timer))
+  socket.destroy()
+  return returnCode === 0 ? 200 : 0
+}
+
+run(JSON.parse(process.argv[2] as string) as AbuseTarget)

@@ -1,0 +1,48 @@
+import type { PhaseFigures } from './phase.ts'
+
+/** Bounds on what the honest client may notice of an attack. */
+const TIMES_QUIET = 5
+/** Below this the scheduler of a busy machine decides, not the coordinator. */
+const FLOOR_MS = 50
+const HEALTHZ_MS = 100
+const RSS_MIB = 600
+const LOG_KIB_S = 10
+
+interface Bounds {
+  p99Ms: number
+  healthzMs: number
+}
+
+/** Bounds that no attack exceeds, however slow it is: for machines of which nothing is known. */
+export const NO_TIMES: Bounds = { p99Ms: Infinity, healthzMs: Infinity }
+
+/**
+ * Bounds of time by the phases without an attack. Where the machine itself is too slow for the
+ * liveness check then, twice that is allowed.
+ */
+export const boundsOf = (quiet: readonly PhaseFigures[]): Bounds => {
+  const p99Ms = Math.max(...quiet.map(({ p99_ms }) => p99_ms))
+  const healthzMs = Math.max(...quiet.map(({ healthz_p99_ms }) => healthz_p99_ms))
+  return {
+    p99Ms: Math.max(TIMES_QUIET * p99Ms, FLOOR_MS),
+    healthzMs: healthzMs > HEALTHZ_MS ? 2 * healthzMs : HEALTHZ_MS,
+  }
+}
+
+/** Returns what an attack has broken, in words. */
+export const findFaults = (figures: PhaseFigures, { p99Ms, healthzMs }: Bounds): string[] => {
+  const { attack, calls, failed, p99_ms, healthz_failed, healthz_p99_ms, mqtt_failed } = figures
+  const checks: [boolean, string][] = [
+    [failed > 0, `${failed} of ${calls} requests failed (${figures.statuses})`],
+    [healthz_failed > 0, `${healthz_failed} checks of /healthz failed`],
+    [mqtt_failed > 0, `${mqtt_failed} cells could not greet over plain MQTT`],
+    [figures.rss_mib > RSS_MIB, `${figures.rss_mib} MiB in memory, more than ${RSS_MIB}`],
+    [figures.log_kib_s > LOG_KIB_S, `${figures.log_kib_s} KiB of log a second`],
+    [!(p99_ms <= p99Ms), `p99 ${p99_ms} ms, more than ${Math.round(p99Ms)}`],
+    [
+      !(healthz_p99_ms <= healthzMs),
+      `p99 of /healthz ${healthz_p99_ms} ms, more than ${Math.round(healthzMs)}`,
+    ],
+  ]
+  return checks.filter(([isBroken]) => isBroken).map(([, words]) => `${attack}: ${words}`)
+}
