@@ -19,7 +19,7 @@ interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   admission: Pick<CellAdmission, 'authenticate' | 'noteConnection'>
   bus: Pick<Bus, 'handle'>
   budgets: Pick<Budgets, 'mqttStrangers'>
-  fleet: Pick<Fleet, 'linkUp' | 'linkDown'>
+  fleet: Pick<Fleet, 'linkUp' | 'linkDown' | 'linkLate'>
   running: Pick<RunningAnswers, 'isLeaving'>
   replicas: Pick<Replicas, 'id'>
 }
@@ -65,6 +65,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
         pingEveryMs,
         onUp: link => fleet.linkUp(link),
         onDown: link => fleet.linkDown(link),
+        onLate: (link, isLate) => fleet.linkLate(link, isLate),
       })
     },
   })

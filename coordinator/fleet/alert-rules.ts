@@ -1,4 +1,5 @@
 import { type Cell, engineReports } from './cell.ts'
+import type { EngineHealth } from './health/engine-health.ts'
 import { percentOf, vramPercent } from './metrics.ts'
 import { isPresent } from './presence.ts'
 import { VRAM_CRITICAL_PERCENT, VRAM_WARN_PERCENT } from './vram.ts'
@@ -53,6 +54,13 @@ export const ALERT_RULES = {
     level: 'critical',
     raiseAfterMs: 0,
     clearAfterMs: 10_000,
+  },
+  /** Long enough to see whether the first probe succeeds. */
+  engine_unreliable: {
+    says: 'an engine of a cell fails the requests that it is given',
+    level: 'warn',
+    raiseAfterMs: 10_000,
+    clearAfterMs: 60_000,
   },
   spool_dropping: {
     says: 'a cell had to drop samples that it could not send',
@@ -163,10 +171,16 @@ export const observeCell = (cell: Cell, surroundings: Surroundings): Observation
         engine.weights,
       )
     }
+  for (const [weights, { health }] of cell.engines)
+    if (health?.breaker.isClosed === false)
+      put('engine_unreliable', 'bad', () => describeFaults(health), weights)
   const dropped = surroundings.newlyDropped(cell)
   put('spool_dropping', dropped > 0 ? 'bad' : 'good', () => `the spool dropped ${dropped} samples`)
   return found
 }
+
+const describeFaults = ({ failed, served, lastFault }: EngineHealth): string =>
+  `${failed} of ${failed + served} requests failed, the last one by ${lastFault ?? 'an unknown fault'}; it gets one request at a time until one succeeds`
 
 type Judgement = Observation['state'] | 'good'
 
@@ -177,6 +191,7 @@ const HELD_WHILE_AWAY: AlertRule[] = [
   'disk_full',
   'clock_off',
   'engine_failed',
+  'engine_unreliable',
   'spool_dropping',
 ]
 

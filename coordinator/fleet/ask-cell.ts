@@ -119,8 +119,6 @@ class Answer implements AnswerListener {
 
   onTrailers(): void {}
 
-  onSilence(): void {}
-
   onClose(isWhole: boolean): void {
     const text = this.#held.toBuffer().toString('utf8')
     if (isWhole) this.#settle.resolve({ status: this.#status, text })

@@ -10,7 +10,16 @@ import {
   type HoldOwner,
 } from './answer-hold.ts'
 import { AnswerRest } from './answer-rest.ts'
-import { isBusy, isRetried, parseCellRefusal, parseUsage } from './cell-answer.ts'
+import {
+  createBadAnswerError,
+  isAnswerType,
+  isBusy,
+  isCredible,
+  isKnownRefusal,
+  isRetried,
+  parseCellRefusal,
+  parseUsage,
+} from './cell-answer.ts'
 import type {
   AnswerHeaders,
   AnswerListener,
@@ -19,25 +28,46 @@ import type {
   CellStream,
 } from './cell-link.ts'
 import type { ClientAnswer } from './client-answer.ts'
+import type { Fault } from './health/fault.ts'
+import { ServiceClock } from './health/service-clock.ts'
+import { UNSENT_MS } from './health/time-limits.ts'
 import { HeldPieces } from './held-pieces.ts'
 import { PartialUsage } from './partial-usage.ts'
 import { CELL_SWEEPS, LEAST_BYTES_PER_SWEEP, SWEEP_SECONDS } from './transfers.ts'
 
 /** Result of one request on one cell. */
 export type AttemptResult =
-  | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; rest: AnswerRest }
+  | AnsweredAttempt
   | { kind: 'cancelled'; usage: Usage | undefined }
   /** `rest` is undefined when the answer was cut before its end. */
   | { kind: 'declined'; usage: Usage | undefined; httpStatus: number; rest: AnswerRest | undefined }
   /** Nothing was sent to the client: another cell may be asked. */
-  | { kind: 'retry'; error: ShoalError; failed: boolean }
+  | { kind: 'retry'; error: ShoalError; failed: false }
+  | { kind: 'retry'; error: ShoalError; failed: true; fault: Fault }
   /**
    * Part of the answer was sent to the client; `error` is undefined when the client already has
    * one.
    */
-  | { kind: 'broken'; error: ShoalError | undefined; httpStatus: number; usage: Usage | undefined }
+  | {
+      kind: 'broken'
+      error: ShoalError | undefined
+      httpStatus: number
+      usage: Usage | undefined
+      fault: Fault
+    }
   /** No memory for the answer, whichever cell produces it: no other cell is asked. */
   | { kind: 'tooLarge'; error: ShoalError }
+
+interface AnsweredAttempt {
+  kind: 'answered'
+  usage: Usage | undefined
+  httpStatus: number
+  rest: AnswerRest
+  /** Time of the first event of a stream, in monotonic milliseconds. */
+  beganAtMs?: number | undefined
+  /** Undefined for a sound answer. */
+  fault?: Fault | undefined
+}
 
 interface FollowOptions {
   client: ClientAnswer
@@ -49,6 +79,11 @@ interface FollowOptions {
   accept: ((status: number, headers: AnswerHeaders) => boolean) | undefined
   /** Called before the first byte is forwarded; from then on no other cell can take over. */
   onStart: () => void
+  /**
+   * Returns the time without progress after which the cell counts as hanging, in milliseconds;
+   * undefined while it loads the model.
+   */
+  limitMs?: (hasBegun: boolean) => number | undefined
 }
 
 /** Largest answer that is kept until it is whole. */
@@ -67,6 +102,7 @@ const DONE = Buffer.from('data: [DONE]\n\n')
 export class Follower implements AnswerListener, HoldOwner {
   readonly #options: FollowOptions
   readonly #cellId: string
+  readonly #link: CellLink
   readonly #stream: CellStream
   readonly #partial: PartialUsage | undefined
   #settle: (attempt: AttemptResult) => void = () => {}
@@ -80,9 +116,12 @@ export class Follower implements AnswerListener, HoldOwner {
   readonly #held = new HeldPieces()
   readonly #hold: AnswerHold
   #noRoom: ShoalError | undefined
-  /** Reason why the cell is to blame that the answer has no end. */
-  #fault: string | undefined
-  #started = false
+  #beganAtMs: number | undefined
+  /** Created by the first beat, which most answers do not live to see. */
+  #clock: ServiceClock | undefined
+  #fault: Fault | undefined
+  /** Explains the fault to the client. */
+  #reason = 'stopped during the answer'
   #declined = false
   #isClosed = false
 
@@ -90,20 +129,29 @@ export class Follower implements AnswerListener, HoldOwner {
   constructor(link: CellLink, request: CellRequest, options: FollowOptions) {
     this.#options = options
     this.#cellId = link.cellId
+    this.#link = link
     this.#partial = options.streaming ? new PartialUsage() : undefined
     this.#hold = new AnswerHold(options.memory, options.keyId, link.cellId, this)
     this.#stream = link.request(request, this)
   }
 
+  get #started(): boolean {
+    return this.#beganAtMs !== undefined
+  }
+
   /** True when the answer is forwarded to the client as a stream while it arrives. */
   get #isPassedOn(): boolean {
-    return this.#options.streaming && this.#status === 200 && !this.#declined
+    return this.#options.streaming && this.#status === 200 && !this.#declined && !this.#fault
   }
 
   onHead(status: number, headers: AnswerHeaders): void {
     const { accept, streaming } = this.#options
     this.#status = status
     this.#answer = headers
+    if (!isRetried(status) && !isAnswerType(headers, streaming && status === 200)) {
+      this.#end('bad_answer')
+      return
+    }
     this.#declined = !isRetried(status) && accept?.(status, headers) === false
     // a declined stream is requested again when it is needed; a whole answer is kept
     if (this.#declined && streaming && status === 200) this.cancel()
@@ -165,22 +213,27 @@ export class Follower implements AnswerListener, HoldOwner {
 
   #refuseTooLarge(): void {
     if (this.#status === 200) this.#noRoom = createTooLargeError()
-    else this.#fault = `sent an error of more than ${MAX_ERROR_BYTES / 1024} KiB`
+    else this.#fault = 'bad_answer'
+    this.#reason = `sent more than ${MAX_ERROR_BYTES / 1024} KiB of an error`
     this.cancel()
   }
 
   /** The bound of a cell concerns its unfinished answers only: another cell may be asked. */
   #refuseAt(bound: string | undefined): void {
-    if (bound === 'cell') this.#fault = 'has too many large answers that are not whole'
-    else this.#noRoom = bound === 'key' ? createKeyBoundError() : createBusyError()
-    this.cancel()
+    if (bound === 'cell') this.#end('stalled', 'has too many large answers that are not whole')
+    else {
+      this.#noRoom = bound === 'key' ? createKeyBoundError() : createBusyError()
+      this.cancel()
+    }
   }
 
   /** The answer made no progress, or a key that holds less needs its memory. */
   onCut(reason: CutReason): void {
-    if (reason === 'stalled') this.#fault = STALLED
-    else this.#noRoom = createKeyBoundError()
-    this.cancel()
+    if (reason === 'stalled') this.#end('stalled', STALLED)
+    else {
+      this.#noRoom = createKeyBoundError()
+      this.cancel()
+    }
   }
 
   #letGo(): void {
@@ -191,10 +244,10 @@ export class Follower implements AnswerListener, HoldOwner {
   #pass(piece: Buffer): void {
     const { client, onStart } = this.#options
     if (!this.#started) {
+      this.#beganAtMs = performance.now()
       onStart()
       client.start(this.#answer, this.#cellId)
     }
-    this.#started = true
     this.#partial?.count(piece)
     if (client.isGone) this.cancel()
     else client.write(piece, this.#stream)
@@ -204,10 +257,33 @@ export class Follower implements AnswerListener, HoldOwner {
     this.#stream.cancel()
   }
 
-  /** A client that takes nothing is not the cell's fault. */
-  onSilence(): void {
-    if (this.#options.client.isStalled) this.#options.client.drop()
+  /** Ends the attempt by the cell's fault. */
+  #end(fault: Fault, reason = this.#reason): void {
+    this.#fault = fault
+    this.#reason = reason
     this.cancel()
+  }
+
+  /** A client that takes nothing is not the cell's fault. */
+  onBeat(everyMs: number, isLate: boolean): void {
+    const { client, limitMs } = this.#options
+    this.#clock ??= new ServiceClock()
+    const { unsentBytes } = this.#stream
+    const hasBegun = this.#progress > 0
+    const silenceMs = unsentBytes > 0 ? UNSENT_MS : limitMs?.(hasBegun)
+    const isOverdue = this.#clock.isOverdue(
+      everyMs,
+      this.#progress - Math.min(unsentBytes, Number.MAX_SAFE_INTEGER),
+      client.isStalled ? undefined : silenceMs,
+    )
+    if (isOverdue && client.isStalled) client.drop()
+    // nothing was sent to the client yet, so another cell can answer sooner
+    if (isOverdue || (isLate && !this.#started)) this.#end(hasBegun ? 'stalled' : 'no_first_byte')
+  }
+
+  /** Grows with every piece of the answer; comments that keep a stream alive do not count. */
+  get #progress(): number {
+    return this.#held.bytes + (this.#partial?.dataEvents ?? 0)
   }
 
   #result(isWhole: boolean): AttemptResult {
@@ -221,28 +297,49 @@ export class Follower implements AnswerListener, HoldOwner {
     }
     if (this.#noRoom !== undefined) return { kind: 'tooLarge', error: this.#noRoom }
     if (!isWhole || (status === 200 && this.#usage === undefined)) {
-      const reason = this.#fault ?? 'stopped during the answer'
-      const error = new ShoalError('cell_unavailable', `${this.#cellId} ${reason}`)
-      if (!this.#started) return { kind: 'retry', error, failed: true }
+      const fault = this.#fault ?? this.#faultOfCut(isWhole)
+      const error = new ShoalError('cell_unavailable', `${this.#cellId} ${this.#reason}`)
+      if (!this.#started) return { kind: 'retry', error, failed: true, fault }
       return {
         kind: 'broken',
         error: isWhole ? undefined : error,
         httpStatus: status,
         usage: soFar,
+        fault,
       }
     }
     return this.#toAttempt(status)
   }
 
+  #faultOfCut(isWhole: boolean): Fault {
+    if (isWhole) return 'bad_answer'
+    return this.#link.isOpen ? 'reset' : 'link_lost'
+  }
+
   #toAttempt(status: number): AttemptResult {
-    if (isRetried(status)) {
+    if (isBusy(status)) {
       const error = parseCellRefusal(this.#held.toBuffer(), this.#answer)
-      return { kind: 'retry', error, failed: !isBusy(status) }
+      return { kind: 'retry', error, failed: false }
+    }
+    if (isRetried(status) || (status !== 200 && !isKnownRefusal(status, this.#held.toBuffer()))) {
+      const error = createBadAnswerError(this.#cellId, status)
+      return { kind: 'retry', error, failed: true, fault: 'bad_answer' }
     }
     const answer = this.#started ? undefined : this.#answer
     const rest = new AnswerRest(this.#held, this.#hold, answer)
-    const kind = this.#declined ? 'declined' : 'answered'
-    return { kind, usage: this.#usage, httpStatus: status, rest }
+    if (this.#declined) return { kind: 'declined', usage: this.#usage, httpStatus: status, rest }
+    return this.#toAnswered(status, rest)
+  }
+
+  /** An answer with text whose usage is zero is not believed: its events are counted instead. */
+  #toAnswered(httpStatus: number, rest: AnswerRest): AnsweredAttempt {
+    const kind = 'answered'
+    const usage = this.#usage
+    const beganAtMs = this.#beganAtMs
+    if (usage === undefined || isCredible(usage, this.#partial?.dataEvents))
+      return { kind, usage, httpStatus, rest, beganAtMs }
+    const counted = this.#partial?.usage(this.#answer)
+    return { kind, usage: counted, httpStatus, rest, beganAtMs, fault: 'bad_answer' }
   }
 }
 

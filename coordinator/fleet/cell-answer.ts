@@ -1,4 +1,4 @@
-import { type ErrorCode, isErrorCode, ShoalError } from '../../shared/errors.ts'
+import { type ErrorCode, httpStatus, isErrorCode, ShoalError } from '../../shared/errors.ts'
 import { Usage } from '../../shared/wire/openai.ts'
 import type { AnswerHeaders } from './cell-link.ts'
 import { MAX_TOKENS } from './partial-usage.ts'
@@ -13,6 +13,46 @@ export const isRetried = (status: number): boolean =>
 /** Full or starting: not the request's fault, and not a failure of the cell either. */
 export const isBusy = (status: number): boolean => status === 503 || status === 429
 
+/** Errors of a request that a daemon answers; a cell that answers others is not believed. */
+const REQUEST_ERRORS: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
+  'context_length_exceeded',
+  'invalid_model',
+  'invalid_request',
+  'payload_too_large',
+  'unsupported_media_type',
+  'unsupported_parameter',
+])
+const JSON_TYPE = 'application/json'
+const EVENTS_TYPE = 'text/event-stream'
+
+/** True for the content type of a daemon's answer; an answer without one gets none of ours either. */
+export const isAnswerType = (headers: AnswerHeaders, isStream: boolean): boolean => {
+  const type = headers['content-type']
+  return type === undefined || type.startsWith(isStream ? EVENTS_TYPE : JSON_TYPE)
+}
+
+/** True for an error of the request itself, in the shape in which a daemon answers it. */
+export const isKnownRefusal = (status: number, body: Buffer): boolean => {
+  const code = codeOf(body)
+  return REQUEST_ERRORS.has(code) && code !== undefined && httpStatus(code) === status
+}
+
+export const createBadAnswerError = (cellId: string, status: number): ShoalError =>
+  new ShoalError(
+    'cell_unavailable',
+    `${cellId} gave an answer with status ${status} that a cell does not give; retry`,
+  )
+
+/** Events of a stream without text: the role, the end and the usage. */
+const EVENTS_WITHOUT_TEXT = 3
+
+/** False for a usage of zero tokens of an answer that has some. @param dataEvents of a stream */
+export const isCredible = (usage: Usage, dataEvents: number | undefined): boolean => {
+  const { prompt_tokens, completion_tokens } = usage
+  if (dataEvents !== undefined && dataEvents > EVENTS_WITHOUT_TEXT) return completion_tokens > 0
+  return prompt_tokens + completion_tokens > 0
+}
+
 /** Returns the error for a request that a cell did not take. */
 export const parseCellRefusal = (body: Buffer, headers: AnswerHeaders): ShoalError => {
   const seconds = Number(headers['retry-after'])
@@ -20,10 +60,12 @@ export const parseCellRefusal = (body: Buffer, headers: AnswerHeaders): ShoalErr
   return new ShoalError('cell_unavailable', messageOf(body), options)
 }
 
+const MAX_MESSAGE_LENGTH = 500
+
 /** The message of an error that a cell has answered. */
 export const messageOf = (body: Buffer): string => {
   try {
-    return String(JSON.parse(body.toString('utf8')).error.message)
+    return String(JSON.parse(body.toString('utf8')).error.message).slice(0, MAX_MESSAGE_LENGTH)
   } catch {
     return 'the cell refused the request'
   }

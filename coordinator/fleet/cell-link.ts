@@ -12,6 +12,8 @@ export interface CellLink {
    * `cell_unavailable` when the link is down, `headers_too_large` for a head of more than 64 KiB.
    */
   request(request: CellRequest, listener: AnswerListener): CellStream
+  /** False once the link takes no more requests. */
+  readonly isOpen: boolean
   /** Last measured round trip in milliseconds; undefined before the first. */
   roundTripMs(): number | undefined
   close(): void
@@ -32,19 +34,21 @@ export interface AnswerListener {
   onHead(status: number, headers: AnswerHeaders): void
   onData(piece: Buffer): void
   onTrailers(headers: AnswerHeaders): void
-  /** No frame has arrived for `SILENCE_MS`. */
-  onSilence(): void
+  /**
+   * A beat of the link: the cell has answered a ping, or, when `isLate`, has not answered one in
+   * time. Silence is measured in beats, so that a coordinator that stood still blames no cell.
+   */
+  onBeat?(everyMs: number, isLate: boolean): void
   /** The end of the answer. `isWhole` is false when it was cut by the cell, the wire or `cancel`. */
   onClose(isWhole: boolean): void
 }
 
 export interface CellStream {
+  /** Bytes of the body that are not sent yet; infinite while the request waits for a free stream. */
+  readonly unsentBytes: number
   /** Stops widening the window of the cell; what the window allows may still arrive. */
   pause(): void
   resume(): void
   /** Resets the request on the cell; `onClose` has been called when this returns. */
   cancel(): void
 }
-
-/** A cell may queue a request, load a model and read a long prompt; after this silence it hangs. */
-export const SILENCE_MS = 10 * 60_000

@@ -2,6 +2,7 @@ import type { Announce } from '../../shared/wire/announce.ts'
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 import type { CellLink } from './cell-link.ts'
 import { type CellEngine, capacity, noteRoom, resize } from './engine.ts'
+import { believedQueue, believedSlots } from './health/claims.ts'
 import { rankOf } from './placement.ts'
 import { type DeclaredState, type Presence, takesRequests } from './presence.ts'
 
@@ -28,6 +29,8 @@ export interface Cell {
    */
   clockAheadMs: number | undefined
   link: CellLink | undefined
+  /** The link owes the answer to a ping: it takes no new requests. */
+  isLinkLate: boolean
   /** Engines by weights file. They keep their counters while the cell's reports change. */
   engines: Map<string, CellEngine>
 }
@@ -44,6 +47,7 @@ export const newCell = (id: string, epoch: number): Cell => ({
   sample: undefined,
   clockAheadMs: undefined,
   link: undefined,
+  isLinkLate: false,
   engines: new Map(),
 })
 
@@ -52,7 +56,7 @@ export const engineReports = (cell: Cell): EngineReport[] =>
   cell.sample?.engines ?? cell.announce?.engines ?? []
 
 export const isRoutable = (cell: Cell): boolean =>
-  takesRequests(cell.presence) && cell.link !== undefined
+  takesRequests(cell.presence) && cell.link !== undefined && !cell.isLinkLate
 
 /**
  * Returns the engine that serves each model id on this cell; empty when the cell is not routable.
@@ -71,8 +75,9 @@ export const resolveEngines = (cell: Cell): Map<string, CellEngine> => {
 const engineFor = (cell: Cell, report: EngineReport): CellEngine => {
   const link = cell.link as CellLink
   const engine = cell.engines.get(report.weights) ?? newEngine(cell, link, report)
-  resize(engine, report.slots)
-  engine.queue = report.queue_limit
+  resize(engine, believedSlots(report.slots, engine.health))
+  engine.queue = believedQueue(report.queue_limit, engine.slots)
+  engine.contextLength = report.context_length
   engine.link = link
   engine.ready = report.state === 'ready'
   engine.suits = engine.ready ? undefined : rankOf(report, cell.sample)
@@ -80,13 +85,14 @@ const engineFor = (cell: Cell, report: EngineReport): CellEngine => {
 }
 
 const newEngine = (cell: Cell, link: CellLink, report: EngineReport): CellEngine => {
-  const { slots, slots_busy, queued } = report
+  const { slots_busy, queued } = report
   const others = slots_busy + queued
+  const slots = believedSlots(report.slots, undefined)
   const engine: CellEngine = {
     cellId: cell.id,
     link,
     slots,
-    queue: report.queue_limit,
+    queue: believedQueue(report.queue_limit, slots),
     inFlight: 0,
     others,
     ready: false,
@@ -94,6 +100,8 @@ const newEngine = (cell: Cell, link: CellLink, report: EngineReport): CellEngine
     refusals: 0,
     lostAtMs: Number.NEGATIVE_INFINITY,
     trail: { level: 0, atMs: 0 },
+    health: undefined,
+    contextLength: report.context_length,
     pools: [],
   }
   cell.engines.set(report.weights, engine)
@@ -102,7 +110,7 @@ const newEngine = (cell: Cell, link: CellLink, report: EngineReport): CellEngine
 
 /**
  * Takes over what the newest reports say of the load of others; only when they are new, because
- * our own part of it is known as of now. Engines that are gone are forgotten.
+ * our own part of it is known as of now. Sound engines that are gone are forgotten.
  */
 export const countOthers = (cell: Cell): void => {
   const gone = new Set(cell.engines.keys())
@@ -114,8 +122,12 @@ export const countOthers = (cell: Cell): void => {
     if (engine && placesLeft(engine) > 0) noteRoom(engine)
   }
   for (const weights of gone)
-    if (cell.engines.get(weights)?.inFlight === 0) cell.engines.delete(weights)
+    if (isForgettable(cell.engines.get(weights))) cell.engines.delete(weights)
 }
+
+/** An open breaker is kept: a cell cannot close it by leaving the engine out of one report. */
+const isForgettable = (engine: CellEngine | undefined): boolean =>
+  engine?.inFlight === 0 && engine.health?.breaker.isClosed !== false
 
 /** Requests the engine can take beside those that it has, by the cell's last report. */
 export const placesLeft = (engine: CellEngine): number =>

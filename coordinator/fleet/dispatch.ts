@@ -1,21 +1,26 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { type ErrorCode, httpStatus as httpStatusOf, ShoalError } from '../../shared/errors.ts'
+import { HEADER_MAX_TOKENS } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
+import type { Share } from '../budgets/budget.ts'
 import type { AnswerMemory } from './answer-hold.ts'
 import type { AnswerRest } from './answer-rest.ts'
 import { type AttemptResult, Follower } from './attempt.ts'
 import type { AnswerHeaders } from './cell-link.ts'
 import { ClientAnswer } from './client-answer.ts'
 import type { ClientResponse } from './client-response.ts'
-import { type CellEngine, claim, release } from './engine.ts'
-import type { End, RequestLane } from './lane.ts'
-import type { AnswerTiming } from './trails.ts'
+import { type CellEngine, claim, load, release } from './engine.ts'
+import type { AnswerTiming } from './health/engine-health.ts'
+import { firstByteLimitMs, silenceLimitMs } from './health/time-limits.ts'
+import type { End, FailedRequest, RequestLane, SentRequest } from './lane.ts'
 import type { Place } from './wait-queue.ts'
 
 export interface Dispatch {
   path: string
   headers: OutgoingHttpHeaders
   body: Buffer
+  /** Memory that a large body takes; closed when the body is not needed any more. */
+  bodyShare?: Pick<Share, 'close'> | undefined
   /** The client's own answer. Nothing was written to it yet. */
   response: ClientResponse
   /** Headers for the client, whichever cell serves the request. */
@@ -31,7 +36,7 @@ export interface Dispatch {
    * Queue for the request, notified of how cells served it; without a lane the request does not
    * wait.
    */
-  lane?: Pick<RequestLane, 'wait' | 'reportEnd'> | undefined
+  lane?: Omit<RequestLane, 'pick'> | undefined
   /** Waited for before the answer ends, so that an answered request is on record. */
   record: (outcome: DispatchOutcome) => Promise<void>
   /** Called with the code of an error that is sent to the client. */
@@ -81,8 +86,10 @@ export interface DispatchOutcome {
 const MAX_TRIES = 3
 /** Cells that refuse it in all, while it waits; only others that fill them at once explain more. */
 const MAX_REFUSALS = 50
-/** Cells that may fail on it: a request that kills engines must not kill them all. */
-const MAX_FAILURES = 2
+/** Cells that may fail on it while their engines live on. */
+const MAX_FAILURES = 5
+/** Engines that may die with it: a request that kills engines must not kill them all. */
+const MAX_KILLS = 2
 const NO_CELL_RETRY_SECONDS = 30
 
 /**
@@ -97,10 +104,12 @@ class Dispatcher {
   readonly #request: Dispatch
   readonly #client: ClientAnswer
   #body: Buffer | undefined
-  readonly #tried = new Set<string>()
-  #failures = 0
-  /** Engines that refused it, and when they were asked. */
-  readonly #refusals: { engine: CellEngine; atMs: number }[] = []
+  readonly #bodyBytes: number
+  /** Cells that had it since it last waited in line, and those on which it has failed. */
+  #tried = new Set<string>()
+  readonly #failedOn = new Set<string>()
+  readonly #failures: FailedRequest[] = []
+  readonly #refusals: SentRequest[] = []
   #current: Follower | undefined
   #place: Place | undefined
   /** The last cell that had it. */
@@ -109,6 +118,7 @@ class Dispatcher {
   constructor(request: Dispatch) {
     this.#request = request
     this.#body = request.body
+    this.#bodyBytes = request.body.length
     const { response, answerHeaders: headers, memory, keyId, onError } = request
     this.#client = new ClientAnswer({ response, headers, memory, keyId, onError })
     this.#client.onGone(() => {
@@ -132,7 +142,10 @@ class Dispatcher {
       }
       last = attempt.error
     }
-    if (this.#request.quiet) return { kind: 'unavailable' }
+    if (this.#request.quiet) {
+      this.#settleFailures(false)
+      return { kind: 'unavailable' }
+    }
     await this.#giveUp(last)
     return DONE
   }
@@ -161,52 +174,110 @@ class Dispatcher {
 
   /** The next engine, with a place on it. */
   #claimNext(): CellEngine | undefined {
-    if (this.#tried.size >= MAX_TRIES || !this.#mayGoOn) return undefined
+    const refusals = this.#tried.size - this.#failedOn.size
+    if (refusals >= MAX_TRIES || !this.#mayGoOn) return undefined
     const engine = this.#request.pick(this.#tried)
-    if (engine !== undefined) claim(engine)
+    if (engine !== undefined) claim(engine, performance.now())
     return engine
   }
 
-  /** Waits in line, unless the caller knows better; what was tried may be tried again by then. */
+  /** Waits in line, unless the caller knows better; what refused it may be asked again by then. */
   async #waitForTurn(): Promise<CellEngine | undefined> {
     if (!this.#mayGoOn || this.#client.isGone || this.#request.quiet) return undefined
-    this.#place = this.#request.lane?.wait()
+    this.#place = this.#request.lane?.wait(this.#failedOn)
     const engine = await this.#place?.turn
     this.#place = undefined
-    this.#tried.clear()
+    this.#tried = new Set(this.#failedOn)
     return engine
   }
 
   /** An engine that left the fleet after it had this request counts as killed by it. */
   get #mayGoOn(): boolean {
-    let failures = this.#failures
-    for (const { engine, atMs } of this.#refusals) if ((engine.lostAtMs ?? 0) > atMs) failures++
-    return failures < MAX_FAILURES && this.#refusals.length < MAX_REFUSALS
+    if (this.#failures.length >= MAX_FAILURES || this.#refusals.length >= MAX_REFUSALS) return false
+    const isKilled = ({ engine, sentAtMs }: SentRequest) => (engine.lostAtMs ?? 0) > sentAtMs
+    return countWhere(this.#failures, isKilled) + countWhere(this.#refusals, isKilled) < MAX_KILLS
   }
 
   /** Sends the request to an engine on which a place is claimed, and releases the place. */
   async #attempt(engine: CellEngine): Promise<AttemptResult> {
-    const atMs = performance.now()
-    const attempt = await this.#ask(engine).finally(() => release(engine))
-    this.#request.lane?.reportEnd(engine, endOf(attempt), serviceOf(attempt, atMs))
-    if (attempt.kind === 'retry' && attempt.failed) this.#failures++
-    else if (attempt.kind === 'retry') this.#refusals.push({ engine, atMs })
+    const sent = { engine, sentAtMs: performance.now() }
+    const attempt = await this.#ask(sent).finally(() => release(engine))
+    this.#request.lane?.reportEnd(sent, endOf(attempt), this.#timingOf(attempt, sent))
+    if (attempt.kind === 'retry') this.#noteRetry(sent, attempt)
+    else this.#noteAnswer(sent, attempt)
     return attempt
   }
 
-  async #ask({ cellId, link }: CellEngine): Promise<AttemptResult> {
+  #noteRetry(sent: SentRequest, attempt: Extract<AttemptResult, { kind: 'retry' }>): void {
+    if (!attempt.failed) this.#refusals.push(sent)
+    else {
+      this.#failedOn.add(sent.engine.cellId)
+      this.#failures.push({ ...sent, fault: attempt.fault })
+    }
+  }
+
+  #noteAnswer(sent: SentRequest, attempt: AttemptResult): void {
+    const { lane } = this.#request
+    if (attempt.kind === 'answered' || attempt.kind === 'declined') this.#settleFailures(true)
+    if (attempt.kind === 'broken' || attempt.kind === 'answered') {
+      const { fault } = attempt
+      if (fault !== undefined) lane?.reportFailures([{ ...sent, fault }], false)
+    }
+  }
+
+  /** Reports the failures so far, once. @param isAnswered a cell has answered the request */
+  #settleFailures(isAnswered: boolean): void {
+    if (this.#failures.length > 0) this.#request.lane?.reportFailures(this.#failures, isAnswered)
+    this.#failures.length = 0
+  }
+
+  /** Returns the duration and tokens of an answer; undefined without an answer or its usage. */
+  #timingOf(attempt: AttemptResult, { sentAtMs }: SentRequest): AnswerTiming | undefined {
+    if (attempt.kind !== 'answered' || attempt.usage === undefined) return undefined
+    const { usage, beganAtMs } = attempt
+    return {
+      durationMs: performance.now() - sentAtMs,
+      firstByteMs: beganAtMs === undefined ? undefined : beganAtMs - sentAtMs,
+      tokens: usage.total_tokens,
+      generatedTokens: usage.completion_tokens,
+      requestBytes: this.#bodyBytes,
+    }
+  }
+
+  /** Time without progress after which the engine counts as hanging; undefined while it loads. */
+  #limitMs(engine: CellEngine, hasBegun: boolean): number | undefined {
+    if (!engine.ready) return undefined
+    if (hasBegun) return silenceLimitMs(engine.health, load(engine))
+    const { headers, stream: isStream } = this.#request
+    const mostTokens = Math.min(
+      Number(headers[HEADER_MAX_TOKENS] ?? Number.POSITIVE_INFINITY),
+      engine.contextLength ?? Number.POSITIVE_INFINITY,
+    )
+    const demand = { requestBytes: this.#bodyBytes, isStream, mostTokens, load: load(engine) }
+    return firstByteLimitMs(engine.health, demand)
+  }
+
+  async #ask({ engine }: SentRequest): Promise<AttemptResult> {
+    const { cellId, link } = engine
     if (this.#client.isGone) return { kind: 'cancelled', usage: undefined }
     try {
       const { path, headers, stream: streaming, accept, memory, keyId } = this.#request
       const request = { method: 'POST' as const, path, headers, body: this.#body }
       const client = this.#client
-      const onStart = () => this.#forget()
-      const options = { client, streaming, accept, memory, keyId, onStart }
+      const onStart = () => this.#noteStart()
+      const limitMs = (hasBegun: boolean) => this.#limitMs(engine, hasBegun)
+      const options = { client, streaming, accept, memory, keyId, onStart, limitMs }
       this.#current = new Follower(link, request, options)
       this.#cellId = cellId
       return await this.#current.attempt
     } catch (error) {
-      if (error instanceof ShoalError) return { kind: 'retry', error, failed: true }
+      if (error instanceof ShoalError)
+        return {
+          kind: 'retry',
+          error,
+          failed: true,
+          fault: link.isOpen ? 'no_first_byte' : 'link_lost',
+        }
       throw error
     } finally {
       this.#current = undefined
@@ -214,9 +285,11 @@ class Dispatcher {
   }
 
   /** No other cell can take over any more, so the request need not be kept. */
-  #forget(): void {
+  #noteStart(): void {
+    this.#settleFailures(true)
     this.#body = undefined
     this.#request.body = EMPTY
+    this.#request.bodyShare?.close()
   }
 
   /**
@@ -254,6 +327,7 @@ class Dispatcher {
   }
 
   async #giveUp(last: ShoalError | undefined): Promise<void> {
+    this.#settleFailures(false)
     const error = new ShoalError(
       'cell_unavailable',
       last?.message ?? 'no cell that serves this model to your tenant is ready; see /v1/health',
@@ -278,13 +352,10 @@ const toRefusal = (error: unknown): ShoalError => {
 const endOf = (attempt: AttemptResult): End => {
   if (attempt.kind === 'cancelled' || attempt.kind === 'tooLarge') return 'cancelled'
   if (attempt.kind === 'broken') return 'failed'
-  if (attempt.kind === 'answered') return 'served'
+  if (attempt.kind === 'answered') return attempt.fault === undefined ? 'served' : 'failed'
   if (attempt.kind === 'declined') return attempt.rest ? 'served' : 'cancelled'
   return attempt.failed ? 'failed' : 'busy'
 }
 
-/** Returns the duration and tokens of an answer; undefined without an answer or its usage. */
-const serviceOf = (attempt: AttemptResult, startedMs: number): AnswerTiming | undefined => {
-  if (attempt.kind !== 'answered' || attempt.usage === undefined) return undefined
-  return { durationMs: performance.now() - startedMs, tokens: attempt.usage.total_tokens }
-}
+const countWhere = <T>(items: readonly T[], isCounted: (item: T) => boolean): number =>
+  items.reduce((count, item) => count + (isCounted(item) ? 1 : 0), 0)

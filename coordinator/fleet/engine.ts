@@ -1,4 +1,5 @@
 import type { CellLink } from './cell-link.ts'
+import { EngineHealth } from './health/engine-health.ts'
 
 /** Rank of a cell for a model that is not loaded on it; the smallest is best. */
 export type Rank = readonly [step: number, cost: number]
@@ -25,6 +26,10 @@ export interface CellEngine {
   /** Time at which the engine was last taken out of routing, in monotonic milliseconds. */
   lostAtMs?: number
   trail?: Trail
+  /** Its service so far; undefined before its first request. */
+  health?: EngineHealth | undefined
+  /** Most tokens of one request, as the cell reports; undefined when unknown. */
+  contextLength?: number | undefined
   /** The sums it is part of, one for each model id. */
   pools?: Sums[]
 }
@@ -44,9 +49,10 @@ export interface Sums {
   inFlight: number
 }
 
-/** Takes a place on the engine. To be given back with `release`. */
-export const claim = (engine: CellEngine): void => {
+/** Takes a place on the engine for a request that is sent now. To be given back with `release`. */
+export const claim = (engine: CellEngine, nowMs = performance.now()): void => {
   engine.inFlight++
+  engine.health?.breaker.noteSent(nowMs)
   for (const sums of engine.pools ?? NONE) sums.inFlight++
 }
 
@@ -68,6 +74,16 @@ export const capacity = ({ slots, queue = 2 * slots }: CellEngine): number => sl
 /** A request that is sent there now would be refused. What others have there the cell judges. */
 export const isFull = (engine: CellEngine, nowMs: number): boolean =>
   engine.inFlight >= capacity(engine) || (engine.fullUntilMs ?? 0) > nowMs
+
+/** True when the engine takes a request now: it has room, and its breaker lets the request through. */
+export const isOpen = (engine: CellEngine, nowMs: number): boolean =>
+  !isFull(engine, nowMs) && engine.health?.breaker.blocks(nowMs) !== true
+
+/** Returns the record of the engine's service, which begins with its first request. */
+export const healthOf = (engine: CellEngine): EngineHealth => {
+  engine.health ??= new EngineHealth()
+  return engine.health
+}
 
 /** First and longest time until a cell that refused is asked again, milliseconds. */
 const BUSY_MS = 100

@@ -141,8 +141,17 @@ export class Fleet {
     }
     const old = cell.link
     cell.link = link
+    cell.isLinkLate = false
     this.#route(cell)
     old?.close()
+  }
+
+  /** Takes a cell that is late with the answer to a ping out of routing; its answers go on. */
+  linkLate(link: CellLink, isLate: boolean): void {
+    const cell = this.#cells.get(link.cellId)
+    if (cell?.link !== link) return
+    cell.isLinkLate = isLate
+    this.#route(cell)
   }
 
   linkDown(link: CellLink): void {

@@ -1,18 +1,39 @@
-import { type CellEngine, noteEngineRefusal } from './engine.ts'
+import { type CellEngine, healthOf, noteEngineRefusal } from './engine.ts'
+import { Blame } from './health/blame.ts'
+import type { AnswerTiming } from './health/engine-health.ts'
+import type { Fault } from './health/fault.ts'
 import type { Router } from './router.ts'
-import type { AnswerTiming, Trails } from './trails.ts'
+import type { Trails } from './trails.ts'
 import type { Place, WaitQueue, WaitRequest } from './wait-queue.ts'
 
 /** Outcome of a request on an engine; `busy` means refused for lack of room. */
 export type End = 'served' | 'busy' | 'failed' | 'cancelled'
 
+/** A request that was sent to an engine; times are monotonic milliseconds. */
+export interface SentRequest {
+  engine: CellEngine
+  sentAtMs: number
+}
+
+export interface FailedRequest extends SentRequest {
+  fault: Fault
+}
+
 /** The way of one request to its cells. */
 export interface RequestLane {
   pick(tried: ReadonlySet<string>): CellEngine | undefined
-  /** A place in line for when no cell can be asked now; undefined when waiting is of no use. */
-  wait(): Place | undefined
+  /**
+   * A place in line for when no cell can be asked now; undefined when waiting is of no use.
+   * @param failedOn cells that are not waited for as long as there are others
+   */
+  wait(failedOn?: ReadonlySet<string>): Place | undefined
   /** Reports that the request has left an engine; called after its place was released. */
-  reportEnd(engine: CellEngine, end: End, service?: AnswerTiming): void
+  reportEnd(sent: SentRequest, end: End, timing?: AnswerTiming): void
+  /**
+   * Reports failures once it is known what speaks for the request.
+   * @param isAnswered another cell has answered the same request since
+   */
+  reportFailures(failures: readonly FailedRequest[], isAnswered: boolean): void
 }
 
 export type RequestLanes = (request: WaitRequest) => RequestLane
@@ -21,26 +42,65 @@ interface LaneParts {
   router: Pick<Router, 'pick'>
   queue: Pick<WaitQueue, 'enter' | 'offerPlace'>
   trails: Trails
+  onFault?: (fault: Fault) => void
   /** Monotonic milliseconds. */
   nowMs: () => number
 }
 
-export const createLanes =
-  ({ router, queue, trails, nowMs }: LaneParts): RequestLanes =>
-  request => ({
-    pick: tried => router.pick(request.model, tried, request),
-    wait: () => queue.enter(request),
-    reportEnd: (engine, end, service) => {
-      if (end === 'busy') {
-        noteEngineRefusal(engine, nowMs())
-        return
-      }
-      if (end === 'failed') {
-        // its link may be going down with all that it has: nobody who waits is sent after them
-        trails.wash(engine)
-        return
-      }
-      if (service !== undefined) trails.deposit(engine, request.model, service)
-      queue.offerPlace(engine)
-    },
-  })
+export const createLanes = (parts: LaneParts): RequestLanes => {
+  const blame = new Blame()
+  return request => new Lane(parts, blame, request)
+}
+
+class Lane implements RequestLane {
+  readonly #parts: LaneParts
+  readonly #blame: Blame
+  readonly #request: WaitRequest
+
+  constructor(parts: LaneParts, blame: Blame, request: WaitRequest) {
+    this.#parts = parts
+    this.#blame = blame
+    this.#request = request
+  }
+
+  pick(tried: ReadonlySet<string>): CellEngine | undefined {
+    return this.#parts.router.pick(this.#request.model, tried, this.#request)
+  }
+
+  wait(failedOn?: ReadonlySet<string>): Place | undefined {
+    const request = this.#request
+    return this.#parts.queue.enter(
+      failedOn === undefined || failedOn.size === 0 ? request : { ...request, failedOn },
+    )
+  }
+
+  reportEnd({ engine, sentAtMs }: SentRequest, end: End, timing?: AnswerTiming): void {
+    const { queue, trails, nowMs } = this.#parts
+    if (end === 'busy') noteEngineRefusal(engine, nowMs())
+    if (end === 'busy' || end === 'cancelled') engine.health?.breaker.noteNothing(sentAtMs, nowMs())
+    if (end === 'failed') {
+      // its link may be going down with all that it has: nobody who waits is sent after them
+      trails.wash(engine)
+      healthOf(engine).failed++
+      if (engine.health?.breaker.isProbe(sentAtMs))
+        engine.health.breaker.noteFault(sentAtMs, nowMs())
+    }
+    if (end === 'served') {
+      healthOf(engine).noteServed(sentAtMs, engine.inFlight + 1, timing)
+      if (timing !== undefined) trails.deposit(engine, this.#request.model, timing)
+    }
+    if (end === 'served' || end === 'cancelled') queue.offerPlace(engine)
+  }
+
+  reportFailures(failures: readonly FailedRequest[], isAnswered: boolean): void {
+    const { onFault } = this.#parts
+    const nowMs = this.#parts.nowMs()
+    for (const { engine, sentAtMs, fault } of failures) {
+      const health = healthOf(engine)
+      health.lastFault = fault
+      onFault?.(fault)
+      if (isAnswered || this.#blame.countsAgainstCell(this.#request.keyId, engine.cellId, nowMs))
+        health.breaker.noteFault(sentAtMs, nowMs)
+    }
+  }
+}

@@ -75,8 +75,6 @@ export class LineReader implements AnswerListener {
 
   onTrailers(): void {}
 
-  onSilence(): void {}
-
   onClose(isWhole: boolean): void {
     this.#isClosed = true
     if (isWhole) this.#add(this.#part.toBuffer())

@@ -6,6 +6,7 @@ import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
 import { type Cell, placesLeft } from './cell.ts'
 import { Fleet } from './fleet.ts'
+import type { Fault } from './health/fault.ts'
 import { createLanes, type RequestLanes } from './lane.ts'
 import type { Presence } from './presence.ts'
 import { Router } from './router.ts'
@@ -36,6 +37,7 @@ export interface FleetListeners {
 
 interface FleetDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
   config: { presence: PresenceConfig; routing: RoutingConfig; catalogue: Catalogue }
+  figures: { inference: { countFault(fault: Fault): void } }
 }
 
 interface PresenceConfig {
@@ -62,11 +64,17 @@ const SWEEP_SECONDS = 0.25
 const EPOCH_WARNING_MS = 60_000
 
 export const openFleet = (parts: FleetDomainParts): OpenFleet => {
-  const { config, stack, schedules, logger, nowMs } = parts
+  const { config, figures, stack, schedules, logger, nowMs } = parts
   const router = new Router(Math.random, nowMs)
   const waiting = openWaitQueue(config.routing, router, nowMs)
   stack.defer(() => waiting.close())
-  const lanes = createLanes({ router, queue: waiting, trails: createTrails(nowMs), nowMs })
+  const lanes = createLanes({
+    router,
+    queue: waiting,
+    trails: createTrails(nowMs),
+    onFault: fault => figures.inference.countFault(fault),
+    nowMs,
+  })
 
   const listeners = newListeners()
   listeners.presenceChanges.add((cell, from) => {

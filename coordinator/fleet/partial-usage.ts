@@ -37,6 +37,11 @@ export class PartialUsage {
     }
   }
 
+  /** Number of events with data so far, the first one, which has only the role, included. */
+  get dataEvents(): number {
+    return this.#events + 1
+  }
+
   /** Returns undefined when the cell had not begun to answer. */
   usage(headers: AnswerHeaders): Usage | undefined {
     const prompt_tokens = Number(headers[HEADER_PROMPT_TOKENS] ?? Number.NaN)

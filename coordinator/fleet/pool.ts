@@ -1,4 +1,4 @@
-import { type CellEngine, isFull, load, type Sums } from './engine.ts'
+import { type CellEngine, isOpen, load, type Sums } from './engine.ts'
 import { compareRanks, STEP } from './placement.ts'
 import { Ring } from './ring.ts'
 import { trailOf } from './trails.ts'
@@ -8,8 +8,8 @@ import { trailOf } from './trails.ts'
  * cell is not loaded on another.
  */
 const NOT_READY_LOAD = 1e6
-/** Weight added to a full engine, which would refuse; exceeds `NOT_READY_LOAD`. */
-const FULL_LOAD = 1e9
+/** Weight added to an engine that takes nothing now; exceeds `NOT_READY_LOAD`. */
+const CLOSED_LOAD = 1e9
 /** Value of a full trail in requests per slot; decides between cells of similar load. */
 const TRAIL_WORTH = 0.25
 /** One draw in this many ignores trails, so that a cell without a trail can earn one. */
@@ -93,23 +93,23 @@ export class Pool implements Sums {
       const found = this.#pickByAffinity(affinity, tried, nowMs)
       if (found !== undefined) return found
     }
-    const isOpen = (engine: CellEngine) => !tried.has(engine.cellId) && !isFull(engine, nowMs)
+    const mayTake = (engine: CellEngine) => !tried.has(engine.cellId) && isOpen(engine, nowMs)
     if (engines.length <= SMALL) {
       const engine = this.#pickLessLoaded(engines, nowMs)
-      return engine.ready && isOpen(engine) ? engine : findBest(engines.filter(isOpen))
+      return engine.ready && mayTake(engine) ? engine : findBest(engines.filter(mayTake))
     }
-    return this.#draw(engines, isOpen, nowMs) ?? this.#pickFromFew(isOpen, nowMs)
+    return this.#draw(engines, mayTake, nowMs) ?? this.#pickFromFew(mayTake, nowMs)
   }
 
   /** Draws the less loaded of two engines repeatedly until one is loaded and has room. */
   #draw(
     engines: readonly CellEngine[],
-    isOpen: (engine: CellEngine) => boolean,
+    mayTake: (engine: CellEngine) => boolean,
     nowMs: number,
   ): CellEngine | undefined {
     for (let draw = 0; draw < DRAWS && engines.length > 0; draw++) {
       const engine = this.#pickLessLoaded(engines, nowMs)
-      if (engine.ready && isOpen(engine)) return engine
+      if (engine.ready && mayTake(engine)) return engine
     }
     return undefined
   }
@@ -119,15 +119,17 @@ export class Pool implements Sums {
    * that is loading, else the best suited of a few cold ones. Loading engines come before cold ones
    * so that two cells do not load the same model needlessly.
    */
-  #pickFromFew(isOpen: (engine: CellEngine) => boolean, nowMs: number): CellEngine | undefined {
+  #pickFromFew(mayTake: (engine: CellEngine) => boolean, nowMs: number): CellEngine | undefined {
     this.#sort(nowMs)
-    const found = this.#draw(this.#loaded, isOpen, nowMs)
+    const found = this.#draw(this.#loaded, mayTake, nowMs)
     if (found !== undefined) return found
     const woken = [...this.#waking, ...(this.#woken === undefined ? [] : [this.#woken])]
-    const waking = findBest(woken.filter(engine => this.#places.has(engine) && isOpen(engine)))
+    const waking = findBest(woken.filter(engine => this.#places.has(engine) && mayTake(engine)))
     if (waking !== undefined) return waking
     const few = Array.from({ length: SMALL }, () => this.#random() * this.engines.length)
-    this.#woken = findBest(few.map(at => this.engines[Math.floor(at)] as CellEngine).filter(isOpen))
+    this.#woken = findBest(
+      few.map(at => this.engines[Math.floor(at)] as CellEngine).filter(mayTake),
+    )
     return this.#woken
   }
 
@@ -153,7 +155,7 @@ export class Pool implements Sums {
       engine =>
         engine.ready &&
         engine.inFlight < Math.ceil(perSlot * engine.slots) &&
-        !isFull(engine, nowMs) &&
+        isOpen(engine, nowMs) &&
         !tried.has(engine.cellId),
     )
   }
@@ -182,7 +184,7 @@ export class Pool implements Sums {
 const weight = (engine: CellEngine, nowMs: number, trailWorth: number): number =>
   load(engine) +
   (engine.ready ? 0 : NOT_READY_LOAD) +
-  (isFull(engine, nowMs) ? FULL_LOAD : 0) -
+  (isOpen(engine, nowMs) ? 0 : CLOSED_LOAD) -
   trailWorth * trailOf(engine, nowMs)
 
 /**

@@ -1,4 +1,5 @@
 import type { CellEngine } from './engine.ts'
+import type { AnswerTiming } from './health/engine-health.ts'
 
 /*
  * Pheromone trails: an engine that answers well and fast lays one down, and it evaporates with
@@ -18,21 +19,17 @@ const AFTER_FAILURE = 0.5
 export const trailOf = ({ trail }: CellEngine, nowMs: number): number =>
   trail === undefined ? 0 : trail.level * 2 ** ((trail.atMs - nowMs) / HALF_LIFE_MS)
 
-/** Duration of one answer and its number of tokens. */
-export interface AnswerTiming {
-  /** Time since the request was sent to the cell, in milliseconds. */
-  durationMs: number
-  /** Number of tokens read and generated. */
-  tokens: number
-}
-
 /**
  * Deposits and weakens trails. Answers are compared with the model's usual time per token, so that
  * large models are not taken for slow cells.
  */
 export interface Trails {
   /** Strengthens the engine's trail after an answer; `model` is the name that the client sent. */
-  deposit(engine: CellEngine, model: string, service: AnswerTiming): void
+  deposit(
+    engine: CellEngine,
+    model: string,
+    timing: Pick<AnswerTiming, 'durationMs' | 'tokens'>,
+  ): void
   wash(engine: CellEngine): void
 }
 

@@ -16,9 +16,11 @@ interface Utilization {
   itemsPerHour: number
   /** Cells that are up: ready, degraded or draining. */
   activeCells: number
+  /** Engines of these cells that failed requests lately and are being probed. */
+  unreliableEngines: number
 }
 
-type Seen = Pick<Cell, 'presence' | 'sample'>
+type Seen = Pick<Cell, 'presence' | 'sample' | 'engines'>
 
 export const utilizationOf = (cells: Iterable<Seen>, itemsPerHour: number): Utilization => {
   const active = [...cells].filter(cell => isPresent(cell.presence))
@@ -41,6 +43,9 @@ export const utilizationOf = (cells: Iterable<Seen>, itemsPerHour: number): Util
     slotsPercent: busyPercent,
     itemsPerHour,
     activeCells: active.length,
+    unreliableEngines: active
+      .flatMap(({ engines }) => [...engines.values()])
+      .filter(({ health }) => health?.breaker.isClosed === false).length,
   }
 }
 

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { type CellEngine, capacity, claim, isFull, noteRoom } from './engine.ts'
+import { type CellEngine, capacity, claim, isOpen, noteRoom } from './engine.ts'
 import { Line, type Waiter } from './line.ts'
 import { Pace, toRetryAfterSeconds } from './pace.ts'
 import type { Router, RoutingFacts } from './router.ts'
@@ -15,6 +15,8 @@ interface WaitLimits {
 export interface WaitRequest extends RoutingFacts {
   model: string
   keyId: string
+  /** Cells on which the request has failed: it waits for others as long as there are any. */
+  failedOn?: ReadonlySet<string> | undefined
 }
 
 /** A place in a line. */
@@ -66,12 +68,12 @@ export class WaitQueue {
    * model, or waiting is switched off.
    */
   enter(request: WaitRequest): Place | undefined {
-    const { limits, router } = this.#parts
+    const { limits } = this.#parts
     if (limits.length === 0 || !this.#isExpected(request)) return undefined
     const line = this.#lines.get(request.model) ?? new Line<Waiting>()
-    const free = line.size === 0 ? router.pick(request.model, undefined, request) : undefined
+    const free = line.size === 0 ? this.#pick(request) : undefined
     if (free !== undefined) {
-      claim(free)
+      claim(free, this.#parts.nowMs())
       return { turn: Promise.resolve(free), leave: () => {} }
     }
     this.#lines.set(request.model, line)
@@ -87,7 +89,7 @@ export class WaitQueue {
   /** Offers the free places of an engine that is new or was reported with room. */
   offer(engine: CellEngine, places = capacity(engine)): void {
     for (let place = 0; place < places && this.#waiting > 0; place++) {
-      if (isFull(engine, this.#parts.nowMs())) return
+      if (!isOpen(engine, this.#parts.nowMs())) return
       const waiter = this.#findNextFor(engine)
       if (waiter === undefined) return
       this.#hand(engine, waiter)
@@ -183,7 +185,11 @@ export class WaitQueue {
     for (const { model } of engine.pools ?? []) {
       const waiter = this.#lines
         .get(model)
-        ?.next(({ tenantId }) => router.mayUse(engine.cellId, tenantId))
+        ?.next(
+          next =>
+            router.mayUse(engine.cellId, next.tenantId) &&
+            this.#avoided(next)?.has(engine.cellId) !== true,
+        )
       if (waiter !== undefined && (first === undefined || waiter.sinceMs < first.sinceMs))
         first = waiter
     }
@@ -195,7 +201,7 @@ export class WaitQueue {
     line.take(waiter)
     this.#noteLeft(waiter.model, line)
     this.#paceOf(waiter.model).noteTurn(this.#parts.nowMs())
-    claim(engine)
+    claim(engine, this.#parts.nowMs())
     waiter.settle(engine)
   }
 
@@ -213,16 +219,28 @@ export class WaitQueue {
   }
 
   #serve(model: string): void {
-    const { router } = this.#parts
     for (;;) {
       let engine: CellEngine | undefined
       const waiter = this.#lines.get(model)?.next(next => {
-        engine = router.pick(model, undefined, next)
+        engine = this.#pick(next)
         return engine !== undefined
       })
       if (waiter === undefined || engine === undefined) return
       this.#hand(engine, waiter)
     }
+  }
+
+  #pick(request: WaitRequest): CellEngine | undefined {
+    return this.#parts.router.pick(request.model, this.#avoided(request), request)
+  }
+
+  /** Cells that a request is not given to; undefined once it has failed on all that there are. */
+  #avoided({ model, tenantId, failedOn }: WaitRequest): ReadonlySet<string> | undefined {
+    if (failedOn === undefined || failedOn.size === 0) return undefined
+    const hasOther = this.#parts.router
+      .pools(model, tenantId)
+      .some(pool => pool.engines.some(({ cellId }) => !failedOn.has(cellId)))
+    return hasOther ? failedOn : undefined
   }
 
   #paceOf(model: string): Pace {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { ShoalError } from '../../shared/errors.ts'
 import type { AnswerListener, CellRequest } from '../fleet/cell-link.ts'
 import { BodySender } from './body-sender.ts'
 import {
@@ -52,8 +53,6 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
   #hasRequested = false
   #isLeaving = false
   #isDone = false
-  /** Answered pings so far. */
-  beats = 0
 
   /** @param firstId id of the first stream; odd */
   constructor(socket: Socket, events: LinkSessionEvents, firstId = 1) {
@@ -74,8 +73,13 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
     return !this.#isLeaving && !this.#isDone
   }
 
-  /** Opens a request; allowed only while `isOpen`. @throws ShoalError headers_too_large */
+  /**
+   * Opens a request; allowed only while `isOpen`.
+   * @throws ShoalError headers_too_large, or cell_unavailable when the peer allows no stream at all
+   */
   request(request: CellRequest, listener: AnswerListener): LinkStream {
+    if (this.#peer.maxStreams === 0)
+      throw new ShoalError('cell_unavailable', 'the cell takes no requests on its link')
     const stream = new LinkStream(this, request, listener)
     if (this.#hasRoom) this.#start(stream, request)
     else this.#wait(stream, request)
@@ -93,12 +97,11 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
     writePing(this.#output, payload, false)
   }
 
-  /** @param silentBeats beats without a frame after which a stream counts as silent */
-  beat(silentBeats: number): void {
-    this.beats++
-    this.#credit.fill()
+  /** Passes a beat on to every open request. @param isLate a ping was not answered in time */
+  beat(everyMs: number, isLate: boolean): void {
+    if (!isLate) this.#credit.fill()
     for (const streams of [this.#streams.values(), this.#waiting])
-      for (const stream of streams) stream.beat(silentBeats)
+      for (const stream of streams) stream.beat(everyMs, isLate)
   }
 
   /** Ends the session and its streams at once; sends the reason to a peer that is still there. */

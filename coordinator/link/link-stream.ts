@@ -6,8 +6,6 @@ import { FIRST_WINDOW_BYTES, MAX_WINDOW_BYTES } from './peer-settings.ts'
 
 /** Session methods that a stream calls. */
 export interface LinkStreamOwner {
-  /** Answered pings so far; the clock by which silence is measured. */
-  readonly beats: number
   /** Resets a stream on the peer and closes it. */
   resetStream(stream: LinkStream, code: number): void
   /** Releases a stream whose answer is whole. */
@@ -28,8 +26,6 @@ export class LinkStream implements CellStream, SendingStream {
   request: CellRequest | undefined
   unsent: Buffer | undefined
   sendWindow = 0
-  /** Beat of the session at which the last frame arrived. */
-  #heardAt: number
   /** Bytes that the cell may still send. */
   #window = WINDOW_BYTES
   #isPaused = false
@@ -42,7 +38,10 @@ export class LinkStream implements CellStream, SendingStream {
     this.#owner = owner
     this.request = request
     this.#listener = listener
-    this.#heardAt = owner.beats
+  }
+
+  get unsentBytes(): number {
+    return this.id === 0 ? Number.POSITIVE_INFINITY : (this.unsent?.length ?? 0)
   }
 
   pause(): void {
@@ -73,16 +72,12 @@ export class LinkStream implements CellStream, SendingStream {
     return false
   }
 
-  /** @param silentBeats beats without a frame after which the listener is notified */
-  beat(silentBeats: number): void {
-    if (this.#owner.beats - this.#heardAt < silentBeats) return
-    this.#heardAt = this.#owner.beats
-    this.#listener.onSilence()
+  beat(everyMs: number, isLate: boolean): void {
+    this.#listener.onBeat?.(everyMs, isLate)
   }
 
   /** Handles a header block: an interim head, the head or the trailers. */
   handleBlock({ status, headers }: DecodedHead, isEnd: boolean): void {
-    this.#heardAt = this.#owner.beats
     if (this.#hasHead) {
       if (isEnd && status === undefined) this.#endWithTrailers(headers)
       else this.#fail()
@@ -105,7 +100,6 @@ export class LinkStream implements CellStream, SendingStream {
 
   /** @param frameBytes size of the payload with its padding, which counts against the window */
   handleData(bytes: Buffer, start: number, end: number, frameBytes: number, isEnd: boolean): void {
-    this.#heardAt = this.#owner.beats
     if (!this.#hasHead) this.#fail()
     else if (frameBytes > this.#window) this.#owner.resetStream(this, ERROR_CODE.flowControl)
     else this.#takeData(bytes, start, end, frameBytes, isEnd)

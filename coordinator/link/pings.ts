@@ -5,16 +5,19 @@ interface PingsOptions {
   /** @param payload 8 random bytes, which the peer cannot predict */
   send: (payload: Buffer) => void
   onMeasured: (milliseconds: number) => void
-  /** Called when the next ping is due and the answer to the last one has not arrived. */
-  onLate: (reason: Error) => void
+  /**
+   * Called whenever the next ping is due and the last one is not answered yet.
+   * @param silentMs time without an answer, in whole intervals
+   */
+  onLate: (silentMs: number) => void
 }
 
 /** Pings a peer at an interval, beginning at once, and measures the round trip. */
 export class Pings {
   readonly #options: PingsOptions
   readonly #timer: NodeJS.Timeout
-  /** The unanswered ping and the monotonic time at which it was sent. */
-  #sent: { payload: Buffer; atMs: number } | undefined
+  /** The unanswered ping, the monotonic time at which it was sent, and the beats since then. */
+  #sent: { payload: Buffer; atMs: number; beats: number } | undefined
 
   constructor(options: PingsOptions) {
     this.#options = options
@@ -40,13 +43,13 @@ export class Pings {
     else setImmediate(() => this.#judge(sent))
   }
 
-  #judge(sent: object): void {
+  #judge(sent: { beats: number }): void {
     const { everyMs, onLate } = this.#options
-    if (this.#sent === sent) onLate(new Error(`no answer to a ping within ${everyMs} ms`))
+    if (this.#sent === sent) onLate(++sent.beats * everyMs)
   }
 
   #send(): void {
-    this.#sent = { payload: randomBytes(8), atMs: performance.now() }
+    this.#sent = { payload: randomBytes(8), atMs: performance.now(), beats: 0 }
     this.#options.send(this.#sent.payload)
   }
 }

@@ -2,6 +2,7 @@ import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { type Cell, engineReports, isRoutable } from '../fleet/cell.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { BREAKER_STATES } from '../fleet/health/breaker.ts'
 
 const PRESENCES = ['unknown', 'ready', 'degraded', 'draining', 'suspect', 'dead'] as const
 const KINDS = ['chat', 'embedding'] as const
@@ -54,6 +55,21 @@ export const fleetMetrics = (fleet: Pick<Fleet, 'cells'>): readonly Metric[] => 
       },
       () => new Set(reports().flatMap(each => (each.state === 'ready' ? each.models : []))).size,
     ),
+    {
+      name: 'shoal_engine_breakers',
+      type: 'gauge',
+      help: 'Engines of cells that take requests, by the state of their circuit breaker.',
+      labels: ['state'],
+      read: () => {
+        const nowMs = performance.now()
+        const engines = routable(fleet).flatMap(({ engines }) => [...engines.values()])
+        const states = Map.groupBy(engines, each => each.health?.breaker.state(nowMs) ?? 'closed')
+        return BREAKER_STATES.map(state => ({
+          labels: { state },
+          value: states.get(state)?.length ?? 0,
+        }))
+      },
+    },
     {
       name: 'shoal_fleet_slots',
       type: 'gauge',

@@ -1,6 +1,7 @@
 import { FAST_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
 import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
 import type { DispatchOutcome } from '../fleet/dispatch.ts'
+import { FAULTS, type Fault } from '../fleet/health/fault.ts'
 
 /** One request on its way to a cell. */
 export interface RoutingWatch {
@@ -41,6 +42,7 @@ const count = (
 export class InferenceFigures {
   readonly #nowMs: () => number
   readonly #models = new Map<string, ModelFigures>()
+  readonly #faults = new Map<Fault, number>()
   readonly #wait = new Histogram(FAST_SECONDS)
   #routed = 0
   #unrouted = 0
@@ -49,6 +51,11 @@ export class InferenceFigures {
 
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs
+  }
+
+  /** Counts a failure of a cell, whichever request it was. */
+  countFault(fault: Fault): void {
+    this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1)
   }
 
   /** Begins to watch a request that was admitted and needs a cell. */
@@ -135,6 +142,14 @@ export class InferenceFigures {
         },
         () => this.#wait,
       ),
+      {
+        name: 'shoal_cell_faults_total',
+        type: 'counter',
+        help: 'Requests that failed on a cell, by how they failed; most were answered by another.',
+        labels: ['fault'],
+        read: () =>
+          FAULTS.map(fault => ({ labels: { fault }, value: this.#faults.get(fault) ?? 0 })),
+      },
     ]
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { EngineChild, SpawnEngine } from './engine-child.ts'
+import { Heartbeat } from './heartbeat.ts'
 import { KILL_MS } from './leftovers.ts'
 import type {
   EngineReply,
@@ -40,6 +41,7 @@ export class EngineProcess {
   readonly #clock: Clock
   readonly #listener: ProcessListener
   readonly #child: EngineChild
+  readonly #heartbeat: Heartbeat
   #jobs = 0
   #heardAt = 0
   /** Reason why the daemon ended the process. */
@@ -55,6 +57,7 @@ export class EngineProcess {
     this.#options = options
     this.#clock = clock
     this.#listener = listener
+    this.#heartbeat = new Heartbeat(clock, seconds => this.#end(`did not answer for ${seconds} s`))
     this.#child = spawn(options.load.slots, {
       onReply: reply => this.#reply(reply),
       onEnd: how => this.#onEnded(how),
@@ -71,24 +74,32 @@ export class EngineProcess {
   }
 
   send(order: Order): void {
-    if (order.type !== 'cancel' && this.#jobs++ === 0) this.#heardAt = this.#clock.now()
+    if (order.type !== 'cancel' && this.#jobs++ === 0) {
+      this.#heardAt = this.#clock.now()
+      this.#heartbeat.start()
+    }
     this.#child.send(order)
   }
 
   /** One of the orders is done. */
   done(): void {
-    this.#jobs--
+    if (--this.#jobs === 0) this.#heartbeat.stop()
   }
 
   /** Ends the process; afterwards the listener is only notified that it has ended. */
   stop(): void {
     this.#stopped = true
     this.#callOff()
+    this.#heartbeat.stop()
     this.#child.kill()
   }
 
   #reply(reply: EngineReply): void {
     if (this.#stopped || this.#ending !== undefined) return
+    if (reply.type === 'beat') {
+      this.#heartbeat.noteBeat()
+      return
+    }
     this.#heardAt = this.#clock.now()
     if (reply.type === 'progress') this.#listener.onProgress(reply.percent)
     else if (reply.type === 'ready') this.#ready(reply)
@@ -119,6 +130,7 @@ export class EngineProcess {
 
   #end(why: string): void {
     this.#callOff()
+    this.#heartbeat.stop()
     this.#ending = why
     this.#callOff = this.#clock.callAfter(KILL_MS, () =>
       this.#finish(`${why}, and cannot be ended`),
@@ -128,6 +140,7 @@ export class EngineProcess {
 
   #onEnded(how: string): void {
     this.#callOff()
+    this.#heartbeat.stop()
     this.#listener.onGone()
     this.#finish(this.#ending ?? how)
   }

@@ -137,7 +137,18 @@ interface CancelOrder {
   job: number
 }
 
-export type EngineReply = ProgressReply | ReadyReply | FailedReply | StepReply | MeasuredReply
+export type EngineReply =
+  | ProgressReply
+  | ReadyReply
+  | FailedReply
+  | StepReply
+  | MeasuredReply
+  | BeatReply
+
+/** The process lives: sent while it has work, whether it makes steps or not. */
+interface BeatReply {
+  type: 'beat'
+}
 
 /** Loaded share of the weights, sent a few times a second. */
 export interface ProgressReply {

@@ -1,5 +1,6 @@
 import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { TLSSocket } from 'node:tls'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { LINK_PATH, LINK_PROTOCOL } from '../../shared/wire/link.ts'
@@ -141,6 +142,8 @@ const watchPeer = async (session: ServerHttp2Session, wait: Wait, signal: AbortS
       answered = error === null
     })
     await wait(PING_MS, signal)
+    // timers run before sockets: after a suspension the answer may have arrived without being read
+    await setImmediate()
     if (!answered) throw new Error('the coordinator does not answer')
   }
 }

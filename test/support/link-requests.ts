@@ -52,7 +52,7 @@ export const openRequest = (
       trailers = headers
       more.onTrailers?.(headers)
     },
-    onSilence: () => more.onSilence?.(),
+    onBeat: (...beat) => more.onBeat?.(...beat),
     onClose: isWhole => {
       const bytes = Buffer.concat(pieces)
       more.onClose?.(isWhole)

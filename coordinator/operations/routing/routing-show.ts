@@ -1,5 +1,8 @@
 import * as z from 'zod'
 import { type CellEngine, isFull } from '../../fleet/engine.ts'
+import { BREAKER_STATES } from '../../fleet/health/breaker.ts'
+import { EngineHealth } from '../../fleet/health/engine-health.ts'
+import { FAULTS } from '../../fleet/health/fault.ts'
 import type { Pool } from '../../fleet/pool.ts'
 import { trailOf } from '../../fleet/trails.ts'
 import { defineOperation } from '../operation.ts'
@@ -19,6 +22,23 @@ const EngineView = z.object({
    * strongest.
    */
   trail_percent: z.number().min(0).max(100),
+  /**
+   * Circuit breaker: `closed` takes requests, `open` takes none, `half_open` takes one at a time to
+   * see whether it succeeds.
+   */
+  breaker: z.enum(BREAKER_STATES),
+  /** Seconds until the breaker lets the next request through; 0 when it does now. */
+  retry_in_seconds: z.number().min(0),
+  /** Share of the newest requests that failed by the cell's fault. */
+  failing_percent: z.number().min(0).max(100),
+  /** Way in which the last failed request failed; null when none did. */
+  last_fault: z.enum(FAULTS).nullable(),
+  /** Usual time to the first event of a stream; null before the first one. */
+  first_byte_ms: z.number().nullable(),
+  /** Tokens that one request gets per second; null before the first answer. */
+  tokens_per_second: z.number().nullable(),
+  /** The recent answers were much slower than usual for this engine. */
+  slow: z.boolean(),
 })
 
 const PoolView = z.object({
@@ -34,7 +54,7 @@ const PoolView = z.object({
 export default defineOperation({
   id: 'routing-show',
   description:
-    'Show how requests are routed: the engines of each model, their load and their trails.',
+    'Show how requests are routed: the engines of each model, their load, trails and health.',
   method: 'GET',
   path: '/v1/routing',
   access: 'operator',
@@ -87,4 +107,24 @@ const engineView = (engine: CellEngine, nowMs: number): z.input<typeof EngineVie
   ready: engine.ready,
   full: isFull(engine, nowMs),
   trail_percent: Math.round(1000 * trailOf(engine, nowMs)) / 10,
+  ...healthView(engine.health ?? UNUSED, nowMs),
 })
+
+/** Record of an engine that had no request yet. */
+const UNUSED = new EngineHealth()
+
+const healthView = (health: EngineHealth, nowMs: number) => {
+  const { breaker, lastFault, firstByteMs, msPerToken } = health
+  return {
+    breaker: breaker.state(nowMs),
+    retry_in_seconds: Math.ceil(breaker.pauseMs(nowMs) / 100) / 10,
+    failing_percent: Math.round(100 * breaker.failing),
+    last_fault: lastFault ?? null,
+    first_byte_ms: roundOrNull(firstByteMs.mean),
+    tokens_per_second: roundOrNull(msPerToken.mean && 1000 / msPerToken.mean),
+    slow: health.isSlow,
+  }
+}
+
+const roundOrNull = (value: number | undefined): number | null =>
+  value === undefined ? null : Math.round(10 * value) / 10

@@ -24,6 +24,8 @@ export default defineSkill({
     items_per_hour: z.int(),
     /** Cells that are up: ready, degraded or draining. */
     active_cells: z.int(),
+    /** Engines that failed requests lately and get one at a time until one succeeds. */
+    unreliable_engines: z.int(),
     /** Time of the computation: at most a minute ago, and after the last cell joined or left. */
     refreshed_at: z.iso.datetime(),
   }),
@@ -37,6 +39,7 @@ export default defineSkill({
       slots_busy_percent: now.slotsPercent,
       items_per_hour: now.itemsPerHour,
       active_cells: now.activeCells,
+      unreliable_engines: now.unreliableEngines,
       refreshed_at: new Date(now.refreshedAt).toISOString(),
     }
   },

@@ -3,6 +3,7 @@
  * killing it, because closing the engine while it works can crash. Signals for the whole process
  * group (Ctrl-C, systemd) are the daemon's business.
  */
+import { BEAT_MS } from '../heartbeat.ts'
 import type {
   ChatOrder,
   EmbedOrder,
@@ -113,6 +114,9 @@ process.on('message', (order: Order) => {
     if (running.has(order.job)) cancelled.add(order.job)
   } else void run(order)
 })
+setInterval(() => {
+  if (running.size > 0) send({ type: 'beat' })
+}, BEAT_MS).unref()
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})

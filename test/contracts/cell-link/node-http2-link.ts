@@ -6,13 +6,12 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2'
 import type { Socket } from 'node:net'
-import {
-  type AnswerHeaders,
-  type AnswerListener,
-  type CellLink,
-  type CellRequest,
-  type CellStream,
-  SILENCE_MS,
+import type {
+  AnswerHeaders,
+  AnswerListener,
+  CellLink,
+  CellRequest,
+  CellStream,
 } from '../../../coordinator/fleet/cell-link.ts'
 import type { CellLinkOptions } from '../../../coordinator/link/link.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -59,9 +58,13 @@ class NodeHttp2Link implements CellLink {
   }
 
   request(request: CellRequest, listener: AnswerListener): CellStream {
-    if (this.#session.closed || this.#session.destroyed)
+    if (!this.isOpen)
       throw new ShoalError('cell_unavailable', `the link to ${this.cellId} is closed`)
     return new NodeHttp2Stream(this.#session, request, listener)
+  }
+
+  get isOpen(): boolean {
+    return !this.#session.closed && !this.#session.destroyed
   }
 
   roundTripMs(): number | undefined {
@@ -126,6 +129,10 @@ class NodeHttp2Stream implements CellStream {
     if (body !== undefined && body.length > 0) this.#stream.end(body)
   }
 
+  get unsentBytes(): number {
+    return this.#stream.pending ? Number.POSITIVE_INFINITY : this.#stream.writableLength
+  }
+
   pause(): void {
     this.#stream.pause()
   }
@@ -151,7 +158,6 @@ class NodeHttp2Stream implements CellStream {
     stream.on('trailers', headers => {
       this.#trailers = answerHeaders(headers)
     })
-    stream.setTimeout(SILENCE_MS, () => this.#listener.onSilence())
     stream.on('end', () => this.#end())
     stream.on('error', () => {})
     stream.on('close', () => this.#close(false))

@@ -144,7 +144,12 @@ t.test('a registered feature is counted and sets its flag on the card', async t 
 })
 
 t.test('the served card describes the build of this coordinator and nothing else', async t => {
-  const lanes = () => ({ pick: () => undefined, wait: () => undefined, reportEnd: () => {} })
+  const lanes = () => ({
+    pick: () => undefined,
+    wait: () => undefined,
+    reportEnd: () => {},
+    reportFailures: () => {},
+  })
   const cardWith = async (given: Parameters<typeof appWith>[0]) => {
     const app = await appWith(given)
     t.teardown(() => app.close())

@@ -4,7 +4,7 @@ import { constants } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { Follower } from '../../../coordinator/fleet/attempt.ts'
-import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
+import type { AnswerListener, CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import type { ClientAnswer } from '../../../coordinator/fleet/client-answer.ts'
 import { type DispatchOutcome, dispatch } from '../../../coordinator/fleet/dispatch.ts'
 import type { CellEngine } from '../../../coordinator/fleet/router.ts'
@@ -77,7 +77,7 @@ const ok: CellHandler = (request, response) => {
   const pieces: Buffer[] = []
   request.on('data', (piece: Buffer) => pieces.push(piece))
   request.on('end', () => {
-    response.writeHead(200, { 'content-type': 'text/plain', 'x-secret': 'no' })
+    response.writeHead(200, { 'x-secret': 'no' })
     response.write(`${request.url} ${Buffer.concat(pieces)}`)
     endWithUsage(response)
   })
@@ -87,6 +87,8 @@ const answerFull: CellHandler = (_request, response) => {
   response.end('{"error":{"message":"all slots are busy"}}')
 }
 const never: CellHandler = () => {}
+
+const turn = (): Promise<void> => new Promise(done => setImmediate(done))
 
 const text = async (response: IncomingMessage): Promise<string> => {
   let body = ''
@@ -194,7 +196,9 @@ t.test('a fleet without cells yields 503 with Retry-After 30', async t => {
 
 t.test('an error of the request itself is passed on and not retried elsewhere', async t => {
   const refuseTooLong: CellHandler = (_request, response) => {
-    response.writeHead(422, { 'content-type': 'application/json' }).end('{"error":{}}')
+    response
+      .writeHead(422, { 'content-type': 'application/json' })
+      .end('{"error":{"code":"context_length_exceeded"}}')
   }
   const { outcomes, url } = await rig(t, { a: refuseTooLong, b: ok }, true)
   const response = await ask(url)
@@ -471,7 +475,9 @@ t.test('a client that does not read is disconnected, and its cell is not blamed'
   }
   const link: CellLink = {
     cellId: 'a',
+    isOpen: true,
     request: (_, listener) => ({
+      unsentBytes: 0,
       pause() {},
       resume() {},
       cancel: () => listener.onClose(false),
@@ -491,6 +497,170 @@ t.test('a client that does not read is disconnected, and its cell is not blamed'
       onStart: () => {},
     },
   )
-  follower.onSilence()
+  for (let minute = 0; minute < 11 && !client.isGone; minute++) follower.onBeat(60_000, false)
   t.match(await follower.attempt, { kind: 'cancelled' })
+})
+
+t.test('an answer that no daemon gives is never passed on, and another cell is asked', async t => {
+  const html = (status: number): CellHandler => {
+    return (_request, response) => {
+      response.writeHead(status, { 'content-type': 'text/html' })
+      response.write('<script>')
+      endWithUsage(response)
+    }
+  }
+  const foreign = (status: number, code: string): CellHandler => {
+    return (_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: { code } }))
+    }
+  }
+  const evil = [
+    html(200),
+    html(422),
+    foreign(401, 'auth_required'),
+    foreign(404, 'model_not_found'),
+    foreign(400, 'invalid_request'),
+    foreign(500, 'internal'),
+  ]
+  for (const handler of evil)
+    for (const stream of [true, false]) {
+      const { outcomes, url } = await rig(t, { a: handler, b: ok }, stream)
+      const response = await ask(url)
+      t.equal(response.headers[HEADER_CELL], 'b')
+      t.equal(await text(response), '/v1/chat/completions {"a":1}')
+      t.match(outcomes, [{ status: 'ok', cellId: 'b' }])
+      const alone = await rig(t, { a: handler }, stream)
+      const refused = await ask(alone.url)
+      t.equal(refused.statusCode, 503)
+      t.match(JSON.parse(await text(refused)), { error: { code: 'cell_unavailable' } })
+    }
+})
+
+t.test('a usage of zero tokens for an answer with text is not believed', async t => {
+  const usage = JSON.stringify({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })
+  const claimNothing: CellHandler = (_request, response) => {
+    response.writeHead(200, { [HEADER_PROMPT_TOKENS]: '7' })
+    response.write('data: role\n\ndata: a\n\ndata: b\n\ndata: c\n\ndata: [DONE]\n\n')
+    response.addTrailers({ [TRAILER_USAGE]: usage })
+    response.end()
+  }
+  const streamed = await rig(t, { a: claimNothing }, true)
+  t.match(await text(await ask(streamed.url)), /\[DONE\]/)
+  t.match(streamed.outcomes, [{ usage: { prompt_tokens: 7, completion_tokens: 3 } }])
+  const whole = await rig(t, { a: claimNothing }, false)
+  await text(await ask(whole.url))
+  t.match(whole.outcomes, [{ status: 'ok', usage: undefined }])
+})
+
+/** A request to a cell that says nothing, followed by hand. */
+const followSilently = (
+  unsentBytes: () => number,
+  limitMs: (hasBegun: boolean) => number | undefined,
+) => {
+  let listener: AnswerListener | undefined
+  const link: CellLink = {
+    cellId: 'a',
+    isOpen: true,
+    request: (_, given) => {
+      listener = given
+      const cancel = () => given.onClose(false)
+      return {
+        get unsentBytes() {
+          return unsentBytes()
+        },
+        pause() {},
+        resume() {},
+        cancel,
+      }
+    },
+    roundTripMs: () => undefined,
+    close() {},
+  }
+  const sent: Buffer[] = []
+  const client = {
+    isGone: false,
+    isStalled: false,
+    start() {},
+    write: (piece: Buffer) => void sent.push(piece),
+  } as unknown as ClientAnswer
+  const options = {
+    client,
+    memory: createAnswerMemory(),
+    keyId: 'k',
+    streaming: true,
+    accept: undefined,
+    onStart: () => {},
+    limitMs,
+  }
+  const follower = new Follower(link, { method: 'POST', path: '/' }, options)
+  return { follower, listener: listener as unknown as AnswerListener }
+}
+
+/** Beats every 5 s until the attempt ends; returns the seconds. */
+const beatUntilEnd = async (follower: Follower): Promise<number> => {
+  let isOpen = true
+  follower.attempt.then(() => {
+    isOpen = false
+  })
+  for (let seconds = 5; seconds < 700; seconds += 5) {
+    follower.onBeat(5000, false)
+    await turn()
+    if (!isOpen) return seconds
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+t.test('a cell that answers pings only keeps no request for longer than its limit', async t => {
+  const limitMs = (hasBegun: boolean) => (hasBegun ? 30_000 : 60_000)
+  for (const [title, unsent, heads, seconds, kind, fault] of [
+    ['sends no head', 0, 0, 65, 'retry', 'no_first_byte'],
+    ['allows no stream', Number.POSITIVE_INFINITY, 0, 15, 'retry', 'no_first_byte'],
+    ['opens no window', 1000, 0, 15, 'retry', 'no_first_byte'],
+    ['sends a head and nothing else', 0, 1, 65, 'retry', 'no_first_byte'],
+    ['falls silent after an event', 0, 2, 35, 'broken', 'stalled'],
+  ] as const) {
+    const { follower, listener } = followSilently(() => unsent, limitMs)
+    if (heads > 0) listener.onHead(200, { 'content-type': 'text/event-stream' })
+    if (heads > 1) listener.onData(Buffer.from('data: 1\n\ndata: 2\n\n'))
+    const needed = await beatUntilEnd(follower)
+    t.ok(needed <= seconds, `a cell that ${title}: ${needed} s`)
+    t.match(await follower.attempt, { kind, fault })
+  }
+})
+
+t.test('a slow upload, a loading model and a stream with events are waited for', async t => {
+  let unsentBytes = 1e6
+  const { follower, listener } = followSilently(
+    () => unsentBytes,
+    () => 30_000,
+  )
+  for (let beat = 0; beat < 20; beat++) {
+    unsentBytes -= 1000
+    follower.onBeat(5000, false)
+  }
+  unsentBytes = 0
+  listener.onHead(200, { 'content-type': 'text/event-stream' })
+  for (let beat = 0; beat < 20; beat++) {
+    listener.onData(Buffer.from(`data: ${beat}\n\n`))
+    follower.onBeat(5000, false)
+  }
+  follower.onBeat(5000, true)
+  listener.onClose(false)
+  t.match(await follower.attempt, { kind: 'broken', fault: 'reset' })
+  const loading = followSilently(
+    () => 0,
+    () => undefined,
+  )
+  const seconds = await beatUntilEnd(loading.follower)
+  t.ok(seconds > 590 && seconds < 700, `a loading model is waited for ${seconds} s`)
+})
+
+t.test('an answer that has not begun moves on as soon as its link is late', async t => {
+  const { follower } = followSilently(
+    () => 0,
+    () => 60_000,
+  )
+  follower.onBeat(5000, true)
+  t.match(await follower.attempt, { kind: 'retry', fault: 'no_first_byte' })
 })

@@ -25,6 +25,7 @@ const sample = (state: EngineReport['state'], busy = 0) =>
 
 const linkOf = (cellId: string, closed: string[] = []): CellLink => ({
   cellId,
+  isOpen: true,
   request: () => {
     throw new Error('not used')
   },

@@ -50,7 +50,7 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
       stream: true,
       memory: createAnswerMemory(),
       keyId: 'k',
-      pick: lane.pick,
+      pick: tried => lane.pick(tried),
       lane,
       record: async outcome => void outcomes.push(outcome),
     })
@@ -288,3 +288,31 @@ for (const ending of ['leaves', 'fails'] as const)
       t.ok(completion_tokens === 2 || completion_tokens === 3, `${completion_tokens} tokens`)
     },
   )
+
+const answersAtOnce: CellHandler = (_request, response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream', [HEADER_PROMPT_TOKENS]: '3' })
+  response.write('data: 1\n\n')
+  endWithUsage(response)
+}
+const resets: CellHandler = (_request, response) => response.stream.close(2)
+
+t.test('while half of the cells reset every stream, all requests reach the others', async t => {
+  const handlers = { a: resets, b: answersAtOnce, c: resets, d: answersAtOnce }
+  const { url, engines, waitUntilSettled } = await rig(t, handlers)
+  const asked = Array.from({ length: 100 }, () => ask(url))
+  const answers = await Promise.all(asked.map(({ answer }) => answer))
+  t.strictSame([...new Set(answers.map(({ status }) => status))], [200])
+  await waitUntilSettled()
+  const states = Object.values(engines).map(({ health }) => health?.breaker.isClosed)
+  t.strictSame(states, [false, true, false, true])
+  t.match(engines.a?.health, { lastFault: 'reset' })
+})
+
+t.test('a request on which all cells fail opens the breakers of two of them at most', async t => {
+  const handlers = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map(id => [id, resets]))
+  const { url, engines, waitUntilSettled } = await rig(t, handlers, 1)
+  for (let asked = 0; asked < 20; asked++) t.equal((await ask(url).answer).status, 503)
+  await waitUntilSettled()
+  const closed = Object.values(engines).filter(({ health }) => health?.breaker.isClosed !== false)
+  t.ok(closed.length >= 3, `${closed.length} of 5 breakers are closed`)
+})

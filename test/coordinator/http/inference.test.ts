@@ -203,6 +203,7 @@ t.test('a client that leaves while waiting for room gets its request refunded', 
       return {
         pick: () => undefined,
         reportEnd: () => {},
+        reportFailures: () => {},
         wait: () => {
           const turn = new Promise<undefined>(resolve => {
             leave = () => resolve(undefined)

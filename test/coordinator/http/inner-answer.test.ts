@@ -82,7 +82,12 @@ t.test('a reader that is busy holds back the answer', async t => {
 
 t.test('an answer whose reader is behind at its end is complete', async t => {
   const busy = Promise.withResolvers<void>()
-  const stream: CellStream = { pause: () => {}, resume: () => {}, cancel: () => {} }
+  const stream: CellStream = {
+    unsentBytes: 0,
+    pause: () => {},
+    resume: () => {},
+    cancel: () => {},
+  }
   const asked = ask(
     async ({ response }) => {
       const client = new ClientAnswer({

@@ -232,6 +232,7 @@ t.test('a queued request whose key ends gets 401 and a refund', async t => {
     lanes: () => ({
       pick: () => undefined,
       reportEnd: () => {},
+      reportFailures: () => {},
       wait: () => {
         waiting = true
         const turn = new Promise<undefined>(resolve => {

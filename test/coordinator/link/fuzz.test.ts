@@ -87,7 +87,6 @@ t.test(
                 onHead: () => calls.push('head'),
                 onData: () => calls.push('data'),
                 onTrailers: () => calls.push('trailers'),
-                onSilence: () => {},
                 onClose: isWhole => {
                   calls.push('closed')
                   if (isWhole) whole++

@@ -323,6 +323,25 @@ t.test('an engine', async t => {
     t.match(engine.report().reason, /made no step for 60 s/)
   })
 
+  t.test('that stops beating while it is busy is ended after ten seconds', async t => {
+    const { engine, clock, children, start, submit, reply } = await setup(t)
+    await start()
+    submit()
+    clock.advance(1000)
+    reply({ type: 'beat' })
+    for (let second = 0; second < 30; second++) {
+      clock.advance(1000)
+      reply({ type: 'beat' })
+    }
+    t.equal(children[0]?.killed, false)
+    clock.advance(8000)
+    t.equal(children[0]?.killed, false)
+    clock.advance(2000)
+    t.equal(children[0]?.killed, true)
+    await Promise.resolve()
+    t.match(engine.report().reason, /did not answer for 10 s/)
+  })
+
   t.test('that cannot be killed is given up, and no other starts beside it', async t => {
     const all = await setup(t)
     const { engine, clock, children, world, states, nextChild, start, submit, events, reply } = all

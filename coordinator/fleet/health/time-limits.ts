@@ -1,0 +1,56 @@
+import type { EngineHealth } from './engine-health.ts'
+
+/** Facts of a request that decide how long a sound engine may take for it. */
+export interface Demand {
+  requestBytes: number
+  isStream: boolean
+  /** Most tokens that the engine may generate for it. */
+  mostTokens: number
+  /** Requests per slot on the engine, this one included. */
+  load: number
+}
+
+/** Factor by which an engine may exceed its own figures before it counts as hanging. */
+const GENEROUS = 4
+/** Bounds of the wait for the first event of a stream. */
+const LEAST_FIRST_BYTE_MS = 30_000
+const MOST_FIRST_BYTE_MS = 300_000
+/** Bound for an engine that has not served a stream, or a whole answer, since the start. */
+const UNPROVEN_STREAM_MS = 120_000
+const UNPROVEN_WHOLE_MS = 300_000
+/** Bounds of a silence within an answer. */
+const LEAST_SILENCE_MS = 30_000
+const MOST_SILENCE_MS = 120_000
+
+/** Time for which a cell may take no byte of a request before the request moves to another. */
+export const UNSENT_MS = 10_000
+/** Bound of every wait, also for a model that is loading and for a client that does not read. */
+export const MAX_WAIT_MS = 10 * 60_000
+
+/**
+ * Returns the time within which a sound engine begins its answer. A whole answer begins when all of
+ * it is there, so its limit has the time to generate the most tokens that it may have.
+ */
+export const firstByteLimitMs = (health: EngineHealth | undefined, demand: Demand): number => {
+  const { requestBytes, isStream, mostTokens, load } = demand
+  const first = health?.firstByteMs.upperBound
+  const perToken = health?.msPerToken.upperBound
+  const start = (first ?? 0) + requestBytes * (health?.msPerPromptByte.upperBound ?? 0)
+  const queue = load * (health?.serviceMs.mean ?? 0)
+  if (isStream)
+    return first === undefined
+      ? UNPROVEN_STREAM_MS
+      : bound(GENEROUS * (start + queue), LEAST_FIRST_BYTE_MS, MOST_FIRST_BYTE_MS)
+  if (perToken === undefined) return UNPROVEN_WHOLE_MS
+  const whole = start + queue + mostTokens * perToken
+  return bound(GENEROUS * whole, LEAST_FIRST_BYTE_MS, MAX_WAIT_MS)
+}
+
+/** Returns the time for which a sound engine may say nothing within an answer. */
+export const silenceLimitMs = (health: EngineHealth | undefined, load: number): number => {
+  const perToken = health?.msPerToken.upperBound ?? 0
+  return bound(GENEROUS * perToken * Math.max(1, load), LEAST_SILENCE_MS, MOST_SILENCE_MS)
+}
+
+const bound = (value: number, least: number, most: number): number =>
+  Math.min(most, Math.max(least, value))

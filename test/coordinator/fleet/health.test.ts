@@ -1,0 +1,145 @@
+import t from 'tap'
+import { Blame } from '../../../coordinator/fleet/health/blame.ts'
+import { Breaker } from '../../../coordinator/fleet/health/breaker.ts'
+import { believedQueue, believedSlots } from '../../../coordinator/fleet/health/claims.ts'
+import { EngineHealth } from '../../../coordinator/fleet/health/engine-health.ts'
+import { firstByteLimitMs, silenceLimitMs } from '../../../coordinator/fleet/health/time-limits.ts'
+
+/** A breaker without randomness, opened at the time 0. */
+const openBreaker = (): Breaker => {
+  const breaker = new Breaker(() => 0.5)
+  for (let failures = 0; failures < 3; failures++) breaker.noteFault(0, 0)
+  return breaker
+}
+
+t.test('a breaker opens after three failures in a row, and not after two', async t => {
+  const breaker = new Breaker()
+  breaker.noteFault(0, 0)
+  breaker.noteFault(0, 0)
+  t.equal(breaker.state(0), 'closed')
+  breaker.noteFault(0, 0)
+  t.equal(breaker.state(0), 'open')
+})
+
+t.test('a breaker opens when half of many requests fail, and not when a fifth does', async t => {
+  for (const [every, isClosed] of [
+    [2, false],
+    [5, true],
+  ] as const) {
+    const breaker = new Breaker()
+    for (let request = 1; request <= 100 && breaker.isClosed; request++)
+      if (request % every === 0) breaker.noteFault(0, 0)
+      else breaker.noteServed(0)
+    t.equal(breaker.isClosed, isClosed, `every ${every}`)
+  }
+})
+
+t.test('a half-open breaker lets one request through, whose outcome decides', async t => {
+  const breaker = openBreaker()
+  t.ok(breaker.blocks(999))
+  t.notOk(breaker.blocks(1000))
+  t.equal(breaker.state(1000), 'half_open')
+  breaker.noteSent(1000)
+  t.ok(breaker.blocks(1001), 'one at a time')
+  breaker.noteServed(1000)
+  t.equal(breaker.state(1001), 'closed')
+  breaker.noteFault(1002, 1002)
+  t.equal(breaker.pauseMs(1002), 2000, 'the next pause is twice as long')
+})
+
+t.test('a probe that fails doubles the pause up to a minute', async t => {
+  const breaker = openBreaker()
+  let now = 0
+  const pauses: number[] = []
+  for (let probe = 0; probe < 8; probe++) {
+    pauses.push(breaker.pauseMs(now))
+    now += breaker.pauseMs(now)
+    breaker.noteSent(now)
+    breaker.noteFault(now, now)
+  }
+  t.strictSame(pauses, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
+})
+
+t.test('requests that were sent before a breaker opened decide nothing', async t => {
+  const breaker = openBreaker()
+  breaker.noteFault(-1, 500)
+  breaker.noteServed(-1)
+  breaker.noteNothing(-1, 500)
+  t.equal(breaker.pauseMs(500), 500)
+})
+
+t.test('a probe that tells nothing is followed by another one', async t => {
+  const breaker = openBreaker()
+  breaker.noteSent(1000)
+  breaker.noteNothing(1000, 1500)
+  t.notOk(breaker.blocks(1500))
+  breaker.noteSent(1500)
+  t.ok(breaker.blocks(31_000))
+  t.notOk(breaker.blocks(31_500), 'an answer that lasts for minutes holds up nothing')
+})
+
+t.test('unanswered requests of one key count against two cells a minute at most', async t => {
+  const blame = new Blame()
+  t.strictSame(
+    ['a', 'b', 'a', 'c', 'a', 'd'].map(cell => blame.countsAgainstCell('k', cell, 0)),
+    [true, true, true, false, false, false],
+  )
+  t.ok(blame.countsAgainstCell('other', 'c', 0))
+  t.ok(blame.countsAgainstCell('k', 'c', 60_000))
+})
+
+t.test('a cell that claims a million slots is believed as many as it has proven', async t => {
+  t.equal(believedSlots(8, undefined), 8)
+  t.equal(believedSlots(1_000_000, undefined), 64)
+  const health = new EngineHealth()
+  health.noteServed(0, 200, undefined)
+  t.equal(believedSlots(1_000_000, health), 400)
+  t.equal(believedQueue(1_000_000, 8), 128)
+  t.equal(believedQueue(undefined, 8), undefined)
+})
+
+const served = (firstByteMs: number | undefined, durationMs: number, requestBytes = 100) => ({
+  firstByteMs,
+  durationMs,
+  requestBytes,
+  tokens: 120,
+  generatedTokens: 100,
+})
+
+t.test(
+  'the limit of the first byte follows the own figures of the engine, within bounds',
+  async t => {
+    const stream = { requestBytes: 100, isStream: true, mostTokens: 2048, load: 1 }
+    const whole = { ...stream, isStream: false }
+    t.equal(firstByteLimitMs(undefined, stream), 120_000)
+    t.equal(firstByteLimitMs(undefined, whole), 300_000)
+    const fast = new EngineHealth()
+    for (let answer = 0; answer < 50; answer++) fast.noteServed(0, 1, served(100, 1100))
+    t.equal(firstByteLimitMs(fast, stream), 30_000, 'never below the floor')
+    const slow = new EngineHealth()
+    for (let answer = 0; answer < 50; answer++)
+      slow.noteServed(0, 1, served(10_000, 30_000, 50_000))
+    const usual = firstByteLimitMs(slow, stream)
+    t.ok(usual > 4 * 10_000 && usual < 300_000, `${usual} ms`)
+    t.ok(
+      firstByteLimitMs(slow, { ...stream, requestBytes: 20_000 }) > usual,
+      'long prompts get more',
+    )
+    t.equal(firstByteLimitMs(slow, { ...stream, requestBytes: 1e9 }), 300_000)
+    t.ok(
+      firstByteLimitMs(slow, whole) > 4 * 2048 * 200 * 0.3,
+      'whole answers get time for all tokens',
+    )
+    t.equal(firstByteLimitMs(slow, { ...whole, mostTokens: Number.POSITIVE_INFINITY }), 600_000)
+    t.equal(silenceLimitMs(fast, 1), 30_000)
+    t.equal(silenceLimitMs(slow, 1e9), 120_000)
+  },
+)
+
+t.test('an engine that becomes much slower than its own history is reported as slow', async t => {
+  const health = new EngineHealth()
+  for (let answer = 0; answer < 50; answer++) health.noteServed(0, 1, served(undefined, 1000))
+  t.notOk(health.isSlow)
+  for (let answer = 0; answer < 50; answer++) health.noteServed(0, 1, served(undefined, 9000))
+  t.ok(health.isSlow)
+})
