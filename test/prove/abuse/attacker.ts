@@ -45,12 +45,12 @@ const keepOpen = (count: number, port: number, begin: (socket: Socket) => void):
   for (let index = 0; index < count; index++) open(index)
 }
 
-const guess = ({ port }: AbuseTarget, socket: Socket): void => {
+const guess = (socket: Socket): void => {
   const again = (): void => {
     const { text } = newSecret(KEY_PREFIX)
     socket.write(requestText({ key: text }, '/v1/chat/completions', chatBody('guess')))
   }
-  if (port > 0) socket.on('data', again)
+  socket.on('data', again)
   again()
 }
 
@@ -78,7 +78,7 @@ const attacks: Record<Attack, (target: AbuseTarget, share: number) => void> = {
       socket.on('close', () => clearInterval(timer))
     }),
   /** Well-formed keys that do not exist, as fast as they are refused. */
-  guesses: (target, share) => keepOpen(32 * share, target.port, socket => guess(target, socket)),
+  guesses: (target, share) => keepOpen(32 * share, target.port, guess),
   /** More silent connections than the plain MQTT port lets wait. */
   'mqtt-strangers': ({ mqttPort }, share) => keepOpen(400 * share, mqttPort, () => {}),
   /** One key with large answers that it does not read. */

@@ -6,13 +6,10 @@ import { join } from 'node:path'
 import type { CellLogin } from '../../../bench/fleet/simulated-cell.ts'
 import { enrolCells } from '../../../bench/fleet/targets.ts'
 import { findFreePorts } from '../../../bin/up/ports.ts'
-import { bootstrap } from '../../../coordinator/keys/bootstrap.ts'
-import { Keys } from '../../../coordinator/keys/keys.ts'
-import { openStore } from '../../../coordinator/store/store.ts'
-import { silent } from '../../support/cell.ts'
 import { MEMORY_FOLDER } from '../../support/memory-folder.ts'
 import { Process } from '../../support/stack.ts'
 import { pause } from '../../support/wait-until.ts'
+import { createKeys } from './create-keys.ts'
 import type { Call } from './honest-client.ts'
 import type { AbuseTarget } from './target.ts'
 
@@ -156,17 +153,4 @@ interface SceneParts {
   logins: CellLogin[]
   coordinator: Process
   attacker: Omit<AbuseTarget, 'logins'>
-}
-
-/** Two keys of the highest tier: quotas decide nothing here. */
-const createKeys = async (stateDir: string): Promise<{ honest: string; attacker: string }> => {
-  const store = await openStore(stateDir)
-  const { keys: demo } = await bootstrap(store)
-  const keys = new Keys({ store, logger: silent })
-  const { tenantId = '', personId = '' } = (await keys.authenticate(demo.enterprise)) ?? {}
-  const spec = { tenantId, personId }
-  const { secret } = await keys.create({ ...spec, tier: 'enterprise' }, { actor: 'prove' })
-  keys.close()
-  await store.close()
-  return { honest: demo.enterprise, attacker: secret }
 }
