@@ -32,7 +32,10 @@ export const startGateway = async (folder: string, children: ChildProcess[]): Pr
     return child
   }
   const program = join(import.meta.dirname, '..', '..', 'bin', 'shoal-coordinator.mjs')
-  const noLimit = ['--tiers-enterprise-requests-per-minute', '100000']
+  const noLimit = [
+    ...['--tiers-enterprise-requests-per-minute', '100000'],
+    ...['--limits-connections', '20000', '--limits-connections-per-address', '20000'],
+  ]
   const coordinator = run([program, '--state-dir', stateDir, '--http-port', '0', ...noLimit])
   const url = (await line(coordinator, /"url":"([^"]+)"/))[1] ?? ''
   const script = join(import.meta.dirname, 'cell.ts')

@@ -137,6 +137,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     keys,
     anonymous,
     figures: figures.http,
+    bodies: parts.budgets.requestBodies,
     logger,
   })
   await app.register(measure, { figures: figures.http })

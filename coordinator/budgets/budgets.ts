@@ -20,6 +20,8 @@ export class Budgets {
   readonly list: readonly ListedBudget[]
   /** Bytes of answers that the process keeps; a cell has part in those that are not whole yet. */
   readonly heldAnswers: Budget<'key' | 'cell'>
+  /** Bytes of request bodies, from their first byte until a cell has begun to answer. */
+  readonly requestBodies: Budget<'key'>
   /** Connections to the plain MQTT port that have not proven which cell they are. */
   readonly mqttStrangers: Budget<'address'>
 
@@ -41,7 +43,8 @@ export class Budgets {
     this.heldAnswers = create(
       {
         name: 'held_answer_bytes',
-        bounds: 'Bytes of answers that are not whole yet or not read yet by the client.',
+        bounds:
+          'Bytes of answers that the process keeps; a cell has part in those that are not whole yet.',
         atBound:
           'At the bound of a key its request gets 429 and counts; at that of a cell another cell is asked; else an answer of the largest key without progress is cut, or the request gets 503.',
       },
@@ -50,8 +53,17 @@ export class Budgets {
         per: { key: limits.held_bytes / 2, cell: limits.held_bytes / 4 },
       },
     )
-    const connections = Math.min(limits.connections, Math.floor(descriptors / 2))
-    const perAddress = Math.min(limits.connections_per_address, Math.ceil(connections / 2))
+    this.requestBodies = create(
+      {
+        name: 'request_body_bytes',
+        bounds: 'Bytes of inference requests over 16 KiB, until a cell has begun to answer.',
+        atBound:
+          'The request gets 429 with Retry-After; at the total the oldest one of the largest key does.',
+      },
+      { total: limits.body_bytes, per: { key: limits.body_bytes / 4 } },
+    )
+    const connections = Math.min(limits.connections, countForClients(descriptors))
+    const perAddress = Math.min(limits.connections_per_address, Math.floor(connections * 0.75))
     this.connections = create(
       {
         name: 'connections',
@@ -71,3 +83,7 @@ export class Budgets {
     )
   }
 }
+
+/** Descriptors for client connections; the others are for cells, files and outgoing calls. */
+const countForClients = (descriptors: number): number =>
+  Math.max(16, Math.floor(Math.min(descriptors * 0.75, descriptors - 100)))

@@ -9,24 +9,29 @@ export const LimitsConfig = z.strictObject({
     .min(MIB)
     .default(256 * MIB)
     .describe('Memory for answers that are not whole yet, or that clients have not read yet.'),
+  body_bytes: z
+    .int()
+    .min(MIB)
+    .default(128 * MIB)
+    .describe('Memory for request bodies, until a cell has begun to answer.'),
   connections: z
     .int()
     .min(16)
     .default(8192)
     .describe(
-      'Connections of HTTP clients; at most half of the descriptors that the process may open.',
+      'Connections of HTTP clients; at most three quarters of the descriptors of the process.',
     ),
   connections_per_address: z
     .int()
     .min(1)
     .default(1024)
     .describe(
-      'Connections of one address (IPv6: one /64); at most half of limits.connections. A reverse proxy has one address.',
+      'Connections of one address (IPv6: one /64); at most three quarters of all. A reverse proxy has one address.',
     ),
   send_timeout_seconds: z
     .number()
     .positive()
-    .default(60)
+    .default(120)
     .describe('Time in which a client must take 16 KiB of an answer, or all of it.'),
   anonymous_per_minute: z
     .int()

@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { type ErrorCode, httpStatus as httpStatusOf, ShoalError } from '../../shared/errors.ts'
 import { HEADER_MAX_TOKENS } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
+import type { Share } from '../budgets/budget.ts'
 import type { AnswerMemory } from './answer-hold.ts'
 import type { AnswerRest } from './answer-rest.ts'
 import { type AttemptResult, Follower } from './attempt.ts'
@@ -18,6 +19,8 @@ export interface Dispatch {
   path: string
   headers: OutgoingHttpHeaders
   body: Buffer
+  /** Memory that a large body takes; closed when the body is not needed any more. */
+  bodyShare?: Pick<Share, 'close'> | undefined
   /** The client's own answer. Nothing was written to it yet. */
   response: ClientResponse
   /** Headers for the client, whichever cell serves the request. */
@@ -286,6 +289,7 @@ class Dispatcher {
     this.#settleFailures(true)
     this.#body = undefined
     this.#request.body = EMPTY
+    this.#request.bodyShare?.close()
   }
 
   /**

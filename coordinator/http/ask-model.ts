@@ -27,6 +27,8 @@ interface ModelReply {
 export type AskModel = (question: ModelQuestion) => Promise<ModelReply>
 
 const CHAT = '/v1/chat/completions'
+/** Longest text of an answer; no model writes as much. */
+const MAX_TEXT = 4 * 1024 * 1024
 
 /**
  * Asks a model as `POST /v1/chat/completions` does, on behalf of a key: its tier, quota, usage and
@@ -97,6 +99,8 @@ const eventReader = (delta: ModelQuestion['delta']) => {
   return {
     take: async (piece: Buffer): Promise<void> => {
       rest += decoder.decode(piece, { stream: true })
+      if (rest.length + text.length > MAX_TEXT)
+        throw new ShoalError('cell_unavailable', "the model's answer is longer than 4 MiB")
       const events = rest.split('\n\n')
       rest = events.pop() ?? ''
       for (const event of events) await readEvent(event)

@@ -110,10 +110,12 @@ export class Connection {
     this.#end()
   }
 
-  /** Leaves the socket to a cell's upgrade. */
+  /** Leaves the socket to a cell's upgrade; requests that were sent before it are dropped. */
   release(): void {
     const found = this.#socket as ServerSocket
     delete found[CONNECTION]
+    this.#waiting.length = 0
+    Reflect.deleteProperty(this.#socket, 'resume')
     this.#end()
   }
 

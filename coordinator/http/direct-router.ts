@@ -2,10 +2,12 @@ import type { Server, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
+import type { Budgets } from '../budgets/budgets.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { Key } from '../keys/key.ts'
 import type { HttpFigures } from '../metrics/http-figures.ts'
 import { type AuthParts, keyRefusal, presentedKey, resolveTenant } from './auth.ts'
+import { growBody } from './body-share.ts'
 import { noteKey } from './connection.ts'
 import { toShoalError, writeError } from './errors.ts'
 import { type HttpExchange, newExchange, readBody } from './exchange.ts'
@@ -27,6 +29,7 @@ interface DirectRouterParts {
   keys: AuthParts['keys']
   anonymous: AuthParts['anonymous']
   figures: HttpFigures
+  bodies: Budgets['requestBodies']
   logger: Pick<Logger, 'error'>
 }
 
@@ -83,6 +86,7 @@ export class DirectRouter {
       const exchange = newExchange(path, request, response)
       const refuse = (error: unknown): void =>
         void this.#fail(exchange, error).catch(() => response.destroy())
+      const grow = (bytes: number) => growBody(this.#parts.bodies, exchange, bytes)
       const take = (error: Error | undefined, bytes?: Buffer): void => {
         try {
           receive(exchange, error, bytes)
@@ -94,8 +98,9 @@ export class DirectRouter {
       try {
         this.#check(request)
         const waiting = this.#authenticate(exchange)
-        if (waiting === undefined) readBody(request, this.#limitBytes, take)
-        else waiting.then(() => readBody(request, this.#limitBytes, take)).catch(refuse)
+        const read = () => readBody(request, this.#limitBytes, grow, take)
+        if (waiting === undefined) read()
+        else waiting.then(read).catch(refuse)
       } catch (error) {
         refuse(error)
       }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { ShoalError } from '../../shared/errors.ts'
 import { JSON_TYPE } from '../../shared/json-type.ts'
+import type { Share } from '../budgets/budget.ts'
 import type { ClientResponse } from '../fleet/client-response.ts'
 import type { Key } from '../keys/key.ts'
 import { requestId } from './safety.ts'
@@ -19,6 +20,8 @@ export interface HttpExchange<R extends ClientResponse = ClientResponse> {
   body: unknown
   /** Unparsed bytes of the body. */
   rawBody: Buffer
+  /** Share of a large body in the memory for bodies. */
+  bodyShare?: Share | undefined
   response: R
 }
 
@@ -41,12 +44,14 @@ export const newExchange = (
 })
 
 /**
- * Reads a body of bounded size to its end. `done` is given undefined when there is none. Fails with
+ * Reads a body of bounded size to its end, while `grow` has no refusal for the bytes that it has.
+ * `done` is given undefined when there is none. Fails with
  * `unsupported_media_type` and `payload_too_large`, also before it has read anything.
  */
 export const readBody = (
   request: IncomingMessage,
   limitBytes: number,
+  grow: (bytes: number) => ShoalError | undefined,
   done: (error: Error | undefined, body?: Buffer) => void,
 ): void => {
   const { 'content-type': type, 'content-length': length = '0' } = request.headers
@@ -54,10 +59,10 @@ export const readBody = (
   if (isEmpty && type === undefined) done(undefined)
   else if (type === undefined || !JSON_TYPE.test(type)) done(wrongType())
   else if (Number(length) > limitBytes) done(tooLarge())
-  else collect(request, limitBytes, done)
+  else collect(request, limitBytes, grow, done)
 }
 
-const collect: typeof readBody = (request, limitBytes, done) => {
+const collect: typeof readBody = (request, limitBytes, grow, done) => {
   const pieces: Buffer[] = []
   let bytes = 0
   const finish = (error?: Error): void => {
@@ -71,7 +76,8 @@ const collect: typeof readBody = (request, limitBytes, done) => {
   const add = (piece: Buffer): void => {
     bytes += piece.length
     pieces.push(piece)
-    if (bytes > limitBytes) finish(tooLarge())
+    const refusal = bytes > limitBytes ? tooLarge() : grow(bytes)
+    if (refusal !== undefined) finish(refusal)
   }
   request.on('data', add).on('end', end).on('error', cut)
 }

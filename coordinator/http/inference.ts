@@ -172,6 +172,7 @@ export class Inference {
         path: route,
         headers: linkHeaders(exchange.id, tiers[key.tier].max_tokens, span.headers, headers),
         body: call.body(model),
+        bodyShare: exchange.bodyShare,
         response,
         answerHeaders: call.answerHeaders,
         stream: call.stream,

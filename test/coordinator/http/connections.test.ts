@@ -18,17 +18,18 @@ import { waitUntil } from '../../support/wait-until.ts'
 const DOCUMENT = 'GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'
 const ALIVE = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 
+const FEW = { connections: 16, connections_per_address: 8 }
+
 interface Rig {
   limits?: object
-  descriptors?: number
   shown?: { cert: string; key: string }
 }
 
 /** A listening front with bounded connections, whose sweeps and clock the test moves. */
-const rig = async (t: Test, { limits = {}, descriptors = 1000, shown }: Rig = {}) => {
+const rig = async (t: Test, { limits = {}, shown }: Rig = {}) => {
   const settings = config({ limits: { anonymous_per_minute: 1_000_000, ...limits } })
   const figures = createFigures()
-  const budgets = new Budgets(settings.limits, descriptors)
+  const budgets = new Budgets(settings.limits)
   const warnings: { reason?: string }[] = []
   const clock = { nowMs: 0 }
   const app = await appWith({ config: settings, figures, budgets, ...(shown && { shown }) })
@@ -173,9 +174,9 @@ t.test('a quiet stream whose client reads is no slow reader', async t => {
   t.strictSame(closed(), {})
 })
 
-t.test('half of the descriptors are for clients, half of those for one address', t => {
+t.test('client connections leave descriptors for cells and files, at any limit of them', t => {
   const { limits } = config()
-  t.strictSame(new Budgets(limits, 200).connections.limits, { total: 100, per: { address: 50 } })
+  t.strictSame(new Budgets(limits, 200).connections.limits, { total: 100, per: { address: 75 } })
   t.strictSame(new Budgets(limits, 65_536).connections.limits, {
     total: 8192,
     per: { address: 1024 },
@@ -184,8 +185,7 @@ t.test('half of the descriptors are for clients, half of those for one address',
 })
 
 t.test('the longest idle connection without a key makes way at a bound', async t => {
-  const { address, app, open, closed, warnings, budgets } = await rig(t, { descriptors: 32 })
-  t.equal(budgets.connections.limits.per.address, 8)
+  const { address, app, open, closed, warnings } = await rig(t, { limits: FEW })
   const known = open()
   known.write(
     'GET /v1/models HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer free-key\r\n\r\n',
@@ -206,7 +206,7 @@ t.test('the longest idle connection without a key makes way at a bound', async t
 })
 
 t.test('when every connection is in use, a reserve serves health and keys', async t => {
-  const { address, app, open, closed } = await rig(t, { descriptors: 32 })
+  const { address, app, open, closed } = await rig(t, { limits: FEW })
   const busy = `POST ${ENROL_PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
   for (let n = 0; n < 8; n++) {
     const asked = once(app.server, 'request')

@@ -2,12 +2,14 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import t, { type Test } from 'tap'
+import { Budgets } from '../../../coordinator/budgets/budgets.ts'
 import { acceptUpgrades } from '../../../coordinator/http/upgrades.ts'
 import { createFigures } from '../../../coordinator/metrics/figures.ts'
 import { closeWithLinger } from '../../../shared/lingering-close.ts'
 import { ENROL_PATH, LINK_PATH, LINK_PROTOCOL } from '../../../shared/wire/link.ts'
-import { appWith, config, statusAfterWriting } from '../../support/app.ts'
+import { appWith, config, standing, statusAfterWriting } from '../../support/app.ts'
 import { silent } from '../../support/cell.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const LIMIT_BYTES = 4096
 const PATH = '/v1/chat/completions'
@@ -212,4 +214,37 @@ t.test('a client that leaves while sending is not an internal failure', async t 
   app.server.once('request', () => asked.destroy())
   asked.write('{"model":')
   t.equal(await told, 'client_closed')
+})
+
+t.test('bodies of one key keep within its share until they are answered', async t => {
+  const budgets = new Budgets(config({ limits: { body_bytes: 1024 * 1024 } }).limits)
+  const admit = Promise.withResolvers<{ refund: () => void }>()
+  const app = await appWith({
+    budgets,
+    quota: { standing: () => standing, admit: () => admit.promise },
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const body = VALID.replace('hi', 'x'.repeat(100 * 1024))
+  const post = async (key: string) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const asked = request({ host: '127.0.0.1', port, method: 'POST', path: PATH, headers })
+    asked.end(body)
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    answer.resume()
+    return answer
+  }
+  const answers = [post('free-key'), post('free-key')]
+  await waitUntil('two bodies are kept', () => budgets.requestBodies.used === 2 * body.length)
+  const refused = await post('free-key')
+  t.match(refused, { statusCode: 429, headers: { 'retry-after': '1' } })
+  answers.push(post('pro-key'))
+  await waitUntil(
+    'another key has room',
+    () => budgets.requestBodies.usedBy('key', 'key-pro') === body.length,
+  )
+  admit.resolve({ refund: () => {} })
+  await Promise.all(answers)
+  await waitUntil('all bodies are released', () => budgets.requestBodies.used === 0)
 })

@@ -18,6 +18,8 @@ import type { AbuseTarget } from './target.ts'
 
 const LOGINS = 80
 const HONEST_CELLS = 4
+/** Cells that the honest client greets as, in turn: each may connect once a second. */
+const GREETING_CELLS = 8
 const READY_MS = 5000
 /** Lower priority, so that attackers take CPU time from the coordinator only by what they ask of it. */
 const ATTACKER_NICE = 15
@@ -110,7 +112,7 @@ export class AbuseScene {
     const target = this.#targetWith(HONEST_CELLS)
     const cells = this.#fork('cell-process', { behaviour: 'honest', target })
     await once(cells, 'message')
-    this.#client = this.#fork('honest-client', { ...this.#targetWith(HONEST_CELLS), key })
+    this.#client = this.#fork('honest-client', { ...this.#targetWith(GREETING_CELLS), key })
     await once(this.#client, 'message')
     this.#client.on('message', message => {
       if (message !== 'drained') this.calls.push(message as Call)

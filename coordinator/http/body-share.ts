@@ -1,0 +1,38 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { Budgets } from '../budgets/budgets.ts'
+import { cutAnswer } from './cut-answer.ts'
+import type { HttpExchange } from './exchange.ts'
+
+/** Bytes of a body that need no share: the head of a request may be as large. */
+export const FREE_BODY_BYTES = 16 * 1024
+
+/**
+ * Counts a body that has grown to `bytes` for the key of its request, until the body is released or
+ * the response has closed. Returns the refusal when there is no room.
+ */
+export const growBody = (
+  budget: Budgets['requestBodies'],
+  exchange: HttpExchange,
+  bytes: number,
+): ShoalError | undefined => {
+  if (bytes <= FREE_BODY_BYTES) return undefined
+  if (exchange.bodyShare === undefined) openShare(budget, exchange)
+  const share = exchange.bodyShare
+  if (share === undefined || share.take(bytes - share.held)) return undefined
+  return createBoundError(share.refusedBy === 'key')
+}
+
+const openShare = (budget: Budgets['requestBodies'], exchange: HttpExchange): void => {
+  const { response, key } = exchange
+  const share = budget.open({ key: key?.id ?? exchange.ip }, () =>
+    cutAnswer(response, createBoundError(true), {}),
+  )
+  exchange.bodyShare = share
+  response.once('close', () => share.close())
+}
+
+const createBoundError = (isOfKey: boolean): ShoalError => {
+  const whose = isOfKey ? 'of this key' : 'of all keys'
+  const message = `request bodies ${whose} take all the memory that they may use; wait for answers, then retry`
+  return new ShoalError('rate_limited', message, { retryAfterSeconds: 1 })
+}
