@@ -39,15 +39,20 @@ const EMBEDDING = report('vectors', 'embedding', [EMBEDDING_MODEL])
 
 type Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void
 
+/** Those of a daemon: Node's own limits end a session when many clients leave at once. */
+const OPTIONS = {
+  settings: { maxConcurrentStreams: 100_000, initialWindowSize: 1024 * 1024 },
+  maxSessionMemory: 1000,
+  streamResetBurst: 1_000_000,
+  streamResetRate: 100_000,
+}
+
 const overHttp2 = (handler: Handler): CellBehaviour['serve'] => {
-  const server = createServer(
-    { settings: { maxConcurrentStreams: 100_000 } },
-    (request, response) => {
-      response.on('error', () => {})
-      request.on('error', () => {})
-      handler(request, response)
-    },
-  )
+  const server = createServer(OPTIONS, (request, response) => {
+    response.on('error', () => {})
+    request.on('error', () => {})
+    handler(request, response)
+  })
   server.on('sessionError', () => {})
   return socket => void server.emit('connection', socket)
 }

@@ -21,8 +21,13 @@ const HONEST_CELLS = 4
 /** Cells that the honest client greets as, in turn: each may connect once a second. */
 const GREETING_CELLS = 8
 const READY_MS = 5000
-/** Lower priority, so that attackers take CPU time from the coordinator only by what they ask of it. */
+/**
+ * Priorities, so that attackers, and whatever else runs on the machine, take CPU time from the
+ * coordinator only by what they ask of it. Without the right to raise it, the honest side has the
+ * usual one.
+ */
 const ATTACKER_NICE = 15
+const HONEST_NICE = -10
 /** Descriptors of the coordinator, as many as most services get by default. */
 const DESCRIPTORS = 1024
 
@@ -56,7 +61,9 @@ export class AbuseScene {
       ...['--tiers-enterprise-requests-per-minute', '100000'],
     ]
     const limit = ['prlimit', `--nofile=${DESCRIPTORS}:${DESCRIPTORS}`]
-    const coordinator = new Process('shoal-coordinator', () => flags, {}, limit)
+    const priority = mayRaise() ? ['nice', '-n', `${HONEST_NICE}`] : []
+    const wrap = [...priority, ...limit]
+    const coordinator = new Process('shoal-coordinator', () => flags, {}, wrap)
     const attacker = { port, mqttPort, key: keys.attacker }
     const scene = new AbuseScene({ folder, logins, coordinator, attacker })
     try {
@@ -74,8 +81,11 @@ export class AbuseScene {
     options: object,
     cells = 0,
   ): Promise<ChildProcess> {
-    const child = this.#fork(program, { ...options, target: this.#targetWith(cells) })
-    setPriority(child.pid ?? 0, ATTACKER_NICE)
+    const child = this.#fork(
+      program,
+      { ...options, target: this.#targetWith(cells) },
+      ATTACKER_NICE,
+    )
     await Promise.race([once(child, 'message'), pause(READY_MS)])
     return child
   }
@@ -124,15 +134,22 @@ export class AbuseScene {
     return { ...this.#attacker, logins: this.#logins.splice(0, cells) }
   }
 
-  #fork(program: string, options: object): ChildProcess {
+  #fork(
+    program: string,
+    options: object,
+    nice: number = mayRaise() ? HONEST_NICE : 0,
+  ): ChildProcess {
     const path = join(import.meta.dirname, `${program}.ts`)
     const child = fork(path, [JSON.stringify(options)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.#children.add(child)
+    setPriority(child.pid ?? 0, nice)
     return child
   }
 }
+
+const mayRaise = (): boolean => process.getuid?.() === 0
 
 interface SceneParts {
   folder: string
