@@ -232,3 +232,16 @@ t.test('a listener that throws ends its session and nothing else', async t => {
   t.match(await failing.end, { isWhole: false })
   t.strictSame(events, ['closed a mistake'])
 })
+
+t.test('a second answer on a stream that has ended changes nothing', async t => {
+  const { cell, session: made, events } = await openSession(t, 1)
+  const first = openRequest(made, GET)
+  const second = openRequest(made, GET)
+  const broken = frame(FRAME.headers, endHeaders, 1, 'ff')
+  const more = frame(FRAME.data, 0, 1, 'aa')
+  cell.write(Buffer.concat([answer(1), broken, more, answer(1), answer(3)]))
+  t.match(await first.end, { isWhole: true, status: 200, text: '' })
+  t.match(await second.end, { isWhole: true, status: 200 })
+  t.strictSame(events, [])
+  made.destroy()
+})

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { CellLogin } from '../../../bench/fleet/simulated-cell.ts'
@@ -60,7 +60,8 @@ export class AbuseScene {
     const limit = ['prlimit', `--nofile=${DESCRIPTORS}:${DESCRIPTORS}`]
     const priority = mayRaise() ? ['nice', '-n', `${HONEST_NICE}`] : []
     const wrap = [...priority, ...limit]
-    const coordinator = new Process('shoal-coordinator', () => flags, {}, wrap)
+    const env = { NODE_OPTIONS: readServiceFlags() }
+    const coordinator = new Process('shoal-coordinator', () => flags, env, wrap)
     const attacker = { port, mqttPort, key: keys.attacker }
     const scene = new AbuseScene({ folder, logins, coordinator, attacker })
     try {
@@ -145,6 +146,12 @@ export class AbuseScene {
     return child
   }
 }
+
+const SERVICE = join(import.meta.dirname, '../../../systemd/shoal-coordinator.service')
+
+/** Bounds of the heap with which the packaged service runs. */
+const readServiceFlags = (): string =>
+  (readFileSync(SERVICE, 'utf8').match(/--max-[a-z-]+-size=\d+/g) ?? []).join(' ')
 
 const mayRaise = (): boolean => process.getuid?.() === 0
 
