@@ -17,8 +17,9 @@ const PIECE = 16 * KIB
 const KEYS = ['key-a', 'key-b', 'key-c', 'key-d']
 const CELLS = ['cell-a', 'cell-b', 'cell-c']
 const ANSWER_BYTES = [10, 5 * KIB, 20 * KIB, 200 * KIB, 700 * KIB]
-/** So little that cells, keys and the total reach their bounds. */
-const MEMORY_BYTES = 2048 * KIB
+/** So little that the total is used up before one key or cell has all of it, and some have. */
+const MEMORY_BYTES = 640 * KIB
+const BYTES_PER_HOLDER = 512 * KIB
 const OPEN_CLIENTS = 40
 
 /** What is left when every request of a history has ended. */
@@ -62,7 +63,10 @@ const createCellHandler = ({ randomBelow, pick }: Random): CellHandler => {
  */
 class AnswerHistory {
   readonly #random: Random
-  readonly #memory = createAnswerMemory(MEMORY_BYTES)
+  readonly #memory = createAnswerMemory(MEMORY_BYTES, {
+    key: BYTES_PER_HOLDER,
+    cell: BYTES_PER_HOLDER,
+  })
   readonly #server: Server
   readonly #clients: ClientRequest[] = []
   #cells: LinkedCell[] = []
