@@ -200,7 +200,9 @@ export class Follower implements AnswerListener, HoldOwner {
   #keep(piece: Buffer): void {
     // forwarding earlier bytes closes the attempt when the client is gone
     if (this.#isClosed) return
-    if (!this.#isPassedOn && !this.#hold.isWatched) this.#hold.watch(CELL_SWEEPS)
+    if (!this.#isPassedOn && !this.#hold.isWatched && this.#held.bytes > 0)
+      // from the second piece on: most answers are one, and after that the beats see a silence
+      this.#hold.watch(CELL_SWEEPS)
     if (this.#isTooLarge(piece)) this.#refuseTooLarge()
     else if (this.#hold.take(piece.length)) this.#held.add(piece)
     // part of an event, which can go out as it is

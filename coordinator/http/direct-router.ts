@@ -99,9 +99,8 @@ export class DirectRouter {
       try {
         this.#check(request)
         const waiting = this.#authenticate(exchange)
-        const read = () => readBody(request, this.#limitBytes, grow, take)
-        if (waiting === undefined) read()
-        else waiting.then(read).catch(refuse)
+        if (waiting === undefined) readBody(request, this.#limitBytes, grow, take)
+        else waiting.then(() => readBody(request, this.#limitBytes, grow, take)).catch(refuse)
       } catch (error) {
         refuse(error)
       }

@@ -40,6 +40,7 @@ export const newExchange = (
   tenantId: '',
   body: undefined,
   rawBody: EMPTY,
+  bodyShare: undefined,
   response,
 })
 

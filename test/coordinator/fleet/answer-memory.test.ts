@@ -151,6 +151,7 @@ t.test('a whole answer that comes byte by byte fails by the fault of its cell', 
   const trickle: CellHandler = (_request, response) => {
     response.writeHead(200)
     response.write('x')
+    setImmediate(() => response.write('x'))
   }
   const { ask, sweep } = await rig(t, { evil: trickle, good: answerWith(5) })
   const asked = ask('/evil/good')
