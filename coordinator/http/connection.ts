@@ -6,6 +6,13 @@ import type { RequestHandler } from './put-in-front.ts'
 /** Requests that wait for the one before them; a connection with more is cut. */
 export const MAX_WAITING = 16
 
+/**
+ * Requests that wait, and bytes read since the first one does, from which on the socket is not read.
+ * Up to there the end of the peer is noticed, and the work for it ends.
+ */
+const READ_WAITING = 8
+const READ_BYTES = 16 * 1024
+
 /** Property of a socket that has its connection: a lookup that costs a request next to nothing. */
 const CONNECTION = Symbol('connection')
 
@@ -28,7 +35,7 @@ interface ConnectionParts {
 
 /**
  * One accepted socket. It answers one request at a time, since HTTP/1.1 orders the answers anyway:
- * an answer that nobody reads holds up the requests behind it and nothing else. While requests
+ * an answer that nobody reads holds up the requests behind it and nothing else. While many requests
  * wait, the socket is not read.
  */
 export class Connection {
@@ -40,6 +47,8 @@ export class Connection {
   /** True until the answer to the current request has closed; the answer itself is not kept. */
   #isAnswering = false
   readonly #waiting: [IncomingMessage, ServerResponse][] = []
+  /** Bytes read when the first waiting request came. */
+  #readBytes = 0
   /** Bytes that the peer had taken at the last progress, and the time of that. */
   #takenBytes = 0
   #progressMs: number | undefined
@@ -63,7 +72,7 @@ export class Connection {
   take(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.isIdle()) this.#begin(request, response)
     else if (this.#waiting.length === MAX_WAITING) return false
-    else if (this.#waiting.push([request, response]) === 1) this.#stopReading()
+    else this.#keep(request, response)
     return true
   }
 
@@ -123,6 +132,13 @@ export class Connection {
     // `on` is cheaper than `once`, and a response closes once
     response.on('close', this.#onClose)
     this.#parts.handle(request, response)
+  }
+
+  #keep(request: IncomingMessage, response: ServerResponse): void {
+    const { bytesRead } = this.#socket
+    const waiting = this.#waiting.push([request, response])
+    if (waiting === 1) this.#readBytes = bytesRead
+    if (waiting >= READ_WAITING || bytesRead - this.#readBytes >= READ_BYTES) this.#stopReading()
   }
 
   /** One request of a connection runs in each turn of the loop, so that many delay no others. */
