@@ -42,9 +42,11 @@ export class Connection {
   readonly address: string
   /** True once a request on it had a valid key. */
   isKnown = false
+  /** Response to the newest request, whether it waits or is answered. */
+  newest: ServerResponse | undefined
   readonly #parts: ConnectionParts
   #socket: Socket
-  /** True until the answer to the current request has closed; the answer itself is not kept. */
+  /** True until the answer to the current request has closed. */
   #isAnswering = false
   readonly #waiting: [IncomingMessage, ServerResponse][] = []
   /** Bytes read when the first waiting request came. */
@@ -70,6 +72,7 @@ export class Connection {
 
   /** Handles a request now, or after the ones before it. Returns false when too many wait. */
   take(request: IncomingMessage, response: ServerResponse): boolean {
+    this.newest = response
     if (this.isIdle()) this.#begin(request, response)
     else if (this.#waiting.length === MAX_WAITING) return false
     else this.#keep(request, response)
@@ -79,6 +82,11 @@ export class Connection {
   /** True while no request is answered and none waits. */
   isIdle(): boolean {
     return !this.#isAnswering && this.#waiting.length === 0
+  }
+
+  /** True when what is read next stands behind a request that has no whole answer yet. */
+  isBehindAnswer(): boolean {
+    return this.#waiting.length > 0 || (this.#isAnswering && this.newest?.req.complete === true)
   }
 
   /** Requests that wait for the one before them. */

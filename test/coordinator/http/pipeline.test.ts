@@ -1,12 +1,12 @@
-import type { AddressInfo } from 'node:net'
-import { connect, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { Budgets } from '../../../coordinator/budgets/budgets.ts'
 import type { CellEngine } from '../../../coordinator/fleet/router.ts'
 import { openConnections } from '../../../coordinator/http/open-connections.ts'
 import { createFigures } from '../../../coordinator/metrics/figures.ts'
 import { appWith, config } from '../../support/app.ts'
-import { type CellHandler, linkCell, silent } from '../../support/cell.ts'
+import { type CellHandler, endWithUsage, linkCell, silent } from '../../support/cell.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 /** A listening front with bounded connections and one cell. */
@@ -83,3 +83,63 @@ for (const [name, behind] of [
     client.resetAndDestroy()
     await waitUntil('the slot of the cell is free', () => engine.inFlight === 0)
   })
+
+const SOON = { request_timeout_seconds: 1, headers_timeout_seconds: 1 }
+
+/** A client whose stream has begun and goes on until `end`. */
+const beginStream = async (t: Test) => {
+  const begun = Promise.withResolvers<() => void>()
+  const { app, open } = await rig(
+    t,
+    (request, response) => {
+      let body = ''
+      request.on('data', piece => {
+        body += piece
+      })
+      request.on('end', () => {
+        const isStream = body.includes('"stream":true')
+        response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json')
+        response.write(isStream ? 'data: {"n":1}\n\n' : '{}')
+        if (isStream) begun.resolve(() => endWithUsage(response))
+        else endWithUsage(response)
+      })
+    },
+    SOON,
+  )
+  const client = open()
+  const seen = { text: '' }
+  client.on('data', piece => {
+    seen.text += piece
+  })
+  client.write(chat({ stream: true }))
+  const end = await begun.promise
+  await waitUntil('the stream has begun', () => seen.text.includes('data: '))
+  return { app, client, seen, end }
+}
+
+t.test('the time of a request begins again after the stream before it', async t => {
+  const { app, client, seen, end } = await beginStream(t)
+  const overdue = once(app.server, 'clientError')
+  client.write(chat({ messages: [{ role: 'user', content: 'x'.repeat(900_000) }] }))
+  await overdue
+  end()
+  await waitUntil('both are answered', () => seen.text.match(/HTTP\/1\.1 200/g)?.length === 2)
+  t.notMatch(seen.text, / 408 /)
+})
+
+t.test('a request that stays incomplete behind a stream is refused after it', async t => {
+  const { app, client, seen, end } = await beginStream(t)
+  const overdue = once(app.server, 'clientError')
+  client.write('GET /healthz HTTP/1.1\r\n')
+  await overdue
+  end()
+  await once(client, 'close')
+  t.match(seen.text, /\r\n0\r\n\r\nHTTP\/1\.1 408 /)
+})
+
+t.test('bytes that are no request end a stream without an answer within it', async t => {
+  const { client, seen } = await beginStream(t)
+  client.write('nonsense\r\n\r\n')
+  await once(client, 'close')
+  t.notMatch(seen.text, /HTTP\/1\.1 4/)
+})
