@@ -9,7 +9,7 @@ import { type AttemptResult, Follower } from './attempt.ts'
 import type { AnswerHeaders } from './cell-link.ts'
 import { ClientAnswer } from './client-answer.ts'
 import type { ClientResponse } from './client-response.ts'
-import { type CellEngine, claim, load, release } from './engine.ts'
+import { type CellEngine, claim, healthOf, load, release } from './engine.ts'
 import type { AnswerTiming } from './health/engine-health.ts'
 import { firstByteLimitMs, silenceLimitMs } from './health/time-limits.ts'
 import type { End, FailedRequest, RequestLane, SentRequest } from './lane.ts'
@@ -213,6 +213,8 @@ class Dispatcher {
     else {
       this.#failedOn = new Set([...this.#failedOn, cellId])
       this.#failures = [...this.#failures, { ...sent, fault: attempt.fault }]
+      if (attempt.fault === 'no_first_byte')
+        healthOf(sent.engine).noteCut(this.#bodyBytes, performance.now() - sent.sentAtMs)
     }
   }
 
@@ -240,7 +242,7 @@ class Dispatcher {
       firstByteMs: beganAtMs === undefined ? undefined : beganAtMs - sentAtMs,
       tokens: usage.total_tokens,
       generatedTokens: usage.completion_tokens,
-      requestBytes: this.#bodyBytes,
+      uncachedBytes: this.#bodyBytes * (1 - cachedShareOf(usage)),
     }
   }
 
@@ -360,6 +362,10 @@ const endOf = (attempt: AttemptResult): End => {
   if (attempt.kind === 'declined') return attempt.rest ? 'served' : 'cancelled'
   return attempt.failed ? 'failed' : 'busy'
 }
+
+/** Share of the prompt that the engine did not have to read, 0 to 1. */
+const cachedShareOf = ({ prompt_tokens: all, prompt_tokens_details: details }: Usage): number =>
+  Math.min(1, (details?.cached_tokens ?? 0) / Math.max(1, all))
 
 const countKilled = (requests: readonly SentRequest[]): number => {
   let killed = 0
