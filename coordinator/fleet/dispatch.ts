@@ -288,9 +288,13 @@ class Dispatcher {
     }
   }
 
-  /** No other cell can take over any more, so the request need not be kept. */
   #noteStart(): void {
     this.#settleFailures(true)
+    this.#releaseBody()
+  }
+
+  /** No other cell is asked any more, so the request need not be kept. */
+  #releaseBody(): void {
     this.#body = undefined
     this.#request.body = EMPTY
     this.#request.bodyShare?.close()
@@ -302,6 +306,7 @@ class Dispatcher {
   async #finish(attempt: Exclude<AttemptResult, { kind: 'retry' | 'declined' }>): Promise<void> {
     const { record } = this.#request
     const cellId = this.#cellId
+    this.#releaseBody()
     if (attempt.kind === 'tooLarge') return this.#refuse(attempt.error)
     const { usage } = attempt
     if (attempt.kind === 'cancelled')
@@ -332,6 +337,7 @@ class Dispatcher {
 
   async #giveUp(last: ShoalError | undefined): Promise<void> {
     this.#settleFailures(false)
+    this.#releaseBody()
     const error = new ShoalError(
       'cell_unavailable',
       last?.message ?? 'no cell that serves this model to your tenant is ready; see /v1/health',
