@@ -154,6 +154,7 @@ class Dispatcher {
     cellId: string,
   ): DeclinedAnswer {
     const deliver = (kept: AnswerRest): Promise<void> => {
+      kept.forbidCut()
       if (!this.#client.isGone)
         return this.#finish({ kind: 'answered', usage, httpStatus, rest: kept })
       kept.discard()

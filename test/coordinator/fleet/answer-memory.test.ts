@@ -216,6 +216,29 @@ t.test('the memory of a request is released before its client has read the answe
   t.equal(body.used, 0)
 })
 
+t.test('an answer that is being recorded as given is not reclaimed', async t => {
+  for (const accept of [undefined, () => false]) {
+    const recorded = Promise.withResolvers<void>()
+    const { budget, ask, outcomes, results } = await rig(
+      t,
+      { a: answerWith(100 * KIB) },
+      { total: MIB, record: () => recorded.promise, ...(accept && { accept }) },
+    )
+    const asked = ask('/a', 'greedy')
+    if (accept) {
+      await waitUntil('the answer is kept', () => results.length === 1)
+      const [kept] = results
+      if (kept?.kind === 'declined') kept.deliver?.()
+    }
+    await waitUntil('the answer is being recorded', () => outcomes.length === 1)
+    budget.open({}).force(MIB - budget.used)
+    t.notOk(budget.open({ key: 'late' }).take(KIB))
+    recorded.resolve()
+    t.match(await asked, { status: 200, body: 'a'.repeat(100 * KIB) })
+    t.match(outcomes, [{ status: 'ok', httpStatus: 200 }])
+  }
+})
+
 t.test('the largest key without progress gives way when the total is used up', async t => {
   const { budget, send, ask } = await rig(
     t,
