@@ -68,7 +68,7 @@ export class ClientAnswer implements HoldOwner {
   }
 
   onGone(run: () => void): void {
-    this.#response.once('close', () => {
+    this.#response.on('close', () => {
       if (this.isGone) run()
     })
   }

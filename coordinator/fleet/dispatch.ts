@@ -106,10 +106,10 @@ class Dispatcher {
   #body: Buffer | undefined
   readonly #bodyBytes: number
   /** Cells that had it since it last waited in line, and those on which it has failed. */
-  #tried = new Set<string>()
-  readonly #failedOn = new Set<string>()
-  readonly #failures: FailedRequest[] = []
-  readonly #refusals: SentRequest[] = []
+  #tried: ReadonlySet<string> = NONE
+  #failedOn: ReadonlySet<string> = NONE
+  #failures: readonly FailedRequest[] = NO_FAILURES
+  #refusals: readonly SentRequest[] = NO_FAILURES
   #current: Follower | undefined
   #place: Place | undefined
   /** The last cell that had it. */
@@ -133,7 +133,6 @@ class Dispatcher {
       const engine = this.#claimNext() ?? (await this.#waitForTurn().catch(toRefusal))
       if (engine instanceof ShoalError) last = engine
       if (engine === undefined || engine instanceof ShoalError) break
-      this.#tried.add(engine.cellId)
       const attempt = await this.#attempt(engine)
       if (attempt.kind === 'declined') return this.#toDeclined(attempt, engine.cellId)
       if (attempt.kind !== 'retry') {
@@ -187,21 +186,20 @@ class Dispatcher {
     this.#place = this.#request.lane?.wait(this.#failedOn)
     const engine = await this.#place?.turn
     this.#place = undefined
-    this.#tried = new Set(this.#failedOn)
+    this.#tried = this.#failedOn
     return engine
   }
 
   /** An engine that left the fleet after it had this request counts as killed by it. */
   get #mayGoOn(): boolean {
     if (this.#failures.length >= MAX_FAILURES || this.#refusals.length >= MAX_REFUSALS) return false
-    const isKilled = ({ engine, sentAtMs }: SentRequest) => (engine.lostAtMs ?? 0) > sentAtMs
-    return countWhere(this.#failures, isKilled) + countWhere(this.#refusals, isKilled) < MAX_KILLS
+    return countKilled(this.#failures) + countKilled(this.#refusals) < MAX_KILLS
   }
 
-  /** Sends the request to an engine on which a place is claimed, and releases the place. */
+  /** Sends the request to an engine on which a place is claimed. */
   async #attempt(engine: CellEngine): Promise<AttemptResult> {
     const sent = { engine, sentAtMs: performance.now() }
-    const attempt = await this.#ask(sent).finally(() => release(engine))
+    const attempt = await this.#ask(sent)
     this.#request.lane?.reportEnd(sent, endOf(attempt), this.#timingOf(attempt, sent))
     if (attempt.kind === 'retry') this.#noteRetry(sent, attempt)
     else this.#noteAnswer(sent, attempt)
@@ -209,10 +207,12 @@ class Dispatcher {
   }
 
   #noteRetry(sent: SentRequest, attempt: Extract<AttemptResult, { kind: 'retry' }>): void {
-    if (!attempt.failed) this.#refusals.push(sent)
+    const { cellId } = sent.engine
+    this.#tried = new Set([...this.#tried, cellId])
+    if (!attempt.failed) this.#refusals = [...this.#refusals, sent]
     else {
-      this.#failedOn.add(sent.engine.cellId)
-      this.#failures.push({ ...sent, fault: attempt.fault })
+      this.#failedOn = new Set([...this.#failedOn, cellId])
+      this.#failures = [...this.#failures, { ...sent, fault: attempt.fault }]
     }
   }
 
@@ -228,7 +228,7 @@ class Dispatcher {
   /** Reports the failures so far, once. @param isAnswered a cell has answered the request */
   #settleFailures(isAnswered: boolean): void {
     if (this.#failures.length > 0) this.#request.lane?.reportFailures(this.#failures, isAnswered)
-    this.#failures.length = 0
+    this.#failures = NO_FAILURES
   }
 
   /** Returns the duration and tokens of an answer; undefined without an answer or its usage. */
@@ -257,10 +257,11 @@ class Dispatcher {
     return firstByteLimitMs(engine.health, demand)
   }
 
+  /** Releases the place on the engine. */
   async #ask({ engine }: SentRequest): Promise<AttemptResult> {
     const { cellId, link } = engine
-    if (this.#client.isGone) return { kind: 'cancelled', usage: undefined }
     try {
+      if (this.#client.isGone) return { kind: 'cancelled', usage: undefined }
       const { path, headers, stream: streaming, accept, memory, keyId } = this.#request
       const request = { method: 'POST' as const, path, headers, body: this.#body }
       const client = this.#client
@@ -281,6 +282,7 @@ class Dispatcher {
       throw error
     } finally {
       this.#current = undefined
+      release(engine)
     }
   }
 
@@ -341,6 +343,8 @@ class Dispatcher {
 }
 
 const EMPTY = Buffer.alloc(0)
+const NONE: ReadonlySet<string> = new Set()
+const NO_FAILURES: readonly FailedRequest[] = []
 const DONE: DispatchResult = { kind: 'done' }
 
 /** Waiting came to nothing. */
@@ -357,5 +361,8 @@ const endOf = (attempt: AttemptResult): End => {
   return attempt.failed ? 'failed' : 'busy'
 }
 
-const countWhere = <T>(items: readonly T[], isCounted: (item: T) => boolean): number =>
-  items.reduce((count, item) => count + (isCounted(item) ? 1 : 0), 0)
+const countKilled = (requests: readonly SentRequest[]): number => {
+  let killed = 0
+  for (const { engine, sentAtMs } of requests) if ((engine.lostAtMs ?? 0) > sentAtMs) killed++
+  return killed
+}

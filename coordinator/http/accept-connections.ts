@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { ShoalError } from '../../shared/errors.ts'
+import { TurnQueue } from '../base/turn-queue.ts'
 import { type Connection, connectionOf } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { writeError } from './errors.ts'
@@ -14,9 +15,14 @@ const RETRY_AFTER_SECONDS = 10
 /** Bounds the connections of the server, and passes on their requests one by one. */
 export const acceptConnections = (app: FastifyInstance, connections: Connections): void => {
   const { server } = app
-  putInFront(server, handle => {
-    const handlers = { handle, handleReserve: createReserveHandler(app, handle) }
-    followSockets(server, socket => connections.accept(socket, handlers))
+  putInFront(server, behind => {
+    const turns = new TurnQueue()
+    const handle = createTurnHandler(turns, behind)
+    const handlers = { handle, handleReserve: createReserveHandler(app, behind) }
+    followSockets(server, socket => {
+      turns.giveWay()
+      return connections.accept(socket, handlers)
+    })
     return (request, response) => {
       const connection = connectionOf(request.socket)
       if (connection === undefined) handle(request, response)
@@ -24,6 +30,21 @@ export const acceptConnections = (app: FastifyInstance, connections: Connections
     }
   })
 }
+
+/**
+ * Handles requests without a key one by one, since anybody can send any number of them. They give
+ * way to new connections, of which libuv accepts one in each turn of the event loop: a health check
+ * may be behind many.
+ */
+const createTurnHandler =
+  (turns: TurnQueue, handle: RequestHandler): RequestHandler =>
+  (request, response) => {
+    if (isUrgent(request)) handle(request, response)
+    else
+      turns.add(() => {
+        if (!response.destroyed) handle(request, response)
+      })
+  }
 
 /** Answers health checks and requests with a key, one on each connection. */
 const createReserveHandler =

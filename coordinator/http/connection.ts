@@ -37,7 +37,8 @@ export class Connection {
   isKnown = false
   readonly #parts: ConnectionParts
   #socket: Socket
-  #current: ServerResponse | undefined
+  /** True until the answer to the current request has closed; the answer itself is not kept. */
+  #isAnswering = false
   readonly #waiting: [IncomingMessage, ServerResponse][] = []
   /** Bytes that the peer had taken at the last progress, and the time of that. */
   #takenBytes = 0
@@ -60,22 +61,15 @@ export class Connection {
 
   /** Handles a request now, or after the ones before it. Returns false when too many wait. */
   take(request: IncomingMessage, response: ServerResponse): boolean {
-    if (this.isIdle()) {
-      this.#current = response
-      this.#parts.handle(request, response)
-      return true
-    }
-    if (this.#waiting.length === MAX_WAITING) return false
-    if (this.#waiting.push([request, response]) === 1) {
-      this.#stopReading()
-      this.#current?.once('close', this.#onClose)
-    }
+    if (this.isIdle()) this.#begin(request, response)
+    else if (this.#waiting.length === MAX_WAITING) return false
+    else if (this.#waiting.push([request, response]) === 1) this.#stopReading()
     return true
   }
 
-  /** True while no request is answered; then none waits. */
+  /** True while no request is answered and none waits. */
   isIdle(): boolean {
-    return this.#current === undefined || this.#current.closed
+    return !this.#isAnswering && this.#waiting.length === 0
   }
 
   /** Requests that wait for the one before them. */
@@ -124,9 +118,17 @@ export class Connection {
     this.#parts.onEnd(this)
   }
 
+  #begin(request: IncomingMessage, response: ServerResponse): void {
+    this.#isAnswering = true
+    // `on` is cheaper than `once`, and a response closes once
+    response.on('close', this.#onClose)
+    this.#parts.handle(request, response)
+  }
+
   /** One request of a connection runs in each turn of the loop, so that many delay no others. */
   #onClose = (): void => {
-    setImmediate(this.#next)
+    this.#isAnswering = false
+    if (this.#waiting.length > 0) setImmediate(this.#next)
   }
 
   #next = (): void => {
@@ -136,11 +138,8 @@ export class Connection {
       this.#waiting.length = 0
       return
     }
-    const [request, response] = next
-    if (this.#waiting.length > 0) response.once('close', this.#onClose)
-    else this.#readOn()
-    this.#current = response
-    this.#parts.handle(request, response)
+    if (this.#waiting.length === 0) this.#readOn()
+    this.#begin(...next)
   }
 
   /** Node's HTTP server resumes a socket with every answer, which must have no effect meanwhile. */

@@ -4,10 +4,12 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { FREE_BYTES } from '../../../coordinator/fleet/answer-hold.ts'
 import {
+  type Dispatch,
   type DispatchOutcome,
   type DispatchResult,
   dispatch,
 } from '../../../coordinator/fleet/dispatch.ts'
+import type { End, FailedRequest, SentRequest } from '../../../coordinator/fleet/lane.ts'
 import { CELL_SWEEPS, CLIENT_SWEEPS } from '../../../coordinator/fleet/transfers.ts'
 import { createAnswerMemory } from '../../support/answer-memory.ts'
 import { type CellHandler, endWithUsage, linkCell, USAGE } from '../../support/cell.ts'
@@ -36,13 +38,14 @@ interface RigOptions {
   total?: number
   stream?: boolean
   accept?: () => boolean
+  lane?: Dispatch['lane']
 }
 
 /** Cells behind one server; the path of a request names the cells to try, `x-key` its key. */
 const rig = async (
   t: Test,
   handlers: Record<string, CellHandler>,
-  { total, stream = false, accept }: RigOptions = {},
+  { total, stream = false, accept, lane }: RigOptions = {},
 ) => {
   const memory = createAnswerMemory(total)
   const links = Object.entries(handlers).map(([id, handler]) => linkCell(id, handler))
@@ -66,6 +69,7 @@ const rig = async (
       keyId: String(request.headers['x-key'] ?? 'k'),
       pick: tried => engines.find(({ cellId }) => !tried.has(cellId)),
       ...(accept && { accept }),
+      lane,
       record: async outcome => void outcomes.push(outcome),
     })
     results.push(result)
@@ -116,10 +120,38 @@ t.test('a cell that does not end its answers takes its share and no more', async
   t.ok(outcomes.every(({ status }) => status === 'ok'))
 })
 
+t.test('large answers that fill the share of their cell are no fault of it', async t => {
+  const release = Promise.withResolvers<void>()
+  const large: CellHandler = async (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.on('error', () => {})
+    response.write(Buffer.alloc(100 * KIB))
+    await release.promise
+    if (!response.destroyed) endWithUsage(response)
+  }
+  const ends: string[] = []
+  const faults: string[] = []
+  const lane = {
+    wait: () => undefined,
+    reportEnd: (_sent: SentRequest, end: End) => void ends.push(end),
+    reportFailures: (failures: readonly FailedRequest[]) =>
+      void faults.push(...failures.map(({ fault }) => fault)),
+  }
+  const { ask } = await rig(t, { only: large }, { total: MIB, lane })
+  const asked = [ask('/only', 'a'), ask('/only', 'b'), ask('/only', 'c')]
+  await waitUntil('one is refused', () => ends.length > 0)
+  t.strictSame(ends, ['busy'], 'the cell counts as full')
+  release.resolve()
+  const answers = await Promise.all(asked)
+  t.strictSame(answers.map(({ status }) => status).sort(), [200, 200, 503])
+  t.strictSame(faults, [])
+})
+
 t.test('a whole answer that comes byte by byte fails by the fault of its cell', async t => {
   const trickle: CellHandler = (_request, response) => {
     response.writeHead(200)
     response.write('x')
+    setImmediate(() => response.write('x'))
   }
   const { ask, sweep } = await rig(t, { evil: trickle, good: answerWith(5) })
   const asked = ask('/evil/good')
