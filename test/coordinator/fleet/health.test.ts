@@ -21,6 +21,12 @@ t.test('a breaker opens after three failures in a row, and not after two', async
   t.equal(breaker.state(0), 'open')
 })
 
+t.test('a breaker opens after one silence', async t => {
+  const breaker = new Breaker()
+  breaker.noteFault(0, 0, true)
+  t.equal(breaker.state(0), 'open')
+})
+
 t.test('a breaker opens when half of many requests fail, and not when a fifth does', async t => {
   for (const [every, isClosed] of [
     [2, false],

@@ -7,7 +7,7 @@ const CLIENT_SETTLE_MS = 1500
 /** Time in which a cell has failed often enough to be put aside, in milliseconds. */
 const CELL_SETTLE_MS = 5000
 /** The least silence after which a request moves to another cell, and a little more, milliseconds. */
-const SILENCE_SETTLE_MS = 35_000
+const SILENCE_SETTLE_MS = 40_000
 const SMALL_SETTLE_MS = 500
 
 interface PlanOptions {
