@@ -24,6 +24,12 @@ export const percentile = (values: readonly number[], percent: number): number =
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? NaN
 }
 
+/** Flags of Node in the unit of the coordinator, so that what is measured is what is shipped. */
+export const readServiceFlags = (): string[] => {
+  const unit = new URL('../systemd/shoal-coordinator.service', import.meta.url)
+  return readFileSync(unit, 'utf8').match(/--max-[a-z-]+-size=\d+/g) ?? []
+}
+
 export const round = (value: number): number => Math.round(value * 10) / 10
 
 export type ReportRow = Record<string, string | number>

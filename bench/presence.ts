@@ -13,7 +13,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { stringify } from 'yaml'
 import { findFreePort } from '../test/support/mosquitto.ts'
-import { type ReportRow, report } from './measure.ts'
+import { type ReportRow, readServiceFlags, report } from './measure.ts'
 
 const bin = join(import.meta.dirname, '..', 'bin')
 const SETTLE_MS = 3000
@@ -124,7 +124,9 @@ const startFleet = async (cable: Cable, folder: string) => {
     }),
   )
   const program = [join(bin, 'shoal-coordinator.mjs'), '--config', config]
-  const coordinator = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const coordinator = spawn(process.execPath, [...readServiceFlags(), ...program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const waitForState = watch(coordinator)
   await waitForState(0, 'up')
   const made = spawnSync(process.execPath, [...program, 'token', 'create', '--format', 'json'], {

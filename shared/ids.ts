@@ -1,44 +1,54 @@
 import { randomBytes } from 'node:crypto'
 
 /** Crockford's base 32 in lower case: no i, l, o, u. */
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+const ALPHABET = Buffer.from('0123456789abcdefghjkmnpqrstvwxyz')
 
 /** Random bytes are fetched in blocks: a call per id would dominate its cost. */
 const BLOCK_BYTES = 8192
 let block = randomBytes(BLOCK_BYTES)
 let used = 0
 
-const takeRandom = (bytes: number): Uint8Array => {
+/** Takes so many unused bytes of `block`; returns the index of the first. */
+const takeRandom = (bytes: number): number => {
   if (used + bytes > BLOCK_BYTES) {
     block = randomBytes(BLOCK_BYTES)
     used = 0
   }
   used += bytes
-  return block.subarray(used - bytes, used)
+  return used - bytes
 }
 
-const base32 = (bytes: Uint8Array): string => {
-  let text = ''
-  for (const byte of bytes) text += ALPHABET[byte & 31]
-  return text
+const TIME_CHARS = 10
+const RANDOM_CHARS = 16
+/** Characters of the id that is being created: one text from bytes is cheaper than many joined. */
+const chars = Buffer.alloc(TIME_CHARS + RANDOM_CHARS)
+
+const writeTime = (now: number): void => {
+  for (let rest = now, i = TIME_CHARS - 1; i >= 0; i--, rest = Math.floor(rest / 32))
+    chars[i] = ALPHABET[rest % 32] as number
 }
 
-const timePart = (now: number): string => {
-  let text = ''
-  for (let rest = now, i = 0; i < 10; i++, rest = Math.floor(rest / 32))
-    text = ALPHABET[rest % 32] + text
-  return text
+const writeRandom = (): void => {
+  const from = takeRandom(RANDOM_CHARS)
+  for (let i = 0; i < RANDOM_CHARS; i++)
+    chars[TIME_CHARS + i] = ALPHABET[(block[from + i] as number) & 31] as number
 }
 
 /**
  * Creates an id that sorts by creation time: 10 characters of unix milliseconds, 16 random ones (80
  * bits), as in a ULID. `prefix` names the kind: `cell_01j…`.
  */
-export const newId = (prefix: string, now: number = Date.now()): string =>
-  `${prefix}_${timePart(now)}${base32(takeRandom(16))}`
+export const newId = (prefix: string, now: number = Date.now()): string => {
+  writeTime(now)
+  writeRandom()
+  return `${prefix}_${chars.toString('latin1')}`
+}
 
 /** Creates 128 random bits as 32 hexadecimal digits. For names, not for secrets. */
-export const randomId = (): string => Buffer.from(takeRandom(16)).toString('hex')
+export const randomId = (): string => {
+  const from = takeRandom(16)
+  return block.toString('hex', from, from + 16)
+}
 
 /**
  * Cell id, created by the coordinator at enrolment; also the cell's MQTT client id and user name.

@@ -13,6 +13,7 @@ import { openSecrets } from '../../coordinator/secrets/open-secrets.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { parseTopic, wildcardFor } from '../../shared/wire/topics.ts'
 import { findFreePort, startMosquitto } from '../../test/support/mosquitto.ts'
+import { readServiceFlags } from '../measure.ts'
 import type { BrokerTarget, CellLogin } from './simulated-cell.ts'
 
 /** Something that the same simulated cells can be pointed at. */
@@ -35,8 +36,6 @@ export interface Side {
 
 const HOST = '127.0.0.1'
 const ROWS_PER_INSERT = 500
-/** Flags of the service in `systemd/shoal-coordinator.service`. */
-const NODE_FLAGS = ['--max-semi-space-size=4']
 const LOOP_DELAY = join(import.meta.dirname, 'loop-delay.ts')
 
 /** Enrols cells by writing the rows of an enrolment. */
@@ -89,7 +88,7 @@ export const coordinatorSide = async (
     child = spawn(
       process.execPath,
       [
-        ...NODE_FLAGS,
+        ...readServiceFlags(),
         ...profile,
         '--import',
         LOOP_DELAY,

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { readServiceFlags } from '../measure.ts'
 
 interface Gateway {
   url: string
@@ -36,7 +37,8 @@ export const startGateway = async (folder: string, children: ChildProcess[]): Pr
     ...['--tiers-enterprise-requests-per-minute', '100000'],
     ...['--limits-connections', '20000', '--limits-connections-per-address', '20000'],
   ]
-  const coordinator = run([program, '--state-dir', stateDir, '--http-port', '0', ...noLimit])
+  const options = ['--state-dir', stateDir, '--http-port', '0', ...noLimit]
+  const coordinator = run([...readServiceFlags(), program, ...options])
   const url = (await line(coordinator, /"url":"([^"]+)"/))[1] ?? ''
   const script = join(import.meta.dirname, 'cell.ts')
   const cell = run([script, url, join(folder, 'cell')], { JOIN_TOKEN: secret })

@@ -119,6 +119,8 @@ export class Follower implements AnswerListener, HoldOwner {
   readonly #held = new HeldPieces()
   readonly #hold: AnswerHold
   #noRoom: ShoalError | undefined
+  /** The answers of the cell use up its share of the memory. */
+  #isCellFull = false
   #beganAtMs: number | undefined
   /** Created by the first beat, which most answers do not live to see. */
   #clock: ServiceClock | undefined
@@ -201,7 +203,9 @@ export class Follower implements AnswerListener, HoldOwner {
   #keep(piece: Buffer): void {
     // forwarding earlier bytes closes the attempt when the client is gone
     if (this.#isClosed) return
-    if (!this.#isPassedOn && !this.#hold.isWatched) this.#hold.watch(CELL_SWEEPS)
+    if (!this.#isPassedOn && !this.#hold.isWatched && this.#held.bytes > 0)
+      // from the second piece on: most answers are one, and after that the beats see a silence
+      this.#hold.watch(CELL_SWEEPS)
     if (this.#isTooLarge(piece)) this.#refuseTooLarge()
     else if (this.#hold.take(piece.length)) this.#held.add(piece)
     // part of an event, which can go out as it is
@@ -221,13 +225,14 @@ export class Follower implements AnswerListener, HoldOwner {
     this.cancel()
   }
 
-  /** The bound of a cell concerns its unfinished answers only: another cell may be asked. */
+  /**
+   * The bound of a cell concerns its unfinished answers only: another cell may be asked, or this one
+   * later. It is no fault of the cell, since a few large answers at once reach it.
+   */
   #refuseAt(bound: string | undefined): void {
-    if (bound === 'cell') this.#end('stalled', 'has too many large answers that are not whole')
-    else {
-      this.#noRoom = bound === 'key' ? createKeyBoundError() : createBusyError()
-      this.cancel()
-    }
+    if (bound === 'cell') this.#isCellFull = true
+    else this.#noRoom = bound === 'key' ? createKeyBoundError() : createBusyError()
+    this.cancel()
   }
 
   /** The answer made no progress, or a key that holds less needs its memory. */
@@ -299,6 +304,8 @@ export class Follower implements AnswerListener, HoldOwner {
       return { kind: 'declined', usage, httpStatus: status, rest: undefined }
     }
     if (this.#noRoom !== undefined) return { kind: 'tooLarge', error: this.#noRoom }
+    if (this.#isCellFull)
+      return { kind: 'retry', error: createCellFullError(this.#cellId), failed: false }
     if (!isWhole || (status === 200 && this.#usage === undefined)) {
       const fault = this.#fault ?? this.#faultOfCut(isWhole)
       const error = new ShoalError('cell_unavailable', `${this.#cellId} ${this.#reason}`)
@@ -330,8 +337,9 @@ export class Follower implements AnswerListener, HoldOwner {
     }
     const answer = this.#started ? undefined : this.#answer
     const rest = new AnswerRest(this.#held, this.#hold, answer)
-    if (this.#declined) return { kind: 'declined', usage: this.#usage, httpStatus: status, rest }
-    return this.#toAnswered(status, rest)
+    if (!this.#declined) return this.#toAnswered(status, rest)
+    rest.allowCut()
+    return { kind: 'declined', usage: this.#usage, httpStatus: status, rest }
   }
 
   /** An answer with text whose usage is zero is not believed: its events are counted instead. */
@@ -345,6 +353,11 @@ export class Follower implements AnswerListener, HoldOwner {
     return { kind, usage: counted, httpStatus, rest, beganAtMs, fault: 'bad_answer' }
   }
 }
+
+const createCellFullError = (cellId: string): ShoalError =>
+  new ShoalError('cell_unavailable', `${cellId} has too many large answers that are not whole`, {
+    retryAfterSeconds: 1,
+  })
 
 const createTooLargeError = (): ShoalError =>
   new ShoalError('internal', `the answer is larger than ${MAX_HELD_BYTES / 1024 / 1024} MiB`)

@@ -10,6 +10,7 @@ export interface ClientResponse
     | 'destroy'
     | 'destroyed'
     | 'end'
+    | 'on'
     | 'once'
     | 'uncork'
     | 'writableEnded'

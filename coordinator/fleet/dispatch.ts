@@ -9,7 +9,7 @@ import type { AttemptResult, Follower } from './attempt.ts'
 import type { AnswerHeaders } from './cell-link.ts'
 import { ClientAnswer } from './client-answer.ts'
 import type { ClientResponse } from './client-response.ts'
-import { type CellEngine, claim, isHalfOpen, release } from './engine.ts'
+import { type CellEngine, claim, healthOf, isHalfOpen, release } from './engine.ts'
 import type { AnswerTiming } from './health/engine-health.ts'
 import { ProbeReader } from './health/probe-reader.ts'
 import type { End, FailedRequest, RequestLane, SentRequest } from './lane.ts'
@@ -112,10 +112,10 @@ class Dispatcher {
   #body: Buffer | undefined
   readonly #bodyBytes: number
   /** Cells that had it since it last waited in line, and those on which it has failed. */
-  #tried = new Set<string>()
-  readonly #failedOn = new Set<string>()
-  readonly #failures: (FailedRequest & EndedRequest)[] = []
-  readonly #refusals: EndedRequest[] = []
+  #tried: ReadonlySet<string> = NONE
+  #failedOn: ReadonlySet<string> = NONE
+  #failures: readonly (FailedRequest & EndedRequest)[] = NO_FAILURES
+  #refusals: readonly EndedRequest[] = NO_FAILURES
   #current: Follower | undefined
   #place: Place | undefined
   /** The last cell that had it. */
@@ -139,7 +139,6 @@ class Dispatcher {
       const engine = this.#claimNext() ?? (await this.#waitForTurn().catch(toRefusal))
       if (engine instanceof ShoalError) last = engine
       if (engine === undefined || engine instanceof ShoalError) break
-      this.#tried.add(engine.cellId)
       const attempt = await this.#attempt(engine)
       if (attempt.kind === 'declined') return this.#toDeclined(attempt, engine.cellId)
       if (attempt.kind !== 'retry') {
@@ -161,6 +160,7 @@ class Dispatcher {
     cellId: string,
   ): DeclinedAnswer {
     const deliver = (kept: AnswerRest): Promise<void> => {
+      kept.forbidCut()
       if (!this.#client.isGone)
         return this.#finish({ kind: 'answered', usage, httpStatus, rest: kept })
       kept.discard()
@@ -207,7 +207,7 @@ class Dispatcher {
 
   async #probe(engine: CellEngine): Promise<void> {
     const { lane, stream: streaming, memory, keyId } = this.#request
-    const sent = { engine, sentAtMs: performance.now() }
+    const sent = { engine, sentAtMs: performance.now(), lostBeforeMs: engine.lostAtMs }
     const client = new ProbeReader()
     const reader = { client, streaming, memory, keyId, accept: undefined, onStart: () => {} }
     const attempt = await askEngine(engine, this.#engineRequest, reader)
@@ -224,7 +224,7 @@ class Dispatcher {
     this.#place = this.#request.lane?.wait(this.#failedOn)
     const engine = await this.#place?.turn
     this.#place = undefined
-    this.#tried = new Set(this.#failedOn)
+    this.#tried = this.#failedOn
     return engine
   }
 
@@ -233,13 +233,13 @@ class Dispatcher {
     if (this.#failures.length >= MAX_FAILURES || this.#refusals.length >= MAX_REFUSALS) return false
     // an engine that was only silent had not died
     const kills = this.#failures.filter(({ fault }) => fault !== 'no_first_byte')
-    return countWhere(kills, isKilled) + countWhere(this.#refusals, isKilled) < MAX_KILLS
+    return countKilled(kills) + countKilled(this.#refusals) < MAX_KILLS
   }
 
-  /** Sends the request to an engine on which a place is claimed, and releases the place. */
+  /** Sends the request to an engine on which a place is claimed. */
   async #attempt(engine: CellEngine): Promise<AttemptResult> {
-    const sent = { engine, sentAtMs: performance.now() }
-    const attempt = await this.#ask(sent).finally(() => release(engine))
+    const sent = { engine, sentAtMs: performance.now(), lostBeforeMs: engine.lostAtMs }
+    const attempt = await this.#ask(sent)
     this.#request.lane?.reportEnd(sent, endOf(attempt), this.#timingOf(attempt, sent))
     if (attempt.kind === 'retry') this.#noteRetry(sent, attempt)
     else this.#noteAnswer(sent, attempt)
@@ -247,11 +247,15 @@ class Dispatcher {
   }
 
   #noteRetry(sent: SentRequest, attempt: Extract<AttemptResult, { kind: 'retry' }>): void {
+    const { cellId } = sent.engine
     const ended = { ...sent, endedAtMs: performance.now() }
-    if (!attempt.failed) this.#refusals.push(ended)
+    this.#tried = new Set([...this.#tried, cellId])
+    if (!attempt.failed) this.#refusals = [...this.#refusals, ended]
     else {
-      this.#failedOn.add(sent.engine.cellId)
-      this.#failures.push({ ...ended, fault: attempt.fault })
+      this.#failedOn = new Set([...this.#failedOn, cellId])
+      this.#failures = [...this.#failures, { ...ended, fault: attempt.fault }]
+      if (attempt.fault === 'no_first_byte')
+        healthOf(sent.engine).noteCut(this.#bodyBytes, ended.endedAtMs - sent.sentAtMs)
     }
   }
 
@@ -267,7 +271,7 @@ class Dispatcher {
   /** Reports the failures so far, once. @param isAnswered a cell has answered the request */
   #settleFailures(isAnswered: boolean): void {
     if (this.#failures.length > 0) this.#request.lane?.reportFailures(this.#failures, isAnswered)
-    this.#failures.length = 0
+    this.#failures = NO_FAILURES
   }
 
   /** Returns the duration and tokens of an answer; undefined without an answer or its usage. */
@@ -279,23 +283,27 @@ class Dispatcher {
       firstByteMs: beganAtMs === undefined ? undefined : beganAtMs - sentAtMs,
       tokens: usage.total_tokens,
       generatedTokens: usage.completion_tokens,
-      requestBytes: this.#bodyBytes,
+      uncachedBytes: this.#bodyBytes * (1 - cachedShareOf(usage)),
     }
   }
 
-  #ask({ engine }: SentRequest): Promise<AttemptResult> {
-    if (this.#client.isGone) return Promise.resolve({ kind: 'cancelled', usage: undefined })
-    const { stream: streaming, accept, memory, keyId } = this.#request
-    const client = this.#client
-    const onStart = () => this.#noteStart()
-    const onSent = (follower: Follower) => {
-      this.#current = follower
-      this.#cellId = engine.cellId
-    }
-    const reader = { client, streaming, accept, memory, keyId, onStart, onSent }
-    return askEngine(engine, this.#engineRequest, reader).finally(() => {
+  /** Releases the place on the engine. */
+  async #ask({ engine }: SentRequest): Promise<AttemptResult> {
+    try {
+      if (this.#client.isGone) return { kind: 'cancelled', usage: undefined }
+      const { stream: streaming, accept, memory, keyId } = this.#request
+      const client = this.#client
+      const onStart = () => this.#noteStart()
+      const onSent = (follower: Follower) => {
+        this.#current = follower
+        this.#cellId = engine.cellId
+      }
+      const reader = { client, streaming, accept, memory, keyId, onStart, onSent }
+      return await askEngine(engine, this.#engineRequest, reader)
+    } finally {
       this.#current = undefined
-    })
+      release(engine)
+    }
   }
 
   get #engineRequest(): EngineRequest {
@@ -303,9 +311,13 @@ class Dispatcher {
     return { path, headers, body: this.#body, bodyBytes: this.#bodyBytes }
   }
 
-  /** No other cell can take over any more, so the request need not be kept. */
   #noteStart(): void {
     this.#settleFailures(true)
+    this.#releaseBody()
+  }
+
+  /** No other cell is asked any more, so the request need not be kept. */
+  #releaseBody(): void {
     this.#body = undefined
     this.#request.body = EMPTY
     this.#request.bodyShare?.close()
@@ -317,6 +329,7 @@ class Dispatcher {
   async #finish(attempt: Exclude<AttemptResult, { kind: 'retry' | 'declined' }>): Promise<void> {
     const { record } = this.#request
     const cellId = this.#cellId
+    this.#releaseBody()
     if (attempt.kind === 'tooLarge') return this.#refuse(attempt.error)
     const { usage } = attempt
     if (attempt.kind === 'cancelled')
@@ -347,6 +360,7 @@ class Dispatcher {
 
   async #giveUp(last: ShoalError | undefined): Promise<void> {
     this.#settleFailures(false)
+    this.#releaseBody()
     const error = new ShoalError(
       'cell_unavailable',
       last?.message ?? 'no cell that serves this model to your tenant is ready; see /v1/health',
@@ -360,17 +374,14 @@ class Dispatcher {
 }
 
 const EMPTY = Buffer.alloc(0)
+const NONE: ReadonlySet<string> = new Set()
+const NO_FAILURES: readonly never[] = []
 const DONE: DispatchResult = { kind: 'done' }
 
 /** Waiting came to nothing. */
 const toRefusal = (error: unknown): ShoalError => {
   if (error instanceof ShoalError) return error
   throw error
-}
-
-const isKilled = ({ engine, sentAtMs, endedAtMs }: EndedRequest): boolean => {
-  const lostAtMs = engine.lostAtMs ?? 0
-  return lostAtMs > sentAtMs && lostAtMs < endedAtMs + KILL_MS
 }
 
 const endOf = (attempt: AttemptResult): End => {
@@ -381,5 +392,21 @@ const endOf = (attempt: AttemptResult): End => {
   return attempt.failed ? 'failed' : 'busy'
 }
 
-const countWhere = <T>(items: readonly T[], isCounted: (item: T) => boolean): number =>
-  items.reduce((count, item) => count + (isCounted(item) ? 1 : 0), 0)
+/** Share of the prompt that the engine did not have to read, 0 to 1. */
+const cachedShareOf = ({ prompt_tokens: all, prompt_tokens_details: details }: Usage): number =>
+  Math.min(1, (details?.cached_tokens ?? 0) / Math.max(1, all))
+
+/**
+ * Counts the losses of engines that had the request. An engine that was asked again before its loss
+ * was reported is lost once.
+ */
+const countKilled = (requests: readonly EndedRequest[]): number => {
+  const killed = requests.filter(({ engine, sentAtMs, endedAtMs }) => {
+    const lostAtMs = engine.lostAtMs ?? 0
+    return lostAtMs > sentAtMs && lostAtMs < endedAtMs + KILL_MS
+  })
+  const isFirst = ({ engine, lostBeforeMs }: SentRequest, index: number): boolean =>
+    killed.findIndex(other => other.engine === engine && other.lostBeforeMs === lostBeforeMs) ===
+    index
+  return killed.filter(isFirst).length
+}

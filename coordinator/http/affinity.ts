@@ -7,28 +7,34 @@ import { hash32 } from '../base/hash32.ts'
  */
 export const affinityOf = (body: unknown, prefixChars: number): number | undefined => {
   if (prefixChars === 0) return undefined
-  let text = ''
-  for (const piece of textsOf(body)) {
-    text += piece
-    if (text.length >= prefixChars) return hash32(text.slice(0, prefixChars))
-  }
-  return undefined
+  const text = beginningOf(body, prefixChars)
+  return text.length < prefixChars ? undefined : hash32(text.slice(0, prefixChars))
 }
 
-/** Yields every text of a request that an engine reads, in order; the body must be valid. */
-function* textsOf(body: unknown): Generator<string> {
+/**
+ * Returns the texts of a request that an engine reads, in order, until there are enough characters;
+ * the body must be valid.
+ */
+const beginningOf = (body: unknown, enough: number): string => {
   const { system, messages, prompt, instructions, input } = body as Record<string, unknown>
-  for (const text of [system, prompt, instructions, input]) if (typeof text === 'string') yield text
-  for (const list of [messages, input]) {
-    if (!Array.isArray(list)) continue
-    for (const message of list) yield* contentOf(message)
-  }
+  let text = textOf(system) + textOf(prompt) + textOf(instructions) + textOf(input)
+  if (Array.isArray(messages)) text = addContents(text, messages, enough)
+  return Array.isArray(input) ? addContents(text, input, enough) : text
 }
 
-function* contentOf(message: unknown): Generator<string> {
-  const content = (message as { content?: unknown } | null)?.content
-  if (typeof content === 'string') yield content
-  if (!Array.isArray(content)) return
-  for (const part of content as { text?: unknown }[])
-    if (typeof part?.text === 'string') yield part.text
+const addContents = (before: string, messages: readonly unknown[], enough: number): string => {
+  let text = before
+  for (let i = 0; i < messages.length && text.length < enough; i++)
+    text += contentOf(messages[i] as { content?: unknown } | null)
+  return text
 }
+
+const contentOf = (message: { content?: unknown } | null): string => {
+  const content = message?.content
+  if (!Array.isArray(content)) return textOf(content)
+  let text = ''
+  for (const part of content) text += textOf(part?.text)
+  return text
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

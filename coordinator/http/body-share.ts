@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Budgets } from '../budgets/budgets.ts'
-import { cutAnswer } from './cut-answer.ts'
+import { boundFlush } from './cut-answer.ts'
 import type { HttpExchange } from './exchange.ts'
 
 /** Bytes of a body that need no share: the head of a request may be as large. */
@@ -9,24 +9,33 @@ export const FREE_BODY_BYTES = 16 * 1024
 /**
  * Counts a body that has grown to `bytes` for the key of its request, until the body is released or
  * the response has closed. Returns the refusal when there is no room.
+ * @param onReclaim refuses the request, whose body must not grow any more, within the call: a key
+ *   that holds less needs the memory
  */
 export const growBody = (
   budget: Budgets['requestBodies'],
   exchange: HttpExchange,
   bytes: number,
+  onReclaim: (refusal: ShoalError) => void,
 ): ShoalError | undefined => {
   if (bytes <= FREE_BODY_BYTES) return undefined
-  if (exchange.bodyShare === undefined) openShare(budget, exchange)
+  if (exchange.bodyShare === undefined) openShare(budget, exchange, onReclaim)
   const share = exchange.bodyShare
   if (share === undefined || share.take(bytes - share.held)) return undefined
   return createBoundError(share.refusedBy === 'key')
 }
 
-const openShare = (budget: Budgets['requestBodies'], exchange: HttpExchange): void => {
+const openShare = (
+  budget: Budgets['requestBodies'],
+  exchange: HttpExchange,
+  onReclaim: (refusal: ShoalError) => void,
+): void => {
   const { response, key } = exchange
-  const share = budget.open({ key: key?.id ?? exchange.ip }, () =>
-    cutAnswer(response, createBoundError(true), {}),
-  )
+  const share = budget.open({ key: key?.id ?? exchange.ip }, () => {
+    onReclaim(createBoundError(false))
+    // the body stays in memory until the response has closed
+    boundFlush(response)
+  })
   exchange.bodyShare = share
   response.once('close', () => share.close())
 }

@@ -6,6 +6,13 @@ import type { RequestHandler } from './put-in-front.ts'
 /** Requests that wait for the one before them; a connection with more is cut. */
 export const MAX_WAITING = 16
 
+/**
+ * Requests that wait, and bytes read since the first one does, from which on the socket is not read.
+ * Up to there the end of the peer is noticed, and the work for it ends.
+ */
+const READ_WAITING = 8
+const READ_BYTES = 16 * 1024
+
 /** Property of a socket that has its connection: a lookup that costs a request next to nothing. */
 const CONNECTION = Symbol('connection')
 
@@ -28,17 +35,22 @@ interface ConnectionParts {
 
 /**
  * One accepted socket. It answers one request at a time, since HTTP/1.1 orders the answers anyway:
- * an answer that nobody reads holds up the requests behind it and nothing else. While requests
+ * an answer that nobody reads holds up the requests behind it and nothing else. While many requests
  * wait, the socket is not read.
  */
 export class Connection {
   readonly address: string
   /** True once a request on it had a valid key. */
   isKnown = false
+  /** Response to the newest request, whether it waits or is answered. */
+  newest: ServerResponse | undefined
   readonly #parts: ConnectionParts
   #socket: Socket
-  #current: ServerResponse | undefined
+  /** True until the answer to the current request has closed. */
+  #isAnswering = false
   readonly #waiting: [IncomingMessage, ServerResponse][] = []
+  /** Bytes read when the first waiting request came. */
+  #readBytes = 0
   /** Bytes that the peer had taken at the last progress, and the time of that. */
   #takenBytes = 0
   #progressMs: number | undefined
@@ -60,22 +72,21 @@ export class Connection {
 
   /** Handles a request now, or after the ones before it. Returns false when too many wait. */
   take(request: IncomingMessage, response: ServerResponse): boolean {
-    if (this.isIdle()) {
-      this.#current = response
-      this.#parts.handle(request, response)
-      return true
-    }
-    if (this.#waiting.length === MAX_WAITING) return false
-    if (this.#waiting.push([request, response]) === 1) {
-      this.#stopReading()
-      this.#current?.once('close', this.#onClose)
-    }
+    this.newest = response
+    if (this.isIdle()) this.#begin(request, response)
+    else if (this.#waiting.length === MAX_WAITING) return false
+    else this.#keep(request, response)
     return true
   }
 
-  /** True while no request is answered; then none waits. */
+  /** True while no request is answered and none waits. */
   isIdle(): boolean {
-    return this.#current === undefined || this.#current.closed
+    return !this.#isAnswering && this.#waiting.length === 0
+  }
+
+  /** True when what is read next stands behind a request that has no whole answer yet. */
+  isBehindAnswer(): boolean {
+    return this.#waiting.length > 0 || (this.#isAnswering && this.newest?.req.complete === true)
   }
 
   /** Requests that wait for the one before them. */
@@ -124,9 +135,24 @@ export class Connection {
     this.#parts.onEnd(this)
   }
 
+  #begin(request: IncomingMessage, response: ServerResponse): void {
+    this.#isAnswering = true
+    // `on` is cheaper than `once`, and a response closes once
+    response.on('close', this.#onClose)
+    this.#parts.handle(request, response)
+  }
+
+  #keep(request: IncomingMessage, response: ServerResponse): void {
+    const { bytesRead } = this.#socket
+    const waiting = this.#waiting.push([request, response])
+    if (waiting === 1) this.#readBytes = bytesRead
+    if (waiting >= READ_WAITING || bytesRead - this.#readBytes >= READ_BYTES) this.#stopReading()
+  }
+
   /** One request of a connection runs in each turn of the loop, so that many delay no others. */
   #onClose = (): void => {
-    setImmediate(this.#next)
+    this.#isAnswering = false
+    if (this.#waiting.length > 0) setImmediate(this.#next)
   }
 
   #next = (): void => {
@@ -136,11 +162,8 @@ export class Connection {
       this.#waiting.length = 0
       return
     }
-    const [request, response] = next
-    if (this.#waiting.length > 0) response.once('close', this.#onClose)
-    else this.#readOn()
-    this.#current = response
-    this.#parts.handle(request, response)
+    if (this.#waiting.length === 0) this.#readOn()
+    this.#begin(...next)
   }
 
   /** Node's HTTP server resumes a socket with every answer, which must have no effect meanwhile. */

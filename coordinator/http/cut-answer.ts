@@ -20,6 +20,11 @@ export const cutAnswer = (
   if (response.writableEnded || response.destroyed) return
   if (response.headersSent) response.end(sseError(error))
   else sendWhole(response, error, headers)
+  boundFlush(response)
+}
+
+/** Destroys a response that has not closed by the time in which it can be flushed. */
+export const boundFlush = (response: ClientResponse): void => {
   const timer = setTimeout(() => response.destroy(), FLUSH_MS).unref()
   response.once('close', () => clearTimeout(timer))
 }

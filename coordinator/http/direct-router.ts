@@ -10,12 +10,13 @@ import { type AuthParts, keyRefusal, presentedKey, resolveTenant } from './auth.
 import { growBody } from './body-share.ts'
 import { noteKey } from './connection.ts'
 import { toShoalError, writeError } from './errors.ts'
-import { type HttpExchange, newExchange, readBody } from './exchange.ts'
+import { type GrowBody, type HttpExchange, newExchange, readBody } from './exchange.ts'
 import { parseJsonBody, SCHEMA_DEPTH } from './json-body.ts'
 import { watchAnswer } from './measure.ts'
 import { putInFront, type RequestHandler } from './put-in-front.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { headerCheck } from './safety.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -45,6 +46,7 @@ export class DirectRouter {
   readonly #parts: DirectRouterParts
   readonly #check: ReturnType<typeof headerCheck>
   readonly #limitBytes: number
+  readonly #proxies: TrustedProxies
   readonly #handlers = new Map<string, RequestHandler>()
 
   constructor(app: FastifyInstance, parts: DirectRouterParts) {
@@ -52,6 +54,7 @@ export class DirectRouter {
     this.#parts = parts
     this.#check = headerCheck(parts.config)
     this.#limitBytes = parts.config.http.body_limit_bytes
+    this.#proxies = new TrustedProxies(parts.config.http.trusted_proxies)
     app.addHook('onRequest', (request, reply, done) => {
       const { straight } = request.routeOptions.config
       if (straight === undefined) done()
@@ -83,10 +86,11 @@ export class DirectRouter {
     const route = figures.route('POST', path)
     return (request, response) => {
       watchAnswer(figures, route, response)
-      const exchange = newExchange(path, request, response)
+      const exchange = newExchange(path, this.#proxies.clientAddress(request), request, response)
       const refuse = (error: unknown): void =>
         void this.#fail(exchange, error).catch(() => response.destroy())
-      const grow = (bytes: number) => growBody(this.#parts.bodies, exchange, bytes)
+      const grow: GrowBody = (bytes, onReclaim) =>
+        growBody(this.#parts.bodies, exchange, bytes, onReclaim)
       const take = (error: Error | undefined, bytes?: Buffer): void => {
         try {
           receive(exchange, error, bytes)
@@ -98,9 +102,8 @@ export class DirectRouter {
       try {
         this.#check(request)
         const waiting = this.#authenticate(exchange)
-        const read = () => readBody(request, this.#limitBytes, grow, take)
-        if (waiting === undefined) read()
-        else waiting.then(read).catch(refuse)
+        if (waiting === undefined) readBody(request, this.#limitBytes, grow, take)
+        else waiting.then(() => readBody(request, this.#limitBytes, grow, take)).catch(refuse)
       } catch (error) {
         refuse(error)
       }
@@ -143,7 +146,7 @@ export class DirectRouter {
   }
 }
 
-/** Stores a body that was read, or throws the reason why it was not. */
+/** Stores a body that was read, or throws the reason why it was not, or could not be kept. */
 const receive = (
   exchange: HttpExchange<ServerResponse>,
   error: Error | undefined,

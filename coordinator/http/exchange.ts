@@ -29,29 +29,41 @@ const EMPTY = Buffer.alloc(0)
 
 export const newExchange = (
   route: string,
+  ip: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): HttpExchange<ServerResponse> => ({
   id: requestId(request),
-  ip: request.socket.remoteAddress ?? '',
+  ip,
   route,
   headers: request.headers,
   key: undefined,
   tenantId: '',
   body: undefined,
   rawBody: EMPTY,
+  bodyShare: undefined,
   response,
 })
 
 /**
+ * Returns the refusal of a body that has grown to `bytes`. It may call `onReclaim` with a refusal
+ * later, also when the body is whole.
+ */
+export type GrowBody = (
+  bytes: number,
+  onReclaim: (refusal: ShoalError) => void,
+) => ShoalError | undefined
+
+/**
  * Reads a body of bounded size to its end, while `grow` has no refusal for the bytes that it has.
- * `done` is given undefined when there is none. Fails with
- * `unsupported_media_type` and `payload_too_large`, also before it has read anything.
+ * `done` is given undefined when there is none, and is called again with the refusal when the
+ * memory of a whole body is reclaimed. Fails with `unsupported_media_type` and
+ * `payload_too_large`, also before it has read anything.
  */
 export const readBody = (
   request: IncomingMessage,
   limitBytes: number,
-  grow: (bytes: number) => ShoalError | undefined,
+  grow: GrowBody,
   done: (error: Error | undefined, body?: Buffer) => void,
 ): void => {
   const { 'content-type': type, 'content-length': length = '0' } = request.headers
@@ -76,7 +88,7 @@ const collect: typeof readBody = (request, limitBytes, grow, done) => {
   const add = (piece: Buffer): void => {
     bytes += piece.length
     pieces.push(piece)
-    const refusal = bytes > limitBytes ? tooLarge() : grow(bytes)
+    const refusal = bytes > limitBytes ? tooLarge() : grow(bytes, finish)
     if (refusal !== undefined) finish(refusal)
   }
   request.on('data', add).on('end', end).on('error', cut)

@@ -224,7 +224,7 @@ export class Inference {
 /** Calls `run` once the client has the whole answer, or has disconnected. */
 const runOnceSent = (response: ClientResponse, run: () => void): void => {
   if (response.closed) run()
-  else response.once('close', run)
+  else response.on('close', run)
 }
 
 interface How extends Pick<Dispatch, 'accept' | 'quiet'> {

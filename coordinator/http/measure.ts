@@ -17,7 +17,7 @@ export const watchAnswer = (
 ): void => {
   const startedMs = performance.now()
   figures.recordStart()
-  response.once('close', () => {
+  response.on('close', () => {
     const status = response.writableFinished ? response.statusCode : CLIENT_LEFT
     figures.recordEnd(route, status, (performance.now() - startedMs) / 1000)
   })

@@ -42,7 +42,7 @@ export class RunningAnswers {
     putInFront(server, behind => (request, response) => {
       if (this.isLeaving()) closeAfter(response)
       this.#open.add(response)
-      response.once('close', () => {
+      response.on('close', () => {
         this.#open.delete(response)
         if (this.#phase === 'leaving' && !response.hasHeader('connection'))
           this.#keptUntilMs = performance.now() + KEPT_MS

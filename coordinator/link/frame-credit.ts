@@ -15,10 +15,15 @@ const FULL_CREDIT = 10_000 * FRAME_COST
  * Account of one session, which weighs what the cell sends against the work that it does. Every
  * frame is charged, whatever its type and stream; requests, the bytes of open answers and the bytes
  * of bodies that the cell accepts earn, and each beat fills the account. What is earned beyond a
- * full account is lost, so that a cell cannot save up for a flood.
+ * full account is lost, so that a cell cannot save up for a flood. What a cell has sent before it
+ * learns that a stream was cancelled earns as on an open stream, up to the window it had.
  */
 export class FrameCredit {
   #left = FULL_CREDIT
+  /** Bytes that may still arrive on cancelled streams. */
+  #late = 0
+  /** Part of `#late` that was granted since the last beat. */
+  #granted = 0
 
   /**
    * Charges a frame with a payload of so many bytes.
@@ -43,14 +48,29 @@ export class FrameCredit {
     this.#earn(bytes)
   }
 
+  /** @param bytes bytes that the cell may have sent on a stream before it learns of its end */
+  grantLate(bytes: number): void {
+    this.#late += bytes
+    this.#granted += bytes
+  }
+
+  /** @param bytes bytes of a stream that has ended */
+  earnLate(bytes: number): void {
+    const earned = Math.min(bytes, this.#late)
+    this.#late -= earned
+    this.#earn(earned)
+  }
+
   /** @param bytes bytes of a body that the windows of the cell let through */
   earnBody(bytes: number): void {
     this.#earn(bytes >> BYTES_SHIFT)
   }
 
-  /** Fills the account: the cell has answered a ping. */
+  /** Fills the account: the cell has answered a ping, and with it every reset from before that. */
   fill(): void {
     this.#left = FULL_CREDIT
+    this.#late = Math.min(this.#late, this.#granted)
+    this.#granted = 0
   }
 
   #charge(units: number): void {

@@ -72,7 +72,10 @@ export class FrameHandler implements FrameSink {
     const [from, to] = stripPadding(flags, bytes, start, end)
     this.#refillSession(length)
     const stream = this.#owner.findStream(id)
-    if (stream === undefined) return
+    if (stream === undefined) {
+      this.#credit.earnLate(to - from)
+      return
+    }
     this.#credit.earnAnswer(to - from)
     stream.handleData(bytes, from, to, length, (flags & FLAG.endStream) !== 0)
   }

@@ -180,6 +180,8 @@ export class LinkSession implements LinkStreamOwner, FrameHandlerOwner {
   resetStream(stream: LinkStream, code: number): void {
     if (stream.isClosed) return
     if (stream.id > 0) writeReset(this.#output, stream.id, code)
+    // a cell whose fault the reset is gets no credit for what it sends after that
+    if (stream.id > 0 && code === ERROR_CODE.cancel) this.#credit.grantLate(stream.receiveWindow)
     this.cutStream(stream)
   }
 

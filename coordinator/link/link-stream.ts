@@ -26,7 +26,6 @@ export class LinkStream implements CellStream, SendingStream {
   request: CellRequest | undefined
   unsent: Buffer | undefined
   sendWindow = 0
-  /** Bytes that the cell may still send. */
   #window = WINDOW_BYTES
   #isPaused = false
   #hasHead = false
@@ -120,6 +119,11 @@ export class LinkStream implements CellStream, SendingStream {
     this.#isClosed = true
     this.request = undefined
     this.#listener.onClose(isWhole)
+  }
+
+  /** Bytes that the cell may still send. */
+  get receiveWindow(): number {
+    return this.#window
   }
 
   get isClosed(): boolean {

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { sumOf } from '../store/count.ts'
-import type { Records, Store } from '../store/store.ts'
+import type { UsageRow } from '../store/record-tables.ts'
+import type { Ledger, Records, Store } from '../store/store.ts'
 import { HOUR_MS } from './usage-buckets.ts'
 import { addRow, createHour, type HourTotals } from './usage-hours.ts'
 
@@ -25,23 +26,22 @@ const NOTHING: UsageTotals = { requests: 0, tokens: 0 }
 
 /**
  * Compares the hours of the records with what the ledger expects of them: records that are missing,
- * older, or cut have less. Anchors are read first, because rows reach the records first.
+ * older, or cut have less. Anchors are read first, because rows reach the records first, and once
+ * more at the end, because the keeper forgets the anchor of an hour before the hour itself.
  */
 export const findMissingUsage = async ({
   ledger,
   records,
 }: Pick<Store, 'ledger' | 'records'>): Promise<UsageLoss[]> => {
-  const anchors = await ledger.read
-    .selectFrom('usage_anchors')
-    .selectAll()
-    .orderBy('hour_at', 'desc')
-    .execute()
+  const anchors = await readAnchors(ledger)
   const hours = new Map((await readHours(records)).map(hour => [hour.hour_at, hour]))
-  return anchors.flatMap(({ hour_at, requests, tokens }): UsageLoss[] => {
-    const found = hours.get(hour_at) ?? NOTHING
-    const isWhole = found.requests >= requests && found.tokens >= tokens
-    return isWhole ? [] : [createLoss(hour_at, { requests, tokens }, found)]
+  const losses = anchors.flatMap(anchor => {
+    const found = hours.get(anchor.hour_at) ?? NOTHING
+    return hasAll(found, anchor) ? [] : [createLoss(anchor.hour_at, anchor, found)]
   })
+  if (losses.length === 0) return []
+  const kept = new Set((await readAnchors(ledger)).map(({ hour_at }) => hour_at))
+  return losses.filter(({ hourAt }) => kept.has(hourAt))
 }
 
 /**
@@ -76,6 +76,13 @@ const createLoss = (hourAt: number, expected: UsageTotals, found: UsageTotals): 
   found: { requests: found.requests, tokens: found.tokens },
 })
 
+/** More is no loss: coordinators of an older version insert rows without adding them to the hour. */
+const hasAll = (found: UsageTotals, { requests, tokens }: UsageTotals): boolean =>
+  found.requests >= requests && found.tokens >= tokens
+
+const readAnchors = ({ read }: Pick<Ledger, 'read'>) =>
+  read.selectFrom('usage_anchors').selectAll().orderBy('hour_at', 'desc').execute()
+
 const readHours = ({ read }: Pick<Records, 'read'>): Promise<KnownHour[]> =>
   read.selectFrom('usage_hours').selectAll().orderBy('hour_at', 'desc').execute()
 
@@ -85,27 +92,34 @@ const readHour = ({ read }: Pick<Records, 'read'>, hourAt: number) =>
 /** Undefined for rows as they were written, and for an hour whose rows were purged. */
 const findChangedRows = async (
   records: Pick<Records, 'read'>,
-  { hour_at, requests, tokens, checksum }: KnownHour,
+  known: KnownHour,
 ): Promise<UsageTotals | undefined> => {
-  if (checksum === null) return undefined
-  const found = createHour(hour_at)
-  for (const sealed of [0, 1])
-    for await (const page of readRows(records, hour_at, sealed))
+  if (known.checksum === null) return undefined
+  const found = createHour(known.hour_at)
+  for (const status of STATUSES)
+    for await (const page of readRows(records, known.hour_at, status))
       for (const row of page) addRow(found, row)
-  const isWhole =
-    found.requests === requests && found.tokens === tokens && found.checksum === checksum
+  const hasMore = found.requests + found.tokens > known.requests + known.tokens
+  const isWhole = hasAll(found, known) && (hasMore || found.checksum === known.checksum)
   return isWhole ? undefined : found
 }
+
+/** Rows are read by status, because it never changes: a row that is sealed meanwhile counts once. */
+const STATUSES = ['ok', 'cancelled', 'failed', 'discarded'] as const satisfies UsageRow['status'][]
 
 /** Rows of one turn of the event loop. */
 const PAGE = 500
 
-async function* readRows({ read }: Pick<Records, 'read'>, hourAt: number, sealed: number) {
+async function* readRows(
+  { read }: Pick<Records, 'read'>,
+  hourAt: number,
+  status: UsageRow['status'],
+) {
   for (let last = { at: hourAt, id: '' }; ; ) {
     const page = await read
       .selectFrom('usage')
       .selectAll()
-      .where('sealed', '=', sealed)
+      .where('status', '=', status)
       .where('at', '<', hourAt + HOUR_MS)
       .where(sql<boolean>`(at, id) > (${last.at}, ${last.id})`)
       .orderBy('at')
@@ -123,8 +137,9 @@ async function* readRows({ read }: Pick<Records, 'read'>, hourAt: number, sealed
 /** Undefined for sums as they were written, and while some rows of the hour are not in them. */
 const findChangedSums = async (
   { read }: Pick<Records, 'read'>,
-  { hour_at, requests, tokens }: KnownHour,
+  known: KnownHour,
 ): Promise<UsageTotals | undefined> => {
+  const { hour_at } = known
   const open = read
     .selectFrom('usage')
     .select('id')
@@ -142,5 +157,5 @@ const findChangedSums = async (
     .where('hour_at', '=', hour_at)
     .executeTakeFirstOrThrow()
   if (found.isOpen === 1) return undefined
-  return found.requests === requests && found.tokens === tokens ? undefined : found
+  return hasAll(found, known) ? undefined : found
 }

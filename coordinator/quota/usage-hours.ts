@@ -44,7 +44,22 @@ export const addRow = (hour: HourTotals, row: UsageRow): void => {
 
 const checksumOf = (row: UsageRow): number =>
   crc32(
-    `${row.id} ${row.request_id} ${row.at} ${row.key_id} ${row.tenant_id} ${row.model} ${row.cell_id} ${row.route} ${row.status} ${row.prompt_tokens} ${row.completion_tokens} ${row.cached_tokens} ${row.duration_ms}`,
+    [
+      row.id,
+      row.request_id,
+      row.at,
+      row.key_id,
+      row.tenant_id,
+      row.model,
+      row.cell_id,
+      row.route,
+      row.status,
+      // null is a word of its own
+      String(row.prompt_tokens),
+      String(row.completion_tokens),
+      String(row.cached_tokens),
+      row.duration_ms,
+    ].join(' '),
   )
 
 /** Adds totals to the hours of the records, in the transaction that inserts their rows. */

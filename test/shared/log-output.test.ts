@@ -29,7 +29,7 @@ t.test('the output of a log', async t => {
     const child = start(
       t,
       `
-      for (let line = 0; line < 5000; line++) logger.info({ line }, 'said')
+      for (let line = 0; line < 5000; line++) logger.info({ line }, 'line ' + line)
       process.exit(3)`,
     )
     const [said, [code]] = await Promise.all([
@@ -70,7 +70,7 @@ t.test('the output of a log', async t => {
     const child = start(
       t,
       `
-      for (let line = 0; line < 5000; line++) logger.info({ line }, 'said')
+      for (let line = 0; line < 5000; line++) logger.info({ line }, 'line ' + line)
       await new Promise(setImmediate)
       logger.info('the last')
       process.exit(3)`,
@@ -80,7 +80,7 @@ t.test('the output of a log', async t => {
   })
 
   t.test('is complete for a slow reader of a pipe', async t => {
-    const said = `for (let line = 0; line < 5000; line++) logger.info({ line }, 'said')`
+    const said = `for (let line = 0; line < 5000; line++) logger.info({ line }, 'line ' + line)`
     const child = spawn(
       'sh',
       [
@@ -121,7 +121,7 @@ t.test('the output of a log', async t => {
       t,
       `
       const text = 'x'.repeat(10_000)
-      for (let line = 0; line < 10_000; line++) logger.info({ text }, 'said')
+      for (let line = 0; line < 10_000; line++) logger.info({ text }, 'line ' + line)
       process.send('all said')
       await go
       process.exit(3)`,

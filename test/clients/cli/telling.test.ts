@@ -21,6 +21,7 @@ t.test('every error has a next step or is self-explanatory', async t => {
     'unsupported_media_type',
     'upgrade_required',
     'headers_too_large',
+    'http_version_unsupported',
   ]
   for (const code of errorCodes.filter(code => !isForPrograms(code) && !saysAll.includes(code)))
     t.match(nextStep(new ShoalError(code, 'x')), /\w+ \w+/, code)

@@ -243,7 +243,7 @@ t.test('--wait accepts an immediate answer, and does not wait for approvals', as
   const run = (...args: string[]) => shoal({ ...env, SHOAL_URL: url }, args)
   t.match(await run('cells', 'list', '--wait'), { code: 0, err: '' })
   t.notMatch((await run('cells', 'list', '--help')).out, '--wait', 'it is offered where it helps')
-  t.match(await run('gates', 'request', 'gate.x'), { code: 0, err: '' })
+  t.match(await run('gates', 'request', 'gate.x'), { code: 0, err: /shoal gates approve/ })
   t.match(await run('gates', 'request', 'gate.x', '--wait'), {
     code: 75,
     out: /gate_1/,

@@ -2,12 +2,15 @@ import { once } from 'node:events'
 import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { Budget } from '../../../coordinator/budgets/budget.ts'
 import { FREE_BYTES } from '../../../coordinator/fleet/answer-hold.ts'
 import {
+  type Dispatch,
   type DispatchOutcome,
   type DispatchResult,
   dispatch,
 } from '../../../coordinator/fleet/dispatch.ts'
+import type { End, FailedRequest, SentRequest } from '../../../coordinator/fleet/lane.ts'
 import { CELL_SWEEPS, CLIENT_SWEEPS } from '../../../coordinator/fleet/transfers.ts'
 import { createAnswerMemory } from '../../support/answer-memory.ts'
 import { type CellHandler, endWithUsage, linkCell, USAGE } from '../../support/cell.ts'
@@ -36,13 +39,16 @@ interface RigOptions {
   total?: number
   stream?: boolean
   accept?: () => boolean
+  lane?: Dispatch['lane']
+  record?: Dispatch['record']
+  bodyShare?: Dispatch['bodyShare']
 }
 
 /** Cells behind one server; the path of a request names the cells to try, `x-key` its key. */
 const rig = async (
   t: Test,
   handlers: Record<string, CellHandler>,
-  { total, stream = false, accept }: RigOptions = {},
+  { total, stream = false, accept, record, ...more }: RigOptions = {},
 ) => {
   const memory = createAnswerMemory(total)
   const links = Object.entries(handlers).map(([id, handler]) => linkCell(id, handler))
@@ -66,7 +72,11 @@ const rig = async (
       keyId: String(request.headers['x-key'] ?? 'k'),
       pick: tried => engines.find(({ cellId }) => !tried.has(cellId)),
       ...(accept && { accept }),
-      record: async outcome => void outcomes.push(outcome),
+      ...more,
+      record: async outcome => {
+        outcomes.push(outcome)
+        await record?.(outcome)
+      },
     })
     results.push(result)
   }).listen(0, '127.0.0.1')
@@ -116,10 +126,39 @@ t.test('a cell that does not end its answers takes its share and no more', async
   t.ok(outcomes.every(({ status }) => status === 'ok'))
 })
 
+t.test('large answers that fill the share of their cell are no fault of it', async t => {
+  const release = Promise.withResolvers<void>()
+  const large: CellHandler = async (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.on('error', () => {})
+    response.write(Buffer.alloc(100 * KIB))
+    await release.promise
+    if (!response.destroyed) endWithUsage(response)
+  }
+  const ends: string[] = []
+  const faults: string[] = []
+  const lane = {
+    pick: () => undefined,
+    wait: () => undefined,
+    reportEnd: (_sent: SentRequest, end: End) => void ends.push(end),
+    reportFailures: (failures: readonly FailedRequest[]) =>
+      void faults.push(...failures.map(({ fault }) => fault)),
+  }
+  const { ask } = await rig(t, { only: large }, { total: MIB, lane })
+  const asked = [ask('/only', 'a'), ask('/only', 'b'), ask('/only', 'c')]
+  await waitUntil('one is refused', () => ends.length > 0)
+  t.strictSame(ends, ['busy'], 'the cell counts as full')
+  release.resolve()
+  const answers = await Promise.all(asked)
+  t.strictSame(answers.map(({ status }) => status).sort(), [200, 200, 503])
+  t.strictSame(faults, [])
+})
+
 t.test('a whole answer that comes byte by byte fails by the fault of its cell', async t => {
   const trickle: CellHandler = (_request, response) => {
     response.writeHead(200)
     response.write('x')
+    setImmediate(() => response.write('x'))
   }
   const { ask, sweep } = await rig(t, { evil: trickle, good: answerWith(5) })
   const asked = ask('/evil/good')
@@ -167,6 +206,38 @@ t.test('a share shrinks as the client reads', async t => {
     if (read > 12 * MIB) break
   }
   t.ok(budget.used < 8 * MIB, `${budget.used} of ${before} bytes are held`)
+})
+
+t.test('the memory of a request is released before its client has read the answer', async t => {
+  const body = new Budget({ total: 100, per: {} })
+  const bodyShare = body.open({})
+  bodyShare.take(100)
+  const { send } = await rig(t, { a: answerWith(16 * MIB) }, { bodyShare })
+  await once(send('/a'), 'response')
+  t.equal(body.used, 0)
+})
+
+t.test('an answer that is being recorded as given is not reclaimed', async t => {
+  for (const accept of [undefined, () => false]) {
+    const recorded = Promise.withResolvers<void>()
+    const { budget, ask, outcomes, results } = await rig(
+      t,
+      { a: answerWith(100 * KIB) },
+      { total: MIB, record: () => recorded.promise, ...(accept && { accept }) },
+    )
+    const asked = ask('/a', 'greedy')
+    if (accept) {
+      await waitUntil('the answer is kept', () => results.length === 1)
+      const [kept] = results
+      if (kept?.kind === 'declined') kept.deliver?.()
+    }
+    await waitUntil('the answer is being recorded', () => outcomes.length === 1)
+    budget.open({}).force(MIB - budget.used)
+    t.notOk(budget.open({ key: 'late' }).take(KIB))
+    recorded.resolve()
+    t.match(await asked, { status: 200, body: 'a'.repeat(100 * KIB) })
+    t.match(outcomes, [{ status: 'ok', httpStatus: 200 }])
+  }
 })
 
 t.test('the largest key without progress gives way when the total is used up', async t => {

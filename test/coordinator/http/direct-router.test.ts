@@ -248,3 +248,54 @@ t.test('bodies of one key keep within its share until they are answered', async 
   await Promise.all(answers)
   await waitUntil('all bodies are released', () => budgets.requestBodies.used === 0)
 })
+
+t.test('a body that gives way to a smaller key is refused and grows no more', async t => {
+  const budgets = new Budgets(config({ limits: { body_bytes: 1024 * 1024 } }).limits)
+  const budget = budgets.requestBodies
+  const figures = createFigures()
+  const codes: string[] = []
+  figures.http.countError = code => void codes.push(code)
+  const admit = Promise.withResolvers<{ refund: () => void }>()
+  const quota = { standing: () => standing, admit: () => admit.promise }
+  const app = await appWith({ budgets, figures, quota })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const body = VALID.replace('hi', 'x'.repeat(200 * 1024))
+  const send = (key: string, length: number) => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    socket.write(
+      `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`,
+    )
+    t.teardown(() => socket.destroy())
+    return socket
+  }
+  for (const [title, length] of [
+    ['incomplete', body.length + 50_000],
+    ['whole', body.length],
+  ] as const) {
+    const victim = send('free-key', length)
+    let answer = ''
+    victim.on('data', piece => {
+      answer += piece
+    })
+    const isClosed = once(victim, 'close')
+    await waitUntil(`a body that is ${title} is kept`, () => budget.used === body.length)
+    const others = budget.open({})
+    others.force(budget.limits.total - budget.used)
+    const small = budget.open({ key: 'small' })
+    t.ok(small.take(1000))
+    await waitUntil('the victim is answered', () => answer.includes('\r\n\r\n'))
+    victim.write('x'.repeat(1000))
+    await isClosed
+    t.match(answer, /^HTTP\/1.1 429 /)
+    for (const header of ['retry-after: 1', 'x-request-id: ', 'x-ratelimit-limit: '])
+      t.match(answer, header)
+    t.match(answer, 'bodies of all keys')
+    t.equal(codes.pop(), 'rate_limited')
+    others.close()
+    small.close()
+    t.equal(budget.used, 0, `nothing is held of a body that was ${title}`)
+  }
+  admit.resolve({ refund: () => {} })
+})

@@ -266,12 +266,20 @@ t.test(
     const cell = await greetedCell(t)
     const ids = Array.from({ length: 256 }, (_, n) => 2 * n + 1)
     for (const _ of ids) openRequest(cell.link, GET).stream.cancel()
-    for (const id of ids)
-      cell.send(head(id, OK), times(20, frame(FRAME.data, 0, id, Buffer.alloc(100))))
+    // the whole window of each stream: 83,000 frames
+    const token = Buffer.alloc(200)
+    for (const id of ids) cell.send(head(id, OK), times(327, frame(FRAME.data, 0, id, token)))
     cell.send(answer(513))
     t.match(await collectAnswer(cell.link, GET), { isWhole: true })
   },
 )
+
+t.test('frames on a cancelled stream count as a flood once its window is used up', async t => {
+  const cell = await greetedCell(t)
+  openRequest(cell.link, GET).stream.cancel()
+  cell.send(head(1, OK), times(10_000, frame(FRAME.data, 0, 1, Buffer.alloc(200))))
+  t.match(await cell.next(FRAME.goAway), { payload: Buffer.concat([uint32(0), uint32(11)]) })
+})
 
 t.test('a large body that a cell accepts in small steps does not count as a flood', async t => {
   const STEP = 4096

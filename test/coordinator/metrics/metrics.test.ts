@@ -103,7 +103,7 @@ t.test('an error is counted by its code, whichever part answers it', async t => 
   await ask({ user: 'of-its-own-making' })
   t.match(await ask({ stream: true }), /cell_unavailable/)
   await waitForLine('shoal_http_errors_total{code="context_length_exceeded"} 1')
-  await waitForLine('shoal_http_errors_total{code="cell_unavailable"} 1')
+  await waitForLine('shoal_http_errors_total{code="cell_unavailable"} 2')
   t.notMatch((await scrape()).text, /of-its-own-making/)
 })
 

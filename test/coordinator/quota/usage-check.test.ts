@@ -1,13 +1,16 @@
+import { existsSync } from 'node:fs'
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Kysely } from 'kysely'
 import t, { type Test } from 'tap'
 import { acceptUsage } from '../../../coordinator/quota/accept-usage.ts'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
 import { HOUR_MS } from '../../../coordinator/quota/usage-buckets.ts'
+import { findMissingUsage, listChangedUsage } from '../../../coordinator/quota/usage-check.ts'
 import { journalUsage } from '../../../coordinator/quota/usage-journal.ts'
 import { createUsageKeeper } from '../../../coordinator/quota/usage-keeper.ts'
 import { UsageWatch } from '../../../coordinator/quota/usage-watch.ts'
-import type { Store } from '../../../coordinator/store/store.ts'
+import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, notInFiles, temporaryFolder, temporaryStore, testStore } from '../store/temporary.ts'
 
@@ -51,6 +54,21 @@ const lossesOf = async (store: Store) => {
   return watch.losses()
 }
 
+const readHours = ({ read }: Store['records']) =>
+  read.selectFrom('usage_hours').selectAll().execute()
+
+/** The same reads, with something else done once so many of them have been answered. */
+const afterReads = <T>(read: Kysely<T>, count: number, run: () => Promise<void>): Kysely<T> => {
+  let answered = 0
+  return read.withPlugin({
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      if (++answered === count) await run()
+      return result
+    },
+  })
+}
+
 const lossOf = (requests: number, found: number) => ({
   hourAt: NOON,
   expected: { requests, tokens: requests * 8 },
@@ -67,6 +85,16 @@ t.test('usage that is missing', async t => {
     await store.close()
     for (const end of ['', '-wal', '-shm'])
       await rm(join(folder, `records.db${end}`), { force: true })
+    const path = join(folder, 'records.db')
+    await t.rejects(openStore(folder, { mustExist: true }), {
+      code: 'not_found',
+      message: /^records\.db is missing in .*put a copy of it back/,
+    })
+    t.notOk(existsSync(path), 'a command does not create it')
+    const warned: object[] = []
+    const logger = { info: () => {}, warn: (fields: object) => void warned.push(fields) }
+    await (await openStore(folder, { logger, pollMilliseconds: 0 })).close()
+    t.strictSame(warned, [{ file: path }], 'a start logs that it is created')
     const next = await temporaryStore(t, folder)
     t.strictSame(await lossesOf(next), [lossOf(1299, 0)])
     await recordMany(t, next, 9)
@@ -142,6 +170,36 @@ t.test('usage is not missing', async t => {
     t.strictSame(await lossesOf(store), [], 'after the sums are gone')
   })
 
+  t.test('when its hour is sealed while the rows are compared', async t => {
+    const store = await temporaryStore(t)
+    await recordMany(t, store, 3)
+    const read = afterReads(store.records.read, 2, () => sealAt(store, NOON + DAY_MS))
+    t.strictSame(await listChangedUsage({ read }), [])
+    const rows = await store.records.read.selectFrom('usage').select('sealed').execute()
+    t.strictSame(rows, [{ sealed: 1 }, { sealed: 1 }, { sealed: 1 }], 'they were sealed meanwhile')
+  })
+
+  t.test('when its hour is forgotten while anchors are compared', async t => {
+    const store = await temporaryStore(t)
+    await recordMany(t, store, 3)
+    const { ledger, records } = store
+    const read = afterReads(ledger.read, 1, () => sealAt(store, NOON + 402 * DAY_MS))
+    t.strictSame(await findMissingUsage({ ledger: { ...ledger, read }, records }), [])
+    t.strictSame(await readHours(records), [], 'it was forgotten meanwhile')
+  })
+
+  t.test('when a coordinator of an older version records rows beside', async t => {
+    const store = await temporaryStore(t)
+    await recordMany(t, store, 20)
+    const older = Array.from({ length: 10 }, (_, n) => ({ id: `use_${n}`, ...row() }))
+    await store.records.sealed.write(trx => trx.insertInto('usage').values(older).execute())
+    t.strictSame(await lossesOf(store), [], 'as rows')
+    await sealAt(store, NOON + DAY_MS)
+    t.strictSame(await lossesOf(store), [], 'as sums')
+    await store.records.free.write(trx => trx.deleteFrom('usage').where('id', '>', '').execute())
+    t.strictSame(await lossesOf(store), [lossOf(20, 0)], 'what is missing is still noticed')
+  })
+
   t.test('when it arrives twice after a crash', async t => {
     const store = await temporaryStore(t)
     const rows = Array.from({ length: 5 }, (_, n) => ({ id: `use_${n}`, ...row() }))
@@ -151,8 +209,6 @@ t.test('usage is not missing', async t => {
     await next.recordRows(rows)
     await next.anchor()
     t.strictSame(await lossesOf(store), [])
-    const { records } = store
-    const hours = await records.read.selectFrom('usage_hours').select('requests').execute()
-    t.strictSame(hours, [{ requests: 5 }])
+    t.match(await readHours(store.records), [{ requests: 5 }])
   })
 })
