@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Budget } from '../budgets/budget.ts'
+import type { Budget, Holders } from '../budgets/budget.ts'
 import { Connection } from './connection.ts'
 import type { RequestHandler } from './put-in-front.ts'
 
@@ -18,6 +18,14 @@ interface GroupParts {
   onMadeWay: (connection: Connection) => void
 }
 
+interface Newcomer {
+  /** Network of the peer. */
+  address: string
+  /** Holders that the connection counts for. */
+  holders: Holders<'address'>
+  handle: RequestHandler
+}
+
 /** Connections that share a budget, at whose bound idle ones make way. */
 export class ConnectionGroup {
   /** In the order in which they were opened. */
@@ -32,9 +40,9 @@ export class ConnectionGroup {
   }
 
   /** Returns undefined when there is no room. */
-  admit(socket: Socket, address: string, handle: RequestHandler): Connection | undefined {
+  admit(socket: Socket, { address, holders, handle }: Newcomer): Connection | undefined {
     const { budget, nowMs } = this.#parts
-    const share = budget.open({ address })
+    const share = budget.open(holders)
     if (!share.take(1) && !(this.#makeRoom(address) && share.take(1))) return undefined
     const onEnd = (ended: Connection) => this.open.delete(ended)
     const connection = new Connection(socket, { address, openedMs: nowMs(), share, handle, onEnd })

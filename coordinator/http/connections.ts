@@ -7,6 +7,7 @@ import { networkOf } from './answer-headers.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionGroup } from './connection-group.ts'
 import type { RequestHandler } from './put-in-front.ts'
+import type { TrustedProxies } from './trusted-proxies.ts'
 
 /** Least bytes of an answer that a client takes within the send time-out. */
 const MIN_TAKEN_BYTES = 16 * 1024
@@ -16,6 +17,7 @@ export interface ConnectionsParts {
   budget: Budget<'address'>
   /** Places for a few connections beyond the bounds of `budget`. */
   reserve: Budget<'address'>
+  proxies: Pick<TrustedProxies, 'has'>
   figures: Pick<HttpFigures, 'countClose'>
   logger: Pick<Logger, 'warn'>
   /** Monotonic milliseconds. */
@@ -60,9 +62,11 @@ export class Connections {
   /** Accepts a connection, or closes it when even the reserve is in use. */
   accept(socket: Socket, { handle, handleReserve }: RequestHandlers): Connection | undefined {
     const address = networkOf(socket.remoteAddress)
+    // a trusted proxy has connections for many clients
+    const holders = this.#parts.proxies.has(socket.remoteAddress) ? {} : { address }
     const connection =
-      this.#clients.admit(socket, address, handle) ??
-      this.#reserve.admit(socket, address, handleReserve)
+      this.#clients.admit(socket, { address, holders, handle }) ??
+      this.#reserve.admit(socket, { address, holders, handle: handleReserve })
     if (connection !== undefined) return connection
     this.#note('over_limit', address)
     socket.destroy()

@@ -7,6 +7,7 @@ import type { Figures } from '../metrics/figures.ts'
 import { acceptConnections } from './accept-connections.ts'
 import { Connections } from './connections.ts'
 import type { RunningAnswers } from './running.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
 
 const SWEEP_SECONDS = 5
 const COUNT_SECONDS = 10
@@ -29,6 +30,7 @@ export const openConnections = (parts: ConnectionParts): { connections: Connecti
   const connections = new Connections({
     budget: budgets.connections,
     reserve: budgets.reserveConnections,
+    proxies: new TrustedProxies(config.http.trusted_proxies),
     figures: figures.http,
     logger,
     nowMs,

@@ -21,7 +21,7 @@ const rig = (total: number, address = total) => {
   })
   const admit = (name: string, address = 'a'): Connection | undefined => {
     const socket = { once: () => {}, destroy: () => {} } as unknown as Socket
-    const connection = group.admit(socket, address, () => {})
+    const connection = group.admit(socket, { address, holders: { address }, handle: () => {} })
     if (connection !== undefined) names.set(connection, name)
     return connection
   }
