@@ -25,11 +25,20 @@ export class AnonymousLimit {
     this.#nowMs = nowMs
   }
 
+  /** Throws `rate_limited` when the next request would not be counted. */
+  check(ip: string): void {
+    this.#requireToken(ip)
+  }
+
   /** Counts one request. Throws `rate_limited`. */
   count(ip: string): void {
+    this.#requireToken(ip).tokens--
+  }
+
+  #requireToken(ip: string): Bucket {
     const bucket = this.#refill(networkOf(ip))
     if (bucket.tokens < 1) throw this.#createError(bucket)
-    bucket.tokens--
+    return bucket
   }
 
   #refill(address: string): Bucket {
