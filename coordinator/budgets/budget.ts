@@ -133,10 +133,8 @@ class OpenShare implements Share {
 
   #join(): readonly Holder[] {
     if (this.#holders !== undefined) return this.#holders
-    const holders = this.#table.join(this.#ids)
-    this.#holders = holders
-    if (this.#onReclaim !== undefined) for (const { reclaimable } of holders) reclaimable.add(this)
-    return holders
+    this.#holders = this.#table.join(this.#ids)
+    return this.#holders
   }
 
   #leave(holders: readonly Holder[]): void {
@@ -148,6 +146,9 @@ class OpenShare implements Share {
   }
 
   #add(holders: readonly Holder[], amount: number): void {
+    // before, there is nothing to reclaim
+    if (this.#held === 0 && this.#onReclaim !== undefined)
+      for (const { reclaimable } of holders) reclaimable.add(this)
     this.#held += amount
     this.#table.used += amount
     for (const holder of holders) holder.used += amount

@@ -123,3 +123,13 @@ t.test('a budget whose newest share has room reclaims the oldest one instead', a
   t.ok(admit('d1', 'd'), 'although no holder is larger')
   t.match({ used: budget.used, refusals: budget.refusals.size }, { used: 3, refusals: 0 })
 })
+
+t.test('a newest-first budget refuses a take for which only firm shares could go', async t => {
+  const budget = new Budget({ total: 3, per: { address: 2 }, isNewestFirst: true })
+  const firm = budget.open({ address: 'a' })
+  t.ok(firm.take(1))
+  t.ok(budget.open({ address: 'a' }, () => {}).take(1))
+  t.ok(budget.open({ address: 'a' }, () => {}).take(1), 'the other share goes')
+  t.notOk(budget.open({ address: 'a' }, () => {}).take(2))
+  t.match({ held: firm.held, refusals: budget.refusals.get('address') }, { held: 1, refusals: 1 })
+})
