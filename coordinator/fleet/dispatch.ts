@@ -199,7 +199,7 @@ class Dispatcher {
 
   /** Sends the request to an engine on which a place is claimed. */
   async #attempt(engine: CellEngine): Promise<AttemptResult> {
-    const sent = { engine, sentAtMs: performance.now() }
+    const sent = { engine, sentAtMs: performance.now(), lostBeforeMs: engine.lostAtMs }
     const attempt = await this.#ask(sent)
     this.#request.lane?.reportEnd(sent, endOf(attempt), this.#timingOf(attempt, sent))
     if (attempt.kind === 'retry') this.#noteRetry(sent, attempt)
@@ -374,8 +374,14 @@ const endOf = (attempt: AttemptResult): End => {
 const cachedShareOf = ({ prompt_tokens: all, prompt_tokens_details: details }: Usage): number =>
   Math.min(1, (details?.cached_tokens ?? 0) / Math.max(1, all))
 
+/**
+ * Counts the losses of engines that had the request. An engine that was asked again before its loss
+ * was reported is lost once.
+ */
 const countKilled = (requests: readonly SentRequest[]): number => {
-  let killed = 0
-  for (const { engine, sentAtMs } of requests) if ((engine.lostAtMs ?? 0) > sentAtMs) killed++
-  return killed
+  const killed = requests.filter(({ engine, sentAtMs }) => (engine.lostAtMs ?? 0) > sentAtMs)
+  const isFirst = ({ engine, lostBeforeMs }: SentRequest, index: number): boolean =>
+    killed.findIndex(other => other.engine === engine && other.lostBeforeMs === lostBeforeMs) ===
+    index
+  return killed.filter(isFirst).length
 }
