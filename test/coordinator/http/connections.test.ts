@@ -136,7 +136,7 @@ t.test('a request has one answer, also when its body turns out to be broken', as
   const { address } = await rig(t)
   const chunked = 'Host: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'
   const answer = await rawRequest(address, `POST /v1/nothing HTTP/1.1\r\n${chunked}`)
-  t.match(answer, /^HTTP\/1.1 404 /)
+  t.match(answer, /^HTTP\/1.1 400 /)
   t.equal(answer.match(/HTTP\/1\.1 /g)?.length, 1)
 })
 
