@@ -81,7 +81,8 @@ export class HolderTable {
 
   #hasRoom(holder: Holder, amount: number): boolean {
     const limit = this.#limits.per[holder.kind] as number
-    while (this.#limits.isNewestFirst && holder.used > 0 && holder.used + amount > limit)
+    const { isNewestFirst = false } = this.#limits
+    while (isNewestFirst && holder.used + amount > limit && holder.reclaimable.size > 0)
       this.#reclaimOldest(holder)
     return holder.used + amount <= limit
   }
