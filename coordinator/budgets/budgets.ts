@@ -58,7 +58,7 @@ export class Budgets {
     this.requestBodies = create(
       {
         name: 'request_body_bytes',
-        bounds: 'Bytes of inference requests over 16 KiB, until their answer begins.',
+        bounds: 'Bytes of requests over 16 KiB, until their answer begins.',
         atBound:
           'The request gets 429 with Retry-After; at the total the oldest one of the largest key does.',
       },
