@@ -13,6 +13,8 @@ export type End = 'served' | 'busy' | 'failed' | 'cancelled'
 export interface SentRequest {
   engine: CellEngine
   sentAtMs: number
+  /** `lostAtMs` of the engine when the request was sent. */
+  lostBeforeMs?: number | undefined
 }
 
 export interface FailedRequest extends SentRequest {

@@ -201,6 +201,27 @@ t.test('a request that crashes engines is tried on two of them at most', async t
   t.equal(killed, 2)
 })
 
+t.test('a request is not given up for one death of an engine that was reported late', async t => {
+  let asked = 0
+  const cell = createHeldCell()
+  const cells = await rig(t, {
+    a: (request, response) => {
+      if (++asked > 2) return cell.handler(request, response)
+      refuses(request, response)
+      // the report of its death comes after a second refusal
+      if (asked === 2) cells.router.update('a', new Map())
+    },
+  })
+  const { answer } = ask(cells.url)
+  while (asked < 2) await turn()
+  await cells.waiting(1)
+  cells.serve('a')
+  cells.queue.offer(cells.engines.a as CellEngine)
+  await cell.waitForRequests(1)
+  cell.answer(0)
+  t.equal((await answer).status, 200)
+})
+
 for (const [how, end] of [
   ['is killed', cell => cell.cut()],
   // what the ping does to one that is unplugged
