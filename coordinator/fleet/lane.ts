@@ -3,6 +3,7 @@ import { Blame } from './health/blame.ts'
 import type { AnswerTiming } from './health/engine-health.ts'
 import type { Fault } from './health/fault.ts'
 import type { Router } from './router.ts'
+import type { Standstill } from './standstill.ts'
 import type { Trails } from './trails.ts'
 import type { Place, WaitQueue, WaitRequest } from './wait-queue.ts'
 
@@ -45,6 +46,8 @@ interface LaneParts {
   queue: Pick<WaitQueue, 'enter' | 'offerPlace'>
   trails: Trails
   onFault?: (fault: Fault) => void
+  /** Requests that were under way while this process stood still tell nothing about their cells. */
+  standstill?: Pick<Standstill, 'hasBeenSince'>
   /** Monotonic milliseconds. */
   nowMs: () => number
 }
@@ -79,8 +82,10 @@ class Lane implements RequestLane {
   reportEnd({ engine, sentAtMs }: SentRequest, end: End, timing?: AnswerTiming): void {
     const { queue, trails, nowMs } = this.#parts
     if (end === 'busy') noteEngineRefusal(engine, nowMs())
-    if (end === 'busy' || end === 'cancelled') engine.health?.breaker.noteNothing(sentAtMs, nowMs())
-    if (end === 'failed') {
+    const isOurFault = end === 'failed' && this.#hasStoodStill(sentAtMs)
+    if (end === 'busy' || end === 'cancelled' || isOurFault)
+      engine.health?.breaker.noteNothing(sentAtMs, nowMs())
+    if (end === 'failed' && !isOurFault) {
       // its link may be going down with all that it has: nobody who waits is sent after them
       trails.wash(engine)
       healthOf(engine).failed++
@@ -98,11 +103,17 @@ class Lane implements RequestLane {
     const { onFault } = this.#parts
     const nowMs = this.#parts.nowMs()
     for (const { engine, sentAtMs, fault } of failures) {
+      if (this.#hasStoodStill(sentAtMs)) continue
       const health = healthOf(engine)
       health.lastFault = fault
       onFault?.(fault)
       if (isAnswered || this.#blame.countsAgainstCell(this.#request.keyId, engine.cellId, nowMs))
         health.breaker.noteFault(sentAtMs, nowMs)
     }
+  }
+
+  #hasStoodStill(sinceMs: number): boolean {
+    const { standstill, nowMs } = this.#parts
+    return standstill?.hasBeenSince(sinceMs, nowMs()) === true
   }
 }

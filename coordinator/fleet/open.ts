@@ -10,6 +10,7 @@ import type { Fault } from './health/fault.ts'
 import { createLanes, type RequestLanes } from './lane.ts'
 import type { Presence } from './presence.ts'
 import { Router } from './router.ts'
+import { Standstill } from './standstill.ts'
 import { createTrails } from './trails.ts'
 import { WaitQueue } from './wait-queue.ts'
 
@@ -68,8 +69,10 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
   const router = new Router(Math.random, nowMs)
   const waiting = openWaitQueue(config.routing, router, nowMs)
   stack.defer(() => waiting.close())
+  const standstill = new Standstill()
   const lanes = createLanes({
     router,
+    standstill,
     queue: waiting,
     trails: createTrails(nowMs),
     onFault: fault => figures.inference.countFault(fault),
@@ -82,6 +85,7 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
   })
   const fleet = new Fleet({
     router,
+    standstill,
     onRoutingChange: ({ engines }) => {
       for (const engine of engines.values()) waiting.offer(engine, placesLeft(engine))
     },

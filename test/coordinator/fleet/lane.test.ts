@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { type DispatchOutcome, dispatch } from '../../../coordinator/fleet/dispatch.ts'
 import { createLanes } from '../../../coordinator/fleet/lane.ts'
 import { type CellEngine, Router } from '../../../coordinator/fleet/router.ts'
+import { Standstill } from '../../../coordinator/fleet/standstill.ts'
 import { createTrails, trailOf } from '../../../coordinator/fleet/trails.ts'
 import { WaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
@@ -337,3 +338,36 @@ t.test('a request on which all cells fail opens the breakers of two of them at m
   const closed = Object.values(engines).filter(({ health }) => health?.breaker.isClosed !== false)
   t.ok(closed.length >= 3, `${closed.length} of 5 breakers are closed`)
 })
+
+t.test(
+  'failures of requests that were under way in a standstill count against no cell',
+  async t => {
+    let nowMs = 0
+    const standstill = new Standstill()
+    const faults: string[] = []
+    const engine = { cellId: 'a', slots: 1, inFlight: 0, others: 0, ready: true } as CellEngine
+    const lane = createLanes({
+      router: new Router(),
+      queue: { enter: () => undefined, offerPlace: () => {} },
+      trails: createTrails(() => nowMs),
+      standstill,
+      onFault: fault => faults.push(fault),
+      nowMs: () => nowMs,
+    })({ model: 'm', keyId: 'k' })
+    const fail = (sentAtMs: number): void => {
+      lane.reportEnd({ engine, sentAtMs }, 'failed')
+      lane.reportFailures([{ engine, sentAtMs, fault: 'link_lost' }], true)
+    }
+    standstill.measure(0)
+    nowMs = 15_000
+    // sockets are read before the next sweep, and after it
+    fail(-100)
+    standstill.measure(nowMs)
+    for (let more = 0; more < 4; more++) fail(-100)
+    t.strictSame([faults, engine.health?.failed ?? 0], [[], 0])
+    nowMs = 17_000
+    standstill.measure(nowMs)
+    fail(16_500)
+    t.strictSame([faults, engine.health?.failed], [['link_lost'], 1])
+  },
+)
