@@ -16,3 +16,12 @@ export const isSettled = ({ msg }: LogEntry): boolean =>
   msg === 'models are loaded' ||
   msg === 'not all models are loaded' ||
   msg === 'models are loaded when they are asked for'
+
+/** Log line of a coordinator about an hour whose usage is not what was recorded. */
+export const LostUsage = z.object({
+  msg: z.literal('usage of an hour is missing or was changed'),
+  hour: z.string(),
+  requests_expected: z.int(),
+  requests_found: z.int(),
+})
+export type LostUsage = z.infer<typeof LostUsage>

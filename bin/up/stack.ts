@@ -5,7 +5,7 @@ import type { Balancer } from './balancer/balancer.ts'
 import type { BalancedEntry } from './entry.ts'
 import { COMMON_ARGS, invokeCell, replicaArgs, soleArgs } from './invocations.ts'
 import { openLog } from './log.ts'
-import { isSettled, Up } from './log-signs.ts'
+import { isSettled, LostUsage, Up } from './log-signs.ts'
 import { type LogEntry, Member, type MemberOptions } from './member.ts'
 import type { UpOptions } from './options.ts'
 import { type Addresses, readyText, removeReadyFile } from './ready-file.ts'
@@ -150,6 +150,8 @@ export class Stack {
   }
 
   #coordinatorIsUp(entry: LogEntry): boolean {
+    const loss = LostUsage.safeParse(entry)
+    if (loss.success) this.#parts.screen.say(describeLoss(loss.data))
     const up = Up.safeParse(entry)
     if (!up.success) return false
     if (this.#parts.entry === undefined)
@@ -210,3 +212,6 @@ export class Stack {
     return bannerText({ ...addresses, ...files, keys, cells: this.#cells.length, replicas })
   }
 }
+
+const describeLoss = ({ hour, requests_found, requests_expected }: LostUsage): string =>
+  `usage of ${hour} is missing or was changed: ${requests_found} of ${requests_expected} requests are there; GET /v1/alerts says what to do`

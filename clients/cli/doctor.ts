@@ -44,8 +44,15 @@ export const doctor = async (
   if (json) {
     const shown = checks.map(({ code, ...rest }) => rest)
     say(formatOutput({ healthy, checks: shown }, 'json'))
-  } else say(healthy ? 'No problems found.\n' : 'Problems found: see above.\n')
+  } else say(`${summarize(checks)}\n`)
   return healthy ? 0 : exitCode(broken.code ?? 'coordinator_unavailable')
+}
+
+const summarize = (checks: readonly DoctorResult[]): string => {
+  if (checks.some(({ state }) => state === 'fail')) return 'Problems found: see above.'
+  const warnings = checks.filter(({ state }) => state === 'warn').length
+  if (warnings === 0) return 'No problems found.'
+  return `Nothing is broken, but there ${warnings === 1 ? 'is 1 warning' : `are ${warnings} warnings`}: see above.`
 }
 
 const MARGIN = 16

@@ -334,8 +334,9 @@ export class Follower implements AnswerListener, HoldOwner {
     }
     const answer = this.#started ? undefined : this.#answer
     const rest = new AnswerRest(this.#held, this.#hold, answer)
-    if (this.#declined) return { kind: 'declined', usage: this.#usage, httpStatus: status, rest }
-    return this.#toAnswered(status, rest)
+    if (!this.#declined) return this.#toAnswered(status, rest)
+    rest.allowCut()
+    return { kind: 'declined', usage: this.#usage, httpStatus: status, rest }
   }
 
   /** An answer with text whose usage is zero is not believed: its events are counted instead. */

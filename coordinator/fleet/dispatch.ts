@@ -9,7 +9,7 @@ import { type AttemptResult, Follower } from './attempt.ts'
 import type { AnswerHeaders } from './cell-link.ts'
 import { ClientAnswer } from './client-answer.ts'
 import type { ClientResponse } from './client-response.ts'
-import { type CellEngine, claim, load, release } from './engine.ts'
+import { type CellEngine, claim, healthOf, load, release } from './engine.ts'
 import type { AnswerTiming } from './health/engine-health.ts'
 import { firstByteLimitMs, silenceLimitMs } from './health/time-limits.ts'
 import type { End, FailedRequest, RequestLane, SentRequest } from './lane.ts'
@@ -154,6 +154,7 @@ class Dispatcher {
     cellId: string,
   ): DeclinedAnswer {
     const deliver = (kept: AnswerRest): Promise<void> => {
+      kept.forbidCut()
       if (!this.#client.isGone)
         return this.#finish({ kind: 'answered', usage, httpStatus, rest: kept })
       kept.discard()
@@ -213,6 +214,8 @@ class Dispatcher {
     else {
       this.#failedOn = new Set([...this.#failedOn, cellId])
       this.#failures = [...this.#failures, { ...sent, fault: attempt.fault }]
+      if (attempt.fault === 'no_first_byte')
+        healthOf(sent.engine).noteCut(this.#bodyBytes, performance.now() - sent.sentAtMs)
     }
   }
 
@@ -240,7 +243,7 @@ class Dispatcher {
       firstByteMs: beganAtMs === undefined ? undefined : beganAtMs - sentAtMs,
       tokens: usage.total_tokens,
       generatedTokens: usage.completion_tokens,
-      requestBytes: this.#bodyBytes,
+      uncachedBytes: this.#bodyBytes * (1 - cachedShareOf(usage)),
     }
   }
 
@@ -286,9 +289,13 @@ class Dispatcher {
     }
   }
 
-  /** No other cell can take over any more, so the request need not be kept. */
   #noteStart(): void {
     this.#settleFailures(true)
+    this.#releaseBody()
+  }
+
+  /** No other cell is asked any more, so the request need not be kept. */
+  #releaseBody(): void {
     this.#body = undefined
     this.#request.body = EMPTY
     this.#request.bodyShare?.close()
@@ -300,6 +307,7 @@ class Dispatcher {
   async #finish(attempt: Exclude<AttemptResult, { kind: 'retry' | 'declined' }>): Promise<void> {
     const { record } = this.#request
     const cellId = this.#cellId
+    this.#releaseBody()
     if (attempt.kind === 'tooLarge') return this.#refuse(attempt.error)
     const { usage } = attempt
     if (attempt.kind === 'cancelled')
@@ -330,6 +338,7 @@ class Dispatcher {
 
   async #giveUp(last: ShoalError | undefined): Promise<void> {
     this.#settleFailures(false)
+    this.#releaseBody()
     const error = new ShoalError(
       'cell_unavailable',
       last?.message ?? 'no cell that serves this model to your tenant is ready; see /v1/health',
@@ -360,6 +369,10 @@ const endOf = (attempt: AttemptResult): End => {
   if (attempt.kind === 'declined') return attempt.rest ? 'served' : 'cancelled'
   return attempt.failed ? 'failed' : 'busy'
 }
+
+/** Share of the prompt that the engine did not have to read, 0 to 1. */
+const cachedShareOf = ({ prompt_tokens: all, prompt_tokens_details: details }: Usage): number =>
+  Math.min(1, (details?.cached_tokens ?? 0) / Math.max(1, all))
 
 /**
  * Counts the losses of engines that had the request. An engine that was asked again before its loss

@@ -18,7 +18,7 @@ export interface StoreEngine {
 }
 
 export interface EngineOptions {
-  logger?: Pick<Logger, 'info'> | undefined
+  logger?: Pick<Logger, 'info' | 'warn'> | undefined
   /** Called with the reason when the databases are away, and with undefined when they are back. */
   onOutage?: ((reason: string | undefined) => void) | undefined
 }

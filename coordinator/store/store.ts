@@ -105,7 +105,7 @@ export const openStore = async (
 
 /** The driver of PostgreSQL is loaded only where it is used: it takes 9 MB. */
 const engineOf = async (place: StorePlace, options: EngineOptions): Promise<StoreEngine> => {
-  if (typeof place === 'string') return sqliteEngine(place)
+  if (typeof place === 'string') return sqliteEngine(place, options)
   const { postgresEngine } = await import('./postgres/postgres-engine.ts')
   return postgresEngine(place, options)
 }

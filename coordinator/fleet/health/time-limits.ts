@@ -18,8 +18,13 @@ const MOST_FIRST_BYTE_MS = 300_000
 /** Bound for an engine that has not served a stream, or a whole answer, since the start. */
 const UNPROVEN_STREAM_MS = 120_000
 const UNPROVEN_WHOLE_MS = 300_000
-/** Bounds of a silence within an answer. */
-const LEAST_SILENCE_MS = 30_000
+/** Time per byte of a prompt that is longer than any the engine has read: 50 tokens a second. */
+const UNPROVEN_MS_PER_BYTE = 5
+/**
+ * Bounds of a silence within an answer. A sound engine is silent while it reads prompts of other
+ * requests, and its daemon ends one that completes no step in 60 s.
+ */
+const LEAST_SILENCE_MS = 90_000
 const MOST_SILENCE_MS = 120_000
 
 /** Time for which a cell may take no byte of a request before the request moves to another. */
@@ -35,15 +40,17 @@ export const firstByteLimitMs = (health: EngineHealth | undefined, demand: Deman
   const { requestBytes, isStream, mostTokens, load } = demand
   const first = health?.firstByteMs.upperBound
   const perToken = health?.msPerToken.upperBound
-  const start = (first ?? 0) + requestBytes * (health?.msPerPromptByte.upperBound ?? 0)
+  const start = (first ?? 0) + requestBytes * (health?.mostMsPerPromptByte ?? 0)
   const queue = load * (health?.serviceMs.mean ?? 0)
-  if (isStream)
-    return first === undefined
-      ? UNPROVEN_STREAM_MS
-      : bound(GENEROUS * (start + queue), LEAST_FIRST_BYTE_MS, MOST_FIRST_BYTE_MS)
-  if (perToken === undefined) return UNPROVEN_WHOLE_MS
-  const whole = start + queue + mostTokens * perToken
-  return bound(GENEROUS * whole, LEAST_FIRST_BYTE_MS, MAX_WAIT_MS)
+  const isProven = requestBytes <= (health?.longestPromptBytes ?? 0)
+  const leastMs = Math.max(LEAST_FIRST_BYTE_MS, isProven ? 0 : requestBytes * UNPROVEN_MS_PER_BYTE)
+  if (isStream) {
+    const streamMs = first === undefined ? UNPROVEN_STREAM_MS : GENEROUS * (start + queue)
+    return bound(streamMs, leastMs, MOST_FIRST_BYTE_MS)
+  }
+  const whole = start + queue + mostTokens * (perToken ?? 0)
+  const wholeMs = perToken === undefined ? UNPROVEN_WHOLE_MS : GENEROUS * whole
+  return bound(wholeMs, leastMs, MAX_WAIT_MS)
 }
 
 /** Returns the time for which a sound engine may say nothing within an answer. */

@@ -3,7 +3,7 @@ import { chmod, mkdir, open } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Database, DatabaseDefinition, StoreEngine } from '../engine.ts'
+import type { Database, DatabaseDefinition, EngineOptions, StoreEngine } from '../engine.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { migrate } from '../migrate.ts'
 import { isAppendOnly, sqliteSchema } from './append-only.ts'
@@ -16,14 +16,23 @@ import { insertNew } from './insert-new.ts'
  * database is a connection for reads and one for the queue of writes. Several processes may open
  * one folder. Throws ShoalError `store_unavailable` for a folder or file that cannot be used.
  */
-export const sqliteEngine = (folder: string): StoreEngine => {
+export const sqliteEngine = (
+  folder: string,
+  { logger }: Pick<EngineOptions, 'logger'> = {},
+): StoreEngine => {
   const checkpointer = new Checkpointer()
+  const isOld = hasStoreIn(folder)
   return {
     schema: sqliteSchema,
     isShared: false,
     open: async definition => {
       if (definition.mustExist) requireFolder(folder)
       await makeFolderPrivate(folder)
+      const file = fileOf(definition.name)
+      if (isOld && !existsSync(join(folder, file))) {
+        if (definition.mustExist) throw createMissingError(folder, file)
+        logger?.warn({ file: resolve(folder, file) }, MISSING)
+      }
       return openFile(folder, definition, checkpointer)
     },
     close: () => checkpointer.close(),
@@ -41,6 +50,16 @@ export const requireFolder = (folder: string): void => {
     `there is no store in ${resolve(folder)}: name the coordinator's folder with --state-dir, its PostgreSQL database with --config, --store-url or SHOAL_STORE_URL, or make a store with init`,
   )
 }
+
+const MISSING =
+  'a database of the store is missing and is created empty: put a copy of it back if it was deleted, with the coordinator stopped'
+
+/** A command must not create an empty database in place of a lost one. */
+const createMissingError = (folder: string, file: string): ShoalError =>
+  new ShoalError(
+    'not_found',
+    `${file} is missing in ${resolve(folder)}, although the rest of the store is there: put a copy of it back with the coordinator stopped, or start the coordinator, which creates it empty`,
+  )
 
 const fileOf = (name: DatabaseDefinition<unknown>['name']): string => `${name}.db`
 

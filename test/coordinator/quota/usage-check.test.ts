@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Kysely } from 'kysely'
@@ -9,7 +10,7 @@ import { findMissingUsage, listChangedUsage } from '../../../coordinator/quota/u
 import { journalUsage } from '../../../coordinator/quota/usage-journal.ts'
 import { createUsageKeeper } from '../../../coordinator/quota/usage-keeper.ts'
 import { UsageWatch } from '../../../coordinator/quota/usage-watch.ts'
-import type { Store } from '../../../coordinator/store/store.ts'
+import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, notInFiles, temporaryFolder, temporaryStore, testStore } from '../store/temporary.ts'
 
@@ -84,6 +85,16 @@ t.test('usage that is missing', async t => {
     await store.close()
     for (const end of ['', '-wal', '-shm'])
       await rm(join(folder, `records.db${end}`), { force: true })
+    const path = join(folder, 'records.db')
+    await t.rejects(openStore(folder, { mustExist: true }), {
+      code: 'not_found',
+      message: /^records\.db is missing in .*put a copy of it back/,
+    })
+    t.notOk(existsSync(path), 'a command does not create it')
+    const warned: object[] = []
+    const logger = { info: () => {}, warn: (fields: object) => void warned.push(fields) }
+    await (await openStore(folder, { logger, pollMilliseconds: 0 })).close()
+    t.strictSame(warned, [{ file: path }], 'a start logs that it is created')
     const next = await temporaryStore(t, folder)
     t.strictSame(await lossesOf(next), [lossOf(1299, 0)])
     await recordMany(t, next, 9)
