@@ -8,7 +8,9 @@ import { type CellEngine, Router } from '../../../coordinator/fleet/router.ts'
 import { Standstill } from '../../../coordinator/fleet/standstill.ts'
 import { createTrails, trailOf } from '../../../coordinator/fleet/trails.ts'
 import { WaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
+import { sseError } from '../../../shared/wire/sse.ts'
 import { createAnswerMemory } from '../../support/answer-memory.ts'
 import { type CellHandler, endWithUsage, type LinkedCell, linkCell } from '../../support/cell.ts'
 
@@ -328,6 +330,19 @@ t.test('while half of the cells reset every stream, all requests reach the other
   const states = Object.values(engines).map(({ health }) => health?.breaker.isClosed)
   t.strictSame(states, [false, true, false, true])
   t.match(engines.a?.health, { lastFault: 'reset' })
+})
+
+t.test('a stream that its daemon ends with an error is a failure of the engine', async t => {
+  const { url, engines, waitUntilSettled } = await rig(t, {
+    a: (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: 1\n\n')
+      response.end(sseError(new ShoalError('cell_unavailable', 'the engine was ended by SIGKILL')))
+    },
+  })
+  t.match((await ask(url).answer).body, /ended by SIGKILL/)
+  await waitUntilSettled()
+  t.equal(engines.a?.health?.lastFault, 'engine_failed')
 })
 
 t.test('a request on which all cells fail opens the breakers of two of them at most', async t => {
