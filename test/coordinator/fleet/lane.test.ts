@@ -278,6 +278,21 @@ t.test('answers lay trails, and a broken stream removes them', async t => {
   t.ok(trailOf(engines.a as CellEngine, performance.now()) < laid)
 })
 
+t.test('an answer that waits for the model to be loaded measures no time of service', async t => {
+  const { url, engines, waitUntilSettled } = await rig(t, { a: answersAtOnce })
+  const engine = engines.a as CellEngine
+  for (const [isReady, measured] of [
+    [false, 0],
+    [true, 1],
+  ] as const) {
+    engine.ready = isReady
+    t.equal((await ask(url).answer).status, 200)
+    await waitUntilSettled()
+    t.equal(engine.health?.serviceMs.count, measured)
+  }
+  t.equal(engine.health?.served, 2)
+})
+
 for (const ending of ['leaves', 'fails'] as const)
   t.test(
     `a stream whose ${ending === 'leaves' ? 'client' : 'cell'} ${ending} is recorded with its usage`,
