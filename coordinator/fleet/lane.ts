@@ -46,6 +46,8 @@ interface LaneParts {
   queue: Pick<WaitQueue, 'enter' | 'offerPlace'>
   trails: Trails
   onFault?: (fault: Fault) => void
+  /** Called when the circuit breaker of an engine has opened or closed. */
+  onBreaker?: (engine: CellEngine, isClosed: boolean) => void
   /** Requests that were under way while this process stood still tell nothing about their cells. */
   standstill?: Pick<Standstill, 'hasBeenSince'>
   /** Monotonic milliseconds. */
@@ -93,7 +95,9 @@ class Lane implements RequestLane {
         engine.health.breaker.noteFault(sentAtMs, nowMs())
     }
     if (end === 'served') {
+      const wasClosed = isClosed(engine)
       healthOf(engine).noteServed(sentAtMs, engine.inFlight + 1, timing)
+      if (!wasClosed && isClosed(engine)) this.#parts.onBreaker?.(engine, true)
       if (timing !== undefined) trails.deposit(engine, this.#request.model, timing)
     }
     if (end === 'served' || end === 'cancelled') queue.offerPlace(engine)
@@ -108,8 +112,14 @@ class Lane implements RequestLane {
       health.lastFault = fault
       onFault?.(fault)
       if (isAnswered || this.#blame.countsAgainstCell(this.#request.keyId, engine.cellId, nowMs))
-        health.breaker.noteFault(sentAtMs, nowMs)
+        this.#noteFault(engine, sentAtMs, nowMs)
     }
+  }
+
+  #noteFault(engine: CellEngine, sentAtMs: number, nowMs: number): void {
+    const wasClosed = isClosed(engine)
+    healthOf(engine).breaker.noteFault(sentAtMs, nowMs)
+    if (wasClosed && !isClosed(engine)) this.#parts.onBreaker?.(engine, false)
   }
 
   #hasStoodStill(sinceMs: number): boolean {
@@ -117,3 +127,5 @@ class Lane implements RequestLane {
     return standstill?.hasBeenSince(sinceMs, nowMs()) === true
   }
 }
+
+const isClosed = ({ health }: CellEngine): boolean => health?.breaker.isClosed !== false

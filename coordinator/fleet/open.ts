@@ -19,7 +19,7 @@ interface FleetViews {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
   /** `nowMs` is monotonic. */
   routing: {
-    router: Pick<Router, 'listPools' | 'pools'>
+    router: Pick<Router, 'listPools' | 'pools' | 'tenantOf'>
     queue: Pick<WaitQueue, 'lengths'>
     nowMs: () => number
   }
@@ -76,6 +76,15 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
     queue: waiting,
     trails: createTrails(nowMs),
     onFault: fault => figures.inference.countFault(fault),
+    onBreaker: ({ cellId, health, pools }, isClosed) => {
+      const models = pools?.map(({ model }) => model)
+      if (isClosed) logger.info({ cell: cellId, models }, 'circuit breaker of an engine closed')
+      else
+        logger.warn(
+          { cell: cellId, models, fault: health?.lastFault },
+          'circuit breaker of an engine opened: it gets one request at a time until one succeeds',
+        )
+    },
     nowMs,
   })
 

@@ -382,6 +382,7 @@ t.test(
       trails: createTrails(() => nowMs),
       standstill,
       onFault: fault => faults.push(fault),
+      onBreaker: (_engine, isClosed) => faults.push(isClosed ? 'closed' : 'open'),
       nowMs: () => nowMs,
     })({ model: 'm', keyId: 'k' })
     const fail = (sentAtMs: number): void => {
@@ -399,5 +400,9 @@ t.test(
     standstill.measure(nowMs)
     fail(16_500)
     t.strictSame([faults, engine.health?.failed], [['link_lost'], 1])
+    fail(16_500)
+    fail(16_500)
+    lane.reportEnd({ engine, sentAtMs: 17_000 }, 'served')
+    t.strictSame(faults.slice(1), ['link_lost', 'link_lost', 'open', 'closed'])
   },
 )
