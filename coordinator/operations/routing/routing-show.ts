@@ -30,7 +30,10 @@ const EngineView = z.object({
    * see whether it succeeds.
    */
   breaker: z.enum(BREAKER_STATES),
-  /** Seconds until the breaker lets the next request through; 0 when it does now. */
+  /**
+   * Seconds until the breaker lets the next request through; 0 when it does now. While a half-open
+   * breaker waits for the outcome of a request, the time after which it lets another one through.
+   */
   retry_in_seconds: z.number().min(0),
   /** Share of the newest requests that failed by the cell's fault. */
   failing_percent: z.number().min(0).max(100),
