@@ -322,7 +322,7 @@ export class Follower implements AnswerListener, HoldOwner {
   }
 
   #faultOfCut(isWhole: boolean): Fault {
-    if (isWhole) return 'bad_answer'
+    if (isWhole) return this.#partial?.hasError ? 'engine_failed' : 'bad_answer'
     return this.#link.isOpen ? 'reset' : 'link_lost'
   }
 

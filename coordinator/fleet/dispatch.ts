@@ -239,8 +239,11 @@ class Dispatcher {
   /** Sends the request to an engine on which a place is claimed. */
   async #attempt(engine: CellEngine): Promise<AttemptResult> {
     const sent = { engine, sentAtMs: performance.now(), lostBeforeMs: engine.lostAtMs }
+    const wasReady = engine.ready
     const attempt = await this.#ask(sent)
-    this.#request.lane?.reportEnd(sent, endOf(attempt), this.#timingOf(attempt, sent))
+    // the wait for a model that is loaded first is no time of service
+    const timing = wasReady ? this.#timingOf(attempt, sent) : undefined
+    this.#request.lane?.reportEnd(sent, endOf(attempt), timing)
     if (attempt.kind === 'retry') this.#noteRetry(sent, attempt)
     else this.#noteAnswer(sent, attempt)
     return attempt

@@ -37,6 +37,7 @@ interface FleetParts {
   onSample?: (cell: Cell, sample: Sample) => void
   onLateSamples?: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
   router?: Router
+  standstill?: Standstill
 }
 
 /**
@@ -50,11 +51,12 @@ export class Fleet {
   readonly #cells = new Map<string, Cell>()
   /** Ids of drained cells, also of those that are not registered now. */
   readonly #drained = new Set<string>()
-  readonly #standstill = new Standstill()
+  readonly #standstill: Standstill
 
   constructor(parts: FleetParts) {
     this.#parts = parts
     this.#router = parts.router ?? new Router()
+    this.#standstill = parts.standstill ?? new Standstill()
   }
 
   /** Registers an enrolled cell; `epoch` is the highest one seen before. */
@@ -101,8 +103,11 @@ export class Fleet {
   state(cellId: string, epoch: number, declared: DeclaredState): void {
     const cell = this.#findAnnounced(cellId, epoch)
     if (cell === undefined) return
+    const nowMs = this.#parts.nowMs()
+    // a cell leaves a coordinator that stands still and comes back; if it does not, its silence tells
+    if (declared === 'lost' && this.#standstill.hasBeenSince(nowMs, nowMs)) return
     cell.declared = declared
-    renewLease(cell, this.#parts.nowMs())
+    renewLease(cell, nowMs)
     this.#settle(cell)
   }
 

@@ -3,6 +3,7 @@ import { Blame } from './health/blame.ts'
 import type { AnswerTiming } from './health/engine-health.ts'
 import { type Fault, isSilence } from './health/fault.ts'
 import type { Router } from './router.ts'
+import type { Standstill } from './standstill.ts'
 import type { Trails } from './trails.ts'
 import type { Place, WaitQueue, WaitRequest } from './wait-queue.ts'
 
@@ -45,6 +46,10 @@ interface LaneParts {
   queue: Pick<WaitQueue, 'enter' | 'offerPlace'>
   trails: Trails
   onFault?: (fault: Fault) => void
+  /** Called when the circuit breaker of an engine has opened or closed. */
+  onBreaker?: (engine: CellEngine, isClosed: boolean) => void
+  /** Requests that were under way while this process stood still tell nothing about their cells. */
+  standstill?: Pick<Standstill, 'hasBeenSince'>
   /** Monotonic milliseconds. */
   nowMs: () => number
 }
@@ -79,8 +84,10 @@ class Lane implements RequestLane {
   reportEnd({ engine, sentAtMs }: SentRequest, end: End, timing?: AnswerTiming): void {
     const { queue, trails, nowMs } = this.#parts
     if (end === 'busy') noteEngineRefusal(engine, nowMs())
-    if (end === 'busy' || end === 'cancelled') engine.health?.breaker.noteNothing(sentAtMs, nowMs())
-    if (end === 'failed') {
+    const isOurFault = end === 'failed' && this.#hasStoodStill(sentAtMs)
+    if (end === 'busy' || end === 'cancelled' || isOurFault)
+      engine.health?.breaker.noteNothing(sentAtMs, nowMs())
+    if (end === 'failed' && !isOurFault) {
       // its link may be going down with all that it has: nobody who waits is sent after them
       trails.wash(engine)
       healthOf(engine).failed++
@@ -88,7 +95,9 @@ class Lane implements RequestLane {
         engine.health.breaker.noteFault(sentAtMs, nowMs())
     }
     if (end === 'served') {
+      const wasClosed = isClosed(engine)
       healthOf(engine).noteServed(sentAtMs, engine.inFlight + 1, timing)
+      if (!wasClosed && isClosed(engine)) this.#parts.onBreaker?.(engine, true)
       if (timing !== undefined) trails.deposit(engine, this.#request.model, timing)
     }
     if (end === 'served' || end === 'cancelled') queue.offerPlace(engine)
@@ -98,11 +107,29 @@ class Lane implements RequestLane {
     const { onFault } = this.#parts
     const nowMs = this.#parts.nowMs()
     for (const { engine, sentAtMs, fault } of failures) {
+      if (this.#hasStoodStill(sentAtMs)) continue
       const health = healthOf(engine)
       health.lastFault = fault
       onFault?.(fault)
       if (isAnswered || this.#blame.countsAgainstCell(this.#request.keyId, engine.cellId, nowMs))
-        health.breaker.noteFault(sentAtMs, nowMs, isSilence(fault))
+        this.#noteFault(engine, { fault, sentAtMs }, nowMs)
     }
   }
+
+  #noteFault(
+    engine: CellEngine,
+    { fault, sentAtMs }: { fault: Fault; sentAtMs: number },
+    nowMs: number,
+  ): void {
+    const wasClosed = isClosed(engine)
+    healthOf(engine).breaker.noteFault(sentAtMs, nowMs, isSilence(fault))
+    if (wasClosed && !isClosed(engine)) this.#parts.onBreaker?.(engine, false)
+  }
+
+  #hasStoodStill(sinceMs: number): boolean {
+    const { standstill, nowMs } = this.#parts
+    return standstill?.hasBeenSince(sinceMs, nowMs()) === true
+  }
 }
+
+const isClosed = ({ health }: CellEngine): boolean => health?.breaker.isClosed !== false

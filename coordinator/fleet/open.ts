@@ -10,6 +10,7 @@ import type { Fault } from './health/fault.ts'
 import { createLanes, type RequestLanes } from './lane.ts'
 import type { Presence } from './presence.ts'
 import { Router } from './router.ts'
+import { Standstill } from './standstill.ts'
 import { createTrails } from './trails.ts'
 import { WaitQueue } from './wait-queue.ts'
 
@@ -18,7 +19,7 @@ interface FleetViews {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
   /** `nowMs` is monotonic. */
   routing: {
-    router: Pick<Router, 'listPools' | 'pools'>
+    router: Pick<Router, 'listPools' | 'pools' | 'tenantOf'>
     queue: Pick<WaitQueue, 'lengths'>
     nowMs: () => number
   }
@@ -68,11 +69,22 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
   const router = new Router(Math.random, nowMs)
   const waiting = openWaitQueue(config.routing, router, nowMs)
   stack.defer(() => waiting.close())
+  const standstill = new Standstill()
   const lanes = createLanes({
     router,
+    standstill,
     queue: waiting,
     trails: createTrails(nowMs),
     onFault: fault => figures.inference.countFault(fault),
+    onBreaker: ({ cellId, health, pools }, isClosed) => {
+      const models = pools?.map(({ model }) => model)
+      if (isClosed) logger.info({ cell: cellId, models }, 'circuit breaker of an engine closed')
+      else
+        logger.warn(
+          { cell: cellId, models, fault: health?.lastFault },
+          'circuit breaker of an engine opened: it gets one request at a time until one succeeds',
+        )
+    },
     nowMs,
   })
 
@@ -82,6 +94,7 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
   })
   const fleet = new Fleet({
     router,
+    standstill,
     onRoutingChange: ({ engines }) => {
       for (const engine of engines.values()) waiting.offer(engine, placesLeft(engine))
     },

@@ -14,6 +14,8 @@ const DATA = 0x64
 const NAMED = Buffer.from('event: response.')
 const DELTA = Buffer.from('.delta\n')
 const LONGEST_NAME = 64
+/** Begins the event with which a daemon ends a stream that failed. */
+const ERROR = Buffer.from('event: error\n')
 
 /**
  * Estimates the usage of a stream that was cut off. The cell's trailer never arrives, so the prompt
@@ -25,10 +27,11 @@ export class PartialUsage {
   #events = -1
   #isAtStart = true
   #isData = false
+  #hasError = false
 
   count(chunk: Buffer): void {
     for (let at = 0; at < chunk.length; ) {
-      if (this.#isAtStart) this.#isData = isPiece(chunk.subarray(at, at + LONGEST_NAME))
+      if (this.#isAtStart) this.#noteStart(chunk.subarray(at, at + LONGEST_NAME))
       const end = chunk.indexOf(EVENT_END, at)
       this.#isAtStart = end !== -1
       if (end === -1) return
@@ -37,9 +40,19 @@ export class PartialUsage {
     }
   }
 
+  /** True when the daemon has said that the answer failed. */
+  get hasError(): boolean {
+    return this.#hasError
+  }
+
   /** Number of events with data so far, the first one, which has only the role, included. */
   get dataEvents(): number {
     return this.#events + 1
+  }
+
+  #noteStart(event: Buffer): void {
+    this.#isData = isPiece(event)
+    if (!this.#isData && event.subarray(0, ERROR.length).equals(ERROR)) this.#hasError = true
   }
 
   /** Returns undefined when the cell had not begun to answer. */

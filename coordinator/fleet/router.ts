@@ -88,6 +88,11 @@ export class Router {
     return owner === undefined ? !this.#exclusive.has(tenantId ?? '') : owner === tenantId
   }
 
+  /** Tenant that a cell is dedicated to; undefined for a shared one. */
+  tenantOf(cellId: string): string | undefined {
+    return this.#owners.get(cellId)?.tenantId
+  }
+
   /** Number of engines that serve a model now, of all tenants. */
   count(model: string): number {
     let engines = this.#shared.get(model)?.engines.length ?? 0

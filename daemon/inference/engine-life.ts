@@ -21,6 +21,8 @@ const MAX_REASON_LENGTH = 500
 /** A process that cannot be killed is looked for this often. */
 const LEFTOVER_MS = 5000
 const LEFTOVER = 'the previous process cannot be ended; the next one starts when it is gone'
+const RESTING =
+  'it crashed too often and rests for up to ten minutes; unload the model or restart shoald to end the rest'
 
 /** Retry delay after which another user of the memory may have ended. */
 const NO_ROOM_RETRY_SECONDS = 10
@@ -248,12 +250,11 @@ export class EngineLife {
     this.#fail(`${label}: ${reason}`)
   }
 
+  /** The reason outlives the pause in alerts and logs, so it has no countdown. */
   #onCrash(why: string, life: AbortSignal): void {
     const { waitMs, open } = this.restarts.planAfterCrash(this.#parts.clock.now())
-    const seconds = Math.ceil(waitMs / 1000)
-    const next = open ? 'crashed too often and rests for' : 'starts again in'
     this.#retry.later(waitMs, () => void this.#load(life))
-    this.#fail(`the engine ${why}; it ${next} ${seconds} s`)
+    this.#fail(`the engine ${why}; ${open ? RESTING : 'it starts again by itself'}`)
   }
 
   /** Records a failure; the next step is already planned. */

@@ -23,6 +23,8 @@ const READING_MEMORY = 63 / 64
 const LONG_PROMPT_BYTES = 2048
 /** Times the usual time per token above which an engine counts as slow. */
 const SLOW_FACTOR = 3
+/** Answers that an engine's history needs before recent ones are compared with it. */
+const LEAST_HISTORY = 20
 
 /** Service of one engine of one cell, as this coordinator has seen it. Times are monotonic. */
 export class EngineHealth {
@@ -46,8 +48,8 @@ export class EngineHealth {
 
   /** True when recent answers are much slower than the engine's own history. */
   get isSlow(): boolean {
-    const usual = this.usualMsPerToken.mean
-    return usual !== undefined && (this.msPerToken.mean ?? 0) > SLOW_FACTOR * usual
+    const { count, mean = 0 } = this.usualMsPerToken
+    return count >= LEAST_HISTORY && (this.msPerToken.mean ?? 0) > SLOW_FACTOR * mean
   }
 
   /** @param inFlight requests of this coordinator on the engine, this one included */

@@ -1,14 +1,17 @@
 import * as z from 'zod'
-import { type CellEngine, isFull } from '../../fleet/engine.ts'
-import { BREAKER_STATES } from '../../fleet/health/breaker.ts'
+import { isFull } from '../../fleet/engine.ts'
+import { BREAKER_STATES, type BreakerState } from '../../fleet/health/breaker.ts'
 import { EngineHealth } from '../../fleet/health/engine-health.ts'
 import { FAULTS } from '../../fleet/health/fault.ts'
 import type { Pool } from '../../fleet/pool.ts'
 import { trailOf } from '../../fleet/trails.ts'
 import { defineOperation } from '../operation.ts'
+import { ENGINE_STATES, type EngineRow, listEngineRows } from './engine-rows.ts'
 
 const EngineView = z.object({
   cell_id: z.string(),
+  /** `serving`, or why the engine gets no requests; `breaker` may still block it. */
+  state: z.enum(ENGINE_STATES),
   slots: z.int(),
   /** Number of requests of this coordinator in flight. */
   in_flight: z.int(),
@@ -27,7 +30,10 @@ const EngineView = z.object({
    * see whether it succeeds.
    */
   breaker: z.enum(BREAKER_STATES),
-  /** Seconds until the breaker lets the next request through; 0 when it does now. */
+  /**
+   * Seconds until the breaker lets the next request through; 0 when it does now. While a half-open
+   * breaker waits for the outcome of a request, the time after which it lets another one through.
+   */
   retry_in_seconds: z.number().min(0),
   /** Share of the newest requests that failed by the cell's fault. */
   failing_percent: z.number().min(0).max(100),
@@ -67,7 +73,13 @@ export default defineOperation({
       .min(0)
       .max(1000)
       .default(50)
-      .describe('Engines shown per model, those with the strongest trails first.'),
+      .describe(
+        'Engines shown per model: first those that get no requests, then those with the strongest trails.',
+      ),
+    breaker: z
+      .enum(BREAKER_STATES)
+      .exactOptional()
+      .describe('Only engines whose circuit breaker is in this state.'),
   }),
   output: z.object({
     pools: z.array(PoolView),
@@ -75,32 +87,45 @@ export default defineOperation({
     waiting: z.record(z.string(), z.int()),
   }),
   cli: { group: 'routing', verb: 'show' },
-  run: ({ model, limit }, { routing: { router, queue, nowMs } }) => ({
+  run: ({ model, limit, breaker }, { fleet, routing: { router, queue, nowMs } }) => ({
     pools: [...router.listPools()]
-      .filter(({ pool }) => pool.engines.length > 0 && (model ?? pool.model) === pool.model)
-      .map(({ pool, tenantId }) => poolView(pool, tenantId, { limit, nowMs: nowMs() })),
+      .filter(({ pool }) => (model ?? pool.model) === pool.model)
+      .map(({ pool, tenantId }) => {
+        const rows = listEngineRows(pool, tenantId, fleet.cells(), id => router.tenantOf(id))
+        return { ...poolView(pool, tenantId), engines: viewRows(rows, nowMs(), breaker, limit) }
+      })
+      .filter(({ cells, engines }) => cells > 0 || engines.length > 0),
     waiting: Object.fromEntries(queue.lengths()),
   }),
 })
 
-const poolView = (
-  pool: Pool,
-  tenantId: string | undefined,
-  { limit, nowMs }: { limit: number; nowMs: number },
-): z.input<typeof PoolView> => ({
+type View = z.input<typeof EngineView>
+
+const poolView = (pool: Pool, tenantId: string | undefined) => ({
   model: pool.model,
   tenant_id: tenantId ?? null,
   cells: pool.engines.length,
   slots: pool.slots,
   in_flight: pool.inFlight,
-  engines: pool.engines
-    .map(engine => engineView(engine, nowMs))
-    .sort((a, b) => b.trail_percent - a.trail_percent)
-    .slice(0, limit),
 })
 
-const engineView = (engine: CellEngine, nowMs: number): z.input<typeof EngineView> => ({
+const viewRows = (
+  rows: readonly EngineRow[],
+  nowMs: number,
+  breaker: BreakerState | undefined,
+  limit: number,
+): View[] =>
+  rows
+    .map(row => engineView(row, nowMs))
+    .filter(view => (breaker ?? view.breaker) === view.breaker)
+    .sort((a, b) => Number(isSound(a)) - Number(isSound(b)) || b.trail_percent - a.trail_percent)
+    .slice(0, limit)
+
+const isSound = ({ state, breaker }: View): boolean => state === 'serving' && breaker === 'closed'
+
+const engineView = ({ engine, state }: EngineRow, nowMs: number): View => ({
   cell_id: engine.cellId,
+  state,
   slots: engine.slots,
   in_flight: engine.inFlight,
   others: engine.others,

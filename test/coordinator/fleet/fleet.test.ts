@@ -203,6 +203,20 @@ t.test('the fleet', async t => {
     t.strictSame(asked, ['known'])
   })
 
+  t.test('keeps a cell that left during its standstill and comes back', async t => {
+    const { clock, changes, fleet, id, comeUp } = set()
+    comeUp(3)
+    fleet.sweep()
+    changes.length = 0
+    clock.ms = 15_000
+    fleet.state(id, 3, 'lost')
+    fleet.sweep()
+    fleet.state(id, 3, 'lost')
+    t.strictSame([changes, fleet.cell(id)?.presence], [[], 'ready'])
+    for (; clock.ms < 40_000; clock.ms += 500) fleet.sweep()
+    t.equal(fleet.cell(id)?.presence, 'dead', 'one that does not come back')
+  })
+
   t.test('excuses its own standstill, but not forever', async t => {
     const { clock, fleet, id, comeUp } = set()
     comeUp(4)

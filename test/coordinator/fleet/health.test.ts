@@ -190,3 +190,14 @@ t.test('an engine that becomes much slower than its own history is reported as s
   for (let answer = 0; answer < 50; answer++) health.noteServed(0, 1, served(undefined, 9000))
   t.ok(health.isSlow)
 })
+
+t.test('a few answers, and an unusual first one, do not make an engine slow', async t => {
+  const engine = new EngineHealth()
+  // all of the first answer came at once
+  engine.noteServed(0, 1, served(1000, 1014))
+  for (let answer = 1; answer < 200; answer++) {
+    engine.noteServed(0, 1, served(100, 3100))
+    if (engine.isSlow) t.fail(`slow after ${answer} answers`)
+  }
+  t.equal(engine.isSlow, false)
+})

@@ -6,9 +6,12 @@ import { type DispatchOutcome, dispatch } from '../../../coordinator/fleet/dispa
 import { healthOf } from '../../../coordinator/fleet/engine.ts'
 import { createLanes } from '../../../coordinator/fleet/lane.ts'
 import { type CellEngine, Router } from '../../../coordinator/fleet/router.ts'
+import { Standstill } from '../../../coordinator/fleet/standstill.ts'
 import { createTrails, trailOf } from '../../../coordinator/fleet/trails.ts'
 import { WaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
+import { sseError } from '../../../shared/wire/sse.ts'
 import { createAnswerMemory } from '../../support/answer-memory.ts'
 import { type CellHandler, endWithUsage, type LinkedCell, linkCell } from '../../support/cell.ts'
 
@@ -276,6 +279,21 @@ t.test('answers lay trails, and a broken stream removes them', async t => {
   t.ok(trailOf(engines.a as CellEngine, performance.now()) < laid)
 })
 
+t.test('an answer that waits for the model to be loaded measures no time of service', async t => {
+  const { url, engines, waitUntilSettled } = await rig(t, { a: answersAtOnce })
+  const engine = engines.a as CellEngine
+  for (const [isReady, measured] of [
+    [false, 0],
+    [true, 1],
+  ] as const) {
+    engine.ready = isReady
+    t.equal((await ask(url).answer).status, 200)
+    await waitUntilSettled()
+    t.equal(engine.health?.serviceMs.count, measured)
+  }
+  t.equal(engine.health?.served, 2)
+})
+
 for (const ending of ['leaves', 'fails'] as const)
   t.test(
     `a stream whose ${ending === 'leaves' ? 'client' : 'cell'} ${ending} is recorded with its usage`,
@@ -368,6 +386,19 @@ t.test('cells that were only silent and are lost later count as killed by no req
   for (let asked = 0; asked < 4; asked++) t.equal((await ask(url).answer).headers[HEADER_CELL], 'c')
 })
 
+t.test('a stream that its daemon ends with an error is a failure of the engine', async t => {
+  const { url, engines, waitUntilSettled } = await rig(t, {
+    a: (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: 1\n\n')
+      response.end(sseError(new ShoalError('cell_unavailable', 'the engine was ended by SIGKILL')))
+    },
+  })
+  t.match((await ask(url).answer).body, /ended by SIGKILL/)
+  await waitUntilSettled()
+  t.equal(engines.a?.health?.lastFault, 'engine_failed')
+})
+
 t.test('a request on which all cells fail opens the breakers of two of them at most', async t => {
   const handlers = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map(id => [id, resets]))
   const { url, engines, waitUntilSettled } = await rig(t, handlers, 1)
@@ -376,3 +407,41 @@ t.test('a request on which all cells fail opens the breakers of two of them at m
   const closed = Object.values(engines).filter(({ health }) => health?.breaker.isClosed !== false)
   t.ok(closed.length >= 3, `${closed.length} of 5 breakers are closed`)
 })
+
+t.test(
+  'failures of requests that were under way in a standstill count against no cell',
+  async t => {
+    let nowMs = 0
+    const standstill = new Standstill()
+    const faults: string[] = []
+    const engine = { cellId: 'a', slots: 1, inFlight: 0, others: 0, ready: true } as CellEngine
+    const lane = createLanes({
+      router: new Router(),
+      queue: { enter: () => undefined, offerPlace: () => {} },
+      trails: createTrails(() => nowMs),
+      standstill,
+      onFault: fault => faults.push(fault),
+      onBreaker: (_engine, isClosed) => faults.push(isClosed ? 'closed' : 'open'),
+      nowMs: () => nowMs,
+    })({ model: 'm', keyId: 'k' })
+    const fail = (sentAtMs: number): void => {
+      lane.reportEnd({ engine, sentAtMs }, 'failed')
+      lane.reportFailures([{ engine, sentAtMs, fault: 'link_lost' }], true)
+    }
+    standstill.measure(0)
+    nowMs = 15_000
+    // sockets are read before the next sweep, and after it
+    fail(-100)
+    standstill.measure(nowMs)
+    for (let more = 0; more < 4; more++) fail(-100)
+    t.strictSame([faults, engine.health?.failed ?? 0], [[], 0])
+    nowMs = 17_000
+    standstill.measure(nowMs)
+    fail(16_500)
+    t.strictSame([faults, engine.health?.failed], [['link_lost'], 1])
+    fail(16_500)
+    fail(16_500)
+    lane.reportEnd({ engine, sentAtMs: 17_000 }, 'served')
+    t.strictSame(faults.slice(1), ['link_lost', 'link_lost', 'open', 'closed'])
+  },
+)

@@ -155,13 +155,32 @@ t.test('an operator sees the routing and the waiting requests', async t => {
     tenant_id: null,
     cells: 1,
     in_flight: 0,
-    engines: [{ cell_id: cellId, in_flight: 0, ready: true, full: false, trail_percent: 0 }],
+    engines: [
+      {
+        cell_id: cellId,
+        state: 'serving',
+        in_flight: 0,
+        ready: true,
+        full: false,
+        trail_percent: 0,
+      },
+    ],
   }
   t.match((await ask('GET', '/v1/routing?model=m&limit=1')).json(), { pools: [pool] })
   t.match((await ask('GET', '/v1/routing?model=other')).json(), { pools: [] })
   t.equal((await ask('GET', '/v1/routing?limit=-1')).statusCode, 422)
   const asClient = { authorization: 'Bearer pro-key' }
   t.equal((await ask('GET', '/v1/routing', undefined, asClient)).statusCode, 403)
+})
+
+t.test('an engine that gets no requests keeps its row in the routing', async t => {
+  const { ask, cellId, comeUp, fleet } = await rig(t)
+  comeUp()
+  fleet.state(cellId, 1, 'lost')
+  t.match((await ask('GET', '/v1/routing?breaker=closed')).json().pools, [
+    { model: 'm', cells: 0, engines: [{ cell_id: cellId, state: 'away', breaker: 'closed' }] },
+  ])
+  t.strictSame((await ask('GET', '/v1/routing?breaker=open')).json().pools, [])
 })
 
 t.test('invalid input is refused', async t => {

@@ -289,7 +289,7 @@ t.test('an engine', async t => {
       { type: 'error', error: { code: 'cell_unavailable' } },
     ])
     t.match(engine.report(), { state: 'failed', slots_busy: 0, queued: 0, restarts: 1 })
-    t.equal(engine.report().reason, 'the engine was ended by SIGSEGV; it starts again in 1 s')
+    t.equal(engine.report().reason, 'the engine was ended by SIGSEGV; it starts again by itself')
     t.throws(submit, { code: 'cell_unavailable', retryAfterSeconds: 1 })
     const spawning = nextChild()
     clock.advance(1000)
@@ -300,7 +300,7 @@ t.test('an engine', async t => {
   })
 
   t.test('that dies repeatedly stays down for longer', async t => {
-    const { engine, clock, children, nextChild, start } = await setup(t)
+    const { engine, clock, children, nextChild, start, submit } = await setup(t)
     await start()
     for (const wait of [1000, 2000, 4000, 8000]) {
       children.at(-1)?.listener.onEnd('ended with code 1')
@@ -309,8 +309,14 @@ t.test('an engine', async t => {
       await spawning
     }
     children.at(-1)?.listener.onEnd('ended with code 1')
-    t.match(engine.report().reason, /it crashed too often and rests for 585 s/)
+    t.match(engine.report().reason, /it crashed too often and rests for up to ten minutes; unload/)
+    t.throws(submit, { code: 'cell_unavailable', retryAfterSeconds: 585 })
     t.equal(children.length, 5)
+    engine.unload()
+    const spawning = nextChild()
+    submit()
+    await spawning
+    t.equal(engine.report().state, 'loading', 'an operator ends the rest')
   })
 
   t.test('that makes no step while busy is ended', async t => {
