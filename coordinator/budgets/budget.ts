@@ -135,12 +135,16 @@ class OpenShare implements Share {
     if (this.#holders !== undefined) return this.#holders
     const holders = this.#table.join(this.#ids)
     this.#holders = holders
-    if (this.#onReclaim !== undefined) for (const { reclaimable } of holders) reclaimable.add(this)
+    if (this.#onReclaim !== undefined) {
+      this.#table.reclaimable++
+      for (const { reclaimable } of holders) reclaimable.add(this)
+    }
     return holders
   }
 
   #leave(holders: readonly Holder[]): void {
     this.#holders = undefined
+    if (this.#onReclaim !== undefined) this.#table.reclaimable--
     for (const holder of holders) {
       holder.reclaimable.delete(this)
       this.#table.leave(holder)

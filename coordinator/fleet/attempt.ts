@@ -69,8 +69,11 @@ interface AnsweredAttempt {
   fault?: Fault | undefined
 }
 
-interface FollowOptions {
-  client: ClientAnswer
+/** Members of the client's answer that an attempt uses; the reader of a probe has them too. */
+export type AnswerReader = Pick<ClientAnswer, 'isGone' | 'isStalled' | 'start' | 'write' | 'drop'>
+
+export interface FollowOptions {
+  client: AnswerReader
   memory: AnswerMemory
   /** Key whose share of the memory the answer takes. */
   keyId: string

@@ -1,7 +1,7 @@
 import { type CellEngine, healthOf, noteEngineRefusal } from './engine.ts'
 import { Blame } from './health/blame.ts'
 import type { AnswerTiming } from './health/engine-health.ts'
-import type { Fault } from './health/fault.ts'
+import { type Fault, isSilence } from './health/fault.ts'
 import type { Router } from './router.ts'
 import type { Standstill } from './standstill.ts'
 import type { Trails } from './trails.ts'
@@ -112,13 +112,13 @@ class Lane implements RequestLane {
       health.lastFault = fault
       onFault?.(fault)
       if (isAnswered || this.#blame.countsAgainstCell(this.#request.keyId, engine.cellId, nowMs))
-        this.#noteFault(engine, sentAtMs, nowMs)
+        this.#noteFault(engine, sentAtMs, nowMs, isSilence(fault))
     }
   }
 
-  #noteFault(engine: CellEngine, sentAtMs: number, nowMs: number): void {
+  #noteFault(engine: CellEngine, sentAtMs: number, nowMs: number, isSilent: boolean): void {
     const wasClosed = isClosed(engine)
-    healthOf(engine).breaker.noteFault(sentAtMs, nowMs)
+    healthOf(engine).breaker.noteFault(sentAtMs, nowMs, isSilent)
     if (wasClosed && !isClosed(engine)) this.#parts.onBreaker?.(engine, false)
   }
 

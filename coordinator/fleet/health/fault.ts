@@ -15,3 +15,6 @@ export const FAULTS = [
  * (`link_lost`).
  */
 export type Fault = (typeof FAULTS)[number]
+
+/** True for a failure that its client has waited for. */
+export const isSilence = (fault: Fault): boolean => fault === 'no_first_byte' || fault === 'stalled'

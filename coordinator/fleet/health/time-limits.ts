@@ -15,7 +15,9 @@ const GENEROUS = 4
 /** Bounds of the wait for the first event of a stream. */
 const LEAST_FIRST_BYTE_MS = 30_000
 const MOST_FIRST_BYTE_MS = 300_000
-/** Bound for an engine that has not served a stream, or a whole answer, since the start. */
+/** The same for an engine without figures of its own, by those of another one for the model. */
+const PEER_GENEROUS = 16
+/** Bound where no engine for the model has served a stream, or a whole answer, since the start. */
 const UNPROVEN_STREAM_MS = 120_000
 const UNPROVEN_WHOLE_MS = 300_000
 /** Time per byte of a prompt that is longer than any the engine has read: 50 tokens a second. */
@@ -35,22 +37,38 @@ export const MAX_WAIT_MS = 10 * 60_000
 /**
  * Returns the time within which a sound engine begins its answer. A whole answer begins when all of
  * it is there, so its limit has the time to generate the most tokens that it may have.
+ *
+ * @param listPeers records of other engines for the model, asked where there is none of its own
  */
-export const firstByteLimitMs = (health: EngineHealth | undefined, demand: Demand): number => {
-  const { requestBytes, isStream, mostTokens, load } = demand
-  const first = health?.firstByteMs.upperBound
-  const perToken = health?.msPerToken.upperBound
-  const start = (first ?? 0) + requestBytes * (health?.mostMsPerPromptByte ?? 0)
-  const queue = load * (health?.serviceMs.mean ?? 0)
+export const firstByteLimitMs = (
+  health: EngineHealth | undefined,
+  demand: Demand,
+  listPeers: () => Iterable<EngineHealth> = () => [],
+): number => {
+  const { requestBytes, isStream } = demand
   const isProven = requestBytes <= (health?.longestPromptBytes ?? 0)
   const leastMs = Math.max(LEAST_FIRST_BYTE_MS, isProven ? 0 : requestBytes * UNPROVEN_MS_PER_BYTE)
-  if (isStream) {
-    const streamMs = first === undefined ? UNPROVEN_STREAM_MS : GENEROUS * (start + queue)
-    return bound(streamMs, leastMs, MOST_FIRST_BYTE_MS)
+  const mostMs = isStream ? MOST_FIRST_BYTE_MS : MAX_WAIT_MS
+  const ownMs = health && expectMs(health, demand)
+  if (ownMs !== undefined) return bound(GENEROUS * ownMs, leastMs, mostMs)
+  const unprovenMs = isStream ? UNPROVEN_STREAM_MS : UNPROVEN_WHOLE_MS
+  for (const peer of listPeers()) {
+    const peerMs = expectMs(peer, demand)
+    if (peerMs !== undefined)
+      return bound(Math.min(PEER_GENEROUS * peerMs, unprovenMs), leastMs, mostMs)
   }
-  const whole = start + queue + mostTokens * (perToken ?? 0)
-  const wholeMs = perToken === undefined ? UNPROVEN_WHOLE_MS : GENEROUS * whole
-  return bound(wholeMs, leastMs, MAX_WAIT_MS)
+  return bound(unprovenMs, leastMs, mostMs)
+}
+
+/** Returns the time that the engine's figures let expect; undefined without such figures. */
+const expectMs = (health: EngineHealth, demand: Demand): number | undefined => {
+  const { requestBytes, isStream, mostTokens, load } = demand
+  const first = health.firstByteMs.upperBound
+  const perToken = health.msPerToken.upperBound
+  const start = (first ?? 0) + requestBytes * (health.mostMsPerPromptByte ?? 0)
+  const begun = start + load * (health.serviceMs.mean ?? 0)
+  if (isStream) return first === undefined ? undefined : begun
+  return perToken === undefined ? undefined : begun + mostTokens * perToken
 }
 
 /** Returns the time for which a sound engine may say nothing within an answer. */

@@ -123,3 +123,17 @@ t.test('a budget whose newest share has room reclaims the oldest one instead', a
   t.ok(admit('d1', 'd'), 'although no holder is larger')
   t.match({ used: budget.used, refusals: budget.refusals.size }, { used: 3, refusals: 0 })
 })
+
+t.test('a refused take visits no holder where nothing can be reclaimed', async t => {
+  const budget = new Budget({ total: 10, per: { address: 100 } })
+  const full = budget.open({ address: 'full' })
+  full.take(10)
+  const visits = t.capture(Map.prototype, 'values', Map.prototype.values)
+  t.notOk(budget.open({ address: 'late' }).take(1))
+  t.equal(visits().length, 0)
+  full.close()
+  const open = budget.open({ address: 'large' }, () => {})
+  open.take(10)
+  t.ok(budget.open({ address: 'late' }).take(1), 'the share that can be reclaimed is')
+  t.equal(visits().length, 1)
+})

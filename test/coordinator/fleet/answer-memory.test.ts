@@ -138,6 +138,7 @@ t.test('large answers that fill the share of their cell are no fault of it', asy
   const ends: string[] = []
   const faults: string[] = []
   const lane = {
+    pick: () => undefined,
     wait: () => undefined,
     reportEnd: (_sent: SentRequest, end: End) => void ends.push(end),
     reportFailures: (failures: readonly FailedRequest[]) =>

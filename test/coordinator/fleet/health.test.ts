@@ -21,6 +21,12 @@ t.test('a breaker opens after three failures in a row, and not after two', async
   t.equal(breaker.state(0), 'open')
 })
 
+t.test('a breaker opens after one silence', async t => {
+  const breaker = new Breaker()
+  breaker.noteFault(0, 0, true)
+  t.equal(breaker.state(0), 'open')
+})
+
 t.test('a breaker opens when half of many requests fail, and not when a fifth does', async t => {
   for (const [every, isClosed] of [
     [2, false],
@@ -116,9 +122,16 @@ t.test(
     const fast = new EngineHealth()
     for (let answer = 0; answer < 50; answer++) fast.noteServed(0, 1, served(100, 1100))
     t.equal(firstByteLimitMs(fast, stream), 30_000, 'never below the floor')
+    const peers = () => [new EngineHealth(), fast]
+    t.equal(firstByteLimitMs(undefined, stream, peers), 30_000, 'others of the model have figures')
     const slow = new EngineHealth()
     for (let answer = 0; answer < 50; answer++)
       slow.noteServed(0, 1, served(10_000, 30_000, 50_000))
+    t.equal(
+      firstByteLimitMs(undefined, stream, () => [slow]),
+      120_000,
+      'within the bound for none',
+    )
     const usual = firstByteLimitMs(slow, stream)
     t.ok(usual > 4 * 10_000 && usual < 300_000, `${usual} ms`)
     t.ok(

@@ -3,6 +3,7 @@ import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { type DispatchOutcome, dispatch } from '../../../coordinator/fleet/dispatch.ts'
+import { healthOf } from '../../../coordinator/fleet/engine.ts'
 import { createLanes } from '../../../coordinator/fleet/lane.ts'
 import { type CellEngine, Router } from '../../../coordinator/fleet/router.ts'
 import { Standstill } from '../../../coordinator/fleet/standstill.ts'
@@ -358,6 +359,44 @@ t.test('a stream that its daemon ends with an error is a failure of the engine',
   t.match((await ask(url).answer).body, /ended by SIGKILL/)
   await waitUntilSettled()
   t.equal(engines.a?.health?.lastFault, 'engine_failed')
+})
+
+t.test('a half-open cell is probed with copies, for which no client waits', async t => {
+  const silent = createHeldCell()
+  const { url, engines, waitUntilSettled } = await rig(t, { a: silent.handler, b: answersAtOnce })
+  const { breaker } = healthOf(engines.a as CellEngine)
+  const longAgoMs = performance.now() - 10_000
+  for (let failures = 0; failures < 3; failures++) breaker.noteFault(longAgoMs, longAgoMs)
+  for (let asked = 0; asked < 20; asked++)
+    t.equal((await ask(url).answer).headers[HEADER_CELL], 'b')
+  await waitUntilSettled()
+  await silent.waitForRequests(1)
+  t.notOk(breaker.isClosed)
+  silent.answer(0)
+  while (!breaker.isClosed) await turn()
+  t.match([engines.a?.inFlight, engines.b?.inFlight], [0, 0])
+  t.equal(engines.a?.health?.served, 1)
+})
+
+t.test('cells that were only silent and are lost later count as killed by no request', async t => {
+  const nobody = { pause() {}, resume() {}, cancel() {}, unsentBytes: 0 }
+  const handlers = { a: resets, b: resets, c: answersAtOnce }
+  const { url, engines, router } = await rig(t, handlers)
+  // the last to be chosen
+  Object.assign(engines.c as CellEngine, { others: 50 })
+  for (const id of ['a', 'b']) {
+    const { link } = engines[id] as CellEngine
+    link.request = (_request, listener) => {
+      queueMicrotask(() => {
+        // one beat without an answer to its ping, and then the link is lost
+        listener.onBeat?.(5000, true)
+        listener.onClose(false)
+        router.update(id, new Map())
+      })
+      return { ...nobody, cancel: () => listener.onClose(false) }
+    }
+  }
+  for (let asked = 0; asked < 4; asked++) t.equal((await ask(url).answer).headers[HEADER_CELL], 'c')
 })
 
 t.test('a request on which all cells fail opens the breakers of two of them at most', async t => {
