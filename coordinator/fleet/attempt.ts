@@ -10,6 +10,7 @@ import {
   type HoldOwner,
 } from './answer-hold.ts'
 import { AnswerRest } from './answer-rest.ts'
+import type { AnsweredAttempt, AttemptResult } from './attempt-result.ts'
 import {
   createBadAnswerError,
   isAnswerType,
@@ -34,40 +35,6 @@ import { UNSENT_MS } from './health/time-limits.ts'
 import { HeldPieces } from './held-pieces.ts'
 import { PartialUsage } from './partial-usage.ts'
 import { CELL_SWEEPS, LEAST_BYTES_PER_SWEEP, SWEEP_SECONDS } from './transfers.ts'
-
-/** Result of one request on one cell. */
-export type AttemptResult =
-  | AnsweredAttempt
-  | { kind: 'cancelled'; usage: Usage | undefined }
-  /** `rest` is undefined when the answer was cut before its end. */
-  | { kind: 'declined'; usage: Usage | undefined; httpStatus: number; rest: AnswerRest | undefined }
-  /** Nothing was sent to the client: another cell may be asked. */
-  | { kind: 'retry'; error: ShoalError; failed: false }
-  | { kind: 'retry'; error: ShoalError; failed: true; fault: Fault }
-  /**
-   * Part of the answer was sent to the client; `error` is undefined when the client already has
-   * one.
-   */
-  | {
-      kind: 'broken'
-      error: ShoalError | undefined
-      httpStatus: number
-      usage: Usage | undefined
-      fault: Fault
-    }
-  /** No memory for the answer, whichever cell produces it: no other cell is asked. */
-  | { kind: 'tooLarge'; error: ShoalError }
-
-interface AnsweredAttempt {
-  kind: 'answered'
-  usage: Usage | undefined
-  httpStatus: number
-  rest: AnswerRest
-  /** Time of the first event of a stream, in monotonic milliseconds. */
-  beganAtMs?: number | undefined
-  /** Undefined for a sound answer. */
-  fault?: Fault | undefined
-}
 
 /** Members of the client's answer that an attempt uses; the reader of a probe has them too. */
 export type AnswerReader = Pick<ClientAnswer, 'isGone' | 'isStalled' | 'start' | 'write' | 'drop'>

@@ -1,7 +1,7 @@
 import { HEADER_CONFIDENCE } from '../../shared/wire/link.ts'
 import type { CascadeStep } from './cascade-steps.ts'
 import type { AnswerHeaders } from './cell-link.ts'
-import type { DeclinedAnswer, Dispatch, DispatchResult } from './dispatch.ts'
+import type { DeclinedAnswer, Dispatch, DispatchResult } from './dispatch-request.ts'
 
 interface CascadeParts {
   steps: readonly CascadeStep[]

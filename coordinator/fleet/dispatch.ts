@@ -1,97 +1,17 @@
-import type { OutgoingHttpHeaders } from 'node:http'
-import { type ErrorCode, httpStatus as httpStatusOf, ShoalError } from '../../shared/errors.ts'
-import type { Usage } from '../../shared/wire/openai.ts'
-import type { Share } from '../budgets/budget.ts'
-import type { AnswerMemory } from './answer-hold.ts'
+import { httpStatus as httpStatusOf, ShoalError } from '../../shared/errors.ts'
 import type { AnswerRest } from './answer-rest.ts'
 import { askEngine, type EngineRequest } from './ask-engine.ts'
-import type { AttemptResult, Follower } from './attempt.ts'
-import type { AnswerHeaders } from './cell-link.ts'
+import type { Follower } from './attempt.ts'
+import { endOf, timingOf } from './attempt-end.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { ClientAnswer } from './client-answer.ts'
-import type { ClientResponse } from './client-response.ts'
+import type { DeclinedAnswer, Dispatch, DispatchResult } from './dispatch-request.ts'
 import { type CellEngine, claim, healthOf, isHalfOpen, release } from './engine.ts'
-import type { AnswerTiming } from './health/engine-health.ts'
 import { ProbeReader } from './health/probe-reader.ts'
-import type { End, FailedRequest, RequestLane, SentRequest } from './lane.ts'
+import type { SentRequest } from './lane.ts'
+import { Tries } from './tries.ts'
 import type { Place } from './wait-queue.ts'
 
-export interface Dispatch {
-  path: string
-  headers: OutgoingHttpHeaders
-  body: Buffer
-  /** Memory that a large body takes; closed when the body is not needed any more. */
-  bodyShare?: Pick<Share, 'close'> | undefined
-  /** The client's own answer. Nothing was written to it yet. */
-  response: ClientResponse
-  /** Headers for the client, whichever cell serves the request. */
-  answerHeaders: OutgoingHttpHeaders
-  /** True when the client asked for server-sent events. */
-  stream: boolean
-  memory: AnswerMemory
-  /** Key whose share of the memory the answer takes. */
-  keyId: string
-  /** Chooses the next engine; it is given the cells that were tried. */
-  pick: (tried: ReadonlySet<string>) => CellEngine | undefined
-  /**
-   * Queue for the request, notified of how cells served it; without a lane the request does not
-   * wait.
-   */
-  lane?: RequestLane | undefined
-  /** Waited for before the answer ends, so that an answered request is on record. */
-  record: (outcome: DispatchOutcome) => Promise<void>
-  /** Called with the code of an error that is sent to the client. */
-  onError?: ((code: ErrorCode) => void) | undefined
-  /** Looks at the head of an answer; false declines it, and the client never sees any of it. */
-  accept?: (status: number, headers: AnswerHeaders) => boolean
-  /**
-   * True when `unavailable` is returned, with nothing written or recorded, if no cell takes the
-   * request at once.
-   */
-  quiet?: boolean
-}
-
-/** Result of a dispatch. Only `done` has written to the client and made a record. */
-export type DispatchResult = { kind: 'done' } | DeclinedAnswer | { kind: 'unavailable' }
-
-export interface DeclinedAnswer {
-  kind: 'declined'
-  cellId: string
-  /**
-   * Usage the cell reported before its answer ended or was cut; undefined when it reported none.
-   */
-  usage: Usage | undefined
-  httpStatus: number
-  /**
-   * Gives the client the answer after all. Undefined for a stream, which was cut, and for an answer
-   * that was discarded, perhaps because its memory was needed.
-   */
-  readonly deliver: (() => Promise<void>) | undefined
-  /** Must be called for an answer that is not delivered. */
-  discard(): void
-}
-
-export interface DispatchOutcome {
-  status: 'ok' | 'cancelled' | 'failed' | 'refused'
-  /** The last cell that had the request. */
-  cellId: string | undefined
-  /**
-   * Token usage; partial for a stream that broke off (see `PartialUsage`), undefined when unknown.
-   */
-  usage: Usage | undefined
-  /** Status the client was sent; undefined when it left before. */
-  httpStatus: number | undefined
-}
-
-/** Cells that get to see one request before it waits. */
-const MAX_TRIES = 3
-/** Cells that refuse it in all, while it waits; only others that fill them at once explain more. */
-const MAX_REFUSALS = 50
-/** Cells that may fail on it while their engines live on. */
-const MAX_FAILURES = 5
-/** Engines that may die with it: a request that kills engines must not kill them all. */
-const MAX_KILLS = 2
-/** Time after a request within which the loss of its engine counts as caused by it, milliseconds. */
-const KILL_MS = 5000
 const NO_CELL_RETRY_SECONDS = 30
 
 /**
@@ -102,20 +22,12 @@ const NO_CELL_RETRY_SECONDS = 30
 export const dispatch = (request: Dispatch): Promise<DispatchResult> =>
   new Dispatcher(request).run()
 
-interface EndedRequest extends SentRequest {
-  endedAtMs: number
-}
-
 class Dispatcher {
   readonly #request: Dispatch
   readonly #client: ClientAnswer
   #body: Buffer | undefined
   readonly #bodyBytes: number
-  /** Cells that had it since it last waited in line, and those on which it has failed. */
-  #tried: ReadonlySet<string> = NONE
-  #failedOn: ReadonlySet<string> = NONE
-  #failures: readonly (FailedRequest & EndedRequest)[] = NO_FAILURES
-  #refusals: readonly EndedRequest[] = NO_FAILURES
+  readonly #tries = new Tries()
   #current: Follower | undefined
   #place: Place | undefined
   /** The last cell that had it. */
@@ -180,9 +92,8 @@ class Dispatcher {
 
   /** The next engine, with a place on it. */
   #claimNext(): CellEngine | undefined {
-    const refusals = this.#tried.size - this.#failedOn.size
-    if (refusals >= MAX_TRIES || !this.#mayGoOn) return undefined
-    const engine = this.#request.pick(this.#tried)
+    if (!this.#tries.mayGoOnAtOnce) return undefined
+    const engine = this.#request.pick(this.#tries.tried)
     if (engine === undefined) return undefined
     claim(engine, performance.now())
     return isHalfOpen(engine) ? this.#claimSound(engine) : engine
@@ -193,7 +104,7 @@ class Dispatcher {
    * itself, so that no client waits for a probe; the half-open one where no other has room.
    */
   #claimSound(halfOpen: CellEngine): CellEngine {
-    const passed = new Set(this.#tried)
+    const passed = new Set(this.#tries.tried)
     let engine: CellEngine | undefined = halfOpen
     while (engine !== undefined && isHalfOpen(engine)) {
       passed.add(engine.cellId)
@@ -220,20 +131,12 @@ class Dispatcher {
 
   /** Waits in line, unless the caller knows better; what refused it may be asked again by then. */
   async #waitForTurn(): Promise<CellEngine | undefined> {
-    if (!this.#mayGoOn || this.#client.isGone || this.#request.quiet) return undefined
-    this.#place = this.#request.lane?.wait(this.#failedOn)
+    if (!this.#tries.mayGoOn || this.#client.isGone || this.#request.quiet) return undefined
+    this.#place = this.#request.lane?.wait(this.#tries.failedOn)
     const engine = await this.#place?.turn
     this.#place = undefined
-    this.#tried = this.#failedOn
+    this.#tries.allowRefused()
     return engine
-  }
-
-  /** An engine that is lost while it has this request, or soon after, counts as killed by it. */
-  get #mayGoOn(): boolean {
-    if (this.#failures.length >= MAX_FAILURES || this.#refusals.length >= MAX_REFUSALS) return false
-    // an engine that was only silent had not died
-    const kills = this.#failures.filter(({ fault }) => fault !== 'no_first_byte')
-    return countKilled(kills) + countKilled(this.#refusals) < MAX_KILLS
   }
 
   /** Sends the request to an engine on which a place is claimed. */
@@ -242,7 +145,7 @@ class Dispatcher {
     const wasReady = engine.ready
     const attempt = await this.#ask(sent)
     // the wait for a model that is loaded first is no time of service
-    const timing = wasReady ? this.#timingOf(attempt, sent) : undefined
+    const timing = wasReady ? timingOf(attempt, sent, this.#bodyBytes) : undefined
     this.#request.lane?.reportEnd(sent, endOf(attempt), timing)
     if (attempt.kind === 'retry') this.#noteRetry(sent, attempt)
     else this.#noteAnswer(sent, attempt)
@@ -250,16 +153,13 @@ class Dispatcher {
   }
 
   #noteRetry(sent: SentRequest, attempt: Extract<AttemptResult, { kind: 'retry' }>): void {
-    const { cellId } = sent.engine
-    const ended = { ...sent, endedAtMs: performance.now() }
-    this.#tried = new Set([...this.#tried, cellId])
-    if (!attempt.failed) this.#refusals = [...this.#refusals, ended]
-    else {
-      this.#failedOn = new Set([...this.#failedOn, cellId])
-      this.#failures = [...this.#failures, { ...ended, fault: attempt.fault }]
-      if (attempt.fault === 'no_first_byte')
-        healthOf(sent.engine).noteCut(this.#bodyBytes, ended.endedAtMs - sent.sentAtMs)
+    if (!attempt.failed) {
+      this.#tries.noteRefusal(sent)
+      return
     }
+    this.#tries.noteFailure(sent, attempt.fault)
+    if (attempt.fault === 'no_first_byte')
+      healthOf(sent.engine).noteCut(this.#bodyBytes, performance.now() - sent.sentAtMs)
   }
 
   #noteAnswer(sent: SentRequest, attempt: AttemptResult): void {
@@ -273,21 +173,8 @@ class Dispatcher {
 
   /** Reports the failures so far, once. @param isAnswered a cell has answered the request */
   #settleFailures(isAnswered: boolean): void {
-    if (this.#failures.length > 0) this.#request.lane?.reportFailures(this.#failures, isAnswered)
-    this.#failures = NO_FAILURES
-  }
-
-  /** Returns the duration and tokens of an answer; undefined without an answer or its usage. */
-  #timingOf(attempt: AttemptResult, { sentAtMs }: SentRequest): AnswerTiming | undefined {
-    if (attempt.kind !== 'answered' || attempt.usage === undefined) return undefined
-    const { usage, beganAtMs } = attempt
-    return {
-      durationMs: performance.now() - sentAtMs,
-      firstByteMs: beganAtMs === undefined ? undefined : beganAtMs - sentAtMs,
-      tokens: usage.total_tokens,
-      generatedTokens: usage.completion_tokens,
-      uncachedBytes: this.#bodyBytes * (1 - cachedShareOf(usage)),
-    }
+    const failures = this.#tries.takeFailures()
+    if (failures.length > 0) this.#request.lane?.reportFailures(failures, isAnswered)
   }
 
   /** Releases the place on the engine. */
@@ -377,39 +264,10 @@ class Dispatcher {
 }
 
 const EMPTY = Buffer.alloc(0)
-const NONE: ReadonlySet<string> = new Set()
-const NO_FAILURES: readonly never[] = []
 const DONE: DispatchResult = { kind: 'done' }
 
 /** Waiting came to nothing. */
 const toRefusal = (error: unknown): ShoalError => {
   if (error instanceof ShoalError) return error
   throw error
-}
-
-const endOf = (attempt: AttemptResult): End => {
-  if (attempt.kind === 'cancelled' || attempt.kind === 'tooLarge') return 'cancelled'
-  if (attempt.kind === 'broken') return 'failed'
-  if (attempt.kind === 'answered') return attempt.fault === undefined ? 'served' : 'failed'
-  if (attempt.kind === 'declined') return attempt.rest ? 'served' : 'cancelled'
-  return attempt.failed ? 'failed' : 'busy'
-}
-
-/** Share of the prompt that the engine did not have to read, 0 to 1. */
-const cachedShareOf = ({ prompt_tokens: all, prompt_tokens_details: details }: Usage): number =>
-  Math.min(1, (details?.cached_tokens ?? 0) / Math.max(1, all))
-
-/**
- * Counts the losses of engines that had the request. An engine that was asked again before its loss
- * was reported is lost once.
- */
-const countKilled = (requests: readonly EndedRequest[]): number => {
-  const killed = requests.filter(({ engine, sentAtMs, endedAtMs }) => {
-    const lostAtMs = engine.lostAtMs ?? 0
-    return lostAtMs > sentAtMs && lostAtMs < endedAtMs + KILL_MS
-  })
-  const isFirst = ({ engine, lostBeforeMs }: SentRequest, index: number): boolean =>
-    killed.findIndex(other => other.engine === engine && other.lostBeforeMs === lostBeforeMs) ===
-    index
-  return killed.filter(isFirst).length
 }

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { InferenceSpan } from '../../shared/tracing/inference-span.ts'
 import { HEADER_MAX_TOKENS, HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
-import type { DeclinedAnswer } from '../fleet/dispatch.ts'
+import type { DeclinedAnswer } from '../fleet/dispatch-request.ts'
 import type { Key } from '../keys/key.ts'
 import type { RoutingWatch } from '../metrics/inference-figures.ts'
 import type { Admission } from '../quota/quota.ts'

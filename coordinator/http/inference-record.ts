@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { DiscardedAnswer } from '../fleet/cascade.ts'
-import type { DispatchOutcome } from '../fleet/dispatch.ts'
+import type { DispatchOutcome } from '../fleet/dispatch-request.ts'
 import type { NewUsage, UsageStore } from '../quota/usage.ts'
 import type { InferenceCall } from './inference-call.ts'
 import { endTrace } from './trace-inference.ts'

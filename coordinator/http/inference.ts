@@ -13,7 +13,8 @@ import {
   cascadeSteps,
 } from '../fleet/cascade-steps.ts'
 import type { ClientResponse } from '../fleet/client-response.ts'
-import { type Dispatch, type DispatchResult, dispatch } from '../fleet/dispatch.ts'
+import { dispatch } from '../fleet/dispatch.ts'
+import type { Dispatch, DispatchResult } from '../fleet/dispatch-request.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { RequestLanes } from '../fleet/lane.ts'
 import type { Key } from '../keys/key.ts'

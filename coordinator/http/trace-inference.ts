@@ -13,7 +13,7 @@ import {
   SERVER_PORT,
 } from '../../shared/tracing/gen-ai.ts'
 import { type InferenceSpan, startInferenceSpan } from '../../shared/tracing/inference-span.ts'
-import type { DispatchOutcome } from '../fleet/dispatch.ts'
+import type { DispatchOutcome } from '../fleet/dispatch-request.ts'
 import type { HttpExchange } from './exchange.ts'
 
 const OPERATIONS: Record<string, GenAiOperation> = {

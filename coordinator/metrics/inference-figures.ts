@@ -1,6 +1,6 @@
 import { FAST_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
 import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
-import type { DispatchOutcome } from '../fleet/dispatch.ts'
+import type { DispatchOutcome } from '../fleet/dispatch-request.ts'
 import { FAULTS, type Fault } from '../fleet/health/fault.ts'
 
 /** One request on its way to a cell. */

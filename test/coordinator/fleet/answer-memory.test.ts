@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { Budget } from '../../../coordinator/budgets/budget.ts'
 import { FREE_BYTES } from '../../../coordinator/fleet/answer-hold.ts'
-import {
-  type Dispatch,
-  type DispatchOutcome,
-  type DispatchResult,
-  dispatch,
-} from '../../../coordinator/fleet/dispatch.ts'
+import { dispatch } from '../../../coordinator/fleet/dispatch.ts'
+import type {
+  Dispatch,
+  DispatchOutcome,
+  DispatchResult,
+} from '../../../coordinator/fleet/dispatch-request.ts'
 import type { End, FailedRequest, SentRequest } from '../../../coordinator/fleet/lane.ts'
 import { CELL_SWEEPS, CLIENT_SWEEPS } from '../../../coordinator/fleet/transfers.ts'
 import { createAnswerMemory } from '../../support/answer-memory.ts'

@@ -5,7 +5,7 @@ import {
   type DiscardedAnswer,
 } from '../../../coordinator/fleet/cascade.ts'
 import { CascadeConfig, cascadeSteps } from '../../../coordinator/fleet/cascade-steps.ts'
-import type { DispatchResult } from '../../../coordinator/fleet/dispatch.ts'
+import type { DispatchResult } from '../../../coordinator/fleet/dispatch-request.ts'
 import { CatalogueEntry } from '../../../shared/catalogue.ts'
 
 /** What a model does when it is asked: its confidence, a refusal, or nothing at all. */
