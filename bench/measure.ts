@@ -27,7 +27,9 @@ export const percentile = (values: readonly number[], percent: number): number =
 /** Flags of Node in the unit of the coordinator, so that what is measured is what is shipped. */
 export const readServiceFlags = (): string[] => {
   const unit = new URL('../systemd/shoal-coordinator.service', import.meta.url)
-  return readFileSync(unit, 'utf8').match(/--max-[a-z-]+-size=\d+/g) ?? []
+  const [, flags = ''] =
+    /^ExecStart=\S+ ((?:--\S+ )+)\S+\.mjs/m.exec(readFileSync(unit, 'utf8')) ?? []
+  return flags.trim().split(' ')
 }
 
 export const round = (value: number): number => Math.round(value * 10) / 10

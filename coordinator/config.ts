@@ -9,6 +9,7 @@ import { EventsConfig } from './events/events-config.ts'
 import { CascadeConfig } from './fleet/cascade-steps.ts'
 import { Declarations } from './gates/compliance/report.ts'
 import { Gates } from './gates/definition.ts'
+import { isAddressRange } from './http/trusted-proxies.ts'
 import { Outbound } from './outbound/outbound-config.ts'
 import { Tiers } from './quota/tiers.ts'
 import { StoreSettings } from './store/store-settings.ts'
@@ -35,6 +36,16 @@ const Http = z.strictObject({
     .array(z.string())
     .default([])
     .describe('Host names that requests may carry in Host, besides loopback and public.base_url.'),
+  trusted_proxies: z
+    .array(
+      z
+        .string()
+        .refine(isAddressRange, { error: 'must be an IP address or a range such as 10.0.0.0/8' }),
+    )
+    .default([])
+    .describe(
+      'Addresses of reverse proxies, also in CIDR notation, whose X-Forwarded-For gives the address of a client.',
+    ),
   body_limit_bytes: z
     .int()
     .min(1024)

@@ -20,7 +20,7 @@ export class Budgets {
   readonly list: readonly ListedBudget[]
   /** Bytes of answers that the process keeps; a cell has part in those that are not whole yet. */
   readonly heldAnswers: Budget<'key' | 'cell'>
-  /** Bytes of request bodies, from their first byte until a cell has begun to answer. */
+  /** Bytes of request bodies, from their first byte until their answer begins. */
   readonly requestBodies: Budget<'key'>
   /** Connections to the plain MQTT port that have not proven which cell they are. */
   readonly mqttStrangers: Budget<'address'>
@@ -56,7 +56,7 @@ export class Budgets {
     this.requestBodies = create(
       {
         name: 'request_body_bytes',
-        bounds: 'Bytes of inference requests over 16 KiB, until a cell has begun to answer.',
+        bounds: 'Bytes of inference requests over 16 KiB, until their answer begins.',
         atBound:
           'The request gets 429 with Retry-After; at the total the oldest one of the largest key does.',
       },

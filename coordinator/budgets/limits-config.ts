@@ -13,7 +13,7 @@ export const LimitsConfig = z.strictObject({
     .int()
     .min(MIB)
     .default(128 * MIB)
-    .describe('Memory for request bodies, until a cell has begun to answer.'),
+    .describe('Memory for request bodies, until their answers begin.'),
   connections: z
     .int()
     .min(16)

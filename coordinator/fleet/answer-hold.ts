@@ -23,7 +23,8 @@ export const FREE_BYTES = 8192
 export class AnswerHold {
   readonly #memory: AnswerMemory
   readonly #keyId: string
-  #owner: HoldOwner
+  /** Undefined while nothing may cut the answer. */
+  #owner: HoldOwner | undefined
   #cellId: string | undefined
   #bytes = 0
   #share: Share | undefined
@@ -68,7 +69,7 @@ export class AnswerHold {
   /** Requires progress from now on, of the cell or of the client. */
   watch(graceSweeps: number): void {
     this.#endTransfer()
-    this.#transfer = new Transfer(graceSweeps, () => this.#owner.onCut('stalled'))
+    this.#transfer = new Transfer(graceSweeps, () => this.#owner?.onCut('stalled'))
     this.#memory.transfers.start(this.#transfer)
   }
 
@@ -76,18 +77,26 @@ export class AnswerHold {
     return this.#transfer !== undefined
   }
 
-  /** Notes that the answer is whole: its cell has done its part, and nobody has to advance. */
+  /**
+   * Notes that the answer is whole: its cell has done its part, and nobody has to advance. Nothing
+   * cuts it, since it goes on record as given, until it has an owner again.
+   */
   settle(): void {
     this.#endTransfer()
     this.#cellId = undefined
+    this.#changeOwner(undefined)
+  }
+
+  passTo(owner: HoldOwner): void {
+    this.#changeOwner(owner)
+  }
+
+  #changeOwner(owner: HoldOwner | undefined): void {
+    this.#owner = owner
     if (this.#share === undefined || this.#bytes === 0) return
     this.#share.close()
     this.#share = this.#openShare()
     this.#share.force(this.#bytes)
-  }
-
-  passTo(owner: HoldOwner): void {
-    this.#owner = owner
   }
 
   close(): void {
@@ -99,7 +108,8 @@ export class AnswerHold {
   #openShare(): Share {
     const key = this.#keyId
     const holders = this.#cellId === undefined ? { key } : { key, cell: this.#cellId }
-    return this.#memory.budget.open(holders, () => this.#owner.onCut('reclaimed'))
+    const owner = this.#owner
+    return this.#memory.budget.open(holders, owner && (() => owner.onCut('reclaimed')))
   }
 
   #endTransfer(): void {

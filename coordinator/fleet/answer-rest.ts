@@ -19,7 +19,16 @@ export class AnswerRest implements HoldOwner {
     this.hold = hold
     this.#pieces = pieces
     hold.settle()
-    hold.passTo(this)
+  }
+
+  /** Lets a smaller holder take the memory, as long as the client may still get another answer. */
+  allowCut(): void {
+    this.hold.passTo(this)
+  }
+
+  /** Keeps the memory, as at first: the client gets this answer. */
+  forbidCut(): void {
+    this.hold.settle()
   }
 
   get bytes(): number {

@@ -69,8 +69,11 @@ interface AnsweredAttempt {
   fault?: Fault | undefined
 }
 
-interface FollowOptions {
-  client: ClientAnswer
+/** Members of the client's answer that an attempt uses; the reader of a probe has them too. */
+export type AnswerReader = Pick<ClientAnswer, 'isGone' | 'isStalled' | 'start' | 'write' | 'drop'>
+
+export interface FollowOptions {
+  client: AnswerReader
   memory: AnswerMemory
   /** Key whose share of the memory the answer takes. */
   keyId: string
@@ -334,8 +337,9 @@ export class Follower implements AnswerListener, HoldOwner {
     }
     const answer = this.#started ? undefined : this.#answer
     const rest = new AnswerRest(this.#held, this.#hold, answer)
-    if (this.#declined) return { kind: 'declined', usage: this.#usage, httpStatus: status, rest }
-    return this.#toAnswered(status, rest)
+    if (!this.#declined) return this.#toAnswered(status, rest)
+    rest.allowCut()
+    return { kind: 'declined', usage: this.#usage, httpStatus: status, rest }
   }
 
   /** An answer with text whose usage is zero is not believed: its events are counted instead. */

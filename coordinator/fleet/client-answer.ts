@@ -2,13 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { type ErrorCode, errorBody, httpStatus, type ShoalError } from '../../shared/errors.ts'
 import { HEADER_CELL, HEADER_MAX_TOKENS } from '../../shared/wire/link.ts'
 import { sseError } from '../../shared/wire/sse.ts'
-import {
-  AnswerHold,
-  type AnswerMemory,
-  createKeyBoundError,
-  FREE_BYTES,
-  type HoldOwner,
-} from './answer-hold.ts'
+import { AnswerHold, type AnswerMemory, FREE_BYTES, type HoldOwner } from './answer-hold.ts'
 import type { AnswerRest } from './answer-rest.ts'
 import { codeOf } from './cell-answer.ts'
 import type { AnswerHeaders, CellStream } from './cell-link.ts'
@@ -151,7 +145,6 @@ export class ClientAnswer implements HoldOwner {
   /** A whole answer, as the cell gave it. */
   sendWhole(status: number, rest: AnswerRest, cellId: string): void {
     if (this.isGone) rest.discard()
-    else if (rest.isDiscarded) this.refuse(createKeyBoundError())
     else this.#send(status, rest, cellId)
   }
 

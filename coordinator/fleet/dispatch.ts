@@ -1,17 +1,17 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { type ErrorCode, httpStatus as httpStatusOf, ShoalError } from '../../shared/errors.ts'
-import { HEADER_MAX_TOKENS } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
 import type { Share } from '../budgets/budget.ts'
 import type { AnswerMemory } from './answer-hold.ts'
 import type { AnswerRest } from './answer-rest.ts'
-import { type AttemptResult, Follower } from './attempt.ts'
+import { askEngine, type EngineRequest } from './ask-engine.ts'
+import type { AttemptResult, Follower } from './attempt.ts'
 import type { AnswerHeaders } from './cell-link.ts'
 import { ClientAnswer } from './client-answer.ts'
 import type { ClientResponse } from './client-response.ts'
-import { type CellEngine, claim, load, release } from './engine.ts'
+import { type CellEngine, claim, healthOf, isHalfOpen, release } from './engine.ts'
 import type { AnswerTiming } from './health/engine-health.ts'
-import { firstByteLimitMs, silenceLimitMs } from './health/time-limits.ts'
+import { ProbeReader } from './health/probe-reader.ts'
 import type { End, FailedRequest, RequestLane, SentRequest } from './lane.ts'
 import type { Place } from './wait-queue.ts'
 
@@ -36,7 +36,7 @@ export interface Dispatch {
    * Queue for the request, notified of how cells served it; without a lane the request does not
    * wait.
    */
-  lane?: Omit<RequestLane, 'pick'> | undefined
+  lane?: RequestLane | undefined
   /** Waited for before the answer ends, so that an answered request is on record. */
   record: (outcome: DispatchOutcome) => Promise<void>
   /** Called with the code of an error that is sent to the client. */
@@ -90,6 +90,8 @@ const MAX_REFUSALS = 50
 const MAX_FAILURES = 5
 /** Engines that may die with it: a request that kills engines must not kill them all. */
 const MAX_KILLS = 2
+/** Time after a request within which the loss of its engine counts as caused by it, milliseconds. */
+const KILL_MS = 5000
 const NO_CELL_RETRY_SECONDS = 30
 
 /**
@@ -100,6 +102,10 @@ const NO_CELL_RETRY_SECONDS = 30
 export const dispatch = (request: Dispatch): Promise<DispatchResult> =>
   new Dispatcher(request).run()
 
+interface EndedRequest extends SentRequest {
+  endedAtMs: number
+}
+
 class Dispatcher {
   readonly #request: Dispatch
   readonly #client: ClientAnswer
@@ -108,8 +114,8 @@ class Dispatcher {
   /** Cells that had it since it last waited in line, and those on which it has failed. */
   #tried: ReadonlySet<string> = NONE
   #failedOn: ReadonlySet<string> = NONE
-  #failures: readonly FailedRequest[] = NO_FAILURES
-  #refusals: readonly SentRequest[] = NO_FAILURES
+  #failures: readonly (FailedRequest & EndedRequest)[] = NO_FAILURES
+  #refusals: readonly EndedRequest[] = NO_FAILURES
   #current: Follower | undefined
   #place: Place | undefined
   /** The last cell that had it. */
@@ -154,6 +160,7 @@ class Dispatcher {
     cellId: string,
   ): DeclinedAnswer {
     const deliver = (kept: AnswerRest): Promise<void> => {
+      kept.forbidCut()
       if (!this.#client.isGone)
         return this.#finish({ kind: 'answered', usage, httpStatus, rest: kept })
       kept.discard()
@@ -176,8 +183,39 @@ class Dispatcher {
     const refusals = this.#tried.size - this.#failedOn.size
     if (refusals >= MAX_TRIES || !this.#mayGoOn) return undefined
     const engine = this.#request.pick(this.#tried)
-    if (engine !== undefined) claim(engine, performance.now())
+    if (engine === undefined) return undefined
+    claim(engine, performance.now())
+    return isHalfOpen(engine) ? this.#claimSound(engine) : engine
+  }
+
+  /**
+   * Probes a half-open engine with a copy of the request, and returns a sound one for the request
+   * itself, so that no client waits for a probe; the half-open one where no other has room.
+   */
+  #claimSound(halfOpen: CellEngine): CellEngine {
+    const passed = new Set(this.#tried)
+    let engine: CellEngine | undefined = halfOpen
+    while (engine !== undefined && isHalfOpen(engine)) {
+      passed.add(engine.cellId)
+      engine = this.#request.lane?.pick(passed)
+    }
+    if (engine === undefined) return halfOpen
+    claim(engine, performance.now())
+    void this.#probe(halfOpen)
     return engine
+  }
+
+  async #probe(engine: CellEngine): Promise<void> {
+    const { lane, stream: streaming, memory, keyId } = this.#request
+    const sent = { engine, sentAtMs: performance.now(), lostBeforeMs: engine.lostAtMs }
+    const client = new ProbeReader()
+    const reader = { client, streaming, memory, keyId, accept: undefined, onStart: () => {} }
+    const attempt = await askEngine(engine, this.#engineRequest, reader)
+    release(engine)
+    lane?.reportEnd(sent, client.hasBegun ? 'served' : endOf(attempt))
+    if (attempt.kind === 'retry' && attempt.failed)
+      lane?.reportFailures([{ ...sent, fault: attempt.fault }], true)
+    if (attempt.kind === 'answered') attempt.rest.discard()
   }
 
   /** Waits in line, unless the caller knows better; what refused it may be asked again by then. */
@@ -190,15 +228,17 @@ class Dispatcher {
     return engine
   }
 
-  /** An engine that left the fleet after it had this request counts as killed by it. */
+  /** An engine that is lost while it has this request, or soon after, counts as killed by it. */
   get #mayGoOn(): boolean {
     if (this.#failures.length >= MAX_FAILURES || this.#refusals.length >= MAX_REFUSALS) return false
-    return countKilled(this.#failures) + countKilled(this.#refusals) < MAX_KILLS
+    // an engine that was only silent had not died
+    const kills = this.#failures.filter(({ fault }) => fault !== 'no_first_byte')
+    return countKilled(kills) + countKilled(this.#refusals) < MAX_KILLS
   }
 
   /** Sends the request to an engine on which a place is claimed. */
   async #attempt(engine: CellEngine): Promise<AttemptResult> {
-    const sent = { engine, sentAtMs: performance.now() }
+    const sent = { engine, sentAtMs: performance.now(), lostBeforeMs: engine.lostAtMs }
     const attempt = await this.#ask(sent)
     this.#request.lane?.reportEnd(sent, endOf(attempt), this.#timingOf(attempt, sent))
     if (attempt.kind === 'retry') this.#noteRetry(sent, attempt)
@@ -208,11 +248,14 @@ class Dispatcher {
 
   #noteRetry(sent: SentRequest, attempt: Extract<AttemptResult, { kind: 'retry' }>): void {
     const { cellId } = sent.engine
+    const ended = { ...sent, endedAtMs: performance.now() }
     this.#tried = new Set([...this.#tried, cellId])
-    if (!attempt.failed) this.#refusals = [...this.#refusals, sent]
+    if (!attempt.failed) this.#refusals = [...this.#refusals, ended]
     else {
       this.#failedOn = new Set([...this.#failedOn, cellId])
-      this.#failures = [...this.#failures, { ...sent, fault: attempt.fault }]
+      this.#failures = [...this.#failures, { ...ended, fault: attempt.fault }]
+      if (attempt.fault === 'no_first_byte')
+        healthOf(sent.engine).noteCut(this.#bodyBytes, ended.endedAtMs - sent.sentAtMs)
     }
   }
 
@@ -240,55 +283,41 @@ class Dispatcher {
       firstByteMs: beganAtMs === undefined ? undefined : beganAtMs - sentAtMs,
       tokens: usage.total_tokens,
       generatedTokens: usage.completion_tokens,
-      requestBytes: this.#bodyBytes,
+      uncachedBytes: this.#bodyBytes * (1 - cachedShareOf(usage)),
     }
-  }
-
-  /** Time without progress after which the engine counts as hanging; undefined while it loads. */
-  #limitMs(engine: CellEngine, hasBegun: boolean): number | undefined {
-    if (!engine.ready) return undefined
-    if (hasBegun) return silenceLimitMs(engine.health, load(engine))
-    const { headers, stream: isStream } = this.#request
-    const mostTokens = Math.min(
-      Number(headers[HEADER_MAX_TOKENS] ?? Number.POSITIVE_INFINITY),
-      engine.contextLength ?? Number.POSITIVE_INFINITY,
-    )
-    const demand = { requestBytes: this.#bodyBytes, isStream, mostTokens, load: load(engine) }
-    return firstByteLimitMs(engine.health, demand)
   }
 
   /** Releases the place on the engine. */
   async #ask({ engine }: SentRequest): Promise<AttemptResult> {
-    const { cellId, link } = engine
     try {
       if (this.#client.isGone) return { kind: 'cancelled', usage: undefined }
-      const { path, headers, stream: streaming, accept, memory, keyId } = this.#request
-      const request = { method: 'POST' as const, path, headers, body: this.#body }
+      const { stream: streaming, accept, memory, keyId } = this.#request
       const client = this.#client
       const onStart = () => this.#noteStart()
-      const limitMs = (hasBegun: boolean) => this.#limitMs(engine, hasBegun)
-      const options = { client, streaming, accept, memory, keyId, onStart, limitMs }
-      this.#current = new Follower(link, request, options)
-      this.#cellId = cellId
-      return await this.#current.attempt
-    } catch (error) {
-      if (error instanceof ShoalError)
-        return {
-          kind: 'retry',
-          error,
-          failed: true,
-          fault: link.isOpen ? 'no_first_byte' : 'link_lost',
-        }
-      throw error
+      const onSent = (follower: Follower) => {
+        this.#current = follower
+        this.#cellId = engine.cellId
+      }
+      const reader = { client, streaming, accept, memory, keyId, onStart, onSent }
+      return await askEngine(engine, this.#engineRequest, reader)
     } finally {
       this.#current = undefined
       release(engine)
     }
   }
 
-  /** No other cell can take over any more, so the request need not be kept. */
+  get #engineRequest(): EngineRequest {
+    const { path, headers } = this.#request
+    return { path, headers, body: this.#body, bodyBytes: this.#bodyBytes }
+  }
+
   #noteStart(): void {
     this.#settleFailures(true)
+    this.#releaseBody()
+  }
+
+  /** No other cell is asked any more, so the request need not be kept. */
+  #releaseBody(): void {
     this.#body = undefined
     this.#request.body = EMPTY
     this.#request.bodyShare?.close()
@@ -300,6 +329,7 @@ class Dispatcher {
   async #finish(attempt: Exclude<AttemptResult, { kind: 'retry' | 'declined' }>): Promise<void> {
     const { record } = this.#request
     const cellId = this.#cellId
+    this.#releaseBody()
     if (attempt.kind === 'tooLarge') return this.#refuse(attempt.error)
     const { usage } = attempt
     if (attempt.kind === 'cancelled')
@@ -330,6 +360,7 @@ class Dispatcher {
 
   async #giveUp(last: ShoalError | undefined): Promise<void> {
     this.#settleFailures(false)
+    this.#releaseBody()
     const error = new ShoalError(
       'cell_unavailable',
       last?.message ?? 'no cell that serves this model to your tenant is ready; see /v1/health',
@@ -344,7 +375,7 @@ class Dispatcher {
 
 const EMPTY = Buffer.alloc(0)
 const NONE: ReadonlySet<string> = new Set()
-const NO_FAILURES: readonly FailedRequest[] = []
+const NO_FAILURES: readonly never[] = []
 const DONE: DispatchResult = { kind: 'done' }
 
 /** Waiting came to nothing. */
@@ -361,8 +392,21 @@ const endOf = (attempt: AttemptResult): End => {
   return attempt.failed ? 'failed' : 'busy'
 }
 
-const countKilled = (requests: readonly SentRequest[]): number => {
-  let killed = 0
-  for (const { engine, sentAtMs } of requests) if ((engine.lostAtMs ?? 0) > sentAtMs) killed++
-  return killed
+/** Share of the prompt that the engine did not have to read, 0 to 1. */
+const cachedShareOf = ({ prompt_tokens: all, prompt_tokens_details: details }: Usage): number =>
+  Math.min(1, (details?.cached_tokens ?? 0) / Math.max(1, all))
+
+/**
+ * Counts the losses of engines that had the request. An engine that was asked again before its loss
+ * was reported is lost once.
+ */
+const countKilled = (requests: readonly EndedRequest[]): number => {
+  const killed = requests.filter(({ engine, sentAtMs, endedAtMs }) => {
+    const lostAtMs = engine.lostAtMs ?? 0
+    return lostAtMs > sentAtMs && lostAtMs < endedAtMs + KILL_MS
+  })
+  const isFirst = ({ engine, lostBeforeMs }: SentRequest, index: number): boolean =>
+    killed.findIndex(other => other.engine === engine && other.lostBeforeMs === lostBeforeMs) ===
+    index
+  return killed.filter(isFirst).length
 }

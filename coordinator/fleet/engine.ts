@@ -47,6 +47,7 @@ export interface Sums {
   model: string
   slots: number
   inFlight: number
+  readonly engines: readonly CellEngine[]
 }
 
 /** Takes a place on the engine for a request that is sent now. To be given back with `release`. */
@@ -78,6 +79,9 @@ export const isFull = (engine: CellEngine, nowMs: number): boolean =>
 /** True when the engine takes a request now: it has room, and its breaker lets the request through. */
 export const isOpen = (engine: CellEngine, nowMs: number): boolean =>
   !isFull(engine, nowMs) && engine.health?.breaker.blocks(nowMs) !== true
+
+/** True for an engine that failed and is to be tried again: the next request there is a probe. */
+export const isHalfOpen = ({ health }: CellEngine): boolean => health?.breaker.isClosed === false
 
 /** Returns the record of the engine's service, which begins with its first request. */
 export const healthOf = (engine: CellEngine): EngineHealth => {

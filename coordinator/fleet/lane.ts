@@ -1,7 +1,7 @@
 import { type CellEngine, healthOf, noteEngineRefusal } from './engine.ts'
 import { Blame } from './health/blame.ts'
 import type { AnswerTiming } from './health/engine-health.ts'
-import type { Fault } from './health/fault.ts'
+import { type Fault, isSilence } from './health/fault.ts'
 import type { Router } from './router.ts'
 import type { Trails } from './trails.ts'
 import type { Place, WaitQueue, WaitRequest } from './wait-queue.ts'
@@ -13,6 +13,8 @@ export type End = 'served' | 'busy' | 'failed' | 'cancelled'
 export interface SentRequest {
   engine: CellEngine
   sentAtMs: number
+  /** `lostAtMs` of the engine when the request was sent. */
+  lostBeforeMs?: number | undefined
 }
 
 export interface FailedRequest extends SentRequest {
@@ -100,7 +102,7 @@ class Lane implements RequestLane {
       health.lastFault = fault
       onFault?.(fault)
       if (isAnswered || this.#blame.countsAgainstCell(this.#request.keyId, engine.cellId, nowMs))
-        health.breaker.noteFault(sentAtMs, nowMs)
+        health.breaker.noteFault(sentAtMs, nowMs, isSilence(fault))
     }
   }
 }

@@ -42,7 +42,8 @@ const createTurnHandler =
     if (isUrgent(request)) handle(request, response)
     else
       turns.add(() => {
-        if (!response.destroyed) handle(request, response)
+        const { destroyed, writableEnded } = request.socket
+        if (!destroyed && !writableEnded) handle(request, response)
       })
   }
 

@@ -6,6 +6,13 @@ import type { RequestHandler } from './put-in-front.ts'
 /** Requests that wait for the one before them; a connection with more is cut. */
 export const MAX_WAITING = 16
 
+/**
+ * Requests that wait, and bytes read since the first one does, from which on the socket is not read.
+ * Up to there the end of the peer is noticed, and the work for it ends.
+ */
+const READ_WAITING = 8
+const READ_BYTES = 16 * 1024
+
 /** Property of a socket that has its connection: a lookup that costs a request next to nothing. */
 const CONNECTION = Symbol('connection')
 
@@ -28,18 +35,22 @@ interface ConnectionParts {
 
 /**
  * One accepted socket. It answers one request at a time, since HTTP/1.1 orders the answers anyway:
- * an answer that nobody reads holds up the requests behind it and nothing else. While requests
+ * an answer that nobody reads holds up the requests behind it and nothing else. While many requests
  * wait, the socket is not read.
  */
 export class Connection {
   readonly address: string
   /** True once a request on it had a valid key. */
   isKnown = false
+  /** Response to the newest request, whether it waits or is answered. */
+  newest: ServerResponse | undefined
   readonly #parts: ConnectionParts
   #socket: Socket
-  /** True until the answer to the current request has closed; the answer itself is not kept. */
+  /** True until the answer to the current request has closed. */
   #isAnswering = false
   readonly #waiting: [IncomingMessage, ServerResponse][] = []
+  /** Bytes read when the first waiting request came. */
+  #readBytes = 0
   /** Bytes that the peer had taken at the last progress, and the time of that. */
   #takenBytes = 0
   #progressMs: number | undefined
@@ -61,15 +72,21 @@ export class Connection {
 
   /** Handles a request now, or after the ones before it. Returns false when too many wait. */
   take(request: IncomingMessage, response: ServerResponse): boolean {
+    this.newest = response
     if (this.isIdle()) this.#begin(request, response)
     else if (this.#waiting.length === MAX_WAITING) return false
-    else if (this.#waiting.push([request, response]) === 1) this.#stopReading()
+    else this.#keep(request, response)
     return true
   }
 
   /** True while no request is answered and none waits. */
   isIdle(): boolean {
     return !this.#isAnswering && this.#waiting.length === 0
+  }
+
+  /** True when what is read next stands behind a request that has no whole answer yet. */
+  isBehindAnswer(): boolean {
+    return this.#waiting.length > 0 || (this.#isAnswering && this.newest?.req.complete === true)
   }
 
   /** Requests that wait for the one before them. */
@@ -123,6 +140,13 @@ export class Connection {
     // `on` is cheaper than `once`, and a response closes once
     response.on('close', this.#onClose)
     this.#parts.handle(request, response)
+  }
+
+  #keep(request: IncomingMessage, response: ServerResponse): void {
+    const { bytesRead } = this.#socket
+    const waiting = this.#waiting.push([request, response])
+    if (waiting === 1) this.#readBytes = bytesRead
+    if (waiting >= READ_WAITING || bytesRead - this.#readBytes >= READ_BYTES) this.#stopReading()
   }
 
   /** One request of a connection runs in each turn of the loop, so that many delay no others. */

@@ -6,6 +6,7 @@ import type { CloseReason, HttpFigures } from '../metrics/http-figures.ts'
 import { networkOf } from './answer-headers.ts'
 import { Connection } from './connection.ts'
 import type { RequestHandler } from './put-in-front.ts'
+import type { TrustedProxies } from './trusted-proxies.ts'
 
 /** Least bytes of an answer that a client takes within the send time-out. */
 const MIN_TAKEN_BYTES = 16 * 1024
@@ -17,6 +18,7 @@ const LOG_EVERY_MS = 10_000
 
 export interface ConnectionsParts {
   budget: Budget<'address'>
+  proxies: Pick<TrustedProxies, 'has'>
   figures: Pick<HttpFigures, 'countClose'>
   logger: Pick<Logger, 'warn'>
   /** Monotonic milliseconds. */
@@ -54,7 +56,9 @@ export class Connections {
   /** Accepts a connection, or closes it when even the reserve is in use. */
   accept(socket: Socket, { handle, handleReserve }: RequestHandlers): Connection | undefined {
     const address = networkOf(socket.remoteAddress)
-    const share = this.#parts.budget.open({ address })
+    const { budget, proxies } = this.#parts
+    // a trusted proxy has connections for many clients
+    const share = budget.open(proxies.has(socket.remoteAddress) ? {} : { address })
     const onEnd = (ended: Connection) => this.#remove(ended)
     const parts = { address, share, handle, onEnd }
     if (share.take(1) || (this.#makeRoom(address) && share.take(1))) {

@@ -16,6 +16,7 @@ import { watchAnswer } from './measure.ts'
 import { putInFront, type RequestHandler } from './put-in-front.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { headerCheck } from './safety.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -45,6 +46,7 @@ export class DirectRouter {
   readonly #parts: DirectRouterParts
   readonly #check: ReturnType<typeof headerCheck>
   readonly #limitBytes: number
+  readonly #proxies: TrustedProxies
   readonly #handlers = new Map<string, RequestHandler>()
 
   constructor(app: FastifyInstance, parts: DirectRouterParts) {
@@ -52,6 +54,7 @@ export class DirectRouter {
     this.#parts = parts
     this.#check = headerCheck(parts.config)
     this.#limitBytes = parts.config.http.body_limit_bytes
+    this.#proxies = new TrustedProxies(parts.config.http.trusted_proxies)
     app.addHook('onRequest', (request, reply, done) => {
       const { straight } = request.routeOptions.config
       if (straight === undefined) done()
@@ -83,7 +86,7 @@ export class DirectRouter {
     const route = figures.route('POST', path)
     return (request, response) => {
       watchAnswer(figures, route, response)
-      const exchange = newExchange(path, request, response)
+      const exchange = newExchange(path, this.#proxies.clientAddress(request), request, response)
       const refuse = (error: unknown): void =>
         void this.#fail(exchange, error).catch(() => response.destroy())
       const grow: GrowBody = (bytes, onReclaim) =>

@@ -29,11 +29,12 @@ const EMPTY = Buffer.alloc(0)
 
 export const newExchange = (
   route: string,
+  ip: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): HttpExchange<ServerResponse> => ({
   id: requestId(request),
-  ip: request.socket.remoteAddress ?? '',
+  ip,
   route,
   headers: request.headers,
   key: undefined,

@@ -7,6 +7,7 @@ import type { Figures } from '../metrics/figures.ts'
 import { acceptConnections } from './accept-connections.ts'
 import { Connections } from './connections.ts'
 import type { RunningAnswers } from './running.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
 
 const SWEEP_SECONDS = 5
 const COUNT_SECONDS = 10
@@ -16,7 +17,7 @@ const FREE_DESCRIPTORS = 32
 const MADE_WAY = 32
 
 interface ConnectionParts extends Pick<Base, 'schedules' | 'logger' | 'nowMs'> {
-  config: Pick<CoordinatorConfig, 'limits'>
+  config: Pick<CoordinatorConfig, 'limits' | 'http'>
   app: FastifyInstance
   budgets: Pick<Budgets, 'connections'>
   figures: Pick<Figures, 'http'>
@@ -28,6 +29,7 @@ export const openConnections = (parts: ConnectionParts): { connections: Connecti
   const { config, app, budgets, figures, running, schedules, logger, nowMs } = parts
   const connections = new Connections({
     budget: budgets.connections,
+    proxies: new TrustedProxies(config.http.trusted_proxies),
     figures: figures.http,
     logger,
     nowMs,

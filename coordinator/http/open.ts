@@ -10,8 +10,8 @@ import Fastify, {
 import type { Logger } from 'pino'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import { endWithError, parserError, sendError, toShoalError } from './errors.ts'
-import { putInFront } from './put-in-front.ts'
+import { sendError, toShoalError } from './errors.ts'
+import { refuseSocket } from './refuse-socket.ts'
 import { RunningAnswers } from './running.ts'
 import { newRequestId, serverLimits } from './safety.ts'
 
@@ -61,21 +61,8 @@ export const createServer = ({ config, logger, shown }: ServerParts): FastifyIns
     clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
     frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
   }) as unknown as FastifyInstance
-  putInFront(app.server, behind => (request, response) => {
-    lastAnswers.set(request.socket, response)
-    behind(request, response)
-  })
   app.server.on('checkContinue', continueWhenRead)
   return app
-}
-
-/** The newest answer of each connection. */
-const lastAnswers = new WeakMap<Socket, ServerResponse>()
-
-/** True when bytes that cannot be read belong to a request that has been answered already. */
-const isAnswered = (socket: Socket): boolean => {
-  const last = lastAnswers.get(socket)
-  return last?.headersSent === true && !last.req.complete
 }
 
 /** Asks for a body only when it is read: a refused request is answered before the body is sent. */
@@ -93,23 +80,6 @@ const continueWhenRead = function (
 /** Passes on warnings only: Fastify's own messages are of no use to an operator, failures are. */
 const warningsOnly = (logger: Logger): Logger =>
   logger.isLevelEnabled('info') ? logger.child({}, { level: 'warn' }) : logger
-
-/** A request that could not be read: its answer has the same headers as any other. */
-const refuseSocket = async (
-  app: FastifyInstance,
-  failure: NodeJS.ErrnoException,
-  socket: Socket,
-): Promise<void> => {
-  if (failure.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const asker = { id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }
-  const { error, status } = parserError(failure)
-  const headers = await app.answerHeaders(asker)
-  if (isAnswered(socket)) socket.destroySoon()
-  else endWithError(socket, error, headers, status)
-}
 
 /** A URL that cannot be decoded never reaches a hook. */
 const refuseRequest = async (

@@ -15,8 +15,6 @@ export class Heartbeat {
   readonly #clock: Clock
   readonly #onLost: (seconds: number) => void
   #missed = 0
-  /** A process that has never beaten is judged by its steps alone. */
-  #hasBeaten = false
   #callOff: (() => void) | undefined
 
   constructor(clock: Clock, onLost: (seconds: number) => void) {
@@ -25,7 +23,6 @@ export class Heartbeat {
   }
 
   noteBeat(): void {
-    this.#hasBeaten = true
     this.#missed = 0
   }
 
@@ -43,7 +40,7 @@ export class Heartbeat {
 
   #lookLater(): void {
     this.#callOff = this.#clock.callAfter(LOOK_MS, () => {
-      if (this.#hasBeaten && ++this.#missed >= MAX_MISSED) {
+      if (++this.#missed >= MAX_MISSED) {
         this.stop()
         this.#onLost((MAX_MISSED * LOOK_MS) / 1000)
       } else this.#lookLater()

@@ -33,8 +33,8 @@ export const main = async (argv: string[]): Promise<boolean> => {
   const { quiet, attacked } = await runAttacks(chosen, measureMs)
   if (values.small) console.table([...quiet, ...attacked])
   else report('abuse', values, [...quiet, ...attacked])
-  const bounds = values.small ? NO_TIMES : boundsOf(quiet)
-  const faults = attacked.flatMap(figures => findFaults(figures, bounds))
+  const bounds = values.small ? NO_TIMES : boundsOf(quiet[0] as PhaseFigures)
+  const faults = [...attacked, ...quiet.slice(1)].flatMap(figures => findFaults(figures, bounds))
   for (const fault of faults) console.log(fault)
   console.log(`${chosen.length} attacks, ${faults.length} faults`)
   return faults.length === 0

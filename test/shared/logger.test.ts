@@ -91,12 +91,51 @@ t.test('the log', async t => {
       t.match(JSON.stringify(lines), /refused: .*\[redacted\]/)
     })
 
+  t.test('hides a secret behind any white space and control character', async t => {
+    const { lines, logger } = set()
+    for (const space of [' ', '\n', '\t', '\r\n', '\f', '\b', '\u001b'])
+      for (const secret of [random, `Bearer abcdefghijklmnop-Q1`])
+        logger.info({ space }, `refused:${space}${secret}`)
+    t.equal(lines.length, 14)
+    for (const { msg } of lines) t.match(msg, /^refused:\s*.?\[redacted\]$/)
+  })
+
+  t.test('hides the password in an address whatever characters it has', async t => {
+    const { lines, logger } = set()
+    for (const password of ['pa/ssw0rd', 'p@ssw0rd', 'ssw0rd@', '/ssw0rd', 'ssw:0rd/+='])
+      logger.info(`from redis://:${password}@a/1 to postgres://u:${password}@b/x`)
+    t.equal(lines.length, 5)
+    for (const { msg } of lines)
+      t.equal(msg, 'from redis://:[redacted]@a/1 to postgres://u:[redacted]@b/x')
+  })
+
+  t.test('takes time in proportion to a hostile line', async t => {
+    const { lines, logger } = set()
+    // with a search that is quadratic in any of these, the test runs out of its time
+    for (const piece of ['bearer ', 'authorization: bearer', '://a:', '://a:/', 'shl_join_', '\n'])
+      logger.info(piece.repeat(2 ** 18))
+    logger.info(`bearer${' '.repeat(2 ** 20)}`)
+    t.equal(lines.length, 7)
+  })
+
+  t.test('keeps words that are no credential', async t => {
+    const { lines, logger } = set()
+    const words = ['basic authentication is required', 'Use Bearer Authentication.']
+    for (const message of words) logger.info(message)
+    logger.info('authorization: basic abcdefghijklmnop')
+    t.strictSame(
+      lines.map(({ msg }) => msg),
+      [...words, 'authorization: [redacted]'],
+    )
+  })
+
   t.test('keeps ids, digests and addresses', async t => {
     const { lines, logger } = set()
     const facts = {
       cell: 'cell_0123456789abcdef',
       hash: 'ab'.repeat(32),
       url: 'https://a:7070/b@c',
+      urls: 'http://a:80/@b/c@1,mqtt://[::1]:1883/d@e',
     }
     logger.info(facts, 'fact')
     t.match(lines, [facts])

@@ -77,12 +77,15 @@ export class Breaker {
     if (this.#failing < RECOVERED_BELOW) this.#openings = 0
   }
 
-  /** A failure of a request that was sent before the breaker opened changes nothing any more. */
-  noteFault(sentAtMs: number, nowMs: number): void {
+  /**
+   * A failure of a request that was sent before the breaker opened changes nothing any more. One
+   * silence opens the breaker, because each costs a client half a minute, and a probe nothing.
+   */
+  noteFault(sentAtMs: number, nowMs: number, isSilence = false): void {
     const isProbe = this.isProbe(sentAtMs)
     if (!this.isClosed && !isProbe) return
     this.#failing += WEIGHT * (1 - this.#failing)
-    if (isProbe || this.#failing > OPEN_ABOVE) this.#open(nowMs)
+    if (isProbe || isSilence || this.#failing > OPEN_ABOVE) this.#open(nowMs)
   }
 
   /** Notes the end of a request that tells nothing: it was cancelled, or refused for want of room. */

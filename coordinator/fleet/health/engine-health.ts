@@ -11,12 +11,14 @@ export interface AnswerTiming {
   /** Number of tokens read and generated. */
   tokens: number
   generatedTokens: number
-  /** Size of the request's body. */
-  requestBytes: number
+  /** Size of the request's body, without the part of its prompt that was cached. */
+  uncachedBytes: number
 }
 
 /** Weight with which one answer enters the history that recent answers are compared with. */
 const HISTORY_WEIGHT = 1 / 256
+/** Part of the longest time per byte that remains after one more long prompt. */
+const READING_MEMORY = 63 / 64
 /** Bodies from this size on measure the reading of prompts; smaller ones measure the rest. */
 const LONG_PROMPT_BYTES = 2048
 /** Times the usual time per token above which an engine counts as slow. */
@@ -27,8 +29,10 @@ export class EngineHealth {
   readonly breaker = new Breaker()
   /** Time to the first event of streams, in milliseconds. */
   readonly firstByteMs = new MovingAverage()
-  /** Time to the first event per byte of a long request. */
-  readonly msPerPromptByte = new MovingAverage()
+  /** Longest time to the first event per byte of recent long prompts, in milliseconds. */
+  mostMsPerPromptByte = 0
+  /** Longest prompt that the engine has read for a stream, in bytes of the request. */
+  longestPromptBytes = 0
   /** Time per generated token of recent answers. */
   readonly msPerToken = new MovingAverage()
   /** The same over a long time: the engine's own history. */
@@ -54,11 +58,27 @@ export class EngineHealth {
     if (timing !== undefined) this.#measure(timing)
   }
 
-  #measure({ durationMs, firstByteMs, generatedTokens, requestBytes }: AnswerTiming): void {
+  /**
+   * Notes that a request was cut before its answer began. A long prompt doubles the limit of the
+   * next one: otherwise a slow engine could never show that it is slow.
+   */
+  noteCut(requestBytes: number, waitedMs: number): void {
+    if (requestBytes >= LONG_PROMPT_BYTES) this.#raiseReading(waitedMs / 2 / requestBytes)
+  }
+
+  #raiseReading(msPerByte: number): void {
+    this.mostMsPerPromptByte = Math.max(this.mostMsPerPromptByte, msPerByte)
+  }
+
+  #measure({ durationMs, firstByteMs, generatedTokens, uncachedBytes }: AnswerTiming): void {
     this.serviceMs.add(durationMs)
     if (firstByteMs !== undefined) {
       this.firstByteMs.add(firstByteMs)
-      if (requestBytes >= LONG_PROMPT_BYTES) this.msPerPromptByte.add(firstByteMs / requestBytes)
+      this.longestPromptBytes = Math.max(this.longestPromptBytes, uncachedBytes)
+      if (uncachedBytes >= LONG_PROMPT_BYTES) {
+        this.mostMsPerPromptByte *= READING_MEMORY
+        this.#raiseReading(firstByteMs / uncachedBytes)
+      }
     }
     if (generatedTokens === 0) return
     const ms = (durationMs - (firstByteMs ?? 0)) / generatedTokens

@@ -7,3 +7,6 @@ export const FAULTS = ['reset', 'no_first_byte', 'stalled', 'bad_answer', 'link_
  * does not send (`bad_answer`), or lost its link (`link_lost`).
  */
 export type Fault = (typeof FAULTS)[number]
+
+/** True for a failure that its client has waited for. */
+export const isSilence = (fault: Fault): boolean => fault === 'no_first_byte' || fault === 'stalled'

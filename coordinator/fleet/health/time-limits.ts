@@ -15,11 +15,18 @@ const GENEROUS = 4
 /** Bounds of the wait for the first event of a stream. */
 const LEAST_FIRST_BYTE_MS = 30_000
 const MOST_FIRST_BYTE_MS = 300_000
-/** Bound for an engine that has not served a stream, or a whole answer, since the start. */
+/** The same for an engine without figures of its own, by those of another one for the model. */
+const PEER_GENEROUS = 16
+/** Bound where no engine for the model has served a stream, or a whole answer, since the start. */
 const UNPROVEN_STREAM_MS = 120_000
 const UNPROVEN_WHOLE_MS = 300_000
-/** Bounds of a silence within an answer. */
-const LEAST_SILENCE_MS = 30_000
+/** Time per byte of a prompt that is longer than any the engine has read: 50 tokens a second. */
+const UNPROVEN_MS_PER_BYTE = 5
+/**
+ * Bounds of a silence within an answer. A sound engine is silent while it reads prompts of other
+ * requests, and its daemon ends one that completes no step in 60 s.
+ */
+const LEAST_SILENCE_MS = 90_000
 const MOST_SILENCE_MS = 120_000
 
 /** Time for which a cell may take no byte of a request before the request moves to another. */
@@ -30,20 +37,38 @@ export const MAX_WAIT_MS = 10 * 60_000
 /**
  * Returns the time within which a sound engine begins its answer. A whole answer begins when all of
  * it is there, so its limit has the time to generate the most tokens that it may have.
+ *
+ * @param listPeers records of other engines for the model, asked where there is none of its own
  */
-export const firstByteLimitMs = (health: EngineHealth | undefined, demand: Demand): number => {
+export const firstByteLimitMs = (
+  health: EngineHealth | undefined,
+  demand: Demand,
+  listPeers: () => Iterable<EngineHealth> = () => [],
+): number => {
+  const { requestBytes, isStream } = demand
+  const isProven = requestBytes <= (health?.longestPromptBytes ?? 0)
+  const leastMs = Math.max(LEAST_FIRST_BYTE_MS, isProven ? 0 : requestBytes * UNPROVEN_MS_PER_BYTE)
+  const mostMs = isStream ? MOST_FIRST_BYTE_MS : MAX_WAIT_MS
+  const ownMs = health && expectMs(health, demand)
+  if (ownMs !== undefined) return bound(GENEROUS * ownMs, leastMs, mostMs)
+  const unprovenMs = isStream ? UNPROVEN_STREAM_MS : UNPROVEN_WHOLE_MS
+  for (const peer of listPeers()) {
+    const peerMs = expectMs(peer, demand)
+    if (peerMs !== undefined)
+      return bound(Math.min(PEER_GENEROUS * peerMs, unprovenMs), leastMs, mostMs)
+  }
+  return bound(unprovenMs, leastMs, mostMs)
+}
+
+/** Returns the time that the engine's figures let expect; undefined without such figures. */
+const expectMs = (health: EngineHealth, demand: Demand): number | undefined => {
   const { requestBytes, isStream, mostTokens, load } = demand
-  const first = health?.firstByteMs.upperBound
-  const perToken = health?.msPerToken.upperBound
-  const start = (first ?? 0) + requestBytes * (health?.msPerPromptByte.upperBound ?? 0)
-  const queue = load * (health?.serviceMs.mean ?? 0)
-  if (isStream)
-    return first === undefined
-      ? UNPROVEN_STREAM_MS
-      : bound(GENEROUS * (start + queue), LEAST_FIRST_BYTE_MS, MOST_FIRST_BYTE_MS)
-  if (perToken === undefined) return UNPROVEN_WHOLE_MS
-  const whole = start + queue + mostTokens * perToken
-  return bound(GENEROUS * whole, LEAST_FIRST_BYTE_MS, MAX_WAIT_MS)
+  const first = health.firstByteMs.upperBound
+  const perToken = health.msPerToken.upperBound
+  const start = (first ?? 0) + requestBytes * (health.mostMsPerPromptByte ?? 0)
+  const begun = start + load * (health.serviceMs.mean ?? 0)
+  if (isStream) return first === undefined ? undefined : begun
+  return perToken === undefined ? undefined : begun + mostTokens * perToken
 }
 
 /** Returns the time for which a sound engine may say nothing within an answer. */

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { Budget } from '../../../coordinator/budgets/budget.ts'
 import { FREE_BYTES } from '../../../coordinator/fleet/answer-hold.ts'
 import {
   type Dispatch,
@@ -39,13 +40,15 @@ interface RigOptions {
   stream?: boolean
   accept?: () => boolean
   lane?: Dispatch['lane']
+  record?: Dispatch['record']
+  bodyShare?: Dispatch['bodyShare']
 }
 
 /** Cells behind one server; the path of a request names the cells to try, `x-key` its key. */
 const rig = async (
   t: Test,
   handlers: Record<string, CellHandler>,
-  { total, stream = false, accept, lane }: RigOptions = {},
+  { total, stream = false, accept, record, ...more }: RigOptions = {},
 ) => {
   const memory = createAnswerMemory(total)
   const links = Object.entries(handlers).map(([id, handler]) => linkCell(id, handler))
@@ -69,8 +72,11 @@ const rig = async (
       keyId: String(request.headers['x-key'] ?? 'k'),
       pick: tried => engines.find(({ cellId }) => !tried.has(cellId)),
       ...(accept && { accept }),
-      lane,
-      record: async outcome => void outcomes.push(outcome),
+      ...more,
+      record: async outcome => {
+        outcomes.push(outcome)
+        await record?.(outcome)
+      },
     })
     results.push(result)
   }).listen(0, '127.0.0.1')
@@ -132,6 +138,7 @@ t.test('large answers that fill the share of their cell are no fault of it', asy
   const ends: string[] = []
   const faults: string[] = []
   const lane = {
+    pick: () => undefined,
     wait: () => undefined,
     reportEnd: (_sent: SentRequest, end: End) => void ends.push(end),
     reportFailures: (failures: readonly FailedRequest[]) =>
@@ -199,6 +206,38 @@ t.test('a share shrinks as the client reads', async t => {
     if (read > 12 * MIB) break
   }
   t.ok(budget.used < 8 * MIB, `${budget.used} of ${before} bytes are held`)
+})
+
+t.test('the memory of a request is released before its client has read the answer', async t => {
+  const body = new Budget({ total: 100, per: {} })
+  const bodyShare = body.open({})
+  bodyShare.take(100)
+  const { send } = await rig(t, { a: answerWith(16 * MIB) }, { bodyShare })
+  await once(send('/a'), 'response')
+  t.equal(body.used, 0)
+})
+
+t.test('an answer that is being recorded as given is not reclaimed', async t => {
+  for (const accept of [undefined, () => false]) {
+    const recorded = Promise.withResolvers<void>()
+    const { budget, ask, outcomes, results } = await rig(
+      t,
+      { a: answerWith(100 * KIB) },
+      { total: MIB, record: () => recorded.promise, ...(accept && { accept }) },
+    )
+    const asked = ask('/a', 'greedy')
+    if (accept) {
+      await waitUntil('the answer is kept', () => results.length === 1)
+      const [kept] = results
+      if (kept?.kind === 'declined') kept.deliver?.()
+    }
+    await waitUntil('the answer is being recorded', () => outcomes.length === 1)
+    budget.open({}).force(MIB - budget.used)
+    t.notOk(budget.open({ key: 'late' }).take(KIB))
+    recorded.resolve()
+    t.match(await asked, { status: 200, body: 'a'.repeat(100 * KIB) })
+    t.match(outcomes, [{ status: 'ok', httpStatus: 200 }])
+  }
 })
 
 t.test('the largest key without progress gives way when the total is used up', async t => {

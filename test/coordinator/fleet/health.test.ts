@@ -21,6 +21,12 @@ t.test('a breaker opens after three failures in a row, and not after two', async
   t.equal(breaker.state(0), 'open')
 })
 
+t.test('a breaker opens after one silence', async t => {
+  const breaker = new Breaker()
+  breaker.noteFault(0, 0, true)
+  t.equal(breaker.state(0), 'open')
+})
+
 t.test('a breaker opens when half of many requests fail, and not when a fifth does', async t => {
   for (const [every, isClosed] of [
     [2, false],
@@ -98,10 +104,10 @@ t.test('a cell that claims a million slots is believed as many as it has proven'
   t.equal(believedQueue(undefined, 8), undefined)
 })
 
-const served = (firstByteMs: number | undefined, durationMs: number, requestBytes = 100) => ({
+const served = (firstByteMs: number | undefined, durationMs: number, uncachedBytes = 100) => ({
   firstByteMs,
   durationMs,
-  requestBytes,
+  uncachedBytes,
   tokens: 120,
   generatedTokens: 100,
 })
@@ -116,9 +122,16 @@ t.test(
     const fast = new EngineHealth()
     for (let answer = 0; answer < 50; answer++) fast.noteServed(0, 1, served(100, 1100))
     t.equal(firstByteLimitMs(fast, stream), 30_000, 'never below the floor')
+    const peers = () => [new EngineHealth(), fast]
+    t.equal(firstByteLimitMs(undefined, stream, peers), 30_000, 'others of the model have figures')
     const slow = new EngineHealth()
     for (let answer = 0; answer < 50; answer++)
       slow.noteServed(0, 1, served(10_000, 30_000, 50_000))
+    t.equal(
+      firstByteLimitMs(undefined, stream, () => [slow]),
+      120_000,
+      'within the bound for none',
+    )
     const usual = firstByteLimitMs(slow, stream)
     t.ok(usual > 4 * 10_000 && usual < 300_000, `${usual} ms`)
     t.ok(
@@ -131,10 +144,44 @@ t.test(
       'whole answers get time for all tokens',
     )
     t.equal(firstByteLimitMs(slow, { ...whole, mostTokens: Number.POSITIVE_INFINITY }), 600_000)
-    t.equal(silenceLimitMs(fast, 1), 30_000)
+    t.equal(silenceLimitMs(fast, 1), 90_000, 'longer than a daemon waits for a step')
     t.equal(silenceLimitMs(slow, 1e9), 120_000)
   },
 )
+
+t.test(
+  'a slow engine gets the time for a prompt that is longer than those it has read',
+  async t => {
+    const long = { requestBytes: 100_000, isStream: true, mostTokens: 4096, load: 1 }
+    for (const [title, uncachedBytes] of [
+      ['short prompts', 300],
+      ['long prompts that were mostly cached', 3000],
+    ] as const) {
+      const health = new EngineHealth()
+      for (let answer = 0; answer < 50; answer++)
+        health.noteServed(0, 1, served(100 + uncachedBytes / 0.4, 20_000, uncachedBytes))
+      t.ok(firstByteLimitMs(health, long) >= 250_000, `served ${title}`)
+      t.ok(firstByteLimitMs(health, { ...long, isStream: false }) >= 250_000)
+      t.ok(firstByteLimitMs(health, { ...long, requestBytes: 1000 }) < 200_000)
+    }
+    t.ok(firstByteLimitMs(undefined, long) >= 250_000, 'served nothing')
+  },
+)
+
+t.test('a prompt that was cut gives the next one more time', async t => {
+  const long = { requestBytes: 20_000, isStream: true, mostTokens: 4096, load: 1 }
+  const health = new EngineHealth()
+  for (let answer = 0; answer < 50; answer++) health.noteServed(0, 1, served(400, 5000, 20_000))
+  const beforeMs = firstByteLimitMs(health, long)
+  health.noteCut(long.requestBytes, beforeMs)
+  t.ok(firstByteLimitMs(health, long) >= 2 * beforeMs)
+  const short = { ...long, requestBytes: 1000 }
+  const shortMs = firstByteLimitMs(health, short)
+  health.noteCut(short.requestBytes, 300_000)
+  t.equal(firstByteLimitMs(health, short), shortMs, 'a short one does not')
+  for (let answer = 0; answer < 500; answer++) health.noteServed(0, 1, served(400, 5000, 20_000))
+  t.ok(firstByteLimitMs(health, long) <= beforeMs, 'nor does one of long ago')
+})
 
 t.test('an engine that becomes much slower than its own history is reported as slow', async t => {
   const health = new EngineHealth()

@@ -3,6 +3,7 @@ import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { type DispatchOutcome, dispatch } from '../../../coordinator/fleet/dispatch.ts'
+import { healthOf } from '../../../coordinator/fleet/engine.ts'
 import { createLanes } from '../../../coordinator/fleet/lane.ts'
 import { type CellEngine, Router } from '../../../coordinator/fleet/router.ts'
 import { createTrails, trailOf } from '../../../coordinator/fleet/trails.ts'
@@ -201,6 +202,27 @@ t.test('a request that crashes engines is tried on two of them at most', async t
   t.equal(killed, 2)
 })
 
+t.test('a request is not given up for one death of an engine that was reported late', async t => {
+  let asked = 0
+  const cell = createHeldCell()
+  const cells = await rig(t, {
+    a: (request, response) => {
+      if (++asked > 2) return cell.handler(request, response)
+      refuses(request, response)
+      // the report of its death comes after a second refusal
+      if (asked === 2) cells.router.update('a', new Map())
+    },
+  })
+  const { answer } = ask(cells.url)
+  while (asked < 2) await turn()
+  await cells.waiting(1)
+  cells.serve('a')
+  cells.queue.offer(cells.engines.a as CellEngine)
+  await cell.waitForRequests(1)
+  cell.answer(0)
+  t.equal((await answer).status, 200)
+})
+
 for (const [how, end] of [
   ['is killed', cell => cell.cut()],
   // what the ping does to one that is unplugged
@@ -306,6 +328,44 @@ t.test('while half of the cells reset every stream, all requests reach the other
   const states = Object.values(engines).map(({ health }) => health?.breaker.isClosed)
   t.strictSame(states, [false, true, false, true])
   t.match(engines.a?.health, { lastFault: 'reset' })
+})
+
+t.test('a half-open cell is probed with copies, for which no client waits', async t => {
+  const silent = createHeldCell()
+  const { url, engines, waitUntilSettled } = await rig(t, { a: silent.handler, b: answersAtOnce })
+  const { breaker } = healthOf(engines.a as CellEngine)
+  const longAgoMs = performance.now() - 10_000
+  for (let failures = 0; failures < 3; failures++) breaker.noteFault(longAgoMs, longAgoMs)
+  for (let asked = 0; asked < 20; asked++)
+    t.equal((await ask(url).answer).headers[HEADER_CELL], 'b')
+  await waitUntilSettled()
+  await silent.waitForRequests(1)
+  t.notOk(breaker.isClosed)
+  silent.answer(0)
+  while (!breaker.isClosed) await turn()
+  t.match([engines.a?.inFlight, engines.b?.inFlight], [0, 0])
+  t.equal(engines.a?.health?.served, 1)
+})
+
+t.test('cells that were only silent and are lost later count as killed by no request', async t => {
+  const nobody = { pause() {}, resume() {}, cancel() {}, unsentBytes: 0 }
+  const handlers = { a: resets, b: resets, c: answersAtOnce }
+  const { url, engines, router } = await rig(t, handlers)
+  // the last to be chosen
+  Object.assign(engines.c as CellEngine, { others: 50 })
+  for (const id of ['a', 'b']) {
+    const { link } = engines[id] as CellEngine
+    link.request = (_request, listener) => {
+      queueMicrotask(() => {
+        // one beat without an answer to its ping, and then the link is lost
+        listener.onBeat?.(5000, true)
+        listener.onClose(false)
+        router.update(id, new Map())
+      })
+      return { ...nobody, cancel: () => listener.onClose(false) }
+    }
+  }
+  for (let asked = 0; asked < 4; asked++) t.equal((await ask(url).answer).headers[HEADER_CELL], 'c')
 })
 
 t.test('a request on which all cells fail opens the breakers of two of them at most', async t => {

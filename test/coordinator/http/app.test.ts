@@ -433,13 +433,6 @@ t.test('raw bytes on the socket', async t => {
       if (status !== 200) t.match(answer, /\{"error":\{"message":".*"code":"[a-z_]+"\}\}$/)
     })
 
-  t.test('a request has one answer, also when its body turns out to be broken', async t => {
-    const chunked = 'Host: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'
-    const answer = await rawRequest(address, `POST /v1/nothing HTTP/1.1\r\n${chunked}`)
-    t.match(answer, /^HTTP\/1.1 404 /)
-    t.equal(answer.match(/HTTP\/1\.1 /g)?.length, 1)
-  })
-
   t.test('a body that is wanted is asked for with 100 Continue', async t => {
     const socket = connect(address.port, address.address)
     socket.setEncoding('utf8')

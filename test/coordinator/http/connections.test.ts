@@ -132,6 +132,14 @@ t.test('a request with a body is read while others wait behind it', async t => {
   t.equal(answer.match(/HTTP\/1\.1 \d+/g)?.length, 3)
 })
 
+t.test('a request has one answer, also when its body turns out to be broken', async t => {
+  const { address } = await rig(t)
+  const chunked = 'Host: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'
+  const answer = await rawRequest(address, `POST /v1/nothing HTTP/1.1\r\n${chunked}`)
+  t.match(answer, /^HTTP\/1.1 400 /)
+  t.equal(answer.match(/HTTP\/1\.1 /g)?.length, 1)
+})
+
 t.test('a client that takes nothing of its answers is let go, others are not', async t => {
   const { open, clock, closed, connections, app } = await rig(t)
   app.server.prependListener('connection', (socket: Socket) => {

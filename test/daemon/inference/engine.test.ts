@@ -228,7 +228,14 @@ const setup = async (t: Test, sha256?: string, more: Partial<EngineOptions & Eng
   }
   const events: EngineEvent[] = []
   const submit = () => engine.submit(WORK, 2, event => events.push(event))
-  const told = { reply, ready, start, events, submit }
+  /** Lets time pass for a process that lives. */
+  const beatFor = (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      reply({ type: 'beat' })
+      clock.advance(1000)
+    }
+  }
+  const told = { reply, ready, start, events, submit, beatFor }
   return { file, engine, clock, children, world, states, nextChild, ...told }
 }
 
@@ -307,40 +314,38 @@ t.test('an engine', async t => {
   })
 
   t.test('that makes no step while busy is ended', async t => {
-    const { engine, clock, children, start, submit, reply } = await setup(t)
+    const { engine, clock, children, start, submit, reply, beatFor } = await setup(t)
     await start()
     clock.advance(1_000_000)
     t.equal(children[0]?.killed, false, 'an idle engine may be silent')
     submit()
-    clock.advance(59_000)
+    beatFor(59)
     t.equal(children[0]?.killed, false)
     reply({ type: 'step', counts: COUNTS, events: [] })
-    clock.advance(59_999)
+    beatFor(59)
     t.equal(children[0]?.killed, false, 'a step counts')
-    clock.advance(1)
+    beatFor(1)
     t.equal(children[0]?.killed, true)
     await Promise.resolve()
     t.match(engine.report().reason, /made no step for 60 s/)
   })
 
-  t.test('that stops beating while it is busy is ended after ten seconds', async t => {
-    const { engine, clock, children, start, submit, reply } = await setup(t)
-    await start()
-    submit()
-    clock.advance(1000)
-    reply({ type: 'beat' })
-    for (let second = 0; second < 30; second++) {
-      clock.advance(1000)
-      reply({ type: 'beat' })
-    }
-    t.equal(children[0]?.killed, false)
-    clock.advance(8000)
-    t.equal(children[0]?.killed, false)
-    clock.advance(2000)
-    t.equal(children[0]?.killed, true)
-    await Promise.resolve()
-    t.match(engine.report().reason, /did not answer for 10 s/)
-  })
+  for (const [how, seconds] of [
+    ['stops beating while it is busy', 30],
+    ['hung before its first request', 0],
+  ] as const)
+    t.test(`that ${how} is ended after ten seconds`, async t => {
+      const { engine, clock, children, start, submit, beatFor } = await setup(t)
+      await start()
+      submit()
+      beatFor(seconds)
+      clock.advance(7000)
+      t.equal(children[0]?.killed, false)
+      clock.advance(3000)
+      t.equal(children[0]?.killed, true)
+      await Promise.resolve()
+      t.match(engine.report().reason, /did not answer for 10 s/)
+    })
 
   t.test('that cannot be killed is given up, and no other starts beside it', async t => {
     const all = await setup(t)
@@ -348,12 +353,12 @@ t.test('an engine', async t => {
     await start()
     world.mortal = false
     submit()
-    clock.advance(60_000)
+    clock.advance(10_000)
     t.strictSame([children[0]?.killed, engine.report().state], [true, 'ready'])
     clock.advance(2000)
     t.match(events, [{ type: 'error', error: { code: 'cell_unavailable' } }])
     t.match(engine.report(), { state: 'failed', slots_busy: 0, restarts: 1 })
-    t.match(engine.report().reason, /^the engine made no step for 60 s, and cannot be ended;/)
+    t.match(engine.report().reason, /^the engine did not answer for 10 s, and cannot be ended;/)
     clock.advance(100_000)
     t.match(engine.report(), { state: 'failed', reason: /previous process cannot be ended/ })
     t.throws(submit, { code: 'cell_unavailable', message: /previous process cannot be ended/ })

@@ -3,6 +3,7 @@ import {
   createServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type Settings,
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import { answerAtOnce } from '../../../bench/gateway/answer.ts'
@@ -47,8 +48,9 @@ const OPTIONS = {
   streamResetRate: 100_000,
 }
 
-const overHttp2 = (handler: Handler): CellBehaviour['serve'] => {
-  const server = createServer(OPTIONS, (request, response) => {
+const overHttp2 = (handler: Handler, settings: Settings = {}): CellBehaviour['serve'] => {
+  const options = { ...OPTIONS, settings: { ...OPTIONS.settings, ...settings } }
+  const server = createServer(options, (request, response) => {
     response.on('error', () => {})
     request.on('error', () => {})
     handler(request, response)
@@ -126,6 +128,10 @@ export const behaviours = {
   honest: { engines: [CHAT, EMBEDDING], serve: overHttp2(answer) },
   resets: chatOnly((_request, response) => response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)),
   'no-head': fallSilent(() => {}),
+  /** Silent from its first request on. */
+  mute: chatOnly(() => {}),
+  'no-streams': { engines: [CHAT], serve: overHttp2(answer, { maxConcurrentStreams: 0 }) },
+  'no-window': { engines: [CHAT], serve: overHttp2(answer, { initialWindowSize: 0 }) },
   'head-only': fallSilent((_request, response) =>
     response.stream.respond({ 'content-type': 'text/event-stream; charset=utf-8' }),
   ),
@@ -147,6 +153,9 @@ export type Behaviour =
   | 'resets'
   | 'no-head'
   | 'head-only'
+  | 'mute'
+  | 'no-streams'
+  | 'no-window'
   | 'endless'
   | 'html'
   | 'many-slots'

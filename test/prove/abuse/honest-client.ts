@@ -4,8 +4,13 @@ import type { CellLogin } from '../../../bench/fleet/simulated-cell.ts'
 import { RawMqtt } from '../../support/raw-mqtt.ts'
 import { type AbuseTarget, chatBody, embeddingBody, HOST } from './target.ts'
 
-export const KINDS = ['plain', 'stream', 'embedding', 'healthz', 'mqtt'] as const
+export const KINDS = ['plain', 'stream', 'embedding', 'healthz', 'control', 'mqtt'] as const
 export type Kind = (typeof KINDS)[number]
+
+export interface ClientTarget extends AbuseTarget {
+  /** Port of the control server. */
+  controlPort: number
+}
 
 /** One call of the honest client, as it is reported to the parent. */
 export interface Call {
@@ -18,7 +23,14 @@ export interface Call {
 }
 
 /** Calls of each kind per second. They start on time, however long earlier ones take. */
-const RATES: Record<Kind, number> = { plain: 16, stream: 12, embedding: 8, healthz: 16, mqtt: 2 }
+const RATES: Record<Kind, number> = {
+  plain: 16,
+  stream: 12,
+  embedding: 8,
+  healthz: 16,
+  control: 16,
+  mqtt: 2,
+}
 /** Addresses of the supervisors, since each may send only so many requests a minute without a key. */
 const SUPERVISORS = ['127.0.1.1', '127.0.1.2', '127.0.1.3', '127.0.1.4'] as const
 /** More than a cell that served before may be silent until its request moves to another. */
@@ -27,16 +39,17 @@ const TIMEOUT_MS = 45_000
 /**
  * A client that does nothing wrong, in a process of its own: chat, plain and streamed, and
  * embeddings over kept connections, and, over a new connection each time, the liveness check and the
- * greeting of a cell over plain MQTT. Argument: `AbuseTarget`. Sends each `Call` to its parent, and
+ * greeting of a cell over plain MQTT. Argument: `ClientTarget`. Sends each `Call` to its parent, and
  * answers a message with `drained` once all calls that run are reported.
  */
-const run = (target: AbuseTarget): void => {
+const run = (target: ClientTarget): void => {
   const agent = new Agent({ keepAlive: true })
   const calls: Record<Kind, () => Promise<number>> = {
     plain: () => post(target, agent, '/v1/chat/completions', chatBody('hello')),
     stream: () => post(target, agent, '/v1/chat/completions', chatBody('hello', true)),
     embedding: () => post(target, agent, '/v1/embeddings', embeddingBody('hello')),
-    healthz: () => checkHealth(target),
+    healthz: () => check(target.port, '/healthz'),
+    control: () => check(target.controlPort, '/'),
     mqtt: () => greet(target),
   }
   const running = new Set<Promise<void>>()
@@ -95,14 +108,14 @@ const ask = (options: RequestOptions, text?: string): Promise<number> =>
 
 /** A stream that ended with an error, or a page for people, is of no use to a program. */
 const isUsable = ({ headers }: IncomingMessage, tail: string): boolean =>
-  /^(application\/json|text\/event-stream)/.test(headers['content-type'] ?? '') &&
+  /^(application\/json|text\/event-stream|$)/.test(headers['content-type'] ?? '') &&
   !tail.includes('event: error')
 
 let checks = 0
 
-const checkHealth = ({ port }: AbuseTarget): Promise<number> => {
+const check = (port: number, path: string): Promise<number> => {
   const localAddress = SUPERVISORS[checks++ % SUPERVISORS.length] as string
-  return ask({ port, host: HOST, path: '/healthz', agent: false, localAddress })
+  return ask({ port, host: HOST, path, agent: false, localAddress })
 }
 
 let greetings = 0
@@ -119,4 +132,4 @@ const greet = async ({ mqttPort, logins }: AbuseTarget): Promise<number> => {
   return returnCode === 0 ? 200 : 0
 }
 
-run(JSON.parse(process.argv[2] as string) as AbuseTarget)
+run(JSON.parse(process.argv[2] as string) as ClientTarget)

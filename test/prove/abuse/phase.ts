@@ -17,6 +17,8 @@ export interface PhaseFigures extends ReportRow {
   p50_ms: number
   p99_ms: number
   healthz_p99_ms: number
+  /** What a bare server takes beside it. */
+  control_p99_ms: number
   healthz_failed: number
   mqtt_failed: number
   /** The most memory in RAM. */
@@ -52,7 +54,8 @@ export const runPhase = async (scene: AbuseScene, plan: PhasePlan): Promise<Phas
 
 const now = (): number => performance.timeOrigin + performance.now()
 
-const isInference = ({ kind }: Call): boolean => kind !== 'healthz' && kind !== 'mqtt'
+const isInference = ({ kind }: Call): boolean =>
+  kind === 'plain' || kind === 'stream' || kind === 'embedding'
 
 const countCalls = (calls: readonly Call[], settledMs: number) => {
   const listFailed = (kinds: readonly Call[]) => kinds.filter(({ status }) => status !== 200)
@@ -68,6 +71,7 @@ const countCalls = (calls: readonly Call[], settledMs: number) => {
     p50_ms: round(percentile(timesOf(settled), 50)),
     p99_ms: round(percentile(timesOf(settled), 99)),
     healthz_p99_ms: round(percentile(timesOf(of('healthz')), 99)),
+    control_p99_ms: round(percentile(timesOf(of('control')), 99)),
     healthz_failed: failedOf(of('healthz')),
     mqtt_failed: failedOf(of('mqtt')),
   }

@@ -7,7 +7,7 @@ const CLIENT_SETTLE_MS = 1500
 /** Time in which a cell has failed often enough to be put aside, in milliseconds. */
 const CELL_SETTLE_MS = 5000
 /** The least silence after which a request moves to another cell, and a little more, milliseconds. */
-const SILENCE_SETTLE_MS = 35_000
+const SILENCE_SETTLE_MS = 40_000
 const SMALL_SETTLE_MS = 500
 
 interface PlanOptions {
@@ -32,7 +32,7 @@ const cellPlan = (
   { measureMs }: PlanOptions,
   settleMs = CELL_SETTLE_MS,
 ): PhasePlan => ({
-  name: `cells: ${behaviours.map(behaviour => `${cells} ${behaviour}`).join(', ')}`,
+  name: `${cells} ${cells === 1 ? 'cell' : 'cells'}: ${behaviours.join(', ')}`,
   settleMs,
   measureMs,
   begin: async scene => {
@@ -65,10 +65,13 @@ const CELL_ATTACKS: [Behaviour, number][] = [
   ['endless', 1],
 ]
 
+/** Ways to answer pings only. */
+const SILENCES: Behaviour[] = ['no-head', 'head-only', 'mute', 'no-streams', 'no-window']
+
 /** Every attack, the ones that cost memory last: a process keeps what it once had. */
 export const allPlans = (options: PlanOptions): PhasePlan[] => [
   ...CELL_ATTACKS.map(([behaviour, cells]) => cellPlan([behaviour], cells, options)),
-  cellPlan(['no-head', 'head-only'], 1, options, SILENCE_SETTLE_MS),
+  cellPlan(SILENCES, 1, options, SILENCE_SETTLE_MS),
   ...CLIENT_ATTACKS.map(attack => clientPlan(attack, options)),
 ]
 

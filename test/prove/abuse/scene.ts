@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { CellLogin } from '../../../bench/fleet/simulated-cell.ts'
@@ -47,6 +47,7 @@ export class AbuseScene {
   }
 
   static async start(): Promise<AbuseScene> {
+    setGroupNice(HONEST_NICE)
     const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-abuse-'))
     const stateDir = join(folder, 'coordinator')
     const keys = await createKeys(stateDir)
@@ -112,6 +113,7 @@ export class AbuseScene {
     await Promise.all([...this.#children].map(child => this.end(child)))
     await this.coordinator.end('SIGKILL')
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })
+    setGroupNice(0)
   }
 
   async #serve(key: string): Promise<void> {
@@ -120,7 +122,9 @@ export class AbuseScene {
     const target = this.#targetWith(HONEST_CELLS)
     const cells = this.#fork('cell-process', { behaviour: 'honest', target })
     await once(cells, 'message')
-    this.#client = this.#fork('honest-client', { ...this.#targetWith(GREETING_CELLS), key })
+    const [controlPort] = await once(this.#fork('control-server', {}), 'message')
+    const known = { ...this.#targetWith(GREETING_CELLS), key, controlPort }
+    this.#client = this.#fork('honest-client', known)
     await once(this.#client, 'message')
     this.#client.on('message', message => {
       if (message !== 'drained') this.calls.push(message as Call)
@@ -152,6 +156,13 @@ const SERVICE = join(import.meta.dirname, '../../../systemd/shoal-coordinator.se
 /** Bounds of the heap with which the packaged service runs. */
 const readServiceFlags = (): string =>
   (readFileSync(SERVICE, 'utf8').match(/--max-[a-z-]+-size=\d+/g) ?? []).join(' ')
+
+const AUTOGROUP = '/proc/self/autogroup'
+
+/** Linux weighs sessions against each other first, and processes only within their session. */
+const setGroupNice = (nice: number): void => {
+  if (mayRaise() && existsSync(AUTOGROUP)) writeFileSync(AUTOGROUP, `${nice}`)
+}
 
 const mayRaise = (): boolean => process.getuid?.() === 0
 

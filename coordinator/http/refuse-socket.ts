@@ -1,0 +1,58 @@
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { type Connection, connectionOf } from './connection.ts'
+import { endWithError, parserError } from './errors.ts'
+import { newRequestId } from './safety.ts'
+
+/**
+ * Answers bytes that are no request, and a request that is not whole in time, with the headers of
+ * any other answer. The answers before it stay whole: a time-out waits for them, and bytes that
+ * cannot be read end the connection without an answer of their own.
+ */
+export const refuseSocket = async (
+  app: FastifyInstance,
+  failure: NodeJS.ErrnoException,
+  socket: Socket,
+): Promise<void> => {
+  const connection = connectionOf(socket)
+  if (connection?.isBehindAnswer()) {
+    if (failure.code !== 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy()
+    else
+      restartTime(connection, app.server.requestTimeout, () => refuseSocket(app, failure, socket))
+    return
+  }
+  if (failure.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const asker = { id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }
+  const { error, status } = parserError(failure)
+  const headers = await app.answerHeaders(asker)
+  if (connection !== undefined && isAnswered(connection)) socket.destroySoon()
+  else endWithError(socket, error, headers, status)
+}
+
+/** True when bytes that cannot be read belong to a request that has been answered already. */
+const isAnswered = ({ newest }: Connection): boolean =>
+  newest?.headersSent === true && !newest.req.complete
+
+/**
+ * Gives a request its whole time again once the answers before it have ended, since its rest may
+ * not have been read until then. Node's HTTP server measures it only once.
+ */
+const restartTime = (connection: Connection, limitMs: number, onTimeout: () => void): void => {
+  const { newest } = connection
+  if (newest === undefined) return
+  const { req: request } = newest
+  const isHeadRead = !request.complete
+  const isRead = (): boolean =>
+    isHeadRead ? request.complete : connection.newest !== newest && isNewestRead(connection)
+  const start = (): void =>
+    void setTimeout(() => {
+      if (!isRead()) onTimeout()
+    }, limitMs).unref()
+  if (isHeadRead) request.once('resume', start)
+  else newest.once('close', start)
+}
+
+const isNewestRead = ({ newest }: Connection): boolean => newest?.req.complete === true
