@@ -14,6 +14,7 @@ import { AnonymousLimit } from '../http/anonymous-limit.ts'
 import { answerHeaders } from '../http/answer-headers.ts'
 import { type AuthParts, auth } from '../http/auth.ts'
 import { type CellSelfParts, cellSelfRoutes } from '../http/cell-self.ts'
+import { countBodies } from '../http/count-bodies.ts'
 import { DirectRouter } from '../http/direct-router.ts'
 import { type EnrolParts, enrolRoute } from '../http/enrol.ts'
 import { errors, missingRoutes } from '../http/errors.ts'
@@ -145,6 +146,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   await app.register(answerHeaders, { quota, now, logger, replicas: parts.replicas })
   await app.register(safety, { config })
   await app.register(auth, { keys, anonymous })
+  await app.register(countBodies, { budget: parts.budgets.requestBodies })
   await app.register(missingRoutes)
 
   addInferenceRoutes(app, straight, parts)

@@ -118,8 +118,9 @@ class OpenShare implements Share {
     const holders = this.#holders
     if (amount === 0 || holders === undefined) return
     this.#add(holders, -amount)
+    if (this.#onReclaim !== undefined) this.#forbidReclaim(holders)
     if (this.#held === 0) this.#leave(holders)
-    else if (this.#onReclaim !== undefined) this.#noteProgress(holders)
+    else if (this.#onReclaim !== undefined) this.#allowReclaim(holders)
   }
 
   close(): void {
@@ -133,31 +134,31 @@ class OpenShare implements Share {
 
   #join(): readonly Holder[] {
     if (this.#holders !== undefined) return this.#holders
-    const holders = this.#table.join(this.#ids)
-    this.#holders = holders
-    if (this.#onReclaim !== undefined) for (const { reclaimable } of holders) reclaimable.add(this)
-    return holders
+    this.#holders = this.#table.join(this.#ids)
+    return this.#holders
   }
 
   #leave(holders: readonly Holder[]): void {
     this.#holders = undefined
-    for (const holder of holders) {
-      holder.reclaimable.delete(this)
-      this.#table.leave(holder)
-    }
+    for (const holder of holders) this.#table.leave(holder)
   }
 
   #add(holders: readonly Holder[], amount: number): void {
+    // before, there is nothing to reclaim
+    if (this.#held === 0 && this.#onReclaim !== undefined) this.#allowReclaim(holders)
     this.#held += amount
     this.#table.used += amount
     for (const holder of holders) holder.used += amount
   }
 
-  /** Moves the share behind those that have waited longer for progress. */
-  #noteProgress(holders: readonly Holder[]): void {
-    for (const { reclaimable } of holders) {
-      reclaimable.delete(this)
-      reclaimable.add(this)
-    }
+  /** Puts the share behind those that have waited longer for progress. */
+  #allowReclaim(holders: readonly Holder[]): void {
+    this.#table.reclaimable++
+    for (const { reclaimable } of holders) reclaimable.add(this)
+  }
+
+  #forbidReclaim(holders: readonly Holder[]): void {
+    this.#table.reclaimable--
+    for (const { reclaimable } of holders) reclaimable.delete(this)
   }
 }

@@ -27,6 +27,8 @@ export class Budgets {
 
   /** Connections of HTTP clients; a socket that a cell has upgraded is none of them. */
   readonly connections: Budget<'address'>
+  /** Connections beyond that bound, for requests that must be answered in any case. */
+  readonly reserveConnections: Budget<'address'>
 
   /** @param descriptors files and sockets that the process may open */
   constructor(limits: LimitsConfig, descriptors = Number.POSITIVE_INFINITY) {
@@ -56,7 +58,7 @@ export class Budgets {
     this.requestBodies = create(
       {
         name: 'request_body_bytes',
-        bounds: 'Bytes of inference requests over 16 KiB, until their answer begins.',
+        bounds: 'Bytes of requests over 16 KiB, until their answer begins.',
         atBound:
           'The request gets 429 with Retry-After; at the total the oldest one of the largest key does.',
       },
@@ -71,6 +73,14 @@ export class Budgets {
         atBound: 'Connections without a request make way, else new ones are refused.',
       },
       { total: connections, per: { address: perAddress } },
+    )
+    this.reserveConnections = create(
+      {
+        name: 'reserve_connections',
+        bounds: 'Connections beyond the bounds of `connections`, for health checks and keys.',
+        atBound: 'Connections without a request make way, else new ones are closed.',
+      },
+      { total: 16, per: { address: 4 } },
     )
     this.mqttStrangers = create(
       {

@@ -19,6 +19,8 @@ interface Limits {
 export class HolderTable {
   used = 0
   reclaimed = 0
+  /** Shares of all holders that can be reclaimed. */
+  reclaimable = 0
   readonly refusals: Map<string, number>
   readonly #limits: Limits
   readonly #byKind: ReadonlyMap<string, Map<string, Holder>>
@@ -82,7 +84,8 @@ export class HolderTable {
 
   #hasRoom(holder: Holder, amount: number): boolean {
     const limit = this.#limits.per[holder.kind] as number
-    while (this.#limits.isNewestFirst && holder.used > 0 && holder.used + amount > limit)
+    const { isNewestFirst = false } = this.#limits
+    while (isNewestFirst && holder.used + amount > limit && holder.reclaimable.size > 0)
       this.#reclaimOldest(holder)
     return holder.used + amount <= limit
   }
@@ -96,7 +99,8 @@ export class HolderTable {
   #reclaimRoom(takers: readonly Holder[], amount: number): boolean {
     if (this.used + amount <= this.#limits.total) return true
     const [first] = this.#byKind
-    if (first === undefined) return false
+    // the search below visits every holder, so that a flood at the bound must not begin it in vain
+    if (first === undefined || this.reclaimable === 0) return false
     const [kind, holders] = first
     const { isNewestFirst = false } = this.#limits
     const ownUsed = takers.find(taker => taker.kind === kind)?.used ?? 0

@@ -2,17 +2,24 @@ import { ShoalError } from '../../shared/errors.ts'
 import { networkOf } from './answer-headers.ts'
 
 const MINUTE_MS = 60_000
-/** Addresses that are remembered; the one without a request for longest is forgotten first. */
+/** Networks that are remembered. */
 const CAPACITY = 10_000
+/** Of that many without a request for longest, the network with most requests left is forgotten. */
+const CANDIDATES = 16
+/** What an IPv6 /48 may send in all, times a /64: its owner may use any of the 65,536 in it. */
+const SITE_FACTOR = 16
 
 interface Bucket {
+  /** Requests that may be sent at once. */
+  limit: number
   tokens: number
   atMs: number
 }
 
 /**
  * Bounds the requests without a valid key of one address: a minute's worth at once, then as many
- * as come back steadily. Two numbers for an address, since anybody can be one.
+ * as come back steadily. A /48 of IPv6 has a larger bound of its own, since its owner could
+ * otherwise send without a bound. A few numbers for each, since anybody can be one.
  */
 export class AnonymousLimit {
   readonly #perMinute: number
@@ -25,31 +32,69 @@ export class AnonymousLimit {
     this.#nowMs = nowMs
   }
 
-  /** Counts one request. Throws `rate_limited`. */
-  count(ip: string): void {
-    const bucket = this.#refill(networkOf(ip))
-    if (bucket.tokens < 1) throw this.#createError(bucket)
-    bucket.tokens--
+  /** Throws `rate_limited` when the next request would not be counted. */
+  check(ip: string): void {
+    this.#requireTokens(ip)
   }
 
-  #refill(address: string): Bucket {
-    const atMs = this.#nowMs()
-    const bucket = this.#buckets.get(address) ?? { tokens: this.#perMinute, atMs }
-    const earned = ((atMs - bucket.atMs) / MINUTE_MS) * this.#perMinute
-    bucket.tokens = Math.min(this.#perMinute, bucket.tokens + earned)
-    bucket.atMs = atMs
-    this.#buckets.delete(address)
-    this.#buckets.set(address, bucket)
-    const oldest = this.#buckets.size > CAPACITY ? this.#buckets.keys().next().value : undefined
-    if (oldest !== undefined) this.#buckets.delete(oldest)
+  /** Counts one request. Throws `rate_limited`. */
+  count(ip: string): void {
+    for (const bucket of this.#requireTokens(ip)) bucket.tokens--
+  }
+
+  /** Returns the buckets of the site and the network; a full site adds no further networks. */
+  #requireTokens(ip: string): Bucket[] {
+    const network = networkOf(ip)
+    const buckets: Bucket[] = []
+    for (const [id, limit] of [
+      [siteOf(network), this.#perMinute * SITE_FACTOR],
+      [network, this.#perMinute],
+    ] as const) {
+      if (id === undefined) continue
+      const bucket = this.#touch(id, limit)
+      if (bucket.tokens < 1) throw this.#createError(bucket)
+      buckets.push(bucket)
+    }
+    return buckets
+  }
+
+  #touch(id: string, limit: number): Bucket {
+    const bucket = this.#buckets.get(id) ?? { limit, tokens: limit, atMs: this.#nowMs() }
+    this.#refill(bucket)
+    this.#buckets.delete(id)
+    this.#buckets.set(id, bucket)
+    if (this.#buckets.size > CAPACITY) this.#forgetOne()
     return bucket
   }
 
-  #createError({ tokens }: Bucket): ShoalError {
+  #refill(bucket: Bucket): void {
+    const atMs = this.#nowMs()
+    const earned = ((atMs - bucket.atMs) / MINUTE_MS) * bucket.limit
+    bucket.tokens = Math.min(bucket.limit, bucket.tokens + earned)
+    bucket.atMs = atMs
+  }
+
+  /** A network at its bound would otherwise be forgotten after requests of enough others. */
+  #forgetOne(): void {
+    let fullest: [string, Bucket] | undefined
+    let left = CANDIDATES
+    for (const entry of this.#buckets) {
+      if (left-- === 0) break
+      this.#refill(entry[1])
+      if (fullest === undefined || entry[1].tokens > fullest[1].tokens) fullest = entry
+    }
+    if (fullest !== undefined) this.#buckets.delete(fullest[0])
+  }
+
+  #createError({ tokens, limit }: Bucket): ShoalError {
     const message = `an address may send ${this.#perMinute} requests a minute without a valid key`
-    const waitMs = ((1 - tokens) * MINUTE_MS) / this.#perMinute
+    const waitMs = ((1 - tokens) * MINUTE_MS) / limit
     return new ShoalError('rate_limited', message, {
       retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
     })
   }
 }
+
+/** The /48 of a /64 of IPv6; an IPv4 address has no site. */
+const siteOf = (network: string): string | undefined =>
+  network.includes(':') ? `${network.slice(0, network.lastIndexOf(':'))}::/48` : undefined

@@ -26,9 +26,11 @@ declare module 'fastify' {
 }
 
 export interface AuthParts {
-  keys: { authenticate(presented: string): Key | undefined | Promise<Key | undefined> }
+  keys: {
+    authenticate(presented: string, onLoad?: () => void): Key | undefined | Promise<Key | undefined>
+  }
   /** Counts requests without a valid key. */
-  anonymous: Pick<AnonymousLimit, 'count'>
+  anonymous: Pick<AnonymousLimit, 'check' | 'count'>
 }
 
 const BEARER = /^Bearer +(\S+) *$/i
@@ -57,12 +59,33 @@ export const auth = fp(async (app: FastifyInstance, { keys, anonymous }: AuthPar
   // a hook that is no promise, for the key that is in memory: this is on every request's path
   app.addHook('onRequest', (request, _reply, done) => {
     const presented = presentedKey(request.headers)
-    const found = presented === undefined ? undefined : keys.authenticate(presented)
-    if (found instanceof Promise)
-      found.then(key => admit(request, key, presented)).then(() => done(), done)
-    else outcome(() => admit(request, found, presented), done)
+    const admitKey = (key: Key | undefined): void => admit(request, key, presented)
+    let loading: Promise<void> | undefined
+    outcome(
+      () => {
+        const found = findKey({ keys, anonymous }, request.ip, presented)
+        if (found instanceof Promise) loading = found.then(admitKey)
+        else admitKey(found)
+      },
+      error => {
+        if (loading === undefined) done(error)
+        else loading.then(() => done(), done)
+      },
+    )
   })
 })
+
+/**
+ * Returns the key that was presented, if it is valid. An address that has used up its requests
+ * without a key makes the store look for none. Synchronous for a key that is in memory. Throws
+ * `rate_limited`.
+ */
+export const findKey = (
+  { keys, anonymous }: AuthParts,
+  ip: string,
+  presented: string | undefined,
+): Key | undefined | Promise<Key | undefined> =>
+  presented === undefined ? undefined : keys.authenticate(presented, () => anonymous.check(ip))
 
 /** Error for a request without a valid key. */
 export const keyRefusal = (header: string | undefined, presented: string | undefined): ShoalError =>

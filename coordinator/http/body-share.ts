@@ -6,6 +6,11 @@ import type { HttpExchange } from './exchange.ts'
 /** Bytes of a body that need no share: the head of a request may be as large. */
 export const FREE_BODY_BYTES = 16 * 1024
 
+/** A request whose body is counted for its key, or for its address without a valid key. */
+export type BodyHolder = Pick<HttpExchange, 'key' | 'ip' | 'bodyShare'> & {
+  response: Parameters<typeof boundFlush>[0]
+}
+
 /**
  * Counts a body that has grown to `bytes` for the key of its request, until the body is released or
  * the response has closed. Returns the refusal when there is no room.
@@ -14,7 +19,7 @@ export const FREE_BODY_BYTES = 16 * 1024
  */
 export const growBody = (
   budget: Budgets['requestBodies'],
-  exchange: HttpExchange,
+  exchange: BodyHolder,
   bytes: number,
   onReclaim: (refusal: ShoalError) => void,
 ): ShoalError | undefined => {
@@ -27,7 +32,7 @@ export const growBody = (
 
 const openShare = (
   budget: Budgets['requestBodies'],
-  exchange: HttpExchange,
+  exchange: BodyHolder,
   onReclaim: (refusal: ShoalError) => void,
 ): void => {
   const { response, key } = exchange

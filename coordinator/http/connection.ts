@@ -26,7 +26,9 @@ interface ServerSocket {
 interface ConnectionParts {
   /** Network of the peer. */
   address: string
-  /** Its place among the connections; a share of nothing for one beyond the bound. */
+  /** Monotonic milliseconds. */
+  openedMs: number
+  /** Its place among the connections. */
   share: Share
   handle: RequestHandler
   /** Runs when the socket closes or a cell has upgraded it; more than once for some. */
@@ -40,6 +42,7 @@ interface ConnectionParts {
  */
 export class Connection {
   readonly address: string
+  readonly openedMs: number
   /** True once a request on it had a valid key. */
   isKnown = false
   /** Response to the newest request, whether it waits or is answered. */
@@ -59,6 +62,7 @@ export class Connection {
     this.#parts = parts
     this.#socket = socket
     this.address = parts.address
+    this.openedMs = parts.openedMs
     this.secure(socket)
     socket.once('close', () => this.#end())
   }
@@ -119,6 +123,11 @@ export class Connection {
     this.#waiting.length = 0
     this.#socket.destroy()
     this.#end()
+  }
+
+  /** Keeps the connection from making way while the credential of an upgrade is checked. */
+  beginUpgrade(): void {
+    this.#isAnswering = true
   }
 
   /** Leaves the socket to a cell's upgrade; requests that were sent before it are dropped. */

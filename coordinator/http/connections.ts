@@ -4,26 +4,27 @@ import { throttleById } from '../base/at-most-every.ts'
 import type { Budget } from '../budgets/budget.ts'
 import type { CloseReason, HttpFigures } from '../metrics/http-figures.ts'
 import { networkOf } from './answer-headers.ts'
-import { Connection } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { ConnectionGroup } from './connection-group.ts'
 import type { RequestHandler } from './put-in-front.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
 /** Least bytes of an answer that a client takes within the send time-out. */
 const MIN_TAKEN_BYTES = 16 * 1024
-/** Connections beyond the bound. */
-const MAX_RESERVE = 16
-/** Part of a bound that makes way at once, so that a flood does not cost a search for each. */
-const MADE_WAY_PART = 64
 const LOG_EVERY_MS = 10_000
 
 export interface ConnectionsParts {
   budget: Budget<'address'>
+  /** Places for a few connections beyond the bounds of `budget`. */
+  reserve: Budget<'address'>
   proxies: Pick<TrustedProxies, 'has'>
   figures: Pick<HttpFigures, 'countClose'>
   logger: Pick<Logger, 'warn'>
   /** Monotonic milliseconds. */
   nowMs: () => number
   sendTimeoutMs: number
+  /** Time in which an honest client or cell has sent its first request. */
+  headersTimeoutMs: number
 }
 
 interface RequestHandlers {
@@ -34,20 +35,25 @@ interface RequestHandlers {
 
 /**
  * The connections of HTTP clients, bounded in total and for one address. At a bound, connections
- * without a request make way: first those that never had a valid key, of the address with most of
- * them, the longest open ones. Where none is idle, a few more are accepted as a reserve.
+ * without a request make way: first those that had time for a request with a valid key and sent
+ * none, the longest open ones; then those of the address with most of them, the newest ones without
+ * a key first, so that handshakes under way can end. Where none is idle, a few more are accepted as
+ * a reserve.
  */
 export class Connections {
   readonly #parts: ConnectionsParts
-  readonly #open = new Set<Connection>()
-  readonly #reserve = new Set<Connection>()
+  readonly #clients: ConnectionGroup
+  readonly #reserve: ConnectionGroup
   readonly #warn: (about: { id: CloseReason; address: string }) => void
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts
+    const onMadeWay = (connection: Connection) => this.cut(connection, 'made_way')
+    this.#clients = new ConnectionGroup({ ...parts, onMadeWay })
+    this.#reserve = new ConnectionGroup({ ...parts, budget: parts.reserve, onMadeWay })
     this.#warn = throttleById(LOG_EVERY_MS, parts.nowMs, ({ id: reason, address }) =>
       parts.logger.warn(
-        { reason, address, open: this.#open.size },
+        { reason, address, open: this.#clients.open.size },
         'a client connection was closed; docs/limits.md explains the reasons',
       ),
     )
@@ -56,24 +62,15 @@ export class Connections {
   /** Accepts a connection, or closes it when even the reserve is in use. */
   accept(socket: Socket, { handle, handleReserve }: RequestHandlers): Connection | undefined {
     const address = networkOf(socket.remoteAddress)
-    const { budget, proxies } = this.#parts
     // a trusted proxy has connections for many clients
-    const share = budget.open(proxies.has(socket.remoteAddress) ? {} : { address })
-    const onEnd = (ended: Connection) => this.#remove(ended)
-    const parts = { address, share, handle, onEnd }
-    if (share.take(1) || (this.#makeRoom(address) && share.take(1))) {
-      const connection = new Connection(socket, parts)
-      this.#open.add(connection)
-      return connection
-    }
-    if (this.#reserve.size >= MAX_RESERVE && !this.#cutIdle([...this.#reserve], 1)) {
-      this.#note('over_limit', address)
-      socket.destroy()
-      return undefined
-    }
-    const connection = new Connection(socket, { ...parts, handle: handleReserve })
-    this.#reserve.add(connection)
-    return connection
+    const holders = this.#parts.proxies.has(socket.remoteAddress) ? {} : { address }
+    const connection =
+      this.#clients.admit(socket, { address, holders, handle }) ??
+      this.#reserve.admit(socket, { address, holders, handle: handleReserve })
+    if (connection !== undefined) return connection
+    this.#note('over_limit', address)
+    socket.destroy()
+    return undefined
   }
 
   cut(connection: Connection, reason: CloseReason): void {
@@ -85,43 +82,15 @@ export class Connections {
   sweep(): void {
     const { nowMs, sendTimeoutMs } = this.#parts
     const now = nowMs()
-    for (const connections of [this.#open, this.#reserve])
-      for (const connection of connections)
+    for (const { open } of [this.#clients, this.#reserve])
+      for (const connection of open)
         if (connection.stalledMs(now, MIN_TAKEN_BYTES) >= sendTimeoutMs)
           this.cut(connection, 'slow_reader')
   }
 
   /** Closes so many idle connections, or all there are. */
   makeWay(count: number): void {
-    this.#cutIdle([...this.#open], count)
-  }
-
-  /** Returns false when no connection that could make way is idle. */
-  #makeRoom(address: string): boolean {
-    const { budget } = this.#parts
-    const { total, per } = budget.limits
-    const isAddressFull = budget.usedBy('address', address) >= per.address
-    const most = isAddressFull ? per.address : total
-    const all = [...this.#open]
-    const connections = isAddressFull ? all.filter(one => one.address === address) : all
-    return this.#cutIdle(connections, Math.ceil(most / MADE_WAY_PART))
-  }
-
-  /** Returns whether it closed at least one. */
-  #cutIdle(connections: readonly Connection[], count: number): boolean {
-    const { budget } = this.#parts
-    const rank = ({ address, isKnown }: Connection): number =>
-      budget.usedBy('address', address) + (isKnown ? 0 : budget.limits.total)
-    const idle = connections.filter(connection => connection.isIdle())
-    const ranked = idle.map(connection => ({ connection, rank: rank(connection) }))
-    const chosen = ranked.sort((a, b) => b.rank - a.rank).slice(0, count)
-    for (const { connection } of chosen) this.cut(connection, 'made_way')
-    return chosen.length > 0
-  }
-
-  #remove(connection: Connection): void {
-    this.#open.delete(connection)
-    this.#reserve.delete(connection)
+    this.#clients.makeWay(count)
   }
 
   #note(reason: CloseReason, address: string): void {

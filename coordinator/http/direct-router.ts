@@ -6,7 +6,7 @@ import type { Budgets } from '../budgets/budgets.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { Key } from '../keys/key.ts'
 import type { HttpFigures } from '../metrics/http-figures.ts'
-import { type AuthParts, keyRefusal, presentedKey, resolveTenant } from './auth.ts'
+import { type AuthParts, findKey, keyRefusal, presentedKey, resolveTenant } from './auth.ts'
 import { growBody } from './body-share.ts'
 import { noteKey } from './connection.ts'
 import { toShoalError, writeError } from './errors.ts'
@@ -113,7 +113,7 @@ export class DirectRouter {
   /** Synchronous for a key that is in memory. */
   #authenticate(exchange: HttpExchange<ServerResponse>): Promise<void> | undefined {
     const presented = presentedKey(exchange.headers)
-    const found = presented === undefined ? undefined : this.#parts.keys.authenticate(presented)
+    const found = findKey(this.#parts, exchange.ip, presented)
     if (found instanceof Promise) return found.then(key => this.#admit(exchange, key, presented))
     this.#admit(exchange, found, presented)
     return undefined

@@ -17,9 +17,9 @@ const FREE_DESCRIPTORS = 32
 const MADE_WAY = 32
 
 interface ConnectionParts extends Pick<Base, 'schedules' | 'logger' | 'nowMs'> {
-  config: Pick<CoordinatorConfig, 'limits' | 'http'>
+  config: Pick<CoordinatorConfig, 'http' | 'limits'>
   app: FastifyInstance
-  budgets: Pick<Budgets, 'connections'>
+  budgets: Pick<Budgets, 'connections' | 'reserveConnections'>
   figures: Pick<Figures, 'http'>
   running: Pick<RunningAnswers, 'follow'>
 }
@@ -29,11 +29,13 @@ export const openConnections = (parts: ConnectionParts): { connections: Connecti
   const { config, app, budgets, figures, running, schedules, logger, nowMs } = parts
   const connections = new Connections({
     budget: budgets.connections,
+    reserve: budgets.reserveConnections,
     proxies: new TrustedProxies(config.http.trusted_proxies),
     figures: figures.http,
     logger,
     nowMs,
     sendTimeoutMs: config.limits.send_timeout_seconds * 1000,
+    headersTimeoutMs: config.http.headers_timeout_seconds * 1000,
   })
   running.follow(app.server)
   acceptConnections(app, connections)

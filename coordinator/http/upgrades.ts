@@ -80,6 +80,7 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
 
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', error => parts.logger.debug({ reason: error.message }, 'socket failed'))
+    connectionOf(socket)?.beginUpgrade()
     accept(request, socket, head).catch(async (error: unknown) => {
       if (!(error instanceof ShoalError)) parts.logger.error({ err: error }, 'upgrade failed')
       endWithError(

@@ -67,11 +67,12 @@ export class Keys {
   /**
    * Returns the key with this secret, unless it is revoked or expired. Synchronous when the key is
    * in memory; malformed input never reaches the store. Rejects with `store_unavailable`.
+   * @param onLoad runs before the store is read; what it throws is thrown instead
    */
-  authenticate(presented: string): Key | undefined | Promise<Key | undefined> {
+  authenticate(presented: string, onLoad?: () => void): Key | undefined | Promise<Key | undefined> {
     const id = parseSecret(KEY_PREFIX, presented)
     if (id === undefined) return undefined
-    const found = this.#verifier.verify(id, presented)
+    const found = this.#verifier.verify(id, presented, onLoad)
     return found instanceof Promise ? found.then(key => this.#use(key)) : this.#use(found)
   }
 

@@ -72,13 +72,21 @@ export class Verifier<T> {
     this.#known = new LRUCache({ max: capacity })
   }
 
-  /** Returns the value when the secret is right. Synchronous when the id is in memory. */
-  verify(id: string, presented: string): T | undefined | Promise<T | undefined> {
+  /**
+   * Returns the value when the secret is right. Synchronous when the id is in memory.
+   * @param onLoad runs before the store is read; what it throws is thrown instead
+   */
+  verify(
+    id: string,
+    presented: string,
+    onLoad: () => void = () => {},
+  ): T | undefined | Promise<T | undefined> {
     const digest = this.#digestOf(presented)
     const known = this.#known.get(id) ?? (this.#unknown.get(id) && NOTHING)
     const found = known && this.#check(known, digest)
     if (found !== undefined) return found
     if (known !== undefined && this.#refused.has(id) && !this.#mustReload(id)) return undefined
+    onLoad()
     return this.#fetch(id).then(loaded => {
       const now =
         known !== undefined && isSame(known, loaded) ? undefined : this.#check(loaded, digest)

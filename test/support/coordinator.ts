@@ -44,7 +44,10 @@ export interface SceneOptions extends CoordinatorOptions {
  * tenant; it listens nowhere. Allowances are wide, so that they decide nothing by chance.
  */
 export const openScene = async (t: Pick<Test, 'teardown'>, options: SceneOptions = {}) => {
-  const store = options.from?.store ?? options.store ?? (await temporaryStore(t, options.folder))
+  const store =
+    options.from?.store ??
+    options.store ??
+    (await temporaryStore(t, options.folder, { now: options.now }))
   const demo = options.from?.demo ?? (await populate(store))
   const settings = config({ ...WIDE, state_dir: await temporaryFolder(t), ...options.config })
   placeSealingKey(settings.state_dir)

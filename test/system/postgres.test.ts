@@ -75,7 +75,8 @@ t.test('a coordinator on PostgreSQL', { skip: postgresMissing }, async t => {
       await cluster.start()
       const backMs = await measure('it is ready', async () => (await readiness()) === 200)
       t.ok(backMs < 2000, `ready after ${Math.round(backMs)} ms`)
-      t.equal((await ask('/v1/keys', made.json.secret)).status, 200)
+      const served = await ask('/v1/keys', made.json.secret)
+      t.equal(served.status, 200, await served.text())
     },
   )
 

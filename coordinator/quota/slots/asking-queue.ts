@@ -45,15 +45,19 @@ export class AskingQueue {
     return asking
   }
 
+  /** Has those who wait for an answer wait for the next one. */
+  postpone(batch: AskingBatch): void {
+    for (const [subject, { limit, waiting, answered }] of batch)
+      answered.resolve(this.add(subject, limit, waiting).answered.promise)
+  }
+
   size(): number {
     return this.#next.size
   }
 
   /** Also asks for nothing, to see whether the store answers. */
   start(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined
-    })
+    this.#running ??= this.#run()
   }
 
   /** Resolves when nothing is asked any more. */
@@ -71,6 +75,8 @@ export class AskingQueue {
       isAnswered = await this.#askStore(this.#asked)
       this.#asked = new Map()
     } while (isAnswered && this.#next.size > 0)
+    // in the same turn as the look at what is next: who comes now starts again
+    this.#running = undefined
   }
 }
 

@@ -26,6 +26,13 @@ const COUNTED_MS = (WINDOW_SLOTS + 2) * SLOT_MS
 const RETRY_AFTER_SECONDS = 5
 
 /**
+ * How the store has answered last. While it is `settling`, the coordinators report what it has lost,
+ * and requests wait. A question that has failed makes it `away`: each request asks again, because it
+ * fails at once in an outage that is known. A question that is `overdue` refuses them unasked.
+ */
+type StoreState = 'answering' | 'settling' | 'away' | 'overdue'
+
+/**
  * Minutes over several coordinators. Starts are granted by the store some at a time, and then
  * added without it; see `grantStarts`. What was not spent is reported when its slot has ended.
  *
@@ -40,8 +47,7 @@ export class SharedMinutes {
   readonly #queue = new AskingQueue(batch => this.#askStore(batch))
   /** Subjects with starts that the store does not count as it should, or soon will not. */
   readonly #unsettled = new Set<string>()
-  /** True while the store does not answer. */
-  #isAway = false
+  #state: StoreState = 'answering'
   #askedAtTicks = Number.NEGATIVE_INFINITY
   /** Ticks of the last start or grant. */
   #usedAtTicks = Number.NEGATIVE_INFINITY
@@ -79,7 +85,8 @@ export class SharedMinutes {
     }
     const isIdle = ticks - this.#usedAtTicks > COUNTED_MS
     const isDue = ticks - this.#askedAtTicks >= (isIdle ? IDLE_LOOK_EVERY_MS : LOOK_EVERY_MS)
-    if (isDue || this.#queue.size() > 0) this.#queue.start()
+    const isWaiting = this.#state === 'settling' || this.#queue.size() > 0
+    if (isDue || isWaiting) this.#queue.start()
   }
 
   /** Resolves when the store is not asked any more. */
@@ -111,11 +118,13 @@ export class SharedMinutes {
     this.#unsettled.add(subject)
     if (!slots.isDue(ticks)) return
     this.#queue.add(subject, slots.limit, 0)
-    if (!this.#isAway) this.#queue.start()
+    if (this.#state === 'answering') this.#queue.start()
   }
 
   async #reserve(subject: string, limit: number, ticks: number): Promise<void> {
-    if (!this.#isAway) return this.#queue.wait(subject, limit)
+    // `tend` asks a store that settles
+    if (this.#state === 'settling') return this.#queue.add(subject, limit, 1).answered.promise
+    if (this.#state !== 'overdue') return this.#queue.wait(subject, limit)
     this.#queue.add(subject, limit, undefined)
     const refusal = this.#refusalOf(subject, limit, ticks)
     if (refusal !== undefined) throw refusal
@@ -127,21 +136,20 @@ export class SharedMinutes {
     const wishes = [...batch].map(([subject, { limit, waiting }]) =>
       this.#slotsOf(subject).wish({ subject, limit, waiting }, beforeTicks),
     )
-    let isRefused = false
-    const refuse = (cause?: unknown): void => {
-      if (!isRefused) this.#refuseBatch(batch, cause)
-      isRefused = true
-    }
-    const overdue = setTimeout(refuse, ANSWER_MS)
+    const overdue = setTimeout(() => {
+      this.#state = 'overdue'
+      this.#refuseBatch(batch)
+    }, ANSWER_MS)
     try {
       const answer = await this.#parts.exchange(wishes)
       this.#accept(wishes, answer, beforeTicks)
-      if (answer.isSettling) refuse()
-      else this.#isAway = false
+      if (answer.isSettling) this.#queue.postpone(batch)
       for (const { answered } of batch.values()) answered.resolve()
+      this.#state = answer.isSettling ? 'settling' : 'answering'
       return !answer.isSettling
     } catch (error) {
-      refuse(error)
+      this.#state = 'away'
+      this.#refuseBatch(batch, error)
       return false
     } finally {
       clearTimeout(overdue)
@@ -178,10 +186,9 @@ export class SharedMinutes {
       }
   }
 
-  /** Refuses those who wait for a store that does not answer, and has it asked again. */
+  /** Refuses those who wait for a store that does not answer, if they still do, and has it asked again. */
   #refuseBatch(batch: AskingBatch, cause?: unknown): void {
     const ticks = this.#ticks()
-    this.#isAway = true
     for (const [subject, { limit, waiting, answered }] of batch) {
       this.#queue.add(subject, limit, undefined)
       const refusal = waiting && this.#refusalOf(subject, limit, ticks, cause)

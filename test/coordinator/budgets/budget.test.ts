@@ -146,3 +146,27 @@ t.test('limits that do not hold on the machine are described', async t => {
   ] as const)
     t.throws(() => LimitsConfig.parse(input), { message })
 })
+
+t.test('a refused take visits no holder where nothing can be reclaimed', async t => {
+  const budget = new Budget({ total: 10, per: { address: 100 } })
+  const full = budget.open({ address: 'full' })
+  full.take(10)
+  const visits = t.capture(Map.prototype, 'values', Map.prototype.values)
+  t.notOk(budget.open({ address: 'late' }).take(1))
+  t.equal(visits().length, 0)
+  full.close()
+  const open = budget.open({ address: 'large' }, () => {})
+  open.take(10)
+  t.ok(budget.open({ address: 'late' }).take(1), 'the share that can be reclaimed is')
+  t.equal(visits().length, 1)
+})
+
+t.test('a newest-first budget refuses a take for which only firm shares could go', async t => {
+  const budget = new Budget({ total: 3, per: { address: 2 }, isNewestFirst: true })
+  const firm = budget.open({ address: 'a' })
+  t.ok(firm.take(1))
+  t.ok(budget.open({ address: 'a' }, () => {}).take(1))
+  t.ok(budget.open({ address: 'a' }, () => {}).take(1), 'the other share goes')
+  t.notOk(budget.open({ address: 'a' }, () => {}).take(2))
+  t.match({ held: firm.held, refusals: budget.refusals.get('address') }, { held: 1, refusals: 1 })
+})

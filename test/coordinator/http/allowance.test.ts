@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
 import type { CellEngine } from '../../../coordinator/fleet/router.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
+import { KEY_PREFIX, newSecret } from '../../../coordinator/keys/secret.ts'
 import { LeasedQuota } from '../../../coordinator/quota/quota.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -114,6 +115,40 @@ t.test('requests without a valid key are counted, whatever they ask for', async 
   const key = { authorization: 'Bearer free-key' }
   t.equal((await ask('/v1/models', { headers: key })).statusCode, 200)
   t.equal((await ask('/docs', { remoteAddress: '10.0.0.9' })).statusCode, 200)
+})
+
+t.test('an address that guesses too many keys makes the store look for no more', async t => {
+  const folder = await temporaryFolder(t)
+  const store = await temporaryStore(t, folder)
+  await populate(store)
+  const keys = new Keys({ store, logger })
+  const { secret } = await keys.create(SPEC, BY)
+  let loads = 0
+  const authenticate = (presented: string, onLoad?: () => void) =>
+    keys.authenticate(presented, () => {
+      onLoad?.()
+      loads++
+    })
+  const app = await appWith({
+    config: config({ limits: { anonymous_per_minute: 3 } }),
+    keys: { authenticate },
+  })
+  t.teardown(() => app.close())
+  const ask = async (key: string, method: 'GET' | 'POST' = 'GET') =>
+    (
+      await app.inject({
+        method,
+        url: method === 'GET' ? '/v1/models' : '/v1/chat/completions',
+        headers: { authorization: `Bearer ${key}` },
+      })
+    ).statusCode
+  t.equal(await ask(secret), 200)
+  const statuses: number[] = []
+  for (let n = 0; n < 10; n++)
+    statuses.push(await ask(newSecret(KEY_PREFIX).text, n % 2 === 0 ? 'GET' : 'POST'))
+  t.strictSame(statuses, [401, 401, 401, 429, 429, 429, 429, 429, 429, 429])
+  t.equal(loads, 4, 'the valid key, and as many as the limit')
+  t.equal(await ask(secret), 200, 'a key in memory needs no store')
 })
 
 t.test('requests of cells count only when their credential is refused', async t => {

@@ -249,6 +249,27 @@ t.test('bodies of one key keep within its share until they are answered', async 
   await waitUntil('all bodies are released', () => budgets.requestBodies.used === 0)
 })
 
+t.test('the body of a request without a key counts for its address', async t => {
+  const budgets = new Budgets(config({ limits: { body_bytes: 1024 * 1024 } }).limits)
+  const app = await appWith({ budgets })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const open = () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    socket.write(
+      'POST /v1/keys/requests HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n\r\n{',
+    )
+    t.teardown(() => socket.destroy())
+    return socket
+  }
+  const first = open()
+  await waitUntil('it is counted', () => budgets.requestBodies.used === 200_000)
+  t.match(String((await once(open(), 'data'))[0]), /^HTTP\/1.1 429 /)
+  first.destroy()
+  await waitUntil('it is given back', () => budgets.requestBodies.used === 0)
+})
+
 t.test('a body that gives way to a smaller key is refused and grows no more', async t => {
   const budgets = new Budgets(config({ limits: { body_bytes: 1024 * 1024 } }).limits)
   const budget = budgets.requestBodies

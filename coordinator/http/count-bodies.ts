@@ -1,0 +1,26 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Budgets } from '../budgets/budgets.ts'
+import { growBody } from './body-share.ts'
+
+/**
+ * Counts the bodies of Fastify's routes, for the key or the address of the request: the announced
+ * length from the start, or the limit of the route for one without a length. One that is reclaimed
+ * loses its connection.
+ */
+export const countBodies = fp(
+  async (app: FastifyInstance, { budget }: { budget: Budgets['requestBodies'] }) => {
+    app.addHook('preParsing', (request, { raw: response }, payload, done) => {
+      const { key, ip } = request
+      const holder = { key, ip, response, bodyShare: undefined }
+      const refusal = growBody(budget, holder, announcedBytes(request), () => response.destroy())
+      done(refusal, payload)
+    })
+  },
+)
+
+const announcedBytes = ({ headers, routeOptions }: FastifyRequest): number => {
+  const isChunked = headers['transfer-encoding'] !== undefined
+  const limitBytes = routeOptions.bodyLimit ?? Number.POSITIVE_INFINITY
+  return isChunked ? limitBytes : Math.min(limitBytes, Number(headers['content-length'] ?? 0))
+}
