@@ -58,6 +58,7 @@ const bringUp = async (options: UpOptions, env: Environment): Promise<void> => {
   } finally {
     await server?.stop()
   }
+  screen.say('stopped')
 }
 
 const tellNewKeys = ({ folder, issued, firstStart }: LaunchState, screen: LaunchScreen): void => {
@@ -85,7 +86,7 @@ const stopOnSignals = (screen: LaunchScreen): { stop: AbortSignal; hurry: AbortS
   onStopSignals({
     names: ['SIGINT', 'SIGTERM', 'SIGHUP'],
     onFirst: () => {
-      screen.say('stopping; press again to stop at once')
+      screen.say('stopping; press Ctrl-C again to stop at once')
       stop.abort()
     },
     onRepeat: () => hurry.abort(),

@@ -27,7 +27,7 @@ import { openStore, requireStore, type Store } from './store/store.ts'
 import { loadServerIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
-const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells and the audit.`
+const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells, usage and the audit.`
 
 /** Time after the last answer in which all data should be on the disk. */
 const CLOSE_TIMEOUT_MS = 10_000

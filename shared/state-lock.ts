@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import { link, mkdir, rename, rm } from 'node:fs/promises'
-import { connect, createServer, type Server } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { ShoalError } from './errors.ts'
 import { tryFlock } from './folder-flock.ts'
@@ -17,12 +17,13 @@ export interface StateLockOptions {
 }
 
 const LOOK_EVERY_MS = 5000
+const ASK_MS = 1000
 
 /**
  * Ensures that only one process uses a state folder: two daemons would share an identity, two
  * coordinators would lose each other's unsaved state. The folder itself is locked, and a socket in
  * it is the lock where folders cannot be; however the process ends, nothing answers on it
- * afterwards. Both are held until the signal aborts. A socket that was deleted is made again. Throws
+ * afterwards. Both are held until the signal aborts. A socket that was deleted is created again. Throws
  * `conflict` when another process holds one of them.
  */
 export const lockState = async (
@@ -31,12 +32,11 @@ export const lockState = async (
   { onLost = () => {}, everyMs = LOOK_EVERY_MS }: StateLockOptions = {},
 ): Promise<void> => {
   const lock = await StateLock.take(stateDir).catch(cause => {
+    if (cause instanceof ShoalError) throw cause
     throw new ShoalError('store_unavailable', `cannot lock ${stateDir}: ${cause.message}`, {
       cause,
     })
   })
-  if (lock === undefined)
-    throw new ShoalError('conflict', `another process already uses ${stateDir}`)
   const timer = setInterval(() => void lock.look(onLost).catch(() => {}), everyMs).unref()
   const release = (): void => {
     clearInterval(timer)
@@ -54,18 +54,17 @@ class StateLock {
   #inode: bigint | undefined
   #isReleased = false
 
-  /** Undefined when another process holds the lock. */
-  static async take(stateDir: string): Promise<StateLock | undefined> {
+  /** Throws `conflict` when another process holds the lock. */
+  static async take(stateDir: string): Promise<StateLock> {
     await mkdir(stateDir, { recursive: true, mode: 0o700 })
     const lock = new StateLock(stateDir)
     try {
       if ((await tryFlock(lock.#folder)) && (await lock.#listen())) return lock
+      throw createHeldError(stateDir, await askHolder(lock.#pathOf(NAME)))
     } catch (error) {
       closeSync(lock.#folder)
       throw error
     }
-    closeSync(lock.#folder)
-    return undefined
   }
 
   private constructor(stateDir: string) {
@@ -82,7 +81,7 @@ class StateLock {
     const isBack = await this.#listen()
     onLost(
       isBack
-        ? `the lock file of ${this.#stateDir} was deleted; it is made again`
+        ? `the lock file of ${this.#stateDir} was deleted; it was created again`
         : `another process uses ${this.#stateDir}, because the lock file was deleted: stop one of them`,
     )
     if (!isBack) this.#inode = found
@@ -104,7 +103,7 @@ class StateLock {
   /** Returns false when another process listens. */
   async #listen(): Promise<boolean> {
     const own = this.#pathOf(`${NAME}.${randomUUID()}`)
-    const server = createServer(socket => socket.destroy()).unref()
+    const server = createServer(sendPid).unref()
     server.listen({ path: own, readableAll: true, writableAll: true })
     await once(server, 'listening')
     this.#inode = inodeOf(own)
@@ -113,6 +112,18 @@ class StateLock {
     else server.close()
     return isOurs
   }
+}
+
+const createHeldError = (stateDir: string, pid: number | undefined): ShoalError =>
+  new ShoalError(
+    'conflict',
+    `another process already uses ${stateDir}${pid === undefined ? '' : ` (pid ${pid})`}: stop it, or use another folder with --state-dir`,
+  )
+
+const sendPid = (socket: Socket): void => {
+  socket.on('error', () => {})
+  socket.end(String(process.pid))
+  socket.destroySoon()
 }
 
 const inodeOf = (path: string): bigint | undefined =>
@@ -142,6 +153,20 @@ const tryLink = (from: string, to: string): Promise<boolean> =>
 
 const ignoreMissing = (error: NodeJS.ErrnoException): void => {
   if (error.code !== 'ENOENT') throw error
+}
+
+/** Returns the process id that the holder of a lock sends; undefined when it sends none in time. */
+const askHolder = async (path: string): Promise<number | undefined> => {
+  const socket = connect(path)
+  try {
+    const [sent] = await once(socket, 'data', { signal: AbortSignal.timeout(ASK_MS) })
+    const pid = Number(sent)
+    return Number.isSafeInteger(pid) ? pid : undefined
+  } catch {
+    return undefined
+  } finally {
+    socket.destroy()
+  }
 }
 
 /** True when a process listens on the socket. */

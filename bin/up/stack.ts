@@ -5,7 +5,8 @@ import type { Balancer } from './balancer/balancer.ts'
 import type { BalancedEntry } from './entry.ts'
 import { COMMON_ARGS, invokeCell, replicaArgs, soleArgs } from './invocations.ts'
 import { openLog } from './log.ts'
-import { isSettled, LostUsage, Up } from './log-signs.ts'
+import { LogReports } from './log-reports.ts'
+import { isSettled, Up } from './log-signs.ts'
 import { type LogEntry, Member, type MemberOptions } from './member.ts'
 import type { UpOptions } from './options.ts'
 import { type Addresses, readyText, removeReadyFile } from './ready-file.ts'
@@ -137,8 +138,13 @@ export class Stack {
   ): Member {
     const { state, screen, wait = realWait } = this.#parts
     const file = `${name.split(' ').at(-1)}.log`
+    const reports = new LogReports(screen.say)
     return new Member({
       ...how,
+      isReady: entry => {
+        reports.onEntry(entry)
+        return how.isReady(entry)
+      },
       name,
       program,
       log: openLog(join(logFolder(state.folder), file), screen.say),
@@ -150,8 +156,6 @@ export class Stack {
   }
 
   #coordinatorIsUp(entry: LogEntry): boolean {
-    const loss = LostUsage.safeParse(entry)
-    if (loss.success) this.#parts.screen.say(describeLoss(loss.data))
     const up = Up.safeParse(entry)
     if (!up.success) return false
     if (this.#parts.entry === undefined)
@@ -163,7 +167,6 @@ export class Stack {
   #modelsAreLoaded(entry: LogEntry): boolean {
     const { screen } = this.#parts
     if (entry.msg === 'engine ready') this.#modelsReady++
-    if (entry.msg === 'engine failed') screen.say(`${entry.weights}: ${entry.reason}`)
     if (!this.#wasUp) screen.progress(`loading the models (${this.#modelsReady} ready)`)
     return isSettled(entry)
   }
@@ -212,6 +215,3 @@ export class Stack {
     return bannerText({ ...addresses, ...files, keys, cells: this.#cells.length, replicas })
   }
 }
-
-const describeLoss = ({ hour, requests_found, requests_expected }: LostUsage): string =>
-  `usage of ${hour} is missing or was changed: ${requests_found} of ${requests_expected} requests are there; GET /v1/alerts says what to do`

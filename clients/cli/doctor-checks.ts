@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../shared/errors.ts'
+import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { VERSION } from '../../shared/version.ts'
 import { nextStep } from './next-step.ts'
 import type { CliSettings } from './settings.ts'
@@ -35,14 +35,43 @@ export interface DoctorSubject {
   countCommands: () => Promise<number>
 }
 
-/** Looks at everything between this program and the service, the nearest first. */
+/**
+ * Looks at everything between this program and the service, the nearest first. Ends at the first
+ * answer that says that too many requests were sent: it tells nothing about the service.
+ */
 export async function* examineConnection(patient: DoctorSubject): AsyncGenerator<DoctorResult> {
+  const look: DoctorSubject['look'] = async (path, key) => {
+    const reply = await patient.look(path, key)
+    if (reply.status === 429) throw createLimitedError(reply)
+    return reply
+  }
+  try {
+    yield* examine({ ...patient, look })
+  } catch (error) {
+    if (!isLimited(error)) throw error
+    const { message: says, code } = error
+    yield { name: 'limit', state: 'fail', says, next: nextStep(error) ?? '', code }
+  }
+}
+
+const createLimitedError = ({ headers, body }: CoordinatorReply): ShoalError => {
+  const { error } = (body ?? {}) as { error?: { message?: string } }
+  const retryAfterSeconds = Number(headers.get('retry-after') ?? 60)
+  const message = error?.message ?? 'this address or key has sent too many requests'
+  return new ShoalError('rate_limited', message, { retryAfterSeconds })
+}
+
+const isLimited = (error: unknown): error is ShoalError =>
+  error instanceof ShoalError && error.code === 'rate_limited'
+
+async function* examine(patient: DoctorSubject): AsyncGenerator<DoctorResult> {
   const { settings, look } = patient
   yield describeSources(settings)
   let first: CoordinatorReply
   try {
     first = await look('/v1/health')
   } catch (cause) {
+    if (isLimited(cause)) throw cause
     const error = createCoordinatorUnreachableError(settings.url, cause)
     const next = nextStep(error, settings) ?? ''
     yield { name: 'reach', state: 'fail', says: error.message, next, code: error.code }
@@ -230,12 +259,16 @@ const NEXT = {
 }
 const CODES = { broker: 'broker_unavailable', store: 'store_unavailable' } as const
 
+/** What was accepted as missing is no longer expected, and only the audit knows it. */
+const COMPLETE =
+  'nothing is missing but what operators accepted, if anything: see usage.accept in the audit'
+
 const usage = ({ body }: CoordinatorReply): DoctorResult[] => {
   const state = (body as Record<string, unknown> | undefined)?.usage
   // an older coordinator does not say
   if (state === undefined) return []
   const name = 'usage'
-  if (state === 'ok') return [{ name, state: 'ok', says: 'all that was recorded is there' }]
+  if (state === 'ok') return [{ name, state: 'ok', says: COMPLETE }]
   const says = 'some that was recorded is missing or was changed'
   const next = 'shoal alerts list shows the hours and what to do'
   return [{ name, state: 'warn', says, next }]
@@ -246,7 +279,7 @@ const parts = ({ body }: CoordinatorReply): DoctorResult[] =>
     const state = (body as Record<string, unknown> | undefined)?.[name]
     if (state === 'ok') return { name, state: 'ok', says: 'ok' }
     const [next, code] = [NEXT[name], CODES[name]]
-    return { name, state: 'fail', says: String(state ?? 'not told'), next, code }
+    return { name, state: 'fail', says: String(state ?? 'unknown'), next, code }
   })
 
 const commands = async ({ countCommands }: DoctorSubject): Promise<DoctorResult> => {

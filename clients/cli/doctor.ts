@@ -97,7 +97,16 @@ const notAnAddress = new ShoalError(
   'it is not an address: use http:// or https://',
 )
 
-const ANSWER_MS = 10_000
+/** Longer than `fetch` waits for a connection, so that its end means a server that is silent. */
+const ANSWER_MS = 12_000
+
+const SILENT = 'UND_ERR_HEADERS_TIMEOUT'
+
+const nameSilence = (error: Error): never => {
+  throw error.name === 'TimeoutError'
+    ? Object.assign(new Error(error.message), { code: SILENT })
+    : error
+}
 
 const patientOf = ({ settings, operations }: OpenSession): DoctorSubject => ({
   settings,
@@ -119,7 +128,7 @@ const look = async (
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
       ...(key === undefined || tenant === undefined ? {} : { 'x-svc-tenant': tenant }),
     },
-  })
+  }).catch(nameSilence)
   const at = (before + Date.now()) / 2
   const body: unknown = await response.json().catch(() => undefined)
   return { status: response.status, headers: response.headers, body, at }

@@ -105,6 +105,8 @@ const reach = (error: ShoalError, { url, urlFrom }: SettingsInUse): string => {
   if (reasonCode(error)?.startsWith('ERR_SSL') === true)
     return `${from}use http:// if it is meant to be without TLS`
   if (reasonCode(error) === 'UND_ERR_SOCKET') return `${from}use https:// if it speaks TLS`
+  if (reasonCode(error) === 'UND_ERR_HEADERS_TIMEOUT')
+    return `${from}it accepts connections but does not answer: read its log, and restart it`
   return `${from}start it with npm start, or set SHOAL_URL or --url to its address`
 }
 

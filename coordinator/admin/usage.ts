@@ -1,7 +1,11 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { acceptUsage, verifyUsage } from '../quota/accept-usage.ts'
+import { describeLosses } from '../quota/usage-losses.ts'
 import type { OnStore } from './on-store.ts'
+
+const EXAMPLE = 'shoal-coordinator usage accept --reason "disk failed, backup of 3 May put back"'
+const NEXT = `Put records.db of a backup back with the coordinator stopped, or accept what is there: ${EXAMPLE}`
 
 export const addUsageCommands = (usage: Command, onStore: OnStore): void => {
   usage
@@ -11,21 +15,16 @@ export const addUsageCommands = (usage: Command, onStore: OnStore): void => {
     )
     .action(() =>
       onStore(async store => {
-        const losses = await verifyUsage(store)
-        const [newest] = losses
-        if (newest === undefined) return { ok: true }
-        const { hourAt, expected, found } = newest
-        const hour = new Date(hourAt).toISOString()
-        throw new ShoalError(
-          'conflict',
-          `usage is missing or was changed in ${losses.length} hours; the newest is ${hour}, with ${found.requests} of ${expected.requests} requests and ${found.tokens} of ${expected.tokens} tokens`,
-        )
+        const { losses, ...compared } = await verifyUsage(store)
+        if (losses.length === 0) return { ok: true, ...compared }
+        throw new ShoalError('conflict', `${describeLosses(losses)}. ${NEXT}`)
       }),
     )
   usage
     .command('accept')
     .description('accept that usage is missing or was changed; coordinators follow within a second')
     .requiredOption('--reason <text>', 'why it is missing; kept in the audit')
+    .showHelpAfterError(`Example: ${EXAMPLE}`)
     .action(({ reason }: { reason: string }) =>
       onStore(async (store, by) => ({ ...(await acceptUsage(store, reason, by)) })),
     )

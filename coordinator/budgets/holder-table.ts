@@ -21,13 +21,16 @@ export class HolderTable {
   reclaimed = 0
   /** Shares of all holders that can be reclaimed. */
   reclaimable = 0
-  readonly refusals = new Map<string, number>()
+  readonly refusals: Map<string, number>
   readonly #limits: Limits
   readonly #byKind: ReadonlyMap<string, Map<string, Holder>>
 
   constructor(limits: Limits) {
     this.#limits = limits
-    this.#byKind = new Map(Object.keys(limits.per).map(kind => [kind, new Map()]))
+    const kinds = Object.keys(limits.per)
+    this.#byKind = new Map(kinds.map(kind => [kind, new Map()]))
+    // a counter that begins with its first refusal has no increase that an alert could see
+    this.refusals = new Map(['total', ...kinds].map(bound => [bound, 0]))
   }
 
   find(kind: string, id: string): Holder | undefined {

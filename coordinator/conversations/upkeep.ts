@@ -60,7 +60,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
     )
   }
   const warn = (error: unknown): void =>
-    logger.warn({ err: error }, 'conversations were not looked through')
+    logger.warn({ err: error }, 'the upkeep of conversations failed; it is tried again')
 
   const beat = (): void => {
     if (underWay.size > 0) ledger.free.write(lease.keep, { isUrgent: true }).catch(warn)

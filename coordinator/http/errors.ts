@@ -135,7 +135,6 @@ const describeMissingRoute = (path: string): string =>
 
 const parserCodes: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
 /** Answer to a request that could not be parsed at all; its status is 400 where others use 422. */

@@ -1,5 +1,7 @@
+import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { ShoalError } from '../../shared/errors.ts'
 import { type Connection, connectionOf } from './connection.ts'
 import { endWithError, parserError } from './errors.ts'
 import { newRequestId } from './safety.ts'
@@ -16,7 +18,7 @@ export const refuseSocket = async (
 ): Promise<void> => {
   const connection = connectionOf(socket)
   if (connection?.isBehindAnswer()) {
-    if (failure.code !== 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy()
+    if (!isTimeout(failure)) socket.destroy()
     else
       restartTime(connection, app.server.requestTimeout, () => refuseSocket(app, failure, socket))
     return
@@ -26,10 +28,25 @@ export const refuseSocket = async (
     return
   }
   const asker = { id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }
-  const { error, status } = parserError(failure)
+  const { error, status } = isTimeout(failure)
+    ? { error: createTimeoutError(app.server, connection), status: 408 }
+    : parserError(failure)
   const headers = await app.answerHeaders(asker)
   if (connection !== undefined && isAnswered(connection)) socket.destroySoon()
   else endWithError(socket, error, headers, status)
+}
+
+const isTimeout = ({ code }: NodeJS.ErrnoException): boolean => code === 'ERR_HTTP_REQUEST_TIMEOUT'
+
+const createTimeoutError = (
+  { headersTimeout, requestTimeout }: Server,
+  connection: Connection | undefined,
+): ShoalError => {
+  const message =
+    connection?.newest?.req.complete === false
+      ? `the request was not complete within ${requestTimeout / 1000} s (http.request_timeout_seconds)`
+      : `the headers were not complete within ${headersTimeout / 1000} s (http.headers_timeout_seconds)`
+  return new ShoalError('request_timeout', message)
 }
 
 /** True when bytes that cannot be read belong to a request that has been answered already. */

@@ -4,7 +4,7 @@ import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { RecordTables } from '../store/record-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Store } from '../store/store.ts'
-import { findMissingUsage, listChangedUsage, type UsageLoss } from './usage-check.ts'
+import { findMissingUsage, listChangedUsage, sumUsage, type UsageLoss } from './usage-check.ts'
 
 /** What is missing of all hours together. */
 export interface UsageAcceptance {
@@ -13,12 +13,20 @@ export interface UsageAcceptance {
   tokens_missing: number
 }
 
+interface UsageVerdict {
+  losses: UsageLoss[]
+  /** What was compared. */
+  hours: number
+  requests: number
+}
+
 /** Compares every hour with the ledger and with its rows. */
-export const verifyUsage = async (store: Store): Promise<UsageLoss[]> => {
+export const verifyUsage = async (store: Store): Promise<UsageVerdict> => {
   const missing = await findMissingUsage(store)
   const known = new Set(missing.map(({ hourAt }) => hourAt))
   const changed = await listChangedUsage(store.records)
-  return [...missing, ...changed.filter(({ hourAt }) => !known.has(hourAt))]
+  const losses = [...missing, ...changed.filter(({ hourAt }) => !known.has(hourAt))]
+  return { losses, ...(await sumUsage(store.records)) }
 }
 
 /**

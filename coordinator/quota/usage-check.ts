@@ -70,6 +70,14 @@ export const listChangedUsage = async (records: Pick<Records, 'read'>): Promise<
   return losses
 }
 
+/** Number of hours with usage, and of the requests in them. */
+export const sumUsage = async (
+  records: Pick<Records, 'read'>,
+): Promise<{ hours: number; requests: number }> => {
+  const hours = await readHours(records)
+  return { hours: hours.length, requests: hours.reduce((sum, { requests }) => sum + requests, 0) }
+}
+
 const createLoss = (hourAt: number, expected: UsageTotals, found: UsageTotals): UsageLoss => ({
   hourAt,
   expected: { requests: expected.requests, tokens: expected.tokens },

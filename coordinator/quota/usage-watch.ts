@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Store } from '../store/store.ts'
 import { raiseAnchors } from './usage-anchors.ts'
 import { findChangedUsage, findMissingUsage, type UsageLoss } from './usage-check.ts'
+import { describeLosses } from './usage-losses.ts'
 
 interface UsageWatchParts {
   store: Pick<Store, 'ledger' | 'records' | 'isShared'>
@@ -51,9 +52,7 @@ export class UsageWatch {
   /** One line that says what is missing; undefined while nothing is. */
   trouble(): string | undefined {
     const losses = this.losses()
-    const [newest] = losses
-    if (newest === undefined) return this.#damage
-    return `usage is missing or changed in ${formatHours(losses)}: ${formatLoss(newest)}`
+    return losses.length === 0 ? this.#damage : describeLosses(losses)
   }
 
   /** Hours whose usage is missing or was changed, each once. */
@@ -110,9 +109,3 @@ export class UsageWatch {
     this.#parts.logger.warn({ err: error }, 'usage could not be compared')
   }
 }
-
-const formatHours = (losses: readonly UsageLoss[]): string =>
-  losses.length === 1 ? 'one hour' : `${losses.length} hours`
-
-const formatLoss = ({ hourAt, expected, found }: UsageLoss): string =>
-  `${new Date(hourAt).toISOString().slice(0, 13)}Z has ${found.requests} of ${expected.requests} requests and ${found.tokens} of ${expected.tokens} tokens`

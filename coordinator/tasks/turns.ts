@@ -120,7 +120,12 @@ export class Turns {
     await Promise.all(lives.map(live => live.waitForFlush()))
     await ledger.free
       .write(lease.end)
-      .catch(error => logger.warn({ err: error }, 'tasks were not let go'))
+      .catch(error =>
+        logger.warn(
+          { err: error },
+          'the lease on running tasks could not be ended; another coordinator takes them over once it expires',
+        ),
+      )
   }
 
   #fail(live: LiveTask, thrown: unknown): void {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openDatabase } from '../../bin/up/database.ts'
 import { openLog } from '../../bin/up/log.ts'
+import { LogReports } from '../../bin/up/log-reports.ts'
 import { Member, type MemberOptions } from '../../bin/up/member.ts'
 import { parseOptions } from '../../bin/up/options.ts'
 import { readyText } from '../../bin/up/ready-file.ts'
@@ -141,6 +142,26 @@ t.test('a child that exits', async t => {
     await child.run()
     t.strictSame(pauses, [250, 250, 500])
   })
+})
+
+t.test('the log of a member is repeated where a user must know of it', async t => {
+  const told: string[] = []
+  const reports = new LogReports(text => told.push(text))
+  const usage = { requests_expected: 3, requests_found: 0, tokens_expected: 9, tokens_found: 0 }
+  for (const entry of [
+    { msg: 'engine ready', weights: 'a' },
+    { msg: 'engine failed', weights: 'a', reason: 'the engine was ended by SIGKILL' },
+    { msg: 'engine ready', weights: 'b' },
+    { msg: 'engine ready', weights: 'a' },
+    { msg: 'engine ready', weights: 'a' },
+    { msg: 'usage of an hour is missing or was changed', hour: '2026-11-20T12:00', ...usage },
+  ])
+    reports.onEntry(entry)
+  t.strictSame(told, [
+    'a: the engine was ended by SIGKILL',
+    'a: the engine is ready again',
+    'usage of 2026-11-20T12:00 is missing or was changed: 0 of 3 requests are there; shoal alerts list says what to do',
+  ])
 })
 
 t.test('the output on a terminal or pipe', async t => {

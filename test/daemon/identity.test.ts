@@ -86,7 +86,10 @@ t.test('identity', async t => {
     const second = new AbortController()
     t.teardown(() => second.abort())
     await lockState(folder, first.signal)
-    await t.rejects(lockState(folder, second.signal), { code: 'conflict' })
+    await t.rejects(lockState(folder, second.signal), {
+      code: 'conflict',
+      message: `another process already uses ${folder} (pid ${process.pid}): stop it, or use another folder with --state-dir`,
+    })
     first.abort()
     t.strictSame(readdirSync(folder), [])
     await lockState(folder, second.signal)
@@ -118,7 +121,7 @@ t.test('identity', async t => {
     rmSync(join(folder, 'lock'))
     await t.rejects(lockState(folder, rival.signal), { code: 'conflict' })
     await waitUntil('the loss is reported', () => told.length > 0)
-    t.strictSame(told, [`the lock file of ${folder} was deleted; it is made again`])
+    t.strictSame(told, [`the lock file of ${folder} was deleted; it was created again`])
     t.strictSame(readdirSync(folder), ['lock'])
     stop.abort()
     t.strictSame(readdirSync(folder), [])

@@ -19,7 +19,7 @@ const REQUIRED = [
   'WatchdogSec=10',
   'Restart=always',
   // a process that needs an operator is not restarted
-  'RestartPreventExitStatus=64 77 78',
+  'RestartPreventExitStatus=64 65 77 78',
   'DynamicUser=yes',
   'NoNewPrivileges=yes',
   'CapabilityBoundingSet=',

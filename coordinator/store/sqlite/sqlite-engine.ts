@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Database, DatabaseDefinition, EngineOptions, StoreEngine } from '../engine.ts'
+import { faultOf } from '../faults.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { migrate } from '../migrate.ts'
 import { isAppendOnly, sqliteSchema } from './append-only.ts'
@@ -33,7 +34,11 @@ export const sqliteEngine = (
         if (definition.mustExist) throw createMissingError(folder, file)
         logger?.warn({ file: resolve(folder, file) }, MISSING)
       }
-      return openFile(folder, definition, checkpointer)
+      return openFile(folder, definition, checkpointer).catch(error => {
+        throw faultOf(error) === 'damaged'
+          ? createDamagedError(resolve(folder, file), error)
+          : error
+      })
     },
     close: () => checkpointer.close(),
   }
@@ -59,6 +64,13 @@ const createMissingError = (folder: string, file: string): ShoalError =>
   new ShoalError(
     'not_found',
     `${file} is missing in ${resolve(folder)}, although the rest of the store is there: put a copy of it back with the coordinator stopped, or start the coordinator, which creates it empty`,
+  )
+
+const createDamagedError = (path: string, { message, cause }: Error): ShoalError =>
+  new ShoalError(
+    'store_unavailable',
+    `${path}: ${message}; put a copy of the file back with the coordinator stopped`,
+    { cause },
   )
 
 const fileOf = (name: DatabaseDefinition<unknown>['name']): string => `${name}.db`

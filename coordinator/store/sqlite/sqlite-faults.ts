@@ -38,9 +38,14 @@ const faultFrom = (error: InstanceType<typeof Sqlite.SqliteError>): Error => {
   if (broken !== undefined) return new StoreFault(broken, message, error)
   const kind = kindIn(UNUSABLE, code)
   if (kind === undefined) return error
-  const why = kind === 'full' ? ': its disk is full' : ''
   const fault = new StoreFault(kind, message, error)
-  return storeUnavailable(`the store cannot be used now${why} (${code})`, fault)
+  return storeUnavailable(`${describe(kind)} (${code})`, fault)
+}
+
+const describe = (kind: FaultKind): string => {
+  // a retry resolves every other fault in time, but not this one
+  if (kind === 'damaged') return 'the store is damaged'
+  return `the store cannot be used now${kind === 'full' ? ': its disk is full' : ''}`
 }
 
 const kindIn = (

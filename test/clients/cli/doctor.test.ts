@@ -211,6 +211,11 @@ t.test('the checks end when no coordinator answers', async t => {
     { name: 'settings' },
     { name: 'reach', state: 'fail', next: /npm start/ },
   ])
+  const silent = Object.assign(new Error(), { code: 'UND_ERR_HEADERS_TIMEOUT' })
+  t.match(await findings({ ...patient(), look: () => Promise.reject(silent) }), [
+    {},
+    { name: 'reach', state: 'fail', next: /accepts connections but does not answer: read its log/ },
+  ])
   const proxy: DoctorSubject = {
     ...patient(),
     look: async () => ({ status: 200, body: undefined, headers: new Headers(), at: NOW }),
@@ -218,6 +223,17 @@ t.test('the checks end when no coordinator answers', async t => {
   const found = await findings(proxy)
   t.match(found, [{}, { state: 'fail', says: /not a coordinator/ }])
   t.equal(found.length, 2)
+})
+
+t.test('the checks end at an answer that says that too many requests were sent', async t => {
+  const error = { message: 'too many requests without a valid key' }
+  for (const path of ['/v1/health', '/v1/keys?limit=1000', '/health']) {
+    const bodies: Bodies = { [path]: [429, { error }, { 'retry-after': '7' }] }
+    const found = await findings(patient({ bodies }))
+    t.match(found.at(-1), { name: 'limit', says: error.message, next: 'try again in 7 s' })
+    const failed = found.filter(({ state }) => state !== 'ok')
+    t.equal(failed.length, 1, path)
+  }
 })
 
 t.test('the exit code is that of the first failure', async t => {

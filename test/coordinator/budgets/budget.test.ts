@@ -1,5 +1,8 @@
 import t from 'tap'
 import { Budget } from '../../../coordinator/budgets/budget.ts'
+import { Budgets } from '../../../coordinator/budgets/budgets.ts'
+import { LimitsConfig } from '../../../coordinator/budgets/limits-config.ts'
+import { describeLimitTrouble } from '../../../coordinator/budgets/limits-warning.ts'
 
 const newBudget = () => new Budget({ total: 100, per: { key: 60, cell: 50 } })
 
@@ -15,9 +18,11 @@ t.test('a holder takes no more than its own bound, whatever is left for all', as
   t.strictSame(
     [...budget.refusals],
     [
-      ['cell', 1],
+      ['total', 0],
       ['key', 1],
+      ['cell', 1],
     ],
+    'every bound is counted from the start',
   )
   t.equal(budget.used, 60)
 })
@@ -121,7 +126,25 @@ t.test('a budget whose newest share has room reclaims the oldest one instead', a
   t.ok(admit('b1', 'b') && admit('c1', 'c'))
   t.strictSame(closed, ['a1', 'a2'], 'the total is used up')
   t.ok(admit('d1', 'd'), 'although no holder is larger')
-  t.match({ used: budget.used, refusals: budget.refusals.size }, { used: 3, refusals: 0 })
+  t.equal(budget.used, 3)
+  t.strictSame([...new Set(budget.refusals.values())], [0], 'nothing was refused')
+})
+
+t.test('limits that do not hold on the machine are described', async t => {
+  const describe = (input: object, descriptors: number, memoryBytes = 1024 ** 3) => {
+    const limits = LimitsConfig.parse(input)
+    return describeLimitTrouble(limits, new Budgets(limits, descriptors), memoryBytes)
+  }
+  t.equal(describe({}, 65_536), undefined)
+  t.match(describe({ connections: 1_000_000 }, 65_536), /^limits.connections is 49152 instead of/)
+  t.match(describe({ connections: 20 }, 65_536), /_per_address is 15 instead of 1024/)
+  t.match(describe({ held_bytes: 1024 ** 4 }, 65_536), /has 1073741824 bytes of memory/)
+  for (const [input, message] of [
+    [{ held_bytes: '256MiB' }, /in bytes/],
+    [{ send_timeout_seconds: 0.001 }, />=1/],
+    [{ connections: 10_000_000 }, /<=1000000/],
+  ] as const)
+    t.throws(() => LimitsConfig.parse(input), { message })
 })
 
 t.test('a refused take visits no holder where nothing can be reclaimed', async t => {

@@ -22,12 +22,13 @@ const FEW = { connections: 16, connections_per_address: 8 }
 
 interface Rig {
   limits?: object
+  http?: object
   shown?: { cert: string; key: string }
 }
 
 /** A listening front with bounded connections, whose sweeps and clock the test moves. */
-const rig = async (t: Test, { limits = {}, shown }: Rig = {}) => {
-  const settings = config({ limits: { anonymous_per_minute: 1_000_000, ...limits } })
+const rig = async (t: Test, { limits = {}, http = {}, shown }: Rig = {}) => {
+  const settings = config({ http, limits: { anonymous_per_minute: 1_000_000, ...limits } })
   const figures = createFigures()
   const budgets = new Budgets(settings.limits)
   const warnings: { reason?: string }[] = []
@@ -279,4 +280,19 @@ t.test('a socket that a cell has upgraded is no client connection', async t => {
   )
   await opened.promise
   t.equal(budgets.connections.used, 0)
+})
+
+t.test('a request whose body does not come gets 408 with the setting that it met', async t => {
+  const http = { headers_timeout_seconds: 0.2, request_timeout_seconds: 0.4 }
+  const { open } = await rig(t, { http })
+  const socket = open()
+  socket.write(
+    'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer free-key\r\n' +
+      'Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+  )
+  const [answer] = await once(socket, 'data')
+  t.match(
+    String(answer),
+    /^HTTP\/1.1 408 [\s\S]*was not complete within 0.4 s \(http.request_timeout_seconds\)/,
+  )
 })

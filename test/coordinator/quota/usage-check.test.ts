@@ -3,12 +3,13 @@ import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Kysely } from 'kysely'
 import t, { type Test } from 'tap'
-import { acceptUsage } from '../../../coordinator/quota/accept-usage.ts'
+import { acceptUsage, verifyUsage } from '../../../coordinator/quota/accept-usage.ts'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
 import { HOUR_MS } from '../../../coordinator/quota/usage-buckets.ts'
 import { findMissingUsage, listChangedUsage } from '../../../coordinator/quota/usage-check.ts'
 import { journalUsage } from '../../../coordinator/quota/usage-journal.ts'
 import { createUsageKeeper } from '../../../coordinator/quota/usage-keeper.ts'
+import { describeLosses } from '../../../coordinator/quota/usage-losses.ts'
 import { UsageWatch } from '../../../coordinator/quota/usage-watch.ts'
 import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
@@ -146,6 +147,12 @@ t.test('usage that is missing', async t => {
       await trx.deleteFrom('usage_hours').execute()
     })
     await recordMany(t, store, 2)
+    const { losses, ...compared } = await verifyUsage(store)
+    t.strictSame(compared, { hours: 1, requests: 2 })
+    t.equal(
+      describeLosses(losses),
+      'usage is missing or was changed in one hour: 2026-11-20T12Z has 2 of 7 requests and 16 of 56 tokens',
+    )
     const accepted = await acceptUsage(store, 'the disk failed', BY)
     t.strictSame(accepted, { hours: 1, requests_missing: 5, tokens_missing: 40 })
     t.strictSame(await lossesOf(store), [])

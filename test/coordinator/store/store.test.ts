@@ -102,7 +102,10 @@ t.test('opening', { skip: notInFiles }, async t => {
   t.test('a file that is not a database is refused as unusable', async t => {
     const folder = await temporaryFolder(t)
     await writeFile(join(folder, 'records.db'), 'x'.repeat(10_000))
-    await t.rejects(openStore(folder), { code: 'store_unavailable', message: /NOTADB/ })
+    await t.rejects(openStore(folder), {
+      code: 'store_unavailable',
+      message: /\.db: the store is damaged \(SQLITE_NOTADB\); put a copy/,
+    })
   })
 
   t.test('a folder that cannot be created is refused with its name', async t => {
