@@ -92,11 +92,19 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
       spawn: (_slots, listener) => {
         const reply = (message: EngineReply) => listener.onReply(message)
         const child: Child = { file: '', killed: false, reply, listener }
+        const beat = (): void => {
+          if (child.killed) return
+          reply({ type: 'beat' })
+          clock.callAfter(1000, beat)
+        }
         children.push(child)
         return {
           pid: children.length,
           send: (order: Order) => {
-            if (order.type !== 'load') return
+            if (order.type !== 'load') {
+              beat()
+              return
+            }
             child.file = order.file
             if (quick) queueMicrotask(() => reply(READY))
             spawnFake()
