@@ -32,6 +32,9 @@ const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells, u
 /** Time after the last answer in which all data should be on the disk. */
 const CLOSE_TIMEOUT_MS = 10_000
 
+/** Time for a start that was told to stop, which is then closed as usual. */
+const START_TIMEOUT_MS = 5000
+
 /** Flags of the commands that the serving process has too, by the names that commander gives. */
 const PLACE_FLAGS: Record<string, string> = {
   config: '--config',
@@ -87,9 +90,12 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   const logger = createCoordinatorLogger(config)
   const held = new AbortController()
   await lockState(config.state_dir, held.signal, { onLost: message => logger.error(message) })
-  const coordinator = await serve(config, logger)
   const stop = new AbortController()
+  const endStart = () => endForSure(logger, START_TIMEOUT_MS)
+  stop.signal.addEventListener('abort', endStart, { once: true })
   onStopSignals({ names: ['SIGTERM', 'SIGINT'], onFirst: () => stop.abort() })
+  const coordinator = await serve(config, logger)
+  stop.signal.removeEventListener('abort', endStart)
   onLauncherGone(env, process.stdin, () => stop.abort())
   const longestStallMs = env.WATCHDOG_USEC ? createStallMeter(stop.signal) : () => 0
   const { signal } = stop
@@ -103,7 +109,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
       isHealthy: coordinator.healthy,
     })
 
-  await once(signal, 'abort')
+  if (!signal.aborted) await once(signal, 'abort')
   const { leave_seconds, drain_seconds } = config.http
   endForSure(logger, (leave_seconds + drain_seconds) * 1000 + CLOSE_TIMEOUT_MS)
   await coordinator.close()
