@@ -29,6 +29,7 @@ import type {
   CellStream,
 } from './cell-link.ts'
 import type { ClientAnswer } from './client-answer.ts'
+import { countWholeEventBytes, DONE, endsWithDone } from './event-ends.ts'
 import type { Fault } from './health/fault.ts'
 import { ServiceClock } from './health/service-clock.ts'
 import { UNSENT_MS } from './health/time-limits.ts'
@@ -60,13 +61,6 @@ export interface FollowOptions {
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 /** Largest error of a cell; it is parsed in one piece. */
 const MAX_ERROR_BYTES = 64 * 1024
-/** More than an event has; what is longer goes on in parts. */
-const MAX_EVENT_BYTES = 1024 * 1024
-
-const EVENT_END = Buffer.from('\n\n')
-const NEWLINE = 0x0a
-/** The last words of a stream, held back until its usage is on record. */
-const DONE = Buffer.from('data: [DONE]\n\n')
 
 /** Asks one cell and follows its answer to the end. */
 export class Follower implements AnswerListener, HoldOwner {
@@ -130,7 +124,7 @@ export class Follower implements AnswerListener, HoldOwner {
   }
 
   onData(piece: Buffer): void {
-    const length = this.#isPassedOn ? this.#wholeEvents(piece) : 0
+    const length = this.#isPassedOn ? countWholeEventBytes(piece, this.#held) : 0
     if (length > 0) this.#passWith(piece.subarray(0, length))
     if (length < piece.length) this.#keep(piece.subarray(length))
   }
@@ -149,22 +143,11 @@ export class Follower implements AnswerListener, HoldOwner {
   /** Forwards the held bytes followed by `last`, but holds back a final `[DONE]`. */
   #passWith(last: Buffer): void {
     const events = this.#held.toBuffer(last)
-    const isDone = endsWith(events, DONE)
+    const isDone = endsWithDone(events)
     this.#letGo()
     if (!isDone) this.#pass(events)
     else if (events.length > DONE.length) this.#pass(events.subarray(0, -DONE.length))
     if (isDone) this.#keep(DONE)
-  }
-
-  /**
-   * Returns how many bytes of a piece can be forwarded. The beginning of an event is held until its
-   * end: an error sent when the stream is cut must not be parsed as part of the event.
-   */
-  #wholeEvents(piece: Buffer): number {
-    const end = piece.lastIndexOf(EVENT_END)
-    if (end !== -1) return end + EVENT_END.length
-    if (piece[0] === NEWLINE && this.#held.lastByte === NEWLINE) return 1
-    return this.#held.bytes + piece.length > MAX_EVENT_BYTES ? piece.length : 0
   }
 
   #keep(piece: Buffer): void {
@@ -330,6 +313,3 @@ const createTooLargeError = (): ShoalError =>
   new ShoalError('internal', `the answer is larger than ${MAX_HELD_BYTES / 1024 / 1024} MiB`)
 
 const STALLED = `sent less than ${(LEAST_BYTES_PER_SWEEP * CELL_SWEEPS) / 1024} KiB of its answer in ${SWEEP_SECONDS * CELL_SWEEPS} s`
-
-const endsWith = (piece: Buffer, end: Buffer): boolean =>
-  piece.length >= end.length && piece.subarray(-end.length).equals(end)
