@@ -9,13 +9,9 @@ export const budgetMetrics = ({ list }: Pick<Budgets, 'list'>): Metric[] => [
     help: 'Amount of a budget in use: by all, and by the largest holder of each kind.',
     labels: ['budget', 'bound'],
     read: () =>
-      list.flatMap(({ name, budget }) => [
-        { labels: { budget: name, bound: 'total' }, value: budget.used },
-        ...[...budget.largest()].map(([bound, value]) => ({
-          labels: { budget: name, bound },
-          value,
-        })),
-      ]),
+      list.flatMap(({ name, budget }) =>
+        labelBounds(name, [['total', budget.used], ...budget.largest()]),
+      ),
   },
   {
     name: 'shoal_budget_limit',
@@ -24,10 +20,7 @@ export const budgetMetrics = ({ list }: Pick<Budgets, 'list'>): Metric[] => [
     labels: ['budget', 'bound'],
     read: () =>
       list.flatMap(({ name, budget: { limits } }) =>
-        [['total', limits.total] as const, ...Object.entries(limits.per)].map(([bound, value]) => ({
-          labels: { budget: name, bound },
-          value,
-        })),
+        labelBounds(name, [['total', limits.total], ...Object.entries(limits.per)]),
       ),
   },
   {
@@ -35,10 +28,7 @@ export const budgetMetrics = ({ list }: Pick<Budgets, 'list'>): Metric[] => [
     type: 'counter',
     help: 'Refusals because a budget was used up, by the bound that was reached.',
     labels: ['budget', 'bound'],
-    read: () =>
-      list.flatMap(({ name, budget }) =>
-        [...budget.refusals].map(([bound, value]) => ({ labels: { budget: name, bound }, value })),
-      ),
+    read: () => list.flatMap(({ name, budget }) => labelBounds(name, [...budget.refusals])),
   },
   {
     name: 'shoal_budget_reclaims_total',
@@ -49,3 +39,7 @@ export const budgetMetrics = ({ list }: Pick<Budgets, 'list'>): Metric[] => [
       list.map(({ name, budget }) => ({ labels: { budget: name }, value: budget.reclaimed })),
   },
 ]
+
+/** Converts amounts by bound to the values of a metric. */
+const labelBounds = (budget: string, amounts: readonly (readonly [string, number])[]) =>
+  amounts.map(([bound, value]) => ({ labels: { budget, bound }, value }))
