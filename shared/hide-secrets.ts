@@ -1,6 +1,6 @@
 export const HIDDEN = '[redacted]'
 
-/** What shoal issues, by its prefix: keys, join tokens, claim tokens and webhook secrets. */
+/** Secrets that shoal issues, recognised by prefix: keys, join tokens, claim tokens and webhook secrets. */
 const ISSUED = String.raw`(?:svc-dev-|shl_join_|shl_claim_|whsec_)[\w.+/=-]{8,}`
 /** Characters of a credential in an Authorization header. */
 const LOGIN = String.raw`[\w.~+/=-]`

@@ -259,7 +259,7 @@ const NEXT = {
 }
 const CODES = { broker: 'broker_unavailable', store: 'store_unavailable' } as const
 
-/** What was accepted as missing is no longer expected, and only the audit knows it. */
+/** Usage accepted as missing is no longer expected; only the audit records the acceptance. */
 const COMPLETE =
   'nothing is missing but what operators accepted, if anything: see usage.accept in the audit'
 

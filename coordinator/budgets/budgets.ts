@@ -4,9 +4,9 @@ import type { LimitsConfig } from './limits-config.ts'
 interface BudgetFacts {
   /** Snake case, ends in the unit; value of the label `budget`. */
   name: string
-  /** What the budget bounds. */
+  /** Description of the bounded resource. */
   bounds: string
-  /** What happens to a holder at its bound. */
+  /** Consequence for a holder at its bound. */
   atBound: string
 }
 

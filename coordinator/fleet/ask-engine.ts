@@ -12,7 +12,7 @@ export interface EngineRequest extends Pick<CellRequest, 'path' | 'body'> {
   bodyBytes: number
 }
 
-/** How the answer is read. */
+/** Options for reading the answer. */
 export interface EngineReader extends Omit<FollowOptions, 'limitMs'> {
   /** Called with the attempt under way. */
   onSent?: (follower: Follower) => void

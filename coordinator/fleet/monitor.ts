@@ -55,7 +55,7 @@ interface MonitorParts {
   listQuarantined?: () => Iterable<string>
   /** Fault of the audit; undefined while the audit is intact. */
   auditTrouble?: () => string | undefined
-  /** What is missing of the recorded usage; undefined while it is whole. */
+  /** Description of missing usage records; undefined while they are complete. */
   usageTrouble?: () => string | undefined
   /** True while this coordinator writes the live samples of a cell. */
   owns?: (cellId: string) => boolean

@@ -11,7 +11,7 @@ interface WatchParts {
   listQuarantined?: () => Iterable<string>
   /** Fault of the audit, which stops all writing; undefined while the audit is intact. */
   auditTrouble?: () => string | undefined
-  /** What is missing of the recorded usage; undefined while it is whole. */
+  /** Description of missing usage records; undefined while they are complete. */
   usageTrouble?: () => string | undefined
   /** True while cells may not have come back yet: then it is unknown whether the fleet is whole. */
   isStarting?: () => boolean

@@ -83,7 +83,7 @@ const changeEventOf = (row: PolicyRow): EventDraft => {
   return { type: 'shoal.policy.changed', data, subject: `policy-${number}` }
 }
 
-/** How a policy of the ledger came to be in force. */
+/** Origin of the policy in force. */
 export const policySourceOf = ({ request_id }: PolicyRow): 'accepted' | 'approved' =>
   request_id === null ? 'accepted' : 'approved'
 

@@ -4,9 +4,9 @@ import { networkOf } from './answer-headers.ts'
 const MINUTE_MS = 60_000
 /** Networks that are remembered. */
 const CAPACITY = 10_000
-/** Of that many without a request for longest, the network with most requests left is forgotten. */
+/** Number of the longest idle networks among which the one with most requests left is forgotten. */
 const CANDIDATES = 16
-/** What an IPv6 /48 may send in all, times a /64: its owner may use any of the 65,536 in it. */
+/** Limit of an IPv6 /48 as a multiple of that of a /64: its owner may use any of the 65,536 in it. */
 const SITE_FACTOR = 16
 
 interface Bucket {

@@ -8,7 +8,7 @@ export interface Vitals {
   brokerConnected(): boolean
   /** Reason why the store is unreliable now; undefined while it is not. */
   storeProblem(): string | undefined
-  /** What is missing of the recorded usage; undefined while it is whole. */
+  /** Description of missing usage records; undefined while they are complete. */
   usageProblem(): string | undefined
   /** Metrics of the file system of the state folder. Rejects when they cannot be read. */
   disk(): Promise<{ freeBytes: number; totalBytes: number }>

@@ -6,7 +6,7 @@ import { bumpRevision } from '../store/revisions.ts'
 import type { Store } from '../store/store.ts'
 import { findMissingUsage, listChangedUsage, sumUsage, type UsageLoss } from './usage-check.ts'
 
-/** What is missing of all hours together. */
+/** Sum of the missing usage over all hours. */
 export interface UsageAcceptance {
   hours: number
   requests_missing: number
@@ -15,7 +15,7 @@ export interface UsageAcceptance {
 
 interface UsageVerdict {
   losses: UsageLoss[]
-  /** What was compared. */
+  /** Hours and requests that were compared. */
   hours: number
   requests: number
 }

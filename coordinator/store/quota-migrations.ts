@@ -44,7 +44,7 @@ export const recallTable = async (db: Kysely<unknown>, engine: EngineSchema): Pr
   await engine.makeUnlogged(db, 'quota_recalls')
 }
 
-/** What the records must hold, hour by hour; see `quota/usage-anchors.ts`. */
+/** Expected totals of the usage records by hour; see `quota/usage-anchors.ts`. */
 export const usageAnchorTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('usage_anchors')

@@ -23,7 +23,7 @@ const MEMORY_BYTES = 640 * KIB
 const BYTES_PER_HOLDER = 512 * KIB
 const OPEN_CLIENTS = 40
 
-/** What is left when every request of a history has ended. */
+/** State after every request of a history has ended. */
 interface HistoryEnd {
   heldBytes: number
   takenSlots: number

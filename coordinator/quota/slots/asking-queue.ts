@@ -75,7 +75,7 @@ export class AskingQueue {
       isAnswered = await this.#askStore(this.#asked)
       this.#asked = new Map()
     } while (isAnswered && this.#next.size > 0)
-    // in the same turn as the look at what is next: who comes now starts again
+    // in the same turn as the check for the next entry, so that a later one starts the loop again
     this.#running = undefined
   }
 }

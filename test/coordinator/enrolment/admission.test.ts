@@ -180,7 +180,7 @@ t.test('a cell that two coordinators quarantine in the same moment is reported o
   ])
 })
 
-t.test('a cell in a reconnect loop is told to wait, and no other cell is', async t => {
+t.test('only the cell in a reconnect loop is throttled', async t => {
   const { id, admission, clock } = await createAdmissionScene(t)
   for (let n = 0; n < 60; n++) {
     admission.noteConnection(id, 'own')

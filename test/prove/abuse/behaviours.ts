@@ -40,7 +40,7 @@ const EMBEDDING = report('vectors', 'embedding', [EMBEDDING_MODEL])
 
 type Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void
 
-/** Those of a daemon: Node's own limits end a session when many clients leave at once. */
+/** HTTP/2 options of a daemon: Node's defaults end a session when many clients leave at once. */
 const OPTIONS = {
   settings: { maxConcurrentStreams: 100_000, initialWindowSize: 1024 * 1024 },
   maxSessionMemory: 1000,
@@ -123,7 +123,7 @@ const fallSilent = (handler: Handler): CellBehaviour => {
   )
 }
 
-/** What cells of the proof do, by name. */
+/** Behaviours of the proof's cells, by name. */
 export const behaviours = {
   honest: { engines: [CHAT, EMBEDDING], serve: overHttp2(answer) },
   resets: chatOnly((_request, response) => response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)),

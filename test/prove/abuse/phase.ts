@@ -5,7 +5,7 @@ import type { AbuseScene } from './scene.ts'
 
 const SAMPLE_MS = 100
 
-/** What the honest client and the coordinator saw during one attack. */
+/** Figures of the honest client and the coordinator during one attack. */
 export interface PhaseFigures extends ReportRow {
   attack: string
   /** Inference calls of the whole phase, and those that got no whole 200. */
@@ -17,7 +17,7 @@ export interface PhaseFigures extends ReportRow {
   p50_ms: number
   p99_ms: number
   healthz_p99_ms: number
-  /** What a bare server takes beside it. */
+  /** Latency of the bare control server, in milliseconds. */
   control_p99_ms: number
   healthz_failed: number
   mqtt_failed: number

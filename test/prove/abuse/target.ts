@@ -1,6 +1,6 @@
 import type { CellLogin } from '../../../bench/fleet/simulated-cell.ts'
 
-/** Where the coordinator of the proof listens, and with what it is approached. */
+/** Addresses and credentials of the proof's coordinator. */
 export interface AbuseTarget {
   port: number
   mqttPort: number

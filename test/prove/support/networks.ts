@@ -4,7 +4,7 @@ import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { NamespaceNetwork } from './namespace-network.ts'
 import type { Network } from './network.ts'
 
-/** What PostgreSQL needs for the networks, and their opening once it runs. */
+/** Settings of PostgreSQL for the networks, and a function that opens them once it runs. */
 export interface NetworkPlan {
   settings: Record<string, string>
   files: Record<string, string>

@@ -26,7 +26,7 @@ export class OldLeader {
     return new OldLeader(spawn(command, words, { stdio: ['ignore', 'pipe', 'inherit'] }))
   }
 
-  /** How many of its writes ended so. */
+  /** Number of its writes that ended so. */
   count(ending: string): number {
     return this.#lines.filter(line => line === ending).length
   }
