@@ -240,9 +240,9 @@ class Dispatcher {
     else this.#client.sendWhole(httpStatus, rest, cellId ?? '')
   }
 
-  /** Refuses an answer for which there is no memory. */
+  /** Refuses an answer that cannot be kept; only one that is too large for any request counts. */
   async #refuse(error: ShoalError): Promise<void> {
-    const status = error.code === 'cell_unavailable' ? 'refused' : 'failed'
+    const status = error.code === 'internal' ? 'failed' : 'refused'
     const httpStatus = httpStatusOf(error.code)
     await this.#request.record({ status, cellId: this.#cellId, usage: undefined, httpStatus })
     this.#client.refuse(error)
