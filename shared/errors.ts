@@ -9,6 +9,7 @@ const table = {
   tier_exceeded: { http: 403, rpc: -32083, exit: 69, type: 'insufficient_quota' },
   tenant_forbidden: { http: 403, rpc: -32084, exit: 77, type: 'permission_error' },
   origin_not_allowed: { http: 403, rpc: -32600, exit: 78, type: 'permission_error' },
+  scope_denied: { http: 403, rpc: -32099, exit: 77, type: 'permission_error' },
   not_found: { http: 404, rpc: -32085, exit: 66, type: 'invalid_request_error' },
   model_not_found: { http: 404, rpc: -32085, exit: 66, type: 'invalid_request_error' },
   method_not_allowed: { http: 405, rpc: -32601, exit: 64, type: 'invalid_request_error' },

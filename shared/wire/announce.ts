@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { PublicKey, Signature } from '../signing.ts'
 import { AuditHead } from './audit-head.ts'
 import { VerbFacts } from './command.ts'
+import { DeviceFacts, DeviceProfileFacts, MAX_DEVICES, MAX_PROFILES } from './device.ts'
 import { EngineReport } from './telemetry.ts'
 
 export const HostFacts = z.object({
@@ -44,6 +45,9 @@ export const Announce = z.object({
   audit_head: AuditHead.exactOptional(),
   /** Verbs that the cell accepts as commands. */
   verbs: z.array(VerbFacts).max(256).exactOptional(),
+  /** Profiles of its devices. */
+  device_profiles: z.array(DeviceProfileFacts).max(MAX_PROFILES).exactOptional(),
+  devices: z.array(DeviceFacts).max(MAX_DEVICES).exactOptional(),
 })
 export type Announce = z.infer<typeof Announce>
 

@@ -10,6 +10,7 @@ export const CAPABILITIES = [
   { level: 3, since: '2026-11-22', adds: 'plans in dry runs, and `approval` verified by the cell' },
   { level: 4, since: '2026-11-22', adds: 'progress acks, and results up to `max_result_bytes`' },
   { level: 5, since: '2026-11-22', adds: 'several coordinators' },
+  { level: 6, since: '2026-11-22', adds: 'devices, e-stop, and formations over several cells' },
 ] as const
 
 /** Level of this build. */
@@ -19,7 +20,14 @@ export const CAPABILITY: number = CAPABILITIES.length
 export const FIRST_CAPABILITY = 1
 
 /** Lowest level that supports each feature. */
-export const NEEDS = { device: 2, plan: 3, approval: 3, largeResult: 4, replicas: 5 } as const
+export const NEEDS = {
+  device: 2,
+  plan: 3,
+  approval: 3,
+  largeResult: 4,
+  replicas: 5,
+  devices: 6,
+} as const
 
 /** Lowest level that knows each later key; a cell refuses a whole body for one unknown key. */
 type KeyLevels = Readonly<Record<string, number>>

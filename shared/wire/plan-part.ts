@@ -8,6 +8,12 @@ import { Hazard, VerbName } from './command.ts'
 /** Gate of an unsafe verb that names no other. */
 export const LIVE_GATE = 'gate.device-command-live'
 
+/** Gate of verbs that two persons must approve. */
+export const CRITICAL_GATE = 'gate.device-command-critical'
+
+/** Gate of a formation over several devices. */
+export const FORMATION_GATE = 'gate.swarm-formation-live'
+
 /** Largest part, in bytes of its canonical JSON; a plan for people has room for it and its hash. */
 export const MAX_PART_BYTES = 48 * 1024
 
@@ -34,6 +40,10 @@ export const Precondition = z.object({
   observed: z.json(),
   limit: z.json(),
   holds: z.boolean(),
+  /** Why it holds although the reading is unknown or stale: the verb is not unsafe. */
+  warning: z.string().max(200).exactOptional(),
+  /** Source of the limit: `fleet`, `site`, `profile`, `device` or `verb`. */
+  source: z.string().max(32).exactOptional(),
 })
 export type Precondition = z.infer<typeof Precondition>
 

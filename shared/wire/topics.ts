@@ -28,6 +28,12 @@ export const TOPICS = {
   cmd: { path: 'cells/{cell}/cmd/{id}', direction: 'down', qos: 1, retain: false },
   /** Outcome of a command, signed by the cell. */
   ack: { path: 'cells/{cell}/ack/{id}', direction: 'up', qos: 1, retain: false },
+  /** Readings of devices that have changed; the latest ones win and are never queued. */
+  devices: { path: 'cells/{cell}/devices', direction: 'up', qos: 0, retain: false },
+  /** E-stops in force and released, signed, as a whole document. Sent after every birth and change. */
+  estop: { path: 'cells/{cell}/estop', direction: 'down', qos: 1, retain: false },
+  /** E-stops that are latched on the cell, signed by it. */
+  estopped: { path: 'cells/{cell}/estopped', direction: 'up', qos: 1, retain: false },
   /** Requests the cell to replace its credential now. */
   renew: { path: 'cells/{cell}/renew', direction: 'down', qos: 1, retain: false },
   /** Key that the coordinator signs with, and the endorsements for it. */

@@ -1,0 +1,76 @@
+import type { Logger } from 'pino'
+import type { CommandProgress } from '../shared/wire/command.ts'
+import type { DeviceState, EstopBehaviour, LinkKind } from '../shared/wire/device.ts'
+import type { SafetyEnvelope } from '../shared/wire/safety-envelope.ts'
+import type { DeviceProfile, Json } from './profile.ts'
+
+/** A device that a link reaches, configured or found. */
+export interface LinkedDevice {
+  /** Stable, see `createDeviceId`. */
+  deviceId: string
+  name: string
+  profile: DeviceProfile
+  /** Site that the configuration names for it; that of the cell when absent. */
+  site?: string
+  available: boolean
+  /** Reason why it is not available or not writable, for people. */
+  reason?: string
+  writable: boolean
+  /** Addressing for the plans, without secrets. */
+  options: Readonly<Record<string, Json>>
+  /** Limits that the configuration sets for this device. */
+  envelope?: SafetyEnvelope
+}
+
+/** What a link receives to do its work. */
+export interface LinkContext {
+  cellId: string
+  logger: Logger
+  /** Unix milliseconds. */
+  now: () => number
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+  /**
+   * Checked address of a host: every address of a name must be in the scope of the cell. Connect to
+   * the result, never to the name again.
+   * @throws ShoalError scope_denied
+   */
+  resolveHost: (host: string, port: number) => Promise<string>
+  /** Content of a secret's file, without the line end. */
+  readSecret: (path: string) => Promise<string>
+  env: Readonly<Record<string, string | undefined>>
+}
+
+export interface ExecuteContext {
+  /** Aborts at the time limit, when something urgent overtakes, and at an e-stop. */
+  signal: AbortSignal
+  report: (progress: Partial<CommandProgress>) => void
+  /** Bounds of the plan. */
+  bounds: Readonly<Record<string, Json>>
+}
+
+/**
+ * Connection of a cell to its devices of one kind. It reconnects by itself, and tells by `list` what
+ * it reaches; nothing here rejects because a device is away, except `execute` and `stop`.
+ */
+export interface DeviceLink {
+  readonly kind: LinkKind
+  /** Begins to connect. Resolves at once; `signal` ends everything and frees all resources. */
+  start(signal: AbortSignal): void
+  list(): readonly LinkedDevice[]
+  /** Newest readings; undefined for a device that is not of this link. */
+  readState(deviceId: string): DeviceState | undefined
+  /** Calls back when the list or a reading has changed. Returns how to stop that. */
+  onChange(listener: () => void): () => void
+  /**
+   * Sends exactly these operations, which its own profile planned, and resolves with the result when
+   * the device has done them. When the signal aborts, the device is brought to rest before it rejects.
+   * @throws ShoalError
+   */
+  execute(deviceId: string, operations: readonly Json[], context: ExecuteContext): Promise<Json>
+  /**
+   * Brings a device to rest beside whatever runs: own path, no queue, repeatable. Resolves within
+   * 500 ms, or rejects with the reason why the device did not confirm it.
+   */
+  stop(deviceId: string, behaviour: EstopBehaviour): Promise<void>
+}

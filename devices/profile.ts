@@ -1,0 +1,108 @@
+import type * as z from 'zod'
+import type { Hazard } from '../shared/wire/command.ts'
+import type {
+  DeviceKind,
+  EstopBehaviour,
+  LinkKind,
+  PropertyFacts,
+  PropertyValue,
+} from '../shared/wire/device.ts'
+import type { Frame, SafetyEnvelope } from '../shared/wire/safety-envelope.ts'
+
+export type Json = z.core.util.JSONType
+
+/** Condition on a property that must hold before a verb begins. */
+export interface Interlock {
+  /** Name of the check: `printer_idle`. */
+  name: string
+  property: string
+  /** Allowed values; any when absent. */
+  allowed?: readonly PropertyValue[]
+  min?: number
+  max?: number
+}
+
+/** Position in a frame; the third coordinate is an altitude. */
+export interface Position {
+  frame: Frame
+  /** `x_m` in the local frame, latitude in degrees on the globe. */
+  x: number
+  /** `y_m` in the local frame, longitude in degrees on the globe. */
+  y: number
+  altitude_m: number
+}
+
+/** Motion of a plan, for the checks; part of its bounds as `motion`. */
+export interface PlannedMotion {
+  /** Positions that it passes, the last one being its end; empty for a motion without a known end. */
+  path: readonly Position[]
+  max_speed_m_s: number
+  max_acceleration_m_s2?: number
+  max_duration_s: number
+}
+
+/** Device as its plans see it; nothing here changes from call to call, and nothing is secret. */
+export interface PlanTarget {
+  device_id: string
+  /** Addressing within its link: topics, system ids. */
+  options: Readonly<Record<string, Json>>
+  envelope: SafetyEnvelope
+}
+
+/** What a verb will do. */
+export interface DevicePlan {
+  /** Operations exactly as they are sent to the device. */
+  operations: Json[]
+  motion?: PlannedMotion
+  /** Further bounds of what is done. */
+  bounds?: Readonly<Record<string, Json>>
+}
+
+export interface DeviceVerb<P extends z.ZodObject = z.ZodObject> {
+  /** One sentence for approvers. */
+  description: string
+  params: P
+  /** Hazard, or the highest one over all parameters where `hazardOf` is given. */
+  hazard: Hazard
+  hazardOf?(params: z.output<P>): Hazard
+  /** Gate of unsafe uses; that of device commands when absent. */
+  gate?: string
+  /** Gate for these parameters, where it differs from `gate`: an override of the geofence. */
+  gateOf?(params: z.output<P>): string | undefined
+  /** True for stop, hold and land: they skip every queue and gate. Only for hazard `safe`. */
+  isUrgent?: true
+  /** True when repeating it changes nothing further. */
+  isIdempotent: boolean
+  /** Longest duration, in seconds. */
+  timeoutSeconds: number
+  interlocks?: readonly Interlock[]
+  /** Effect of an e-stop while it runs. */
+  atEstop: EstopBehaviour
+  /**
+   * Resolves parameters without side effects and without readings: equal calls give equal plans.
+   * Throws ShoalError for what the device does not support.
+   */
+  plan(params: z.output<P>, target: PlanTarget): DevicePlan
+}
+
+export interface DeviceProfile {
+  /** Name of its file: `sim-rover`. */
+  id: string
+  title: string
+  kind: DeviceKind
+  link: LinkKind
+  /** Readings by name, with the unit in the name. Shared names: see `devices/properties.ts`. */
+  properties: Readonly<Record<string, PropertyFacts>>
+  /** Verbs by name. */
+  verbs: Readonly<Record<string, DeviceVerb>>
+  /** Limits of every device of this profile. */
+  envelope?: SafetyEnvelope
+  /** Effect of an e-stop when no verb runs. */
+  atEstop: EstopBehaviour
+}
+
+/** Declares a verb; keeps the type of its parameters. */
+export const defineVerb = <P extends z.ZodObject>(verb: DeviceVerb<P>): DeviceVerb =>
+  verb as unknown as DeviceVerb
+
+export const defineProfile = (profile: DeviceProfile): DeviceProfile => profile

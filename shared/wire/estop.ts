@@ -1,0 +1,96 @@
+import * as z from 'zod'
+import { CELL_ID, DEVICE_ID } from '../ids.ts'
+import { isGenuine, PublicKey, Signature, type Signer, signMessage } from '../signing.ts'
+
+export const ESTOP_ID = /^est_[0-9a-hjkmnp-tv-z]{26}$/
+
+export const EstopScope = z.enum(['all', 'site', 'cell', 'device'])
+export type EstopScope = z.infer<typeof EstopScope>
+
+const Reason = z.string().min(1).max(300)
+
+/** An engaged e-stop. Times are unix milliseconds by the clock of the one who engaged it. */
+export const EngagedStop = z.object({
+  estop_id: z.string().regex(ESTOP_ID),
+  scope: EstopScope,
+  /** Site, cell id or device id; null for `all`. */
+  target: z.string().max(128).nullable(),
+  engaged_at: z.int().nonnegative(),
+  engaged_by: z.string().max(128),
+  reason: Reason,
+})
+export type EngagedStop = z.infer<typeof EngagedStop>
+
+/** A released e-stop; a release is for one stop, so that it never ends a newer one. */
+export const ReleasedStop = z.object({
+  estop_id: z.string().regex(ESTOP_ID),
+  released_at: z.int().nonnegative(),
+  released_by: z.string().max(128),
+  reason: Reason,
+})
+export type ReleasedStop = z.infer<typeof ReleasedStop>
+
+/** Most stops of one document. */
+export const MAX_STOPS = 256
+
+const EstopFields = z.object({
+  /** Number of the newest change; a cell ignores an older document. */
+  version: z.int().nonnegative(),
+  /** Target cell. */
+  cell_id: z.string().regex(CELL_ID),
+  /** Stops that are engaged, as far as they concern the cell. */
+  engaged: z.array(EngagedStop).max(MAX_STOPS),
+  /** Stops that people have released. A stop in neither list stays latched on the cell. */
+  released: z.array(ReleasedStop).max(MAX_STOPS),
+  issued_at: z.int().nonnegative(),
+  key_id: PublicKey,
+  signature: Signature,
+})
+/** Body of the `estop` topic. Loose, because unknown fields are signed too. */
+export const EstopBody = EstopFields.loose()
+export type EstopBody = z.infer<typeof EstopFields>
+
+const PURPOSE = 'estop'
+
+export const signEstop = (
+  body: Omit<EstopBody, 'key_id' | 'signature'>,
+  signer: Signer,
+): EstopBody => signMessage(PURPOSE, body, signer)
+
+/** True when the owner of the key signed exactly this document. */
+export const isGenuineEstop = (body: EstopBody, publicKey: string): boolean =>
+  isGenuine(PURPOSE, body, publicKey)
+
+/** A stop that is latched on a cell: on its disk, with its devices stopped as far as reachable. */
+export const LatchedStop = EngagedStop.extend({
+  /** True for one engaged on the machine itself, which the coordinator learns from here. */
+  is_local: z.boolean(),
+  /** Devices that did not confirm the stop in time, with the reason. */
+  failed: z
+    .array(z.object({ device_id: z.string().regex(DEVICE_ID), reason: z.string().max(300) }))
+    .max(MAX_STOPS),
+})
+export type LatchedStop = z.infer<typeof LatchedStop>
+
+const EstoppedFields = z.object({
+  /** Version of the newest document that was applied; 0 before the first. */
+  version: z.int().nonnegative(),
+  cell_id: z.string().regex(CELL_ID),
+  latched: z.array(LatchedStop).max(MAX_STOPS),
+  at: z.int().nonnegative(),
+  key_id: PublicKey,
+  signature: Signature,
+})
+/** Body of the `estopped` topic: what is latched on the cell, sent after every change. */
+export const EstoppedBody = EstoppedFields.loose()
+export type EstoppedBody = z.infer<typeof EstoppedFields>
+
+const LATCHED = 'estopped'
+
+export const signEstopped = (
+  body: Omit<EstoppedBody, 'key_id' | 'signature'>,
+  signer: Signer,
+): EstoppedBody => signMessage(LATCHED, body, signer)
+
+export const isGenuineEstopped = (body: EstoppedBody, publicKey: string): boolean =>
+  isGenuine(LATCHED, body, publicKey)

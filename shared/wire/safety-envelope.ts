@@ -1,0 +1,60 @@
+import * as z from 'zod'
+
+const Positive = z.number().positive().max(1e6)
+const Percent = z.number().min(0).max(100)
+
+/** Point of a polygon: `[x_m, y_m]` in a local frame, `[lat, lon]` in degrees on the globe. */
+const Vertex = z.tuple([z.number().min(-1e7).max(1e7), z.number().min(-1e7).max(1e7)])
+const Polygon = z.array(Vertex).min(3).max(64)
+
+/**
+ * Frame of positions: `local` is metres on the floor of a site, `wgs84` degrees of latitude and
+ * longitude with metres above the place of take-off.
+ */
+export const Frame = z.enum(['local', 'wgs84'])
+export type Frame = z.infer<typeof Frame>
+
+export const Geofence = z.strictObject({
+  frame: Frame,
+  /** Area that a device must not leave. */
+  area: Polygon.exactOptional(),
+  /** Areas that it must not enter. */
+  keep_out: z.array(Polygon).max(16).exactOptional(),
+  min_altitude_m: z.number().min(-1000).max(100_000).exactOptional(),
+  max_altitude_m: z.number().min(-1000).max(100_000).exactOptional(),
+})
+export type Geofence = z.infer<typeof Geofence>
+
+/** Times at which unsafe verbs may run: `{days: ['mon'], from: '08:00', to: '17:30'}`, UTC. */
+export const TimeWindow = z.strictObject({
+  days: z
+    .array(z.enum(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']))
+    .min(1)
+    .max(7),
+  from: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/),
+  to: z.string().regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/),
+})
+export type TimeWindow = z.infer<typeof TimeWindow>
+
+/**
+ * Limits within which a device may act. Absent means no limit from this source; several sources are
+ * merged to the most restrictive.
+ */
+export const SafetyEnvelope = z.strictObject({
+  /** All of them must hold. */
+  geofences: z.array(Geofence).max(8).exactOptional(),
+  max_speed_m_s: Positive.exactOptional(),
+  max_acceleration_m_s2: Positive.exactOptional(),
+  min_battery_to_start_percent: Percent.exactOptional(),
+  /** A running motion ends below this. */
+  min_battery_to_continue_percent: Percent.exactOptional(),
+  max_state_age_ms: z.int().positive().max(3_600_000).exactOptional(),
+  min_link_quality_percent: Percent.exactOptional(),
+  /** Least distance to every other device of the site with a position. */
+  min_separation_m: Positive.exactOptional(),
+  /** One window of each list must be open. */
+  time_windows: z.array(z.array(TimeWindow).min(1).max(16)).max(4).exactOptional(),
+  /** Most unsafe or caution verbs in a minute. */
+  max_commands_per_minute: z.int().positive().max(6000).exactOptional(),
+})
+export type SafetyEnvelope = z.infer<typeof SafetyEnvelope>
