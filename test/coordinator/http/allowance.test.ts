@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
 import { Budgets } from '../../../coordinator/budgets/budgets.ts'
@@ -127,6 +128,7 @@ t.test('an address that guesses too many keys makes the store look for no more',
   await populate(store)
   const keys = new Keys({ store, logger })
   const { secret } = await keys.create(SPEC, BY)
+  const lines: string[] = []
   let loads = 0
   const authenticate = (presented: string, onLoad?: () => void) =>
     keys.authenticate(presented, () => {
@@ -136,6 +138,7 @@ t.test('an address that guesses too many keys makes the store look for no more',
   const app = await appWith({
     config: config({ limits: { anonymous_per_minute: 3 } }),
     keys: { authenticate },
+    logger: pino({ base: null }, { write: line => void lines.push(line) }),
   })
   t.teardown(() => app.close())
   const ask = async (key: string, method: 'GET' | 'POST' = 'GET') =>
@@ -148,11 +151,16 @@ t.test('an address that guesses too many keys makes the store look for no more',
     ).statusCode
   t.equal(await ask(secret), 200)
   const statuses: number[] = []
-  for (let n = 0; n < 10; n++)
-    statuses.push(await ask(newSecret(KEY_PREFIX).text, n % 2 === 0 ? 'GET' : 'POST'))
+  const guesses = Array.from({ length: 10 }, () => newSecret(KEY_PREFIX).text)
+  for (const [n, guess] of guesses.entries())
+    statuses.push(await ask(guess, n % 2 === 0 ? 'GET' : 'POST'))
   t.strictSame(statuses, [401, 401, 401, 429, 429, 429, 429, 429, 429, 429])
   t.equal(loads, 4, 'the valid key, and as many as the limit')
   t.equal(await ask(secret), 200, 'a key in memory needs no store')
+  t.match(lines, [/an invalid key was refused/])
+  t.match(JSON.parse(lines[0] ?? ''), { address: '127.0.0.1', refused: 1 })
+  t.equal(lines.length, 1, 'one line in 10 s')
+  for (const guess of guesses) t.notMatch(lines[0], guess)
 })
 
 t.test('requests of cells count only when their credential is refused', async t => {
