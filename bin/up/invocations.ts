@@ -1,5 +1,5 @@
-import type { BalancedEntry } from './entry.ts'
 import { writeDeviceConfig } from './demo-devices.ts'
+import type { BalancedEntry } from './entry.ts'
 import type { UpOptions } from './options.ts'
 import type { Addresses } from './ready-file.ts'
 import { cellFolder, coordinatorFolder, joinToken, type LaunchState } from './state.ts'
