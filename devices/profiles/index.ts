@@ -1,0 +1,8 @@
+import type { DeviceProfile } from '../profile.ts'
+
+/** Profiles that this build knows; one import line each, sorted. */
+export const PROFILES: readonly DeviceProfile[] = []
+
+const BY_ID: ReadonlyMap<string, DeviceProfile> = new Map(PROFILES.map(one => [one.id, one]))
+
+export const findProfile = (id: string): DeviceProfile | undefined => BY_ID.get(id)
