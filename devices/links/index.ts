@@ -1,9 +1,14 @@
 import * as z from 'zod'
 import type { DeviceLink, LinkContext } from '../device-link.ts'
-import type { LinkType } from './link-type.ts'
+import { createLinkType, type LinkType } from './link-type.ts'
+import { MavlinkLinkConfig } from './mavlink/config.ts'
 
 /** Links that this build knows; one line each, sorted. */
 const LINK_TYPES: readonly LinkType[] = [
+  createLinkType(
+    MavlinkLinkConfig,
+    async () => (await import('./mavlink/open.ts')).openMavlinkLink,
+  ),
   // createLinkType(SimLinkConfig, async () => (await import('./sim/open.ts')).openSimLink),
 ]
 

@@ -1,7 +1,8 @@
 import type { DeviceProfile } from '../profile.ts'
+import copter from './copter.ts'
 
 /** Profiles that this build knows; one import line each, sorted. */
-export const PROFILES: readonly DeviceProfile[] = []
+export const PROFILES: readonly DeviceProfile[] = [copter]
 
 const BY_ID: ReadonlyMap<string, DeviceProfile> = new Map(PROFILES.map(one => [one.id, one]))
 
