@@ -1,10 +1,16 @@
 import * as z from 'zod'
 import type { DeviceLink, LinkContext } from '../device-link.ts'
-import type { LinkType } from './link-type.ts'
+import { createLinkType, type LinkType } from './link-type.ts'
+import { MavlinkLinkConfig } from './mavlink/config.ts'
+import { SimLinkConfig } from './sim/config.ts'
 
 /** Links that this build knows; one line each, sorted. */
 const LINK_TYPES: readonly LinkType[] = [
-  // createLinkType(SimLinkConfig, async () => (await import('./sim/open.ts')).openSimLink),
+  createLinkType(
+    MavlinkLinkConfig,
+    async () => (await import('./mavlink/open.ts')).openMavlinkLink,
+  ),
+  createLinkType(SimLinkConfig, async () => (await import('./sim/open.ts')).openSimLink),
 ]
 
 /** Configuration of one link; `kind` chooses it. */
