@@ -1,10 +1,15 @@
 import * as z from 'zod'
 import type { DeviceLink, LinkContext } from '../device-link.ts'
 import { createLinkType, type LinkType } from './link-type.ts'
+import { MavlinkLinkConfig } from './mavlink/config.ts'
 import { SimLinkConfig } from './sim/config.ts'
 
 /** Links that this build knows; one line each, sorted. */
 const LINK_TYPES: readonly LinkType[] = [
+  createLinkType(
+    MavlinkLinkConfig,
+    async () => (await import('./mavlink/open.ts')).openMavlinkLink,
+  ),
   createLinkType(SimLinkConfig, async () => (await import('./sim/open.ts')).openSimLink),
 ]
 
