@@ -1,8 +1,9 @@
 import type { DeviceProfile } from '../profile.ts'
 import copter from './copter.ts'
+import ros2Robot from './ros2-robot.ts'
 
 /** Profiles that this build knows; one import line each, sorted. */
-export const PROFILES: readonly DeviceProfile[] = [copter]
+export const PROFILES: readonly DeviceProfile[] = [copter, ros2Robot]
 
 const BY_ID: ReadonlyMap<string, DeviceProfile> = new Map(PROFILES.map(one => [one.id, one]))
 
