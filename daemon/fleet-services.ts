@@ -138,6 +138,7 @@ const openCell = async (
       config: config.devices,
       links: parts.links,
       envelopes: {},
+      stateDir: config.state_dir,
       env: parts.env,
       logger,
     }),

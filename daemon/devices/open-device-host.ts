@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { DeviceLink, LinkContext } from '../../devices/device-link.ts'
 import { type LinkConfig, openLink } from '../../devices/links/index.ts'
@@ -14,6 +15,8 @@ export interface OpenDeviceHostParts {
   links?: readonly DeviceLink[] | undefined
   /** Limits that the coordinator has set, as they were at the last end. */
   envelopes: SharedEnvelopes
+  /** State folder of the daemon. */
+  stateDir: string
   env: LinkContext['env']
   logger: Logger
 }
@@ -30,6 +33,7 @@ export const openDeviceHost = async ({
   config,
   links = [],
   envelopes,
+  stateDir,
   env,
   logger,
 }: OpenDeviceHostParts): Promise<OpenedDeviceHost> => {
@@ -40,6 +44,7 @@ export const openDeviceHost = async ({
     nowMs: () => performance.now(),
     resolveHost: createHostResolver(config.scope),
     readSecret,
+    stateDir: join(stateDir, 'links'),
     env,
   }
   const opened = await Promise.all(config.links.map(link => openSafely(link, context)))

@@ -3,6 +3,7 @@ import type { DeviceLink, LinkContext } from '../device-link.ts'
 import { createLinkType, type LinkType } from './link-type.ts'
 import { MavlinkLinkConfig } from './mavlink/config.ts'
 import { Ros2LinkConfig } from './ros2/config.ts'
+import { SimLinkConfig } from './sim/config.ts'
 
 /** Links that this build knows; one line each, sorted. */
 const LINK_TYPES: readonly LinkType[] = [
@@ -11,7 +12,7 @@ const LINK_TYPES: readonly LinkType[] = [
     async () => (await import('./mavlink/open.ts')).openMavlinkLink,
   ),
   createLinkType(Ros2LinkConfig, async () => (await import('./ros2/open.ts')).openRos2Link),
-  // createLinkType(SimLinkConfig, async () => (await import('./sim/open.ts')).openSimLink),
+  createLinkType(SimLinkConfig, async () => (await import('./sim/open.ts')).openSimLink),
 ]
 
 /** Configuration of one link; `kind` chooses it. */

@@ -45,7 +45,7 @@ export default defineProfile({
     arm: createPlainVerb(
       { op: 'arm' },
       {
-        description: 'Arm the motors.',
+        description: 'Arms the motors.',
         hazard: 'unsafe',
         gate: CRITICAL_GATE,
         isIdempotent: true,
@@ -55,7 +55,7 @@ export default defineProfile({
       },
     ),
     'take-off': defineVerb({
-      description: 'Rise to an altitude above the place of take-off, and hover.',
+      description: 'Rises to an altitude above the place of take-off, and hovers.',
       params: z.strictObject({ altitude_m: Altitude }),
       hazard: 'unsafe',
       isIdempotent: false,
@@ -72,7 +72,7 @@ export default defineProfile({
       }),
     }),
     'go-to': defineVerb({
-      description: 'Fly in a straight line to a position, and hover there.',
+      description: 'Flies in a straight line to a position, and hovers there.',
       params: z.strictObject({
         x_m: Coordinate,
         y_m: Coordinate,
@@ -89,9 +89,9 @@ export default defineProfile({
         motion: motionOf([{ frame: 'local', x: x_m, y: y_m, altitude_m }], speed_m_s),
       }),
     }),
-    land: createHaltVerb('Land where it is, and disarm.', 'land'),
-    hold: createHaltVerb('Brake and hover; on the ground, disarm.', 'hold'),
-    stop: createHaltVerb('Brake and hover; on the ground, disarm.', 'hold'),
+    land: createHaltVerb('Lands where it is, and disarms.', 'land'),
+    hold: createHaltVerb('Brakes and hovers; on the ground it disarms.', 'hold'),
+    stop: createHaltVerb('Brakes and hovers; on the ground it disarms.', 'hold'),
   },
   envelope: {
     ...DRONE,

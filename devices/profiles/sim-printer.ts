@@ -43,7 +43,7 @@ export default defineProfile({
   },
   verbs: {
     'print-start': defineVerb({
-      description: 'Heat up and print a file that is on the printer.',
+      description: 'Heats up and prints a file that is on the printer.',
       params: z.strictObject({
         file: z.string().max(64).regex(FILE_NAME),
         nozzle_celsius: z.number().min(150).max(280).default(210),
@@ -60,7 +60,7 @@ export default defineProfile({
     pause: createPlainVerb(
       { op: 'pause' },
       {
-        description: 'Pause the job; the heaters stay on.',
+        description: 'Pauses the job; the heaters stay on.',
         hazard: 'caution',
         isIdempotent: true,
         timeoutSeconds: 60,
@@ -73,7 +73,7 @@ export default defineProfile({
     resume: createPlainVerb(
       { op: 'resume' },
       {
-        description: 'Continue a paused job.',
+        description: 'Continues a paused job.',
         hazard: 'unsafe',
         isIdempotent: true,
         timeoutSeconds: 60,
@@ -84,7 +84,7 @@ export default defineProfile({
     cancel: createPlainVerb(
       { op: 'cancel' },
       {
-        description: 'End the job and turn the heaters off; the print is lost.',
+        description: 'Ends the job and turns the heaters off; the print is lost.',
         hazard: 'caution',
         isIdempotent: true,
         timeoutSeconds: 60,
@@ -95,7 +95,7 @@ export default defineProfile({
       },
     ),
     'raw-gcode': defineVerb({
-      description: 'Run lines of machine code, which no check understands.',
+      description: 'Runs lines of machine code, which no check understands.',
       params: z.strictObject({
         lines: z.array(z.string().max(128).regex(GCODE_LINE)).min(1).max(16),
       }),
@@ -109,7 +109,7 @@ export default defineProfile({
         operations: listOperations(...lines.map(line => ({ op: 'gcode' as const, line }))),
       }),
     }),
-    stop: createHaltVerb('End the job and turn the heaters off at once.', 'cut'),
+    stop: createHaltVerb('Ends the job and turns the heaters off at once.', 'cut'),
   },
   envelope: { max_state_age_ms: 10_000 },
   atEstop: 'cut',

@@ -35,7 +35,7 @@ export default defineProfile({
   },
   verbs: {
     'move-to': defineVerb({
-      description: 'Drive in a straight line to a position, and rest there.',
+      description: 'Drives in a straight line to a position, and rests there.',
       params: z.strictObject({
         x_m: Coordinate,
         y_m: Coordinate,
@@ -56,7 +56,7 @@ export default defineProfile({
       }),
     }),
     drive: defineVerb({
-      description: 'Drive in a direction for a bounded time, then brake.',
+      description: 'Drives in a direction for a bounded time, then brakes.',
       params: z.strictObject({
         heading_degrees: z.number().min(0).max(360),
         speed_m_s: Speed,
@@ -77,7 +77,7 @@ export default defineProfile({
       }),
     }),
     dock: defineVerb({
-      description: 'Drive slowly to the dock and charge.',
+      description: 'Drives slowly to the dock and charges.',
       params: z.strictObject({}),
       hazard: 'caution',
       isIdempotent: true,
@@ -92,8 +92,8 @@ export default defineProfile({
         }),
       }),
     }),
-    stop: createHaltVerb('Stop at once.', 'hold'),
-    hold: createHaltVerb('Stop and stay in place.', 'hold'),
+    stop: createHaltVerb('Stops at once.', 'hold'),
+    hold: createHaltVerb('Stops and stays in place.', 'hold'),
   },
   envelope: {
     ...ROVER,

@@ -6,7 +6,7 @@ const createSwitchVerb = (on: boolean) =>
   createPlainVerb(
     { op: 'switch', on },
     {
-      description: `Switch the load ${on ? 'on' : 'off'}.`,
+      description: `Switches the load ${on ? 'on' : 'off'}.`,
       hazard: 'caution',
       isIdempotent: true,
       timeoutSeconds: 30,
@@ -28,7 +28,7 @@ export default defineProfile({
   verbs: {
     on: createSwitchVerb(true),
     off: createSwitchVerb(false),
-    stop: createHaltVerb('Switch the load off at once.', 'cut'),
+    stop: createHaltVerb('Switches the load off at once.', 'cut'),
   },
   atEstop: 'cut',
 })

@@ -61,7 +61,13 @@ const Name = fc.oneof(
   { weight: 9, arbitrary: fc.constantFrom('data', 'x', 'frame_id') },
   { weight: 1, arbitrary: Text },
 )
-const Value = fc.oneof(Text, fc.integer(), fc.double(), fc.boolean(), fc.array(Text, { maxLength: 3 }))
+const Value = fc.oneof(
+  Text,
+  fc.integer(),
+  fc.double(),
+  fc.boolean(),
+  fc.array(Text, { maxLength: 3 }),
+)
 const Data = fc.dictionary(Name, Value, { maxKeys: 3, noNullPrototype: true })
 
 const OPTIONS = {
