@@ -3,12 +3,13 @@ import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts
 import { createDeviceId } from '../../device-id.ts'
 import type { DeviceLink, ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
 import type { MqttConnection } from '../../mqtt/connection.ts'
+import { requireFingerprint } from '../../mqtt/require-fingerprint.ts'
 import type { Json } from '../../profile.ts'
 import bambuPrinter from '../../profiles/bambu-printer.ts'
 import type { BambuLinkConfig } from './config.ts'
 import { createPrinterConnection, PUSHALL, PUSHALL_EVERY_MS } from './connect.ts'
 import { Exchange, PrinterOperation } from './exchange.ts'
-import { PrinterPins, requireFingerprint } from './pins.ts'
+import { PrinterPins } from './pins.ts'
 import { PrinterState } from './printer-state.ts'
 import { parseReport } from './report.ts'
 import { requestTopicOf } from './topics.ts'
@@ -108,7 +109,7 @@ export class BambuLink implements DeviceLink {
     const verifyFingerprint = (shown: string): Promise<void> | void =>
       fingerprint === undefined
         ? pins.verify(serial, shown)
-        : requireFingerprint(serial, fingerprint, shown, 'the configuration')
+        : requireFingerprint(`printer ${serial}`, fingerprint, shown, 'the configuration')
     const readAccessCode = () => this.#context.readSecret(access_code_file)
     const address = { serial, host, port, trust: { verifyFingerprint }, readAccessCode }
     return createPrinterConnection(address, this.#context)

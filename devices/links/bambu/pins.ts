@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { ShoalError } from '../../../shared/errors.ts'
 import { createPrivate, readPrivate } from '../../../shared/private-file.ts'
+import { requireFingerprint } from '../../mqtt/require-fingerprint.ts'
 
 /** Certificates of printers by serial number, pinned at the first connection. */
 export class PrinterPins {
@@ -22,25 +22,15 @@ export class PrinterPins {
    */
   async verify(serial: string, fingerprint: string): Promise<void> {
     if (await createPrivate(this.#path(serial), `${fingerprint}\n`)) return
-    requireFingerprint(serial, await this.read(serial), fingerprint, this.#path(serial))
+    requireFingerprint(
+      `printer ${serial}`,
+      await this.read(serial),
+      fingerprint,
+      this.#path(serial),
+    )
   }
 
   #path(serial: string): string {
     return join(this.#folder, `${serial}.sha256`)
   }
-}
-
-/** @throws ShoalError forbidden when the printer presents another certificate */
-export const requireFingerprint = (
-  serial: string,
-  expected: string | undefined,
-  shown: string,
-  source: string,
-): void => {
-  if (expected === shown) return
-  throw new ShoalError(
-    'forbidden',
-    `printer ${serial} presents another certificate (SHA-256 ${shown}) than the one in ${source}; ` +
-      'if its certificate was replaced, change it there, otherwise the address is not that printer',
-  )
 }
