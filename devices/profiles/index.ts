@@ -1,5 +1,6 @@
 import type { DeviceProfile } from '../profile.ts'
 import copter from './copter.ts'
+import ros2Robot from './ros2-robot.ts'
 import simDrone from './sim-drone.ts'
 import simPrinter from './sim-printer.ts'
 import simRover from './sim-rover.ts'
@@ -8,6 +9,7 @@ import simSwitch from './sim-switch.ts'
 /** Profiles that this build knows; one import line each, sorted. */
 export const PROFILES: readonly DeviceProfile[] = [
   copter,
+  ros2Robot,
   simDrone,
   simPrinter,
   simRover,
