@@ -16,6 +16,7 @@ import type { DaemonParts } from './daemon-parts.ts'
 import { genuineDesired } from './desired/believable.ts'
 import { OpenBirths } from './desired/freshness.ts'
 import { settingsOf } from './desired/settings.ts'
+import type { CellEstop } from './estop/cell-estop.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
 import type { HealthRegistry } from './health.ts'
 import { createSpawner } from './helper/helper-child.ts'
@@ -34,6 +35,7 @@ import { announceService } from './services/announce.ts'
 import { commandsService } from './services/commands.ts'
 import { credentialService, settleAtStart } from './services/credential.ts'
 import { DesiredService } from './services/desired.ts'
+import { EstopService } from './services/estop.ts'
 import { linkService } from './services/link.ts'
 import { telemetryService } from './services/telemetry.ts'
 import { witnessService } from './services/witness.ts'
@@ -42,9 +44,14 @@ import { quarantineNotice } from './uplink/quarantine-notice.ts'
 import { Uplink } from './uplink/uplink.ts'
 import { openWitness, type Witness } from './witness.ts'
 
+/** Parts of a daemon whose e-stops are loaded. */
+interface FleetDaemonParts extends DaemonParts {
+  estop: CellEstop
+}
+
 /** A cell that belongs to a fleet, for its services. */
 interface FleetCell {
-  parts: DaemonParts
+  parts: FleetDaemonParts
   identity: OwnIdentity
   url: string
   clock: CoordinatorClock
@@ -62,7 +69,7 @@ export const fleetServices = async (
   stored: Identity,
   health: HealthRegistry,
   gpus: GpuSampler,
-  parts: DaemonParts,
+  parts: FleetDaemonParts,
 ): Promise<Service[]> => {
   const cell = await openCell(stored, health, gpus, parts)
   const { witness } = cell
@@ -86,6 +93,7 @@ export const fleetServices = async (
   return [
     announce,
     openDesired(cell, { uplink, telemetry, askAgain }),
+    await openEstops(cell, uplink),
     await openCommands(cell, uplink, verbs),
     uplink,
     telemetry,
@@ -106,7 +114,7 @@ const openCell = async (
   stored: Identity,
   health: HealthRegistry,
   gpus: GpuSampler,
-  parts: DaemonParts,
+  parts: FleetDaemonParts,
 ): Promise<FleetCell> => {
   const { config, logger, signal } = parts
   const url = config.coordinator.url ?? stored.coordinator_url
@@ -263,10 +271,25 @@ const openCommands = async (
     signer: await openSigner(signingKeyFile(parts.config.state_dir)),
     listTrustedKeys,
     verbs,
+    estop: parts.estop,
     clock,
     now: Date.now,
     nowMs: () => performance.now(),
     logger: parts.logger,
+  })
+
+const openEstops = async (
+  { parts: { config, estop, logger }, identity, listTrustedKeys }: FleetCell,
+  uplink: Uplink,
+): Promise<Service> =>
+  new EstopService({
+    cellId: identity.cell_id,
+    estop,
+    uplink,
+    signer: await openSigner(signingKeyFile(config.state_dir)),
+    listTrustedKeys,
+    now: Date.now,
+    logger,
   })
 
 const openHostProbes = ({ config, env, signal }: DaemonParts) => {

@@ -1,5 +1,6 @@
 import { findPlanFault } from '../../shared/wire/approved-plan.ts'
 import { type Command, isHarmless, MAX_TTL_SECONDS } from '../../shared/wire/command.ts'
+import type { EngagedStop } from '../../shared/wire/estop.ts'
 import { hashPart, LIVE_GATE, type PlanPart } from '../../shared/wire/plan-part.ts'
 import { checkTiming } from './check-timing.ts'
 import type { CoordinatorClock } from './clock.ts'
@@ -14,6 +15,8 @@ export interface JudgeParts {
   listTrustedKeys: () => readonly string[]
   verbs: readonly Verb[]
   journal: CommandJournal
+  /** Returns the e-stop that holds a device; without it no device is ever stopped. */
+  findStop?: ((deviceId: string) => EngagedStop | undefined) | undefined
   clock: Pick<CoordinatorClock, 'bounds'>
   /** Unix milliseconds. */
   now: () => number
@@ -60,7 +63,21 @@ export class CommandJudge {
   findRefusal(command: Command, cameMs: number, part: PlanPart): CommandRefusal | undefined {
     const { now, nowMs, clock } = this.#parts
     const moment = { now: now(), elapsedMs: nowMs() - cameMs, bounds: clock.bounds() }
-    return checkTiming(command, moment) ?? this.#findApprovalFault(command, part)
+    return (
+      checkTiming(command, moment) ??
+      this.#findStop(command, part) ??
+      this.#findApprovalFault(command, part)
+    )
+  }
+
+  /** Refuses what would act on a device that an e-stop holds; reading and stopping it go on. */
+  #findStop(command: Command, { hazard }: PlanPart): CommandRefusal | undefined {
+    const { device_id, mode } = command
+    if (device_id === undefined || mode === 'dry' || hazard === 'read') return undefined
+    const stop = this.isUrgent(command) ? undefined : this.#parts.findStop?.(device_id)
+    return (
+      stop && toRejection('estopped', `e-stop ${stop.estop_id} holds ${device_id}: ${stop.reason}`)
+    )
   }
 
   #findApprovalFault(command: Command, part: PlanPart): CommandRefusal | undefined {

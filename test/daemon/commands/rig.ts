@@ -10,6 +10,7 @@ import type { Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { type Ack, type Command, type Hazard, signCommand } from '../../../shared/wire/command.ts'
+import type { EngagedStop } from '../../../shared/wire/estop.ts'
 import { approvalFor } from '../../support/approval-for.ts'
 import { silent } from '../../support/cell.ts'
 
@@ -63,6 +64,7 @@ export const rig = async (
     /** Beside the four that do nothing but have a hazard. */
     verbs?: Verb[]
     clock?: { nowMs: number }
+    findStop?: (deviceId: string) => EngagedStop | undefined
   } = {},
 ) => {
   const file = given.file ?? openJournalFile(join(folderOf(t), 'commands.journal'))
@@ -92,6 +94,7 @@ export const rig = async (
     listTrustedKeys: () => [coordinatorSigner.publicKey],
     verbs: [...(['read', 'safe', 'caution', 'unsafe'] as const).map(verb), ...(given.verbs ?? [])],
     journal,
+    findStop: given.findStop,
     clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
     now: () => NOW,
     nowMs: () => given.clock?.nowMs ?? 0,
