@@ -7,6 +7,7 @@ import { openBudgets } from './budgets/open.ts'
 import { openControl } from './control/open.ts'
 import { openEnrolment } from './enrolment/open.ts'
 import { openIdentity } from './enrolment/open-identity.ts'
+import { openEstop } from './estop/open.ts'
 import { openEvents } from './events/open.ts'
 import { openFleet } from './fleet/open.ts'
 import { openAnswerMemory } from './fleet/open-answer-memory.ts'
@@ -71,6 +72,7 @@ export const domains = [
   openMonitor,
   openBroker,
   openIdentity,
+  openEstop,
   openControl,
   openInbox,
   openPresence,

@@ -5,6 +5,7 @@ import { Envelope, StateBody } from '../../shared/wire/envelope.ts'
 import { HistoryBody, Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { ControlEars } from '../control/control.ts'
+import type { EstopEars } from '../estop/open.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { SharedValues } from '../fleet/shared-values.ts'
 
@@ -15,6 +16,8 @@ export interface InboxParts {
   onBirth: (cellId: string, epoch: number, announce: Announce) => void
   /** Receivers of command and configuration messages; without them these messages are dropped. */
   control?: ControlEars
+  /** Receiver of e-stop reports; without it they are dropped. */
+  estops?: Pick<EstopEars, 'onReport'>
   /** Called for every invalid message. */
   onDropped?: (name: TopicName) => void
   /** Unix time, milliseconds. */
@@ -28,7 +31,7 @@ type Handler = (cellId: string, message: Envelope) => void
  * logged and dropped, and never reaches the registry.
  */
 export const createInbox = (parts: InboxParts) => {
-  const { fleet, logger, onBirth, control, onDropped, now = Date.now } = parts
+  const { fleet, logger, onBirth, control, estops, onDropped, now = Date.now } = parts
   const handle =
     <T extends z.ZodType>(
       schema: T,
@@ -52,6 +55,7 @@ export const createInbox = (parts: InboxParts) => {
     }),
     ack: (cellId, { body }) => control?.onAck(cellId, body),
     reported: (cellId, { body }) => control?.onReport(cellId, body),
+    estopped: (cellId, { body }) => estops?.onReport(cellId, body),
     telemetry: handle(Sample, (cellId, epoch, sample, clockAheadMs) =>
       fleet.sample(cellId, epoch, shared.sample(sample), clockAheadMs),
     ),

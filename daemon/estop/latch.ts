@@ -98,7 +98,9 @@ export class EstopLatch {
   async apply({ version, engaged, released }: StopDocument): Promise<void> {
     if (version >= this.#version) {
       const ended = new Set(released.map(({ estop_id }) => estop_id))
-      const isNew = (id: string): boolean => !this.#stops.has(id) && !ended.has(id)
+      // a coordinator that has not heard of a local release yet still names the stop
+      const known = [this.#stops, this.#released, ended]
+      const isNew = (id: string): boolean => !known.some(one => one.has(id))
       const added = engaged.filter(({ estop_id }) => isNew(estop_id))
       if (added.length + ended.size > 0 || version > this.#version) this.#isSaved = false
       this.#version = version
