@@ -5,6 +5,7 @@ import { openBroker } from './broker/open.ts'
 import { openInbox } from './broker/open-inbox.ts'
 import { openBudgets } from './budgets/open.ts'
 import { openControl } from './control/open.ts'
+import { openDevices } from './devices/open.ts'
 import { openEnrolment } from './enrolment/open.ts'
 import { openIdentity } from './enrolment/open-identity.ts'
 import { openEstop } from './estop/open.ts'
@@ -74,6 +75,7 @@ export const domains = [
   openIdentity,
   openEstop,
   openControl,
+  openDevices,
   openInbox,
   openPresence,
   openVitals,

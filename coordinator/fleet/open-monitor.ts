@@ -28,6 +28,7 @@ interface MonitorDomainParts
 
 interface OpenMonitor {
   monitor: RunningMonitor
+  toldPresence: ToldPresence
   /** Sources of observations beside the cells, for domains that open later. */
   alertSources: Set<() => Iterable<Observation>>
   views: { monitor: Monitor }
@@ -70,5 +71,5 @@ export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonito
     if (replicas.live().length > 1) await monitor.recountCompleted()
   })
   leaderWork.every('fleet.alerts', TICK_SECONDS, ledger => monitor.lookForAlerts(ledger))
-  return { monitor, alertSources, views: { monitor } }
+  return { monitor, toldPresence: told, alertSources, views: { monitor } }
 }

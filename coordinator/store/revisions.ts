@@ -15,6 +15,7 @@ type RevisionName =
   | 'commands'
   | 'alerts'
   | 'estops'
+  | 'devices'
   | 'events'
   | 'secrets'
   | 'audit'

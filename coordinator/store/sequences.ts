@@ -11,6 +11,7 @@ type SequenceName =
   | 'configs'
   | 'estops'
   | 'policies'
+  | 'devices'
   | `command-fence:${string}`
   | `peer-fence:${string}`
 

@@ -204,7 +204,7 @@ export class CommandExecutor {
     const outcome = await executeCommand(planned, command, {
       stop,
       interrupted,
-      findRefusal: () => this.#judge.findRefusal(command, cameMs, planned.part),
+      findRefusal: () => this.#judge.findRefusal(command, cameMs, planned),
       report: progress => this.#acks.reportProgress(command.id, progress),
       nowMs,
     })

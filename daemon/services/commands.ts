@@ -4,7 +4,7 @@ import type { Ack } from '../../shared/wire/command.ts'
 import type { CoordinatorClock } from '../commands/clock.ts'
 import { CommandExecutor } from '../commands/executor.ts'
 import { CommandJournal, type JournalFile } from '../commands/journal.ts'
-import type { Verb } from '../commands/verb.ts'
+import type { DeviceVerbs, Verb } from '../commands/verb.ts'
 import type { CellEstop } from '../estop/cell-estop.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
@@ -19,6 +19,7 @@ interface CommandsOptions {
   verbs: readonly Verb[]
   /** E-stop of the cell; without it no device is ever stopped. */
   estop?: Pick<CellEstop, 'findStop' | 'onEngage'>
+  devices?: DeviceVerbs | undefined
   clock: Pick<CoordinatorClock, 'bounds'>
   /** Unix milliseconds. */
   now: () => number

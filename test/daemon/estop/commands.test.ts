@@ -20,7 +20,6 @@ const movingCell = async (t: Test, ids: string[]) => {
     description: '',
     timeout_seconds: 30,
     params: z.strictObject({}),
-    hasDevice: () => true,
     plan: () => ({ operations: [name], bounds: {} }),
     ...parts,
   })
@@ -45,7 +44,13 @@ const movingCell = async (t: Test, ids: string[]) => {
     verb('hold', { hazard: 'safe', urgent: true, run: async () => ({ held: true }) }),
     verb('lights', { hazard: 'safe', run: async () => ({ on: true }) }),
   ]
-  const commands = await rig(t, { verbs, findStop: id => at.estop.findStop(id) })
+  const commands = await rig(t, {
+    devices: {
+      hasDevice: id => ids.includes(id),
+      findVerb: (_id, name) => verbs.find(({ verb }) => verb === name),
+    },
+    findStop: id => at.estop.findStop(id),
+  })
   at.estop.onEngage(() => commands.executor.endStopped())
   const endOf = ({ id }: Command): Ack | undefined =>
     commands.acks.findLast(ack => ack.command_id === id)
