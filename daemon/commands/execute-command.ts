@@ -15,7 +15,7 @@ import {
   describePrecondition,
   shorten,
   toFailure,
-  toOvertaken,
+  toInterruptedBy,
   toRejection,
 } from './outcome.ts'
 import type { PlannedCommand } from './plan-command.ts'
@@ -23,8 +23,8 @@ import type { PlannedCommand } from './plan-command.ts'
 interface Circumstances {
   /** Aborts when the daemon stops. */
   stop: AbortSignal
-  /** Aborts when an urgent command of the same device overtakes. */
-  overtaken: AbortSignal
+  /** Aborts with an `Interruption`: an urgent command of the same device, or an e-stop. */
+  interrupted: AbortSignal
   /** Reason why the command must not begin now, if any. */
   findRefusal: () => CommandRefusal | undefined
   report: (progress: CommandProgress) => void
@@ -44,9 +44,9 @@ export const executeCommand = async (
   command: Command,
   circumstances: Circumstances,
 ): Promise<CommandOutcome | undefined> => {
-  const { stop, overtaken } = circumstances
+  const { stop, interrupted } = circumstances
   const over = new AbortController()
-  const signal = AbortSignal.any([stop, overtaken, over.signal])
+  const signal = AbortSignal.any([stop, interrupted, over.signal])
   const life = { hasBegun: false }
   try {
     const work = performWork(planned, command, { ...circumstances, signal, life })
@@ -56,7 +56,7 @@ export const executeCommand = async (
     return outcome ?? toTimeout(planned, command, life.hasBegun)
   } catch (error) {
     if (stop.aborted) return undefined
-    if (overtaken.aborted) return toOvertaken(command, life.hasBegun)
+    if (interrupted.aborted) return toInterruptedBy(interrupted.reason, command, life.hasBegun)
     return toFailure(error as Error)
   } finally {
     over.abort()
