@@ -1,4 +1,5 @@
 import type { DeviceProfile } from '../profile.ts'
+import bambuPrinter from './bambu-printer.ts'
 import copter from './copter.ts'
 import ros2Robot from './ros2-robot.ts'
 import simDrone from './sim-drone.ts'
@@ -8,6 +9,7 @@ import simSwitch from './sim-switch.ts'
 
 /** Profiles that this build knows; one import line each, sorted. */
 export const PROFILES: readonly DeviceProfile[] = [
+  bambuPrinter,
   copter,
   ros2Robot,
   simDrone,
