@@ -14,6 +14,7 @@ import { CoverageFile } from './coordinators/coverage-file.ts'
 import { KnownCoordinators } from './coordinators/known-coordinators.ts'
 import type { DaemonParts } from './daemon-parts.ts'
 import { genuineDesired } from './desired/believable.ts'
+import { readSharedEnvelopes } from './desired/desired-file.ts'
 import { OpenBirths } from './desired/freshness.ts'
 import { settingsOf } from './desired/settings.ts'
 import { createDeviceQuestions } from './devices/device-questions.ts'
@@ -135,10 +136,10 @@ const openCell = async (
     births: new OpenBirths(),
     devices: await openDeviceHost({
       cellId: identity.cell_id,
+      stateDir: config.state_dir,
       config: config.devices,
       links: parts.links,
-      envelopes: {},
-      stateDir: config.state_dir,
+      envelopes: await readSharedEnvelopes(config.state_dir),
       env: parts.env,
       logger,
     }),
@@ -251,14 +252,15 @@ const openDesired = (
     askAgain: () => void
   },
 ): DesiredService => {
-  const { parts, identity, live, births, listTrustedKeys, health } = cell
+  const { parts, identity, live, births, devices, listTrustedKeys, health } = cell
   const { config, local, onReload, inference, logger } = parts
   const restartEngines = async (limits: EngineLimits) => inference.restart?.(limits)
   const desired = new DesiredService({
     stateDir: config.state_dir,
     uplink,
     local: local ?? settingsOf(config),
-    apply: settings => live.apply(settings, { telemetry, uplink, restartEngines, logger }),
+    apply: settings =>
+      live.apply(settings, { telemetry, uplink, restartEngines, devices: devices.host, logger }),
     health,
     engines: () => inference.reports(),
     trustedKeys: () => ({ cellId: identity.cell_id, trusted: listTrustedKeys() }),

@@ -2,6 +2,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { type Hazard, MAX_WAITING_PER_LANE, type VerbFacts } from '../../shared/wire/command.ts'
 import { laneOf } from './command.ts'
 import { type CommandRequest, requireCapable, requireSignable } from './command-request.ts'
+import type { FindVerbs } from './find-verbs.ts'
 import type { OpenCommands } from './open-commands.ts'
 import { isUrgent } from './urgent.ts'
 
@@ -9,11 +10,8 @@ import { isUrgent } from './urgent.ts'
 const MAX_OPEN = 1000
 
 export interface CommandAdmissionParts {
-  /**
-   * Verbs that a cell has announced, those of the device first; undefined if it has not announced
-   * itself since the coordinator started.
-   */
-  verbs: (cellId: string, deviceId?: string) => readonly VerbFacts[] | undefined
+  /** Verbs that a cell has announced, for itself or for one of its devices. */
+  verbs: FindVerbs
   /** Capability level that a cell has announced. */
   capability: (cellId: string) => number
 }
@@ -49,18 +47,22 @@ export class CommandAdmission {
   }
 
   #factsOf({ cellId, deviceId, verb }: CommandRequest): VerbFacts {
+    if (this.#parts.verbs(cellId) === undefined)
+      throw new ShoalError('cell_unavailable', `${cellId} has not told what it can do`)
     const verbs = this.#parts.verbs(cellId, deviceId)
     if (verbs === undefined)
-      throw new ShoalError('cell_unavailable', `${cellId} has not told what it can do`)
+      throw new ShoalError(
+        'invalid_request',
+        `${cellId} has no device ${deviceId}; the list of devices names those of each cell`,
+        { param: 'device_id' },
+      )
     const facts = verbs.find(facts => facts.verb === verb)
     if (facts !== undefined) return facts
     const known = verbs.map(({ verb }) => verb).join(', ')
     throw new ShoalError(
       'invalid_request',
       `${deviceId ?? cellId} does not support the verb ${verb}; it supports ${known}`,
-      {
-        param: 'verb',
-      },
+      { param: 'verb' },
     )
   }
 

@@ -8,7 +8,7 @@ import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { type Configs, createConfigs } from './configs.ts'
-import { listVerbs } from './list-verbs.ts'
+import { createFindVerbs } from './find-verbs.ts'
 
 /** Control of cells: commands and configuration. */
 interface ControlPlane {
@@ -73,10 +73,7 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
     ledger: store.ledger,
     replicas,
     signer,
-    verbs: (cellId, deviceId) => {
-      const announce = fleet.cell(cellId)?.announce
-      return announce && listVerbs(announce, deviceId)
-    },
+    verbs: createFindVerbs(cellId => fleet.cell(cellId)?.announce),
     capability,
     isHere,
     cellKey,
