@@ -63,6 +63,15 @@ export class MqttConnection {
     void this.#keepConnected(signal)
   }
 
+  /** Runs one session until it ends or the signal aborts; throws the reason of its end. */
+  async runOnce(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#runSession(signal, () => {})
+    } finally {
+      this.#setClient(undefined)
+    }
+  }
+
   /** Subscribes with QoS 0, now and after every reconnect. */
   subscribe(filters: readonly string[]): void {
     const added = filters.filter(filter => !this.#filters.has(filter))

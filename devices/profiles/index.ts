@@ -1,4 +1,5 @@
 import type { DeviceProfile } from '../profile.ts'
+import bambuPrinter from './bambu-printer.ts'
 import copter from './copter.ts'
 import simDrone from './sim-drone.ts'
 import simPrinter from './sim-printer.ts'
@@ -7,6 +8,7 @@ import simSwitch from './sim-switch.ts'
 
 /** Profiles that this build knows; one import line each, sorted. */
 export const PROFILES: readonly DeviceProfile[] = [
+  bambuPrinter,
   copter,
   simDrone,
   simPrinter,

@@ -8,7 +8,7 @@ import type { Json } from '../../profile.ts'
 import bambuPrinter from '../../profiles/bambu-printer.ts'
 import type { BambuLinkConfig } from './config.ts'
 import { createPrinterConnection, PUSHALL, PUSHALL_EVERY_MS } from './connect.ts'
-import { Exchange, PrinterOperation } from './exchange.ts'
+import { Exchange, type PrinterOperation, parseOperation } from './exchange.ts'
 import { PrinterPins } from './pins.ts'
 import { PrinterState } from './printer-state.ts'
 import { parseReport } from './report.ts'
@@ -88,8 +88,8 @@ export class BambuLink implements DeviceLink {
     { signal }: ExecuteContext,
   ): Promise<Json> {
     this.#requireOwn(deviceId)
-    for (const operation of operations)
-      await this.#executeOne(PrinterOperation.parse(operation), signal)
+    const own = operations.map(operation => parseOperation(operation, this.#config.serial))
+    for (const operation of own) await this.#executeOne(operation, signal)
     return { result: 'success' }
   }
 
@@ -100,7 +100,10 @@ export class BambuLink implements DeviceLink {
     const target = { device_id: deviceId, options: { serial: this.#config.serial }, envelope: {} }
     const { operations = [] } = bambuPrinter.verbs[verb]?.plan({}, target) ?? {}
     for (const operation of operations)
-      await this.#exchange.send(PrinterOperation.parse(operation), AbortSignal.timeout(STOP_MS))
+      await this.#exchange.send(
+        parseOperation(operation, this.#config.serial),
+        AbortSignal.timeout(STOP_MS),
+      )
   }
 
   #connect(): MqttConnection {
@@ -128,6 +131,7 @@ export class BambuLink implements DeviceLink {
   #handleConnection(signal: AbortSignal): void {
     this.#state.startOver()
     if (this.#connection.reason === undefined) this.#requestStatus(signal)
+    else this.#exchange.rejectAll(this.#connection.reason)
     this.#notify()
   }
 

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { MqttConnection } from '../../mqtt/connection.ts'
 import { findRefusal, type Reply } from './report.ts'
+import { requestTopicOf } from './topics.ts'
 
 const Message = z.strictObject({
   topic: z.string(),
@@ -13,8 +14,18 @@ const Message = z.strictObject({
 type Message = z.infer<typeof Message>
 
 /** Operation of a printer's plan: a message, and the one that brings the printer to rest again. */
-export const PrinterOperation = Message.extend({ at_abort: Message.exactOptional() })
+const PrinterOperation = Message.extend({ at_abort: Message.exactOptional() })
 export type PrinterOperation = z.infer<typeof PrinterOperation>
+
+/**
+ * Reads an operation of the printer's plan.
+ * @throws ShoalError invalid_request for anything else
+ */
+export const parseOperation = (operation: unknown, serial: string): PrinterOperation => {
+  const { data } = PrinterOperation.safeParse(operation)
+  if (data !== undefined && data.topic === requestTopicOf(serial)) return data
+  throw new ShoalError('invalid_request', `not an operation for printer ${serial}`)
+}
 
 /** Messages to a printer and its answers, which repeat command and sequence id. */
 export class Exchange {
@@ -47,6 +58,12 @@ export class Exchange {
       signal.removeEventListener('abort', abort)
       if (this.#waiting.get(key) === answer) this.#waiting.delete(key)
     }
+  }
+
+  /** Ends every wait: no answer comes from a connection that has ended. */
+  rejectAll(reason: string): void {
+    const error = new ShoalError('broker_unavailable', `the printer did not confirm: ${reason}`)
+    for (const { reject } of this.#waiting.values()) reject(error)
   }
 
   settle(reply: Reply): void {

@@ -7,11 +7,13 @@ import { BambuLinkConfig } from '../../../devices/links/bambu/config.ts'
 import type { Json } from '../../../devices/profile.ts'
 import bambuPrinter from '../../../devices/profiles/bambu-printer.ts'
 import { CRITICAL_GATE } from '../../../shared/wire/plan-part.ts'
+import { testDeviceLink } from '../../contracts/device-link.ts'
 import { createEnd, createLinkContext } from '../../support/link-context.ts'
 import { FULL_STATUS, type StandInPrinter, startPrinter } from '../../support/stand-in-printer.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const ACCESS_CODE = '31415926'
+const NAME = 'printer in the workshop'
 
 const startStandIn = async (t: Test): Promise<StandInPrinter> => {
   const printer = await startPrinter()
@@ -22,11 +24,15 @@ const startStandIn = async (t: Test): Promise<StandInPrinter> => {
 const openLink = (
   t: Test,
   { serial, port }: Pick<StandInPrinter, 'serial' | 'port'>,
-  { context = createLinkContext(t), ...more }: { context?: LinkContext; fingerprint?: string } = {},
+  {
+    context = createLinkContext(t),
+    signal = createEnd(t),
+    ...more
+  }: { context?: LinkContext; signal?: AbortSignal; fingerprint?: string } = {},
 ) => {
   const config = BambuLinkConfig.parse({
     kind: 'bambu',
-    name: 'printer in the workshop',
+    name: NAME,
     serial,
     host: '127.0.0.1',
     port,
@@ -34,7 +40,7 @@ const openLink = (
     ...more,
   })
   const link = new BambuLink(config, context)
-  link.start(createEnd(t))
+  link.start(signal)
   const facts = () => {
     const [device] = link.list()
     if (device === undefined) throw new Error('the link lists no printer')
@@ -53,6 +59,38 @@ const openLink = (
   const waitReady = () => waitUntil('the printer is available', () => facts().available)
   return { link, facts, value, plan, execute, deviceId, waitReady, context }
 }
+
+t.test('a Bambu link keeps the contract of links', async t => {
+  testDeviceLink(t, {
+    open: async t => {
+      const printer = await startStandIn(t)
+      const end = new AbortController()
+      t.teardown(() => end.abort())
+      const { link, waitReady } = openLink(t, printer, { signal: end.signal })
+      await waitReady()
+      const { answer } = printer.state
+      const topic = `device/${printer.serial}/request`
+      const received = () => printer.requests.filter(request => !('pushing' in request))
+      return {
+        link,
+        listReceived: () => received().map(payload => ({ topic, payload }) as Json),
+        hang: () => {
+          printer.state.answer = fields => (fields.command === 'stop' ? answer(fields) : undefined)
+        },
+        hasStopped: () => received().some(({ print }) => print?.command === 'stop'),
+        end: () => end.abort(),
+      }
+    },
+    uses: [
+      { device: NAME, verb: 'pause', params: {} },
+      { device: NAME, verb: 'light', params: { on: true } },
+      { device: NAME, verb: 'set-temperature', params: { bed_celsius: 60 } },
+      { device: NAME, verb: 'stop', params: {} },
+    ],
+    hanging: { device: NAME, verb: 'print-start', params: { file: 'bracket.3mf' } },
+    secrets: [ACCESS_CODE],
+  })
+})
 
 t.test('a link merges the full state of a printer from its deltas', async t => {
   const printer = await startStandIn(t)
