@@ -21,6 +21,8 @@ import { createDeviceQuestions } from './devices/device-questions.ts'
 import { DevicesInBirth } from './devices/devices-in-birth.ts'
 import { type OpenedDeviceHost, openDeviceHost } from './devices/open-device-host.ts'
 import { DEVICE_QUESTIONS } from './devices/questions/index.ts'
+import { createStoppableDevices } from './devices/stoppable-host.ts'
+import type { CellEstop } from './estop/cell-estop.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
 import type { HealthRegistry } from './health.ts'
 import { createSpawner } from './helper/helper-child.ts'
@@ -41,6 +43,7 @@ import { commandsService } from './services/commands.ts'
 import { credentialService, settleAtStart } from './services/credential.ts'
 import { DesiredService } from './services/desired.ts'
 import { devicesService } from './services/devices.ts'
+import { EstopService } from './services/estop.ts'
 import { linkService } from './services/link.ts'
 import { telemetryService } from './services/telemetry.ts'
 import { witnessService } from './services/witness.ts'
@@ -49,9 +52,14 @@ import { quarantineNotice } from './uplink/quarantine-notice.ts'
 import { Uplink } from './uplink/uplink.ts'
 import { openWitness, type Witness } from './witness.ts'
 
+/** Parts of a daemon whose e-stops are loaded. */
+interface FleetDaemonParts extends DaemonParts {
+  estop: CellEstop
+}
+
 /** A cell that belongs to a fleet, for its services. */
 interface FleetCell {
-  parts: DaemonParts
+  parts: FleetDaemonParts
   identity: OwnIdentity
   url: string
   clock: CoordinatorClock
@@ -70,7 +78,7 @@ export const fleetServices = async (
   stored: Identity,
   health: HealthRegistry,
   gpus: GpuSampler,
-  parts: DaemonParts,
+  parts: FleetDaemonParts,
 ): Promise<Service[]> => {
   const cell = await openCell(stored, health, gpus, parts)
   const { witness, devices } = cell
@@ -94,6 +102,7 @@ export const fleetServices = async (
   return [
     announce,
     openDesired(cell, { uplink, telemetry, askAgain }),
+    await openEstops(cell, uplink),
     await openCommands(cell, uplink, verbs),
     devicesService({ host: devices.host, uplink, onListChange: askAgain, logger }),
     uplink,
@@ -115,7 +124,7 @@ const openCell = async (
   stored: Identity,
   health: HealthRegistry,
   gpus: GpuSampler,
-  parts: DaemonParts,
+  parts: FleetDaemonParts,
 ): Promise<FleetCell> => {
   const { config, logger, signal } = parts
   const url = config.coordinator.url ?? stored.coordinator_url
@@ -284,12 +293,30 @@ const openCommands = async (
     signer: await openSigner(signingKeyFile(parts.config.state_dir)),
     listTrustedKeys,
     verbs,
+    estop: parts.estop,
     devices: devices.host,
     clock,
     now: Date.now,
     nowMs: () => performance.now(),
     logger: parts.logger,
   })
+
+const openEstops = async (
+  { parts: { config, estop, logger }, identity, listTrustedKeys, devices }: FleetCell,
+  uplink: Uplink,
+): Promise<Service> => {
+  const cellId = identity.cell_id
+  estop.attach({ cellId, devices: createStoppableDevices(devices.host) })
+  return new EstopService({
+    cellId,
+    estop,
+    uplink,
+    signer: await openSigner(signingKeyFile(config.state_dir)),
+    listTrustedKeys,
+    now: Date.now,
+    logger,
+  })
+}
 
 const listQuestions = ({ parts, devices: { host, context } }: FleetCell): Question[] => [
   openHostProbes(parts),

@@ -6,6 +6,7 @@ import { Envelope, StateBody } from '../../shared/wire/envelope.ts'
 import { HistoryBody, Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { ControlEars } from '../control/control.ts'
+import type { EstopEars } from '../estop/open.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { SharedValues } from '../fleet/shared-values.ts'
 
@@ -27,6 +28,8 @@ export interface InboxParts {
   control?: ControlEars
   /** Receiver of the readings of devices. */
   devices?: DeviceStates
+  /** Receiver of e-stop reports; without it they are dropped. */
+  estops?: Pick<EstopEars, 'onReport'>
   /** Called for every invalid message. */
   onDropped?: (name: TopicName) => void
   /** Unix time, milliseconds. */
@@ -40,7 +43,7 @@ type Handler = (cellId: string, message: Envelope) => void
  * logged and dropped, and never reaches the registry.
  */
 export const createInbox = (parts: InboxParts) => {
-  const { fleet, logger, onBirth, control, devices, onDropped, now = Date.now } = parts
+  const { fleet, logger, onBirth, control, devices, estops, onDropped, now = Date.now } = parts
   const handle =
     <T extends z.ZodType>(
       schema: T,
@@ -64,6 +67,7 @@ export const createInbox = (parts: InboxParts) => {
     }),
     ack: (cellId, { body }) => control?.onAck(cellId, body),
     reported: (cellId, { body }) => control?.onReport(cellId, body),
+    estopped: (cellId, { body }) => estops?.onReport(cellId, body),
     telemetry: handle(Sample, (cellId, epoch, sample, clockAheadMs) =>
       fleet.sample(cellId, epoch, shared.sample(sample), clockAheadMs),
     ),

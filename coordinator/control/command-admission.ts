@@ -14,6 +14,14 @@ export interface CommandAdmissionParts {
   verbs: FindVerbs
   /** Capability level that a cell has announced. */
   capability: (cellId: string) => number
+  /** Returns the e-stop that holds a device of a cell; without it none ever does. */
+  findStop?: ((cellId: string, deviceId: string) => HoldingStop | undefined) | undefined
+}
+
+/** E-stop, as far as a refusal names it. */
+interface HoldingStop {
+  id: string
+  reason: string
 }
 
 /** Facts about a command that are settled before it is created. */
@@ -44,6 +52,18 @@ export class CommandAdmission {
     requireCapable({ cell_id: cellId, ...device, hazard, mode }, level)
     this.#requireRoom(request, facts)
     return { facts, hazard, level }
+  }
+
+  /** Throws `conflict` for a command that would act on a device that an e-stop holds. */
+  requireReleased(request: CommandRequest, { facts, hazard }: PreparedCommand): void {
+    const { cellId, deviceId, mode, verb } = request
+    if (deviceId === undefined || mode === 'dry' || hazard === 'read' || facts.urgent) return
+    const stop = this.#parts.findStop?.(cellId, deviceId)
+    if (stop === undefined) return
+    throw new ShoalError(
+      'conflict',
+      `e-stop ${stop.id} holds ${deviceId} (${stop.reason}): ${verb} is refused until it is released`,
+    )
   }
 
   #factsOf({ cellId, deviceId, verb }: CommandRequest): VerbFacts {
