@@ -114,7 +114,11 @@ export const MqttSubscribeInput = z.strictObject({
   topic: MqttTopic.describe('MQTT topic filter, with + and # as wildcards.'),
   seconds: z.int().min(1).max(MAX_SUBSCRIBE_SECONDS).default(MAX_SUBSCRIBE_SECONDS),
   max_messages: z.int().min(1).max(MAX_SUBSCRIBE_MESSAGES).default(100),
-  max_message_bytes: z.int().min(1).max(MAX_MESSAGE_BYTES).default(16 * 1024),
+  max_message_bytes: z
+    .int()
+    .min(1)
+    .max(MAX_MESSAGE_BYTES)
+    .default(16 * 1024),
   max_bytes: z
     .int()
     .min(1)
