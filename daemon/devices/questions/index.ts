@@ -1,4 +1,5 @@
 import type { DeviceQuestion } from './device-question.ts'
+import mavlinkStatus from './mavlink-status.ts'
 import mqttBrokers from './mqtt-brokers.ts'
 import mqttRetained from './mqtt-retained.ts'
 import mqttSubscribe from './mqtt-subscribe.ts'
@@ -7,6 +8,7 @@ import printerStatus from './printer-status.ts'
 
 /** Questions about devices that the coordinator may ask this cell; one line each, sorted. */
 export const DEVICE_QUESTIONS: readonly DeviceQuestion[] = [
+  mavlinkStatus,
   mqttBrokers,
   mqttRetained,
   mqttSubscribe,

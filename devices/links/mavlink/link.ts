@@ -18,7 +18,9 @@ import { VehicleControl } from './vehicle-control.ts'
 const OWN_COMPONENT_ID = 190
 /** `MAV_TYPE_GCS`, `MAV_AUTOPILOT_INVALID` and `MAV_STATE_ACTIVE`. */
 const OWN_HEARTBEAT = { type: 6, autopilot: 8, system_status: 4, mavlink_version: 3 }
-const TICK_MS = 1000
+/** Rest between two reports of new readings; a running motion is checked at each of them. */
+const REPORT_MS = 250
+const HEARTBEAT_MS = 1000
 
 interface Unit {
   deviceId: string
@@ -59,9 +61,12 @@ export class MavlinkLink implements DeviceLink {
 
   start(signal: AbortSignal): void {
     const ending = AbortSignal.any([signal, this.#end.signal])
-    const timer = setInterval(() => this.#tick(), TICK_MS)
+    const timers = [
+      setInterval(() => this.#report(), REPORT_MS),
+      ...(this.#config.heartbeat ? [setInterval(() => this.#beat(), HEARTBEAT_MS)] : []),
+    ]
     const end = (): void => {
-      clearInterval(timer)
+      for (const timer of timers) clearInterval(timer)
       this.#end.abort(new ShoalError('cell_unavailable', 'the link to the vehicles has ended'))
     }
     if (signal.aborted) end()
@@ -152,10 +157,12 @@ export class MavlinkLink implements DeviceLink {
     }
   }
 
-  #tick(): void {
-    if (this.#config.heartbeat)
-      for (const { control } of this.#units) this.#send(control.vehicle, HEARTBEAT, OWN_HEARTBEAT)
+  #report(): void {
     for (const listener of this.#listeners) listener()
+  }
+
+  #beat(): void {
+    for (const { control } of this.#units) this.#send(control.vehicle, HEARTBEAT, OWN_HEARTBEAT)
   }
 
   #sendOperation(vehicle: Vehicle, { message, fields }: MavlinkOperation, attempt: number): void {
