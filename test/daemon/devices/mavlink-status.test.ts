@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
+import { MqttBridge } from '../../../daemon/devices/mqtt/mqtt-bridge.ts'
 import type { DeviceQuestionContext } from '../../../daemon/devices/questions/device-question.ts'
 import question from '../../../daemon/devices/questions/mavlink-status.ts'
 import type { DeviceLink } from '../../../devices/device-link.ts'
@@ -18,6 +19,17 @@ interface AskOptions {
   signal?: AbortSignal
 }
 
+/** Context of a question on a cell without brokers. */
+const createContext = (
+  t: Test,
+  changes: Pick<DeviceQuestionContext, 'signal' | 'host'> & Partial<DeviceQuestionContext>,
+): DeviceQuestionContext => {
+  const context = createLinkContext(t)
+  const coordinatorUrl = 'https://127.0.0.1:7070'
+  const mqtt = new MqttBridge({ context, listBrokers: () => [], coordinatorUrl })
+  return { ...context, mqtt, ...changes }
+}
+
 const ask = async (
   t: Test,
   connection: string,
@@ -27,11 +39,7 @@ const ask = async (
     links.flatMap(link =>
       link.list().map(device => ({ device, link, site: undefined, limits: [] })),
     )
-  const context: DeviceQuestionContext = {
-    ...createLinkContext(t),
-    host: { listDevices, find: () => undefined },
-    signal,
-  }
+  const context = createContext(t, { host: { listDevices, find: () => undefined }, signal })
   for await (const event of question.ask({ connection }, context))
     if (event.type === 'item') return MavlinkStatusAnswer.parse(event.value)
   throw new Error('the question had no answer')
@@ -101,11 +109,8 @@ t.test('an address out of the scope, or of another form, is refused', async t =>
   const resolveHost = async (): Promise<string> => {
     throw new ShoalError('scope_denied', 'not in devices.scope')
   }
-  const context = {
-    ...createLinkContext(t, { resolveHost }),
-    host: { listDevices: () => [], find: () => undefined },
-    signal: createEnd(t),
-  }
+  const host = { listDevices: () => [], find: () => undefined }
+  const context = createContext(t, { resolveHost, host, signal: createEnd(t) })
   const answer = (connection: string) =>
     question.ask({ connection }, context)[Symbol.asyncIterator]()
   await t.rejects(answer('udp:192.0.2.1:14550').next(), { code: 'scope_denied' })
