@@ -10,7 +10,7 @@ const MAX_OPEN = 1000
 
 export interface CommandAdmissionParts {
   /**
-   * Verbs that a cell has announced, those of the device first; undefined if it has not announced
+   * Verbs that a cell has announced for itself or for a device; undefined if it has not announced
    * itself since the coordinator started.
    */
   verbs: (cellId: string, deviceId?: string) => readonly VerbFacts[] | undefined

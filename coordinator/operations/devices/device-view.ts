@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
 import { Hazard } from '../../../shared/wire/command.ts'
 import {
+  DeviceFacts,
   DeviceKind,
   type DeviceVerbFacts,
   DeviceVerbFacts as DeviceVerbFactsSchema,
@@ -11,7 +12,6 @@ import {
   PropertyValue,
 } from '../../../shared/wire/device.ts'
 import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
-import { SafetyEnvelope } from '../../../shared/wire/safety-envelope.ts'
 import { type Device, reasonOf } from '../../devices/device.ts'
 import type { DeviceReadings } from '../../devices/device-states.ts'
 import type { Context } from '../context.ts'
@@ -70,7 +70,7 @@ export const DeviceDetails = DeviceSummary.extend({
   link: LinkKind.nullable(),
   first_seen_at: z.iso.datetime(),
   changed_at: z.iso.datetime(),
-  envelope: SafetyEnvelope.describe('Limits in force, merged to the most restrictive.'),
+  envelope: DeviceFacts.shape.envelope.describe('Limits in force, merged to the most restrictive.'),
   properties: z.record(PropertyName, PropertyFacts),
   verbs: z.array(DeviceVerbFactsSchema),
 })
