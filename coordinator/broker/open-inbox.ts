@@ -2,8 +2,10 @@ import { wait } from '../../shared/wait.ts'
 import type { GuardedAudit } from '../audit/open.ts'
 import type { Base } from '../base/base.ts'
 import type { ControlEars } from '../control/control.ts'
+import type { DeviceEars } from '../devices/open.ts'
 import type { Epochs } from '../enrolment/epochs.ts'
 import type { FleetIdentity } from '../enrolment/fleet-identity.ts'
+import type { EstopEars } from '../estop/open.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import { createWitnesses } from './audit-witnesses.ts'
@@ -21,6 +23,8 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   audit: Pick<GuardedAudit, 'compareHead' | 'onHead'>
   epochs: Pick<Epochs, 'note'>
   ears: ControlEars
+  deviceEars: DeviceEars
+  estopEars: EstopEars
   replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   figures: {
     broker: {
@@ -35,7 +39,8 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
  * that live.
  */
 export const openInbox = (parts: InboxDomainParts): object => {
-  const { arrivals, bus, fleet, identity, audit, epochs, ears, replicas } = parts
+  const { arrivals, bus, fleet, identity, audit, epochs, replicas } = parts
+  const { ears, deviceEars, estopEars } = parts
   const { figures, stack, logger } = parts
   const { countReceived, countDropped } = figures.broker
   stack.use(parts.busEnd.move())
@@ -45,10 +50,21 @@ export const openInbox = (parts: InboxDomainParts): object => {
     identity.checkPinnedKey(cellId, announce.coordinator_key)
     if (announce.audit_head !== undefined) audit.compareHead(announce.audit_head, cellId)
     epochs.note(cellId, epoch)
+    estopEars.onBirth(cellId)
     notices.tell(cellId)
   }
   arrivals.listen(
-    countReceived(createInbox({ fleet, logger, onBirth, control: ears, onDropped: countDropped })),
+    countReceived(
+      createInbox({
+        fleet,
+        logger,
+        onBirth,
+        control: ears,
+        devices: deviceEars,
+        estops: estopEars,
+        onDropped: countDropped,
+      }),
+    ),
   )
   stack.defer(audit.onHead(createWitnesses({ bus, fleet, logger })))
   return {}

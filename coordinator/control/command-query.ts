@@ -20,6 +20,7 @@ const listedResult = sql<string | null>`
 
 export interface CommandFilter {
   cellId?: string
+  /** Only live commands of this device. */
   deviceId?: string
   /** Id of the last command of the previous page. */
   before?: string

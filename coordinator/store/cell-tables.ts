@@ -107,7 +107,10 @@ export interface CommandRow {
    * Id of the coordinator that sends it; null once any may. Empty for one of an older version.
    */
   holder: string | null
-  /** Device that it is for; null for the cell itself, and for commands of older versions. */
+  /**
+   * Device that it acts on; null for a dry run, for the cell itself, and for commands of older
+   * versions.
+   */
   device_id: string | null
 }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { DeviceLink, LinkContext } from '../../devices/device-link.ts'
 import { type LinkConfig, openLink } from '../../devices/links/index.ts'
@@ -9,6 +10,8 @@ import { createHostResolver } from './resolve-host.ts'
 
 export interface OpenDeviceHostParts {
   cellId: string
+  /** State folder of the daemon. */
+  stateDir: string
   config: DevicesConfig
   /** Links besides the configured ones. */
   links?: readonly DeviceLink[] | undefined
@@ -27,6 +30,7 @@ export interface OpenedDeviceHost {
 /** Creates the configured links and their host; nothing is connected before the host starts. */
 export const openDeviceHost = async ({
   cellId,
+  stateDir,
   config,
   links = [],
   envelopes,
@@ -40,6 +44,7 @@ export const openDeviceHost = async ({
     nowMs: () => performance.now(),
     resolveHost: createHostResolver(config.scope),
     readSecret,
+    stateDir: join(stateDir, 'devices'),
     env,
   }
   const opened = await Promise.all(config.links.map(link => openSafely(link, context)))

@@ -6,7 +6,7 @@ import { DeviceRef } from './device-ref.ts'
 
 export default defineOperation({
   id: 'devices-commands',
-  description: 'List the commands of a device with their outcomes, newest first.',
+  description: 'List the live commands of a device with their outcomes, newest first.',
   method: 'GET',
   path: '/v1/devices/{device_id}/commands',
   access: 'operator',

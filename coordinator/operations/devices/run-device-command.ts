@@ -54,7 +54,7 @@ const toOperationPlan = (planned: PlannedDeviceCommand): OperationPlan<DeviceCom
     covers: plan,
     subject: `device:${device.id}:${part.verb}`,
     evidence: { checks: view.checks },
-    shown: view,
+    shown: { operations: view.operations, bounds: view.bounds, checks: view.checks },
     ...(gate === undefined ? {} : { gate }),
   }
 }

@@ -18,19 +18,25 @@ t.test(
     const { json } = await get('/a2a/devices?limit=2')
     t.match(json, { total: 4, devices: [{ name: 'drone' }, { name: 'printer' }] })
     t.match(json.devices[0], {
-      state: { readings: { battery_percent: { value: 80, unit: '%', stale: true } } },
+      readings: { battery_percent: 80, x_m: null },
+      stale: ['battery_percent', 'x_m', 'y_m', 'speed_m_s'],
+      commands: ['drive-to', 'look', 'stop'],
+    })
+    t.match(json.devices[1], { available: false, reason: 'off', commands: ['look'] })
+    const second = await get(`/a2a/devices?limit=2&after=${json.next}`)
+    t.match(second.json, { devices: [{ name: 'rover-a' }, { name: 'rover-b' }], next: null })
+    t.equal((await get('/a2a/devices?available=false')).json.total, 1)
+    t.equal((await get('/a2a/devices?site=nowhere')).json.total, 0)
+    t.match((await get('/v1/devices/dron')).json, {
+      device_id: 'dev_drone',
+      link: 'sim',
+      readings: [{ property: 'battery_percent', value: 80, unit: '%', stale: true }],
       commands: [
         { command: 'drive-to', hazard: 'unsafe', gate: 'gate.device-command-live' },
         { command: 'look', hazard: 'read', gate: null },
         { command: 'stop', urgent: true },
       ],
     })
-    t.match(json.devices[1], { available: false, reason: 'off', commands: [{ command: 'look' }] })
-    const second = await get(`/a2a/devices?limit=2&after=${json.next}`)
-    t.match(second.json, { devices: [{ name: 'rover-a' }, { name: 'rover-b' }], next: null })
-    t.equal((await get('/a2a/devices?available=false')).json.total, 1)
-    t.equal((await get('/a2a/devices?site=nowhere')).json.total, 0)
-    t.match((await get('/v1/devices/dron')).json, { device_id: 'dev_drone', link: 'sim' })
     const ambiguous = await get('/v1/devices/rover')
     t.equal(ambiguous.status, 409)
     t.match(ambiguous.json.error.message, /^rover matches 2 devices: rover-a \(dev_rover-a\), /)
@@ -99,8 +105,8 @@ t.test('an unsafe command is executed once, after another person has approved it
   t.equal((await run('three')).status, 202, 'an approval is used once')
   t.equal(link.executed.length, 1)
   const listed = await call(demo.operator, 'GET', '/v1/devices/rover/commands?limit=200')
-  const live = listed.json.commands.filter(({ mode }: { mode: string }) => mode === 'live')
-  t.match(live, [{ id: done.json.id, device_id: 'dev_rover', state: 'succeeded' }])
+  t.match(listed.json.commands, [{ id: done.json.id, device_id: 'dev_rover', state: 'succeeded' }])
+  t.equal(listed.json.commands.length, 1, 'dry runs are not listed')
 })
 
 t.test('a stop needs no plan, approval or key, and reading needs no approval', async t => {
