@@ -19,6 +19,7 @@ import { OpenBirths } from './desired/freshness.ts'
 import { settingsOf } from './desired/settings.ts'
 import { createDeviceQuestions } from './devices/device-questions.ts'
 import { DevicesInBirth } from './devices/devices-in-birth.ts'
+import { createPublishVerb } from './devices/mqtt/publish-verb.ts'
 import { type OpenedDeviceHost, openDeviceHost } from './devices/open-device-host.ts'
 import { DEVICE_QUESTIONS } from './devices/questions/index.ts'
 import { createStoppableDevices } from './devices/stoppable-host.ts'
@@ -86,7 +87,7 @@ export const fleetServices = async (
   const reach = reachOf(cell)
   const uplink = openUplink(cell, reach)
   const announcement = { again: async (): Promise<void> => {} }
-  const verbs = listVerbs(parts, announcement)
+  const verbs = listVerbs(cell, announcement)
   const announce = announceService({
     uplink,
     describe: await describeCell(cell, verbs),
@@ -148,6 +149,7 @@ const openCell = async (
       stateDir: config.state_dir,
       config: config.devices,
       links: parts.links,
+      coordinatorUrl: url,
       envelopes: await readSharedEnvelopes(config.state_dir),
       env: parts.env,
       logger,
@@ -204,7 +206,7 @@ const openUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink 
 }
 
 const listVerbs = (
-  { inference, verbs: more, logger }: DaemonParts,
+  { parts: { inference, verbs: more = [], logger }, devices: { mqtt } }: FleetCell,
   announcement: { again(): Promise<void> },
 ): Verb[] => {
   const everyCell = createBuiltInVerbs({
@@ -214,7 +216,7 @@ const listVerbs = (
     },
   })
   const ofModels = inference.models === undefined ? [] : createModelVerbs(inference.models)
-  return [...everyCell, ...ofModels, ...(more ?? [])]
+  return [...everyCell, ...ofModels, createPublishVerb(mqtt), ...more]
 }
 
 const describeCell = async (
@@ -318,9 +320,9 @@ const openEstops = async (
   })
 }
 
-const listQuestions = ({ parts, devices: { host, context } }: FleetCell): Question[] => [
+const listQuestions = ({ parts, devices: { host, mqtt, context } }: FleetCell): Question[] => [
   openHostProbes(parts),
-  createDeviceQuestions(DEVICE_QUESTIONS, { ...context, host }),
+  createDeviceQuestions(DEVICE_QUESTIONS, { ...context, host, mqtt }),
 ]
 
 const openHostProbes = ({ config, env, signal }: DaemonParts) => {

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { MqttBridge } from '../../../daemon/devices/mqtt/mqtt-bridge.ts'
 import { createPrinterStatusQuestion } from '../../../daemon/devices/questions/printer-status.ts'
 import type { LinkContext } from '../../../devices/device-link.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -21,7 +22,8 @@ const askOnce = async (
 ) => {
   const { signal } = new AbortController()
   const items: unknown[] = []
-  for await (const event of question.ask(input as never, { ...context, host: HOST, signal }))
+  const mqtt = new MqttBridge({ context, listBrokers: () => [] })
+  for await (const event of question.ask(input as never, { ...context, host: HOST, mqtt, signal }))
     if (event.type === 'item') items.push(event.value)
   return PrinterStatusAnswer.parse(items[0])
 }
