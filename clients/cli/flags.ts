@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
+import { ShoalError } from '../../shared/errors.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import type { Field, FieldSchema } from './document.ts'
 
@@ -58,12 +59,14 @@ export const typedValues = (
 export const parsePairs = (args: readonly string[], field: Field): Record<string, unknown> => {
   const [first = ''] = args
   if (args.length === 1 && first.startsWith('{')) return jsonObject(first)
-  return Object.fromEntries(
-    args.map(text => {
-      const [[name, value] = ['', '']] = Object.entries(pair(text))
-      return [name, takesTexts(field.schema) ? value : parseValue(value)]
-    }),
-  )
+  const pairs = args.map(text => {
+    const at = text.indexOf('=')
+    if (at < 1)
+      throw new ShoalError('invalid_request', `${text} is not name=value`, { param: field.name })
+    const value = text.slice(at + 1)
+    return [text.slice(0, at), takesTexts(field.schema) ? value : parseValue(value)]
+  })
+  return Object.fromEntries(pairs)
 }
 
 const parseValue = (text: string): unknown => {

@@ -19,18 +19,13 @@ export const deviceScene = async (t: Test) => {
   const cellId = newId('cell')
   const signer = createSigner(generatePrivateKey())
   const link = new FakeLink()
-  const host = new DeviceHost({ config: {}, links: [link], nowMs: () => 0, logger: silent })
-  /** Battery that every verb which moves something checks. */
-  const world = { battery: 80 }
-  const check = async () => [
-    {
-      name: 'battery_percent',
-      observed: world.battery,
-      limit: 20,
-      holds: world.battery >= 20,
-      source: 'site',
-    },
-  ]
+  const host = new DeviceHost({
+    config: { site: 'north', envelope: { min_battery_to_start_percent: 20 } },
+    links: [link],
+    now: Date.now,
+    nowMs: () => performance.now(),
+    logger: silent,
+  })
   const bus = {
     publish: async (name: string, _cellId: string, _type: string, body: unknown) => {
       if (name === 'cmd') void executor.receive(JSON.parse(JSON.stringify(body)))
@@ -51,13 +46,7 @@ export const deviceScene = async (t: Test) => {
     signer,
     listTrustedKeys: () => [scene.signing.publicKey],
     verbs: [],
-    devices: {
-      hasDevice: id => host.hasDevice(id),
-      findVerb: (id, name) => {
-        const verb = host.findVerb(id, name)
-        return verb && { ...verb, ...(verb.hazard === 'unsafe' && { check }) }
-      },
-    },
+    devices: host,
     journal: await CommandJournal.open(
       {
         read: async () => lines.join(''),
@@ -91,6 +80,9 @@ export const deviceScene = async (t: Test) => {
       ),
     )
   }
+  /** Sets the readings of a device that a motion needs, taken now. */
+  const setBattery = (deviceId: string, battery_percent: number): void =>
+    link.set(deviceId, Date.now(), { battery_percent, x_m: 0, y_m: 0, speed_m_s: 0 })
   const call = async (
     key: string,
     method: 'GET' | 'POST' | 'PUT',
@@ -107,5 +99,5 @@ export const deviceScene = async (t: Test) => {
     const response = await scene.app.inject({ method, url, headers, ...payload })
     return { status: response.statusCode, json: response.json() }
   }
-  return { ...scene, cellId, link, world, announce, call }
+  return { ...scene, cellId, link, announce, call, setBattery }
 }

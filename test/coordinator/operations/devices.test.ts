@@ -47,11 +47,11 @@ t.test(
 )
 
 t.test('a dry run shows operations and checks, and sends nothing', async t => {
-  const { link, world, announce, call, demo } = await deviceScene(t)
+  const { link, announce, call, demo, setBattery } = await deviceScene(t)
   link.add('dev_rover', { name: 'rover' })
   await announce()
   const input = { device_id: 'rover', command: 'drive-to', params: TO }
-  world.battery = 12
+  setBattery('dev_rover', 12)
   const { status, json } = await call(demo.operator, 'POST', '/v1/skills/device-command', input)
   t.equal(status, 200)
   t.match(json, {
@@ -75,7 +75,7 @@ t.test('a dry run shows operations and checks, and sends nothing', async t => {
   t.equal(refused.status, 409)
   t.match(
     refused.json.error.message,
-    /battery_percent: the reading is 12 and the limit is 20, set by the site/,
+    /battery_percent: the reading is 12 and the limit is 20, set by the cell/,
   )
   const requests = await call(demo.operator, 'GET', '/v1/gates/requests')
   t.strictSame(requests.json.requests, [], 'nobody is asked about a plan that fails')
@@ -83,8 +83,9 @@ t.test('a dry run shows operations and checks, and sends nothing', async t => {
 })
 
 t.test('an unsafe command is executed once, after another person has approved it', async t => {
-  const { link, world, announce, call, demo } = await deviceScene(t)
+  const { link, announce, call, demo, setBattery } = await deviceScene(t)
   link.add('dev_rover', { name: 'rover' })
+  setBattery('dev_rover', 80)
   await announce()
   const run = (callKey?: string) =>
     call(demo.operator, 'POST', '/v1/devices/rov/commands', RUN, callKey)
@@ -96,9 +97,9 @@ t.test('an unsafe command is executed once, after another person has approved it
   const approval = `/v1/gates/requests/${pending.json.request_id}/approve`
   t.equal((await call(demo.operator, 'POST', approval)).status, 403)
   t.equal((await call(demo.approver_a, 'POST', approval)).status, 200)
-  world.battery = 10
+  setBattery('dev_rover', 10)
   t.match((await run('one')).json.error, { message: /the reading is 10/ })
-  world.battery = 70
+  setBattery('dev_rover', 70)
   const done = await run('two')
   t.match([done.status, done.json], [200, { state: 'succeeded', verb: 'drive-to' }])
   t.match((await run('two')).json, { id: done.json.id }, 'the same key gets the same answer')
