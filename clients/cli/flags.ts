@@ -5,7 +5,7 @@ import type { Field, FieldSchema } from './document.ts'
 /** Flags of the program itself; a field of the same name becomes `--input-url`. */
 const TAKEN = [
   ...['url', 'key', 'tenant', 'profile', 'ca-file', 'format'],
-  ...['json', 'wait', 'help', 'version'],
+  ...['json', 'wait', 'idempotency-key', 'help', 'version'],
 ]
 
 /** `spacing_m` is `--spacing-m`. */
@@ -50,6 +50,29 @@ export const typedValues = (
       return wasTyped(attribute) ? [[name, values[attribute]]] : []
     }),
   )
+
+/**
+ * Members of an object as arguments: `name=value`, where a value that is JSON counts as that unless
+ * the object takes texts alone; or the whole object as JSON.
+ */
+export const parsePairs = (args: readonly string[], field: Field): Record<string, unknown> => {
+  const [first = ''] = args
+  if (args.length === 1 && first.startsWith('{')) return jsonObject(first)
+  return Object.fromEntries(
+    args.map(text => {
+      const [[name, value] = ['', '']] = Object.entries(pair(text))
+      return [name, takesTexts(field.schema) ? value : parseValue(value)]
+    }),
+  )
+}
+
+const parseValue = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
 
 /** An object of texts, such as labels. */
 const takesTexts = ({ additionalProperties: others }: FieldSchema): boolean =>
