@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalJson } from '../../shared/canonical-json.ts'
-import { ShoalError } from '../../shared/errors.ts'
 import {
   type Ack,
   type Command,
@@ -9,12 +8,14 @@ import {
   MAX_RESULT_BYTES,
   PLAIN_RESULT_BYTES,
 } from '../../shared/wire/command.ts'
-import { type DryRun, hashPart, type Precondition } from '../../shared/wire/plan-part.ts'
+import { type DryRun, hashPart } from '../../shared/wire/plan-part.ts'
 import {
   type CommandOutcome,
   type CommandRefusal,
+  describePrecondition,
   shorten,
-  toOvertaken,
+  toFailure,
+  toInterruptedBy,
   toRejection,
 } from './outcome.ts'
 import type { PlannedCommand } from './plan-command.ts'
@@ -22,8 +23,8 @@ import type { PlannedCommand } from './plan-command.ts'
 interface Circumstances {
   /** Aborts when the daemon stops. */
   stop: AbortSignal
-  /** Aborts when an urgent command of the same device overtakes. */
-  overtaken: AbortSignal
+  /** Aborts with an `Interruption`: an urgent command of the same device, or an e-stop. */
+  interrupted: AbortSignal
   /** Reason why the command must not begin now, if any. */
   findRefusal: () => CommandRefusal | undefined
   report: (progress: CommandProgress) => void
@@ -43,9 +44,9 @@ export const executeCommand = async (
   command: Command,
   circumstances: Circumstances,
 ): Promise<CommandOutcome | undefined> => {
-  const { stop, overtaken } = circumstances
+  const { stop, interrupted } = circumstances
   const over = new AbortController()
-  const signal = AbortSignal.any([stop, overtaken, over.signal])
+  const signal = AbortSignal.any([stop, interrupted, over.signal])
   const life = { hasBegun: false }
   try {
     const work = performWork(planned, command, { ...circumstances, signal, life })
@@ -55,9 +56,8 @@ export const executeCommand = async (
     return outcome ?? toTimeout(planned, command, life.hasBegun)
   } catch (error) {
     if (stop.aborted) return undefined
-    if (overtaken.aborted) return toOvertaken(command, life.hasBegun)
-    const reason = error instanceof ShoalError ? error.code : 'error'
-    return { state: 'failed', reason, message: shorten((error as Error).message) }
+    if (interrupted.aborted) return toInterruptedBy(interrupted.reason, command, life.hasBegun)
+    return toFailure(error as Error)
   } finally {
     over.abort()
   }
@@ -79,7 +79,8 @@ const performWork = async (
   if (command.mode === 'dry')
     return toSuccess({ part, part_hash: hashPart(part), checks } satisfies DryRun, command)
   const failing = checks.find(({ holds }) => !holds)
-  if (failing !== undefined) return toFailedPrecondition(failing)
+  if (failing !== undefined)
+    return toRejection('precondition_failed', describePrecondition(failing))
   signal.throwIfAborted()
   const refused = refusal()
   if (refused !== undefined) return refused
@@ -87,12 +88,6 @@ const performWork = async (
   const context = { signal, report: limitReports(report, signal, nowMs) }
   return toSuccess(await verb.run(part, context), command)
 }
-
-const toFailedPrecondition = ({ name, observed, limit }: Precondition): CommandRefusal =>
-  toRejection(
-    'precondition_failed',
-    `${name} is ${JSON.stringify(observed)}, and the limit is ${JSON.stringify(limit)}`,
-  )
 
 /** Rate-limits reports. Stops at the abort, which precedes the final ack. */
 const limitReports = (

@@ -1,4 +1,18 @@
+import { ShoalError } from '../../shared/errors.ts'
 import { type Ack, type AckState, type Command, isHarmless } from '../../shared/wire/command.ts'
+import type { Precondition } from '../../shared/wire/plan-part.ts'
+import type { Interruption } from './lanes.ts'
+
+/** Failure of a verb with a reason of its own for the ack. */
+export class CommandFailure extends Error {
+  readonly reason: string
+
+  constructor(reason: string, message: string) {
+    super(message)
+    this.name = 'CommandFailure'
+    this.reason = reason
+  }
+}
 
 /** Outcome or current state of a command. */
 export type CommandOutcome = Pick<Ack, 'state' | 'reason' | 'message' | 'result'>
@@ -18,17 +32,44 @@ export const toRejection = (reason: string, message: string): CommandRefusal => 
   message: shorten(message),
 })
 
+/** Outcome of a verb that threw. */
+export const toFailure = (error: Error): CommandOutcome => ({
+  state: 'failed',
+  reason: findReason(error),
+  message: shorten(error.message),
+})
+
+const findReason = (error: Error): string => {
+  if (error instanceof CommandFailure) return error.reason
+  return error instanceof ShoalError ? error.code : 'error'
+}
+
+/** Names what was observed and the limit, for people. */
+export const describePrecondition = ({ name, observed, limit, source }: Precondition): string => {
+  const origin = source === undefined ? '' : ` of the ${source}`
+  return `${name} is ${JSON.stringify(observed)}, and the limit${origin} is ${JSON.stringify(limit)}`
+}
+
 /** Outcome of a command that the end of the daemon interrupted in this state. */
 export const toInterrupted = (state: AckState): CommandOutcome =>
   state === 'executing'
     ? { state: 'unknown', reason: 'interrupted', message: 'the daemon ended while it ran' }
     : { state: 'failed', reason: 'interrupted', message: 'the daemon ended before it began' }
 
-/** Outcome of a command that an urgent one of the same device overtook. */
-export const toOvertaken = (command: Command, hasBegun: boolean): CommandOutcome => ({
+const INTERRUPTIONS: Readonly<Record<Interruption, string>> = {
+  overtaken: 'an urgent command of the device',
+  estopped: 'an e-stop of the device',
+}
+
+/** Outcome of a command that was ended before it was done. */
+export const toInterruptedBy = (
+  cause: Interruption,
+  command: Command,
+  hasBegun: boolean,
+): CommandOutcome => ({
   state: hasBegun && !isHarmless(command) ? 'unknown' : 'failed',
-  reason: 'overtaken',
+  reason: cause,
   message: hasBegun
-    ? 'an urgent command of the device cancelled it'
-    : 'an urgent command of the device overtook it before it began',
+    ? `${INTERRUPTIONS[cause]} cancelled it`
+    : `${INTERRUPTIONS[cause]} overtook it before it began`,
 })

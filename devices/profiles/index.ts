@@ -4,6 +4,7 @@ import copter from './copter.ts'
 import homeAssistantLight from './home-assistant-light.ts'
 import homeAssistantSensor from './home-assistant-sensor.ts'
 import homeAssistantSwitch from './home-assistant-switch.ts'
+import ros2Robot from './ros2-robot.ts'
 import shellySwitch from './shelly-switch.ts'
 import simDrone from './sim-drone.ts'
 import simPrinter from './sim-printer.ts'
@@ -21,6 +22,7 @@ export const PROFILES: readonly DeviceProfile[] = [
   homeAssistantLight,
   homeAssistantSensor,
   homeAssistantSwitch,
+  ros2Robot,
   shellySwitch,
   simDrone,
   simPrinter,

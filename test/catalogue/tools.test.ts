@@ -9,11 +9,12 @@ import { pipelineWith } from '../support/app.ts'
 
 const all = [...skills, ...operations].filter(isTool)
 /** To addresses of users, sites, devices and other agents. */
-const REACH_OUT = /^(host-inet-.*|conversations-message|multi-agent-conversation|printer-status)$/
+const REACH_OUT =
+  /^(host-inet-.*|conversations-message|multi-agent-conversation|(mavlink|printer)-status)$/
 
 /** Groups that only people administer, over REST and the command line. */
 const NO_TOOLS =
-  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas)-|^compliance-report$|^tasks-hooks-delete$/
+  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas)-|^compliance-report$|^tasks-hooks-delete$|^devices-estop-release$/
 
 t.test('models are offered every operation except administration', async t => {
   t.strictSame(

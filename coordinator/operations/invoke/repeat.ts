@@ -40,6 +40,7 @@ export const runOnce = async (
   const { callKey, param } = repeat
   if (typeof callKey !== 'string' || !KEY.test(callKey))
     throw new ShoalError('invalid_request', 'it must be 1 to 255 visible characters', { param })
+  if (operation.isEmergency) return { answer: await run(), replayed: false }
   if (caller.key === undefined || idempotency === undefined)
     throw new ShoalError('invalid_request', 'an Idempotency-Key needs an API key', { param })
   const repeatable = {
