@@ -38,6 +38,8 @@ export interface LinkContext {
   resolveHost: (host: string, port: number) => Promise<string>
   /** Content of a secret's file, without the line end. */
   readSecret: (path: string) => Promise<string>
+  /** Private folder of the links, for what must outlive a restart, such as pinned certificates. */
+  stateDir: string
   env: Readonly<Record<string, string | undefined>>
 }
 

@@ -22,6 +22,7 @@ import { type EventParts, eventRoutes } from '../http/event-routes.ts'
 import { type HealthParts, healthRoutes } from '../http/health.ts'
 import type { InferenceParts } from '../http/inference.ts'
 import { inferenceRoutes } from '../http/inference-routes.ts'
+import { createInvalidKeyLog } from '../http/invalid-keys.ts'
 import { measure } from '../http/measure.ts'
 import { metricRoutes } from '../http/metric-routes.ts'
 import { modelRoutes } from '../http/models.ts'
@@ -133,10 +134,10 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   const { catalogue } = config
   const routes = collectRoutes(app)
   const anonymous = new AnonymousLimit(config.limits.anonymous_per_minute)
+  const authParts = { keys, anonymous, onInvalidKey: createInvalidKeyLog(logger) }
   const straight = new DirectRouter(app, {
+    ...authParts,
     config,
-    keys,
-    anonymous,
     figures: figures.http,
     bodies: parts.budgets.requestBodies,
     logger,
@@ -145,7 +146,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   await app.register(errors, { onError: figures.http.countError })
   await app.register(answerHeaders, { quota, now, logger, replicas: parts.replicas })
   await app.register(safety, { config })
-  await app.register(auth, { keys, anonymous })
+  await app.register(auth, authParts)
   await app.register(countBodies, { budget: parts.budgets.requestBodies })
   await app.register(missingRoutes)
 

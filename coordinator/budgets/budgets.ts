@@ -48,7 +48,7 @@ export class Budgets {
         bounds:
           'Bytes of answers that the process keeps; a cell has part in those that are not whole yet.',
         atBound:
-          'At the bound of a key its request gets 429 and counts; at that of a cell another cell is asked, or the request waits for this one; else an answer of the largest key without progress is cut, or the request gets 503.',
+          'At three quarters of its share new requests of a key get 429 before a cell is asked, and at its bound so does one whose answer has no room; at that of a cell another cell is asked, or the request waits for this one; else an answer of the largest key without progress is cut, or the request gets 503.',
       },
       {
         total: limits.held_bytes,

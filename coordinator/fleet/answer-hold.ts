@@ -124,7 +124,20 @@ export const createBusyError = (): ShoalError =>
     retryAfterSeconds: 1,
   })
 
-/** Not a 503, which is refunded: a key must not make cells work for nothing. */
+/** Part of a key's share that is left to answers under way: new requests are refused before it. */
+const RESERVED_PART = 1 / 4
+
+/**
+ * Refuses a request of a key that has nearly used up its share, before a cell works for an answer that
+ * could not be kept.
+ * @throws ShoalError rate_limited
+ */
+export const requireKeyRoom = ({ budget }: Pick<AnswerMemory, 'budget'>, keyId: string): void => {
+  if (budget.usedBy('key', keyId) > budget.limits.per.key * (1 - RESERVED_PART))
+    throw createKeyBoundError()
+}
+
+/** Not a 503: no other cell could help, and neither can a retry before the key has read. */
 export const createKeyBoundError = (): ShoalError =>
   new ShoalError(
     'rate_limited',

@@ -7,6 +7,7 @@ import type { AttemptResult } from './attempt-result.ts'
 import { ClientAnswer } from './client-answer.ts'
 import type { DeclinedAnswer, Dispatch, DispatchResult } from './dispatch-request.ts'
 import { type CellEngine, claim, healthOf, isHalfOpen, release } from './engine.ts'
+import { findLiveliest } from './find-liveliest.ts'
 import { ProbeReader } from './health/probe-reader.ts'
 import type { SentRequest } from './lane.ts'
 import { Tries } from './tries.ts'
@@ -93,8 +94,13 @@ class Dispatcher {
   /** The next engine, with a place on it. */
   #claimNext(): CellEngine | undefined {
     if (!this.#tries.mayGoOnAtOnce) return undefined
-    const engine = this.#request.pick(this.#tries.tried)
-    if (engine === undefined) return undefined
+    const { pick, lane } = this.#request
+    const { tried, hasMetSilence } = this.#tries
+    const picked = pick(tried)
+    if (picked === undefined) return undefined
+    const engine = hasMetSilence
+      ? findLiveliest(picked, tried, passed => lane?.pick(passed))
+      : picked
     claim(engine, performance.now())
     return isHalfOpen(engine) ? this.#claimSound(engine) : engine
   }
@@ -240,9 +246,9 @@ class Dispatcher {
     else this.#client.sendWhole(httpStatus, rest, cellId ?? '')
   }
 
-  /** Refuses an answer for which there is no memory. */
+  /** Refuses an answer that cannot be kept; only one that is too large for any request counts. */
   async #refuse(error: ShoalError): Promise<void> {
-    const status = error.code === 'cell_unavailable' ? 'refused' : 'failed'
+    const status = error.code === 'internal' ? 'failed' : 'refused'
     const httpStatus = httpStatusOf(error.code)
     await this.#request.record({ status, cellId: this.#cellId, usage: undefined, httpStatus })
     this.#client.refuse(error)

@@ -1,4 +1,4 @@
-import type { Fault } from './health/fault.ts'
+import { type Fault, isSilence } from './health/fault.ts'
 import type { FailedRequest, SentRequest } from './lane.ts'
 
 /** Cells that get to see one request before it waits. */
@@ -23,6 +23,8 @@ export class Tries {
   #failedOn: ReadonlySet<string> = NONE
   #failures: readonly (FailedRequest & EndedRequest)[] = NO_REQUESTS
   #refusals: readonly EndedRequest[] = NO_REQUESTS
+  /** True once the client has waited for an engine that was silent. */
+  hasMetSilence = false
 
   /** Cells that are not asked before the request has waited in line. */
   get tried(): ReadonlySet<string> {
@@ -57,6 +59,7 @@ export class Tries {
     this.#tried = new Set([...this.#tried, cellId])
     this.#failedOn = new Set([...this.#failedOn, cellId])
     this.#failures = [...this.#failures, { ...sent, endedAtMs: performance.now(), fault }]
+    this.hasMetSilence ||= isSilence(fault)
   }
 
   /** After the wait in line, cells that refused the request may have it again. */

@@ -31,6 +31,8 @@ export interface AuthParts {
   }
   /** Counts requests without a valid key. */
   anonymous: Pick<AnonymousLimit, 'check' | 'count'>
+  /** Called with the address of a request that presented an invalid key. */
+  onInvalidKey: (ip: string) => void
 }
 
 const BEARER = /^Bearer +(\S+) *$/i
@@ -40,7 +42,8 @@ export const presentedKey = ({ authorization }: IncomingHttpHeaders): string | u
   authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
 
 /** Sets `request.key` and `request.tenantId`; refuses routes that need a key without one. */
-export const auth = fp(async (app: FastifyInstance, { keys, anonymous }: AuthParts) => {
+export const auth = fp(async (app: FastifyInstance, parts: AuthParts) => {
+  const { anonymous, onInvalidKey } = parts
   app.decorateRequest('key', undefined)
   app.decorateRequest('tenantId', undefined)
 
@@ -49,6 +52,7 @@ export const auth = fp(async (app: FastifyInstance, { keys, anonymous }: AuthPar
     if (key === undefined) {
       const { access = request.is404 ? 'none' : 'key', isUncounted } = request.routeOptions.config
       if (access === 'key' || !isUncounted) anonymous.count(request.ip)
+      if (presented !== undefined) onInvalidKey(request.ip)
       if (access === 'key') throw keyRefusal(request.headers.authorization, presented)
       return
     }
@@ -63,7 +67,7 @@ export const auth = fp(async (app: FastifyInstance, { keys, anonymous }: AuthPar
     let loading: Promise<void> | undefined
     outcome(
       () => {
-        const found = findKey({ keys, anonymous }, request.ip, presented)
+        const found = findKey(parts, request.ip, presented)
         if (found instanceof Promise) loading = found.then(admitKey)
         else admitKey(found)
       },
@@ -81,7 +85,7 @@ export const auth = fp(async (app: FastifyInstance, { keys, anonymous }: AuthPar
  * `rate_limited`.
  */
 export const findKey = (
-  { keys, anonymous }: AuthParts,
+  { keys, anonymous }: Pick<AuthParts, 'keys' | 'anonymous'>,
   ip: string,
   presented: string | undefined,
 ): Key | undefined | Promise<Key | undefined> =>

@@ -25,10 +25,8 @@ declare module 'fastify' {
   }
 }
 
-interface DirectRouterParts {
+interface DirectRouterParts extends AuthParts {
   config: CoordinatorConfig
-  keys: AuthParts['keys']
-  anonymous: AuthParts['anonymous']
   figures: HttpFigures
   bodies: Budgets['requestBodies']
   logger: Pick<Logger, 'error'>
@@ -126,6 +124,7 @@ export class DirectRouter {
   ): void {
     if (key === undefined) {
       this.#parts.anonymous.count(exchange.ip)
+      if (presented !== undefined) this.#parts.onInvalidKey(exchange.ip)
       throw keyRefusal(exchange.headers.authorization, presented)
     }
     noteKey(exchange.response.req.socket)

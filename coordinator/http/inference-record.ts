@@ -51,7 +51,7 @@ export const createInferenceRecord = ({
     }
   }
 
-  /** A request no cell took costs nothing, and the headers say so; any other leaves a row. */
+  /** A request that was refused costs nothing, and the headers say so; any other leaves a row. */
   const record = async (
     call: InferenceCall,
     model: string,

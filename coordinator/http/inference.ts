@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { HEADER_CASCADE, HEADER_JUDGE } from '../../shared/wire/link.ts'
-import type { AnswerMemory } from '../fleet/answer-hold.ts'
+import { type AnswerMemory, requireKeyRoom } from '../fleet/answer-hold.ts'
 import { type CascadeAttempt, cascade, type DiscardedAnswer } from '../fleet/cascade.ts'
 import {
   AUTO_MODEL,
@@ -89,7 +89,7 @@ export class Inference {
     kind: CatalogueEntry['kind'],
     asked: InferenceFields,
   ): Promise<void> {
-    const { quota, running, answerHeaders, now } = this.#parts
+    const { quota, running, answerHeaders, answerMemory, now } = this.#parts
     const startedAt = now()
     const key = exchange.key as Key
     const mayCascade = kind === 'chat' && asked.auto !== false
@@ -97,6 +97,7 @@ export class Inference {
     if (steps.length === 0) requireModel(this.#models, asked.model, kind, key.tier)
     if (running.isDraining())
       throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
+    requireKeyRoom(answerMemory, key.id)
     const span = traceInference(exchange, asked.model)
     running.add()
     let admission: Admission | undefined

@@ -9,6 +9,14 @@ export type EstopScope = z.infer<typeof EstopScope>
 
 const Reason = z.string().min(1).max(300)
 
+/** Place of a device in the fleet, for the question whether a stop covers it. */
+export interface DeviceSeat {
+  cellId: string
+  deviceId: string
+  /** Null for a device without a site, which no stop of a site covers. */
+  site: string | null
+}
+
 /** An engaged e-stop. Times are unix milliseconds by the clock of the one who engaged it. */
 export const EngagedStop = z.object({
   estop_id: z.string().regex(ESTOP_ID),
@@ -20,6 +28,16 @@ export const EngagedStop = z.object({
   reason: Reason,
 })
 export type EngagedStop = z.infer<typeof EngagedStop>
+
+/** True when a stop holds this device. */
+export const coversDevice = (
+  { scope, target }: Pick<EngagedStop, 'scope' | 'target'>,
+  { cellId, deviceId, site }: DeviceSeat,
+): boolean => {
+  if (scope === 'all') return true
+  if (scope === 'site') return site !== null && target === site
+  return target === (scope === 'cell' ? cellId : deviceId)
+}
 
 /** A released e-stop; a release is for one stop, so that it never ends a newer one. */
 export const ReleasedStop = z.object({
@@ -77,6 +95,8 @@ const EstoppedFields = z.object({
   version: z.int().nonnegative(),
   cell_id: z.string().regex(CELL_ID),
   latched: z.array(LatchedStop).max(MAX_STOPS),
+  /** Stops released on the machine itself, until a document of the coordinator names them too. */
+  released: z.array(ReleasedStop).max(MAX_STOPS).exactOptional(),
   at: z.int().nonnegative(),
   key_id: PublicKey,
   signature: Signature,

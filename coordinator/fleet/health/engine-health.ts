@@ -45,6 +45,8 @@ export class EngineHealth {
   lastFault: Fault | undefined
   /** Most requests in flight at which one was served. */
   provenRequests = 0
+  /** Time at which the newest request that was served had been sent. */
+  provenAtMs = Number.NEGATIVE_INFINITY
 
   /** True when recent answers are much slower than the engine's own history. */
   get isSlow(): boolean {
@@ -56,6 +58,7 @@ export class EngineHealth {
   noteServed(sentAtMs: number, inFlight: number, timing: AnswerTiming | undefined): void {
     this.served++
     this.provenRequests = Math.max(this.provenRequests, inFlight)
+    this.provenAtMs = Math.max(this.provenAtMs, sentAtMs)
     this.breaker.noteServed(sentAtMs)
     if (timing !== undefined) this.#measure(timing)
   }

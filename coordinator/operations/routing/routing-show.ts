@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
 import { isFull } from '../../fleet/engine.ts'
 import { BREAKER_STATES, type BreakerState } from '../../fleet/health/breaker.ts'
 import { EngineHealth } from '../../fleet/health/engine-health.ts'
@@ -87,17 +88,27 @@ export default defineOperation({
     waiting: z.record(z.string(), z.int()),
   }),
   cli: { group: 'routing', verb: 'show' },
-  run: ({ model, limit, breaker }, { fleet, routing: { router, queue, nowMs } }) => ({
-    pools: [...router.listPools()]
-      .filter(({ pool }) => (model ?? pool.model) === pool.model)
-      .map(({ pool, tenantId }) => {
-        const rows = listEngineRows(pool, tenantId, fleet.cells(), id => router.tenantOf(id))
-        return { ...poolView(pool, tenantId), engines: viewRows(rows, nowMs(), breaker, limit) }
-      })
-      .filter(({ cells, engines }) => cells > 0 || engines.length > 0),
-    waiting: Object.fromEntries(queue.lengths()),
-  }),
+  run: ({ model, limit, breaker }, { fleet, catalogue, routing: { router, queue, nowMs } }) => {
+    const pools = [...router.listPools()].filter(({ pool }) => (model ?? pool.model) === pool.model)
+    // a model that no cell serves now has no engines, and a misspelt one is an error
+    if (model !== undefined && pools.length === 0 && !catalogue.some(({ id }) => id === model))
+      throw createUnknownModelError(model)
+    return {
+      pools: pools
+        .map(({ pool, tenantId }) => {
+          const rows = listEngineRows(pool, tenantId, fleet.cells(), id => router.tenantOf(id))
+          return { ...poolView(pool, tenantId), engines: viewRows(rows, nowMs(), breaker, limit) }
+        })
+        .filter(({ cells, engines }) => cells > 0 || engines.length > 0),
+      waiting: Object.fromEntries(queue.lengths()),
+    }
+  },
 })
+
+const createUnknownModelError = (model: string): ShoalError => {
+  const message = `no model ${JSON.stringify(model)}; GET /v1/catalogue lists the models`
+  return new ShoalError('model_not_found', message, { param: 'model' })
+}
 
 type View = z.input<typeof EngineView>
 

@@ -387,6 +387,30 @@ t.test('cells that were only silent and are lost later count as killed by no req
   for (let asked = 0; asked < 4; asked++) t.equal((await ask(url).answer).headers[HEADER_CELL], 'c')
 })
 
+t.test('a request that met one silent cell is not sent to another', async t => {
+  for (const isBusy of [false, true]) {
+    const { url, engines } = await rig(t, { a: resets, b: resets, c: answersAtOnce })
+    let silences = 0
+    for (const id of ['a', 'b']) {
+      const engine = engines[id] as CellEngine
+      // it answers none of its requests
+      Object.assign(engine, { slots: 64, inFlight: 3 })
+      engine.link.request = (_request, listener) => {
+        silences++
+        queueMicrotask(() => listener.onBeat?.(5000, true))
+        const cancel = () => listener.onClose(false)
+        return { pause() {}, resume() {}, cancel, unsentBytes: 0 }
+      }
+    }
+    const sound = engines.c as CellEngine
+    // the last to be chosen
+    Object.assign(sound, { slots: 64, inFlight: isBusy ? 5 : 0, others: 50 })
+    if (isBusy) healthOf(sound).noteServed(performance.now(), 5, undefined)
+    t.equal((await ask(url).answer).headers[HEADER_CELL], 'c')
+    t.equal(silences, 1)
+  }
+})
+
 t.test('a stream that its daemon ends with an error is a failure of the engine', async t => {
   const { url, engines, waitUntilSettled } = await rig(t, {
     a: (_request, response) => {

@@ -1,16 +1,21 @@
 import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
+import { Budgets } from '../../../coordinator/budgets/budgets.ts'
 import type { CellEngine } from '../../../coordinator/fleet/router.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { KEY_PREFIX, newSecret } from '../../../coordinator/keys/secret.ts'
 import { LeasedQuota } from '../../../coordinator/quota/quota.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
+import type { NewUsage } from '../../../coordinator/quota/usage.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { appWith, config, rawRequest, views } from '../../support/app.ts'
 import { endWithUsage, linkCell } from '../../support/cell.ts'
 import { logger, populate, SPEC } from '../keys/fixtures.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+const MIB = 1024 * 1024
 
 const bearer = (secret: string) => ({ headers: { authorization: `Bearer ${secret}` } })
 
@@ -123,6 +128,7 @@ t.test('an address that guesses too many keys makes the store look for no more',
   await populate(store)
   const keys = new Keys({ store, logger })
   const { secret } = await keys.create(SPEC, BY)
+  const lines: string[] = []
   let loads = 0
   const authenticate = (presented: string, onLoad?: () => void) =>
     keys.authenticate(presented, () => {
@@ -132,6 +138,7 @@ t.test('an address that guesses too many keys makes the store look for no more',
   const app = await appWith({
     config: config({ limits: { anonymous_per_minute: 3 } }),
     keys: { authenticate },
+    logger: pino({ base: null }, { write: line => void lines.push(line) }),
   })
   t.teardown(() => app.close())
   const ask = async (key: string, method: 'GET' | 'POST' = 'GET') =>
@@ -144,11 +151,16 @@ t.test('an address that guesses too many keys makes the store look for no more',
     ).statusCode
   t.equal(await ask(secret), 200)
   const statuses: number[] = []
-  for (let n = 0; n < 10; n++)
-    statuses.push(await ask(newSecret(KEY_PREFIX).text, n % 2 === 0 ? 'GET' : 'POST'))
+  const guesses = Array.from({ length: 10 }, () => newSecret(KEY_PREFIX).text)
+  for (const [n, guess] of guesses.entries())
+    statuses.push(await ask(guess, n % 2 === 0 ? 'GET' : 'POST'))
   t.strictSame(statuses, [401, 401, 401, 429, 429, 429, 429, 429, 429, 429])
   t.equal(loads, 4, 'the valid key, and as many as the limit')
   t.equal(await ask(secret), 200, 'a key in memory needs no store')
+  t.match(lines, [/an invalid key was refused/])
+  t.match(JSON.parse(lines[0] ?? ''), { address: '127.0.0.1', refused: 1 })
+  t.equal(lines.length, 1, 'one line in 10 s')
+  for (const guess of guesses) t.notMatch(lines[0], guess)
 })
 
 t.test('requests of cells count only when their credential is refused', async t => {
@@ -239,6 +251,8 @@ t.test('a call that never becomes a request also has the limits in its headers',
 })
 
 t.test('the cost of a request', async t => {
+  let asked = 0
+  let answerKib = 0
   const cell = await linkCell('a', (request, response) => {
     let body = ''
     request.on('data', piece => {
@@ -246,8 +260,10 @@ t.test('the cost of a request', async t => {
     })
     request.on('end', () => {
       const isStream = body.includes('stream')
+      asked++
+      response.on('error', () => {})
       response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json')
-      response.write(isStream ? 'data: {}\n\n' : '{}')
+      response.write(isStream ? 'data: {}\n\n' : `{}${' '.repeat(answerKib * 1024)}`)
       endWithUsage(response)
     })
   })
@@ -268,10 +284,15 @@ t.test('the cost of a request', async t => {
     serves: () => true,
     roundTripsMs: () => [],
   }
-  const { app, keys } = await rig(t, { pro: { requests_per_minute: 3 } }, { fleet })
+  const budgets = new Budgets(config({ limits: { held_bytes: MIB } }).limits)
+  const statuses: string[] = []
+  const usage = { record: async ({ status }: NewUsage) => void statuses.push(status) }
+  const parts = { fleet, budgets, usage }
+  const { app, keys } = await rig(t, { pro: { requests_per_minute: 3 } }, parts)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
-  const { secret } = await keys.create(SPEC, BY)
+  const { key, secret } = await keys.create(SPEC, BY)
+  const unread = budgets.heldAnswers.open({ key: key.id })
   const chat = { model: 'model-a:7b', messages: [{ role: 'user', content: 'x' }] }
   const ask = async (body: object, key = secret) => {
     const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
@@ -284,17 +305,23 @@ t.test('the cost of a request', async t => {
   }
   let left = 50_000
   let burst = 3
-  for (const [title, status, body, cost] of [
+  const requests: [string, number, object, number, number?][] = [
     ['an invalid body', 422, { ...chat, temperature: 9 }, 0],
     ['a model of another tier', 422, { ...chat, model: 'model-e:70b' }, 0],
     ['an answer', 200, chat, 1],
     ['a stream', 200, { ...chat, stream: true }, 1],
     ['one that no cell takes', 503, chat, 0],
+    ['one whose answer finds no room beside unread ones', 429, chat, 0, 384],
+    ['one of a key whose unread answers leave no room', 429, chat, 0, 385],
     ['the last of the minute', 200, chat, 1],
     ['one too many in the minute', 429, chat, 0],
-  ] as const)
+  ]
+  for (const [title, status, body, cost, unreadKib = 0] of requests)
     t.test(`${title}: ${cost}`, async t => {
       served.isThere = status !== 503
+      unread.close()
+      unread.force(unreadKib * 1024)
+      answerKib = unreadKib > 0 ? 200 : 0
       const response = await ask(body)
       left -= cost
       burst -= cost
@@ -303,6 +330,14 @@ t.test('the cost of a request', async t => {
       t.equal(response.headers.get('x-ratelimit-burst'), String(burst))
       t.equal(response.headers.has('retry-after'), status === 429 || status === 503)
     })
+  t.test(
+    'a refused request leaves no usage, and asks no cell where it can be refused before',
+    t => {
+      t.strictSame(statuses, ['ok', 'ok', 'ok'])
+      t.equal(asked, 4, 'the answers, and the one without room')
+      t.end()
+    },
+  )
   t.test('an invalid key costs the address nothing', async t => {
     const response = await ask(chat, 'svc-dev-nonsense')
     t.equal(response.status, 401)

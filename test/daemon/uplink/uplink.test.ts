@@ -367,10 +367,11 @@ t.test('uplink', async t => {
     [401, 7000, undefined],
     [403, 60_000, undefined],
     [426, 60_000, undefined],
+    [429, 7000, 'rate_limited'],
     [503, 7000, undefined],
   ] as const)
     t.test(
-      `a refusal with ${status} ${code ?? ''} is logged and followed by a pause of ${pause} ms`,
+      `a refusal with ${status} ${code ?? ''} is reported and followed by a pause of ${pause} ms and a new dial`,
       async t => {
         const coordinator = await standIn()
         const message = `because of ${status}`
@@ -379,10 +380,12 @@ t.test('uplink', async t => {
           body: JSON.stringify({ error: { message, code } }),
           headers: { 'Retry-After': 7 },
         }
-        const { pauses, health } = await cell(t, coordinator)
+        const { pauses, health, state } = await cell(t, coordinator)
         await waitUntilTrue(() => pauses.length > 0)
         t.equal(pauses[0], pause)
         t.match(health.view()['uplink connection']?.reason, message)
+        coordinator.state.refuse = undefined
+        await waitUntilTrue(() => state() === 'running')
       },
     )
 

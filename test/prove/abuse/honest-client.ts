@@ -12,14 +12,19 @@ export interface ClientTarget extends AbuseTarget {
   controlPort: number
 }
 
+interface Outcome {
+  /** 0 where no usable answer came. */
+  status: number
+  /** Code of the connection's error, or the end of the answer; empty for a usable one. */
+  reason: string
+}
+
 /** One call of the honest client, as it is reported to the parent. */
-export interface Call {
+export interface Call extends Outcome {
   kind: Kind
   /** Time of the start, `performance.timeOrigin + now`, in milliseconds. */
   startedAt: number
   milliseconds: number
-  /** 0 where no usable answer came. */
-  status: number
 }
 
 /** Calls of each kind per second. They start on time, however long earlier ones take. */
@@ -35,6 +40,8 @@ const RATES: Record<Kind, number> = {
 const SUPERVISORS = ['127.0.1.1', '127.0.1.2', '127.0.1.3', '127.0.1.4'] as const
 /** More than a cell that served before may be silent until its request moves to another. */
 const TIMEOUT_MS = 45_000
+/** Characters of the end of an answer, which say how it ended. */
+const TAIL_LENGTH = 300
 
 /**
  * A client that does nothing wrong, in a process of its own: chat, plain and streamed, and
@@ -44,7 +51,7 @@ const TIMEOUT_MS = 45_000
  */
 const run = (target: ClientTarget): void => {
   const agent = new Agent({ keepAlive: true })
-  const calls: Record<Kind, () => Promise<number>> = {
+  const calls: Record<Kind, () => Promise<Outcome>> = {
     plain: () => post(target, agent, '/v1/chat/completions', chatBody('hello')),
     stream: () => post(target, agent, '/v1/chat/completions', chatBody('hello', true)),
     embedding: () => post(target, agent, '/v1/embeddings', embeddingBody('hello')),
@@ -63,24 +70,30 @@ const run = (target: ClientTarget): void => {
   process.send?.('ready')
 }
 
-const report = async (kind: Kind, call: () => Promise<number>): Promise<void> => {
+const report = async (kind: Kind, call: () => Promise<Outcome>): Promise<void> => {
   const startMs = performance.now()
-  const status = await call().catch(() => 0)
+  const { status, reason } = await call().catch(toFailure)
   const sent: Call = {
     kind,
     startedAt: performance.timeOrigin + startMs,
     milliseconds: performance.now() - startMs,
     status,
+    reason,
   }
   process.send?.(sent)
 }
+
+const toFailure = (error: NodeJS.ErrnoException): Outcome => ({
+  status: 0,
+  reason: error.code ?? error.message,
+})
 
 const post = (
   { port, key }: AbuseTarget,
   agent: Agent,
   path: string,
   body: object,
-): Promise<number> => {
+): Promise<Outcome> => {
   const text = JSON.stringify(body)
   const headers = {
     authorization: `Bearer ${key}`,
@@ -90,21 +103,26 @@ const post = (
   return ask({ port, host: HOST, path, agent, method: 'POST', headers }, text)
 }
 
-/** Resolves with the status of a whole answer; rejects when there is none in time. */
-const ask = (options: RequestOptions, text?: string): Promise<number> =>
+/** Rejects when there is no whole answer in time. */
+const ask = (options: RequestOptions, text?: string): Promise<Outcome> =>
   new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const asked = request({ ...options, signal }, response => {
       let tail = ''
       response.setEncoding('utf8').on('data', (piece: string) => {
-        tail = (tail + piece).slice(-200)
+        tail = (tail + piece).slice(-TAIL_LENGTH)
       })
       response.on('error', reject)
-      response.on('end', () => resolve(isUsable(response, tail) ? (response.statusCode ?? 0) : 0))
+      response.on('end', () => resolve(toOutcome(response, tail)))
     })
     asked.on('error', reject)
     asked.end(text)
   })
+
+const toOutcome = (response: IncomingMessage, tail: string): Outcome => {
+  const status = isUsable(response, tail) ? (response.statusCode ?? 0) : 0
+  return { status, reason: status === 200 ? '' : tail }
+}
 
 /** A stream that ended with an error, or a page for people, is of no use to a program. */
 const isUsable = ({ headers }: IncomingMessage, tail: string): boolean =>
@@ -113,7 +131,7 @@ const isUsable = ({ headers }: IncomingMessage, tail: string): boolean =>
 
 let checks = 0
 
-const check = (port: number, path: string): Promise<number> => {
+const check = (port: number, path: string): Promise<Outcome> => {
   const localAddress = SUPERVISORS[checks++ % SUPERVISORS.length] as string
   return ask({ port, host: HOST, path, agent: false, localAddress })
 }
@@ -121,7 +139,7 @@ const check = (port: number, path: string): Promise<number> => {
 let greetings = 0
 
 /** One cell after another greets the broker over plain MQTT and leaves. */
-const greet = async ({ mqttPort, logins }: AbuseTarget): Promise<number> => {
+const greet = async ({ mqttPort, logins }: AbuseTarget): Promise<Outcome> => {
   const socket = connect(mqttPort, HOST)
   const timer = setTimeout(() => socket.destroy(), TIMEOUT_MS)
   const { id, credential } = logins[greetings++ % logins.length] as CellLogin
@@ -129,7 +147,7 @@ const greet = async ({ mqttPort, logins }: AbuseTarget): Promise<number> => {
   const options = { clientId: id, username: id, password: Buffer.from(credential) }
   const { returnCode } = await cell.connect(options).finally(() => clearTimeout(timer))
   socket.destroy()
-  return returnCode === 0 ? 200 : 0
+  return { status: returnCode === 0 ? 200 : 0, reason: `MQTT return code ${returnCode}` }
 }
 
 run(JSON.parse(process.argv[2] as string) as ClientTarget)

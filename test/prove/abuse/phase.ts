@@ -4,6 +4,7 @@ import type { Call } from './honest-client.ts'
 import type { AbuseScene } from './scene.ts'
 
 const SAMPLE_MS = 100
+const LISTED_FAILURES = 5
 
 /** Figures of the honest client and the coordinator during one attack. */
 export interface PhaseFigures extends ReportRow {
@@ -11,8 +12,8 @@ export interface PhaseFigures extends ReportRow {
   /** Inference calls of the whole phase, and those that got no whole 200. */
   calls: number
   failed: number
-  /** Statuses of those, 0 where no usable answer came in time. */
-  statuses: string
+  /** How some of those ended. */
+  failures: string
   /** Milliseconds, of inference calls after the attack has settled. */
   p50_ms: number
   p99_ms: number
@@ -67,7 +68,7 @@ const countCalls = (calls: readonly Call[], settledMs: number) => {
   return {
     calls: inference.length,
     failed: failedOf(inference),
-    statuses: [...new Set(listFailed(inference).map(({ status }) => status))].join(' '),
+    failures: listFailed(inference).slice(0, LISTED_FAILURES).map(describeFailure).join('; '),
     p50_ms: round(percentile(timesOf(settled), 50)),
     p99_ms: round(percentile(timesOf(settled), 99)),
     healthz_p99_ms: round(percentile(timesOf(of('healthz')), 99)),
@@ -76,6 +77,9 @@ const countCalls = (calls: readonly Call[], settledMs: number) => {
     mqtt_failed: failedOf(of('mqtt')),
   }
 }
+
+const describeFailure = ({ kind, status, milliseconds, reason }: Call): string =>
+  `${kind} ${status} after ${Math.round(milliseconds)} ms: ${reason.replace(/\s+/g, ' ')}`
 
 /** Follows memory, CPU and log of the coordinator. */
 const watchProcess = ({ coordinator }: AbuseScene) => {

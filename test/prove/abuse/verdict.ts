@@ -32,7 +32,7 @@ export const findFaults = (figures: PhaseFigures, bounds: Bounds): string[] => {
   const p99Ms = Math.max(bounds.p99Ms, TIMES_CONTROL_OVER_CELL * figures.control_p99_ms)
   const { attack, calls, failed, p99_ms, healthz_failed, healthz_p99_ms, mqtt_failed } = figures
   const checks: [boolean, string][] = [
-    [failed > 0, `${failed} of ${calls} requests failed (${figures.statuses})`],
+    [failed > 0, `${failed} of ${calls} requests failed (${figures.failures})`],
     [healthz_failed > 0, `${healthz_failed} checks of /healthz failed`],
     [mqtt_failed > 0, `${mqtt_failed} cells could not greet over plain MQTT`],
     [figures.rss_mib > RSS_MIB, `${figures.rss_mib} MiB in memory, more than ${RSS_MIB}`],
