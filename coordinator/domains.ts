@@ -5,6 +5,7 @@ import { openBroker } from './broker/open.ts'
 import { openInbox } from './broker/open-inbox.ts'
 import { openBudgets } from './budgets/open.ts'
 import { openControl } from './control/open.ts'
+import { openDevices } from './devices/open.ts'
 import { openEnrolment } from './enrolment/open.ts'
 import { openIdentity } from './enrolment/open-identity.ts'
 import { openEvents } from './events/open.ts'
@@ -72,6 +73,7 @@ export const domains = [
   openBroker,
   openIdentity,
   openControl,
+  openDevices,
   openInbox,
   openPresence,
   openVitals,

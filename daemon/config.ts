@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { Catalogue, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
 import { Setting } from '../shared/wire/desired.ts'
 import { CoordinatorUrl } from './coordinator-url.ts'
+import { DevicesConfig } from './devices/config.ts'
 import { InferenceConfig } from './inference/config.ts'
 import { ProbesConfig } from './probes/config.ts'
 
@@ -107,6 +108,7 @@ export const DaemonConfig = z.strictObject({
     })
     .prefault({}),
   probes: ProbesConfig.prefault({}),
+  devices: DevicesConfig.prefault({}),
   inference: InferenceConfig.prefault({}),
   catalogue: Catalogue.prefault(SHIPPED_CATALOGUE).describe('Models this cell may serve.'),
 })

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { DeviceLink } from '../devices/device-link.ts'
 import type { Metric } from '../shared/metrics/metric.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
 import type { EngineReport } from '../shared/wire/telemetry.ts'
@@ -34,6 +35,8 @@ export interface DaemonParts {
   onReload?: (listener: (local: CellSettings) => void) => void
   env: Record<string, string | undefined>
   inference: InferenceBackend
+  /** Links to devices besides those of the configuration. */
+  links?: readonly DeviceLink[]
   /** Verbs of this cell besides those that every cell has. */
   verbs?: readonly Verb[]
   logger: Logger

@@ -16,6 +16,10 @@ import type { DaemonParts } from './daemon-parts.ts'
 import { genuineDesired } from './desired/believable.ts'
 import { OpenBirths } from './desired/freshness.ts'
 import { settingsOf } from './desired/settings.ts'
+import { createDeviceQuestions } from './devices/device-questions.ts'
+import { DevicesInBirth } from './devices/devices-in-birth.ts'
+import { type OpenedDeviceHost, openDeviceHost } from './devices/open-device-host.ts'
+import { DEVICE_QUESTIONS } from './devices/questions/index.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
 import type { HealthRegistry } from './health.ts'
 import { createSpawner } from './helper/helper-child.ts'
@@ -28,12 +32,14 @@ import { LiveSettings, spoolLimits } from './live-settings.ts'
 import { type OwnIdentity, ownIdentity } from './own-identity.ts'
 import { createHostProbes } from './probes/host-probes.ts'
 import { createHostQuestion } from './probes/host-question.ts'
+import type { Question } from './questions/question.ts'
 import { withQuestions } from './questions/with-questions.ts'
 import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
 import { commandsService } from './services/commands.ts'
 import { credentialService, settleAtStart } from './services/credential.ts'
 import { DesiredService } from './services/desired.ts'
+import { devicesService } from './services/devices.ts'
 import { linkService } from './services/link.ts'
 import { telemetryService } from './services/telemetry.ts'
 import { witnessService } from './services/witness.ts'
@@ -53,6 +59,7 @@ interface FleetCell {
   births: OpenBirths
   /** Public keys of the coordinator that this cell has pinned. */
   listTrustedKeys: () => readonly string[]
+  devices: OpenedDeviceHost
   health: HealthRegistry
   gpus: GpuSampler
 }
@@ -65,7 +72,7 @@ export const fleetServices = async (
   parts: DaemonParts,
 ): Promise<Service[]> => {
   const cell = await openCell(stored, health, gpus, parts)
-  const { witness } = cell
+  const { witness, devices } = cell
   const { config, inference, logger } = parts
   const reach = reachOf(cell)
   const uplink = openUplink(cell, reach)
@@ -87,9 +94,10 @@ export const fleetServices = async (
     announce,
     openDesired(cell, { uplink, telemetry, askAgain }),
     await openCommands(cell, uplink, verbs),
+    devicesService({ host: devices.host, uplink, onListChange: askAgain, logger }),
     uplink,
     telemetry,
-    linkService({ ...reach, handle: withQuestions([openHostProbes(parts)], inference.handle) }),
+    linkService({ ...reach, handle: withQuestions(listQuestions(cell), inference.handle) }),
     witnessService({ witness, uplink, logger }),
     credentialService({
       ...reach,
@@ -125,6 +133,15 @@ const openCell = async (
     live: new LiveSettings(config),
     witness: await openWitness({ stateDir: config.state_dir, listTrustedKeys, logger }),
     births: new OpenBirths(),
+    devices: await openDeviceHost({
+      cellId: identity.cell_id,
+      config: config.devices,
+      links: parts.links,
+      envelopes: {},
+      stateDir: config.state_dir,
+      env: parts.env,
+      logger,
+    }),
     listTrustedKeys,
     health,
     gpus,
@@ -191,11 +208,12 @@ const listVerbs = (
 }
 
 const describeCell = async (
-  { parts, identity, live, witness, gpus }: FleetCell,
+  { parts, identity, live, witness, devices, gpus }: FleetCell,
   verbs: readonly Verb[],
 ): Promise<() => Announce> => {
   const host: HostFacts = await readHostFacts()
-  return () => ({
+  const inBirth = new DevicesInBirth(devices.host, parts.logger)
+  const describe = (): Announce => ({
     name: parts.config.name,
     version: VERSION,
     protocol: PROTOCOL_VERSION,
@@ -208,6 +226,7 @@ const describeCell = async (
     verbs: verbs.map(toVerbFacts),
     ...auditHead(witness),
   })
+  return () => inBirth.addTo(describe())
 }
 
 const openTelemetry = ({ parts, gpus }: FleetCell, uplink: Uplink) =>
@@ -252,7 +271,7 @@ const openDesired = (
 }
 
 const openCommands = async (
-  { parts, identity, clock, listTrustedKeys }: FleetCell,
+  { parts, identity, clock, devices, listTrustedKeys }: FleetCell,
   uplink: Uplink,
   verbs: readonly Verb[],
 ): Promise<Service> =>
@@ -263,11 +282,17 @@ const openCommands = async (
     signer: await openSigner(signingKeyFile(parts.config.state_dir)),
     listTrustedKeys,
     verbs,
+    devices: devices.host,
     clock,
     now: Date.now,
     nowMs: () => performance.now(),
     logger: parts.logger,
   })
+
+const listQuestions = ({ parts, devices: { host, context } }: FleetCell): Question[] => [
+  openHostProbes(parts),
+  createDeviceQuestions(DEVICE_QUESTIONS, { ...context, host }),
+]
 
 const openHostProbes = ({ config, env, signal }: DaemonParts) => {
   const helpers = new Helpers({ spawn: createSpawner(env) })

@@ -46,6 +46,7 @@ export interface PlanTarget {
   device_id: string
   /** Addressing within its link: topics, system ids. */
   options: Readonly<Record<string, Json>>
+  /** Limits in force, those of the verb included. */
   envelope: SafetyEnvelope
 }
 
@@ -76,6 +77,8 @@ export interface DeviceVerb<P extends z.ZodObject = z.ZodObject> {
   /** Longest duration, in seconds. */
   timeoutSeconds: number
   interlocks?: readonly Interlock[]
+  /** Limits of this verb, beside those of its device. */
+  envelope?: SafetyEnvelope
   /** Effect of an e-stop while it runs. */
   atEstop: EstopBehaviour
   /**

@@ -56,6 +56,7 @@ export const DOMAINS = [
   'enrolment',
   'gates',
   'control',
+  'devices',
   'agents',
   'queue',
   'schedules',
@@ -86,11 +87,21 @@ const PORTS = ['tls', 'broker', 'link', 'metrics']
 
 const OUTSIDE_COORDINATOR = [DAEMON, CLIENTS, MODELS, TESTS, ENGINE]
 
+/** What the coordinator uses of the folder `devices`, which is not `coordinator/devices`. */
+const DEVICE_MODEL = [
+  'device-id.ts',
+  'profile.ts',
+  'properties.ts',
+  'envelope/**',
+  'links/**',
+  'profiles/**',
+]
+
 /** `shared/metrics` is not `coordinator/metrics`. */
 const folders = (names: readonly string[]): string[] => [
   ...names.map(name => `**/${name}/**`),
   '!**/shared/**',
-  '!**/devices/**',
+  ...DEVICE_MODEL.map(part => `!**/devices/${part}`),
   '!**/discovery/**',
 ]
 

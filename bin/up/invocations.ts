@@ -1,3 +1,4 @@
+import { writeDeviceConfig } from './demo-devices.ts'
 import type { BalancedEntry } from './entry.ts'
 import type { UpOptions } from './options.ts'
 import type { Addresses } from './ready-file.ts'
@@ -38,13 +39,15 @@ export const replicaArgs = ({
 
 /** Arguments and environment of a cell, with a join token until it has joined. */
 export const invokeCell = async (
-  { state, env }: Pick<InvocationParts, 'state' | 'env'>,
+  { options, state, env }: InvocationParts,
   cell: number,
   coordinatorUrl: string,
 ) => {
   const token = await joinToken(state, cell)
+  const hasDevices = cell === 1 && options.devices === 'sim'
   return {
     args: [
+      ...(hasDevices ? ['--config', await writeDeviceConfig(state.folder)] : []),
       ...['--coordinator-url', coordinatorUrl, '--name', `cell-${cell}`],
       ...['--state-dir', cellFolder(state.folder, cell), '--log-level', 'info'],
     ],

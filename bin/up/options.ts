@@ -14,6 +14,8 @@ export interface UpOptions {
   replicas: number
   /** Address of the database, `embedded` for one of its own; undefined for SQLite. */
   postgres: string | undefined
+  /** Devices of the first cell. */
+  devices: 'sim' | 'none'
   /** Absolute. */
   readyFile: string | undefined
 }
@@ -23,7 +25,8 @@ const MAX_CELLS = 64
 const MAX_REPLICAS = 5
 
 export const HELP = `Usage: npm start -- [--state-dir .shoal] [--port 7070] [--mqtt-port 7071] [--cells 1]
-                    [--ready-file FILE] [--replicas 3 --postgres embedded|URL]
+                    [--devices sim] [--ready-file FILE]
+                    [--replicas 3 --postgres embedded|URL]
 
 Starts a coordinator and cells with the bundled demonstration models on this machine.
 
@@ -34,6 +37,7 @@ Starts a coordinator and cells with the bundled demonstration models on this mac
   --replicas N         coordinators behind a balancer, 1 to ${MAX_REPLICAS}; more than one need --postgres
   --postgres URL       keeps the store in PostgreSQL instead of SQLite; embedded starts one of
                        Debian's in the state folder
+  --devices sim|none   simulated robots, a drone, a printer and a switch on the first cell, or none
   --ready-file FILE    JSON with addresses, keys and process ids, from when everything is ready
   --help               this text
 `
@@ -58,6 +62,7 @@ export const parseOptions = (argv: string[], root: string): UpOptions | undefine
     cells: wholeNumber('cells', values.cells ?? '1', 1, MAX_CELLS),
     replicas,
     postgres,
+    devices: readDevices(values.devices ?? 'sim'),
     readyFile: readyFile === undefined ? undefined : resolve(readyFile),
   }
 }
@@ -74,6 +79,7 @@ const read = (argv: string[]) => {
         cells: text,
         replicas: text,
         postgres: text,
+        devices: text,
         'ready-file': text,
         help: { type: 'boolean' },
       },
@@ -82,6 +88,11 @@ const read = (argv: string[]) => {
     const [message = ''] = (cause as Error).message.split('. ')
     throw new LaunchError(EXIT.usage, `${message}; --help lists the flags`, cause)
   }
+}
+
+const readDevices = (text: string): UpOptions['devices'] => {
+  if (text === 'sim' || text === 'none') return text
+  throw new LaunchError(EXIT.usage, `--devices takes sim or none, not ${text}`)
 }
 
 const wholeNumber = (flag: string, text: string, least: number, most: number): number => {

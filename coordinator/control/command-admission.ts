@@ -10,10 +10,10 @@ const MAX_OPEN = 1000
 
 export interface CommandAdmissionParts {
   /**
-   * Verbs that a cell has announced; undefined if it has not announced itself since the coordinator
-   * started.
+   * Verbs that a cell has announced, those of the device first; undefined if it has not announced
+   * itself since the coordinator started.
    */
-  verbs: (cellId: string) => readonly VerbFacts[] | undefined
+  verbs: (cellId: string, deviceId?: string) => readonly VerbFacts[] | undefined
   /** Capability level that a cell has announced. */
   capability: (cellId: string) => number
 }
@@ -48,8 +48,8 @@ export class CommandAdmission {
     return { facts, hazard, level }
   }
 
-  #factsOf({ cellId, verb }: CommandRequest): VerbFacts {
-    const verbs = this.#parts.verbs(cellId)
+  #factsOf({ cellId, deviceId, verb }: CommandRequest): VerbFacts {
+    const verbs = this.#parts.verbs(cellId, deviceId)
     if (verbs === undefined)
       throw new ShoalError('cell_unavailable', `${cellId} has not told what it can do`)
     const facts = verbs.find(facts => facts.verb === verb)
@@ -57,7 +57,7 @@ export class CommandAdmission {
     const known = verbs.map(({ verb }) => verb).join(', ')
     throw new ShoalError(
       'invalid_request',
-      `${cellId} does not support the verb ${verb}; it supports ${known}`,
+      `${deviceId ?? cellId} does not support the verb ${verb}; it supports ${known}`,
       {
         param: 'verb',
       },

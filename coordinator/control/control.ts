@@ -8,6 +8,7 @@ import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { type Configs, createConfigs } from './configs.ts'
+import { listVerbs } from './list-verbs.ts'
 
 /** Control of cells: commands and configuration. */
 interface ControlPlane {
@@ -72,9 +73,9 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
     ledger: store.ledger,
     replicas,
     signer,
-    verbs: cellId => {
+    verbs: (cellId, deviceId) => {
       const announce = fleet.cell(cellId)?.announce
-      return announce && (announce.verbs ?? [])
+      return announce && listVerbs(announce, deviceId)
     },
     capability,
     isHere,

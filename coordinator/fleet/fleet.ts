@@ -27,6 +27,8 @@ interface FleetParts {
   /** Called on every change of presence, after it took effect. */
   onPresenceChange: (cell: Cell, from: Presence) => void
   onForget?: (cellId: string) => void
+  /** Called for every accepted birth. */
+  onBirth?: (cell: Cell) => void
   /** Called for a birth that is ignored because the cell has shown a higher epoch before. */
   onStaleBirth?: (cell: Cell) => void
   /** Called when an enrolled cell reports something before its birth since this start. */
@@ -98,6 +100,7 @@ export class Fleet {
     cell.announce = announce
     renewLease(cell, this.#parts.nowMs())
     this.#settle(cell, true)
+    this.#parts.onBirth?.(cell)
   }
 
   state(cellId: string, epoch: number, declared: DeclaredState): void {

@@ -30,7 +30,11 @@ const RECOUNT_SECONDS = 60
 
 export const openMonitor = async (
   parts: MonitorDomainParts,
-): Promise<{ monitor: RunningMonitor; views: { monitor: Monitor } }> => {
+): Promise<{
+  monitor: RunningMonitor
+  toldPresence: ToldPresence
+  views: { monitor: Monitor }
+}> => {
   const { store, fleet, fleetListeners, admission, audit, usage, events, replicas } = parts
   const { stack, schedules, leaderWork, logger, now, nowMs } = parts
   const told = await ToldPresence.open(store.ledger, events)
@@ -62,5 +66,5 @@ export const openMonitor = async (
     if (replicas.live().length > 1) await monitor.recountCompleted()
   })
   leaderWork.every('fleet.alerts', TICK_SECONDS, ledger => monitor.lookForAlerts(ledger))
-  return { monitor, views: { monitor } }
+  return { monitor, toldPresence: told, views: { monitor } }
 }

@@ -30,6 +30,7 @@ interface FleetViews {
 export interface FleetListeners {
   presenceChanges: Listeners<[cell: Cell, from: Presence]>
   removals: Listeners<[cellId: string]>
+  births: Listeners<[cell: Cell]>
   /** Event of an enrolled cell that sends a message before its birth was received. */
   unannouncedReports: Listeners<[cellId: string]>
   samples: Listeners<[cell: Cell, sample: Sample]>
@@ -105,6 +106,7 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
     nowMs,
     onPresenceChange: listeners.presenceChanges.notify,
     onForget: listeners.removals.notify,
+    onBirth: listeners.births.notify,
     onStaleBirth: warnOfEpoch(logger, nowMs),
     onUnannounced: listeners.unannouncedReports.notify,
     onSample: listeners.samples.notify,
@@ -131,6 +133,7 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
 const newListeners = (): FleetListeners => ({
   presenceChanges: new Listeners(),
   removals: new Listeners(),
+  births: new Listeners(),
   unannouncedReports: new Listeners(),
   samples: new Listeners(),
   lateSamples: new Listeners(),

@@ -35,9 +35,15 @@ const outcomeOf = (id: string, facts: GovernanceFacts): string | undefined => {
   return check === undefined ? 'this check has no function' : check(facts)
 }
 
-const TWO_PEOPLE = ['gate.major-release-approve', 'gate.swarm-formation-live', 'gate.policy-change']
+const TWO_PEOPLE = [
+  'gate.major-release-approve',
+  'gate.device-command-critical',
+  'gate.swarm-formation-live',
+  'gate.policy-change',
+]
 const SHORT = [
   'gate.device-command-live',
+  'gate.device-command-critical',
   'gate.swarm-formation-live',
   'gate.policy-change',
   'gate.repair-run',

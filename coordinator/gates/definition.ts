@@ -71,6 +71,11 @@ const SHIPPED: Record<string, z.input<typeof GateDefinition>> = {
     [['operator_admin']],
     SHORT_MINUTES,
   ),
+  'gate.device-command-critical': gate(
+    'Device command that two people must approve: arming, firmware, raw machine code.',
+    [['architect'], ['operator_admin']],
+    SHORT_MINUTES,
+  ),
   'gate.swarm-formation-live': gate(
     'Live execution of a swarm formation.',
     [['architect'], ['operator_admin']],

@@ -16,6 +16,7 @@ import {
 } from './cell-migrations.ts'
 import { conversationTables, conversationWorkers } from './conversation-migrations.ts'
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
+import { deviceTables } from './device-migrations.ts'
 import type { EngineSchema } from './engine.ts'
 import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
@@ -101,4 +102,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0086_replica_details': { up: replicaDetails, compatibleFrom: '0.1.0' },
   '0087_usage_anchors': { up: usageAnchorTable, compatibleFrom: '0.1.0' },
   '0090_join_token_tenant': { up: joinTokenTenant, compatibleFrom: '0.1.0' },
+  '0091_devices': { up: deviceTables, compatibleFrom: '0.1.0' },
 })

@@ -10,6 +10,7 @@ type SequenceName =
   | 'conversations'
   | 'configs'
   | 'policies'
+  | 'devices'
   | `command-fence:${string}`
   | `peer-fence:${string}`
 

@@ -3,6 +3,7 @@ import type { AuditTables } from './audit-tables.ts'
 import type { CellTables } from './cell-tables.ts'
 import type { ConversationTables } from './conversation-tables.ts'
 import type { DeliveryTables } from './delivery-tables.ts'
+import type { DeviceTables } from './device-tables.ts'
 import type { EventTables } from './event-tables.ts'
 import type { GateTables } from './gate-tables.ts'
 import type { KeyTables } from './key-tables.ts'
@@ -21,6 +22,7 @@ export interface LedgerTables
     CellTables,
     ConversationTables,
     DeliveryTables,
+    DeviceTables,
     EventTables,
     GateTables,
     KeyTables,

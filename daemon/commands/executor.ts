@@ -191,7 +191,7 @@ export class CommandExecutor {
     const outcome = await executeCommand(planned, command, {
       stop,
       overtaken,
-      findRefusal: () => this.#judge.findRefusal(command, cameMs, planned.part),
+      findRefusal: () => this.#judge.findRefusal(command, cameMs, planned),
       report: progress => this.#acks.reportProgress(command.id, progress),
       nowMs,
     })

@@ -1,18 +1,20 @@
 import { findPlanFault } from '../../shared/wire/approved-plan.ts'
 import { type Command, isHarmless, MAX_TTL_SECONDS } from '../../shared/wire/command.ts'
-import { hashPart, LIVE_GATE, type PlanPart } from '../../shared/wire/plan-part.ts'
+import { hashPart, LIVE_GATE } from '../../shared/wire/plan-part.ts'
 import { checkTiming } from './check-timing.ts'
 import type { CoordinatorClock } from './clock.ts'
 import type { CommandJournal } from './journal.ts'
 import { type CommandRefusal, toRejection } from './outcome.ts'
 import { isRefusal, type PlannedCommand, planCommand } from './plan-command.ts'
-import type { Verb } from './verb.ts'
+import type { DeviceVerbs, Verb } from './verb.ts'
 
 export interface JudgeParts {
   cellId: string
   /** Public keys of the coordinator that this cell has pinned. */
   listTrustedKeys: () => readonly string[]
+  /** Verbs of the cell itself. */
   verbs: readonly Verb[]
+  devices?: DeviceVerbs | undefined
   journal: CommandJournal
   clock: Pick<CoordinatorClock, 'bounds'>
   /** Unix milliseconds. */
@@ -35,7 +37,7 @@ export class CommandJudge {
 
   /** True for commands that skip every queue; only those that reduce risk may. */
   isUrgent(command: Command): boolean {
-    const { urgent = false } = this.#verbs.get(command.verb) ?? {}
+    const { urgent = false } = this.#findVerb(command) ?? {}
     return urgent && command.mode === 'live' && isHarmless(command)
   }
 
@@ -48,25 +50,47 @@ export class CommandJudge {
 
   /** Plans the command at the current moment. */
   judge(command: Command, cameMs: number): PlannedCommand | CommandRefusal {
-    const verb = this.#verbs.get(command.verb)
-    if (verb === undefined)
-      return toRejection('unknown_verb', `this cell does not support ${command.verb}`)
+    const verb = this.#findVerb(command)
+    if (verb === undefined) return this.#refuseVerb(command)
     const planned = planCommand(verb, command)
     if (isRefusal(planned)) return planned
-    return this.findRefusal(command, cameMs, planned.part) ?? planned
+    return this.findRefusal(command, cameMs, planned) ?? planned
   }
 
   /** Reason why a command must not begin now; undefined when it may. */
-  findRefusal(command: Command, cameMs: number, part: PlanPart): CommandRefusal | undefined {
+  findRefusal(
+    command: Command,
+    cameMs: number,
+    planned: PlannedCommand,
+  ): CommandRefusal | undefined {
     const { now, nowMs, clock } = this.#parts
     const moment = { now: now(), elapsedMs: nowMs() - cameMs, bounds: clock.bounds() }
-    return checkTiming(command, moment) ?? this.#findApprovalFault(command, part)
+    return checkTiming(command, moment) ?? this.#findApprovalFault(command, planned)
   }
 
-  #findApprovalFault(command: Command, part: PlanPart): CommandRefusal | undefined {
+  #findVerb({ device_id, verb }: Command): Verb | undefined {
+    return device_id === undefined
+      ? this.#verbs.get(verb)
+      : this.#parts.devices?.findVerb(device_id, verb)
+  }
+
+  #refuseVerb({ device_id, verb }: Command): CommandRefusal {
+    if (device_id === undefined)
+      return toRejection(
+        'unknown_verb',
+        `this cell does not support ${verb}; a verb of a device needs its device_id`,
+      )
+    if (this.#parts.devices?.hasDevice(device_id))
+      return toRejection('unknown_verb', `${device_id} does not support ${verb}`)
+    return this.#verbs.has(verb)
+      ? toRejection('no_device', `${verb} takes no device_id: it is a verb of the cell itself`)
+      : toRejection('unknown_device', `this cell has no device ${device_id}`)
+  }
+
+  #findApprovalFault(command: Command, { verb, part }: PlannedCommand): CommandRefusal | undefined {
     const { id, hazard, mode, approval } = command
     if (mode === 'dry') return undefined
-    const { gate: gateId = this.#verbs.get(command.verb)?.gate ?? LIVE_GATE } = part
+    const gateId = part.gate ?? verb.gate ?? LIVE_GATE
     if (approval === undefined)
       return hazard === 'unsafe'
         ? toRejection('approval_missing', `${command.verb} is unsafe and needs ${gateId}`)

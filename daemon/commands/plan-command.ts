@@ -16,13 +16,14 @@ export const isRefusal = (planned: PlannedCommand | CommandRefusal): planned is 
 
 /** Plans a command without side effects, or explains why this cell refuses it. */
 export const planCommand = (verb: Verb, command: Command): PlannedCommand | CommandRefusal => {
-  const refusal = checkDevice(verb, command) ?? checkParams(verb, command)
+  const refusal = verb.findRefusal?.() ?? checkParams(verb, command)
   if (refusal !== undefined) return refusal
-  const hazard = verb.hazardOf?.(command.params) ?? verb.hazard
+  const params = verb.params.parse(command.params)
+  const hazard = verb.hazardOf?.(params) ?? verb.hazard
   if (rankHazard(command.hazard) < rankHazard(hazard))
     return toRejection('hazard_mismatch', `${verb.verb} is ${hazard} here, not ${command.hazard}`)
   try {
-    const part = createPart(verb, command, hazard)
+    const part = createPart(verb, command, params, hazard)
     if (isPartSmall(part)) return { verb, part }
     return toRejection('plan_too_large', `the plan is larger than ${MAX_PART_BYTES} bytes`)
   } catch (error) {
@@ -34,21 +35,6 @@ export const planCommand = (verb: Verb, command: Command): PlannedCommand | Comm
 /** Rank of a hazard, mildest first. */
 const rankHazard = (hazard: Hazard): number => Hazard.options.indexOf(hazard)
 
-const checkDevice = (verb: Verb, { device_id }: Command): CommandRefusal | undefined => {
-  if (verb.hasDevice === undefined)
-    return device_id === undefined
-      ? undefined
-      : toRejection('no_device', `${verb.verb} takes no device_id: it is a verb of the cell itself`)
-  if (device_id === undefined)
-    return toRejection('device_required', `${verb.verb} needs a device_id`)
-  return verb.hasDevice(device_id)
-    ? undefined
-    : toRejection(
-        'unknown_device',
-        `this cell has no device ${device_id} that supports ${verb.verb}`,
-      )
-}
-
 const checkParams = (verb: Verb, { params }: Command): CommandRefusal | undefined => {
   const checked = verb.params.safeParse(params)
   if (checked.success) return undefined
@@ -57,16 +43,17 @@ const checkParams = (verb: Verb, { params }: Command): CommandRefusal | undefine
 
 const createPart = (
   verb: Verb,
-  { cell_id, device_id, params }: Command,
+  { cell_id, device_id }: Command,
+  params: Record<string, unknown>,
   hazard: Hazard,
 ): PlanPart => {
-  const { operations, bounds } = verb.plan(verb.params.parse(params), device_id)
+  const { operations, bounds, gate = verb.gate ?? LIVE_GATE } = verb.plan(params)
   return PlanPart.parse({
     cell_id,
     ...(device_id === undefined ? {} : { device_id }),
     verb: verb.verb,
     hazard,
-    ...(hazard === 'unsafe' ? { gate: verb.gate ?? LIVE_GATE } : {}),
+    ...(hazard === 'unsafe' ? { gate } : {}),
     operations,
     bounds,
   })

@@ -1,13 +1,14 @@
 import type * as z from 'zod'
 import type { CommandProgress, Hazard, VerbFacts } from '../../shared/wire/command.ts'
 import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
+import type { CommandRefusal } from './outcome.ts'
 
 type Json = z.core.util.JSONType
 
 type Params = Record<string, unknown>
 
-/** Actions of a verb: operations as sent to the device, and their bounds. */
-type VerbPlan = Pick<PlanPart, 'operations' | 'bounds'>
+/** Actions of a verb: operations as sent to the device, their bounds, and a gate of their own. */
+type VerbPlan = Pick<PlanPart, 'operations' | 'bounds' | 'gate'>
 
 interface RunContext {
   /** Aborts at the time limit, when an urgent command overtakes, or when the daemon stops. */
@@ -16,24 +17,30 @@ interface RunContext {
   report: (progress: Partial<CommandProgress>) => void
 }
 
-/** A verb that this cell supports. */
+/** A verb that this cell supports, itself or with one of its devices. */
 export interface Verb extends VerbFacts {
   params: z.ZodObject
   /** Gate that approves unsafe uses; `LIVE_GATE` by default. */
   gate?: string
-  /** Present for a verb of devices: true when the cell has this device. */
-  hasDevice?(deviceId: string): boolean
+  /** Reason why it cannot be done now, whatever the parameters: the device is away. */
+  findRefusal?(): CommandRefusal | undefined
   /** Hazard for these parameters, at most `hazard`; when absent, always `hazard`. */
   hazardOf?(params: Params): Hazard
   /**
    * Resolves parameters without side effects: equal calls return equal plans, whatever readings
    * change. Throws ShoalError for actions that the device does not support.
    */
-  plan(params: Params, deviceId: string | undefined): VerbPlan
+  plan(params: Params): VerbPlan
   /** Reads the preconditions of the plan just before it runs; a dry run returns them too. */
   check?(part: PlanPart, signal: AbortSignal): Promise<Precondition[]>
   /** Executes exactly what is in the plan. */
   run(part: PlanPart, context: RunContext): Promise<Json>
+}
+
+/** Verbs of devices. Their names repeat, so that each is found by its device. */
+export interface DeviceVerbs {
+  hasDevice(deviceId: string): boolean
+  findVerb(deviceId: string, verb: string): Verb | undefined
 }
 
 export const toVerbFacts = ({

@@ -4,7 +4,7 @@ import type { Ack } from '../../shared/wire/command.ts'
 import type { CoordinatorClock } from '../commands/clock.ts'
 import { CommandExecutor } from '../commands/executor.ts'
 import { CommandJournal, type JournalFile } from '../commands/journal.ts'
-import type { Verb } from '../commands/verb.ts'
+import type { DeviceVerbs, Verb } from '../commands/verb.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
@@ -16,6 +16,7 @@ interface CommandsOptions {
   /** Public keys of the coordinator that this cell has pinned. */
   listTrustedKeys: () => readonly string[]
   verbs: readonly Verb[]
+  devices?: DeviceVerbs | undefined
   clock: Pick<CoordinatorClock, 'bounds'>
   /** Unix milliseconds. */
   now: () => number

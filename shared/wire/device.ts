@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DEVICE_ID } from '../ids.ts'
 import { VerbFacts, VerbName } from './command.ts'
-import { SafetyEnvelope } from './safety-envelope.ts'
+import { MergedSafetyEnvelope } from './safety-envelope.ts'
 
 /** Kind of a device, as people group them. */
 export const DeviceKind = z.enum([
@@ -81,8 +81,8 @@ export const DeviceFacts = z.object({
   reason: z.string().max(300).nullable(),
   /** False for a device that accepts no commands, such as a printer that is locked by its vendor. */
   writable: z.boolean(),
-  /** Limits in force: fleet, site, profile and device, merged to the most restrictive. */
-  envelope: SafetyEnvelope,
+  /** Limits in force, merged to the most restrictive; a verb may add to them. */
+  envelope: MergedSafetyEnvelope,
 })
 export type DeviceFacts = z.infer<typeof DeviceFacts>
 

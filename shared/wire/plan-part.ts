@@ -42,7 +42,7 @@ export const Precondition = z.object({
   holds: z.boolean(),
   /** Why it holds although the reading is unknown or stale: the verb is not unsafe. */
   warning: z.string().max(200).exactOptional(),
-  /** Source of the limit: `fleet`, `site`, `profile`, `device` or `verb`. */
+  /** Source of the limit, see `EnvelopeSource`. */
   source: z.string().max(32).exactOptional(),
 })
 export type Precondition = z.infer<typeof Precondition>

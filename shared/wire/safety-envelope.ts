@@ -3,6 +3,10 @@ import * as z from 'zod'
 const Positive = z.number().positive().max(1e6)
 const Percent = z.number().min(0).max(100)
 
+/** Most geofences, and most lists of time windows, of one source. */
+const MAX_GEOFENCES = 8
+const MAX_WINDOW_LISTS = 4
+
 /** Point of a polygon: `[x_m, y_m]` in a local frame, `[lat, lon]` in degrees on the globe. */
 const Vertex = z.tuple([z.number().min(-1e7).max(1e7), z.number().min(-1e7).max(1e7)])
 const Polygon = z.array(Vertex).min(3).max(64)
@@ -36,13 +40,15 @@ export const TimeWindow = z.strictObject({
 })
 export type TimeWindow = z.infer<typeof TimeWindow>
 
+const WindowList = z.array(TimeWindow).min(1).max(16)
+
 /**
  * Limits within which a device may act. Absent means no limit from this source; several sources are
  * merged to the most restrictive.
  */
 export const SafetyEnvelope = z.strictObject({
   /** All of them must hold. */
-  geofences: z.array(Geofence).max(8).exactOptional(),
+  geofences: z.array(Geofence).max(MAX_GEOFENCES).exactOptional(),
   max_speed_m_s: Positive.exactOptional(),
   max_acceleration_m_s2: Positive.exactOptional(),
   min_battery_to_start_percent: Percent.exactOptional(),
@@ -53,8 +59,34 @@ export const SafetyEnvelope = z.strictObject({
   /** Least distance to every other device of the site with a position. */
   min_separation_m: Positive.exactOptional(),
   /** One window of each list must be open. */
-  time_windows: z.array(z.array(TimeWindow).min(1).max(16)).max(4).exactOptional(),
+  time_windows: z.array(WindowList).max(MAX_WINDOW_LISTS).exactOptional(),
   /** Most unsafe or caution verbs in a minute. */
   max_commands_per_minute: z.int().positive().max(6000).exactOptional(),
 })
 export type SafetyEnvelope = z.infer<typeof SafetyEnvelope>
+
+/** Sources of limits, the widest first. `cell` is the configuration of the cell itself. */
+export const EnvelopeSource = z.enum(['fleet', 'site', 'cell', 'profile', 'device', 'verb'])
+export type EnvelopeSource = z.infer<typeof EnvelopeSource>
+
+const SOURCES = EnvelopeSource.options.length
+
+/** Limits of all sources of a device, merged to the most restrictive. */
+export const MergedSafetyEnvelope = SafetyEnvelope.extend({
+  geofences: z
+    .array(Geofence)
+    .max(SOURCES * MAX_GEOFENCES)
+    .exactOptional(),
+  time_windows: z
+    .array(WindowList)
+    .max(SOURCES * MAX_WINDOW_LISTS)
+    .exactOptional(),
+})
+
+/** Limits of the fleet and of sites, as the coordinator sets them. */
+export const SharedEnvelopes = z.strictObject({
+  fleet: SafetyEnvelope.exactOptional(),
+  /** Limits by name of the site. */
+  sites: z.record(z.string().min(1).max(64), SafetyEnvelope).exactOptional(),
+})
+export type SharedEnvelopes = z.infer<typeof SharedEnvelopes>

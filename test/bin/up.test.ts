@@ -28,16 +28,19 @@ t.test('npm start parses its flags and has defaults', async t => {
     cells: 1,
     replicas: 1,
     postgres: undefined,
+    devices: 'sim',
     readyFile: undefined,
   })
   const all = ['--state-dir', '/s', '--port', '0', '--mqtt-port=none', '--cells', '64']
-  t.strictSame(parseOptions([...all, '--ready-file', '/r'], '/project'), {
+  const more = ['--devices', 'none', '--ready-file', '/r']
+  t.strictSame(parseOptions([...all, ...more], '/project'), {
     stateDir: '/s',
     port: 0,
     mqttPort: undefined,
     cells: 64,
     replicas: 1,
     postgres: undefined,
+    devices: 'none',
     readyFile: '/r',
   })
   t.equal(parseOptions(['--help', '--cells', 'x'], '/project'), undefined)
@@ -48,6 +51,7 @@ t.test('npm start parses its flags and has defaults', async t => {
     [['--mqtt-port', '1e3'], /^--mqtt-port takes/],
     [['--cells', '0'], /^--cells takes a whole number from 1 to 64, not 0$/],
     [['--cells', '65'], /^--cells takes/],
+    [['--devices', 'many'], /^--devices takes sim or none, not many$/],
     [['--replicas', '3'], /^--replicas needs --postgres/],
     [['--replicas', '3', '--postgres', 'x', '--mqtt-port', '1'], /^--mqtt-port is for one/],
     [['--state', 'x'], /^Unknown option '--state'; --help lists the flags$/],

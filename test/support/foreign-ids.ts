@@ -22,6 +22,8 @@ type Owned = (typeof OWNED)[number]
 const SHARED = [
   'cell_id',
   'command_id',
+  // devices belong to cells
+  'device_id',
   'skill_id',
   'gate_id',
   'tag',
@@ -62,6 +64,7 @@ const BESIDE: Record<string, { kind: Owned; value: (id: string) => unknown }> = 
 const HARMLESS: Record<string, string> = {
   'commands-list cell_id': 'cells are shared',
   'commands-create device_id': 'devices belong to cells, which are shared',
+  'device-status device_id': 'devices belong to cells, which are shared',
   'tasks-list context_id': 'a filter over the own tenant',
   'gates-requests gate_id': 'gates are shared',
   'hitl-gate gate_id': 'gates are shared',

@@ -1,54 +1,53 @@
 import { GateDefinition } from '../../coordinator/gates/definition.ts'
 import { GateKeeper } from '../../coordinator/gates/gates.ts'
-import type { GatePerson } from '../../coordinator/gates/rules.ts'
 import { addKey } from '../../coordinator/keys/issue.ts'
 import type { KeySpec } from '../../coordinator/keys/key.ts'
 import { Keys } from '../../coordinator/keys/keys.ts'
 import { addPerson } from '../../coordinator/people/people.ts'
 import { addTenant } from '../../coordinator/people/tenants.ts'
 import type { Store } from '../../coordinator/store/store.ts'
-import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey, type Signer } from '../../shared/signing.ts'
+import type { Approval } from '../../shared/wire/approval.ts'
+import {
+  type Actor,
+  APPROVAL_MINUTES,
+  approveIn,
+  type Belief,
+  isOpen,
+  mayJudge,
+  mayUse,
+  REQUEST_MINUTES,
+  type Seats,
+} from './gate-oracle.ts'
 import { type Random, randomOf } from './random.ts'
 
 const MINUTE_MS = 60_000
-const GATES = {
-  'gate.one': { approvals: [['reviewer']] },
-  'gate.either': { approvals: [['reviewer', 'legal']] },
-  'gate.two': { approvals: [['architect'], ['operator_admin']] },
-  'gate.three': { approvals: [['reviewer'], ['reviewer', 'architect'], ['operator_admin']] },
-} as const
-type GateName = keyof typeof GATES
-
-const definitions = Object.fromEntries(
-  Object.entries(GATES).map(([id, { approvals }]) => [
-    id,
-    GateDefinition.parse({
-      purpose: 'proof',
-      approvals: approvals.map(seat => [...seat]),
-      request_minutes: 60,
-      approval_minutes: 15,
-    }),
-  ]),
-)
-
 const ROLES = ['builder', 'reviewer', 'architect', 'legal', 'operator_admin'] as const
 const KINDS = ['person', 'person', 'person', 'ai_agent', 'ci_pipeline'] as const
-const PLANS = [{ release: 1 }, { release: 2 }, { release: 1, force: true }]
 const TENANT = 'proof'
 
-/** What a history should come to, counted in another way than the gates do it. */
-interface Belief {
-  gate: GateName
-  requester: string
-  plan: number
-  approvedBy: Map<string, { key: Actor; at: number }>
-  end?: 'blocked' | 'withdrawn' | 'superseded' | 'consumed'
-  askedAt: number
-  approvedAt?: number
+/** What the people of the histories ask for, and what becomes of it. */
+export interface GateGame {
+  /** Seats of the gates by id. */
+  gates: Readonly<Record<string, Seats>>
+  plans: readonly object[]
+  /** Called with each approval that was used for a plan. */
+  onUsed(approval: Approval, belief: Belief): void
+  /** Called after each step of a history, and with `isLast` after the last one. */
+  afterStep(random: Random, isLast: boolean): Promise<void>
 }
 
-interface Actor extends GatePerson {
-  revoked: boolean
+/** Requests whose approval leads to nothing further. */
+const PLAIN_GAME: GateGame = {
+  gates: {
+    'gate.one': [['reviewer']],
+    'gate.either': [['reviewer', 'legal']],
+    'gate.two': [['architect'], ['operator_admin']],
+    'gate.three': [['reviewer'], ['reviewer', 'architect'], ['operator_admin']],
+  },
+  plans: [{ release: 1 }, { release: 2 }, { release: 1, force: true }],
+  onUsed: () => {},
+  afterStep: async () => {},
 }
 
 export interface HistoryTally {
@@ -58,22 +57,31 @@ export interface HistoryTally {
   refused: number
 }
 
+interface HistoryOptions {
+  count: number
+  seed: number
+  /** Creates the game; plain requests by default. */
+  createGame?: (signer: Signer, clock: { readonly now: number }) => GateGame
+}
+
 /**
  * Runs so many random histories of a few people at the gates against a store, and compares each
  * answer with an oracle. Throws at the first difference, with the seed of that history.
  */
 export const runHistories = async (
   store: Store,
-  { count, seed }: { count: number; seed: number },
+  { count, seed, createGame = () => PLAIN_GAME }: HistoryOptions,
 ): Promise<HistoryTally> => {
   const clock = { now: Date.now() }
+  const signer = createSigner(generatePrivateKey())
+  const game = createGame(signer, clock)
   const people = await makePeople(store, randomOf(seed))
   const keys = new Keys({ store, logger: { warn: () => {} }, now: () => clock.now })
   const ledger = { ...store.ledger, nowMs: async () => clock.now }
   const gates = new GateKeeper({
     store: { ledger },
-    definitions,
-    signer: createSigner(generatePrivateKey()),
+    definitions: defineGates(game),
+    signer,
     addEvents: async () => {},
     now: () => clock.now,
   })
@@ -81,7 +89,7 @@ export const runHistories = async (
   for (let n = 0; n < count; n++) {
     const own = seed + n
     try {
-      await history({ gates, keys, people, clock, tally }, randomOf(own), `history ${own}`)
+      await history({ game, gates, keys, people, clock, tally }, randomOf(own), `history ${own}`)
     } catch (cause) {
       throw new Error(`history ${own} does not hold`, { cause })
     }
@@ -94,7 +102,21 @@ export const runHistories = async (
   return tally
 }
 
+const defineGates = ({ gates }: GateGame) =>
+  Object.fromEntries(
+    Object.entries(gates).map(([id, seats]) => [
+      id,
+      GateDefinition.parse({
+        purpose: 'proof',
+        approvals: seats.map(seat => [...seat]),
+        request_minutes: REQUEST_MINUTES,
+        approval_minutes: APPROVAL_MINUTES,
+      }),
+    ]),
+  )
+
 interface Scene {
+  game: GateGame
   gates: GateKeeper
   keys: Keys
   people: Actor[]
@@ -103,7 +125,7 @@ interface Scene {
 }
 
 const history = async (scene: Scene, random: Random, subject: string): Promise<void> => {
-  const { clock, tally, people } = scene
+  const { clock, tally, people, game } = scene
   const beliefs = new Map<string, Belief>()
   const cast = Array.from({ length: 5 }, () => random.pick(people))
   const steps = 6 + random.randomBelow(20)
@@ -116,40 +138,30 @@ const history = async (scene: Scene, random: Random, subject: string): Promise<v
     const action = id === undefined ? 0 : random.randomBelow(12)
     if (id === undefined || action === 0) await ask(scene, beliefs, actor, random, subject)
     else await act(scene, beliefs, id, actor, action, random)
+    await game.afterStep(random, step === steps - 1)
   }
 }
 
 const callerOf = (person: Actor) => ({ person, tenantId: TENANT, by: { actor: 'proof' } })
 
 const ask = async (
-  { gates, clock }: Scene,
+  { game, gates, clock }: Scene,
   beliefs: Map<string, Belief>,
   actor: Actor,
   random: Random,
   subject: string,
 ): Promise<void> => {
-  const gate = random.pick(Object.keys(GATES) as GateName[])
-  const plan = random.randomBelow(PLANS.length)
-  const asked = { gateId: gate, subject, summary: 'proof', plan: PLANS[plan] }
+  const [gate, seats] = random.pick(Object.entries(game.gates))
+  const plan = random.randomBelow(game.plans.length)
+  const asked = { gateId: gate, subject, summary: 'proof', plan: game.plans[plan] }
   const { id } = await gates.request(asked, callerOf(actor))
   if (beliefs.has(id)) return
   for (const belief of beliefs.values())
     if (belief.gate === gate && belief.requester === actor.personId && isOpen(belief, clock.now))
       belief.end = 'superseded'
-  beliefs.set(id, {
-    gate,
-    requester: actor.personId,
-    plan,
-    approvedBy: new Map(),
-    askedAt: clock.now,
-  })
+  const requester = actor.personId
+  beliefs.set(id, { gate, seats, requester, plan, approvedBy: new Map(), askedAt: clock.now })
 }
-
-const isOpen = (belief: Belief, now: number): boolean =>
-  belief.end === undefined &&
-  (belief.approvedAt === undefined
-    ? now < belief.askedAt + 60 * MINUTE_MS
-    : now < belief.approvedAt + 15 * MINUTE_MS)
 
 const act = async (
   scene: Scene,
@@ -175,67 +187,28 @@ const act = async (
   } else if (action === 9 && random.randomBelow(6) === 0) {
     await keys.revoke(actor.keyId, 'all', { actor: 'proof' })
     actor.revoked = true
-  } else await use(scene, beliefs, id, random)
+  } else await use(scene, id, belief, random)
 }
-
-const mayJudge = (belief: Belief, actor: Actor): boolean =>
-  actor.kind === 'person' &&
-  actor.personId !== belief.requester &&
-  GATES[belief.gate].approvals.flat().some(role => actor.roles.includes(role))
-
-const approveIn = (belief: Belief, actor: Actor, now: number): boolean => {
-  if (!mayJudge(belief, actor)) return false
-  const lapsed = belief.end === undefined && !isOpen(belief, now)
-  if (belief.approvedBy.has(actor.personId)) return !lapsed
-  if (belief.approvedAt !== undefined || !isOpen(belief, now)) return false
-  belief.approvedBy.set(actor.personId, { key: actor, at: now })
-  const voters = [...belief.approvedBy.values()].map(({ key }) => key.roles)
-  if (covers(GATES[belief.gate].approvals, voters)) belief.approvedAt = now
-  return true
-}
-
-/** Every order in which people could take the seats, tried out. */
-const covers = (
-  seats: readonly (readonly string[])[],
-  voters: readonly (readonly string[])[],
-): boolean =>
-  permutations(voters, seats.length).some(order =>
-    order.every((roles, n) => roles.some(role => seats[n]?.includes(role))),
-  )
-
-const permutations = <T>(list: readonly T[], length: number): T[][] =>
-  length === 0
-    ? [[]]
-    : list.flatMap((item, at) =>
-        permutations(
-          list.filter((_, other) => other !== at),
-          length - 1,
-        ).map(rest => [item, ...rest]),
-      )
 
 const use = async (
-  { gates, clock, people, tally }: Scene,
-  beliefs: Map<string, Belief>,
+  { game, gates, clock, people, tally }: Scene,
   id: string,
+  belief: Belief,
   random: Random,
 ): Promise<void> => {
-  const belief = beliefs.get(id) as Belief
   const honest = random.randomBelow(4) > 0
   const owner = people.find(({ personId }) => personId === belief.requester)
   const user = honest && owner ? owner : random.pick(people)
-  const plan = random.randomBelow(4) === 0 ? random.randomBelow(PLANS.length) : belief.plan
-  const live = [...belief.approvedBy.values()].filter(({ key }) => !key.revoked)
-  const may =
-    belief.approvedAt !== undefined &&
-    isOpen(belief, clock.now) &&
-    plan === belief.plan &&
-    user.personId === belief.requester &&
-    covers(
-      GATES[belief.gate].approvals,
-      live.map(({ key }) => key.roles),
-    )
-  await expectOutcome(gates.consume(id, callerOf(user), { plan: PLANS[plan] }), may, 'use')
+  const plan = random.randomBelow(4) === 0 ? random.randomBelow(game.plans.length) : belief.plan
+  const may = mayUse(belief, user, plan, clock.now)
+  let approval: Approval | undefined
+  const runInTransaction = async (_trx: unknown, given: Approval): Promise<void> => {
+    approval = given
+  }
+  const used = gates.consume(id, callerOf(user), { plan: game.plans[plan], runInTransaction })
+  await expectOutcome(used, may, 'use')
   if (may) belief.end = 'consumed'
+  if (approval !== undefined) game.onUsed(approval, belief)
   tally[may ? 'used' : 'refused']++
 }
 

@@ -19,6 +19,7 @@ import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { silent } from '../../support/cell.ts'
+import { devicesWith } from '../../support/devices-with.ts'
 import { soleReplica } from '../../support/replicas.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 import { addCell } from './cell-row.ts'
@@ -54,7 +55,6 @@ const scene = async (t: Test) => {
     hazard: 'unsafe',
     timeout_seconds: 30,
     params: z.strictObject({ to: z.number() }),
-    hasDevice: id => id === 'arm',
     plan: ({ to }) => ({
       operations: [{ go: to as number }],
       bounds: { max_speed_mps: world.maxSpeed },
@@ -78,7 +78,11 @@ const scene = async (t: Test) => {
     cellId: CELL,
     signer: cell,
     listTrustedKeys: () => [signer.publicKey],
-    verbs: [move],
+    verbs: [],
+    devices: devicesWith(
+      () => [move],
+      id => id === 'arm',
+    ),
     journal: await CommandJournal.open(file, now),
     clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
     now,

@@ -427,7 +427,7 @@ t.test('open seats state the minimum of missing votes', t => {
 })
 
 t.test('the shipped gates are those of the specification and of shoal', t => {
-  t.equal(Object.keys(shippedGates()).length, 13)
+  t.equal(Object.keys(shippedGates()).length, 14)
   t.throws(() => Gates.parse({ 'gate.x': { purpose: 'x', approvals: [] } }))
   t.throws(() => Gates.parse({ nothing: { purpose: 'x', approvals: [['legal']] } }))
   t.end()

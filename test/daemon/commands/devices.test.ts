@@ -15,6 +15,7 @@ import {
 } from '../../../shared/wire/command.ts'
 import type { Precondition } from '../../../shared/wire/plan-part.ts'
 import { approvalFor, approvePlan } from '../../support/approval-for.ts'
+import { devicesWith } from '../../support/devices-with.ts'
 import { CELL, cell, command, coordinatorSigner, folderOf, NOW, rig } from './rig.ts'
 
 /** A cell with devices: `move` hangs until it is let go, `stop` is urgent, `look` is harmless. */
@@ -28,7 +29,6 @@ const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) 
     description: '',
     timeout_seconds: 30,
     params: z.strictObject({ to: z.number().optional() }),
-    hasDevice: id => id !== 'ghost',
     plan: ({ to = 0 }) => ({ operations: [['go', to as number]], bounds: { reach: world.reach } }),
     ...parts,
   })
@@ -53,7 +53,11 @@ const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) 
     }),
   ]
   const file = openJournalFile(world.path)
-  const at = await rig(t, { file, ...given, verbs })
+  const hosted = devicesWith(
+    () => verbs,
+    id => id !== 'ghost',
+  )
+  const at = await rig(t, { file, ...given, devices: hosted })
   const lastOf = ({ id }: Command): Ack | undefined =>
     at.acks.findLast(ack => ack.command_id === id)
   const waitFor = async (isRight: () => boolean): Promise<void> => {
@@ -186,9 +190,10 @@ t.test('an unknown or missing device is refused', async t => {
     target('ghost', 'look', 'read'),
     { verb: 'look', hazard: 'read' as const },
     target('arm', 'do-safe', 'safe'),
+    target('ghost', 'do-safe', 'safe'),
   ])
     reasons.push((await obey(command(changes)))?.reason)
-  t.strictSame(reasons, ['unknown_device', 'device_required', 'no_device'])
+  t.strictSame(reasons, ['unknown_device', 'unknown_verb', 'unknown_verb', 'no_device'])
 })
 
 t.test('a dry run returns the plan at once, even when its device is busy', async t => {

@@ -15,6 +15,7 @@ import {
   signCommand,
 } from '../../../shared/wire/command.ts'
 import { approvalFor } from '../../support/approval-for.ts'
+import { devicesWith } from '../../support/devices-with.ts'
 
 const coordinator = createSigner(generatePrivateKey())
 const stranger = createSigner(generatePrivateKey())
@@ -159,16 +160,18 @@ class World {
     this.#clock = clock
     this.#executor = undefined
     const journal = await CommandJournal.open(this.#file(life), () => this.now + this.skewMs)
+    const verbs = [
+      ...(['read', 'safe', 'caution', 'unsafe'] as const).map(hazard =>
+        this.#verb('do', hazard, life),
+      ),
+      { ...this.#verb('stop', 'safe', life), urgent: true },
+    ]
     const executor = new CommandExecutor({
       cellId: CELL,
       signer: cell,
       listTrustedKeys: () => [coordinator.publicKey],
-      verbs: [false, true].flatMap(ofDevices => [
-        ...(['read', 'safe', 'caution', 'unsafe'] as const).map(hazard =>
-          this.#verb('do', hazard, ofDevices, life),
-        ),
-        { ...this.#verb('stop', 'safe', ofDevices, life), urgent: true },
-      ]),
+      verbs,
+      devices: devicesWith(() => verbs),
       journal,
       clock,
       now: () => this.now + this.skewMs,
@@ -218,7 +221,7 @@ class World {
     { hazard, device, lifeMs, deliver }: Omit<Extract<HistoryStep, { do: 'issue' }>, 'do'>,
   ): void {
     const fence = this.issued.length + 1
-    const verb = nameOf(act, hazard, device !== 'none')
+    const verb = nameOf(act, hazard)
     const target = { cell_id: CELL, ...(device === 'none' ? {} : { device_id: device }), verb }
     const expires_at = this.now + lifeMs
     const part = { ...target, hazard, operations: [fence] }
@@ -268,14 +271,13 @@ class World {
     this.#clock.markAnswer(id, at)
   }
 
-  #verb(act: 'do' | 'stop', hazard: Hazard, ofDevices: boolean, life: number): Verb {
+  #verb(act: 'do' | 'stop', hazard: Hazard, life: number): Verb {
     return {
-      verb: nameOf(act, hazard, ofDevices),
+      verb: nameOf(act, hazard),
       description: '',
       hazard,
       timeout_seconds: 60,
       params: z.strictObject({ fence: z.int() }),
-      ...(ofDevices ? { hasDevice: () => true } : {}),
       plan: ({ fence }) => ({ operations: [fence as number], bounds: {} }),
       run: ({ operations: [fence] }) =>
         act === 'stop' ? this.#stop(fence as number, life) : this.#run(fence as number, life),
@@ -344,8 +346,7 @@ class World {
   }
 }
 
-const nameOf = (act: 'do' | 'stop', hazard: Hazard, ofDevices: boolean): string =>
-  `${act}-${hazard}${ofDevices ? '-there' : ''}`
+const nameOf = (act: 'do' | 'stop', hazard: Hazard): string => `${act}-${hazard}`
 
 const forever = (): Promise<never> => new Promise(() => {})
 

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { CommandExecutor } from '../../../daemon/commands/executor.ts'
 import { CommandJournal, type JournalFile } from '../../../daemon/commands/journal.ts'
 import { openJournalFile } from '../../../daemon/commands/journal-file.ts'
-import type { Verb } from '../../../daemon/commands/verb.ts'
+import type { DeviceVerbs, Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { type Ack, type Command, type Hazard, signCommand } from '../../../shared/wire/command.ts'
@@ -60,8 +60,7 @@ export const rig = async (
     file?: JournalFile
     run?: Verb['run']
     timeoutSeconds?: number
-    /** Beside the four that do nothing but have a hazard. */
-    verbs?: Verb[]
+    devices?: DeviceVerbs
     clock?: { nowMs: number }
   } = {},
 ) => {
@@ -90,7 +89,8 @@ export const rig = async (
     cellId: CELL,
     signer: cell,
     listTrustedKeys: () => [coordinatorSigner.publicKey],
-    verbs: [...(['read', 'safe', 'caution', 'unsafe'] as const).map(verb), ...(given.verbs ?? [])],
+    verbs: (['read', 'safe', 'caution', 'unsafe'] as const).map(verb),
+    devices: given.devices,
     journal,
     clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
     now: () => NOW,

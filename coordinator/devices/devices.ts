@@ -1,0 +1,94 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { DeviceProfileFacts } from '../../shared/wire/device.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { Events } from '../events/bus.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { afterCommit } from '../store/after-commit.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import { nextSequence } from '../store/sequences.ts'
+import type { Ledger } from '../store/store.ts'
+import { compareByName, type Device } from './device.ts'
+import type { DeviceRegistry } from './device-registry.ts'
+import { putDevices, readDevices } from './device-rows.ts'
+import type { DeviceReadings, DeviceStates } from './device-states.ts'
+import { findDevice } from './find-device.ts'
+import { eventOf } from './judge-device.ts'
+
+interface DevicesParts {
+  ledger: Ledger
+  registry: Pick<DeviceRegistry, 'get' | 'list' | 'listByCell' | 'read'>
+  states: Pick<DeviceStates, 'read'>
+  fleet: Pick<Fleet, 'cell'>
+  events: Pick<Events, 'addWithin'>
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+/** The devices of the fleet. */
+export class Devices {
+  readonly #parts: DevicesParts
+
+  constructor(parts: DevicesParts) {
+    this.#parts = parts
+  }
+
+  get(id: string): Device | undefined {
+    return this.#parts.registry.get(id)
+  }
+
+  /**
+   * Finds a device by id, name or unique beginning. Throws `not_found`, and `conflict` with the
+   * matches for an ambiguous reference.
+   */
+  find(reference: string): Device {
+    return this.get(reference) ?? findDevice(this.#parts.registry.list(), reference)
+  }
+
+  /** Every device that a cell announces, by name. */
+  list(): Device[] {
+    return this.#parts.registry.list().sort((a, b) => compareByName(nameOf(a), nameOf(b)))
+  }
+
+  /** Devices that a cell announces, also those that belong to another cell. */
+  listByCell(cellId: string): Device[] {
+    return this.#parts.registry.listByCell(cellId)
+  }
+
+  /** Profile of a device; undefined until its cell has announced itself to this coordinator. */
+  profile({ cellId, facts }: Pick<Device, 'cellId' | 'facts'>): DeviceProfileFacts | undefined {
+    const profiles = this.#parts.fleet.cell(cellId)?.announce?.device_profiles ?? []
+    return profiles.find(({ profile }) => profile === facts.profile)
+  }
+
+  /** Newest readings of a device; undefined until its cell has sent any. */
+  state(device: Pick<Device, 'id' | 'cellId' | 'facts'>): DeviceReadings | undefined {
+    const { states, now } = this.#parts
+    return states.read(device.cellId, device.id, { profile: this.profile(device), now: now() })
+  }
+
+  /** Replaces the labels of a device. Throws `not_found` for one that no cell announces. */
+  async setLabels(id: string, labels: Record<string, string>, by: Actor): Promise<Device> {
+    const { ledger, registry, events, now } = this.#parts
+    return ledger.sealed.write(async trx => {
+      const before = (await readDevices(trx, [id])).get(id)
+      if (before === undefined || before.goneAt !== undefined)
+        throw new ShoalError('not_found', `no device ${id}`, { param: 'device_id' })
+      const device: Device = { ...before, labels, changedAt: now() }
+      await putDevices(trx, [device], await nextSequence(trx, 'devices'))
+      await bumpRevision(trx, 'devices')
+      await events.addWithin(trx, [eventOf('changed', device, { changes: ['labels'] })])
+      await appendAudit(trx, {
+        ...by,
+        at: now(),
+        action: 'device.label',
+        subject: id,
+        outcome: 'done',
+        details: { labels },
+      })
+      afterCommit(trx, () => void registry.read())
+      return device
+    })
+  }
+}
+
+const nameOf = ({ id, facts }: Device) => ({ id, name: facts.name })

@@ -1,0 +1,36 @@
+import * as z from 'zod'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import { DeviceRef } from '../../operations/devices/device-ref.ts'
+import { DeviceSummary, deviceSummaryOf } from '../../operations/devices/device-view.ts'
+import { defineSkill } from '../skill.ts'
+
+/** Devices of one answer; `devices-list` has pages. */
+const MOST = 200
+
+export default defineSkill({
+  id: 'device-status',
+  name: 'Device status',
+  description:
+    'Show the state of a device with the age of each reading, and the commands it accepts; without a device, of all.',
+  tags: ['devices', 'telemetry'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ device_id: DeviceRef.exactOptional() }),
+  examples: [{}],
+  output: z.object({
+    data_state: DataState,
+    /** By name; the first 200 where more match. */
+    devices: z.array(DeviceSummary),
+    /** Devices that match, also those that are not shown. */
+    total: z.int(),
+  }),
+  run: ({ device_id }, context) => {
+    const { devices } = context
+    const found = device_id === undefined ? devices.list() : [devices.find(device_id)]
+    return {
+      data_state: dataState(found.length),
+      devices: found.slice(0, MOST).map(device => deviceSummaryOf(device, context)),
+      total: found.length,
+    }
+  },
+})

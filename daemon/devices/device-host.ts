@@ -1,0 +1,111 @@
+import type { Logger } from 'pino'
+import type { DeviceLink, LinkedDevice } from '../../devices/device-link.ts'
+import type { SourcedEnvelope } from '../../devices/envelope/merge-envelopes.ts'
+import { type DeviceState, MAX_DEVICES } from '../../shared/wire/device.ts'
+import type { SafetyEnvelope, SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
+import type { DeviceVerbs, Verb } from '../commands/verb.ts'
+import type { DevicesConfig } from './config.ts'
+import { DeviceRuns } from './device-runs.ts'
+import { createDeviceVerb } from './device-verb.ts'
+import type { HostedDevice } from './hosted-device.ts'
+
+export interface DeviceHostParts {
+  config: Pick<DevicesConfig, 'site' | 'envelope'>
+  links: readonly DeviceLink[]
+  /** Limits that the coordinator has set. */
+  envelopes?: SharedEnvelopes
+  /** Monotonic clock, in milliseconds. */
+  nowMs: () => number
+  logger: Pick<Logger, 'warn'>
+}
+
+/** The devices of this cell: reached by its links, within the limits of all sources. */
+export class DeviceHost implements DeviceVerbs {
+  /** Verbs that run on the devices. */
+  readonly runs: DeviceRuns
+  readonly #parts: DeviceHostParts
+  #envelopes: SharedEnvelopes
+  /** Ids that were left out and logged. */
+  readonly #omitted = new Set<string>()
+
+  constructor(parts: DeviceHostParts) {
+    this.#parts = parts
+    this.#envelopes = parts.envelopes ?? {}
+    this.runs = new DeviceRuns(parts.nowMs)
+  }
+
+  /** Begins to connect to the devices. The signal ends everything. */
+  start(signal: AbortSignal): void {
+    for (const link of this.#parts.links) link.start(signal)
+  }
+
+  /** Lists the devices. Of two with the same id, that of the first link counts. */
+  listDevices(): HostedDevice[] {
+    const byId = new Map<string, HostedDevice>()
+    for (const link of this.#parts.links)
+      for (const device of link.list())
+        if (byId.has(device.deviceId)) this.#omit(device, 'another link has a device of its id')
+        else if (byId.size >= MAX_DEVICES) this.#omit(device, `a cell has ${MAX_DEVICES} devices`)
+        else byId.set(device.deviceId, this.#host(device, link))
+    return [...byId.values()]
+  }
+
+  find(deviceId: string): HostedDevice | undefined {
+    return this.listDevices().find(({ device }) => device.deviceId === deviceId)
+  }
+
+  hasDevice(deviceId: string): boolean {
+    return this.find(deviceId) !== undefined
+  }
+
+  /** Verb of a device, with the limits in force now. */
+  findVerb(deviceId: string, name: string): Verb | undefined {
+    const hosted = this.find(deviceId)
+    if (hosted === undefined) return undefined
+    const { verbs } = hosted.device.profile
+    const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined
+    return verb && createDeviceVerb(name, verb, hosted, this.runs)
+  }
+
+  /** Newest readings of all devices that have some. */
+  listStates(): DeviceState[] {
+    return this.listDevices().flatMap(({ device, link }) => link.readState(device.deviceId) ?? [])
+  }
+
+  /** Replaces the limits of the coordinator; plans made before no longer match. */
+  setEnvelopes(envelopes: SharedEnvelopes): void {
+    this.#envelopes = envelopes
+  }
+
+  /** Calls back when devices or their readings have changed. Returns how to stop that. */
+  onChange(listener: () => void): () => void {
+    const undo = this.#parts.links.map(link => link.onChange(listener))
+    return () => {
+      for (const off of undo) off()
+    }
+  }
+
+  #host(device: LinkedDevice, link: DeviceLink): HostedDevice {
+    const site = device.site ?? this.#parts.config.site
+    return { device, link, site, limits: this.#listLimits(device, site) }
+  }
+
+  #listLimits(device: LinkedDevice, site: string | undefined): SourcedEnvelope[] {
+    const { fleet, sites = {} } = this.#envelopes
+    const ofSite = site !== undefined && Object.hasOwn(sites, site) ? sites[site] : undefined
+    const given: [SourcedEnvelope['source'], SafetyEnvelope | undefined][] = [
+      ['fleet', fleet],
+      ['site', ofSite],
+      ['cell', this.#parts.config.envelope],
+      ['profile', device.profile.envelope],
+      ['device', device.envelope],
+    ]
+    return given.flatMap(([source, envelope]) => (envelope ? [{ source, envelope }] : []))
+  }
+
+  #omit({ deviceId, name }: LinkedDevice, reason: string): void {
+    if (this.#omitted.has(deviceId) || this.#omitted.size >= MAX_DEVICES) return
+    this.#omitted.add(deviceId)
+    this.#parts.logger.warn({ device: deviceId, name, reason }, 'device left out')
+  }
+}

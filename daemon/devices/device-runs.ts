@@ -1,0 +1,63 @@
+/** Window of the limit of commands, in milliseconds. */
+const MINUTE_MS = 60_000
+
+interface DeviceRun {
+  /** Name of the verb. */
+  verb: string
+  /** Resolves when the device has done it, or is at rest; never rejects. */
+  settled: Promise<void>
+}
+
+/** Verbs that run on the devices of this cell, and those that ran within the last minute. */
+export class DeviceRuns {
+  readonly #nowMs: () => number
+  readonly #running = new Map<string, Set<DeviceRun>>()
+  readonly #startsMs = new Map<string, number[]>()
+
+  /** `nowMs` is a monotonic clock, in milliseconds. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  /** Runs a verb, and counts it among those of its device until it has settled. */
+  async track<T>(deviceId: string, verb: string, work: () => Promise<T>): Promise<T> {
+    const settled = Promise.withResolvers<void>()
+    const run = { verb, settled: settled.promise }
+    const running = this.#running.get(deviceId) ?? new Set()
+    this.#running.set(deviceId, running.add(run))
+    try {
+      return await work()
+    } finally {
+      running.delete(run)
+      if (running.size === 0) this.#running.delete(deviceId)
+      settled.resolve()
+    }
+  }
+
+  /** Names of the verbs that run on a device now, in the order of their start. */
+  listRunning(deviceId: string): string[] {
+    return [...(this.#running.get(deviceId) ?? [])].map(({ verb }) => verb)
+  }
+
+  /** Resolves when nothing runs on the device any more, or on any when none is named. */
+  async waitUntilIdle(deviceId?: string): Promise<void> {
+    const all = deviceId === undefined ? [...this.#running.keys()] : [deviceId]
+    const runs = all.flatMap(id => [...(this.#running.get(id) ?? [])])
+    await Promise.all(runs.map(({ settled }) => settled))
+  }
+
+  /** Counts a command of the device for the limit per minute. */
+  noteStart(deviceId: string): void {
+    this.#startsMs.set(deviceId, [...this.#listRecent(deviceId), this.#nowMs()])
+  }
+
+  /** Commands of the device within the last minute. */
+  countRecent(deviceId: string): number {
+    return this.#listRecent(deviceId).length
+  }
+
+  #listRecent(deviceId: string): number[] {
+    const since = this.#nowMs() - MINUTE_MS
+    return (this.#startsMs.get(deviceId) ?? []).filter(at => at > since)
+  }
+}

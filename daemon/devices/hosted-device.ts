@@ -1,0 +1,10 @@
+import type { DeviceLink, LinkedDevice } from '../../devices/device-link.ts'
+import type { SourcedEnvelope } from '../../devices/envelope/merge-envelopes.ts'
+
+/** A device of this cell, with the limits of all sources but its verbs. */
+export interface HostedDevice {
+  device: LinkedDevice
+  link: DeviceLink
+  site: string | undefined
+  limits: readonly SourcedEnvelope[]
+}

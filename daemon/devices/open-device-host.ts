@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { DeviceLink, LinkContext } from '../../devices/device-link.ts'
+import { type LinkConfig, openLink } from '../../devices/links/index.ts'
+import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
+import type { DevicesConfig } from './config.ts'
+import { DeviceHost } from './device-host.ts'
+import { readSecret } from './read-secret.ts'
+import { createHostResolver } from './resolve-host.ts'
+
+export interface OpenDeviceHostParts {
+  cellId: string
+  config: DevicesConfig
+  /** Links besides the configured ones. */
+  links?: readonly DeviceLink[] | undefined
+  /** Limits that the coordinator has set, as they were at the last end. */
+  envelopes: SharedEnvelopes
+  /** State folder of the daemon. */
+  stateDir: string
+  env: LinkContext['env']
+  logger: Logger
+}
+
+/** A host of devices, and the context that its links and questions share. */
+export interface OpenedDeviceHost {
+  host: DeviceHost
+  context: LinkContext
+}
+
+/** Creates the configured links and their host; nothing is connected before the host starts. */
+export const openDeviceHost = async ({
+  cellId,
+  config,
+  links = [],
+  envelopes,
+  stateDir,
+  env,
+  logger,
+}: OpenDeviceHostParts): Promise<OpenedDeviceHost> => {
+  const context: LinkContext = {
+    cellId,
+    logger,
+    now: Date.now,
+    nowMs: () => performance.now(),
+    resolveHost: createHostResolver(config.scope),
+    readSecret,
+    stateDir: join(stateDir, 'links'),
+    env,
+  }
+  const opened = await Promise.all(config.links.map(link => openSafely(link, context)))
+  const all = [...opened.filter(link => link !== undefined), ...links]
+  return { host: new DeviceHost({ config, links: all, envelopes, ...context }), context }
+}
+
+/** A link that cannot be created must not take the others with it. */
+const openSafely = async (
+  config: LinkConfig,
+  context: LinkContext,
+): Promise<DeviceLink | undefined> => {
+  try {
+    return await openLink(config, context)
+  } catch (error) {
+    const { message } = error as Error
+    context.logger.error({ link: config.kind, reason: message.slice(0, 300) }, 'link not opened')
+    return undefined
+  }
+}

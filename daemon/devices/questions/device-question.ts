@@ -1,0 +1,24 @@
+import type * as z from 'zod'
+import type { LinkContext } from '../../../devices/device-link.ts'
+import type { AnswerEvent } from '../../../shared/wire/answer-events.ts'
+import type { DeviceHost } from '../device-host.ts'
+
+/** What a question about devices may use. */
+export interface DeviceQuestionContext extends LinkContext {
+  host: Pick<DeviceHost, 'find' | 'listDevices'>
+  /** Aborts when the reader leaves. */
+  signal: AbortSignal
+}
+
+/** A question about devices: a name below `/device/`, its input, and its answers. */
+export interface DeviceQuestion<I extends z.ZodObject = z.ZodObject> {
+  /** Name below the prefix: `mavlink-status`. */
+  name: string
+  input: I
+  ask(input: z.output<I>, context: DeviceQuestionContext): AsyncIterable<AnswerEvent>
+}
+
+/** Declares a question; keeps the type of its input. */
+export const defineDeviceQuestion = <I extends z.ZodObject>(
+  question: DeviceQuestion<I>,
+): DeviceQuestion => question as unknown as DeviceQuestion

@@ -1,0 +1,4 @@
+import type { DeviceQuestion } from './device-question.ts'
+
+/** Questions about devices that the coordinator may ask this cell; one line each, sorted. */
+export const DEVICE_QUESTIONS: readonly DeviceQuestion[] = []

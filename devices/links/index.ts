@@ -1,0 +1,28 @@
+import * as z from 'zod'
+import type { DeviceLink, LinkContext } from '../device-link.ts'
+import { createLinkType, type LinkType } from './link-type.ts'
+import { MavlinkLinkConfig } from './mavlink/config.ts'
+import { SimLinkConfig } from './sim/config.ts'
+
+/** Links that this build knows; one line each, sorted. */
+const LINK_TYPES: readonly LinkType[] = [
+  createLinkType(
+    MavlinkLinkConfig,
+    async () => (await import('./mavlink/open.ts')).openMavlinkLink,
+  ),
+  createLinkType(SimLinkConfig, async () => (await import('./sim/open.ts')).openSimLink),
+]
+
+/** Configuration of one link; `kind` chooses it. */
+export const LinkConfig = z.discriminatedUnion(
+  'kind',
+  LINK_TYPES.map(({ config }) => config) as [LinkType['config']],
+)
+export type LinkConfig = z.infer<typeof LinkConfig>
+
+/** Loads the code of a link and creates it; nothing is sent before its `start`. */
+export const openLink = (config: LinkConfig, context: LinkContext): Promise<DeviceLink> => {
+  const type = LINK_TYPES.find(one => one.config.shape.kind.value === config.kind)
+  if (type === undefined) throw new Error(`this build has no link of kind ${config.kind}`)
+  return type.open(config, context)
+}

@@ -1,0 +1,40 @@
+import * as z from 'zod'
+import { SafetyEnvelope } from '../../../shared/wire/safety-envelope.ts'
+import { MavlinkConnection } from './connection.ts'
+
+const SystemId = z.int().min(1).max(255)
+
+/** A vehicle that a link expects; frames of other systems are ignored. */
+export const MavlinkVehicleConfig = z.strictObject({
+  name: z.string().min(1).max(64).describe('Name of the device, and its identity on the cell.'),
+  system_id: SystemId.default(1).describe('System id of the vehicle.'),
+  component_id: SystemId.default(1).describe('Component id of its autopilot.'),
+  site: z.string().min(1).max(64).exactOptional().describe('Site, instead of that of the cell.'),
+  envelope: SafetyEnvelope.exactOptional().describe('Limits of this vehicle.'),
+})
+export type MavlinkVehicleConfig = z.infer<typeof MavlinkVehicleConfig>
+
+/** Vehicles that send MAVLink to one UDP port of this cell. */
+export const MavlinkLinkConfig = z.strictObject({
+  kind: z.literal('mavlink'),
+  connection: MavlinkConnection.default('udp:127.0.0.1:14550').describe(
+    'Local address that receives the frames; one that is not loopback must be in devices.scope.',
+  ),
+  vehicles: z
+    .array(MavlinkVehicleConfig)
+    .min(1)
+    .max(32)
+    .refine(vehicles => new Set(vehicles.map(each => each.system_id)).size === vehicles.length, {
+      error: 'each vehicle needs a system_id of its own',
+    })
+    .describe('The vehicles behind this port.'),
+  system_id: SystemId.default(255).describe('System id of this cell in the frames that it sends.'),
+  heartbeat: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Send a heartbeat each second as a ground station. A vehicle may act when it ends: its ' +
+        'failsafe then depends on this cell.',
+    ),
+})
+export type MavlinkLinkConfig = z.infer<typeof MavlinkLinkConfig>

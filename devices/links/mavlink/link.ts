@@ -1,0 +1,188 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
+import { createDeviceId } from '../../device-id.ts'
+import type { DeviceLink, ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
+import type { Json } from '../../profile.ts'
+import copter from '../../profiles/copter.ts'
+import type { MavlinkLinkConfig, MavlinkVehicleConfig } from './config.ts'
+import { parseConnection } from './connection.ts'
+import { encodeFrame, type Frame } from './frame.ts'
+import { MavlinkSocket } from './mavlink-socket.ts'
+import type { Message, MessageValues } from './message.ts'
+import { COMMAND_INT, COMMAND_LONG, HEARTBEAT } from './messages.ts'
+import { MavlinkGoal, type MavlinkOperation, parseOperation } from './operations.ts'
+import { type Peer, Vehicle } from './vehicle.ts'
+import { VehicleControl } from './vehicle-control.ts'
+
+/** `MAV_COMP_ID_MISSIONPLANNER`: the component id of ground stations. */
+const OWN_COMPONENT_ID = 190
+/** `MAV_TYPE_GCS`, `MAV_AUTOPILOT_INVALID` and `MAV_STATE_ACTIVE`. */
+const OWN_HEARTBEAT = { type: 6, autopilot: 8, system_status: 4, mavlink_version: 3 }
+const TICK_MS = 1000
+
+interface Unit {
+  deviceId: string
+  config: MavlinkVehicleConfig
+  control: VehicleControl
+}
+
+/** Link to the vehicles that send MAVLink to one UDP port. */
+export class MavlinkLink implements DeviceLink {
+  readonly kind = 'mavlink'
+  readonly #config: MavlinkLinkConfig
+  readonly #context: LinkContext
+  readonly #units: readonly Unit[]
+  readonly #socket: MavlinkSocket
+  readonly #listeners = new Set<() => void>()
+  readonly #end = new AbortController()
+  /** System ids whose first sender is being checked against the scope. */
+  readonly #pinning = new Set<number>()
+  #fault: string | undefined = 'the link has not started'
+  #sequence = 0
+
+  constructor(config: MavlinkLinkConfig, context: LinkContext) {
+    this.#config = config
+    this.#context = context
+    this.#units = config.vehicles.map(vehicle => this.#createUnit(vehicle))
+    this.#socket = new MavlinkSocket({
+      resolve: async () => {
+        const { host, port } = parseConnection(config.connection) ?? { host: '', port: 0 }
+        return { address: await context.resolveHost(host, port), port }
+      },
+      nowMs: context.nowMs,
+      onFrame: (frame, peer) => this.#take(frame, peer),
+      onFault: reason => {
+        this.#fault = reason
+      },
+    })
+  }
+
+  start(signal: AbortSignal): void {
+    const ending = AbortSignal.any([signal, this.#end.signal])
+    const timer = setInterval(() => this.#tick(), TICK_MS)
+    const end = (): void => {
+      clearInterval(timer)
+      this.#end.abort(new ShoalError('cell_unavailable', 'the link to the vehicles has ended'))
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+    void this.#socket.run(ending)
+  }
+
+  list(): readonly LinkedDevice[] {
+    return this.#units.map(unit => this.#describe(unit))
+  }
+
+  readState(deviceId: string): DeviceState | undefined {
+    const vehicle = this.#units.find(each => each.deviceId === deviceId)?.control.vehicle
+    if (vehicle === undefined) return undefined
+    return { device_id: deviceId, seen_at: vehicle.seenAt, readings: vehicle.readings }
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async execute(
+    deviceId: string,
+    operations: readonly Json[],
+    { signal, report, bounds }: ExecuteContext,
+  ): Promise<Json> {
+    const { config, control } = this.#requireUnit(deviceId)
+    const parsed = operations.map(parseOperation)
+    if (parsed.some(({ fields }) => fields.target_system !== config.system_id))
+      throw new ShoalError('invalid_request', `an operation is not for ${config.name}`)
+    const goal = MavlinkGoal.safeParse(bounds.goal)
+    const limited = AbortSignal.any([signal, this.#end.signal])
+    return control.execute(parsed, goal.data, { signal: limited, report })
+  }
+
+  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<void> {
+    await this.#requireUnit(deviceId).control.stop(behaviour)
+  }
+
+  #createUnit(config: MavlinkVehicleConfig): Unit {
+    const { cellId, now, nowMs } = this.#context
+    const ids = { systemId: config.system_id, componentId: config.component_id }
+    const vehicle = new Vehicle(ids, { now, nowMs })
+    const send = (operation: MavlinkOperation, attempt: number): void =>
+      this.#sendOperation(vehicle, operation, attempt)
+    const control = new VehicleControl({ vehicle, name: config.name, send, now })
+    return { deviceId: createDeviceId(`${cellId}:${config.name}`), config, control }
+  }
+
+  #describe({ deviceId, config, control }: Unit): LinkedDevice {
+    const { name, system_id, component_id, site, envelope } = config
+    const { isAvailable } = control.vehicle
+    return {
+      deviceId,
+      name,
+      profile: copter,
+      ...(site === undefined ? {} : { site }),
+      available: isAvailable,
+      ...(isAvailable ? {} : { reason: this.#fault ?? describeSilence(control.vehicle) }),
+      writable: true,
+      options: { connection: this.#config.connection, system_id, component_id },
+      ...(envelope === undefined ? {} : { envelope }),
+    }
+  }
+
+  #take(frame: Frame, peer: Peer): void {
+    const unit = this.#units.find(({ control }) => control.vehicle.isOwn(frame))
+    if (unit === undefined) return
+    const { vehicle } = unit.control
+    if (vehicle.isPeer(peer)) unit.control.take(frame, this.#config.system_id)
+    else if (vehicle.canPin(frame)) void this.#pin(vehicle, peer)
+  }
+
+  /** Pins the sender of a heartbeat to its vehicle, if it is in the scope of the cell. */
+  async #pin(vehicle: Vehicle, peer: Peer): Promise<void> {
+    const { systemId } = vehicle.ids
+    if (this.#pinning.has(systemId)) return
+    this.#pinning.add(systemId)
+    try {
+      await this.#context.resolveHost(peer.address, peer.port)
+      vehicle.pin(peer)
+      this.#fault = undefined
+    } catch (error) {
+      this.#fault = `a sender was refused: ${(error as Error).message}`
+    } finally {
+      this.#pinning.delete(systemId)
+    }
+  }
+
+  #tick(): void {
+    if (this.#config.heartbeat)
+      for (const { control } of this.#units) this.#send(control.vehicle, HEARTBEAT, OWN_HEARTBEAT)
+    for (const listener of this.#listeners) listener()
+  }
+
+  #sendOperation(vehicle: Vehicle, { message, fields }: MavlinkOperation, attempt: number): void {
+    if (message === 'COMMAND_INT') this.#send(vehicle, COMMAND_INT, fields)
+    else this.#send(vehicle, COMMAND_LONG, { ...fields, confirmation: attempt })
+  }
+
+  #send<M extends Message>(
+    vehicle: Vehicle,
+    message: M,
+    values: Partial<MessageValues<M['fields']>>,
+  ): void {
+    const { peer, version } = vehicle
+    if (peer === undefined) return
+    const { system_id } = this.#config
+    const head = { sequence: this.#sequence++, systemId: system_id, componentId: OWN_COMPONENT_ID }
+    this.#socket.send(encodeFrame(message, values, { ...head, version }), peer)
+  }
+
+  #requireUnit(deviceId: string): Unit {
+    const unit = this.#units.find(each => each.deviceId === deviceId)
+    if (unit !== undefined) return unit
+    throw new ShoalError('not_found', `no vehicle of this link has the id ${deviceId}`)
+  }
+}
+
+const describeSilence = ({ heartbeatAge_ms: age_ms }: Vehicle): string =>
+  age_ms === undefined
+    ? 'no heartbeat has arrived yet'
+    : `no heartbeat for ${Math.floor(age_ms / 1000)} s`

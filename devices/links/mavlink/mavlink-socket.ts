@@ -1,0 +1,98 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { type Frame, parseDatagram } from './frame.ts'
+import type { Peer } from './vehicle.ts'
+
+/** Datagrams that are processed in one second; a vehicle sends about 100 frames. */
+const MAX_DATAGRAMS_PER_SECOND = 1000
+/** Larger datagrams are dropped; frames are at most 280 bytes, and routers join a few of them. */
+const MAX_DATAGRAM_BYTES = 2048
+const REBIND_AFTER_MS = 5000
+
+/** Datagrams and damaged places since the start. */
+export interface SocketCounts {
+  /** Dropped: beyond the rate, or too large. */
+  dropped: number
+  /** Damaged places inside of datagrams. */
+  faults: number
+}
+
+interface SocketParts {
+  /** Local address to bind, checked; asked for again at each attempt. */
+  resolve: () => Promise<Peer>
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+  onFrame: (frame: Frame, peer: Peer) => void
+  /** Reason why nothing can arrive; undefined once the socket is bound. */
+  onFault: (reason: string | undefined) => void
+}
+
+/** UDP socket that receives frames. It binds again after an error, until it ends. */
+export class MavlinkSocket {
+  readonly #parts: SocketParts
+  readonly counts: SocketCounts = { dropped: 0, faults: 0 }
+  #socket: Socket | undefined
+  #secondEndMs = 0
+  #inSecond = 0
+
+  constructor(parts: SocketParts) {
+    this.#parts = parts
+  }
+
+  /** Receives until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#receive(signal).catch((error: Error) => {
+        if (!signal.aborted) this.#parts.onFault(error.message)
+      })
+      await sleep(REBIND_AFTER_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  /** Sends bytes; what is sent before the end still leaves. Lost without a bound socket. */
+  send(bytes: Buffer, { address, port }: Peer): void {
+    this.#socket?.send(bytes, port, address, () => {})
+  }
+
+  /** Resolves when the signal aborts, and rejects when the socket fails. */
+  async #receive(signal: AbortSignal): Promise<void> {
+    const { address, port } = await this.#parts.resolve()
+    if (signal.aborted) return
+    const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4')
+    const over = Promise.withResolvers<void>()
+    socket.once('error', over.reject)
+    signal.addEventListener('abort', () => over.resolve(), { once: true })
+    socket.on('message', (bytes, peer) => this.#accept(bytes, peer))
+    socket.bind({ address, port, exclusive: true }, () => this.#parts.onFault(undefined))
+    this.#socket = socket
+    try {
+      await over.promise
+      // a frame that is sent at the abort leaves the socket in the next turn
+      await nextTurn()
+    } finally {
+      this.#socket = undefined
+      socket.on('error', () => {})
+      socket.close()
+    }
+  }
+
+  #accept(bytes: Buffer, { address, port }: Peer): void {
+    if (bytes.length > MAX_DATAGRAM_BYTES || !this.#isWithinRate()) {
+      this.counts.dropped += 1
+      return
+    }
+    const { frames, faults } = parseDatagram(bytes)
+    this.counts.faults += faults
+    for (const frame of frames) this.#parts.onFrame(frame, { address, port })
+  }
+
+  #isWithinRate(): boolean {
+    const nowMs = this.#parts.nowMs()
+    if (nowMs >= this.#secondEndMs) {
+      this.#secondEndMs = nowMs + 1000
+      this.#inSecond = 0
+    }
+    this.#inSecond += 1
+    return this.#inSecond <= MAX_DATAGRAMS_PER_SECOND
+  }
+}

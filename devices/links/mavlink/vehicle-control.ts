@@ -1,0 +1,127 @@
+import { EventEmitter, once } from 'node:events'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { EstopBehaviour } from '../../../shared/wire/device.ts'
+import type { ExecuteContext } from '../../device-link.ts'
+import type { Json } from '../../profile.ts'
+import { CommandExchange } from './command-exchange.ts'
+import type { Frame } from './frame.ts'
+import { hasArrived, measureDistance } from './goal.ts'
+import { decodePayload } from './message.ts'
+import { COMMAND_ACK } from './messages.ts'
+import {
+  createLandCommand,
+  createModeCommand,
+  type MavlinkGoal,
+  type MavlinkOperation,
+  type MavlinkTarget,
+} from './operations.ts'
+import type { Vehicle } from './vehicle.ts'
+
+/** Wait for the acknowledgement of each attempt of a stop; three of them take less than 500 ms. */
+const STOP_ACK_TIMEOUT_MS = 140
+
+interface ControlParts {
+  vehicle: Vehicle
+  name: string
+  send: (operation: MavlinkOperation, attempt: number) => void
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+/** What this cell does with one vehicle: the newest instruction replaces the one before. */
+export class VehicleControl {
+  readonly vehicle: Vehicle
+  readonly #parts: ControlParts
+  readonly #exchange: CommandExchange
+  readonly #frames = new EventEmitter()
+  #turn = new AbortController()
+
+  constructor(parts: ControlParts) {
+    this.vehicle = parts.vehicle
+    this.#parts = parts
+    this.#exchange = new CommandExchange(parts.send)
+  }
+
+  /** Takes a frame of the pinned sender. */
+  take(frame: Frame, ownSystemId: number): void {
+    this.vehicle.take(frame)
+    if (frame.message?.id === COMMAND_ACK.id) {
+      const { command, result, target_system } = decodePayload(COMMAND_ACK, frame.payload)
+      // MAVLink 1 does not carry the addressee
+      if (target_system === 0 || target_system === ownSystemId)
+        this.#exchange.acknowledge(command, result)
+    }
+    this.#frames.emit('frame')
+  }
+
+  /** Performs operations in order and waits for the goal; an abort on the way to it brakes. */
+  async execute(
+    operations: readonly MavlinkOperation[],
+    goal: MavlinkGoal | undefined,
+    { signal: aborted, report }: Pick<ExecuteContext, 'signal' | 'report'>,
+  ): Promise<Json> {
+    this.#requireAvailable()
+    const turn = this.#beginTurn()
+    const signal = AbortSignal.any([aborted, turn.signal])
+    try {
+      for (const operation of operations) await this.#exchange.perform(operation, { signal })
+      if (goal !== undefined) await this.#reach(goal, signal, report)
+      return this.#listValues()
+    } catch (error) {
+      if (aborted.aborted && goal !== undefined && this.#turn === turn)
+        await this.stop('hold').catch(() => {})
+      signal.throwIfAborted()
+      throw error
+    }
+  }
+
+  /**
+   * Brakes, or lands. Power is never cut: that would be a fall.
+   * @throws ShoalError
+   */
+  async stop(behaviour: EstopBehaviour): Promise<void> {
+    if (behaviour === 'none') return
+    this.#requireAvailable()
+    const { signal } = this.#beginTurn()
+    const operation =
+      behaviour === 'hold'
+        ? createModeCommand(this.#target, 'brake')
+        : createLandCommand(this.#target)
+    await this.#exchange.perform(operation, { signal, timeoutMs: STOP_ACK_TIMEOUT_MS })
+  }
+
+  get #target(): MavlinkTarget {
+    const { systemId, componentId } = this.vehicle.ids
+    return { target_system: systemId, target_component: componentId }
+  }
+
+  #beginTurn(): AbortController {
+    const reason = `${this.#parts.name} received a newer command before it had finished`
+    this.#turn.abort(new ShoalError('conflict', reason))
+    this.#turn = new AbortController()
+    return this.#turn
+  }
+
+  #requireAvailable(): void {
+    if (this.vehicle.isAvailable) return
+    throw new ShoalError('cell_unavailable', `${this.#parts.name} sends no heartbeat`)
+  }
+
+  async #reach(
+    goal: MavlinkGoal,
+    signal: AbortSignal,
+    report: ExecuteContext['report'],
+  ): Promise<void> {
+    for (;;) {
+      const distance_m = measureDistance(this.vehicle.readings, goal, this.#parts.now())
+      if (hasArrived(distance_m)) return
+      if (distance_m !== undefined) report({ message: `${Math.round(distance_m)} m to go` })
+      await once(this.#frames, 'frame', { signal })
+    }
+  }
+
+  #listValues(): Json {
+    const readings = Object.entries(this.vehicle.readings)
+    return Object.fromEntries(readings.map(([name, { value }]) => [name, value]))
+  }
+}

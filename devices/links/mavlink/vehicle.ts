@@ -1,0 +1,112 @@
+import type { DeviceState } from '../../../shared/wire/device.ts'
+import type { Frame } from './frame.ts'
+import { LossMeter } from './loss-meter.ts'
+import { decodePayload } from './message.ts'
+import { HEARTBEAT } from './messages.ts'
+import { isAutopilot } from './names.ts'
+import { readFrame } from './readings.ts'
+
+/** Sender of frames. */
+export interface Peer {
+  address: string
+  port: number
+}
+
+/** Silence after which a vehicle counts as away: three heartbeats at 1 Hz, and some delay. */
+export const SILENT_AFTER_MS = 3500
+/** Silence after which another sender may take the place of the pinned one. */
+const UNPIN_AFTER_MS = 10_000
+
+interface VehicleIds {
+  systemId: number
+  componentId: number
+}
+
+interface Clocks {
+  /** Unix milliseconds. */
+  now: () => number
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+}
+
+/** Newest readings of one vehicle, from the frames of the sender that is pinned to it. */
+export class Vehicle {
+  readonly ids: VehicleIds
+  readonly #clocks: Clocks
+  readonly #loss = new LossMeter()
+  readonly #readings: DeviceState['readings'] = {}
+  #peer: Peer | undefined
+  #heartbeatAtMs: number | undefined
+  #seenAt: number | null = null
+  #version: 1 | 2 = 2
+
+  constructor(ids: VehicleIds, clocks: Clocks) {
+    this.ids = ids
+    this.#clocks = clocks
+  }
+
+  /** Sender that is pinned: the first one that sent a heartbeat of this autopilot. */
+  get peer(): Peer | undefined {
+    return this.#peer
+  }
+
+  /** Age of the newest heartbeat in milliseconds; undefined before the first. */
+  get heartbeatAge_ms(): number | undefined {
+    return this.#heartbeatAtMs === undefined
+      ? undefined
+      : this.#clocks.nowMs() - this.#heartbeatAtMs
+  }
+
+  /** Version of MAVLink that the vehicle speaks. */
+  get version(): 1 | 2 {
+    return this.#version
+  }
+
+  get isAvailable(): boolean {
+    return (this.heartbeatAge_ms ?? Number.POSITIVE_INFINITY) < SILENT_AFTER_MS
+  }
+
+  /** True when the frame is a heartbeat of this autopilot, and no other sender is pinned. */
+  canPin(frame: Frame): boolean {
+    const isPinned = this.#peer !== undefined && (this.heartbeatAge_ms ?? 0) < UNPIN_AFTER_MS
+    return !isPinned && this.isOwn(frame) && isAutopilotBeat(frame)
+  }
+
+  pin(peer: Peer): void {
+    this.#peer = peer
+  }
+
+  isOwn({ systemId, componentId }: Frame): boolean {
+    return systemId === this.ids.systemId && componentId === this.ids.componentId
+  }
+
+  isPeer({ address, port }: Peer): boolean {
+    return this.#peer?.address === address && this.#peer.port === port
+  }
+
+  /** Takes the readings of a frame of the pinned sender. */
+  take(frame: Frame): void {
+    this.#loss.count(frame.sequence, this.#clocks.nowMs())
+    if (frame.message === undefined) return
+    if (isAutopilotBeat(frame)) this.#heartbeatAtMs = this.#clocks.nowMs()
+    this.#version = frame.version
+    const at = this.#clocks.now()
+    this.#seenAt = at
+    const readings = { ...readFrame(frame), link_quality_percent: this.#loss.quality_percent }
+    for (const [name, value] of Object.entries(readings)) this.#readings[name] = { value, at }
+  }
+
+  get seenAt(): number | null {
+    return this.#seenAt
+  }
+
+  get readings(): DeviceState['readings'] {
+    return { ...this.#readings }
+  }
+}
+
+const isAutopilotBeat = ({ messageId, payload, message }: Frame): boolean => {
+  if (message === undefined || messageId !== HEARTBEAT.id) return false
+  const { type, autopilot } = decodePayload(HEARTBEAT, payload)
+  return isAutopilot(type, autopilot)
+}

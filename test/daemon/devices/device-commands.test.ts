@@ -1,0 +1,92 @@
+import t, { type Test } from 'tap'
+import { DeviceHost, type DeviceHostParts } from '../../../daemon/devices/device-host.ts'
+import type { Command } from '../../../shared/wire/command.ts'
+import { DryRun } from '../../../shared/wire/plan-part.ts'
+import { approvalFor } from '../../support/approval-for.ts'
+import { silent } from '../../support/cell.ts'
+import { FakeLink } from '../../support/fake-link.ts'
+import { command, coordinatorSigner, NOW, rig } from '../commands/rig.ts'
+
+const ROVER = 'dev_rover'
+const TO = { x_m: 3, y_m: 4 }
+
+/** A cell with a cart, and its executor. */
+const cellWithCart = async (t: Test, config: DeviceHostParts['config'] = {}) => {
+  const link = new FakeLink()
+  link.add(ROVER)
+  link.set(ROVER, NOW, { battery_percent: 80, x_m: 0, y_m: 0, speed_m_s: 0 })
+  const host = new DeviceHost({ config, links: [link], nowMs: () => 0, logger: silent })
+  const at = await rig(t, { devices: host })
+  const createCommand = (changes: Partial<Command> = {}) =>
+    command({ device_id: ROVER, verb: 'drive-to', params: TO, ...changes })
+  /** Plan of the cell, by a dry run. */
+  const plan = async (params = TO) =>
+    DryRun.parse((await at.obey(createCommand({ params, mode: 'dry' })))?.result)
+  /** Command with an approval of this plan. */
+  const approve = ({ part }: DryRun, changes: Partial<Command> = {}) => {
+    const approval = approvalFor(part, { signer: coordinatorSigner, expiresAt: NOW + 60_000 })
+    return createCommand({ approval, ...changes })
+  }
+  return { ...at, link, host, plan, approve, createCommand }
+}
+
+t.test('a verb of a device is planned by its profile and sent as planned', async t => {
+  const { obey, plan, approve, link } = await cellWithCart(t)
+  const { part } = await plan()
+  t.match(part, { device_id: ROVER, verb: 'drive-to', hazard: 'unsafe' })
+  t.strictSame(part.operations, [{ topic: 'dev_rover/goal', ...{ x: 3, y: 4 }, speed: 1 }])
+  t.match(part.bounds, { motion: { max_speed_m_s: 1 }, envelope: /^[0-9a-f]{64}$/ })
+  t.strictSame(link.executed, [], 'a dry run sends nothing')
+  t.match(await obey(approve({ part } as DryRun)), { state: 'succeeded' })
+  t.strictSame(link.executed, [[ROVER, part.operations]])
+})
+
+t.test('a changed limit voids an approval, and a changed reading does not', async t => {
+  const { obey, plan, approve, link, host } = await cellWithCart(t)
+  const [first, second] = [await plan(), await plan()]
+  link.set(ROVER, NOW, { x_m: 1 })
+  t.match(await obey(approve(first)), { state: 'succeeded' })
+  host.setEnvelopes({ fleet: { max_speed_m_s: 2 } })
+  t.match(await obey(approve(second)), { reason: 'approval_other_plan' })
+  t.equal(link.executed.length, 1)
+})
+
+t.test('an unknown device or verb, and a device that is away or locked, are refused', async t => {
+  const { obey, link, createCommand } = await cellWithCart(t)
+  const dry = (changes: Partial<Command>) => obey(createCommand({ mode: 'dry', ...changes }))
+  t.match(await dry({ device_id: 'dev_other' }), { reason: 'unknown_device' })
+  t.match(await dry({ verb: 'fly' }), { reason: 'unknown_verb' })
+  t.match(await dry({ verb: 'constructor' }), { reason: 'unknown_verb' })
+  link.add(ROVER, { writable: false, reason: 'locked by its vendor' })
+  t.match(await dry({}), { reason: 'device_not_writable', message: /locked by its vendor/ })
+  t.match(await dry({ verb: 'look', params: {} }), { state: 'succeeded' })
+  link.add(ROVER, { available: false, reason: 'no route' })
+  t.match(await dry({ verb: 'look', params: {} }), { reason: 'device_unavailable' })
+  const stop = createCommand({ verb: 'stop', params: {}, hazard: 'safe' })
+  t.match(await obey(stop), { state: 'succeeded' }, 'a stop is tried in any case')
+})
+
+t.test('a verb waits until an overtaken one has brought the device to rest', async t => {
+  const { executor, acks, plan, approve, createCommand, link } = await cellWithCart(t)
+  const planned = await plan()
+  const atRest = Promise.withResolvers<void>()
+  const order: string[] = []
+  link.execution = async ([operation], { signal }) => {
+    if (operation === 'stop') return null
+    order.push('moves')
+    if (order.length > 1) return null
+    await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+    await atRest.promise
+    order.push('at rest')
+    throw new Error('stopped')
+  }
+  await executor.receive(approve(planned))
+  while (order.length === 0) await new Promise(setImmediate)
+  await executor.receive(createCommand({ verb: 'stop', params: {}, hazard: 'safe' }))
+  await executor.receive(approve(planned))
+  const isOvertaken = () => acks.some(({ reason }) => reason === 'overtaken')
+  while (!isOvertaken()) await new Promise(setImmediate)
+  atRest.resolve()
+  await executor.waitUntilIdle()
+  t.strictSame(order, ['moves', 'at rest', 'moves'])
+})

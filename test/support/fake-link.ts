@@ -1,0 +1,131 @@
+import * as z from 'zod'
+import type { DeviceLink, ExecuteContext, LinkedDevice } from '../../devices/device-link.ts'
+import { defineProfile, defineVerb, type Json } from '../../devices/profile.ts'
+import { SHARED_PROPERTIES } from '../../devices/properties.ts'
+import type { DeviceState, PropertyValue } from '../../shared/wire/device.ts'
+
+const { battery_percent, x_m, y_m, speed_m_s } = SHARED_PROPERTIES
+
+/** A cart that drives to a point in the local frame. */
+export const cart = defineProfile({
+  id: 'fake-cart',
+  title: 'Cart',
+  kind: 'robot',
+  link: 'sim',
+  properties: { battery_percent, x_m, y_m, speed_m_s },
+  verbs: {
+    'drive-to': defineVerb({
+      description: 'Drives to a point.',
+      params: z.strictObject({
+        x_m: z.number().min(-100).max(100),
+        y_m: z.number().min(-100).max(100),
+        speed_m_s: z.number().positive().max(3).default(1),
+      }),
+      hazard: 'unsafe',
+      isIdempotent: true,
+      timeoutSeconds: 60,
+      atEstop: 'hold',
+      plan: ({ x_m: x, y_m: y, speed_m_s: speed }, { options }) => ({
+        operations: [{ topic: `${options.name}/goal`, x, y, speed }],
+        motion: {
+          path: [{ frame: 'local', x, y, altitude_m: 0 }],
+          max_speed_m_s: speed,
+          max_duration_s: 60,
+        },
+      }),
+    }),
+    look: defineVerb({
+      description: 'Returns what the cart sees.',
+      params: z.strictObject({}),
+      hazard: 'read',
+      isIdempotent: true,
+      timeoutSeconds: 5,
+      atEstop: 'none',
+      plan: () => ({ operations: ['look'] }),
+    }),
+    stop: defineVerb({
+      description: 'Stops in place.',
+      params: z.strictObject({}),
+      hazard: 'safe',
+      isUrgent: true,
+      isIdempotent: true,
+      timeoutSeconds: 5,
+      atEstop: 'none',
+      plan: () => ({ operations: ['stop'] }),
+    }),
+  },
+  atEstop: 'hold',
+})
+
+type Execute = (operations: readonly Json[], context: ExecuteContext) => Promise<Json>
+
+/** A link whose devices, readings and answers the test sets. */
+export class FakeLink implements DeviceLink {
+  readonly kind = 'sim'
+  devices: LinkedDevice[] = []
+  readonly states = new Map<string, DeviceState>()
+  /** Device and operations of every `execute`. */
+  readonly executed: [string, readonly Json[]][] = []
+  readonly stopped: string[] = []
+  execution: Execute = async () => null
+  #listeners = new Set<() => void>()
+
+  start(): void {}
+
+  list(): readonly LinkedDevice[] {
+    return this.devices
+  }
+
+  readState(deviceId: string): DeviceState | undefined {
+    return this.states.get(deviceId)
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  execute(deviceId: string, operations: readonly Json[], context: ExecuteContext): Promise<Json> {
+    this.executed.push([deviceId, operations])
+    return this.execution(operations, context)
+  }
+
+  async stop(deviceId: string): Promise<void> {
+    this.stopped.push(deviceId)
+  }
+
+  /** Adds a cart. */
+  add(deviceId: string, changes: Partial<LinkedDevice> = {}): void {
+    this.devices = [
+      ...this.devices.filter(one => one.deviceId !== deviceId),
+      {
+        deviceId,
+        name: deviceId,
+        profile: cart,
+        available: true,
+        writable: true,
+        options: { name: deviceId },
+        ...changes,
+      },
+    ]
+    this.#notify()
+  }
+
+  /** Sets readings taken at a time, in unix milliseconds. */
+  set(deviceId: string, at: number, values: Record<string, PropertyValue>): void {
+    const before = this.states.get(deviceId)?.readings
+    const readings = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, { value, at }]),
+    )
+    this.states.set(deviceId, {
+      device_id: deviceId,
+      seen_at: at,
+      readings: { ...before, ...readings },
+    })
+    this.#notify()
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
