@@ -1,4 +1,5 @@
-import type { Point } from './formation.ts'
+import { findPotentials } from './auction.ts'
+import { centroidOf, type Point } from './formation.ts'
 
 /**
  * Assigns each start its own target so that the sum of the squared distances is least; the result
@@ -7,13 +8,19 @@ import type { Point } from './formation.ts'
  * CAPT, 2014).
  *
  * Shortest augmenting paths with potentials (Jonker and Volgenant, 1987, as modified by Crouse,
- * 2016): cubic time, linear memory.
+ * 2016), from the potentials of an auction: cubic time at worst, linear memory.
  */
 export const assignTargets = (starts: readonly Point[], targets: readonly Point[]): number[] => {
   if (targets.length !== starts.length) throw new RangeError('as many targets as starts are needed')
-  const search = new AugmentingSearch(starts, targets)
+  const search = new AugmentingSearch(centre(starts), centre(targets))
   for (let start = 0; start < starts.length; start++) search.add(start)
   return search.listTargets()
+}
+
+/** Points around their centroid; a shift of all starts changes no assignment. */
+const centre = (points: readonly Point[]): Point[] => {
+  const centroid = centroidOf(points)
+  return points.map(({ x, y }) => ({ x: x - centroid.x, y: y - centroid.y }))
 }
 
 const NONE = -1
@@ -45,7 +52,7 @@ class AugmentingSearch {
     this.#targetX = coordinates(targets, 'x')
     this.#targetY = coordinates(targets, 'y')
     this.#startPotential = new Float64Array(count)
-    this.#targetPotential = new Float64Array(count)
+    this.#targetPotential = findPotentials(starts, targets)
     this.#targetOf = new Int32Array(count).fill(NONE)
     this.#startOf = new Int32Array(count).fill(NONE)
     this.#before = new Int32Array(count)

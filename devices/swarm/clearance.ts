@@ -1,6 +1,7 @@
 import type { Point } from './formation.ts'
+import type { Pace } from './time-scale.ts'
 
-/** Straight move of a unit; all moves of a plan begin and end at the same moments. */
+/** Straight move of a unit; all moves of a stage follow one time scale. */
 export interface Move {
   from: Point
   to: Point
@@ -19,35 +20,34 @@ export interface Clearance {
   least_m: number
   /** The same with errors at their worst; may be negative. */
   least_with_errors_m: number
-  /** Indexes of the two moves that come closest; undefined for a single unit. */
+  /** Indexes of the two moves that come closest with errors; undefined for a single unit. */
   pair: readonly [number, number] | undefined
   /** Share of the duration at which they do, from 0 to 1. */
   at: number
 }
 
-/** Finds how close units come to each other on synchronised straight moves. */
-export const findClearance = (
-  moves: readonly Move[],
-  duration_s: number,
-  tolerances: Tolerances,
-): Clearance => {
+/** What a move contributes to the error of a distance. */
+type PacedMove = Move & { pace?: Pick<Pace, 'speed_m_s' | 'deviation_m'> | undefined }
+
+/**
+ * Finds how close units come to each other on synchronised straight moves. A move without a pace is
+ * one of a unit that stands.
+ */
+export const findClearance = (moves: readonly PacedMove[], tolerances: Tolerances): Clearance => {
   const found: Clearance = {
     least_m: Number.POSITIVE_INFINITY,
     least_with_errors_m: Number.POSITIVE_INFINITY,
     pair: undefined,
     at: 0,
   }
-  const skewShare = duration_s > 0 ? tolerances.skew_ms / 1000 / duration_s : 0
-  // the time scale is that of all moves, so that its steepest part is no longer than twice the mean
-  const lengths = moves.map(move => lengthOf(move) * 2 * skewShare)
   for (let first = 0; first < moves.length; first++)
     for (let second = first + 1; second < moves.length; second++) {
-      const { distance, at } = findApproach(moves[first] as Move, moves[second] as Move)
-      const slip = Math.max(lengths[first] as number, lengths[second] as number)
-      const worst = distance - 2 * tolerances.position_m - slip
-      found.least_with_errors_m = Math.min(found.least_with_errors_m, worst)
-      if (distance >= found.least_m) continue
-      found.least_m = distance
+      const [one, other] = [moves[first] as PacedMove, moves[second] as PacedMove]
+      const { distance, at } = findApproach(one, other)
+      found.least_m = Math.min(found.least_m, distance)
+      const worst = distance - errorOf(one, other, tolerances)
+      if (worst >= found.least_with_errors_m) continue
+      found.least_with_errors_m = worst
       found.pair = [first, second]
       found.at = at
     }
@@ -64,4 +64,19 @@ export const findApproach = (one: Move, other: Move): { distance: number; at: nu
   const speed = vx * vx + vy * vy
   const at = speed === 0 ? 0 : Math.min(1, Math.max(0, -(px * vx + py * vy) / speed))
   return { distance: Math.hypot(px + at * vx, py + at * vy), at }
+}
+
+/**
+ * By how much two units may be closer than planned: errors of both positions, deviations of both
+ * paces, and the way of one of them within the skew. Only the slower one counts for the skew,
+ * because the plan keeps its distance at the moment of either.
+ */
+export const errorOf = (
+  { pace: one }: PacedMove,
+  { pace: other }: PacedMove,
+  { position_m, skew_ms }: Tolerances,
+): number => {
+  const speed = Math.min(one?.speed_m_s ?? 0, other?.speed_m_s ?? 0)
+  const deviation = (one?.deviation_m ?? 0) + (other?.deviation_m ?? 0)
+  return 2 * position_m + deviation + (speed * skew_ms) / 1000
 }

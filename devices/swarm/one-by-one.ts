@@ -1,61 +1,75 @@
-import { type Clearance, findApproach, type Tolerances } from './clearance.ts'
+import { findApproach } from './clearance.ts'
 import type { Point } from './formation.ts'
-import type { FormationUnit, UnitMove } from './planned-formation.ts'
+import type { StrategyJob, StrategyPlan, UnitMove } from './planned-formation.ts'
 
-/** What a strategy other than the direct one works on; the moves are in the order of the units. */
-export interface StrategyJob {
-  units: readonly FormationUnit[]
-  moves: readonly UnitMove[]
-  required_m: number
-  tolerances: Tolerances
-}
-
-/** Most units that move one after another: each step looks at every pair. */
+/** Most units that move one after another. */
 const MAX_UNITS = 200
 
 /**
- * Orders moves so that each unit moves alone, past units that stand still. Undefined where no unit
- * that is left has a free way.
+ * Orders moves so that each unit moves alone, past units that stand still: away from a way before
+ * it is used, and onto it only afterwards. Undefined where no such order exists.
  */
-export const planOneByOne = ({
-  moves,
-  required_m,
-  tolerances,
-}: StrategyJob):
-  | { moves: UnitMove[]; clearance: Pick<Clearance, 'least_m' | 'least_with_errors_m'> }
-  | undefined => {
-  if (moves.length > MAX_UNITS) return undefined
+export const planOneByOne = (job: StrategyJob): StrategyPlan | undefined => {
+  const { moves, tolerances } = job
+  if (moves.length > MAX_UNITS || isBlocked(job)) return undefined
+  const order = sortByPrecedence(listPredecessors(job))
+  if (order === undefined) return undefined
   const errors_m = 2 * tolerances.position_m
-  const standing: Point[] = moves.map(({ from }) => from)
-  const left = new Set(moves.keys())
-  const ordered: UnitMove[] = []
-  let least_m = Number.POSITIVE_INFINITY
-  while (left.size > 0) {
-    const next = findFree(left, moves, standing, required_m + errors_m)
-    if (next === undefined) return undefined
-    const move = moves[next.index] as UnitMove
-    ordered.push(move)
-    least_m = Math.min(least_m, next.least_m)
-    standing[next.index] = move.to
-    left.delete(next.index)
+  const least_m = findLeast(job, order)
+  return {
+    stages: order.map(index => {
+      const { device_id, from, to } = moves[index] as UnitMove
+      return [{ device_id, from, to }]
+    }),
+    clearance: { least_m, least_with_errors_m: least_m - errors_m },
   }
-  return { moves: ordered, clearance: { least_m, least_with_errors_m: least_m - errors_m } }
 }
 
-/** The first unit whose way keeps the distance from all that stand. */
-const findFree = (
-  left: ReadonlySet<number>,
-  moves: readonly UnitMove[],
-  standing: readonly Point[],
-  distance_m: number,
-): { index: number; least_m: number } | undefined => {
-  for (const index of left) {
-    const move = moves[index] as UnitMove
-    let least_m = Number.POSITIVE_INFINITY
-    for (const [other, point] of standing.entries())
-      if (other !== index)
-        least_m = Math.min(least_m, findApproach(move, { from: point, to: point }).distance)
-    if (least_m >= distance_m) return { index, least_m }
+/** Least distance of a move to a point that stands. */
+const distanceTo = (move: UnitMove, point: Point): number =>
+  findApproach(move, { from: point, to: point }).distance
+
+const isBlocked = ({ moves, obstacles, required_m, tolerances }: StrategyJob): boolean =>
+  obstacles.some(({ place }) =>
+    moves.some(move => distanceTo(move, place) < required_m + 2 * tolerances.position_m),
+  )
+
+/** Per move, those that must come before it. */
+const listPredecessors = ({ moves, required_m, tolerances }: StrategyJob): Set<number>[] => {
+  const distance_m = required_m + 2 * tolerances.position_m
+  const predecessors = moves.map(() => new Set<number>())
+  for (const [index, move] of moves.entries())
+    for (const [other, { from, to }] of moves.entries()) {
+      if (other === index) continue
+      if (distanceTo(move, from) < distance_m) predecessors[index]?.add(other)
+      if (distanceTo(move, to) < distance_m) predecessors[other]?.add(index)
+    }
+  return predecessors
+}
+
+/** An order in which every move comes after its predecessors; undefined for a cycle. */
+const sortByPrecedence = (predecessors: readonly Set<number>[]): number[] | undefined => {
+  const order: number[] = []
+  const left = new Set(predecessors.keys())
+  while (left.size > 0) {
+    const next = [...left].find(index =>
+      [...(predecessors[index] as Set<number>)].every(before => !left.has(before)),
+    )
+    if (next === undefined) return undefined
+    order.push(next)
+    left.delete(next)
   }
-  return undefined
+  return order
+}
+
+const findLeast = ({ moves, obstacles }: StrategyJob, order: readonly number[]): number => {
+  const standing: Point[] = moves.map(({ from }) => from)
+  let least_m = Number.POSITIVE_INFINITY
+  for (const index of order) {
+    const move = moves[index] as UnitMove
+    const others = [...standing.toSpliced(index, 1), ...obstacles.map(({ place }) => place)]
+    least_m = Math.min(least_m, ...others.map(point => distanceTo(move, point)))
+    standing[index] = move.to
+  }
+  return least_m
 }

@@ -1,6 +1,6 @@
 import type { Clearance, Tolerances } from './clearance.ts'
 import type { Anchor, Formation, Point } from './formation.ts'
-import type { TimeScale } from './time-scale.ts'
+import type { Pace, TimeScale } from './time-scale.ts'
 
 /** Position of a unit: a point of the local frame and an altitude, in metres. */
 export interface Place extends Point {
@@ -13,6 +13,8 @@ export interface FormationUnit {
   place: Place
   /** Radius of the circle that holds it, in metres. */
   radius_m: number
+  /** Speed below which it cannot move evenly. */
+  min_speed_m_s: number
   max_speed_m_s: number
   max_acceleration_m_s2: number
   /** Altitudes that it may take; absent for a unit that stays on the ground. */
@@ -26,6 +28,13 @@ export interface FormationRequest {
   tolerances: Tolerances
   /** Distance between the circles of two units beyond the errors, in metres. */
   margin_m: number
+  /** Devices that stand in the area and do not take part. */
+  obstacles?: readonly Obstacle[]
+}
+
+export interface Obstacle {
+  device_id: string
+  place: Point
 }
 
 export interface UnitMove {
@@ -34,9 +43,19 @@ export interface UnitMove {
   to: Place
 }
 
-/** Moves that begin together; those of the next stage begin after their end. */
+/** Move of a unit with the pace at which it follows the time scale of its stage. */
+export interface PacedUnitMove extends UnitMove {
+  pace: Pace
+}
+
+/**
+ * Moves that begin together. A pause of the longest skew lies between two stages, so that no unit
+ * begins one before all have ended the other.
+ */
 export interface Stage {
-  moves: readonly UnitMove[]
+  /** Time after the start of the plan. */
+  begins_s: number
+  moves: readonly PacedUnitMove[]
   scale: TimeScale
 }
 
@@ -46,6 +65,23 @@ export interface Stage {
  */
 export type Strategy = 'direct' | 'layered' | 'staged'
 
+export type LeastDistance = Pick<Clearance, 'least_m' | 'least_with_errors_m'>
+
+/** Moves of each stage that a strategy has found, and how close units come in them. */
+export interface StrategyPlan {
+  stages: UnitMove[][]
+  clearance: LeastDistance
+}
+
+/** What a strategy works on; the moves are in the order of the units. */
+export interface StrategyJob {
+  units: readonly FormationUnit[]
+  moves: readonly PacedUnitMove[]
+  obstacles: readonly Obstacle[]
+  required_m: number
+  tolerances: Tolerances
+}
+
 export interface PlannedFormation {
   strategy: Strategy
   stages: readonly Stage[]
@@ -53,9 +89,9 @@ export interface PlannedFormation {
   slots: readonly Point[]
   /** Of the direct moves, which every strategy but `direct` avoids. */
   direct: Clearance
-  /** Clearance of what is planned; only `layered` moves have other ones in their second stage. */
-  clearance: Pick<Clearance, 'least_m' | 'least_with_errors_m'>
-  /** Least distance of two centres that a plan must keep, without errors. */
+  /** Clearance of what is planned. */
+  clearance: LeastDistance
+  /** Least distance of two centres that a plan must keep, with errors. */
   required_m: number
   duration_s: number
 }
