@@ -8,6 +8,7 @@ import { openControl } from './control/open.ts'
 import { openDevices } from './devices/open.ts'
 import { openEnrolment } from './enrolment/open.ts'
 import { openIdentity } from './enrolment/open-identity.ts'
+import { openEstop } from './estop/open.ts'
 import { openEvents } from './events/open.ts'
 import { openFleet } from './fleet/open.ts'
 import { openAnswerMemory } from './fleet/open-answer-memory.ts'
@@ -72,6 +73,7 @@ export const domains = [
   openMonitor,
   openBroker,
   openIdentity,
+  openEstop,
   openControl,
   openDevices,
   openInbox,

@@ -8,6 +8,10 @@ import { type DaemonConfig, DEFAULT_COORDINATOR_URL } from './config.ts'
 import type { DaemonParts } from './daemon-parts.ts'
 import { countAnswers, createStopSignal } from './draining.ts'
 import { enrol } from './enrol.ts'
+import { CellEstop } from './estop/cell-estop.ts'
+import { EstopLatch } from './estop/latch.ts'
+import { openLatchFile } from './estop/latch-file.ts'
+import { openEstopSocket } from './estop/local-socket.ts'
 import { fleetServices } from './fleet-services.ts'
 import { chooseSampler, thisMachine } from './gpu/choose.ts'
 import { type GpuSampler, noGpus } from './gpu/sampler.ts'
@@ -31,6 +35,7 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   const parts = { ...given, inference, leave, signal }
   const { config, env, logger } = parts
   await lockState(config.state_dir, signal, { onLost: message => logger.error(message) })
+  const estop = await openEstop(parts)
   const stored = await readIdentity(config.state_dir)
   const token = stored === undefined ? await joinToken(config) : undefined
   const health = createHealth(logger)
@@ -57,9 +62,19 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   )
 
   const identity = stored ?? (token && (await firstIdentity(token, parts)))
-  if (identity) running.push(start(await fleetServices(identity, health, gpus, parts)))
+  if (identity)
+    running.push(start(await fleetServices(identity, health, gpus, { ...parts, estop })))
   else logger.warn('no identity and no join token: this cell serves its own machine only')
   await Promise.all(running)
+}
+
+/** Loads the e-stops before anything can move, and lets the machine itself engage one. */
+const openEstop = async ({ config, signal, logger }: DaemonParts): Promise<CellEstop> => {
+  const file = openLatchFile(config.state_dir)
+  const latch = await EstopLatch.open({ file, now: Date.now, logger })
+  const estop = new CellEstop({ latch, now: Date.now, logger })
+  await openEstopSocket({ stateDir: config.state_dir, estop, signal, logger })
+  return estop
 }
 
 /** The token for the first enrolment; undefined for a cell that is to stay alone. */

@@ -14,12 +14,15 @@ import { CoverageFile } from './coordinators/coverage-file.ts'
 import { KnownCoordinators } from './coordinators/known-coordinators.ts'
 import type { DaemonParts } from './daemon-parts.ts'
 import { genuineDesired } from './desired/believable.ts'
+import { readSharedEnvelopes } from './desired/desired-file.ts'
 import { OpenBirths } from './desired/freshness.ts'
 import { settingsOf } from './desired/settings.ts'
 import { createDeviceQuestions } from './devices/device-questions.ts'
 import { DevicesInBirth } from './devices/devices-in-birth.ts'
 import { type OpenedDeviceHost, openDeviceHost } from './devices/open-device-host.ts'
 import { DEVICE_QUESTIONS } from './devices/questions/index.ts'
+import { createStoppableDevices } from './devices/stoppable-host.ts'
+import type { CellEstop } from './estop/cell-estop.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
 import type { HealthRegistry } from './health.ts'
 import { createSpawner } from './helper/helper-child.ts'
@@ -40,6 +43,7 @@ import { commandsService } from './services/commands.ts'
 import { credentialService, settleAtStart } from './services/credential.ts'
 import { DesiredService } from './services/desired.ts'
 import { devicesService } from './services/devices.ts'
+import { EstopService } from './services/estop.ts'
 import { linkService } from './services/link.ts'
 import { telemetryService } from './services/telemetry.ts'
 import { witnessService } from './services/witness.ts'
@@ -48,9 +52,14 @@ import { quarantineNotice } from './uplink/quarantine-notice.ts'
 import { Uplink } from './uplink/uplink.ts'
 import { openWitness, type Witness } from './witness.ts'
 
+/** Parts of a daemon whose e-stops are loaded. */
+interface FleetDaemonParts extends DaemonParts {
+  estop: CellEstop
+}
+
 /** A cell that belongs to a fleet, for its services. */
 interface FleetCell {
-  parts: DaemonParts
+  parts: FleetDaemonParts
   identity: OwnIdentity
   url: string
   clock: CoordinatorClock
@@ -69,7 +78,7 @@ export const fleetServices = async (
   stored: Identity,
   health: HealthRegistry,
   gpus: GpuSampler,
-  parts: DaemonParts,
+  parts: FleetDaemonParts,
 ): Promise<Service[]> => {
   const cell = await openCell(stored, health, gpus, parts)
   const { witness, devices } = cell
@@ -93,6 +102,7 @@ export const fleetServices = async (
   return [
     announce,
     openDesired(cell, { uplink, telemetry, askAgain }),
+    await openEstops(cell, uplink),
     await openCommands(cell, uplink, verbs),
     devicesService({ host: devices.host, uplink, onListChange: askAgain, logger }),
     uplink,
@@ -114,7 +124,7 @@ const openCell = async (
   stored: Identity,
   health: HealthRegistry,
   gpus: GpuSampler,
-  parts: DaemonParts,
+  parts: FleetDaemonParts,
 ): Promise<FleetCell> => {
   const { config, logger, signal } = parts
   const url = config.coordinator.url ?? stored.coordinator_url
@@ -135,10 +145,10 @@ const openCell = async (
     births: new OpenBirths(),
     devices: await openDeviceHost({
       cellId: identity.cell_id,
+      stateDir: config.state_dir,
       config: config.devices,
       links: parts.links,
-      envelopes: {},
-      stateDir: config.state_dir,
+      envelopes: await readSharedEnvelopes(config.state_dir),
       env: parts.env,
       logger,
     }),
@@ -251,14 +261,15 @@ const openDesired = (
     askAgain: () => void
   },
 ): DesiredService => {
-  const { parts, identity, live, births, listTrustedKeys, health } = cell
+  const { parts, identity, live, births, devices, listTrustedKeys, health } = cell
   const { config, local, onReload, inference, logger } = parts
   const restartEngines = async (limits: EngineLimits) => inference.restart?.(limits)
   const desired = new DesiredService({
     stateDir: config.state_dir,
     uplink,
     local: local ?? settingsOf(config),
-    apply: settings => live.apply(settings, { telemetry, uplink, restartEngines, logger }),
+    apply: settings =>
+      live.apply(settings, { telemetry, uplink, restartEngines, devices: devices.host, logger }),
     health,
     engines: () => inference.reports(),
     trustedKeys: () => ({ cellId: identity.cell_id, trusted: listTrustedKeys() }),
@@ -282,12 +293,30 @@ const openCommands = async (
     signer: await openSigner(signingKeyFile(parts.config.state_dir)),
     listTrustedKeys,
     verbs,
+    estop: parts.estop,
     devices: devices.host,
     clock,
     now: Date.now,
     nowMs: () => performance.now(),
     logger: parts.logger,
   })
+
+const openEstops = async (
+  { parts: { config, estop, logger }, identity, listTrustedKeys, devices }: FleetCell,
+  uplink: Uplink,
+): Promise<Service> => {
+  const cellId = identity.cell_id
+  estop.attach({ cellId, devices: createStoppableDevices(devices.host) })
+  return new EstopService({
+    cellId,
+    estop,
+    uplink,
+    signer: await openSigner(signingKeyFile(config.state_dir)),
+    listTrustedKeys,
+    now: Date.now,
+    logger,
+  })
+}
 
 const listQuestions = ({ parts, devices: { host, context } }: FleetCell): Question[] => [
   openHostProbes(parts),

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { CellSettings } from '../shared/wire/desired.ts'
 import type { DaemonConfig } from './config.ts'
 import { settingsOf, withSettings } from './desired/settings.ts'
+import type { DeviceHost } from './devices/device-host.ts'
 import type { EngineLimits } from './inference/engines.ts'
 import type { TelemetryService } from './services/telemetry.ts'
 import type { SpoolLimits } from './uplink/backlog.ts'
@@ -11,6 +12,7 @@ interface LiveSettingsParts {
   telemetry: Pick<TelemetryService, 'setIntervalSeconds'>
   uplink: Pick<Uplink, 'limitSpool'>
   restartEngines: (limits: EngineLimits) => Promise<void>
+  devices: Pick<DeviceHost, 'setEnvelopes'>
   logger: Logger
 }
 
@@ -44,6 +46,7 @@ export class LiveSettings {
     parts.logger.level = log.level
     parts.telemetry.setIntervalSeconds(telemetry.interval_seconds)
     parts.uplink.limitSpool(spoolLimits(this.#config))
+    parts.devices.setEnvelopes(settings.envelopes ?? {})
     const after = settingsOf(this.#config).inference
     if (before?.slots === after?.slots && before?.threads === after?.threads) return
     // it resolves when the models are loaded again, which may take longer than anybody should wait

@@ -9,3 +9,8 @@ const DIGITS = 20
  */
 export const createDeviceId = (identity: string): string =>
   `dev_${hash('sha256', identity).slice(0, DIGITS)}`
+
+const CREATED = new RegExp(`^dev_[0-9a-f]{${DIGITS}}$`)
+
+/** True for an id of `createDeviceId`: that of a device with a profile. */
+export const isCreatedDeviceId = (deviceId: string): boolean => CREATED.test(deviceId)

@@ -54,6 +54,7 @@ export const DOMAINS = [
   'idempotency',
   'fleet',
   'enrolment',
+  'estop',
   'gates',
   'control',
   'devices',

@@ -19,6 +19,7 @@ import { type BindingParts, toKnownError } from './binding.ts'
 import type { A2aCall } from './call.ts'
 import type { CardFacts } from './card-features.ts'
 import type { Executor } from './executor.ts'
+import { createHideMessage } from './hidden-message.ts'
 import { jsonRpcRoutes } from './json-rpc-routes.ts'
 import type { PushConfigs } from './push/push-configs.ts'
 import { requestHandler } from './request-handler.ts'
@@ -53,6 +54,7 @@ export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) =
   const { config, registered, tasks, operationTasks, readerOf, push, count, fixture } = parts
   const { skills } = registered
   const executor = fixture?.executor ?? skillExecutor({ skills, tasks: operationTasks })
+  const hideMessage = createHideMessage(skills)
   const cardOf = (listed: CardFacts['skills']): AgentCard =>
     AgentCard.fromJSON(pureCard(cardParts(config, registered, portOf(app, config)), listed))
   const handler = (call: A2aCall): A2ARequestHandler => {
@@ -62,6 +64,7 @@ export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) =
         readerOf,
         push,
         executor,
+        hideMessage,
         cancel: operationTasks.cancel,
         card: () => cardOf(skills),
         extendedCard: ({ key }) => cardOf(skills.filter(skill => mayCall(skill, key))),

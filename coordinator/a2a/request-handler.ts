@@ -3,6 +3,7 @@ import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import type { OperationTasks } from '../operations/operation-tasks.ts'
 import { type A2aCall, tenantFor } from './call.ts'
 import type { Executor } from './executor.ts'
+import type { HideMessage } from './hidden-message.ts'
 import { followMethods } from './methods/follow.ts'
 import { manageMethods } from './methods/manage.ts'
 import { sendMethods } from './methods/send.ts'
@@ -13,6 +14,7 @@ import type { PushConfigs } from './push/push-configs.ts'
 interface RequestHandlerParts extends TaskScopeParts {
   cancel: OperationTasks['cancel']
   executor: Executor
+  hideMessage: HideMessage
   push: PushConfigs
   card: () => AgentCard
   /** The card with the skills that the key of the call may call. */

@@ -3,6 +3,7 @@ import { mayCall } from '../operations/invoke/access.ts'
 import { jsonSchema } from '../operations/json-schema.ts'
 import { missingInput } from '../operations/missing-input.ts'
 import type { OperationTasks } from '../operations/operation-tasks.ts'
+import { dropHiddenFields, hideNamedFields, listSecretFields } from '../operations/secret-fields.ts'
 import type { Skill } from '../skills/skill.ts'
 import { dataPart, textPart } from '../tasks/parts.ts'
 import { TaskState } from '../tasks/task-state.ts'
@@ -20,6 +21,8 @@ interface SkillExecutorParts {
 /** Messages as calls of skills. */
 export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor => {
   const byId = new Map(skills.map(skill => [skill.id, skill]))
+  /** Names of fields that are a secret of some skill, for input of which the skill is not known. */
+  const secretNames = skills.flatMap(({ input }) => listSecretFields(input))
 
   const find = (id: string): Skill => {
     const skill = byId.get(id)
@@ -51,7 +54,12 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
     if (skill !== undefined) return ask(skill, input, cell, incoming)
     return {
       kind: 'task',
-      run: { operationId: undefined, input, cellId: cell, audited: false },
+      run: {
+        operationId: undefined,
+        input: hideNamedFields(secretNames, input),
+        cellId: cell,
+        audited: false,
+      },
       opening: chooseOne(candidates),
     }
   }
@@ -61,7 +69,7 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
     const { run } = incoming.previous as NonNullable<ExecutorRequest['previous']>
     const { skill: id, text, cell = run.cellId } = invocation
     const known = run.operationId === undefined ? undefined : byId.get(run.operationId)
-    const had = run.input as Record<string, unknown>
+    const had = dropHiddenFields(run.input as object)
     if (known === undefined || (id !== undefined && byId.has(id) && id !== known.id))
       return begin({ ...invocation, cell, input: { ...had, ...invocation.input } }, incoming)
     const named = invocation.input ?? wordFor(known, had, text)

@@ -1,12 +1,23 @@
 import type { Logger } from 'pino'
 import type * as z from 'zod'
 import { Announce } from '../../shared/wire/announce.ts'
+import { type DeviceState, DevicesBody } from '../../shared/wire/device.ts'
 import { Envelope, StateBody } from '../../shared/wire/envelope.ts'
 import { HistoryBody, Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { ControlEars } from '../control/control.ts'
+import type { EstopEars } from '../estop/open.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { SharedValues } from '../fleet/shared-values.ts'
+
+/** Receives what cells report about their devices. */
+export interface DeviceStates {
+  /**
+   * Takes the states that have changed. `clockAheadMs` is how far the clock of the cell, which the
+   * times in them are by, was ahead when the message arrived.
+   */
+  onStates(cellId: string, states: readonly DeviceState[], clockAheadMs: number): void
+}
 
 export interface InboxParts {
   fleet: Pick<Fleet, 'birth' | 'state' | 'sample'> & Partial<Pick<Fleet, 'recordLateSamples'>>
@@ -15,6 +26,10 @@ export interface InboxParts {
   onBirth: (cellId: string, epoch: number, announce: Announce) => void
   /** Receivers of command and configuration messages; without them these messages are dropped. */
   control?: ControlEars
+  /** Receiver of the readings of devices. */
+  devices?: DeviceStates
+  /** Receiver of e-stop reports; without it they are dropped. */
+  estops?: Pick<EstopEars, 'onReport'>
   /** Called for every invalid message. */
   onDropped?: (name: TopicName) => void
   /** Unix time, milliseconds. */
@@ -28,7 +43,7 @@ type Handler = (cellId: string, message: Envelope) => void
  * logged and dropped, and never reaches the registry.
  */
 export const createInbox = (parts: InboxParts) => {
-  const { fleet, logger, onBirth, control, onDropped, now = Date.now } = parts
+  const { fleet, logger, onBirth, control, devices, estops, onDropped, now = Date.now } = parts
   const handle =
     <T extends z.ZodType>(
       schema: T,
@@ -52,8 +67,12 @@ export const createInbox = (parts: InboxParts) => {
     }),
     ack: (cellId, { body }) => control?.onAck(cellId, body),
     reported: (cellId, { body }) => control?.onReport(cellId, body),
+    estopped: (cellId, { body }) => estops?.onReport(cellId, body),
     telemetry: handle(Sample, (cellId, epoch, sample, clockAheadMs) =>
       fleet.sample(cellId, epoch, shared.sample(sample), clockAheadMs),
+    ),
+    devices: handle(DevicesBody, (cellId, _epoch, { states }, clockAheadMs) =>
+      devices?.onStates(cellId, states, clockAheadMs),
     ),
     history: handle(HistoryBody, (cellId, epoch, { samples }, clockAheadMs) =>
       fleet.recordLateSamples?.(cellId, epoch, samples, clockAheadMs),

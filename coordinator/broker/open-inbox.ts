@@ -4,6 +4,7 @@ import type { Base } from '../base/base.ts'
 import type { ControlEars } from '../control/control.ts'
 import type { Epochs } from '../enrolment/epochs.ts'
 import type { FleetIdentity } from '../enrolment/fleet-identity.ts'
+import type { EstopEars } from '../estop/open.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import { createWitnesses } from './audit-witnesses.ts'
@@ -21,6 +22,7 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   audit: Pick<GuardedAudit, 'compareHead' | 'onHead'>
   epochs: Pick<Epochs, 'note'>
   ears: ControlEars
+  estopEars: EstopEars
   replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   figures: {
     broker: {
@@ -35,7 +37,7 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
  * that live.
  */
 export const openInbox = (parts: InboxDomainParts): object => {
-  const { arrivals, bus, fleet, identity, audit, epochs, ears, replicas } = parts
+  const { arrivals, bus, fleet, identity, audit, epochs, ears, estopEars, replicas } = parts
   const { figures, stack, logger } = parts
   const { countReceived, countDropped } = figures.broker
   stack.use(parts.busEnd.move())
@@ -45,10 +47,20 @@ export const openInbox = (parts: InboxDomainParts): object => {
     identity.checkPinnedKey(cellId, announce.coordinator_key)
     if (announce.audit_head !== undefined) audit.compareHead(announce.audit_head, cellId)
     epochs.note(cellId, epoch)
+    estopEars.onBirth(cellId)
     notices.tell(cellId)
   }
   arrivals.listen(
-    countReceived(createInbox({ fleet, logger, onBirth, control: ears, onDropped: countDropped })),
+    countReceived(
+      createInbox({
+        fleet,
+        logger,
+        onBirth,
+        control: ears,
+        estops: estopEars,
+        onDropped: countDropped,
+      }),
+    ),
   )
   stack.defer(audit.onHead(createWitnesses({ bus, fleet, logger })))
   return {}

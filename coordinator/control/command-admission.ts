@@ -2,6 +2,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { type Hazard, MAX_WAITING_PER_LANE, type VerbFacts } from '../../shared/wire/command.ts'
 import { laneOf } from './command.ts'
 import { type CommandRequest, requireCapable, requireSignable } from './command-request.ts'
+import type { FindVerbs } from './find-verbs.ts'
 import type { OpenCommands } from './open-commands.ts'
 import { isUrgent } from './urgent.ts'
 
@@ -9,13 +10,18 @@ import { isUrgent } from './urgent.ts'
 const MAX_OPEN = 1000
 
 export interface CommandAdmissionParts {
-  /**
-   * Verbs that a cell has announced, those of the device first; undefined if it has not announced
-   * itself since the coordinator started.
-   */
-  verbs: (cellId: string, deviceId?: string) => readonly VerbFacts[] | undefined
+  /** Verbs that a cell has announced, for itself or for one of its devices. */
+  verbs: FindVerbs
   /** Capability level that a cell has announced. */
   capability: (cellId: string) => number
+  /** Returns the e-stop that holds a device of a cell; without it none ever does. */
+  findStop?: ((cellId: string, deviceId: string) => HoldingStop | undefined) | undefined
+}
+
+/** E-stop, as far as a refusal names it. */
+interface HoldingStop {
+  id: string
+  reason: string
 }
 
 /** Facts about a command that are settled before it is created. */
@@ -48,19 +54,35 @@ export class CommandAdmission {
     return { facts, hazard, level }
   }
 
+  /** Throws `conflict` for a command that would act on a device that an e-stop holds. */
+  requireReleased(request: CommandRequest, { facts, hazard }: PreparedCommand): void {
+    const { cellId, deviceId, mode, verb } = request
+    if (deviceId === undefined || mode === 'dry' || hazard === 'read' || facts.urgent) return
+    const stop = this.#parts.findStop?.(cellId, deviceId)
+    if (stop === undefined) return
+    throw new ShoalError(
+      'conflict',
+      `e-stop ${stop.id} holds ${deviceId} (${stop.reason}): ${verb} is refused until it is released`,
+    )
+  }
+
   #factsOf({ cellId, deviceId, verb }: CommandRequest): VerbFacts {
+    if (this.#parts.verbs(cellId) === undefined)
+      throw new ShoalError('cell_unavailable', `${cellId} has not told what it can do`)
     const verbs = this.#parts.verbs(cellId, deviceId)
     if (verbs === undefined)
-      throw new ShoalError('cell_unavailable', `${cellId} has not told what it can do`)
+      throw new ShoalError(
+        'invalid_request',
+        `${cellId} has no device ${deviceId}; the list of devices names those of each cell`,
+        { param: 'device_id' },
+      )
     const facts = verbs.find(facts => facts.verb === verb)
     if (facts !== undefined) return facts
     const known = verbs.map(({ verb }) => verb).join(', ')
     throw new ShoalError(
       'invalid_request',
       `${deviceId ?? cellId} does not support the verb ${verb}; it supports ${known}`,
-      {
-        param: 'verb',
-      },
+      { param: 'verb' },
     )
   }
 

@@ -26,7 +26,7 @@ export interface CommandCreationParts {
 
 interface OwnParts extends CommandCreationParts {
   open: Pick<OpenCommands, 'get'>
-  admission: Pick<CommandAdmission, 'prepare'>
+  admission: Pick<CommandAdmission, 'prepare' | 'requireReleased'>
   commits: Pick<CommitChecks, 'isCommitted'>
   exchange: Pick<CommandExchange, 'adoptOlder' | 'holderFor' | 'offer'>
   sender: Pick<CommandSender, 'sendNew' | 'sendWhen'>
@@ -50,6 +50,7 @@ export class CommandCreation {
   async create(request: CommandRequest, by: Actor): Promise<CommandRecord> {
     const { admission, open, exchange, sender, turns, isHere } = this.#parts
     const prepared = admission.prepare(request)
+    admission.requireReleased(request, prepared)
     if (prepared.hazard === 'unsafe' && request.mode === 'live')
       return this.#refuse(request, by, `${request.verb} is unsafe and needs ${LIVE_GATE}`)
     const made = await this.#store(request, by, prepared)
@@ -66,7 +67,9 @@ export class CommandCreation {
     approval: ApprovedPlan,
   ): Promise<CommandRecord> {
     const live: CommandRequest = { ...request, mode: 'live' }
-    const prepared = this.#parts.admission.prepare(live)
+    const { admission } = this.#parts
+    const prepared = admission.prepare(live)
+    admission.requireReleased(live, prepared)
     const record = await this.#insert(trx, live, by, prepared, approval)
     this.#sendIfStored(record)
     return record

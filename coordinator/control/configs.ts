@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { mergeSharedEnvelopes } from '../../devices/envelope/merge-shared-envelopes.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signer } from '../../shared/signing.ts'
 import { SETTING_KEYS, withholdKeys } from '../../shared/wire/capability.ts'
@@ -9,6 +10,7 @@ import {
   ReportedBody,
   signDesired,
 } from '../../shared/wire/desired.ts'
+import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { Actor } from '../audit/audit.ts'
 import { followChanges } from '../base/follow-changes.ts'
 import type { Store } from '../store/store.ts'
@@ -58,6 +60,13 @@ export interface Configs {
   close(): Promise<void>
 }
 
+/** Merges documents: the last one wins, except that limits of devices only become stricter. */
+const mergeSources = (documents: readonly Record<string, unknown>[]): Record<string, unknown> => {
+  const envelopes = documents.flatMap(({ envelopes }) => (envelopes ?? []) as SharedEnvelopes)
+  const merged = mergeDocuments(...documents)
+  return envelopes.length === 0 ? merged : { ...merged, envelopes: mergeSharedEnvelopes(envelopes) }
+}
+
 export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const { now, logger } = parts
   const { ledger, revisions } = parts.store
@@ -73,7 +82,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       tags,
       sources,
       version: Math.max(0, ...sources.map(({ version }) => version)),
-      document: mergeDocuments(...sources.map(({ document }) => document)),
+      document: mergeSources(sources.map(({ document }) => document)),
       reported: reports.get(cellId),
     }
   }

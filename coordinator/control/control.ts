@@ -3,12 +3,14 @@ import type { Signer } from '../../shared/signing.ts'
 import { FIRST_CAPABILITY } from '../../shared/wire/capability.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Cells } from '../enrolment/cells.ts'
+import type { Stops } from '../estop/stops.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
+import type { CommandAdmissionParts } from './command-admission.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { type Configs, createConfigs } from './configs.ts'
-import { listVerbs } from './list-verbs.ts'
+import { createFindVerbs } from './find-verbs.ts'
 
 /** Control of cells: commands and configuration. */
 interface ControlPlane {
@@ -33,6 +35,8 @@ interface ControlParts {
   signer: Signer
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
+  /** E-stops; without them no device is ever held. */
+  stops?: Pick<Stops, 'findCovering'>
   publish: (name: TopicName, cellId: string, body: unknown, id?: string) => Promise<void>
   /** Unix milliseconds. */
   now: () => number
@@ -69,15 +73,19 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
   const capability = (cellId: string): number =>
     fleet.cell(cellId)?.announce?.capability ?? FIRST_CAPABILITY
 
+  const findStop: CommandAdmissionParts['findStop'] = (cellId, deviceId) => {
+    const devices = fleet.cell(cellId)?.announce?.devices
+    const { site = null } = devices?.find(one => one.device_id === deviceId) ?? {}
+    return parts.stops?.findCovering({ cellId, deviceId, site })
+  }
+
   const commands = await createCommands({
     ledger: store.ledger,
     replicas,
     signer,
-    verbs: (cellId, deviceId) => {
-      const announce = fleet.cell(cellId)?.announce
-      return announce && listVerbs(announce, deviceId)
-    },
+    verbs: createFindVerbs(cellId => fleet.cell(cellId)?.announce),
     capability,
+    findStop,
     isHere,
     cellKey,
     publish: command => publish('cmd', command.cell_id, command, command.id),

@@ -2,6 +2,7 @@ import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Base } from '../base/base.ts'
 import { followChanges } from '../base/follow-changes.ts'
 import type { Cells } from '../enrolment/cells.ts'
+import type { Stops } from '../estop/stops.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Replicas } from '../replicas/replicas.ts'
@@ -26,6 +27,7 @@ interface ControlDomainParts
   signing: SigningKey
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
+  stops: Pick<Stops, 'findCovering'>
   bus: {
     publish(
       name: TopicName,
@@ -43,13 +45,15 @@ const FORGET_SECONDS = 600
 export const openControl = async (
   parts: ControlDomainParts,
 ): Promise<{ ears: ControlEars; views: ControlViews }> => {
-  const { store, replicas, signing, cells, fleet, bus, stack, schedules, logger, now } = parts
+  const { store, replicas, signing, cells, fleet, stops, bus, stack, schedules, logger, now } =
+    parts
   const { commands, configs, hears } = await createControl({
     store,
     replicas,
     signer: signing,
     cells,
     fleet,
+    stops,
     publish: (name, cellId, body, id) => bus.publish(name, cellId, name, body, id),
     now,
     logger,

@@ -68,6 +68,19 @@ export const ALERT_RULES = {
     raiseAfterMs: 0,
     clearAfterMs: 300_000,
   },
+  estop_engaged: {
+    says: 'an e-stop is in force',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 0,
+  },
+  /** Long enough for a slow disk, and for a device that is stopped again. */
+  estop_unconfirmed: {
+    says: 'a connected cell has not confirmed an e-stop, or a device did not come to rest',
+    level: 'critical',
+    raiseAfterMs: 3000,
+    clearAfterMs: 0,
+  },
   fleet_degraded: {
     says: 'over half of the fleet was lost at once',
     level: 'critical',

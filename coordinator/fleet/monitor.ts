@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import type { Events } from '../events/bus.ts'
 import type { Ledger, Store } from '../store/store.ts'
+import type { Observation } from './alert-rules.ts'
 import { AlertWatch } from './alert-watch.ts'
 import { Alerts, type ReportMore } from './alerts.ts'
 import type { Cell } from './cell.ts'
@@ -57,6 +58,8 @@ interface MonitorParts {
   auditTrouble?: () => string | undefined
   /** Description of missing usage records; undefined while they are complete. */
   usageTrouble?: () => string | undefined
+  /** Further sources of observations, for alerts. */
+  alertSources?: Iterable<() => Iterable<Observation>>
   /** True while this coordinator writes the live samples of a cell. */
   owns?: (cellId: string) => boolean
   /** Unix time, milliseconds. */

@@ -4,6 +4,7 @@ import type { Events } from '../events/bus.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
+import type { Observation } from './alert-rules.ts'
 import type { Fleet } from './fleet.ts'
 import { createMonitor, type Monitor, type RunningMonitor } from './monitor.ts'
 import type { FleetListeners } from './open.ts'
@@ -25,20 +26,24 @@ interface MonitorDomainParts
   replicas: Pick<Replicas, 'live' | 'owns'>
 }
 
+interface OpenMonitor {
+  monitor: RunningMonitor
+  toldPresence: ToldPresence
+  /** Sources of observations beside the cells, for domains that open later. */
+  alertSources: Set<() => Iterable<Observation>>
+  views: { monitor: Monitor }
+}
+
 const TICK_SECONDS = 1
 const RECOUNT_SECONDS = 60
 
-export const openMonitor = async (
-  parts: MonitorDomainParts,
-): Promise<{
-  monitor: RunningMonitor
-  toldPresence: ToldPresence
-  views: { monitor: Monitor }
-}> => {
+export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonitor> => {
   const { store, fleet, fleetListeners, admission, audit, usage, events, replicas } = parts
   const { stack, schedules, leaderWork, logger, now, nowMs } = parts
   const told = await ToldPresence.open(store.ledger, events)
+  const alertSources: OpenMonitor['alertSources'] = new Set()
   const monitor = await createMonitor({
+    alertSources,
     store,
     logger,
     cells: () => fleet.cells(),
@@ -66,5 +71,5 @@ export const openMonitor = async (
     if (replicas.live().length > 1) await monitor.recountCompleted()
   })
   leaderWork.every('fleet.alerts', TICK_SECONDS, ledger => monitor.lookForAlerts(ledger))
-  return { monitor, toldPresence: told, views: { monitor } }
+  return { monitor, toldPresence: told, alertSources, views: { monitor } }
 }

@@ -16,7 +16,8 @@ import { LineReader } from './line-reader.ts'
 /**
  * Streams the events of a cell's answer. The question is sent with the first read; the cell waits
  * while the reader does, and stops when the reader leaves or the signal aborts. Throws `not_found`
- * for a cell that is not enrolled, `invalid_request` for input that the cell refuses,
+ * for a cell that is not enrolled, `invalid_request` for input that the cell refuses, `scope_denied`
+ * for an address outside its scope,
  * `cell_unavailable` for a cell that is disconnected, busy or too old, or whose answer was cut off,
  * late or too long.
  */
@@ -93,6 +94,8 @@ const toRefusalError = (cellId: string, { what }: CellQuestion, refusal: Refusal
       'invalid_request',
       `cell ${cellId} refused the input of ${what}: ${message}`,
     )
+  if (code === 'scope_denied')
+    return new ShoalError('scope_denied', `cell ${cellId} refused ${what}: ${message}`)
   if (code === 'not_found')
     return createCellUnavailableError(cellId, `is too old for ${what}`, refusal)
   if (code === 'rate_limited')

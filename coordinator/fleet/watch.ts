@@ -13,6 +13,8 @@ interface WatchParts {
   auditTrouble?: () => string | undefined
   /** Description of missing usage records; undefined while they are complete. */
   usageTrouble?: () => string | undefined
+  /** Further sources of observations. */
+  alertSources?: Iterable<() => Iterable<Observation>>
   /** True while cells may not have come back yet: then it is unknown whether the fleet is whole. */
   isStarting?: () => boolean
 }
@@ -20,7 +22,7 @@ interface WatchParts {
 /** Returns a function that observes the whole fleet and the audit; call it about once a second. */
 export const createWatch = (parts: WatchParts): (() => Iterable<Observation>) => {
   const { cells, massLoss, listQuarantined = () => [], auditTrouble, usageTrouble } = parts
-  const { isSeenElsewhere = () => false, isStarting = () => false } = parts
+  const { isSeenElsewhere = () => false, isStarting = () => false, alertSources = [] } = parts
   const dropped = new WeakMap<Cell, number>()
 
   /**
@@ -44,6 +46,7 @@ export const createWatch = (parts: WatchParts): (() => Iterable<Observation>) =>
     if (massLoss.isDegraded()) yield fleetDegraded
     else if (isStarting()) yield { ...fleetDegraded, state: 'hold' }
     for (const cellId of listQuarantined()) yield observeQuarantine(cellId)
+    for (const observeMore of alertSources) yield* observeMore()
     for (const cell of cells()) yield* observeCell(cell, surroundings)
   }
 

@@ -41,6 +41,11 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
   /** Roles of which any one suffices with access `operator`; every operator role when absent. */
   roles?: readonly Role[]
   effect: Effect
+  /**
+   * True for a call that only reduces risk and must not be refused: it is counted apart from all
+   * other calls of its key, and repeated instead of answered from an idempotency record.
+   */
+  isEmergency?: true
   /** False keeps the operation away from language models: MCP has no tool of it. */
   tool?: false
   /** True when the call may reach beyond the fleet; gated operations always may. */

@@ -17,9 +17,16 @@ export const jsonSchema = (schema: z.ZodType): JsonSchema => {
 /** Schemas live as long as the process; each is turned once. */
 const published = new WeakMap<z.ZodType, JsonSchema>()
 
-/** The bounds of safe integers, and the pattern beside a format, tell a reader nothing. */
+/**
+ * The bounds of safe integers, and the pattern beside a format, tell a reader nothing. A secret is
+ * `writeOnly`, as JSON Schema (validation, section 9.4) has it.
+ */
 const simplifySchema = ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void => {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern
+  if (jsonSchema.secret === true) {
+    delete jsonSchema.secret
+    jsonSchema.writeOnly = true
+  }
 }

@@ -9,6 +9,7 @@ import type { Pipeline } from './invoke/invoke.ts'
 import { missingInput } from './missing-input.ts'
 import type { Operation } from './operation.ts'
 import { PendingResult } from './pending-result.ts'
+import { hideSecretFields } from './secret-fields.ts'
 
 export interface OperationRequest {
   operation: Operation
@@ -17,10 +18,10 @@ export interface OperationRequest {
   cellId?: string | undefined
 }
 
-/** Facts of a call that its task keeps, so that it can be made again. */
+/** Facts of a call that its task keeps, so that it can be made again; its secrets are not kept. */
 export const runFactsOf = ({ operation, input, cellId }: OperationRequest) => ({
   operationId: operation.id,
-  input,
+  input: hideSecretFields(operation, input),
   cellId,
   audited: isAudited(operation),
 })

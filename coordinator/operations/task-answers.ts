@@ -9,6 +9,7 @@ import type { Views } from './context.ts'
 import { describeGateRefusal } from './gate-wait.ts'
 import type { Operation } from './operation.ts'
 import type { OperationRequest } from './operation-work.ts'
+import { listHiddenFields } from './secret-fields.ts'
 
 interface TaskAnswerParts {
   views: () => Views
@@ -27,6 +28,8 @@ export const taskAnswers = ({ views, operations, open }: TaskAnswerParts): Answe
     const key = run.keyId === undefined ? undefined : await views().keys.asNow(run.keyId)
     if (run.keyId !== undefined && (key === undefined || !actsFor(key, run.tenantId)))
       return endWith('forbidden', 'the key of the task is no longer valid')
+    const gone = listHiddenFields(operation, run.input)
+    if (gone.length > 0) return endWithoutSecrets(gone)
     const { tenantId, requestId, cellId, input } = run
     return open({ operation, input: input as object, caller: { key, tenantId, requestId }, cellId })
   }
@@ -79,6 +82,13 @@ const endWith = (
     parts: [textPart(text), dataPart({ error: { code: reason, message: text } })],
   },
 })
+
+const endWithoutSecrets = (names: readonly string[]): Opening =>
+  endWith(
+    'secret_gone',
+    `the call cannot be made again, because ${names.join(', ')} is secret and was not stored; send the request again`,
+    TaskState.TASK_STATE_FAILED,
+  )
 
 const CUT_OFF = endWith(
   'coordinator_restarted',

@@ -16,6 +16,7 @@ import type { SkillFacts as DeclaredSkill } from '../operations/declaration.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { bodyOf } from '../operations/invoke/outcome.ts'
 import type { PendingResult } from '../operations/pending-result.ts'
+import { listSecretFields } from '../operations/secret-fields.ts'
 import { createModelSpeaker, type ModelSpeakerParts } from './model-speaker.ts'
 
 interface SpeakerParts extends ModelSpeakerParts {
@@ -43,6 +44,11 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
     if (skill === undefined) throw createRequestError(`no skill ${id}`)
     if (id === CONVERSATION_SKILL)
       throw createRequestError(`${id} cannot take part in a conversation`)
+    const [secret] = listSecretFields(skill.input)
+    if (secret !== undefined)
+      throw createRequestError(
+        `${id} cannot take part in a conversation: its messages are stored, and ${secret} is secret`,
+      )
     pipeline.authorize(skill, context)
   }
   const admitAgent = ({ id, url }: Participant): void => {

@@ -66,6 +66,8 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, LiveTable>> = {
   event_cursors: ['name'],
   cell_presence: ['cell_id'],
   alerts: ['id'],
+  estops: ['id'],
+  estop_reports: ['cell_id'],
   devices: ['device_id'],
   device_cells: ['device_id', 'cell_id'],
   probe: ['id'],

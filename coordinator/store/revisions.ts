@@ -14,6 +14,7 @@ type RevisionName =
   | 'tasks'
   | 'commands'
   | 'alerts'
+  | 'estops'
   | 'devices'
   | 'events'
   | 'secrets'

@@ -9,6 +9,7 @@ type SequenceName =
   | 'jobs'
   | 'conversations'
   | 'configs'
+  | 'estops'
   | 'policies'
   | 'devices'
   | `command-fence:${string}`

@@ -4,6 +4,7 @@ import type { CellTables } from './cell-tables.ts'
 import type { ConversationTables } from './conversation-tables.ts'
 import type { DeliveryTables } from './delivery-tables.ts'
 import type { DeviceTables } from './device-tables.ts'
+import type { EstopTables } from './estop-tables.ts'
 import type { EventTables } from './event-tables.ts'
 import type { GateTables } from './gate-tables.ts'
 import type { KeyTables } from './key-tables.ts'
@@ -23,6 +24,7 @@ export interface LedgerTables
     ConversationTables,
     DeliveryTables,
     DeviceTables,
+    EstopTables,
     EventTables,
     GateTables,
     KeyTables,

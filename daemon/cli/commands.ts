@@ -1,5 +1,6 @@
 import type { CommandHelp, DaemonCommand } from './command.ts'
 import { DOCTOR_HELP, doctorCommand } from './doctor.ts'
+import { ESTOP_HELP, estopCommand } from './estop.ts'
 import { JOIN_HELP, joinCommand } from './join.ts'
 import { LEAVE_HELP, leaveCommand } from './leave.ts'
 
@@ -13,6 +14,7 @@ export const commands: ReadonlyMap<string, CliCommand> = new Map([
   ['join', { run: joinCommand, help: JOIN_HELP }],
   ['leave', { run: leaveCommand, help: LEAVE_HELP }],
   ['doctor', { run: doctorCommand, help: DOCTOR_HELP }],
+  ['estop', { run: estopCommand, help: ESTOP_HELP }],
 ])
 
 const all = [...commands.values()].map(({ help }) => help)

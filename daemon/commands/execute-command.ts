@@ -14,7 +14,7 @@ import {
   type CommandOutcome,
   type CommandRefusal,
   shorten,
-  toOvertaken,
+  toInterruptedBy,
   toRejection,
 } from './outcome.ts'
 import type { PlannedCommand } from './plan-command.ts'
@@ -22,8 +22,8 @@ import type { PlannedCommand } from './plan-command.ts'
 interface Circumstances {
   /** Aborts when the daemon stops. */
   stop: AbortSignal
-  /** Aborts when an urgent command of the same device overtakes. */
-  overtaken: AbortSignal
+  /** Aborts with an `Interruption`: an urgent command of the same device, or an e-stop. */
+  interrupted: AbortSignal
   /** Reason why the command must not begin now, if any. */
   findRefusal: () => CommandRefusal | undefined
   report: (progress: CommandProgress) => void
@@ -43,9 +43,9 @@ export const executeCommand = async (
   command: Command,
   circumstances: Circumstances,
 ): Promise<CommandOutcome | undefined> => {
-  const { stop, overtaken } = circumstances
+  const { stop, interrupted } = circumstances
   const over = new AbortController()
-  const signal = AbortSignal.any([stop, overtaken, over.signal])
+  const signal = AbortSignal.any([stop, interrupted, over.signal])
   const life = { hasBegun: false }
   try {
     const work = performWork(planned, command, { ...circumstances, signal, life })
@@ -55,7 +55,7 @@ export const executeCommand = async (
     return outcome ?? toTimeout(planned, command, life.hasBegun)
   } catch (error) {
     if (stop.aborted) return undefined
-    if (overtaken.aborted) return toOvertaken(command, life.hasBegun)
+    if (interrupted.aborted) return toInterruptedBy(interrupted.reason, command, life.hasBegun)
     const reason = error instanceof ShoalError ? error.code : 'error'
     return { state: 'failed', reason, message: shorten((error as Error).message) }
   } finally {

@@ -5,7 +5,13 @@ import { executeCommand } from './execute-command.ts'
 import { deviceLaneOf } from './journal-line.ts'
 import { CommandJudge, type JudgeParts } from './judge.ts'
 import { DeviceLanes, type LaneJob } from './lanes.ts'
-import { type CommandRefusal, shorten, toInterrupted, toOvertaken, toRejection } from './outcome.ts'
+import {
+  type CommandRefusal,
+  shorten,
+  toInterrupted,
+  toInterruptedBy,
+  toRejection,
+} from './outcome.ts'
 import { isRefusal } from './plan-command.ts'
 import { type JournalSubject, toAcceptedSubject, toRefusedSubject } from './subject.ts'
 
@@ -71,6 +77,11 @@ export class CommandExecutor {
     } catch (error) {
       this.#noteFailure(error as Error)
     }
+  }
+
+  /** Ends the running commands of devices that an e-stop holds; waiting ones are refused in turn. */
+  endStopped(): void {
+    this.#lanes.stopRunning(lane => this.#parts.findStop?.(lane) !== undefined)
   }
 
   /** Resolves when nothing is being admitted or executed. */
@@ -151,7 +162,8 @@ export class CommandExecutor {
     } catch (error) {
       return this.#acks.settleUnstored(subject, error as Error)
     }
-    if (this.#isOvertaken(command)) return this.#acks.settle(subject, toOvertaken(command, false))
+    if (this.#isOvertaken(command))
+      return this.#acks.settle(subject, toInterruptedBy('overtaken', command, false))
     this.#enqueue({ command, subject, cameMs, hasBegun })
   }
 
@@ -165,8 +177,9 @@ export class CommandExecutor {
   #enqueue(taken: AdmittedCommand): void {
     const { command, subject } = taken
     const job: LaneJob = {
-      run: overtaken => this.#execute(taken, overtaken).catch(error => this.#noteFailure(error)),
-      drop: () => this.#acks.settle(subject, toOvertaken(command, false)),
+      run: interrupted =>
+        this.#execute(taken, interrupted).catch(error => this.#noteFailure(error)),
+      drop: () => this.#acks.settle(subject, toInterruptedBy('overtaken', command, false)),
     }
     const lane = deviceLaneOf(command)
     const kind = this.#kindOf(command)
@@ -176,7 +189,7 @@ export class CommandExecutor {
   }
 
   /** Checks plan and approval again: both may have changed while the command waited. */
-  async #execute(taken: AdmittedCommand, overtaken: AbortSignal): Promise<void> {
+  async #execute(taken: AdmittedCommand, interrupted: AbortSignal): Promise<void> {
     const { command, subject, cameMs, hasBegun } = taken
     const { signal: stop, nowMs } = this.#parts
     if (stop.aborted) return
@@ -190,7 +203,7 @@ export class CommandExecutor {
     if (stop.aborted) return
     const outcome = await executeCommand(planned, command, {
       stop,
-      overtaken,
+      interrupted,
       findRefusal: () => this.#judge.findRefusal(command, cameMs, planned),
       report: progress => this.#acks.reportProgress(command.id, progress),
       nowMs,

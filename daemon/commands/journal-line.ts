@@ -1,6 +1,6 @@
-import { crc32 } from 'node:zlib'
 import * as z from 'zod'
 import { Ack, Command } from '../../shared/wire/command.ts'
+import { parseLine } from '../checked-line.ts'
 
 /** Part of an approved plan that a command has used. */
 const Used = z.object({
@@ -34,14 +34,8 @@ export type JournalLine = z.infer<typeof Line>
 /** Lane of a command: its device, or the cell itself. */
 export const deviceLaneOf = ({ device_id }: Pick<Command, 'device_id'>): string => device_id ?? ''
 
-/** Encodes a line: the CRC-32 of its JSON, then the JSON. */
-export const encodeLine = (line: object): string => {
-  const text = JSON.stringify(line)
-  return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`
-}
-
+/** Undefined for a line that was changed, or that no journal contains. */
 export const decodeLine = (line: string): JournalLine | undefined => {
-  const text = line.slice(9)
-  if (crc32(text).toString(16).padStart(8, '0') !== line.slice(0, 8)) return undefined
-  return Line.safeParse(JSON.parse(text)).data
+  const value = parseLine(line)
+  return value === undefined ? undefined : Line.safeParse(value).data
 }

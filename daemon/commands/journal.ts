@@ -1,9 +1,9 @@
 import { FINAL_STATES } from '../../shared/wire/command.ts'
+import { encodeLine } from '../checked-line.ts'
 import {
   decodeLine,
   deviceLaneOf,
   type Entry,
-  encodeLine,
   type JournalLine,
   type UsedLine,
 } from './journal-line.ts'

@@ -1,6 +1,7 @@
 import { findPlanFault } from '../../shared/wire/approved-plan.ts'
 import { type Command, isHarmless, MAX_TTL_SECONDS } from '../../shared/wire/command.ts'
-import { hashPart, LIVE_GATE } from '../../shared/wire/plan-part.ts'
+import type { EngagedStop } from '../../shared/wire/estop.ts'
+import { hashPart, LIVE_GATE, type PlanPart } from '../../shared/wire/plan-part.ts'
 import { checkTiming } from './check-timing.ts'
 import type { CoordinatorClock } from './clock.ts'
 import type { CommandJournal } from './journal.ts'
@@ -16,6 +17,8 @@ export interface JudgeParts {
   verbs: readonly Verb[]
   devices?: DeviceVerbs | undefined
   journal: CommandJournal
+  /** Returns the e-stop that holds a device; without it no device is ever stopped. */
+  findStop?: ((deviceId: string) => EngagedStop | undefined) | undefined
   clock: Pick<CoordinatorClock, 'bounds'>
   /** Unix milliseconds. */
   now: () => number
@@ -65,7 +68,21 @@ export class CommandJudge {
   ): CommandRefusal | undefined {
     const { now, nowMs, clock } = this.#parts
     const moment = { now: now(), elapsedMs: nowMs() - cameMs, bounds: clock.bounds() }
-    return checkTiming(command, moment) ?? this.#findApprovalFault(command, planned)
+    return (
+      checkTiming(command, moment) ??
+      this.#findStop(command, planned.part) ??
+      this.#findApprovalFault(command, planned)
+    )
+  }
+
+  /** Refuses what would act on a device that an e-stop holds; reading and stopping it go on. */
+  #findStop(command: Command, { hazard }: PlanPart): CommandRefusal | undefined {
+    const { device_id, mode } = command
+    if (device_id === undefined || mode === 'dry' || hazard === 'read') return undefined
+    const stop = this.isUrgent(command) ? undefined : this.#parts.findStop?.(device_id)
+    return (
+      stop && toRejection('estopped', `e-stop ${stop.estop_id} holds ${device_id}: ${stop.reason}`)
+    )
   }
 
   #findVerb({ device_id, verb }: Command): Verb | undefined {

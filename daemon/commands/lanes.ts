@@ -2,11 +2,14 @@ import { MAX_WAITING_PER_LANE } from '../../shared/wire/command.ts'
 
 /** A queued command. Neither function rejects. */
 export interface LaneJob {
-  /** The signal aborts when an urgent command of the same lane overtakes it. */
-  run(overtaken: AbortSignal): Promise<void>
+  /** The signal aborts with an `Interruption` when the job must end. */
+  run(interrupted: AbortSignal): Promise<void>
   /** Called instead of `run` for a waiting job that is overtaken. */
   drop(): Promise<void>
 }
+
+/** Cause that ends a running job: an urgent command of its lane, or an e-stop of its device. */
+export type Interruption = 'overtaken' | 'estopped'
 
 interface Lane {
   running: AbortController
@@ -70,8 +73,14 @@ export class DeviceLanes {
   overtake(lane: string): void {
     const found = this.#lanes.get(lane)
     if (found === undefined) return
-    found.running.abort()
+    found.running.abort('overtaken' satisfies Interruption)
     for (const job of found.waiting.splice(0)) this.#track(job.drop())
+  }
+
+  /** Aborts the running jobs of these lanes because of an e-stop; the waiting ones follow. */
+  stopRunning(isStopped: (lane: string) => boolean): void {
+    for (const [lane, { running }] of this.#lanes)
+      if (isStopped(lane)) running.abort('estopped' satisfies Interruption)
   }
 
   /** Resolves when nothing runs or waits. */

@@ -1,4 +1,5 @@
 import { type Ack, type AckState, type Command, isHarmless } from '../../shared/wire/command.ts'
+import type { Interruption } from './lanes.ts'
 
 /** Outcome or current state of a command. */
 export type CommandOutcome = Pick<Ack, 'state' | 'reason' | 'message' | 'result'>
@@ -24,11 +25,20 @@ export const toInterrupted = (state: AckState): CommandOutcome =>
     ? { state: 'unknown', reason: 'interrupted', message: 'the daemon ended while it ran' }
     : { state: 'failed', reason: 'interrupted', message: 'the daemon ended before it began' }
 
-/** Outcome of a command that an urgent one of the same device overtook. */
-export const toOvertaken = (command: Command, hasBegun: boolean): CommandOutcome => ({
+const INTERRUPTIONS: Readonly<Record<Interruption, string>> = {
+  overtaken: 'an urgent command of the device',
+  estopped: 'an e-stop of the device',
+}
+
+/** Outcome of a command that was ended before it was done. */
+export const toInterruptedBy = (
+  cause: Interruption,
+  command: Command,
+  hasBegun: boolean,
+): CommandOutcome => ({
   state: hasBegun && !isHarmless(command) ? 'unknown' : 'failed',
-  reason: 'overtaken',
+  reason: cause,
   message: hasBegun
-    ? 'an urgent command of the device cancelled it'
-    : 'an urgent command of the device overtook it before it began',
+    ? `${INTERRUPTIONS[cause]} cancelled it`
+    : `${INTERRUPTIONS[cause]} overtook it before it began`,
 })

@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
+import { CellSettings } from '../../shared/wire/desired.ts'
+import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { DaemonConfig } from '../config.ts'
 import { faultsOf, overlay, settingsOf, withSettings } from './settings.ts'
 import type { TrialFailure, TrialState, WantedSettings } from './trial.ts'
@@ -82,4 +84,10 @@ export const writeDesired = async (
 export const startingConfig = async (config: DaemonConfig): Promise<DaemonConfig> => {
   const { good } = await readDesired(config.state_dir)
   return withSettings(config, overlay(settingsOf(config), good.document))
+}
+
+/** Limits of devices with which the daemon starts: the last proven ones of the coordinator. */
+export const readSharedEnvelopes = async (stateDir: string): Promise<SharedEnvelopes> => {
+  const { good } = await readDesired(stateDir)
+  return CellSettings.parse(good.document).envelopes ?? {}
 }

@@ -10,13 +10,13 @@ import { createHostResolver } from './resolve-host.ts'
 
 export interface OpenDeviceHostParts {
   cellId: string
+  /** State folder of the daemon. */
+  stateDir: string
   config: DevicesConfig
   /** Links besides the configured ones. */
   links?: readonly DeviceLink[] | undefined
   /** Limits that the coordinator has set, as they were at the last end. */
   envelopes: SharedEnvelopes
-  /** State folder of the daemon. */
-  stateDir: string
   env: LinkContext['env']
   logger: Logger
 }
@@ -30,10 +30,10 @@ export interface OpenedDeviceHost {
 /** Creates the configured links and their host; nothing is connected before the host starts. */
 export const openDeviceHost = async ({
   cellId,
+  stateDir,
   config,
   links = [],
   envelopes,
-  stateDir,
   env,
   logger,
 }: OpenDeviceHostParts): Promise<OpenedDeviceHost> => {
@@ -44,7 +44,7 @@ export const openDeviceHost = async ({
     nowMs: () => performance.now(),
     resolveHost: createHostResolver(config.scope),
     readSecret,
-    stateDir: join(stateDir, 'links'),
+    stateDir: join(stateDir, 'devices'),
     env,
   }
   const opened = await Promise.all(config.links.map(link => openSafely(link, context)))

@@ -5,6 +5,7 @@ import type { CoordinatorClock } from '../commands/clock.ts'
 import { CommandExecutor } from '../commands/executor.ts'
 import { CommandJournal, type JournalFile } from '../commands/journal.ts'
 import type { DeviceVerbs, Verb } from '../commands/verb.ts'
+import type { CellEstop } from '../estop/cell-estop.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
@@ -16,6 +17,8 @@ interface CommandsOptions {
   /** Public keys of the coordinator that this cell has pinned. */
   listTrustedKeys: () => readonly string[]
   verbs: readonly Verb[]
+  /** E-stop of the cell; without it no device is ever stopped. */
+  estop?: Pick<CellEstop, 'findStop' | 'onEngage'>
   devices?: DeviceVerbs | undefined
   clock: Pick<CoordinatorClock, 'bounds'>
   /** Unix milliseconds. */
@@ -35,7 +38,7 @@ interface UnconfirmedAck {
 export const commandsService = (options: CommandsOptions): Service => ({
   name: 'commands',
   start: async ({ signal }) => {
-    const { uplink, file, now } = options
+    const { uplink, file, now, estop } = options
     const unconfirmed = new Map<string, UnconfirmedAck>()
 
     const tell = (entry: UnconfirmedAck): void => {
@@ -63,7 +66,16 @@ export const commandsService = (options: CommandsOptions): Service => ({
 
     const open = async () => {
       const journal = await CommandJournal.open(file, now)
-      const executor = new CommandExecutor({ ...options, journal, acknowledge, report, signal })
+      const executor = new CommandExecutor({
+        ...options,
+        findStop: estop && (deviceId => estop.findStop(deviceId)),
+        journal,
+        acknowledge,
+        report,
+        signal,
+      })
+      const off = estop?.onEngage(() => executor.endStopped())
+      if (off) signal.addEventListener('abort', off)
       await executor.recover()
       return { journal, executor }
     }

@@ -1,5 +1,7 @@
 import type { DeviceProfile } from '../profile.ts'
+import bambuPrinter from './bambu-printer.ts'
 import copter from './copter.ts'
+import ros2Robot from './ros2-robot.ts'
 import simDrone from './sim-drone.ts'
 import simPrinter from './sim-printer.ts'
 import simRover from './sim-rover.ts'
@@ -7,7 +9,9 @@ import simSwitch from './sim-switch.ts'
 
 /** Profiles that this build knows; one import line each, sorted. */
 export const PROFILES: readonly DeviceProfile[] = [
+  bambuPrinter,
   copter,
+  ros2Robot,
   simDrone,
   simPrinter,
   simRover,

@@ -35,8 +35,8 @@ type KeyLevels = Readonly<Record<string, number>>
 /** Optional keys of a command. */
 export const COMMAND_KEYS: KeyLevels = { max_result_bytes: NEEDS.largeResult }
 
-/** Top-level keys of a configuration document. None was added since the first level. */
-export const SETTING_KEYS: KeyLevels = {}
+/** Top-level keys of a configuration document. */
+export const SETTING_KEYS: KeyLevels = { envelopes: NEEDS.devices }
 
 /** Copies the value without the keys that a cell of this level does not know. */
 export const withholdKeys = <T extends object>(value: T, levels: KeyLevels, level: number): T =>

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { CELL_ID } from '../ids.ts'
 import { isGenuine, PublicKey, Signature, type Signer, signMessage } from '../signing.ts'
+import { SharedEnvelopes } from './safety-envelope.ts'
 
 const MIB = 1024 * 1024
 
@@ -42,6 +43,8 @@ export const Settings = z.strictObject({
       drain_bytes_per_second: Setting.drainBytesPerSecond.exactOptional(),
     })
     .exactOptional(),
+  /** Limits of devices; a cell merges them with those of its own file to the most restrictive. */
+  envelopes: SharedEnvelopes.exactOptional(),
 })
 export type Settings = z.infer<typeof Settings>
 

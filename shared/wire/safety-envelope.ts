@@ -83,10 +83,23 @@ export const MergedSafetyEnvelope = SafetyEnvelope.extend({
     .exactOptional(),
 })
 
+/** Most characters of all shared limits as JSON: a cell reports them with its settings in force. */
+const MAX_SHARED_LENGTH = 8192
+/** Most sites with limits of their own. */
+const MAX_SITES = 64
+
 /** Limits of the fleet and of sites, as the coordinator sets them. */
-export const SharedEnvelopes = z.strictObject({
-  fleet: SafetyEnvelope.exactOptional(),
-  /** Limits by name of the site. */
-  sites: z.record(z.string().min(1).max(64), SafetyEnvelope).exactOptional(),
-})
+export const SharedEnvelopes = z
+  .strictObject({
+    fleet: SafetyEnvelope.exactOptional(),
+    /** Limits by name of the site. */
+    sites: z
+      .record(z.string().min(1).max(64), SafetyEnvelope)
+      .refine(sites => Object.keys(sites).length <= MAX_SITES, { error: `over ${MAX_SITES} sites` })
+      .meta({ maxProperties: MAX_SITES })
+      .exactOptional(),
+  })
+  .refine(envelopes => JSON.stringify(envelopes).length <= MAX_SHARED_LENGTH, {
+    error: `more than ${MAX_SHARED_LENGTH} characters`,
+  })
 export type SharedEnvelopes = z.infer<typeof SharedEnvelopes>

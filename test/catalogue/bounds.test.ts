@@ -3,7 +3,8 @@ import { operations } from '../../coordinator/operations/index.ts'
 import { type JsonSchema, jsonSchema } from '../../coordinator/operations/json-schema.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 
-type Schema = JsonSchema & Record<'items' | 'additionalProperties' | 'propertyNames', JsonSchema>
+type Schema = JsonSchema &
+  Record<'items' | 'additionalProperties' | 'propertyNames', JsonSchema | false>
 
 /** A whole text of parts of which each has a largest number. */
 const isBoundedPattern = (pattern: unknown): boolean =>
@@ -15,23 +16,21 @@ const isBoundedPattern = (pattern: unknown): boolean =>
 const findUnbounded = (schema: JsonSchema, at: string): string[] => {
   const { type, items, additionalProperties, properties = {} } = schema as Partial<Schema>
   if ('x-max-bytes' in schema) return []
-  const branches = ['anyOf', 'oneOf', 'allOf'].flatMap(name => (schema[name] ?? []) as JsonSchema[])
+  const branches = ['anyOf', 'oneOf', 'allOf', 'prefixItems'].flatMap(
+    name => (schema[name] ?? []) as JsonSchema[],
+  )
   const inside = [
     ...branches.flatMap(branch => findUnbounded(branch, at)),
     ...Object.entries(properties as object).flatMap(([name, member]) =>
       findUnbounded(member, `${at}.${name}`),
     ),
-    ...(items === undefined ? [] : findUnbounded(items, `${at}[]`)),
+    ...(items ? findUnbounded(items, `${at}[]`) : []),
   ]
   if ('enum' in schema || 'const' in schema) return inside
   if (type === 'string' && !('maxLength' in schema) && !isBoundedPattern(schema.pattern))
     inside.push(`${at}: a text`)
-  if (type === 'array' && !('maxItems' in schema)) inside.push(`${at}: a list`)
-  if (
-    type === 'object' &&
-    (additionalProperties as unknown) !== false &&
-    !('maxProperties' in schema)
-  )
+  if (type === 'array' && items !== false && !('maxItems' in schema)) inside.push(`${at}: a list`)
+  if (type === 'object' && additionalProperties !== false && !('maxProperties' in schema))
     inside.push(`${at}: an object`)
   if (type === undefined && branches.length === 0) inside.push(`${at}: anything`)
   return inside

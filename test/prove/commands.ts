@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
-import { type Findings, history, play } from '../daemon/commands/histories.ts'
+import { type Findings, play } from '../daemon/commands/histories.ts'
+import { history } from '../daemon/commands/history-steps.ts'
 
 /**
  * Histories of one cell: commands, duplicates, replays, forgeries, crashes at every write, full and

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import type { Test } from 'tap'
 import { openReaders } from '../../coordinator/a2a/open.ts'
 import {
@@ -25,6 +26,8 @@ export interface SceneOptions extends CoordinatorOptions {
   config?: object
   /** Folder of the store. */
   folder?: string
+  /** Silent by default. */
+  logger?: Logger
   /** An empty store; one of its own by default. */
   store?: Store
   /** A store that was there before, with its people. */
@@ -51,7 +54,8 @@ export const openScene = async (t: Pick<Test, 'teardown'>, options: SceneOptions
   const demo = options.from?.demo ?? (await populate(store))
   const settings = config({ ...WIDE, state_dir: await temporaryFolder(t), ...options.config })
   placeSealingKey(settings.state_dir)
-  const opened = await openCoordinator(listFor(store, options), settings, silent, options)
+  const { logger = silent } = options
+  const opened = await openCoordinator(listFor(store, options), settings, logger, options)
   let closing: Promise<void> | undefined
   /** Stops as the product does; the store stays. */
   const close = (): Promise<void> => {

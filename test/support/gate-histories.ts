@@ -31,6 +31,8 @@ export interface GateGame {
   /** Seats of the gates by id. */
   gates: Readonly<Record<string, Seats>>
   plans: readonly object[]
+  /** Roles that the people have. */
+  roles: readonly (typeof ROLES)[number][]
   /** Called with each approval that was used for a plan. */
   onUsed(approval: Approval, belief: Belief): void
   /** Called after each step of a history, and with `isLast` after the last one. */
@@ -46,6 +48,7 @@ const PLAIN_GAME: GateGame = {
     'gate.three': [['reviewer'], ['reviewer', 'architect'], ['operator_admin']],
   },
   plans: [{ release: 1 }, { release: 2 }, { release: 1, force: true }],
+  roles: ROLES,
   onUsed: () => {},
   afterStep: async () => {},
 }
@@ -61,7 +64,7 @@ interface HistoryOptions {
   count: number
   seed: number
   /** Creates the game; plain requests by default. */
-  createGame?: (signer: Signer, clock: { readonly now: number }) => GateGame
+  createGame?: (signer: Signer, clock: { readonly now: number }) => Promise<GateGame>
 }
 
 /**
@@ -70,12 +73,12 @@ interface HistoryOptions {
  */
 export const runHistories = async (
   store: Store,
-  { count, seed, createGame = () => PLAIN_GAME }: HistoryOptions,
+  { count, seed, createGame = async () => PLAIN_GAME }: HistoryOptions,
 ): Promise<HistoryTally> => {
   const clock = { now: Date.now() }
   const signer = createSigner(generatePrivateKey())
-  const game = createGame(signer, clock)
-  const people = await makePeople(store, randomOf(seed))
+  const game = await createGame(signer, clock)
+  const people = await makePeople(store, game, randomOf(seed))
   const keys = new Keys({ store, logger: { warn: () => {} }, now: () => clock.now })
   const ledger = { ...store.ledger, nowMs: async () => clock.now }
   const gates = new GateKeeper({
@@ -96,7 +99,7 @@ export const runHistories = async (
     tally.histories++
     // a few keys are revoked in each; new people take their place
     if (people.filter(({ revoked }) => !revoked).length < 12)
-      people.splice(0, people.length, ...(await makePeople(store, randomOf(own))))
+      people.splice(0, people.length, ...(await makePeople(store, game, randomOf(own))))
   }
   keys.close()
   return tally
@@ -225,7 +228,7 @@ const expectOutcome = async (
   throw new Error(allowed ? `${what} was refused` : `${what} went through`, { cause: error })
 }
 
-const makePeople = (store: Store, random: Random): Promise<Actor[]> =>
+const makePeople = (store: Store, game: GateGame, random: Random): Promise<Actor[]> =>
   store.ledger.sealed.write(async trx => {
     const [by, now] = [{ actor: 'proof' }, Date.now()]
     const known = await trx
@@ -239,7 +242,7 @@ const makePeople = (store: Store, random: Random): Promise<Actor[]> =>
       const person = await addPerson(trx, { tenantId: TENANT, name: `person ${n}` }, by, now)
       // some people hold two keys with different roles
       for (let key = 0; key <= random.randomBelow(2); key++) {
-        const roles = [random.pick(ROLES), random.pick(ROLES)]
+        const roles = [random.pick(game.roles), random.pick(game.roles)]
         const spec = { tenantId: TENANT, personId: person.id, tier: 'enterprise' as const, roles }
         const kind = random.pick(KINDS)
         const issued = await addKey(trx, { ...spec, kind } satisfies KeySpec, by, now)

@@ -7,6 +7,7 @@ import { isFinal, TaskState } from '../../tasks/task-state.ts'
 import { workOf } from '../../tasks/turn.ts'
 import { tenantFor } from '../call.ts'
 import type { Executor, ExecutorAnswer } from '../executor.ts'
+import type { HideMessage } from '../hidden-message.ts'
 import type { PushConfigs } from '../push/push-configs.ts'
 import { checkedMessage, historyLengthOf } from '../request-checks.ts'
 import { rewordError } from './reword-error.ts'
@@ -14,6 +15,8 @@ import type { TaskScope } from './task-scope.ts'
 
 export interface AcceptParts {
   executor: Executor
+  /** Makes a message fit to be stored. */
+  hideMessage: HideMessage
   push: Pick<PushConfigs, 'save'>
 }
 
@@ -30,20 +33,21 @@ interface Previous {
 
 /** Makes the task, continues one that waits, or finds the one that took the same message. */
 export const acceptMessage = async (
-  { executor, push }: AcceptParts,
+  { executor, hideMessage, push }: AcceptParts,
   scope: TaskScope,
   request: SendMessageRequest,
 ): Promise<AcceptedMessage> => {
   const { call, tasks } = scope
-  const message = checkedMessage(request.message)
+  const given = checkedMessage(request.message)
+  const metadata = request.metadata ?? {}
+  const message = hideMessage(given, metadata, await operationOf(scope, given))
   historyLengthOf(request.configuration?.historyLength)
   const tenant = call.key === undefined ? '' : tenantFor(call, request.tenant)
   const before = call.key && (await tasks.findAccepted(call.key.id, message))
   if (before !== undefined) return { begun: tasks.resumeAccepted(before), tenant, message }
   const previous = await previousOf(scope, message, tenant)
-  const metadata = request.metadata ?? {}
   const own = { ...call, tenantId: call.key === undefined ? undefined : tenant }
-  const answer = await executor({ message, metadata, call: own, previous })
+  const answer = await executor({ message: given, metadata, call: own, previous })
   if (answer.kind === 'message') return { answer: answer.message }
   const hook = request.configuration?.taskPushNotificationConfig
   if (hook !== undefined && call.key === undefined)
@@ -54,6 +58,15 @@ export const acceptMessage = async (
   if (hook !== undefined && !begun.again)
     await saveHook(push, scope, { ...hook, taskId: begun.taskId }, tenant)
   return { begun, tenant, message }
+}
+
+/** Operation of the task that a message continues; undefined for other messages. */
+const operationOf = async (
+  { tasks }: TaskScope,
+  { taskId }: Message,
+): Promise<string | undefined> => {
+  if (taskId === '') return undefined
+  return (await tasks.runs([taskId])).get(taskId)?.operationId
 }
 
 /** The task that a message continues: it must wait for one. */

@@ -1,27 +1,33 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import type { CountCall } from '../../quota/call-limits.ts'
+import { type CountCall, createCallLimits } from '../../quota/call-limits.ts'
 import type { Admission, Quota } from '../../quota/quota.ts'
 import type { TaskCaller } from '../context.ts'
+import type { Declaration } from '../declaration.ts'
 
 export interface CountParts {
   countCall: CountCall
+  /** Counts emergency calls of a key, in memory alone, so that they need neither room nor store. */
+  countEmergency?: CountCall
   quota: Pick<Quota, 'admit'>
   /** Unix time, milliseconds. */
   now: () => number
 }
 
-export type Count = (caller: Pick<TaskCaller, 'key' | 'address'>) => Admission | Promise<Admission>
+export type Count = (
+  caller: Pick<TaskCaller, 'key' | 'address'>,
+  operation?: Pick<Declaration, 'isEmergency'>,
+) => Admission | Promise<Admission>
 
 /**
  * Counts one request: those of a key against its minute, those without a key against the allowance
  * of their network. Throws or rejects with `rate_limited`, `tier_exceeded` or `store_unavailable`.
  */
 export const createCount =
-  ({ countCall, quota, now }: CountParts): Count =>
-  ({ key, address = '' }) => {
+  ({ countCall, countEmergency = createCallLimits(), quota, now }: CountParts): Count =>
+  ({ key, address = '' }, { isEmergency } = {}) => {
     if (key === undefined)
       return quota.admit({ id: `address:${address}`, tier: 'anonymous' }, now())
-    const counted = countCall(key.id, key)
+    const counted = (isEmergency ? countEmergency : countCall)(key.id, key)
     return counted instanceof Promise ? counted.then(() => KEPT) : KEPT
   }
 

@@ -63,9 +63,9 @@ export class CallPipeline implements Pipeline {
   }
 
   invoke = async (invocation: Invocation): Promise<Outcome> => {
-    const { caller, isCounted } = invocation
+    const { caller, operation, isCounted } = invocation
     if (isCounted) return this.#admit(invocation)
-    return runWithRefund(await this.count(caller), () => this.#admit(invocation))
+    return runWithRefund(await this.count(caller, operation), () => this.#admit(invocation))
   }
 
   authorize: Pipeline['authorize'] = (operation, { key }) => {

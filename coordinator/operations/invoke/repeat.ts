@@ -4,6 +4,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Declaration } from '../declaration.ts'
 import { PendingResult } from '../pending-result.ts'
+import { hideSecretFields } from '../secret-fields.ts'
 import type { Call, Invocation } from './invocation.ts'
 import { timeLimitSeconds } from './time.ts'
 
@@ -39,6 +40,7 @@ export const runOnce = async (
   const { callKey, param } = repeat
   if (typeof callKey !== 'string' || !KEY.test(callKey))
     throw new ShoalError('invalid_request', 'it must be 1 to 255 visible characters', { param })
+  if (operation.isEmergency) return { answer: await run(), replayed: false }
   if (caller.key === undefined || idempotency === undefined)
     throw new ShoalError('invalid_request', 'an Idempotency-Key needs an API key', { param })
   const repeatable = {
@@ -59,7 +61,9 @@ const answerSeconds = (operation: Pick<Declaration, 'timeoutSeconds' | 'mode'>):
 /** Throws `invalid_request` for text that is not valid Unicode: it has no bytes to compare. */
 const fingerprintOf = ({ operation, caller, input, cellId }: Call): string => {
   try {
-    const asked = { operation: operation.id, tenant: caller.tenantId, input, cell: cellId }
+    // a digest of a short secret could be guessed
+    const known = hideSecretFields(operation, input)
+    const asked = { operation: operation.id, tenant: caller.tenantId, input: known, cell: cellId }
     return hash('sha256', canonicalJson(asked))
   } catch (cause) {
     throw new ShoalError('invalid_request', 'the input has text with half of a surrogate pair', {

@@ -1,4 +1,5 @@
 import type { DeviceQuestion } from './device-question.ts'
+import printerStatus from './printer-status.ts'
 
 /** Questions about devices that the coordinator may ask this cell; one line each, sorted. */
-export const DEVICE_QUESTIONS: readonly DeviceQuestion[] = []
+export const DEVICE_QUESTIONS: readonly DeviceQuestion[] = [printerStatus]

@@ -347,6 +347,7 @@ t.test('a command ends for its creator, whichever coordinator hears the cell', a
       signing: signer as SigningKey,
       cells: { get: async () => ({ id: CELL, publicKey: cell.publicKey }) as EnrolledCell },
       fleet: { cell: () => live as unknown as Cell, cells: () => [] },
+      stops: { findCovering: () => undefined },
       bus: { publish: async (_name, _cellId, _type, _body, id = '') => void sent.push(id) },
       leaderWork: { every: () => {}, runOnce: async () => {} },
       stack,

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import * as z from 'zod'
 import { createOperationTasks } from '../../../coordinator/operations/operation-tasks.ts'
 import type { Answerer, Delivery } from '../../../coordinator/tasks/delivery.ts'
 import type { Mail } from '../../../coordinator/tasks/mailbox.ts'
@@ -21,9 +22,10 @@ const run: TaskRun = {
   createdAt: 0,
 }
 
+const input = z.strictObject({})
 const OPERATIONS = [
-  { id: 'x', effect: 'read' },
-  { id: 'lasting', effect: 'read', resumable: true },
+  { id: 'x', effect: 'read', input },
+  { id: 'lasting', effect: 'read', input, resumable: true },
 ]
 
 const refuse = ({ access }: { access: string }, { key }: { key: unknown }): void => {

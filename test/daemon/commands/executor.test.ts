@@ -21,7 +21,8 @@ import {
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
 import { DryRun, hashPart, LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import { silent } from '../../support/cell.ts'
-import { history, play } from './histories.ts'
+import { play } from './histories.ts'
+import { history } from './history-steps.ts'
 import { CELL, cell, command, coordinatorSigner, folderOf, NOW, rig } from './rig.ts'
 
 const nestArrays = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth))

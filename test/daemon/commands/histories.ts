@@ -1,117 +1,20 @@
-import fc from 'fast-check'
 import { pino } from 'pino'
-import * as z from 'zod'
 import { CoordinatorClock } from '../../../daemon/commands/clock.ts'
 import { CommandExecutor } from '../../../daemon/commands/executor.ts'
 import { CommandJournal, type JournalFile } from '../../../daemon/commands/journal.ts'
-import type { Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
-import {
-  type Ack,
-  type Command,
-  FINAL_STATES,
-  type Hazard,
-  signCommand,
-} from '../../../shared/wire/command.ts'
+import { type Ack, type Command, FINAL_STATES, signCommand } from '../../../shared/wire/command.ts'
+import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import { approvalFor } from '../../support/approval-for.ts'
-import { devicesWith } from '../../support/devices-with.ts'
+import type { DiskMood, HistoryApproval, HistoryStep, VerbMood } from './history-steps.ts'
+import { createPlainStage } from './plain-stage.ts'
+import type { CreateStage, Stage, StagedCommand, StageLife } from './stage.ts'
 
 const coordinator = createSigner(generatePrivateKey())
 const stranger = createSigner(generatePrivateKey())
 const cell = createSigner(generatePrivateKey())
-const CELL = newId('cell')
 const logger = pino({ level: 'silent' })
-
-/** What the disk does with one of the next writes. */
-type DiskMood = 'sound' | 'slow' | 'fails' | 'dies before' | 'dies half way' | 'dies after'
-
-/** None is the cell itself. */
-type Device = 'none' | 'arm' | 'rover'
-type VerbMood = 'quick' | 'slow' | 'dies' | 'throws' | 'hangs'
-
-export type HistoryStep =
-  | { do: 'issue'; hazard: Hazard; device: Device; lifeMs: number; deliver: boolean }
-  | { do: 'stop'; device: Device }
-  | { do: 'deliver'; which: number }
-  | { do: 'forge'; which: number; how: 'field' | 'key' | 'cell' | 'none' }
-  | { do: 'crash' }
-  | { do: 'pass'; ms: number }
-  | { do: 'step clock'; ms: number }
-  | { do: 'ask'; outMs: number; backMs: number }
-  | { do: 'disk'; mood: DiskMood; after: number }
-  | { do: 'verb'; mood: VerbMood }
-
-const moment = fc.integer({ min: 0, max: 8000 })
-
-const device = fc.constantFrom<Device>('none', 'arm', 'arm', 'rover')
-
-export const history: fc.Arbitrary<HistoryStep[]> = fc.array(
-  fc.oneof(
-    {
-      weight: 6,
-      arbitrary: fc.record({
-        do: fc.constant('issue' as const),
-        hazard: fc.constantFrom<Hazard>('read', 'safe', 'caution', 'unsafe', 'unsafe'),
-        device,
-        lifeMs: fc.integer({ min: 1, max: 20_000 }),
-        deliver: fc.boolean(),
-      }),
-    },
-    {
-      weight: 8,
-      arbitrary: fc.record({ do: fc.constant('deliver' as const), which: fc.nat(7) }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        do: fc.constant('forge' as const),
-        which: fc.nat(7),
-        how: fc.constantFrom('field' as const, 'key' as const, 'cell' as const, 'none' as const),
-      }),
-    },
-    { weight: 3, arbitrary: fc.record({ do: fc.constant('crash' as const) }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('stop' as const), device }) },
-    { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: moment }) },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        do: fc.constant('step clock' as const),
-        ms: fc.oneof(fc.integer({ min: -500, max: 500 }), fc.integer({ min: -9000, max: 9000 })),
-      }),
-    },
-    {
-      weight: 6,
-      arbitrary: fc.record({
-        do: fc.constant('ask' as const),
-        outMs: fc.oneof(fc.nat(50), fc.nat(900), moment),
-        backMs: fc.oneof(fc.nat(50), fc.nat(900), moment),
-      }),
-    },
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        do: fc.constant('disk' as const),
-        mood: fc.constantFrom<DiskMood>(
-          'slow',
-          'fails',
-          'dies before',
-          'dies half way',
-          'dies after',
-        ),
-        after: fc.nat(2),
-      }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        do: fc.constant('verb' as const),
-        mood: fc.constantFrom<VerbMood>('quick', 'slow', 'dies', 'throws', 'hangs', 'hangs'),
-      }),
-    },
-  ),
-  { minLength: 4, maxLength: 40, size: 'max' },
-)
 
 /** What a history must never show. */
 export interface Findings {
@@ -137,6 +40,11 @@ class World {
   readonly #stopped = new Map<string | undefined, number>()
   readonly issued: Command[] = []
   readonly runs = new Map<string, number>()
+  /** Runs by the request of their approval. */
+  readonly #uses = new Map<string, number>()
+  /** Commands that must never run, by the reason. */
+  readonly #unapproved = new Map<string, HistoryApproval>()
+  readonly #stage: Stage
   readonly acks: Ack[] = []
   readonly findings: Findings = {
     violations: [],
@@ -152,6 +60,10 @@ class World {
   #clock = new CoordinatorClock(() => this.now)
   #asked = 0
 
+  constructor(createStage: CreateStage) {
+    this.#stage = createStage({ now: () => this.now + this.skewMs })
+  }
+
   async start(): Promise<void> {
     const life = ++this.#life
     this.end()
@@ -160,18 +72,11 @@ class World {
     this.#clock = clock
     this.#executor = undefined
     const journal = await CommandJournal.open(this.#file(life), () => this.now + this.skewMs)
-    const verbs = [
-      ...(['read', 'safe', 'caution', 'unsafe'] as const).map(hazard =>
-        this.#verb('do', hazard, life),
-      ),
-      { ...this.#verb('stop', 'safe', life), urgent: true },
-    ]
     const executor = new CommandExecutor({
-      cellId: CELL,
+      cellId: this.#stage.cellId,
       signer: cell,
       listTrustedKeys: () => [coordinator.publicKey],
-      verbs,
-      devices: devicesWith(() => verbs),
+      ...this.#stage.open(this.#createLife(life)),
       journal,
       clock,
       now: () => this.now + this.skewMs,
@@ -201,7 +106,14 @@ class World {
   async take(step: HistoryStep): Promise<void> {
     if (step.do === 'issue') this.#issue('do', step)
     if (step.do === 'stop')
-      this.#issue('stop', { ...step, hazard: 'safe', lifeMs: 20_000, deliver: true })
+      this.#issue('stop', {
+        ...step,
+        hazard: 'safe',
+        approval: 'none',
+        lifeMs: 20_000,
+        deliver: true,
+      })
+    if (step.do === 'reuse') this.#reuse(this.issued.at(step.which % this.issued.length))
     if (step.do === 'deliver') this.#deliver(this.issued.at(step.which % this.issued.length))
     if (step.do === 'forge') this.#forge(step)
     if (step.do === 'crash') await this.crash()
@@ -213,37 +125,50 @@ class World {
       this.soundWrites = step.after
     }
     if (step.do === 'verb') this.verbMood = step.mood
+    this.#stage.passTime()
     await turn()
   }
 
-  #issue(
-    act: 'do' | 'stop',
-    { hazard, device, lifeMs, deliver }: Omit<Extract<HistoryStep, { do: 'issue' }>, 'do'>,
-  ): void {
+  #issue(act: 'do' | 'stop', step: Omit<Extract<HistoryStep, { do: 'issue' }>, 'do'>): void {
+    const { device, hazard, lifeMs, deliver, approval } = step
     const fence = this.issued.length + 1
-    const verb = nameOf(act, hazard)
-    const target = { cell_id: CELL, ...(device === 'none' ? {} : { device_id: device }), verb }
+    const staged = this.#stage.create(act, hazard, device, fence)
     const expires_at = this.now + lifeMs
-    const part = { ...target, hazard, operations: [fence] }
-    const approval = approvalFor(part, { signer: coordinator, expiresAt: expires_at })
     const command = signCommand(
       {
         id: newId('cmd'),
-        ...target,
-        params: { fence },
-        hazard,
+        cell_id: this.#stage.cellId,
+        ...staged.target,
         mode: 'live',
         issued_at: this.now,
         not_before: this.now,
         expires_at,
         fence,
-        ...(hazard === 'unsafe' ? { approval } : {}),
+        ...approve(staged, approval, expires_at),
       },
       coordinator,
     )
+    if (command.hazard === 'unsafe' && approval !== 'right')
+      this.#unapproved.set(command.id, approval)
+    this.#add(command)
+    if (deliver) this.#deliver(command)
+  }
+
+  /** A second command with the approval of another one. */
+  #reuse(model: Command | undefined): void {
+    if (model === undefined) return
+    const { signature, key_id, ...body } = model
+    const fence = this.issued.length + 1
+    const command = signCommand({ ...body, id: newId('cmd'), fence }, coordinator)
+    const approval = this.#unapproved.get(model.id)
+    if (approval !== undefined) this.#unapproved.set(command.id, approval)
+    this.#add(command)
+    this.#deliver(command)
+  }
+
+  #add(command: Command): void {
     this.issued.push(command)
     this.findings.commands++
-    if (deliver) this.#deliver(command)
   }
 
   #deliver(command: unknown): void {
@@ -271,31 +196,34 @@ class World {
     this.#clock.markAnswer(id, at)
   }
 
-  #verb(act: 'do' | 'stop', hazard: Hazard, life: number): Verb {
+  #createLife(life: number): StageLife {
     return {
-      verb: nameOf(act, hazard),
-      description: '',
-      hazard,
-      timeout_seconds: 60,
-      params: z.strictObject({ fence: z.int() }),
-      plan: ({ fence }) => ({ operations: [fence as number], bounds: {} }),
-      run: ({ operations: [fence] }) =>
-        act === 'stop' ? this.#stop(fence as number, life) : this.#run(fence as number, life),
+      onRun: command => this.#run(command, life),
+      onStop: command => this.#stop(command, life),
+      findRunning: isSame => this.#findRunning(isSame),
     }
   }
 
-  async #stop(fence: number, life: number): Promise<null> {
+  /** Command that runs now, by its acks; what was not acknowledged is found all the same. */
+  #findRunning(isSame: (command: Command) => boolean): Command | undefined {
+    const found = this.issued.filter(isSame)
+    return found.findLast(({ id }) => this.#stateOf(id) === 'executing') ?? found.at(-1)
+  }
+
+  #stateOf(id: string): string | undefined {
+    return this.acks.findLast(ack => ack.command_id === id)?.state
+  }
+
+  async #stop({ fence, device_id }: Command, life: number): Promise<null> {
     if (life !== this.#life) return forever()
-    const device = this.issued[fence - 1]?.device_id
-    this.#stopped.set(device, Math.max(fence, this.#stopped.get(device) ?? 0))
+    this.#stopped.set(device_id, Math.max(fence, this.#stopped.get(device_id) ?? 0))
     return null
   }
 
-  async #run(fence: number, life: number): Promise<null> {
+  async #run(command: Command, life: number): Promise<null> {
     if (life !== this.#life) return forever()
-    const command = this.issued[fence - 1]
     this.findings.runs++
-    if (command !== undefined) this.#judge(command)
+    this.#judge(command)
     const mood = this.verbMood
     this.verbMood = 'quick'
     if (mood === 'dies') {
@@ -303,24 +231,33 @@ class World {
       return forever()
     }
     // the cell's own lane ends with its verb; only a stop ends a device that hangs
-    if (mood === 'hangs' && command?.device_id !== undefined) return forever()
+    if (mood === 'hangs' && command.device_id !== undefined) return forever()
     if (mood === 'throws') throw new Error('it failed')
     if (mood === 'slow') this.now += 3000
     return null
   }
 
-  #judge({ id, fence, hazard, device_id, expires_at }: Command): void {
+  #judge({ id, fence, hazard, device_id, expires_at, approval }: Command): void {
     const { violations } = this.findings
     const times = (this.runs.get(id) ?? 0) + 1
     this.runs.set(id, times)
     if (hazard === 'unsafe') this.findings.unsafeRuns++
-    if (this.acks.findLast(ack => ack.command_id === id)?.state !== 'executing')
+    if (this.#stateOf(id) !== 'executing')
       violations.push(`${hazard}: ran before it was said to be executing`)
     if (hazard === 'read' || hazard === 'safe') return
     if (times > 1) violations.push(`${hazard}: ran ${times} times`)
     if (fence < (this.#stopped.get(device_id) ?? 0)) violations.push(`${hazard}: ran after a stop`)
     if (this.now >= expires_at && hazard === 'unsafe')
       violations.push(`unsafe: ran ${this.now - expires_at} ms late`)
+    const unapproved = this.#unapproved.get(id)
+    if (unapproved !== undefined) violations.push(`unsafe: ran with an approval ${unapproved}`)
+    if (approval !== undefined) this.#judgeUse(approval.approval.request_id)
+  }
+
+  #judgeUse(requestId: string): void {
+    const uses = (this.#uses.get(requestId) ?? 0) + 1
+    this.#uses.set(requestId, uses)
+    if (uses > 1) this.findings.violations.push(`unsafe: an approval was used ${uses} times`)
   }
 
   #file(life: number): JournalFile {
@@ -346,7 +283,14 @@ class World {
   }
 }
 
-const nameOf = (act: 'do' | 'stop', hazard: Hazard): string => `${act}-${hazard}`
+/** Approval of an unsafe command, which may be a wrong one. */
+const approve = ({ target, part }: StagedCommand, kind: HistoryApproval, expiresAt: number) => {
+  if (target.hazard !== 'unsafe' || kind === 'none') return {}
+  const { gate = LIVE_GATE } = part
+  const gate_id = kind === 'of another gate' ? 'gate.policy-change' : gate
+  const approved = kind === 'of another plan' ? { ...part, operations: ['other'] } : part
+  return { approval: approvalFor(approved, { signer: coordinator, expiresAt, gate_id }) }
+}
 
 const forever = (): Promise<never> => new Promise(() => {})
 
@@ -354,8 +298,11 @@ const forever = (): Promise<never> => new Promise(() => {})
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 /** Lets a history happen and tells what went wrong in it. */
-export const play = async (steps: readonly HistoryStep[]): Promise<Findings> => {
-  const world = new World()
+export const play = async (
+  steps: readonly HistoryStep[],
+  createStage: CreateStage = createPlainStage,
+): Promise<Findings> => {
+  const world = new World(createStage)
   await world.start()
   await world.take({ do: 'ask', outMs: 1, backMs: 1 })
   for (const step of steps) await world.take(step)

@@ -10,6 +10,7 @@ import type { DeviceVerbs, Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { type Ack, type Command, type Hazard, signCommand } from '../../../shared/wire/command.ts'
+import type { EngagedStop } from '../../../shared/wire/estop.ts'
 import { approvalFor } from '../../support/approval-for.ts'
 import { silent } from '../../support/cell.ts'
 
@@ -62,6 +63,7 @@ export const rig = async (
     timeoutSeconds?: number
     devices?: DeviceVerbs
     clock?: { nowMs: number }
+    findStop?: (deviceId: string) => EngagedStop | undefined
   } = {},
 ) => {
   const file = given.file ?? openJournalFile(join(folderOf(t), 'commands.journal'))
@@ -92,6 +94,7 @@ export const rig = async (
     verbs: (['read', 'safe', 'caution', 'unsafe'] as const).map(verb),
     devices: given.devices,
     journal,
+    findStop: given.findStop,
     clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
     now: () => NOW,
     nowMs: () => given.clock?.nowMs ?? 0,

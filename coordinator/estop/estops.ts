@@ -1,0 +1,175 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { ShoalError } from '../../shared/errors.ts'
+import { newId } from '../../shared/ids.ts'
+import type { Actor } from '../audit/audit.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { EstopReports } from './reports.ts'
+import { canStop, type EstopSender, isConnected, toStoppedCell } from './sender.ts'
+import { concernsCell, type Stop } from './stop.ts'
+import type { Stops } from './stops.ts'
+import { type DeviceCell, findJoined, type StopTarget, widenTarget } from './widen.ts'
+import type { StopWriter } from './writer.ts'
+
+interface EstopsParts {
+  stops: Stops
+  reports: EstopReports
+  sender: EstopSender
+  writer: StopWriter
+  fleet: Pick<Fleet, 'cell' | 'cells'>
+  /** Unix milliseconds. */
+  now: () => number
+  logger: Pick<Logger, 'error' | 'warn'>
+}
+
+/** How far a stop has reached; only of this coordinator's connections. */
+export interface StopReach {
+  stop: Stop
+  /** False while the stop is in force and not in the store. */
+  isStored: boolean
+  /** Cells that must latch it, as far as they are known. */
+  asked: number
+  confirmed: number
+  /** Cells that have not confirmed it. */
+  missing: { cellId: string; isConnected: boolean; isSupported: boolean }[]
+}
+
+/** Longest time that an answer waits for the cells and the store, in milliseconds. */
+const ANSWER_MS = 1000
+
+/** The e-stops of the fleet: engaging waits for nothing, releasing for the store. */
+export class Estops {
+  readonly #parts: EstopsParts
+  /** Authors of stops that are not stored yet. */
+  readonly #authors = new Map<string, Actor>()
+
+  constructor(parts: EstopsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Engages a stop: it is in force and on its way to the cells when this returns its promise. That
+   * resolves when every connected cell has confirmed it and it is stored, or after a second.
+   */
+  async engage(wanted: StopTarget, reason: string, by: Actor): Promise<StopReach> {
+    const { stops, sender, logger } = this.#parts
+    const stop = this.#findOrCreate(wanted, reason, by)
+    logger.warn({ estop: stop.id, scope: stop.scope, target: stop.target, by }, 'e-stop engaged')
+    const over = new AbortController()
+    const confirmed = this.#waitConfirmed(stop, over.signal)
+    const sent = sender.sendStop(stop)
+    const stored = stops.isStored(stop.id) ? undefined : this.#store(stop)
+    const late = sleep(ANSWER_MS, undefined, { signal: over.signal }).catch(() => {})
+    await Promise.race([Promise.all([sent, stored, confirmed]), late])
+    over.abort()
+    return this.measureReach(stop)
+  }
+
+  /** Releases one stop. Throws `not_found`, `conflict`, and `store_unavailable`. */
+  async release(id: string, reason: string, by: Actor): Promise<StopReach> {
+    const { stops, writer, sender, now } = this.#parts
+    if (!stops.isStored(id))
+      throw new ShoalError('store_unavailable', `e-stop ${id} is not stored yet; try again`)
+    const stop = await writer.release(id, { at: now(), by: by.actor, reason }, by)
+    await stops.refresh()
+    await sender.sendStop(stop)
+    return this.measureReach(stop)
+  }
+
+  /** Newest stops in force, each with its reach by the reports of all coordinators. */
+  async list(limit: number): Promise<{ total: number; newest: StopReach[] }> {
+    const { stops, reports } = this.#parts
+    await reports.load()
+    const inForce = stops.listInForce()
+    const newest = inForce.slice(-limit).reverse()
+    return { total: inForce.length, newest: newest.map(stop => this.measureReach(stop)) }
+  }
+
+  /** Devices that are not known to be at rest although a stop covers them. */
+  listFailed(): { cell_id: string; device_id: string; reason: string }[] {
+    const { reports } = this.#parts
+    return reports
+      .list()
+      .flatMap(({ cellId, failed }) => failed.map(one => ({ cell_id: cellId, ...one })))
+  }
+
+  /** Stores what the store has refused before, and sends what cells have not confirmed. */
+  async sweep(): Promise<void> {
+    const { stops, sender } = this.#parts
+    await sender.sendMissing()
+    await Promise.all(stops.listUnstored().map(stop => this.#store(stop)))
+  }
+
+  measureReach(stop: Stop): StopReach {
+    const { stops, reports, fleet } = this.#parts
+    const cells = [...fleet.cells()].filter(cell => concernsCell(stop, toStoppedCell(cell)))
+    const isInForce = stop.release === undefined
+    const missing = cells
+      .filter(({ id }) => reports.find(id)?.latched.has(stop.id) !== isInForce)
+      .map(cell => ({
+        cellId: cell.id,
+        isConnected: isConnected(cell),
+        isSupported: cell.announce === undefined || canStop(cell),
+      }))
+    const [asked, isStored] = [cells.length, stops.isStored(stop.id)]
+    return { stop, isStored, asked, confirmed: asked - missing.length, missing }
+  }
+
+  #findOrCreate(wanted: StopTarget, reason: string, by: Actor): Stop {
+    const { stops, now } = this.#parts
+    const inForce = stops.listInForce()
+    const target = widenTarget(inForce, wanted, this.#findCellOf(wanted))
+    const joined = findJoined(inForce, target)
+    if (joined !== undefined) return joined
+    const at = now()
+    const stop: Stop = {
+      id: newId('est', at),
+      ...target,
+      cellId: undefined,
+      isLocal: false,
+      engagedAt: at,
+      engagedBy: by.actor,
+      reason,
+      release: undefined,
+    }
+    this.#authors.set(stop.id, by)
+    stops.addUnstored(stop)
+    return stop
+  }
+
+  #findCellOf({ scope, target }: StopTarget): DeviceCell | undefined {
+    if (scope !== 'device' || target === null) return undefined
+    return [...this.#parts.fleet.cells()]
+      .map(toStoppedCell)
+      .find(({ hasDevice }) => hasDevice(target))
+  }
+
+  async #store(stop: Stop): Promise<void> {
+    const { stops, writer, logger } = this.#parts
+    try {
+      await writer.engage(stop, this.#authors.get(stop.id) ?? { actor: stop.engagedBy })
+      this.#authors.delete(stop.id)
+      await stops.markStored(stop.id)
+    } catch (error) {
+      logger.error({ err: error, estop: stop.id }, 'e-stop in force, but not stored; trying again')
+    }
+  }
+
+  /** Resolves when every connected cell that the stop concerns has confirmed it. */
+  async #waitConfirmed(stop: Stop, signal: AbortSignal): Promise<void> {
+    const { sender, reports } = this.#parts
+    const waiting = new Set(
+      sender
+        .listConnected()
+        .filter(cell => concernsCell(stop, toStoppedCell(cell)))
+        .map(({ id }) => id),
+    )
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const off = reports.received.add(({ report }) => {
+      if (report.latched.has(stop.id)) waiting.delete(report.cellId)
+      if (waiting.size === 0) resolve()
+    })
+    signal.addEventListener('abort', off)
+    if (waiting.size > 0) await promise
+  }
+}

@@ -1,0 +1,39 @@
+import type { Observation } from '../fleet/alert-rules.ts'
+import type { EstopReports } from './reports.ts'
+import type { EstopSender } from './sender.ts'
+import type { Stops } from './stops.ts'
+
+interface ObservedEstops {
+  stops: Pick<Stops, 'listInForce'>
+  reports: Pick<EstopReports, 'find'>
+  sender: Pick<EstopSender, 'listConnected' | 'isConfirmed'>
+}
+
+/** Findings of a look at the e-stops: that there are some, and the cells that do not follow them. */
+export const observeEstops = function* ({
+  stops,
+  reports,
+  sender,
+}: ObservedEstops): Generator<Observation> {
+  const inForce = stops.listInForce()
+  const newest = inForce.at(-1)
+  if (newest === undefined) return
+  const { scope, target, engagedBy, reason } = newest
+  const about = `the newest by ${engagedBy} for ${scope}${target === null ? '' : ` ${target}`}: ${reason}`
+  const message = `${inForce.length} e-stops are in force, ${about}`
+  yield { rule: 'estop_engaged', cellId: undefined, part: undefined, state: 'bad', message }
+  for (const cell of sender.listConnected()) {
+    const failed = reports.find(cell.id)?.failed ?? []
+    const fault = sender.isConfirmed(cell)
+      ? failed.map(one => `${one.device_id}: ${one.reason}`).join('; ')
+      : 'the cell is connected and has not confirmed an e-stop'
+    if (fault !== '')
+      yield {
+        rule: 'estop_unconfirmed',
+        cellId: cell.id,
+        part: undefined,
+        state: 'bad',
+        message: fault.slice(0, 500),
+      }
+  }
+}

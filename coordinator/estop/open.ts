@@ -1,0 +1,92 @@
+import type { EstopBody } from '../../shared/wire/estop.ts'
+import type { Base } from '../base/base.ts'
+import type { Cells } from '../enrolment/cells.ts'
+import type { Events } from '../events/bus.ts'
+import type { Observation } from '../fleet/alert-rules.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { FleetListeners } from '../fleet/open.ts'
+import type { SigningKey } from '../signing/signing.ts'
+import type { Store } from '../store/store.ts'
+import { Estops } from './estops.ts'
+import { observeEstops } from './observe.ts'
+import { EstopReports } from './reports.ts'
+import { EstopSender } from './sender.ts'
+import { Stops } from './stops.ts'
+import { StopTakeOver } from './take-over.ts'
+import { StopWriter } from './writer.ts'
+
+/** Operations on the e-stops of the fleet. */
+interface EstopViews {
+  estops: Pick<Estops, 'engage' | 'release' | 'list' | 'listFailed'>
+}
+
+/** Receives the messages of cells that matter for e-stops. */
+export interface EstopEars {
+  onBirth(cellId: string): void
+  /** One body of the `estopped` topic. */
+  onReport(cellId: string, body: unknown): void
+}
+
+interface EstopDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+  store: Pick<Store, 'ledger' | 'revisions'>
+  events: Pick<Events, 'addWithin'>
+  signing: SigningKey
+  cells: Pick<Cells, 'get'>
+  fleet: Pick<Fleet, 'cell' | 'cells'>
+  fleetListeners: Pick<FleetListeners, 'removals'>
+  alertSources: Set<() => Iterable<Observation>>
+  bus: {
+    publish(name: 'estop', cellId: string, type: string, body: EstopBody): Promise<void>
+  }
+}
+
+interface OpenEstop {
+  estopEars: EstopEars
+  /** The stops, for parts that refuse what a stop forbids. */
+  stops: Pick<Stops, 'findCovering'>
+  views: EstopViews
+}
+
+const SWEEP_SECONDS = 1
+
+export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => {
+  const { store, fleet, signing, bus, stack, schedules, logger, now } = parts
+  const { ledger } = store
+  const stops = await Stops.open({ store, now, logger })
+  stack.defer(() => stops.close())
+  const cellKey = async (cellId: string) => (await parts.cells.get(cellId))?.publicKey
+  const reports = new EstopReports({ ledger, cellKey, now, logger })
+  await reports.load()
+  const sender = new EstopSender({
+    stops,
+    reports,
+    fleet,
+    signer: signing,
+    publish: (cellId, document) => bus.publish('estop', cellId, 'estop', document),
+    now,
+    logger,
+  })
+  const writer = new StopWriter({ ledger, events: parts.events, now, logger })
+  const takeOver = new StopTakeOver({ stops, writer, nowMs: parts.nowMs, logger })
+  const estops = new Estops({ stops, reports, sender, writer, fleet, now, logger })
+
+  reports.received.add(received => takeOver.note(received))
+  stops.changes.add(() => void sender.sendMissing())
+  parts.fleetListeners.removals.add(cellId => reports.forget(cellId))
+  parts.alertSources.add(() => observeEstops({ stops, reports, sender }))
+  schedules.every('estop.sweep', SWEEP_SECONDS, async () => {
+    await estops.sweep()
+    await takeOver.run()
+    await reports.flush()
+  })
+  const logDropped = (cellId: string) => (error: Error) =>
+    logger.warn({ cell: cellId, reason: error.message.slice(0, 300) }, 'message dropped')
+  return {
+    stops,
+    estopEars: {
+      onBirth: cellId => void sender.answerBirth(cellId).catch(logDropped(cellId)),
+      onReport: (cellId, body) => void reports.receive(cellId, body).catch(logDropped(cellId)),
+    },
+    views: { estops },
+  }
+}

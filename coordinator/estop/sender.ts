@@ -1,0 +1,100 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Signer } from '../../shared/signing.ts'
+import { NEEDS } from '../../shared/wire/capability.ts'
+import { type EstopBody, signEstop } from '../../shared/wire/estop.ts'
+import type { Cell } from '../fleet/cell.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { type CellStops, createDocument, isApplied, selectStops } from './document.ts'
+import type { EstopReports } from './reports.ts'
+import { concernsCell, type Stop, type StoppedCell } from './stop.ts'
+import type { Stops } from './stops.ts'
+
+interface EstopSenderParts {
+  stops: Stops
+  reports: Pick<EstopReports, 'find' | 'hasLatched'>
+  fleet: Pick<Fleet, 'cell' | 'cells'>
+  signer: Signer
+  publish: (cellId: string, document: EstopBody) => Promise<void>
+  /** Unix milliseconds. */
+  now: () => number
+  logger: Pick<Logger, 'warn'>
+}
+
+/** Documents that are signed and sent in one turn of the event loop. */
+const PER_TURN = 16
+
+/** Sends each cell that is connected here its e-stops, until its report shows that it has them. */
+export class EstopSender {
+  readonly #parts: EstopSenderParts
+
+  constructor(parts: EstopSenderParts) {
+    this.#parts = parts
+  }
+
+  /** Sends the documents of every cell that a stop concerns. Resolves when they have left. */
+  async sendStop(stop: Stop): Promise<void> {
+    await this.#sendTo(this.listConnected().filter(cell => concernsCell(stop, toStoppedCell(cell))))
+  }
+
+  /** Sends a document to every cell that does not report what is in force; call it every second. */
+  async sendMissing(): Promise<void> {
+    const { stops, reports } = this.#parts
+    if (!stops.hasAny() && !reports.hasLatched()) return
+    await this.#sendTo(this.listConnected().filter(cell => !this.isConfirmed(cell)))
+  }
+
+  /** Answers a birth: the cell may have missed a stop, or a release. */
+  async answerBirth(cellId: string): Promise<void> {
+    const cell = this.#parts.fleet.cell(cellId)
+    if (cell === undefined || !canStop(cell)) return
+    if (this.#selectFor(cell).engaged.length > 0) await this.#send(cell)
+  }
+
+  /** True when the cell has applied all stops and releases that this coordinator knows. */
+  isConfirmed(cell: Cell): boolean {
+    return isApplied(this.#selectFor(cell), this.#parts.reports.find(cell.id))
+  }
+
+  /** Cells that are connected here and support e-stops. */
+  listConnected(): Cell[] {
+    return [...this.#parts.fleet.cells()].filter(cell => isConnected(cell) && canStop(cell))
+  }
+
+  #selectFor(cell: Cell): CellStops {
+    const { stops, reports } = this.#parts
+    return selectStops(stops, toStoppedCell(cell), reports.find(cell.id))
+  }
+
+  async #sendTo(cells: readonly Cell[]): Promise<void> {
+    const sent: Promise<void>[] = []
+    for (const [at, cell] of cells.entries()) {
+      if (at % PER_TURN === PER_TURN - 1) await nextTurn()
+      sent.push(this.#send(cell))
+    }
+    await Promise.all(sent)
+  }
+
+  /** A document that is lost is sent again: the report of the cell is missing then. */
+  async #send(cell: Cell): Promise<void> {
+    const { stops, reports, signer, publish, now, logger } = this.#parts
+    const { version: applied = 0 } = reports.find(cell.id) ?? {}
+    const numbers = { version: stops.version, applied, now: now() }
+    const document = createDocument(cell.id, this.#selectFor(cell), numbers)
+    await publish(cell.id, signEstop(document, signer)).catch(error =>
+      logger.warn({ cell: cell.id, reason: error.message.slice(0, 300) }, 'e-stops not sent'),
+    )
+  }
+}
+
+export const isConnected = ({ presence }: Pick<Cell, 'presence'>): boolean =>
+  presence !== 'unknown' && presence !== 'dead'
+
+/** True for a cell whose daemon supports e-stops. */
+export const canStop = ({ announce }: Pick<Cell, 'announce'>): boolean =>
+  (announce?.capability ?? 0) >= NEEDS.devices
+
+export const toStoppedCell = ({ id, announce }: Pick<Cell, 'id' | 'announce'>): StoppedCell => ({
+  id,
+  hasDevice: deviceId => announce?.devices?.some(one => one.device_id === deviceId) ?? false,
+})

@@ -1,0 +1,32 @@
+import * as z from 'zod'
+import { pageLimit } from '../fields.ts'
+import { defineOperation } from '../operation.ts'
+import { EstopView, estopViewOf, FailedDevice } from './estop-view.ts'
+
+const MAX_FAILED = 200
+
+export default defineOperation({
+  id: 'devices-estop-show',
+  description: 'List the e-stops in force, the cells that confirmed them, and devices not at rest.',
+  method: 'GET',
+  path: '/v1/estop',
+  access: 'operator',
+  effect: 'read',
+  cli: { group: 'devices', verb: 'estops' },
+  input: z.strictObject({ limit: pageLimit(50, 20) }),
+  output: z.object({
+    in_force: z.int().describe('Number of stops in force; the newest are listed.'),
+    estops: z.array(EstopView),
+    failed_devices: z
+      .array(FailedDevice)
+      .describe(`Devices that did not confirm that they are at rest; at most ${MAX_FAILED}.`),
+  }),
+  run: async ({ limit }, { estops }) => {
+    const { total, newest } = await estops.list(limit)
+    return {
+      in_force: total,
+      estops: newest.map(estopViewOf),
+      failed_devices: estops.listFailed().slice(0, MAX_FAILED),
+    }
+  },
+})

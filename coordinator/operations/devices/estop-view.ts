@@ -1,0 +1,63 @@
+import * as z from 'zod'
+import { EstopScope } from '../../../shared/wire/estop.ts'
+import type { StopReach } from '../../estop/estops.ts'
+import { stopData } from '../../estop/stop.ts'
+
+/** Reason of an e-stop or its release, for people and for the audit. */
+export const EstopReason = z.string().trim().min(1).max(300)
+
+const MAX_LISTED = 100
+
+export const EstopView = z.object({
+  estop_id: z.string(),
+  scope: EstopScope,
+  target: z.string().nullable(),
+  cell_id: z.string().nullable().describe('The only cell that it is for; null for others.'),
+  is_local: z.boolean().describe('True for a stop that was engaged on the machine of its cell.'),
+  engaged_at: z.iso.datetime(),
+  engaged_by: z.string(),
+  reason: z.string(),
+  released_at: z.iso.datetime().nullable(),
+  released_by: z.string().nullable(),
+  release_reason: z.string().nullable(),
+  is_stored: z
+    .boolean()
+    .describe(
+      'False while the stop is in force and not in the store; it is stored as soon as possible.',
+    ),
+  cells: z.object({
+    asked: z.int().describe('Cells that must apply it, as far as they are known.'),
+    confirmed: z.int().describe('Cells that have it on their disk, or have ended it.'),
+    missing: z
+      .array(
+        z.object({ cell_id: z.string(), is_connected: z.boolean(), is_supported: z.boolean() }),
+      )
+      .describe(`Cells that have not confirmed it; at most ${MAX_LISTED}.`),
+  }),
+})
+
+export const FailedDevice = z.object({
+  cell_id: z.string(),
+  device_id: z.string(),
+  reason: z.string(),
+})
+
+export const estopViewOf = ({
+  stop,
+  isStored,
+  asked,
+  confirmed,
+  missing,
+}: StopReach): z.input<typeof EstopView> => ({
+  ...stopData(stop),
+  is_stored: isStored,
+  cells: {
+    asked,
+    confirmed,
+    missing: missing.slice(0, MAX_LISTED).map(({ cellId, isConnected, isSupported }) => ({
+      cell_id: cellId,
+      is_connected: isConnected,
+      is_supported: isSupported,
+    })),
+  },
+})

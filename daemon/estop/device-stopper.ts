@@ -1,0 +1,90 @@
+import type { Logger } from 'pino'
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { StoppableDevice, StoppableDevices } from './stoppable-devices.ts'
+
+interface DeviceStopperParts {
+  devices: StoppableDevices
+  isCovered: (device: StoppableDevice) => boolean
+  logger: Pick<Logger, 'warn'>
+  wait?: Wait
+}
+
+/** Time for a device to confirm that it is at rest, in milliseconds. */
+const CONFIRM_MS = 500
+/** Longest reason of a failure: all of them must fit into one report. */
+const MAX_REASON = 120
+/** Reason while the time to confirm is not over. */
+const PENDING = 'it has not confirmed the stop yet'
+
+/** Stop of one device: at rest, or the reason why that is not known. */
+type StopState = { isAtRest: true } | { isAtRest: false; isPending: boolean; reason: string }
+
+/** Brings every covered device to rest, all at the same time, and remembers which ones failed. */
+export class DeviceStopper {
+  readonly #parts: DeviceStopperParts
+  readonly #states = new Map<string, StopState>()
+
+  constructor(parts: DeviceStopperParts) {
+    this.#parts = parts
+  }
+
+  /** Sends the stop to every covered device. Resolves when each has confirmed or failed. */
+  async stopAll(): Promise<void> {
+    await Promise.all(this.#listCovered().map(device => this.#stop(device)))
+  }
+
+  /** Repeats the stop of devices that have failed, and stops those that have appeared since. */
+  async retry(): Promise<void> {
+    const covered = this.#listCovered()
+    const ids = new Set(covered.map(({ deviceId }) => deviceId))
+    for (const id of this.#states.keys()) if (!ids.has(id)) this.#states.delete(id)
+    const due = covered.filter(({ deviceId }) => this.#isDue(deviceId))
+    await Promise.all(due.map(device => this.#stop(device)))
+  }
+
+  /** Reason why a covered device is not known to be at rest; undefined when it is. */
+  findFailure(deviceId: string): string | undefined {
+    const state = this.#states.get(deviceId)
+    if (state === undefined) return PENDING
+    return state.isAtRest ? undefined : state.reason
+  }
+
+  #listCovered(): StoppableDevice[] {
+    return this.#parts.devices.listDevices().filter(this.#parts.isCovered)
+  }
+
+  #isDue(deviceId: string): boolean {
+    const state = this.#states.get(deviceId)
+    return state === undefined || (!state.isAtRest && !state.isPending)
+  }
+
+  async #stop({ deviceId, atEstop }: StoppableDevice): Promise<void> {
+    const { devices, logger } = this.#parts
+    const pending: StopState = { isAtRest: false, isPending: true, reason: PENDING }
+    this.#states.set(deviceId, pending)
+    const failure = await this.#confirm(() => devices.stopDevice(deviceId, atEstop)).then(
+      () => undefined,
+      (error: Error) => error.message.slice(0, MAX_REASON).toWellFormed(),
+    )
+    // a newer stop of the same device reports for itself
+    if (this.#states.get(deviceId) !== pending) return
+    if (failure === undefined) this.#states.set(deviceId, { isAtRest: true })
+    else {
+      this.#states.set(deviceId, { isAtRest: false, isPending: false, reason: failure })
+      logger.warn({ device: deviceId, reason: failure }, 'a device did not confirm the e-stop')
+    }
+  }
+
+  async #confirm(stop: () => Promise<void>): Promise<void> {
+    const over = new AbortController()
+    const late = async (): Promise<void> => {
+      await (this.#parts.wait ?? realWait)(CONFIRM_MS, over.signal)
+      throw new Error(`it did not confirm the stop within ${CONFIRM_MS} ms`)
+    }
+    try {
+      await Promise.race([stop(), late()])
+    } finally {
+      over.abort()
+    }
+  }
+}

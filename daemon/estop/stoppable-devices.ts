@@ -1,0 +1,18 @@
+import type { EstopBehaviour } from '../../shared/wire/device.ts'
+
+/** A device of the cell, as far as an e-stop needs it. */
+export interface StoppableDevice {
+  deviceId: string
+  name: string
+  /** Null for a device without a site. */
+  site: string | null
+  /** Effect of an e-stop on it now: that of its running verb, or of its profile. */
+  atEstop: EstopBehaviour
+}
+
+/** The devices of the cell and the way to stop them that no queue and no running verb delays. */
+export interface StoppableDevices {
+  listDevices(): readonly StoppableDevice[]
+  /** Resolves when the device is at rest; rejects with the reason why it did not confirm that. */
+  stopDevice(deviceId: string, behaviour: EstopBehaviour): Promise<void>
+}

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { Json } from '../../profile.ts'
+import type { Ros2RobotConfig } from './config.ts'
+import { computeTimeoutMs, isMotion, isRead, type Ros2Operation } from './operations.ts'
+import type { Ros2Cli } from './ros2-cli.ts'
+import { createRest } from './twist.ts'
+
+/** Longest wait for the confirmation of a stop. */
+const STOP_TIMEOUT_MS = 450
+
+/** What this cell does with one robot: the newest instruction replaces the one before. */
+export class RobotControl {
+  readonly #cli: Pick<Ros2Cli, 'run'>
+  readonly #robot: Ros2RobotConfig
+  #turn = new AbortController()
+
+  constructor(cli: Pick<Ros2Cli, 'run'>, robot: Ros2RobotConfig) {
+    this.#cli = cli
+    this.#robot = robot
+  }
+
+  /** Runs operations in order. A motion that does not end by itself is followed by the rest. */
+  async execute(operations: readonly Ros2Operation[], aborted: AbortSignal): Promise<Json> {
+    const turn = this.#beginTurn()
+    const signal = AbortSignal.any([aborted, turn.signal])
+    const outputs: string[] = []
+    for (const [index, operation] of operations.entries())
+      try {
+        outputs.push(await this.#run(operation, signal))
+      } catch (error) {
+        const isNewest = this.#turn === turn
+        if (isMotion(operation) && isNewest) await this.#finish(operations.slice(index + 1))
+        throw error
+      }
+    return operations.some(isRead)
+      ? { message: outputs.join('') }
+      : { published: operations.length }
+  }
+
+  /**
+   * Ends the motion that runs, and publishes a velocity of zero.
+   * @throws ShoalError when the robot has not received it within 450 ms; the attempt goes on
+   */
+  async stop(): Promise<void> {
+    this.#beginTurn()
+    const over = new AbortController()
+    const rest = this.#run(createRest(this.#robot.drive)).finally(() => over.abort())
+    const late = sleep(STOP_TIMEOUT_MS, true, { signal: over.signal }).catch(() => false)
+    if ((await Promise.race([rest, late])) !== true) return
+    rest.catch(() => {})
+    throw new ShoalError(
+      'request_timeout',
+      `${this.#robot.name} did not confirm zero velocity within ${STOP_TIMEOUT_MS} ms; its motion ` +
+        'has ended, and the velocity is still being published',
+    )
+  }
+
+  #beginTurn(): AbortController {
+    const reason = `${this.#robot.name} received a newer command before it had finished`
+    this.#turn.abort(new ShoalError('conflict', reason))
+    this.#turn = new AbortController()
+    return this.#turn
+  }
+
+  /** Brings the robot to rest after a motion that was cut; the error of the motion counts. */
+  async #finish(operations: readonly Ros2Operation[]): Promise<void> {
+    for (const operation of operations) await this.#run(operation).catch(() => {})
+  }
+
+  #run(operation: Ros2Operation, signal?: AbortSignal): Promise<string> {
+    const timeoutMs = computeTimeoutMs(operation)
+    return this.#cli.run(
+      operation.argv,
+      signal === undefined ? { timeoutMs } : { timeoutMs, signal },
+    )
+  }
+}

@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto'
+import * as z from 'zod'
+import type { LinkContext } from '../device-link.ts'
+import { MqttConnection } from './connection.ts'
+import { dial, FINGERPRINT, normalizeFingerprint, type TlsTrust } from './dial.ts'
+import { requireFingerprint } from './require-fingerprint.ts'
+
+/** Fields of a broker in the configuration of a cell. */
+export const BROKER_FIELDS = {
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,39}$/)
+    .describe('Name of the broker.'),
+  url: z
+    .string()
+    .max(300)
+    .regex(/^mqtts?:\/\/[^\s/@]+\/?$/, 'must be like mqtts://broker.example:8883')
+    .describe('Address, mqtts unless the network is trusted; credentials are in files.'),
+  username: z.string().min(1).max(256).exactOptional(),
+  password_file: z.string().min(1).max(4096).exactOptional(),
+  ca_file: z
+    .string()
+    .min(1)
+    .max(4096)
+    .exactOptional()
+    .describe('Authority of the broker, PEM; those of the system when absent.'),
+  fingerprint: z
+    .string()
+    .max(128)
+    .transform(normalizeFingerprint)
+    .pipe(z.string().regex(FINGERPRINT))
+    .exactOptional()
+    .describe('SHA-256 of the certificate of the broker, instead of an authority.'),
+  max_message_bytes: z
+    .int()
+    .min(1024)
+    .max(4 * 1024 * 1024)
+    .default(1024 * 1024)
+    .describe('Largest message that is read.'),
+  messages_per_second: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(200)
+    .describe('Average rate of messages that are read; ten seconds of it may come at once.'),
+}
+
+const Broker = z.object(BROKER_FIELDS)
+export type BrokerConfig = z.infer<typeof Broker>
+
+const PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 }
+
+type Parts = Pick<LinkContext, 'cellId' | 'logger' | 'nowMs' | 'resolveHost' | 'readSecret'>
+
+/** Connection to a broker of the configuration; it is not started. */
+export const createBrokerConnection = (config: BrokerConfig, parts: Parts): MqttConnection => {
+  const { name, username, password_file } = config
+  const { cellId, logger, nowMs, resolveHost, readSecret } = parts
+  const { hostname, port, protocol } = new URL(config.url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const target = { host, port: Number(port) || (PORTS[protocol] ?? 0) }
+  return new MqttConnection({
+    name,
+    clientId: `shoal-${hash('sha256', `${cellId}:${name}`).slice(0, 16)}`,
+    limits: {
+      maxMessageBytes: config.max_message_bytes,
+      messagesPerSecond: config.messages_per_second,
+    },
+    dial: async signal => {
+      const tls = protocol === 'mqtts:' ? await createTrust(config, readSecret) : undefined
+      return dial({ ...target, tls }, resolveHost, signal)
+    },
+    readCredentials: async () => ({
+      ...(username !== undefined && { username }),
+      ...(password_file !== undefined && { password: await readSecret(password_file) }),
+    }),
+    logger,
+    nowMs,
+  })
+}
+
+const createTrust = async (
+  { name, fingerprint, ca_file }: BrokerConfig,
+  readSecret: LinkContext['readSecret'],
+): Promise<TlsTrust> => {
+  if (fingerprint !== undefined)
+    return {
+      verifyFingerprint: shown =>
+        requireFingerprint(`broker ${name}`, fingerprint, shown, 'the configuration'),
+    }
+  return ca_file === undefined ? {} : { ca: await readSecret(ca_file) }
+}

@@ -1,0 +1,234 @@
+import type { Socket } from 'node:net'
+import { MqttClient } from 'mqtt'
+import { ShoalError } from '../../shared/errors.ts'
+import { type Wait, wait as waitMs } from '../../shared/wait.ts'
+import type { LinkContext } from '../device-link.ts'
+import { BoundedSocket, type MqttLimits } from './bounded-socket.ts'
+
+const KEEPALIVE_SECONDS = 15
+const CONNECT_TIMEOUT_MS = 10_000
+const MAX_PAUSE_MS = 30_000
+/** Filters in one SUBSCRIBE packet. */
+const FILTERS_AT_ONCE = 100
+
+export interface MqttMessage {
+  topic: string
+  payload: Buffer
+  /** True when the broker had kept the message: nobody knows how old it is. */
+  isRetained: boolean
+}
+
+export interface MqttOptions extends Pick<LinkContext, 'logger' | 'nowMs'> {
+  /** Name of the broker or device, for the log. */
+  name: string
+  clientId: string
+  limits: MqttLimits
+  /** Opens a socket to a verified peer. */
+  dial: (signal: AbortSignal) => Promise<Socket>
+  readCredentials: () => Promise<{ username?: string; password?: string }>
+  /** Pauses between attempts. */
+  wait?: Wait
+}
+
+/**
+ * Connection to an MQTT 3.1.1 broker that is made again whenever it ends. Each session is clean, and
+ * a message is sent in the session in which it was published or not at all: nothing old reaches a
+ * device after a reconnect.
+ */
+export class MqttConnection {
+  readonly #options: MqttOptions
+  readonly #filters = new Set<string>()
+  readonly #messageListeners = new Set<(message: MqttMessage) => void>()
+  readonly #stateListeners = new Set<() => void>()
+  #client: MqttClient | undefined
+  #reason = 'not connected yet'
+  #dropped = 0
+
+  constructor(options: MqttOptions) {
+    this.#options = options
+  }
+
+  /** Reason why there is no connection; undefined while there is one. */
+  get reason(): string | undefined {
+    return this.#client === undefined ? this.#reason : undefined
+  }
+
+  /** Messages that were dropped because they were too large or too many. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** Begins to connect; the signal ends everything. */
+  start(signal: AbortSignal): void {
+    void this.#keepConnected(signal)
+  }
+
+  /** Runs one session until it ends or the signal aborts; throws the reason of its end. */
+  async runOnce(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#runSession(signal, () => {})
+    } finally {
+      this.#setClient(undefined)
+    }
+  }
+
+  /** Subscribes with QoS 0, now and after every reconnect. */
+  subscribe(filters: readonly string[]): void {
+    const added = filters.filter(filter => !this.#filters.has(filter))
+    for (const filter of added) this.#filters.add(filter)
+    if (this.#client !== undefined) this.#subscribeNow(this.#client, added)
+  }
+
+  unsubscribe(filters: readonly string[]): void {
+    const removed = filters.filter(filter => this.#filters.delete(filter))
+    if (removed.length > 0) this.#client?.unsubscribe(removed, ignore)
+  }
+
+  onMessage(listener: (message: MqttMessage) => void): () => void {
+    this.#messageListeners.add(listener)
+    return () => this.#messageListeners.delete(listener)
+  }
+
+  /** Calls back after each connect and each loss of the connection. */
+  onStateChange(listener: () => void): () => void {
+    this.#stateListeners.add(listener)
+    return () => this.#stateListeners.delete(listener)
+  }
+
+  /**
+   * Publishes with QoS 1, never retained; resolves when the broker has the message.
+   * @throws ShoalError broker_unavailable, also when the connection ends first
+   */
+  publish(topic: string, payload: string, signal?: AbortSignal): Promise<void> {
+    const client = this.#client
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    if (client === undefined) reject(this.#createAwayError(this.#reason))
+    else {
+      const onClose = (): void => reject(this.#createAwayError('the connection ended'))
+      const onAbort = (): void => reject(signal?.reason)
+      client.once('close', onClose)
+      signal?.addEventListener('abort', onAbort, { once: true })
+      client.publish(topic, payload, { qos: 1, retain: false }, error => {
+        if (error) reject(this.#createAwayError(error.message))
+        else resolve()
+      })
+      const release = (): void => {
+        client.off('close', onClose)
+        signal?.removeEventListener('abort', onAbort)
+      }
+      promise.then(release, release)
+    }
+    return promise
+  }
+
+  async #keepConnected(signal: AbortSignal): Promise<void> {
+    const { logger, name, wait = waitMs } = this.#options
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        await this.#runSession(signal, () => {
+          attempt = 0
+        })
+      } catch (error) {
+        const { message } = error as Error
+        if (attempt === 0 && !signal.aborted)
+          logger.warn({ broker: name, reason: message }, 'the connection to an MQTT broker ended')
+        this.#reason = message.slice(0, 200)
+      }
+      this.#setClient(undefined)
+      if (!signal.aborted) await wait(Math.min(MAX_PAUSE_MS, 1000 * 2 ** attempt), signal)
+    }
+  }
+
+  /** Runs one session to its end, and throws the reason of it. */
+  async #runSession(signal: AbortSignal, onConnected: () => void): Promise<void> {
+    const credentials = await this.#options.readCredentials()
+    const stream = this.#bound(await this.#options.dial(signal))
+    const client = createClient(stream, this.#options.clientId, credentials)
+    // one listener for each message that is being published
+    client.setMaxListeners(0)
+    client.on('message', (topic, payload, { retain }) =>
+      this.#deliver({ topic, payload, isRetained: retain }),
+    )
+    const closed = waitForClose(client)
+    const abort = (): void => void stream.destroy()
+    signal.addEventListener('abort', abort)
+    try {
+      await Promise.race([new Promise(resolve => client.once('connect', resolve)), closed])
+      onConnected()
+      this.#setClient(client)
+      await closed
+    } finally {
+      signal.removeEventListener('abort', abort)
+      stream.destroy()
+      await client.endAsync(true)
+    }
+  }
+
+  #bound(socket: Socket): BoundedSocket {
+    const { limits, nowMs, logger, name } = this.#options
+    const onDrop = (): void => {
+      if (this.#dropped++ === 0)
+        logger.warn({ broker: name, ...limits }, 'a message of an MQTT broker exceeds the limits')
+    }
+    return new BoundedSocket(socket, { ...limits, nowMs, onDrop })
+  }
+
+  #setClient(client: MqttClient | undefined): void {
+    if (this.#client === client) return
+    this.#client = client
+    if (client !== undefined) this.#subscribeNow(client, [...this.#filters])
+    for (const listener of [...this.#stateListeners]) listener()
+  }
+
+  #subscribeNow(client: MqttClient, filters: readonly string[]): void {
+    if (filters.length === 0) return
+    const { logger, name } = this.#options
+    client.subscribe([...filters], { qos: 0 }, error => {
+      if (error && client === this.#client)
+        logger.warn({ broker: name, err: error }, 'an MQTT broker refuses a subscription')
+    })
+  }
+
+  #deliver(message: MqttMessage): void {
+    for (const listener of [...this.#messageListeners]) listener(message)
+  }
+
+  #createAwayError(reason: string): ShoalError {
+    return new ShoalError('broker_unavailable', `${this.#options.name} is not reachable: ${reason}`)
+  }
+}
+
+const ignore = (): void => {}
+
+const createClient = (
+  stream: BoundedSocket,
+  clientId: string,
+  credentials: { username?: string; password?: string },
+): MqttClient =>
+  new MqttClient(() => stream, {
+    ...credentials,
+    clientId,
+    protocolVersion: 4,
+    clean: true,
+    keepalive: KEEPALIVE_SECONDS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    reconnectPeriod: 0,
+    queueQoSZero: false,
+    resubscribe: false,
+    subscribeBatchSize: FILTERS_AT_ONCE,
+  })
+
+/** Rejects when the client has closed, with its first error. */
+const waitForClose = (client: MqttClient): Promise<never> => {
+  let first: Error | undefined
+  client.on('error', error => {
+    first ??= error
+    client.stream.destroy()
+  })
+  const closed = new Promise<never>((_resolve, reject) => {
+    client.once('close', () => reject(first ?? new Error('the connection ended')))
+  })
+  // also awaited after a first error; the second rejection is the same one
+  closed.catch(ignore)
+  return closed
+}

@@ -1,0 +1,98 @@
+import t, { type Test } from 'tap'
+import * as z from 'zod'
+import type { Verb } from '../../../daemon/commands/verb.ts'
+import type { Ack, Command } from '../../../shared/wire/command.ts'
+import { command, rig } from '../commands/rig.ts'
+import { cellWith, device, engaged } from './scene.ts'
+
+/** Lanes of a cell that may be busy at the same time. */
+const LANES = 64
+
+const target = (deviceId: string, verb: string, hazard: Command['hazard']) =>
+  command({ device_id: deviceId, verb, hazard })
+
+/** A cell whose devices move until they are aborted, with its e-stop. */
+const movingCell = async (t: Test, ids: string[]) => {
+  const at = await cellWith(ids.map(id => device(id, 'hall')))
+  const aborted: string[] = []
+  const verb = (name: string, parts: Pick<Verb, 'hazard' | 'run'> & Partial<Verb>): Verb => ({
+    verb: name,
+    description: '',
+    timeout_seconds: 30,
+    params: z.strictObject({}),
+    plan: () => ({ operations: [name], bounds: {} }),
+    ...parts,
+  })
+  const checks = { run: async (): Promise<void> => {} }
+  const moving = verb('move', {
+    hazard: 'caution',
+    check: async () => {
+      await checks.run()
+      return []
+    },
+    run: ({ device_id = '' }, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          aborted.push(device_id)
+          reject(new Error('stopped'))
+        })
+      }),
+  })
+  const verbs = [
+    moving,
+    verb('look', { hazard: 'read', run: async () => ({ seen: true }) }),
+    verb('hold', { hazard: 'safe', urgent: true, run: async () => ({ held: true }) }),
+    verb('lights', { hazard: 'safe', run: async () => ({ on: true }) }),
+  ]
+  const commands = await rig(t, {
+    devices: {
+      hasDevice: id => ids.includes(id),
+      findVerb: (_id, name) => verbs.find(({ verb }) => verb === name),
+    },
+    findStop: id => at.estop.findStop(id),
+  })
+  at.estop.onEngage(() => commands.executor.endStopped())
+  const endOf = ({ id }: Command): Ack | undefined =>
+    commands.acks.findLast(ack => ack.command_id === id)
+  return { ...at, ...commands, aborted, checks, endOf }
+}
+
+t.test('an e-stop ends the running verbs of every busy lane, before the disk has it', async t => {
+  const ids = Array.from({ length: LANES }, (_, at) => `dev_${at}`)
+  const { executor, estop, stopped, aborted, disk, endOf } = await movingCell(t, ids)
+  const moves = ids.map(id => target(id, 'move', 'caution'))
+  const waiting = ids.map(id => target(id, 'lights', 'safe'))
+  await Promise.all([...moves, ...waiting].map(one => executor.receive(one)))
+  const { promise, resolve } = Promise.withResolvers<void>()
+  disk.wait = promise
+  const latched = estop.engage({ reason: 'smoke', by: 'local:ann' })
+  t.strictSame(stopped, ids, 'every device is stopped in the call')
+  t.strictSame(aborted, ids, 'and every verb ended')
+  resolve()
+  await latched
+  await executor.waitUntilIdle()
+  t.ok(moves.every(one => endOf(one)?.state === 'unknown' && endOf(one)?.reason === 'estopped'))
+  t.ok(waiting.every(one => endOf(one)?.state === 'rejected' && endOf(one)?.reason === 'estopped'))
+})
+
+t.test('a held device reads, stops and plans, and does nothing else', async t => {
+  const { obey, estop } = await movingCell(t, ['dev_a', 'dev_b'])
+  const stop = engaged({ scope: 'device', target: 'dev_a' })
+  await estop.apply({ version: 1, engaged: [stop], released: [] })
+  t.match(await obey(target('dev_a', 'look', 'read')), { state: 'succeeded' })
+  t.match(await obey(target('dev_a', 'hold', 'safe')), { state: 'succeeded' })
+  t.match(await obey(target('dev_b', 'lights', 'safe')), { state: 'succeeded' })
+  const dry = command({ device_id: 'dev_a', verb: 'move', hazard: 'caution', mode: 'dry' })
+  t.match(await obey(dry), { state: 'succeeded' })
+  const refused = await obey(target('dev_a', 'lights', 'safe'))
+  t.match(refused, { state: 'rejected', reason: 'estopped' })
+  t.match(refused?.message, `e-stop ${stop.estop_id} holds dev_a: smoke`)
+})
+
+t.test('an e-stop during the checks of a command keeps it from running', async t => {
+  const { obey, estop, checks } = await movingCell(t, ['dev_a'])
+  checks.run = async () => {
+    await estop.engage({ reason: 'smoke', by: 'local:ann' })
+  }
+  t.match(await obey(target('dev_a', 'move', 'caution')), { state: 'failed', reason: 'estopped' })
+})

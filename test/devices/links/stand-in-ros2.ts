@@ -1,0 +1,72 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+
+const BATTERY = 'voltage: 24.1\npercentage: 0.555\npresent: true'
+const ODOMETRY = `pose:
+  pose:
+    position: {x: 1.5, y: -2.0, z: 0.0}
+    orientation: {x: 0.0, y: 0.0, z: 0.0, w: 1.0}
+  covariance: [0.0, 0.0]
+twist:
+  twist:
+    linear: {x: 0.3, y: 0.4, z: 0.0}
+    angular: {x: 0.0, y: 0.0, z: 0.0}`
+
+/**
+ * Program in place of \`ros2\`: it appends its arguments to a file, each with a NUL behind it, and
+ * answers in the shape of the tool.
+ */
+const createScript = (folder: string): string => `#!/bin/sh
+case "$2" in
+  list) printf '/battery\\n/cmd_vel\\n/odom\\n/parameter_events\\n/rosout\\n'; exit 0 ;;
+  echo)
+    case "$4" in
+      /battery) printf '%s\\n---\\n' '${BATTERY}' ; exit 0 ;;
+      /odom) printf '%s\\n---\\n' '${ODOMETRY}' ; exit 0 ;;
+    esac ;;
+esac
+printf '%s\\0' "$#" "$@" >> '${folder}/calls'
+case "$2 $3" in
+  'pub --rate') if [ -e '${folder}/hang' ]; then exec sleep 600; fi ;;
+  'echo --once') printf 'data: hello\\n---\\n' ;;
+esac
+`
+
+export interface StandInRos2 {
+  /** Path of the program. */
+  command: string
+  /** Arguments of the calls so far, oldest first; those that read states are left out. */
+  listCalls(): string[][]
+  /** From now on a motion does not end. */
+  hang(): void
+  /** Forgets the calls. */
+  clear(): void
+}
+
+export const createStandInRos2 = (t: Pick<Test, 'teardown'>): StandInRos2 => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-ros2-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const command = join(folder, 'ros2')
+  const calls = join(folder, 'calls')
+  writeFileSync(command, createScript(folder), { mode: 0o755 })
+  return {
+    command,
+    listCalls: () => (existsSync(calls) ? splitCalls(readFileSync(calls, 'utf8')) : []),
+    hang: () => writeFileSync(join(folder, 'hang'), ''),
+    clear: () => rmSync(calls, { force: true }),
+  }
+}
+
+/** Each call is the number of its arguments, and these. */
+const splitCalls = (text: string): string[][] => {
+  const words = text.split('\0')
+  const calls: string[][] = []
+  for (let at = 0; at < words.length - 1; ) {
+    const count = Number(words[at])
+    calls.push(words.slice(at + 1, at + 1 + count))
+    at += 1 + count
+  }
+  return calls
+}
