@@ -24,6 +24,7 @@ const SHARED = [
   'command_id',
   // devices belong to cells
   'device_id',
+  'estop_id',
   'skill_id',
   'gate_id',
   'tag',
