@@ -100,7 +100,7 @@ export const createSimStage: CreateStage = ({ now }) => {
 }
 
 const createHost = (link: DeviceLink): DeviceHost =>
-  new DeviceHost({ config: {}, links: [link], nowMs: () => 0, logger: silent })
+  new DeviceHost({ config: {}, links: [link], now: Date.now, nowMs: () => 0, logger: silent })
 
 /** The part is what a dry run on the cell returns. */
 const createDeviceCommand = (host: DeviceHost, use: Use): StagedCommand => {
