@@ -43,6 +43,7 @@ interface Banner extends Addresses {
   keysFile: string
   logs: string
   cells: number
+  devices: 'sim' | 'none'
   /** Of several, and the name of the balancer in front of them. */
   replicas?: { balancer: string; addresses: readonly ReplicaAddress[] } | undefined
 }
@@ -70,6 +71,7 @@ export const bannerText = ({
   keysFile,
   logs,
   cells,
+  devices,
   replicas,
 }: Banner): string => `
 shoal is up, with ${cells === 1 ? 'one cell' : `${cells} cells`}.
@@ -84,7 +86,7 @@ ${Object.entries(keys)
   .join('\n')}
 
 Every model is answered by small bundled demonstration weights until you configure your own.
-Try it:
+${devices === 'sim' ? 'The first cell has simulated robots, a drone, a printer and a switch.\n' : ''}Try it:
 
 ${curlLine(baseUrl, keys.free)}
 

@@ -208,10 +208,11 @@ export class Stack {
   }
 
   #banner(addresses: Addresses): string {
-    const { state, entry } = this.#parts
+    const { options, state, entry } = this.#parts
     const { keys, folder } = state
     const files = { keysFile: keysFileOf(folder), logs: logFolder(folder) }
     const replicas = entry && { balancer: entry.balancer.name, addresses: entry.replicas }
-    return bannerText({ ...addresses, ...files, keys, cells: this.#cells.length, replicas })
+    const cells = this.#cells.length
+    return bannerText({ ...addresses, ...files, keys, cells, devices: options.devices, replicas })
   }
 }

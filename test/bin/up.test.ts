@@ -1,7 +1,17 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { parse } from 'yaml'
 import { openDatabase } from '../../bin/up/database.ts'
+import { writeDeviceConfig } from '../../bin/up/demo-devices.ts'
 import { openLog } from '../../bin/up/log.ts'
 import { LogReports } from '../../bin/up/log-reports.ts'
 import { Member, type MemberOptions } from '../../bin/up/member.ts'
@@ -9,6 +19,7 @@ import { parseOptions } from '../../bin/up/options.ts'
 import { readyText } from '../../bin/up/ready-file.ts'
 import { isPermanentFailure, restartMs } from '../../bin/up/restarts.ts'
 import { bannerText, createScreen } from '../../bin/up/screen.ts'
+import { DaemonConfig } from '../../daemon/config.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 
 const KEYS = {
@@ -190,11 +201,22 @@ t.test('the output on a terminal or pipe', async t => {
   )
 
   const banner = { baseUrl: 'http://h:1', mqttUrl: undefined, keys: KEYS, cells: 2 }
-  const text = bannerText({ ...banner, keysFile: '/k', logs: '/l' })
+  const text = bannerText({ ...banner, devices: 'none', keysFile: '/k', logs: '/l' })
   for (const part of ['http://h:1/v1', '/k', '/l', ...Object.values(KEYS)])
     t.ok(text.includes(part))
   t.equal(text.split('\n').filter(line => line.startsWith('curl ')).length, 1)
-  t.notMatch(text, /MQTT/)
+  t.notMatch(text, /MQTT|simulated/)
+})
+
+t.test('the first cell starts with simulated devices, in a file that stays as it is', async t => {
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-up-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const path = await writeDeviceConfig(folder)
+  const { devices } = DaemonConfig.parse(parse(readFileSync(path, 'utf8')))
+  t.match(devices, { site: 'demo', links: [{ kind: 'sim' }] })
+  writeFileSync(path, 'name: mine\n')
+  t.equal(await writeDeviceConfig(folder), path)
+  t.equal(readFileSync(path, 'utf8'), 'name: mine\n')
 })
 
 t.test('the ready file holds the addresses, keys and process ids', async t => {

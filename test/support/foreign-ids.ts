@@ -24,7 +24,6 @@ const SHARED = [
   'command_id',
   // devices belong to cells
   'device_id',
-  'estop_id',
   'skill_id',
   'gate_id',
   'tag',
@@ -63,6 +62,7 @@ const BESIDE: Record<string, { kind: Owned; value: (id: string) => unknown }> = 
 }
 /** Such fields that name nothing of a tenant's, and why. */
 const HARMLESS: Record<string, string> = {
+  'devices-estop-release estop_id': 'e-stops are the fleet’s',
   'commands-list cell_id': 'cells are shared',
   'commands-create device_id': 'devices belong to cells, which are shared',
   'device-status device_id': 'devices belong to cells, which are shared',

@@ -1,5 +1,6 @@
 import type { DeviceQuestion } from './device-question.ts'
+import mavlinkStatus from './mavlink-status.ts'
 import printerStatus from './printer-status.ts'
 
 /** Questions about devices that the coordinator may ask this cell; one line each, sorted. */
-export const DEVICE_QUESTIONS: readonly DeviceQuestion[] = [printerStatus]
+export const DEVICE_QUESTIONS: readonly DeviceQuestion[] = [mavlinkStatus, printerStatus]

@@ -1,0 +1,210 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { serve } from '../../coordinator/assembly/serve.ts'
+import { CoordinatorConfig } from '../../coordinator/config.ts'
+import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
+import { bootstrap, type DemoName } from '../../coordinator/keys/bootstrap.ts'
+import { openStore } from '../../coordinator/store/store.ts'
+import { DaemonConfig } from '../../daemon/config.ts'
+import { daemon } from '../../daemon/daemon.ts'
+import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
+import { SimLinkConfig } from '../../devices/links/sim/config.ts'
+import { SimLink } from '../../devices/links/sim/link.ts'
+import { newId } from '../../shared/ids.ts'
+import { CRITICAL_GATE, LIVE_GATE } from '../../shared/wire/plan-part.ts'
+import { silent } from '../support/cell.ts'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+/* A real coordinator and a real daemon with simulated devices: the way of a command. */
+
+type Json = Record<string, unknown>
+
+const SIM = {
+  kind: 'sim',
+  tick_ms: 20,
+  time_factor: 20,
+  devices: [
+    { name: 'rover-1', profile: 'sim-rover', battery_metres: 1e6 },
+    {
+      name: 'rover-2',
+      profile: 'sim-rover',
+      x_m: 20,
+      battery_percent: 60,
+      battery_metres: 10,
+      envelope: { min_battery_to_start_percent: 50 },
+    },
+    { name: 'drone-1', profile: 'sim-drone', x_m: 40 },
+    { name: 'printer-1', profile: 'sim-printer' },
+  ],
+}
+
+const noInference: InferenceBackend = {
+  name: 'inference',
+  start: async () => {},
+  reports: () => [],
+  onChange: () => () => {},
+  handle: () => {},
+}
+
+/** A coordinator and a cell in this process, and the simulator to look into. */
+const openFleet = async (t: Test) => {
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-devices-'))
+  const stateDir = join(folder, 'coordinator')
+  const store = await openStore(stateDir)
+  const { keys } = await bootstrap(store)
+  const token = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
+  await store.close()
+  const settings = { state_dir: stateDir, http: { port: 0 } }
+  const { url, close } = await serve(CoordinatorConfig.parse(settings), silent)
+  const clock = { cellId: 'cell_sim', now: Date.now, nowMs: () => performance.now() }
+  const sim = new SimLink(SimLinkConfig.parse(SIM), clock)
+  const stop = new AbortController()
+  const ended = daemon({
+    config: DaemonConfig.parse({
+      state_dir: join(folder, 'cell'),
+      log: { level: 'silent' },
+      coordinator: { url, join_token: token.secret },
+    }),
+    env: { PATH: '/none' },
+    inference: noInference,
+    links: [sim],
+    logger: silent,
+    signal: stop.signal,
+  })
+  t.teardown(async () => {
+    stop.abort()
+    await ended
+    await close()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  })
+
+  const call = async (
+    name: DemoName,
+    method: string,
+    path: string,
+    body?: object,
+    key?: string,
+  ) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${keys[name]}`,
+        'content-type': 'application/json',
+        ...(key && { 'idempotency-key': key }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: (await response.json()) as Json }
+  }
+  const countExecuted = (name: string): number =>
+    sim.world.units.find(({ config }) => config.name === name)?.executed ?? -1
+  await waitUntil('the devices are known', async () => {
+    const { body } = await call('operator', 'GET', '/a2a/devices')
+    return JSON.stringify(body).includes('printer-1')
+  })
+  return { call, countExecuted }
+}
+
+type Fleet = Awaited<ReturnType<typeof openFleet>>
+
+/** A command of the operator; each live call of it has the same key. */
+const createUse = ({ call }: Fleet, device_id: string, command: string, params: object) => {
+  const key = newId('key')
+  const path = '/v1/skills/device-command'
+  const input = { device_id, command, params }
+  const approve = (who: DemoName, id: unknown) =>
+    call(who, 'POST', `/v1/gates/requests/${id}/approve`, {})
+  return {
+    plan: () => call('operator', 'POST', path, input),
+    run: (runKey = key) => call('operator', 'POST', path, { ...input, dry_run: false }, runKey),
+    approve,
+  }
+}
+
+const APPROVERS = ['approver_a', 'approver_b'] as const
+
+t.test('a command of a device is planned, approved, executed and audited', async t => {
+  const fleet = await openFleet(t)
+  const { call, countExecuted } = fleet
+
+  for (const [device, command, params, gate, approvers] of [
+    ['drone-1', 'arm', {}, CRITICAL_GATE, APPROVERS],
+    ['printer-1', 'raw-gcode', { lines: ['G28'] }, CRITICAL_GATE, APPROVERS],
+    ['rover-1', 'move-to', { x_m: 1, y_m: 0, speed_m_s: 1 }, LIVE_GATE, ['approver_a']],
+  ] as const)
+    await t.test(`${command} of ${device} passes ${gate}`, async t => {
+      const use = createUse(fleet, device, command, params)
+      const dry = await use.plan()
+      t.match(dry, { status: 200, body: { plan: { hazard: 'unsafe', gate, passes: true } } })
+      const { plan_hash } = dry.body.plan as Json
+      const pending = { status: 202, body: { status: 'pending', gate_id: gate, plan_hash } }
+      const asked = await use.run()
+      t.match(asked, pending)
+      const { request_id } = asked.body
+
+      t.match(await use.approve('operator', request_id), {
+        status: 403,
+        body: { error: { message: /your own request/ } },
+      })
+      for (const approver of approvers) {
+        t.match(await use.run(), { ...pending, body: { request_id } })
+        t.equal(countExecuted(device), 0, 'nothing was executed before the last approval')
+        t.equal((await use.approve(approver, request_id)).status, 200)
+      }
+      const done = await use.run()
+      t.match(done, { status: 200, body: { outcome: { state: 'succeeded', verb: command } } })
+      t.equal(countExecuted(device), 1)
+
+      t.strictSame(await use.run(), done, 'the same call is answered again')
+      t.match(await use.run(newId('key')), pending, 'another call needs another approval')
+      t.equal(countExecuted(device), 1)
+
+      const { id } = done.body.outcome as Json
+      const audit = await call('operator', 'GET', `/v1/audit?subject=${id}`)
+      t.match(audit.body, { rows: [{ subject: id, outcome: 'done' }] })
+      t.match(await call('operator', 'GET', '/v1/audit/verify'), { body: { ok: true } })
+    })
+})
+
+t.test('what changes after an approval', async t => {
+  const fleet = await openFleet(t)
+  const { countExecuted } = fleet
+
+  /** A fast move that somebody has approved. */
+  const approveMove = async (device: string) => {
+    const use = createUse(fleet, device, 'move-to', { x_m: 21, y_m: 1, speed_m_s: 1 })
+    const { request_id } = (await use.run()).body
+    t.equal((await use.approve('approver_a', request_id)).status, 200)
+    return use
+  }
+  /** A slow move, which needs no approval. */
+  const drift = async (device: string, x_m: number) => {
+    const moved = await createUse(fleet, device, 'move-to', { x_m, y_m: 0, speed_m_s: 0.3 }).run()
+    t.match(moved, { status: 200, body: { outcome: { state: 'succeeded' } } })
+  }
+
+  await t.test('another plan is not executed', async t => {
+    await approveMove('rover-1')
+    const other = createUse(fleet, 'rover-1', 'move-to', { x_m: 22, y_m: 1, speed_m_s: 1 })
+    t.match(await other.run(), { status: 202, body: { status: 'pending' } })
+    t.equal(countExecuted('rover-1'), 0)
+  })
+
+  await t.test('a pose that has drifted does not void it', async t => {
+    const use = await approveMove('rover-1')
+    await drift('rover-1', 0.5)
+    t.match(await use.run(), { status: 200, body: { outcome: { state: 'succeeded' } } })
+    t.equal(countExecuted('rover-1'), 2)
+  })
+
+  await t.test('the cell refuses it below the battery floor, with the value', async t => {
+    const use = await approveMove('rover-2')
+    await drift('rover-2', 18)
+    const refused = await use.run()
+    t.match(refused, { status: 409, body: { error: { message: /battery/ } } })
+    t.match(refused.body, { error: { message: /39\.\d+.* 50/ } })
+    t.equal(countExecuted('rover-2'), 1, 'only the drift was executed')
+  })
+})
