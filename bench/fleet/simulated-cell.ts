@@ -1,14 +1,17 @@
 import { connect, type Socket } from 'node:net'
 import mqtt from 'mqtt-packet'
+import { CAPABILITY } from '../../shared/wire/capability.ts'
 import { envelope } from '../../shared/wire/envelope.ts'
 import { MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
-import { type TopicName, topicFor } from '../../shared/wire/topics.ts'
+import { parseTopic, type TopicName, topicFor } from '../../shared/wire/topics.ts'
 import { announce, sample } from './bodies.ts'
 
 export interface CellLogin {
   id: string
   credential: string
+  /** Key that the cell signs with. */
+  privateKey?: string
 }
 
 export interface BrokerTarget {
@@ -26,10 +29,12 @@ interface CellEvents {
   /** Called when a change of state was acknowledged, with the milliseconds since it was sent. */
   onAcknowledged: (milliseconds: number) => void
   onClosed: () => void
+  /** Called with the body of each message of the coordinator. */
+  onMessage?: (name: TopicName, body: unknown) => void
 }
 
 /** Topics that a daemon subscribes to. */
-const DOWN = ['rebirth', 'desired', 'cmd'] as const satisfies TopicName[]
+const DOWN = ['rebirth', 'desired', 'cmd', 'estop'] as const satisfies TopicName[]
 const ACKNOWLEDGED_FIRST = 2
 
 /**
@@ -51,6 +56,8 @@ export class SimulatedCell {
   #draining = false
   #sentAt = 0
   #nextId = 1
+  /** Messages of `publish` that are not acknowledged yet. */
+  readonly #unacknowledged = new Map<number, () => void>()
   #epoch: number
   readonly #engines: EngineReport[] | undefined
 
@@ -103,6 +110,13 @@ export class SimulatedCell {
     this.#publish('state', { state: this.#draining ? 'draining' : 'ready' }, 1)
   }
 
+  /** Sends a message with quality of service 1; resolves when it is acknowledged. */
+  publish(name: TopicName, body: unknown): Promise<void> {
+    return new Promise(resolve => {
+      this.#unacknowledged.set(this.#publish(name, body, 1), resolve)
+    })
+  }
+
   destroy(): void {
     this.#socket?.destroy()
   }
@@ -140,14 +154,16 @@ export class SimulatedCell {
   #onConnected(): void {
     const subscriptions = DOWN.map(name => ({ topic: topicFor(name, this.id), qos: 1 as const }))
     this.#write({ cmd: 'subscribe', messageId: this.#id(), subscriptions })
-    this.#publish('birth', announce(this.id, this.#engines), 1)
+    this.#publish('birth', { ...announce(this.id, this.#engines), capability: CAPABILITY }, 1)
     this.#publish('state', { state: 'ready' }, 1)
   }
 
-  #publish(name: TopicName, body: unknown, qos: 0 | 1): void {
+  #publish(name: TopicName, body: unknown, qos: 0 | 1): number {
     const payload = JSON.stringify(envelope(this.id, this.#epoch, name, body))
     const packet = { cmd: 'publish', topic: topicFor(name, this.id), payload, qos } as const
-    this.#write({ ...packet, retain: false, dup: false, messageId: this.#id() })
+    const messageId = this.#id()
+    this.#write({ ...packet, retain: false, dup: false, messageId })
+    return messageId
   }
 
   #id(): number {
@@ -183,12 +199,24 @@ export class SimulatedCell {
 
   #take(packet: mqtt.Packet): void {
     if (packet.cmd === 'connack') this.#onConnected()
-    else if (packet.cmd === 'puback') this.#takeAcknowledgement()
-    else if (packet.cmd === 'publish' && packet.qos === 1)
-      this.#write({ cmd: 'puback', messageId: packet.messageId as number })
+    else if (packet.cmd === 'puback') this.#takeAcknowledgement(packet.messageId as number)
+    else if (packet.cmd === 'publish') this.#takeMessage(packet)
   }
 
-  #takeAcknowledgement(): void {
+  #takeMessage({ qos, messageId, topic, payload }: mqtt.IPublishPacket): void {
+    if (qos === 1) this.#write({ cmd: 'puback', messageId: messageId as number })
+    const { name } = parseTopic(topic) ?? {}
+    if (name === undefined || this.#events.onMessage === undefined) return
+    this.#events.onMessage(name, JSON.parse(String(payload)).body)
+  }
+
+  #takeAcknowledgement(messageId: number): void {
+    const resolve = this.#unacknowledged.get(messageId)
+    if (resolve !== undefined) {
+      this.#unacknowledged.delete(messageId)
+      resolve()
+      return
+    }
     this.#acknowledged++
     if (this.#acknowledged === ACKNOWLEDGED_FIRST) this.#events.ready()
     if (this.#acknowledged <= ACKNOWLEDGED_FIRST) return

@@ -11,6 +11,7 @@ import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { digestOf, randomSecret } from '../../coordinator/keys/secret.ts'
 import { openSecrets } from '../../coordinator/secrets/open-secrets.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { parseTopic, wildcardFor } from '../../shared/wire/topics.ts'
 import { findFreePort, startMosquitto } from '../../test/support/mosquitto.ts'
 import { readServiceFlags } from '../measure.ts'
@@ -47,8 +48,14 @@ export const enrolCells = async (stateDir: string, count: number): Promise<CellL
     const rows = Array.from({ length: Math.min(ROWS_PER_INSERT, count - logins.length) }, () => {
       const credential = randomSecret()
       const digest = digestOf(credential).toString('hex')
-      const row = newCellRow({ token: '', name: 'simulated' }, token.id, digest, Date.now())
-      logins.push({ id: row.id, credential })
+      const privateKey = generatePrivateKey()
+      const request = {
+        token: '',
+        name: 'simulated',
+        public_key: createSigner(privateKey).publicKey,
+      }
+      const row = newCellRow(request, token.id, digest, Date.now())
+      logins.push({ id: row.id, credential, privateKey })
       return row
     })
     await store.ledger.sealed.write(trx => trx.insertInto('cells').values(rows).execute())

@@ -47,7 +47,6 @@ export const openInbox = (parts: InboxDomainParts): object => {
     identity.checkPinnedKey(cellId, announce.coordinator_key)
     if (announce.audit_head !== undefined) audit.compareHead(announce.audit_head, cellId)
     epochs.note(cellId, epoch)
-    estopEars.onBirth(cellId)
     notices.tell(cellId)
   }
   arrivals.listen(

@@ -22,7 +22,6 @@ interface EstopViews {
 
 /** Receives the messages of cells that matter for e-stops. */
 export interface EstopEars {
-  onBirth(cellId: string): void
   /** One body of the `estopped` topic. */
   onReport(cellId: string, body: unknown): void
 }
@@ -33,7 +32,7 @@ interface EstopDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' |
   signing: SigningKey
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
-  fleetListeners: Pick<FleetListeners, 'removals'>
+  fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
   alertSources: Set<() => Iterable<Observation>>
   bus: {
     publish(name: 'estop', cellId: string, type: string, body: EstopBody): Promise<void>
@@ -72,20 +71,22 @@ export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => 
 
   reports.received.add(received => takeOver.note(received))
   stops.changes.add(() => void sender.sendMissing())
+  parts.fleetListeners.births.add(({ id }) => void sender.answerBirth(id))
   parts.fleetListeners.removals.add(cellId => reports.forget(cellId))
   parts.alertSources.add(() => observeEstops({ stops, reports, sender }))
   schedules.every('estop.sweep', SWEEP_SECONDS, async () => {
     await estops.sweep()
     await takeOver.run()
-    await reports.flush()
   })
-  const logDropped = (cellId: string) => (error: Error) =>
-    logger.warn({ cell: cellId, reason: error.message.slice(0, 300) }, 'message dropped')
+  schedules.every('estop.reports', SWEEP_SECONDS, () => reports.flush())
   return {
     stops,
     estopEars: {
-      onBirth: cellId => void sender.answerBirth(cellId).catch(logDropped(cellId)),
-      onReport: (cellId, body) => void reports.receive(cellId, body).catch(logDropped(cellId)),
+      onReport: (cellId, body) =>
+        void reports.receive(cellId, body).catch(error => {
+          const reason = (error as Error).message.slice(0, 300)
+          logger.warn({ cell: cellId, reason }, 'e-stop report dropped')
+        }),
     },
     views: { estops },
   }

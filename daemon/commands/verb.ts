@@ -8,9 +8,9 @@ type Json = z.core.util.JSONType
 type Params = Record<string, unknown>
 
 /** Actions of a verb: operations as sent to the device, their bounds, and a gate of their own. */
-type VerbPlan = Pick<PlanPart, 'operations' | 'bounds' | 'gate'>
+export type VerbPlan = Pick<PlanPart, 'operations' | 'bounds' | 'gate'>
 
-interface RunContext {
+export interface RunContext {
   /** Aborts at the time limit, when an urgent command overtakes, or when the daemon stops. */
   signal: AbortSignal
   /** Reports progress; more than one report per second is dropped. */

@@ -30,7 +30,7 @@ export class DeviceStopper {
 
   /** Sends the stop to every covered device. Resolves when each has confirmed or failed. */
   async stopAll(): Promise<void> {
-    await Promise.all(this.#listCovered().map(device => this.#stop(device)))
+    await this.#stopEach(this.#listCovered())
   }
 
   /** Repeats the stop of devices that have failed, and stops those that have appeared since. */
@@ -38,8 +38,7 @@ export class DeviceStopper {
     const covered = this.#listCovered()
     const ids = new Set(covered.map(({ deviceId }) => deviceId))
     for (const id of this.#states.keys()) if (!ids.has(id)) this.#states.delete(id)
-    const due = covered.filter(({ deviceId }) => this.#isDue(deviceId))
-    await Promise.all(due.map(device => this.#stop(device)))
+    await this.#stopEach(covered.filter(({ deviceId }) => this.#isDue(deviceId)))
   }
 
   /** Reason why a covered device is not known to be at rest; undefined when it is. */
@@ -58,11 +57,23 @@ export class DeviceStopper {
     return state === undefined || (!state.isAtRest && !state.isPending)
   }
 
-  async #stop({ deviceId, atEstop }: StoppableDevice): Promise<void> {
+  /** One time limit serves all devices, because all of them are stopped at once. */
+  async #stopEach(devices: readonly StoppableDevice[]): Promise<void> {
+    if (devices.length === 0) return
+    const over = new AbortController()
+    const late = (this.#parts.wait ?? realWait)(CONFIRM_MS, over.signal).then(() => {
+      throw new Error(`it did not confirm the stop within ${CONFIRM_MS} ms`)
+    })
+    late.catch(() => {})
+    await Promise.all(devices.map(device => this.#stop(device, late)))
+    over.abort()
+  }
+
+  async #stop({ deviceId, atEstop }: StoppableDevice, late: Promise<never>): Promise<void> {
     const { devices, logger } = this.#parts
     const pending: StopState = { isAtRest: false, isPending: true, reason: PENDING }
     this.#states.set(deviceId, pending)
-    const failure = await this.#confirm(() => devices.stopDevice(deviceId, atEstop)).then(
+    const failure = await Promise.race([devices.stopDevice(deviceId, atEstop), late]).then(
       () => undefined,
       (error: Error) => error.message.slice(0, MAX_REASON).toWellFormed(),
     )
@@ -72,19 +83,6 @@ export class DeviceStopper {
     else {
       this.#states.set(deviceId, { isAtRest: false, isPending: false, reason: failure })
       logger.warn({ device: deviceId, reason: failure }, 'a device did not confirm the e-stop')
-    }
-  }
-
-  async #confirm(stop: () => Promise<void>): Promise<void> {
-    const over = new AbortController()
-    const late = async (): Promise<void> => {
-      await (this.#parts.wait ?? realWait)(CONFIRM_MS, over.signal)
-      throw new Error(`it did not confirm the stop within ${CONFIRM_MS} ms`)
-    }
-    try {
-      await Promise.race([stop(), late()])
-    } finally {
-      over.abort()
     }
   }
 }

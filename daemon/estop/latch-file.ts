@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import * as z from 'zod'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
-import { LatchedStop, MAX_STOPS, ReleasedStop } from '../../shared/wire/estop.ts'
+import { ESTOP_ID, LatchedStop, MAX_STOPS, ReleasedStop } from '../../shared/wire/estop.ts'
 import { encodeLine, parseLine } from '../checked-line.ts'
 
 /** A stop as the latch keeps it; which devices failed is known only while the daemon runs. */
@@ -14,6 +14,8 @@ const LatchState = z.strictObject({
   stops: z.array(KeptStop).max(MAX_STOPS),
   /** Stops released on this machine that no document of the coordinator has named yet. */
   released: z.array(ReleasedStop).max(MAX_STOPS),
+  /** Newest stops that documents have ended: they never come back, whichever document names them. */
+  ended: z.array(z.string().regex(ESTOP_ID)).max(MAX_STOPS),
 })
 export type LatchState = z.infer<typeof LatchState>
 

@@ -3,11 +3,11 @@ import {
   coversDevice,
   type DeviceSeat,
   type EstopBody,
-  MAX_STOPS,
   type ReleasedStop,
 } from '../../shared/wire/estop.ts'
 import { decodeLatch, encodeLatch, type KeptStop, type LatchFile } from './latch-file.ts'
 import { createLocalStop, type LocalOrder } from './local-stop.ts'
+import { DAEMON, StopTable } from './stop-table.ts'
 
 interface EstopLatchParts {
   file: LatchFile
@@ -21,8 +21,6 @@ type StopDocument = Pick<EstopBody, 'version' | 'engaged' | 'released'>
 
 /** Most stops that the machine itself engages; past them the whole cell is stopped by one. */
 const MAX_LOCAL = 32
-/** Author of stops that the daemon engages itself. */
-const DAEMON = 'shoald'
 
 /**
  * E-stops of this cell. A stop is in force from the call that engages it, which the listeners hear
@@ -31,10 +29,8 @@ const DAEMON = 'shoald'
  */
 export class EstopLatch {
   readonly #parts: EstopLatchParts
-  readonly #stops = new Map<string, KeptStop>()
-  readonly #released = new Map<string, ReleasedStop>()
+  readonly #table: StopTable
   readonly #listeners = new Set<() => void>()
-  #version = 0
   #last: Promise<void> = Promise.resolve()
   #queued: Promise<void> | undefined
   #isSaved = true
@@ -44,18 +40,19 @@ export class EstopLatch {
     const latch = new EstopLatch(parts)
     const text = await parts.file.read().catch((error: Error) => error)
     const state = typeof text === 'string' ? decodeLatch(text) : undefined
-    if (state !== undefined) latch.#load(state)
+    if (state !== undefined) latch.#table.load(state)
     else if (text !== undefined) await latch.#replaceDamaged()
     return latch
   }
 
   private constructor(parts: EstopLatchParts) {
     this.#parts = parts
+    this.#table = new StopTable(parts.now)
   }
 
   /** Version of the newest document that was applied; 0 before the first. */
   get version(): number {
-    return this.#version
+    return this.#table.version
   }
 
   /** False while a change is not on the disk. */
@@ -64,17 +61,16 @@ export class EstopLatch {
   }
 
   list(): KeptStop[] {
-    return [...this.#stops.values()]
+    return this.#table.list()
   }
 
   listReleased(): ReleasedStop[] {
-    return [...this.#released.values()]
+    return this.#table.listReleased()
   }
 
   /** Returns a stop that covers the device; undefined while none does. */
   findCovering(seat: DeviceSeat): KeptStop | undefined {
-    for (const stop of this.#stops.values()) if (coversDevice(stop, seat)) return stop
-    return undefined
+    return this.list().find(stop => coversDevice(stop, seat))
   }
 
   /** Calls the listener synchronously whenever a stop was engaged. Returns how to end that. */
@@ -96,34 +92,23 @@ export class EstopLatch {
    * that is older than the newest changes nothing. Resolves when the result is on the disk.
    */
   async apply({ version, engaged, released }: StopDocument): Promise<void> {
-    if (version >= this.#version) {
-      const ended = new Set(released.map(({ estop_id }) => estop_id))
-      // a coordinator that has not heard of a local release yet still names the stop
-      const known = [this.#stops, this.#released, ended]
-      const isNew = (id: string): boolean => !known.some(one => one.has(id))
-      const added = engaged.filter(({ estop_id }) => isNew(estop_id))
-      if (added.length + ended.size > 0 || version > this.#version) this.#isSaved = false
-      this.#version = version
-      for (const id of ended) this.#forget(id)
+    const table = this.#table
+    if (version >= table.version) {
+      for (const { estop_id } of released) table.end(estop_id)
+      const added = engaged.filter(stop => table.isNew(stop))
+      if (added.length + released.length > 0 || version > table.version) this.#isSaved = false
+      table.version = version
       this.#add(added.map(stop => ({ ...stop, is_local: false })))
     }
     if (!this.#isSaved) await this.#save()
   }
 
   /** Releases a stop on the machine. Resolves with false when no stop has this id. */
-  async release(stop: ReleasedStop): Promise<boolean> {
-    const { is_local } = this.#stops.get(stop.estop_id) ?? {}
-    if (is_local === undefined) return false
-    this.#stops.delete(stop.estop_id)
-    if (is_local) this.#keepReleased(stop)
+  async release(release: ReleasedStop): Promise<boolean> {
+    if (this.#table.get(release.estop_id) === undefined) return false
+    this.#table.release(release)
     await this.#save()
     return true
-  }
-
-  #load({ version, stops, released }: ReturnType<typeof decodeLatch> & object): void {
-    this.#version = version
-    for (const stop of stops) this.#stops.set(stop.estop_id, stop)
-    for (const one of released) this.#released.set(one.estop_id, one)
   }
 
   async #replaceDamaged(): Promise<void> {
@@ -132,39 +117,9 @@ export class EstopLatch {
     await this.engage({ reason, by: DAEMON }).catch(() => {})
   }
 
-  #forget(id: string): void {
-    this.#stops.delete(id)
-    this.#released.delete(id)
-  }
-
-  /** Keeps the newest releases; an older one then shows without its reason at the coordinator. */
-  #keepReleased(stop: ReleasedStop): void {
-    const [oldest] = this.#released.keys()
-    if (this.#released.size >= MAX_STOPS && oldest !== undefined) this.#released.delete(oldest)
-    this.#released.set(stop.estop_id, stop)
-  }
-
   #add(stops: readonly KeptStop[]): void {
-    for (const stop of stops)
-      if (this.#stops.size < MAX_STOPS || this.#stops.has(stop.estop_id))
-        this.#stops.set(stop.estop_id, stop)
-      else this.#replaceOldest(stop)
+    for (const stop of stops) this.#table.add(stop)
     if (stops.length > 0) for (const listener of this.#listeners) listener()
-  }
-
-  /** Adds a stop to a full latch: a stop of the whole cell covers what the removed ones covered. */
-  #replaceOldest(stop: KeptStop): void {
-    const narrow = this.list().filter(({ scope }) => scope !== 'all')
-    const isWide = narrow.length < this.#stops.size
-    for (const { estop_id } of narrow.slice(0, isWide ? 1 : 2)) this.#stops.delete(estop_id)
-    if (narrow.length > 0) this.#stops.set(stop.estop_id, stop)
-    if (!isWide) this.#engageAll(`more than ${MAX_STOPS} e-stops were engaged on this cell`)
-  }
-
-  #engageAll(reason: string): KeptStop {
-    const stop = createLocalStop({ reason, by: DAEMON }, this.#parts.now())
-    this.#stops.set(stop.estop_id, stop)
-    return stop
   }
 
   /** Past the limit, an order joins an equal stop, or one of the whole cell. */
@@ -174,7 +129,7 @@ export class EstopLatch {
     return (
       locals.findLast(({ target }) => target === (deviceId ?? null)) ??
       locals.find(({ scope }) => scope === 'all') ??
-      this.#engageAll(`more than ${MAX_LOCAL} e-stops were engaged on the machine`)
+      this.#table.addWide(`more than ${MAX_LOCAL} e-stops were engaged on the machine`)
     )
   }
 
@@ -188,9 +143,8 @@ export class EstopLatch {
 
   async #write(): Promise<void> {
     this.#queued = undefined
-    const state = { version: this.#version, stops: this.list(), released: this.listReleased() }
     try {
-      await this.#parts.file.replace(encodeLatch(state))
+      await this.#parts.file.replace(encodeLatch(this.#table.toState()))
       this.#isSaved = this.#queued === undefined
     } catch (error) {
       this.#parts.logger.error({ reason: (error as Error).message }, 'e-stop latch not written')

@@ -73,7 +73,8 @@ export class EstopService implements Service {
   /** False for a cell that has never had an e-stop: it reports nothing at a connect. */
   #hasNews(): boolean {
     const { estop } = this.#options
-    return estop.isSaved && (estop.version > 0 || estop.listStops().length > 0)
+    const count = estop.version + estop.listStops().length + estop.listReleased().length
+    return estop.isSaved && count > 0
   }
 
   #reportChange(): void {

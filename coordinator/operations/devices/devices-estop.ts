@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
+import { DeviceRef } from './device-ref.ts'
 import { resolveStopTarget } from './estop-target.ts'
 import { EstopReason, EstopView, estopViewOf } from './estop-view.ts'
 
@@ -16,12 +17,7 @@ export default defineOperation({
     all: z.boolean().exactOptional().describe('Stop every device of the fleet.'),
     site: z.string().min(1).max(64).exactOptional().describe('Stop the devices of a site.'),
     cell: z.string().min(1).max(64).exactOptional().describe('Stop the devices of a cell, by id.'),
-    device: z
-      .string()
-      .min(1)
-      .max(128)
-      .exactOptional()
-      .describe('Stop one device, by its id or name.'),
+    device: DeviceRef.exactOptional(),
     reason: EstopReason.describe('Why, for the people who see the stop.'),
   }),
   examples: [{ all: true, reason: 'smoke in the hall' }],

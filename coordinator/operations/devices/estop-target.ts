@@ -1,5 +1,4 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { DEVICE_ID } from '../../../shared/ids.ts'
 import type { StopTarget } from '../../estop/widen.ts'
 import type { Context } from '../context.ts'
 
@@ -11,47 +10,31 @@ interface WantedTarget {
 }
 
 /**
- * Resolves what a caller wants to stop. A name that no cell announces is refused: a stop that holds
- * nothing would only look like one. Throws `invalid_request` and `not_found`.
+ * Resolves what a caller wants to stop. A name that nothing has is refused: a stop that holds nothing
+ * would only look like one. Throws `invalid_request`, `not_found` and `conflict`.
  */
 export const resolveStopTarget = (
   { all, site, cell, device }: WantedTarget,
-  { fleet }: Pick<Context, 'fleet'>,
+  { fleet, devices }: Pick<Context, 'fleet' | 'devices'>,
 ): StopTarget => {
   const given = [all === true || undefined, site, cell, device].filter(one => one !== undefined)
   if (given.length !== 1)
     throw new ShoalError('invalid_request', 'name one of all, site, cell and device to stop')
-  if (device !== undefined) return { scope: 'device', target: findDeviceId(device, fleet) }
-  if (site !== undefined) return { scope: 'site', target: requireSite(site, fleet) }
+  if (device !== undefined) return { scope: 'device', target: devices.find(device).id }
+  if (site !== undefined) return { scope: 'site', target: requireSite(site, devices) }
   if (cell !== undefined && fleet.cell(cell) === undefined)
     throw new ShoalError('not_found', `no cell ${cell}`, { param: 'cell' })
   return cell === undefined ? { scope: 'all', target: null } : { scope: 'cell', target: cell }
 }
 
-const listDevices = (fleet: Context['fleet']) =>
-  [...fleet.cells()].flatMap(({ announce }) => announce?.devices ?? [])
+/** Sites that an error names at most. */
+const MAX_NAMED = 10
 
-/** An id is taken as it is: its cell may not have come back since this coordinator started. */
-const findDeviceId = (reference: string, fleet: Context['fleet']): string => {
-  const all = listDevices(fleet)
-  const [found, ...others] = all.filter(
-    ({ device_id, name }) => device_id === reference || name === reference,
-  )
-  const isOther = others.some(({ device_id }) => device_id !== found?.device_id)
-  if (found !== undefined && !isOther) return found.device_id
-  if (found === undefined && reference.startsWith('dev_') && DEVICE_ID.test(reference))
-    return reference
-  const why = found === undefined ? `no device ${reference}` : `several devices are ${reference}`
-  throw new ShoalError('not_found', `${why}; use an id, or stop its cell, its site or all`, {
-    param: 'device',
-  })
-}
-
-const requireSite = (site: string, fleet: Context['fleet']): string => {
-  const known = new Set(listDevices(fleet).flatMap(device => device.site ?? []))
+const requireSite = (site: string, devices: Context['devices']): string => {
+  const known = new Set(devices.list().flatMap(({ facts }) => facts.site ?? []))
   if (known.has(site)) return site
-  const some = [...known].slice(0, 10).join(', ') || 'none'
-  throw new ShoalError('not_found', `no device has the site ${site}; sites: ${some}`, {
+  const named = [...known].slice(0, MAX_NAMED).join(', ') || 'there are none'
+  throw new ShoalError('not_found', `no device has the site ${site}; sites: ${named}`, {
     param: 'site',
   })
 }
