@@ -39,6 +39,13 @@ export interface PlannedMotion {
   max_speed_m_s: number
   max_acceleration_m_s2?: number
   max_duration_s: number
+  /**
+   * Longest horizontal distance from its start, for a motion without a known end; speed and duration
+   * bound it when absent.
+   */
+  reach_m?: number
+  /** Altitude to which a motion without a known end rises or sinks; it keeps its own when absent. */
+  end_altitude_m?: number
 }
 
 /** Device as its plans see it; nothing here changes from call to call, and nothing is secret. */

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalJson } from '../../shared/canonical-json.ts'
-import { ShoalError } from '../../shared/errors.ts'
 import {
   type Ack,
   type Command,
@@ -9,11 +8,13 @@ import {
   MAX_RESULT_BYTES,
   PLAIN_RESULT_BYTES,
 } from '../../shared/wire/command.ts'
-import { type DryRun, hashPart, type Precondition } from '../../shared/wire/plan-part.ts'
+import { type DryRun, hashPart } from '../../shared/wire/plan-part.ts'
 import {
   type CommandOutcome,
   type CommandRefusal,
+  describePrecondition,
   shorten,
+  toFailure,
   toInterruptedBy,
   toRejection,
 } from './outcome.ts'
@@ -56,8 +57,7 @@ export const executeCommand = async (
   } catch (error) {
     if (stop.aborted) return undefined
     if (interrupted.aborted) return toInterruptedBy(interrupted.reason, command, life.hasBegun)
-    const reason = error instanceof ShoalError ? error.code : 'error'
-    return { state: 'failed', reason, message: shorten((error as Error).message) }
+    return toFailure(error as Error)
   } finally {
     over.abort()
   }
@@ -79,20 +79,15 @@ const performWork = async (
   if (command.mode === 'dry')
     return toSuccess({ part, part_hash: hashPart(part), checks } satisfies DryRun, command)
   const failing = checks.find(({ holds }) => !holds)
-  if (failing !== undefined) return toFailedPrecondition(failing)
+  if (failing !== undefined)
+    return toRejection('precondition_failed', describePrecondition(failing))
   signal.throwIfAborted()
   const refused = refusal()
   if (refused !== undefined) return refused
   life.hasBegun = true
-  const context = { signal, report: limitReports(report, signal, nowMs) }
+  const context = { signal, report: limitReports(report, signal, nowMs), command }
   return toSuccess(await verb.run(part, context), command)
 }
-
-const toFailedPrecondition = ({ name, observed, limit }: Precondition): CommandRefusal =>
-  toRejection(
-    'precondition_failed',
-    `${name} is ${JSON.stringify(observed)}, and the limit is ${JSON.stringify(limit)}`,
-  )
 
 /** Rate-limits reports. Stops at the abort, which precedes the final ack. */
 const limitReports = (

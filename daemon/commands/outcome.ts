@@ -1,5 +1,18 @@
+import { ShoalError } from '../../shared/errors.ts'
 import { type Ack, type AckState, type Command, isHarmless } from '../../shared/wire/command.ts'
+import type { Precondition } from '../../shared/wire/plan-part.ts'
 import type { Interruption } from './lanes.ts'
+
+/** Failure of a verb with a reason of its own for the ack. */
+export class CommandFailure extends Error {
+  readonly reason: string
+
+  constructor(reason: string, message: string) {
+    super(message)
+    this.name = 'CommandFailure'
+    this.reason = reason
+  }
+}
 
 /** Outcome or current state of a command. */
 export type CommandOutcome = Pick<Ack, 'state' | 'reason' | 'message' | 'result'>
@@ -18,6 +31,24 @@ export const toRejection = (reason: string, message: string): CommandRefusal => 
   reason,
   message: shorten(message),
 })
+
+/** Outcome of a verb that threw. */
+export const toFailure = (error: Error): CommandOutcome => ({
+  state: 'failed',
+  reason: findReason(error),
+  message: shorten(error.message),
+})
+
+const findReason = (error: Error): string => {
+  if (error instanceof CommandFailure) return error.reason
+  return error instanceof ShoalError ? error.code : 'error'
+}
+
+/** Names what was observed and the limit, for people. */
+export const describePrecondition = ({ name, observed, limit, source }: Precondition): string => {
+  const origin = source === undefined ? '' : ` of the ${source}`
+  return `${name} is ${JSON.stringify(observed)}, and the limit${origin} is ${JSON.stringify(limit)}`
+}
 
 /** Outcome of a command that the end of the daemon interrupted in this state. */
 export const toInterrupted = (state: AckState): CommandOutcome =>

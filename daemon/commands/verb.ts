@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { CommandProgress, Hazard, VerbFacts } from '../../shared/wire/command.ts'
+import type { Command, CommandProgress, Hazard, VerbFacts } from '../../shared/wire/command.ts'
 import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
 import type { CommandRefusal } from './outcome.ts'
 
@@ -8,13 +8,15 @@ type Json = z.core.util.JSONType
 type Params = Record<string, unknown>
 
 /** Actions of a verb: operations as sent to the device, their bounds, and a gate of their own. */
-type VerbPlan = Pick<PlanPart, 'operations' | 'bounds' | 'gate'>
+export type VerbPlan = Pick<PlanPart, 'operations' | 'bounds' | 'gate'>
 
-interface RunContext {
+export interface RunContext {
   /** Aborts at the time limit, when an urgent command overtakes, or when the daemon stops. */
   signal: AbortSignal
   /** Reports progress; more than one report per second is dropped. */
   report: (progress: Partial<CommandProgress>) => void
+  /** The command that runs; absent for a verb that is a step of another one. */
+  command?: Pick<Command, 'params' | 'approval'>
 }
 
 /** A verb that this cell supports, itself or with one of its devices. */

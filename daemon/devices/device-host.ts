@@ -1,12 +1,14 @@
 import type { Logger } from 'pino'
 import type { DeviceLink, LinkedDevice } from '../../devices/device-link.ts'
 import type { SourcedEnvelope } from '../../devices/envelope/merge-envelopes.ts'
+import { isMqttLink, type LinkedBroker } from '../../devices/mqtt/linked-broker.ts'
+import { wait } from '../../shared/wait.ts'
 import { type DeviceState, MAX_DEVICES } from '../../shared/wire/device.ts'
 import type { SafetyEnvelope, SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { DeviceVerbs, Verb } from '../commands/verb.ts'
 import type { DevicesConfig } from './config.ts'
 import { DeviceRuns } from './device-runs.ts'
-import { createDeviceVerb } from './device-verb.ts'
+import { createDeviceVerb, type DeviceVerbContext } from './device-verb.ts'
 import type { HostedDevice } from './hosted-device.ts'
 
 export interface DeviceHostParts {
@@ -14,16 +16,22 @@ export interface DeviceHostParts {
   links: readonly DeviceLink[]
   /** Limits that the coordinator has set. */
   envelopes?: SharedEnvelopes
+  /** Unix milliseconds. */
+  now: () => number
   /** Monotonic clock, in milliseconds. */
   nowMs: () => number
   logger: Pick<Logger, 'warn'>
 }
+
+/** Most time for devices to come to rest at the end of the daemon. */
+const REST_MS = 2000
 
 /** The devices of this cell: reached by its links, within the limits of all sources. */
 export class DeviceHost implements DeviceVerbs {
   /** Verbs that run on the devices. */
   readonly runs: DeviceRuns
   readonly #parts: DeviceHostParts
+  readonly #context: DeviceVerbContext
   #envelopes: SharedEnvelopes
   /** Ids that were left out and logged. */
   readonly #omitted = new Set<string>()
@@ -32,11 +40,24 @@ export class DeviceHost implements DeviceVerbs {
     this.#parts = parts
     this.#envelopes = parts.envelopes ?? {}
     this.runs = new DeviceRuns(parts.nowMs)
+    this.#context = {
+      runs: this.runs,
+      now: parts.now,
+      countRecent: deviceId => this.runs.countRecent(deviceId),
+      listPeers: ({ device, site }) =>
+        this.listDevices().filter(
+          other => other.site === site && other.device.deviceId !== device.deviceId,
+        ),
+    }
   }
 
-  /** Begins to connect to the devices. The signal ends everything. */
+  /** Begins to connect to the devices. The signal ends everything once the devices are at rest. */
   start(signal: AbortSignal): void {
-    for (const link of this.#parts.links) link.start(signal)
+    const over = new AbortController()
+    for (const link of this.#parts.links) link.start(over.signal)
+    const end = () => void this.#waitForRest().finally(() => over.abort())
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
   }
 
   /** Lists the devices. Of two with the same id, that of the first link counts. */
@@ -58,13 +79,27 @@ export class DeviceHost implements DeviceVerbs {
     return this.find(deviceId) !== undefined
   }
 
-  /** Verb of a device, with the limits in force now. */
-  findVerb(deviceId: string, name: string): Verb | undefined {
+  /**
+   * Verb of a device, with the limits in force now. `companions` move by the same plan, which keeps
+   * its own distances between them.
+   */
+  findVerb(
+    deviceId: string,
+    name: string,
+    companions: ReadonlySet<string> = new Set(),
+  ): Verb | undefined {
     const hosted = this.find(deviceId)
     if (hosted === undefined) return undefined
     const { verbs } = hosted.device.profile
     const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined
-    return verb && createDeviceVerb(name, verb, hosted, this.runs)
+    const listPeers = (of: HostedDevice): HostedDevice[] =>
+      this.#context.listPeers(of).filter(({ device }) => !companions.has(device.deviceId))
+    return verb && createDeviceVerb(name, verb, hosted, { ...this.#context, listPeers })
+  }
+
+  /** Brokers of the links that have one. */
+  listBrokers(): LinkedBroker[] {
+    return this.#parts.links.filter(isMqttLink).map(({ broker }) => broker)
   }
 
   /** Newest readings of all devices that have some. */
@@ -83,6 +118,13 @@ export class DeviceHost implements DeviceVerbs {
     return () => {
       for (const off of undo) off()
     }
+  }
+
+  /** Running verbs were aborted, too: their links still bring the devices to rest. */
+  async #waitForRest(): Promise<void> {
+    const isOver = new AbortController()
+    const atRest = this.runs.waitUntilIdle().then(() => isOver.abort())
+    await Promise.race([atRest, wait(REST_MS, isOver.signal)])
   }
 
   #host(device: LinkedDevice, link: DeviceLink): HostedDevice {

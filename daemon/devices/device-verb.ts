@@ -1,58 +1,101 @@
-import {
-  mergeEnvelopes,
-  type SourcedEnvelope,
-  toSafetyEnvelope,
-} from '../../devices/envelope/merge-envelopes.ts'
-import type { DeviceVerb, Json } from '../../devices/profile.ts'
+import { checkEnvelope, checkRunning } from '../../devices/envelope/check-envelope.ts'
+import { toSafetyEnvelope } from '../../devices/envelope/merge-envelopes.ts'
+import type { DeviceVerb, Json, PlanTarget } from '../../devices/profile.ts'
 import { canonicalHash } from '../../shared/canonical-hash.ts'
+import type { PlanPart } from '../../shared/wire/plan-part.ts'
 import { type CommandRefusal, toRejection } from '../commands/outcome.ts'
-import type { Verb } from '../commands/verb.ts'
+import type { RunContext, Verb, VerbPlan } from '../commands/verb.ts'
+import { type CheckContext, gatherCheck, mergeLimits } from './device-checks.ts'
 import type { DeviceRuns } from './device-runs.ts'
 import type { HostedDevice } from './hosted-device.ts'
+import { watchEnvelope } from './watch-envelope.ts'
+
+export interface DeviceVerbContext extends CheckContext {
+  runs: DeviceRuns
+}
 
 /** Creates a verb of one device for the executor, with the limits in force now. */
 export const createDeviceVerb = (
   name: string,
   verb: DeviceVerb,
   hosted: HostedDevice,
-  runs: DeviceRuns,
-): Verb => {
-  const { device, link } = hosted
-  const envelope = toSafetyEnvelope(mergeEnvelopes(listLimits(hosted, verb)))
-  const hash = canonicalHash(envelope)
-  const target = { device_id: device.deviceId, options: device.options, envelope }
+  context: DeviceVerbContext,
+): Verb => ({
+  verb: name,
+  description: verb.description,
+  hazard: verb.hazard,
+  timeout_seconds: verb.timeoutSeconds,
+  urgent: verb.isUrgent === true,
+  params: verb.params,
+  findRefusal: () => findRefusal(verb, hosted),
+  hazardOf: params => verb.hazardOf?.(params) ?? verb.hazard,
+  plan: params => planVerb(verb, params, hosted),
+  check: async part => checkEnvelope(gatherCheck(part, hosted, verb, context)),
+  run: (part, running) => runVerb({ name, verb, hosted, context }, part, running),
+})
+
+/** The hash of the limits is part of the plan: a changed limit voids an approval. */
+const planVerb = (
+  verb: DeviceVerb,
+  params: Record<string, unknown>,
+  hosted: HostedDevice,
+): VerbPlan => {
+  const { deviceId, options } = hosted.device
+  const envelope = toSafetyEnvelope(mergeLimits(hosted, verb))
+  const target: PlanTarget = { device_id: deviceId, options, envelope }
+  const { operations, motion, bounds } = verb.plan(params, target)
+  const gate = verb.gateOf?.(params) ?? verb.gate
   return {
-    verb: name,
-    description: verb.description,
-    hazard: verb.hazard,
-    timeout_seconds: verb.timeoutSeconds,
-    urgent: verb.isUrgent === true,
-    params: verb.params,
-    findRefusal: () => findRefusal(verb, hosted),
-    hazardOf: params => verb.hazardOf?.(params) ?? verb.hazard,
-    plan: params => {
-      const gate = verb.gateOf?.(params) ?? verb.gate
-      const { operations, motion, bounds } = verb.plan(params, target)
-      return {
-        operations,
-        bounds: { ...bounds, ...(motion && { motion: motion as unknown as Json }), envelope: hash },
-        ...(gate !== undefined && { gate }),
-      }
+    operations,
+    bounds: {
+      ...bounds,
+      ...(motion && { motion: motion as unknown as Json }),
+      envelope: canonicalHash(envelope),
     },
-    run: async ({ operations, bounds }, { signal, report }) => {
-      const { deviceId } = device
-      // an overtaken verb first brings the device to rest; only urgent ones do not wait for that
-      if (!verb.isUrgent) await runs.waitUntilIdle(deviceId)
-      signal.throwIfAborted()
-      return runs.track(deviceId, name, () =>
-        link.execute(deviceId, operations, { signal, report, bounds }),
-      )
-    },
+    ...(gate !== undefined && { gate }),
   }
 }
 
-const listLimits = ({ limits }: HostedDevice, { envelope }: DeviceVerb): SourcedEnvelope[] =>
-  envelope === undefined ? [...limits] : [...limits, { source: 'verb', envelope }]
+interface RunningVerb {
+  name: string
+  verb: DeviceVerb
+  hosted: HostedDevice
+  context: DeviceVerbContext
+}
+
+/** Runs a verb; one that moves the device is watched, and ends when a limit no longer holds. */
+const runVerb = async (
+  { name, verb, hosted, context }: RunningVerb,
+  part: PlanPart,
+  { signal, report }: RunContext,
+): Promise<Json> => {
+  const { link, device } = hosted
+  const { deviceId } = device
+  const { runs } = context
+  const { operations, bounds, hazard } = part
+  // an overtaken verb first brings the device to rest; only urgent ones do not wait for that
+  if (verb.isUrgent) runs.noteHalt(deviceId)
+  else await runs.waitUntilIdle(deviceId)
+  signal.throwIfAborted()
+  if (hazard === 'caution' || hazard === 'unsafe') runs.noteStart(deviceId)
+  const execute = (until: AbortSignal) =>
+    runs.track(deviceId, name, () =>
+      link.execute(deviceId, operations, { signal: until, report, bounds }),
+    )
+  if (bounds.motion === undefined) return execute(signal)
+  const watch = watchEnvelope({
+    signal,
+    check: () => checkRunning(gatherCheck(part, hosted, verb, context)),
+    onChange: listener => link.onChange(listener),
+  })
+  try {
+    return await execute(AbortSignal.any([signal, watch.signal]))
+  } catch (error) {
+    throw watch.signal.aborted ? watch.signal.reason : error
+  } finally {
+    watch.stop()
+  }
+}
 
 /** What is urgent is tried in any case; reading does not need a writable device. */
 const findRefusal = (

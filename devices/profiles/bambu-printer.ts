@@ -140,7 +140,12 @@ export default defineProfile({
       description: 'Send raw machine code, which is not checked in any way.',
       params: z.strictObject({
         lines: z
-          .array(z.string().regex(/^[GMT]\d{1,4}(\.\d)?( [A-Z]-?\d{0,6}(\.\d{1,6})?)*$/))
+          .array(
+            z
+              .string()
+              .max(128)
+              .regex(/^[GMT]\d{1,4}(\.\d)?( [A-Z]-?\d{0,6}(\.\d{1,6})?)*$/),
+          )
           .min(1)
           .max(50)
           .describe('Lines such as `G28` or `G1 Z10 F600`.'),

@@ -16,6 +16,8 @@ import { defineProfile, defineVerb } from '../profile.ts'
 
 /** Default of `WPNAV_SPEED_UP` of ArduPilot is 2.5 m/s. */
 const CLIMB_M_S = 3
+/** Horizontal distance from its start that wind may move a climbing vehicle. */
+const DRIFT_M = 3
 const MAX_SPEED_M_S = 20
 const FLIGHT_TIMEOUT_S = 900
 
@@ -66,8 +68,14 @@ export default defineProfile({
           createModeCommand(targetOf(target), 'guided'),
           createTakeOffCommand(targetOf(target), altitude_m),
         ],
-        motion: { path: [], max_speed_m_s: CLIMB_M_S, max_duration_s: FLIGHT_TIMEOUT_S },
-        bounds: { goal: { altitude_m }, max_altitude_m: altitude_m },
+        motion: {
+          path: [],
+          max_speed_m_s: CLIMB_M_S,
+          max_duration_s: FLIGHT_TIMEOUT_S,
+          reach_m: DRIFT_M,
+          end_altitude_m: altitude_m,
+        },
+        bounds: { goal: { altitude_m } },
       }),
     }),
     'go-to': defineVerb({

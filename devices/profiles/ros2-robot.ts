@@ -46,7 +46,14 @@ const createHaltVerb = (description: string): DeviceVerb =>
     plan: (_params, target) => ({ operations: [createRest(optionsOf(target).drive)] }),
   })
 
-const Data = z.record(z.string().max(128), z.json())
+/** Largest message, in bytes of its JSON. */
+const MAX_DATA_BYTES = 16 * 1024
+const Data = z
+  .record(z.string().max(128), z.json())
+  .refine(data => Buffer.byteLength(JSON.stringify(data)) <= MAX_DATA_BYTES, {
+    error: `is larger than ${MAX_DATA_BYTES} bytes`,
+  })
+  .meta({ 'x-max-bytes': MAX_DATA_BYTES })
 
 /** Robot with a base that takes velocities, by topics of ROS 2. */
 export default defineProfile({

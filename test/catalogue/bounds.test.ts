@@ -2,6 +2,7 @@ import t from 'tap'
 import { operations } from '../../coordinator/operations/index.ts'
 import { type JsonSchema, jsonSchema } from '../../coordinator/operations/json-schema.ts'
 import { skills } from '../../coordinator/skills/index.ts'
+import { PROFILES } from '../../devices/profiles/index.ts'
 
 type Schema = JsonSchema &
   Record<'items' | 'additionalProperties' | 'propertyNames', JsonSchema | false>
@@ -40,6 +41,16 @@ t.test('every text, list and object of an operation input has a maximum size', a
   const all = [...operations, ...skills]
   t.strictSame(
     all.flatMap(({ id, input }) => findUnbounded(jsonSchema(input), id)),
+    [],
+  )
+})
+
+t.test('every text, list and object of the parameters of a device has a maximum size', async t => {
+  const verbs = PROFILES.flatMap(({ id, verbs }) =>
+    Object.entries(verbs).map(([name, { params }]) => ({ at: `${id} ${name}`, params })),
+  )
+  t.strictSame(
+    verbs.flatMap(({ at, params }) => findUnbounded(jsonSchema(params), at)),
     [],
   )
 })

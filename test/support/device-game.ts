@@ -80,6 +80,7 @@ export class DeviceGame implements GateGame {
     const host = new DeviceHost({
       config: {},
       links: [this.#sim],
+      now: () => clock.now,
       nowMs: () => clock.now,
       logger: silent,
     })

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ShoalError } from '../../../shared/errors.ts'
 import { nameResult } from './names.ts'
 import { isRepeatable, type MavlinkOperation, nameCommand } from './operations.ts'
@@ -14,7 +13,9 @@ const IN_PROGRESS = 5
 
 interface Awaited {
   command: number
-  resolve: (result: number) => void
+  /** Called with the result, or with undefined when the time is over. */
+  settle: (result?: number) => void
+  timer: NodeJS.Timeout
 }
 
 interface PerformOptions {
@@ -45,9 +46,7 @@ export class CommandExchange {
     for (let attempt = 0; attempt < attempts; attempt++) {
       const acknowledged = this.#awaitResult(command, timeoutMs, signal)
       this.#send(operation, attempt)
-      let result = await acknowledged
-      if (result === IN_PROGRESS)
-        result = await this.#awaitResult(command, PROGRESS_TIMEOUT_MS, signal)
+      const result = await acknowledged
       if (result === ACCEPTED) return
       if (result !== undefined) throw createRefusal(command, result)
     }
@@ -58,26 +57,29 @@ export class CommandExchange {
   acknowledge(command: number, result: number): void {
     const found = [...this.#awaited].find(each => each.command === command)
     if (found === undefined) return
-    this.#awaited.delete(found)
-    found.resolve(result)
+    clearTimeout(found.timer)
+    if (result === IN_PROGRESS) found.timer = setTimeout(found.settle, PROGRESS_TIMEOUT_MS)
+    else found.settle(result)
   }
 
-  /** Resolves with undefined after the timeout. */
+  /** Resolves with undefined after the timeout, and rejects when the signal aborts. */
   async #awaitResult(
     command: number,
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<number | undefined> {
     signal.throwIfAborted()
-    const { promise, resolve } = Promise.withResolvers<number>()
-    const awaited = { command, resolve }
-    const over = new AbortController()
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
+    const settle = (result?: number): void => resolve(result)
+    const awaited: Awaited = { command, settle, timer: setTimeout(settle, timeoutMs) }
+    const abort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
     this.#awaited.add(awaited)
     try {
-      const late = sleep(timeoutMs, undefined, { signal: AbortSignal.any([signal, over.signal]) })
-      return await Promise.race([promise, late])
+      return await promise
     } finally {
-      over.abort()
+      clearTimeout(awaited.timer)
+      signal.removeEventListener('abort', abort)
       this.#awaited.delete(awaited)
     }
   }

@@ -6,19 +6,16 @@ import type { Json } from '../../profile.ts'
 import copter from '../../profiles/copter.ts'
 import type { MavlinkLinkConfig, MavlinkVehicleConfig } from './config.ts'
 import { parseConnection } from './connection.ts'
-import { encodeFrame, type Frame } from './frame.ts'
+import type { Frame } from './frame.ts'
+import { MavlinkSender } from './mavlink-sender.ts'
 import { MavlinkSocket } from './mavlink-socket.ts'
-import type { Message, MessageValues } from './message.ts'
-import { COMMAND_INT, COMMAND_LONG, HEARTBEAT } from './messages.ts'
 import { MavlinkGoal, type MavlinkOperation, parseOperation } from './operations.ts'
 import { type Peer, Vehicle } from './vehicle.ts'
 import { VehicleControl } from './vehicle-control.ts'
 
-/** `MAV_COMP_ID_MISSIONPLANNER`: the component id of ground stations. */
-const OWN_COMPONENT_ID = 190
-/** `MAV_TYPE_GCS`, `MAV_AUTOPILOT_INVALID` and `MAV_STATE_ACTIVE`. */
-const OWN_HEARTBEAT = { type: 6, autopilot: 8, system_status: 4, mavlink_version: 3 }
-const TICK_MS = 1000
+/** Rest between two reports of new readings; a running motion is checked at each of them. */
+const REPORT_MS = 250
+const HEARTBEAT_MS = 1000
 
 interface Unit {
   deviceId: string
@@ -33,17 +30,16 @@ export class MavlinkLink implements DeviceLink {
   readonly #context: LinkContext
   readonly #units: readonly Unit[]
   readonly #socket: MavlinkSocket
+  readonly #sender: MavlinkSender
   readonly #listeners = new Set<() => void>()
   readonly #end = new AbortController()
   /** System ids whose first sender is being checked against the scope. */
   readonly #pinning = new Set<number>()
   #fault: string | undefined = 'the link has not started'
-  #sequence = 0
 
   constructor(config: MavlinkLinkConfig, context: LinkContext) {
     this.#config = config
     this.#context = context
-    this.#units = config.vehicles.map(vehicle => this.#createUnit(vehicle))
     this.#socket = new MavlinkSocket({
       resolve: async () => {
         const { host, port } = parseConnection(config.connection) ?? { host: '', port: 0 }
@@ -55,13 +51,18 @@ export class MavlinkLink implements DeviceLink {
         this.#fault = reason
       },
     })
+    this.#sender = new MavlinkSender(this.#socket, config.system_id)
+    this.#units = config.vehicles.map(vehicle => this.#createUnit(vehicle))
   }
 
   start(signal: AbortSignal): void {
     const ending = AbortSignal.any([signal, this.#end.signal])
-    const timer = setInterval(() => this.#tick(), TICK_MS)
+    const timers = [
+      setInterval(() => this.#report(), REPORT_MS),
+      ...(this.#config.heartbeat ? [setInterval(() => this.#beat(), HEARTBEAT_MS)] : []),
+    ]
     const end = (): void => {
-      clearInterval(timer)
+      for (const timer of timers) clearInterval(timer)
       this.#end.abort(new ShoalError('cell_unavailable', 'the link to the vehicles has ended'))
     }
     if (signal.aborted) end()
@@ -107,7 +108,7 @@ export class MavlinkLink implements DeviceLink {
     const ids = { systemId: config.system_id, componentId: config.component_id }
     const vehicle = new Vehicle(ids, { now, nowMs })
     const send = (operation: MavlinkOperation, attempt: number): void =>
-      this.#sendOperation(vehicle, operation, attempt)
+      this.#sender.sendOperation(vehicle, operation, attempt)
     const control = new VehicleControl({ vehicle, name: config.name, send, now })
     return { deviceId: createDeviceId(`${cellId}:${config.name}`), config, control }
   }
@@ -152,27 +153,12 @@ export class MavlinkLink implements DeviceLink {
     }
   }
 
-  #tick(): void {
-    if (this.#config.heartbeat)
-      for (const { control } of this.#units) this.#send(control.vehicle, HEARTBEAT, OWN_HEARTBEAT)
+  #report(): void {
     for (const listener of this.#listeners) listener()
   }
 
-  #sendOperation(vehicle: Vehicle, { message, fields }: MavlinkOperation, attempt: number): void {
-    if (message === 'COMMAND_INT') this.#send(vehicle, COMMAND_INT, fields)
-    else this.#send(vehicle, COMMAND_LONG, { ...fields, confirmation: attempt })
-  }
-
-  #send<M extends Message>(
-    vehicle: Vehicle,
-    message: M,
-    values: Partial<MessageValues<M['fields']>>,
-  ): void {
-    const { peer, version } = vehicle
-    if (peer === undefined) return
-    const { system_id } = this.#config
-    const head = { sequence: this.#sequence++, systemId: system_id, componentId: OWN_COMPONENT_ID }
-    this.#socket.send(encodeFrame(message, values, { ...head, version }), peer)
+  #beat(): void {
+    for (const { control } of this.#units) this.#sender.sendHeartbeat(control.vehicle)
   }
 
   #requireUnit(deviceId: string): Unit {

@@ -60,7 +60,7 @@ export class VehicleControl {
     goal: MavlinkGoal | undefined,
     { signal: aborted, report }: Pick<ExecuteContext, 'signal' | 'report'>,
   ): Promise<Json> {
-    this.#requireAvailable()
+    this.#requirePeer()
     const turn = this.#beginTurn()
     const signal = AbortSignal.any([aborted, turn.signal])
     try {
@@ -81,7 +81,7 @@ export class VehicleControl {
    */
   async stop(behaviour: EstopBehaviour): Promise<void> {
     if (behaviour === 'none') return
-    this.#requireAvailable()
+    this.#requirePeer()
     const { signal } = this.#beginTurn()
     const operation =
       behaviour === 'hold'
@@ -102,9 +102,10 @@ export class VehicleControl {
     return this.#turn
   }
 
-  #requireAvailable(): void {
-    if (this.vehicle.isAvailable) return
-    throw new ShoalError('cell_unavailable', `${this.#parts.name} sends no heartbeat`)
+  /** A vehicle that has fallen silent may still hear: what stops it is sent all the same. */
+  #requirePeer(): void {
+    if (this.vehicle.peer !== undefined) return
+    throw new ShoalError('cell_unavailable', `${this.#parts.name} has never sent a heartbeat`)
   }
 
   async #reach(

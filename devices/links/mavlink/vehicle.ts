@@ -36,6 +36,7 @@ export class Vehicle {
   readonly #loss = new LossMeter()
   readonly #readings: DeviceState['readings'] = {}
   #peer: Peer | undefined
+  #pinnedAtMs = 0
   #heartbeatAtMs: number | undefined
   #seenAt: number | null = null
   #version: 1 | 2 = 2
@@ -68,12 +69,18 @@ export class Vehicle {
 
   /** True when the frame is a heartbeat of this autopilot, and no other sender is pinned. */
   canPin(frame: Frame): boolean {
-    const isPinned = this.#peer !== undefined && (this.heartbeatAge_ms ?? 0) < UNPIN_AFTER_MS
-    return !isPinned && this.isOwn(frame) && isAutopilotBeat(frame)
+    return !this.#isPinned && this.isOwn(frame) && isAutopilotBeat(frame)
   }
 
   pin(peer: Peer): void {
     this.#peer = peer
+    this.#pinnedAtMs = this.#clocks.nowMs()
+  }
+
+  /** False once the pinned sender has been silent for long. */
+  get #isPinned(): boolean {
+    const heardAtMs = Math.max(this.#pinnedAtMs, this.#heartbeatAtMs ?? 0)
+    return this.#peer !== undefined && this.#clocks.nowMs() - heardAtMs < UNPIN_AFTER_MS
   }
 
   isOwn({ systemId, componentId }: Frame): boolean {

@@ -59,7 +59,6 @@ export class Ros2Link implements DeviceLink {
   ): Promise<Json> {
     const unit = this.#requireUnit(deviceId)
     const parsed = operations.map(parseOperation)
-    unit.requireAvailable()
     return unit.control.execute(parsed, AbortSignal.any([signal, this.#end.signal]))
   }
 

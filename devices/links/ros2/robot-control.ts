@@ -27,7 +27,9 @@ export class RobotControl {
     const outputs: string[] = []
     for (const [index, operation] of operations.entries())
       try {
-        outputs.push(await this.#run(operation, signal))
+        // what follows a motion brings the robot to rest, whatever happens meanwhile
+        const isRest = operations.slice(0, index).some(isMotion)
+        outputs.push(await this.#run(operation, isRest ? undefined : signal))
       } catch (error) {
         const isNewest = this.#turn === turn
         if (isMotion(operation) && isNewest) await this.#finish(operations.slice(index + 1))

@@ -1,4 +1,3 @@
-import { ShoalError } from '../../../shared/errors.ts'
 import type { DeviceState } from '../../../shared/wire/device.ts'
 import type { Ros2RobotConfig } from './config.ts'
 import { toAbsoluteTopic } from './names.ts'
@@ -46,11 +45,6 @@ export class RobotUnit {
     for (const stateTopic of listStateTopics(this.config))
       if (topics.has(toAbsoluteTopic(stateTopic.topic)))
         await this.#read(stateTopic, now, signal).catch(() => {})
-  }
-
-  requireAvailable(): void {
-    if (this.fault === undefined) return
-    throw new ShoalError('cell_unavailable', `${this.config.name} is not available: ${this.fault}`)
   }
 
   /** A topic without a message in time, or with another one, leaves the reading to age. */

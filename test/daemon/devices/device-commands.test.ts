@@ -15,7 +15,13 @@ const cellWithCart = async (t: Test, config: DeviceHostParts['config'] = {}) => 
   const link = new FakeLink()
   link.add(ROVER)
   link.set(ROVER, NOW, { battery_percent: 80, x_m: 0, y_m: 0, speed_m_s: 0 })
-  const host = new DeviceHost({ config, links: [link], nowMs: () => 0, logger: silent })
+  const host = new DeviceHost({
+    config,
+    links: [link],
+    now: () => NOW,
+    nowMs: () => 0,
+    logger: silent,
+  })
   const at = await rig(t, { devices: host })
   const createCommand = (changes: Partial<Command> = {}) =>
     command({ device_id: ROVER, verb: 'drive-to', params: TO, ...changes })

@@ -86,11 +86,11 @@ class WatchedLink implements DeviceLink {
 export const createSimStage: CreateStage = ({ now }) => {
   const config = SimLinkConfig.parse({ kind: 'sim', devices: DEVICES })
   const sim = new SimLink(config, { cellId: CELL, now, nowMs: () => 0 })
-  let host = createHost(sim)
+  let host = createHost(sim, now)
   return {
     cellId: CELL,
     open: life => {
-      host = createHost(new WatchedLink(sim, life))
+      host = createHost(new WatchedLink(sim, life), now)
       return { verbs: [], devices: host }
     },
     create: (_act, hazard, device, number) =>
@@ -99,8 +99,8 @@ export const createSimStage: CreateStage = ({ now }) => {
   }
 }
 
-const createHost = (link: DeviceLink): DeviceHost =>
-  new DeviceHost({ config: {}, links: [link], nowMs: () => 0, logger: silent })
+const createHost = (link: DeviceLink, now: () => number): DeviceHost =>
+  new DeviceHost({ config: {}, links: [link], now, nowMs: () => 0, logger: silent })
 
 /** The part is what a dry run on the cell returns. */
 const createDeviceCommand = (host: DeviceHost, use: Use): StagedCommand => {

@@ -120,6 +120,18 @@ t.test(
   },
 )
 
+t.test('an abort while zero velocity is being published does not cut it', async t => {
+  const { link, deviceId, tool } = await openRig(t)
+  const stop = new AbortController()
+  tool.slowDown()
+  const context = { signal: stop.signal, report: () => {}, bounds: {} }
+  const done = link.execute(deviceId, planVerb('drive', SLOW), context)
+  await waitUntil('the rest begins', () => tool.hasBegun())
+  stop.abort(new Error('over'))
+  await done
+  t.strictSame(tool.listCalls().map(isZero), [false, true])
+})
+
 interface Way {
   rig: Awaited<ReturnType<typeof openRig>>
   stop: AbortController

@@ -27,6 +27,10 @@ case "$2" in
       /odom) printf '%s\\n---\\n' '${ODOMETRY}' ; exit 0 ;;
     esac ;;
 esac
+if [ "$2 $3" = 'pub --once' ] && [ -e '${folder}/slow' ]; then
+  : > '${folder}/begun'
+  sleep 0.2
+fi
 printf '%s\\0' "$#" "$@" >> '${folder}/calls'
 case "$2 $3" in
   'pub --rate') if [ -e '${folder}/hang' ]; then exec sleep 600; fi ;;
@@ -41,6 +45,10 @@ export interface StandInRos2 {
   listCalls(): string[][]
   /** From now on a motion does not end. */
   hang(): void
+  /** From now on a single publication takes a moment, before it is listed. */
+  slowDown(): void
+  /** True once a slowed publication has begun. */
+  hasBegun(): boolean
   /** Forgets the calls. */
   clear(): void
 }
@@ -55,6 +63,8 @@ export const createStandInRos2 = (t: Pick<Test, 'teardown'>): StandInRos2 => {
     command,
     listCalls: () => (existsSync(calls) ? splitCalls(readFileSync(calls, 'utf8')) : []),
     hang: () => writeFileSync(join(folder, 'hang'), ''),
+    slowDown: () => writeFileSync(join(folder, 'slow'), ''),
+    hasBegun: () => existsSync(join(folder, 'begun')),
     clear: () => rmSync(calls, { force: true }),
   }
 }

@@ -1,0 +1,49 @@
+import type { EnvelopeCheck } from '../../devices/envelope/check-envelope.ts'
+import {
+  type MergedEnvelope,
+  mergeEnvelopes,
+  type SourcedEnvelope,
+} from '../../devices/envelope/merge-envelopes.ts'
+import type { DeviceSnapshot } from '../../devices/envelope/snapshot.ts'
+import type { DeviceVerb, PlannedMotion } from '../../devices/profile.ts'
+import { CRITICAL_GATE, type PlanPart } from '../../shared/wire/plan-part.ts'
+import type { HostedDevice } from './hosted-device.ts'
+
+/** Limits of a device for one of its verbs. */
+export const mergeLimits = ({ limits }: HostedDevice, { envelope }: DeviceVerb): MergedEnvelope => {
+  const own: SourcedEnvelope[] = envelope === undefined ? [] : [{ source: 'verb', envelope }]
+  return mergeEnvelopes([...limits, ...own])
+}
+
+/** Newest readings of a device. */
+export const takeSnapshot = ({ device, link }: HostedDevice): DeviceSnapshot => ({
+  deviceId: device.deviceId,
+  properties: device.profile.properties,
+  state: link.readState(device.deviceId),
+})
+
+/** What the checks of a device need beside its verb and its plan. */
+export interface CheckContext {
+  listPeers(hosted: HostedDevice): HostedDevice[]
+  countRecent(deviceId: string): number
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+/** Gathers what the checks look at, with the newest readings. */
+export const gatherCheck = (
+  { hazard, gate, bounds }: PlanPart,
+  hosted: HostedDevice,
+  verb: DeviceVerb,
+  { listPeers, countRecent, now }: CheckContext,
+): EnvelopeCheck => ({
+  hazard,
+  envelope: mergeLimits(hosted, verb),
+  motion: bounds.motion as PlannedMotion | undefined,
+  interlocks: verb.interlocks,
+  self: takeSnapshot(hosted),
+  peers: listPeers(hosted).map(takeSnapshot),
+  now: now(),
+  recentCommands: countRecent(hosted.device.deviceId),
+  isGeofenceOverridden: bounds.override_geofence === true && gate === CRITICAL_GATE,
+})

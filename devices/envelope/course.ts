@@ -1,0 +1,51 @@
+import type { Frame } from '../../shared/wire/safety-envelope.ts'
+import type { PlannedMotion, Position } from '../profile.ts'
+import { createProjection } from './plane.ts'
+import { type DeviceSnapshot, readPosition } from './snapshot.ts'
+
+/** Point in metres; the third coordinate is an altitude. */
+export type Point = readonly [x: number, y: number, altitude_m: number]
+
+/** Part of the world that a motion may touch, in metres around an origin. */
+export interface Course {
+  /** Straight parts; a single one without length for a device that rests. */
+  legs: readonly (readonly [from: Point, to: Point])[]
+  /** Horizontal distance around the legs that it may touch, too. */
+  reach_m: number
+  /** Projects positions of the frame to the same plane. */
+  toPlane: ReturnType<typeof createProjection>
+}
+
+/**
+ * Plots the way of a device from where it is, in one frame; without a motion it rests. Undefined when
+ * its position in that frame is unknown, or when the motion is planned in another one.
+ */
+export const plotCourse = (
+  frame: Frame,
+  self: DeviceSnapshot,
+  motion: PlannedMotion | undefined,
+  now: number,
+): Course | undefined => {
+  const start = readPosition(self, frame, now)
+  if (start === undefined || motion?.path.some(point => point.frame !== frame)) return undefined
+  const toPlane = createProjection(frame, [start.x, start.y])
+  const points = [start, ...listGoals(start, motion)].map(
+    ({ x, y, altitude_m }): Point => [...toPlane([x, y]), altitude_m],
+  )
+  return {
+    legs: points.map((to, index) => [points[index - 1] ?? to, to] as const),
+    reach_m: motion?.path.length === 0 ? findReach(motion) : 0,
+    toPlane,
+  }
+}
+
+const listGoals = (start: Position, motion: PlannedMotion | undefined): readonly Position[] => {
+  if (motion === undefined) return []
+  const { path, end_altitude_m } = motion
+  if (path.length > 0 || end_altitude_m === undefined) return path
+  return [{ ...start, altitude_m: end_altitude_m }]
+}
+
+/** Longest horizontal distance of a motion without a known end from its start. */
+const findReach = ({ reach_m, max_speed_m_s, max_duration_s }: PlannedMotion): number =>
+  reach_m ?? max_speed_m_s * max_duration_s
