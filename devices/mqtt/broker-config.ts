@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import * as z from 'zod'
 import type { LinkContext } from '../device-link.ts'
+import { dial, FINGERPRINT, normalizeFingerprint } from '../net/dial.ts'
+import { createTrust } from '../net/trust.ts'
 import { MqttConnection } from './connection.ts'
-import { dial, FINGERPRINT, normalizeFingerprint, type TlsTrust } from './dial.ts'
-import { requireFingerprint } from './require-fingerprint.ts'
 
 /** Fields of a broker in the configuration of a cell. */
 export const BROKER_FIELDS = {
@@ -67,7 +67,8 @@ export const createBrokerConnection = (config: BrokerConfig, parts: Parts): Mqtt
       messagesPerSecond: config.messages_per_second,
     },
     dial: async signal => {
-      const tls = protocol === 'mqtts:' ? await createTrust(config, readSecret) : undefined
+      const tls =
+        protocol === 'mqtts:' ? await createTrust(`broker ${name}`, config, readSecret) : undefined
       return dial({ ...target, tls }, resolveHost, signal)
     },
     readCredentials: async () => ({
@@ -77,16 +78,4 @@ export const createBrokerConnection = (config: BrokerConfig, parts: Parts): Mqtt
     logger,
     nowMs,
   })
-}
-
-const createTrust = async (
-  { name, fingerprint, ca_file }: BrokerConfig,
-  readSecret: LinkContext['readSecret'],
-): Promise<TlsTrust> => {
-  if (fingerprint !== undefined)
-    return {
-      verifyFingerprint: shown =>
-        requireFingerprint(`broker ${name}`, fingerprint, shown, 'the configuration'),
-    }
-  return ca_file === undefined ? {} : { ca: await readSecret(ca_file) }
 }
