@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { DeviceLink, LinkedDevice } from '../../devices/device-link.ts'
 import type { SourcedEnvelope } from '../../devices/envelope/merge-envelopes.ts'
+import { isMqttLink, type LinkedBroker } from '../../devices/mqtt/linked-broker.ts'
 import { wait } from '../../shared/wait.ts'
 import { type DeviceState, MAX_DEVICES } from '../../shared/wire/device.ts'
 import type { SafetyEnvelope, SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
@@ -78,13 +79,27 @@ export class DeviceHost implements DeviceVerbs {
     return this.find(deviceId) !== undefined
   }
 
-  /** Verb of a device, with the limits in force now. */
-  findVerb(deviceId: string, name: string): Verb | undefined {
+  /**
+   * Verb of a device, with the limits in force now. `companions` move by the same plan, which keeps
+   * its own distances between them.
+   */
+  findVerb(
+    deviceId: string,
+    name: string,
+    companions: ReadonlySet<string> = new Set(),
+  ): Verb | undefined {
     const hosted = this.find(deviceId)
     if (hosted === undefined) return undefined
     const { verbs } = hosted.device.profile
     const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined
-    return verb && createDeviceVerb(name, verb, hosted, this.#context)
+    const listPeers = (of: HostedDevice): HostedDevice[] =>
+      this.#context.listPeers(of).filter(({ device }) => !companions.has(device.deviceId))
+    return verb && createDeviceVerb(name, verb, hosted, { ...this.#context, listPeers })
+  }
+
+  /** Brokers of the links that have one. */
+  listBrokers(): LinkedBroker[] {
+    return this.#parts.links.filter(isMqttLink).map(({ broker }) => broker)
   }
 
   /** Newest readings of all devices that have some. */
