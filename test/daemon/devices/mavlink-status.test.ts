@@ -1,13 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-<<<<<<< HEAD
-import { MqttBridge } from '../../../daemon/devices/mqtt/mqtt-bridge.ts'
-import type { DeviceQuestionContext } from '../../../daemon/devices/questions/device-question.ts'
-=======
->>>>>>> refs/heads/mqttop
 import question from '../../../daemon/devices/questions/mavlink-status.ts'
-import type { DeviceLink, LinkContext } from '../../../devices/device-link.ts'
+import type { DeviceLink } from '../../../devices/device-link.ts'
 import { MavlinkLinkConfig } from '../../../devices/links/mavlink/config.ts'
 import { SYS_STATUS } from '../../../devices/links/mavlink/messages.ts'
 import { openMavlinkLink } from '../../../devices/links/mavlink/open.ts'
@@ -16,16 +11,6 @@ import { MavlinkStatusAnswer } from '../../../shared/wire/mavlink-status.ts'
 import { findUdpPort, StandInCopter } from '../../devices/links/stand-in-copter.ts'
 import { createEnd, createLinkContext, createQuestionContext } from '../../support/link-context.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-
-const createQuestionContext = (
-  context: LinkContext,
-  host: DeviceQuestionContext['host'],
-  signal: AbortSignal,
-): DeviceQuestionContext => {
-  const coordinatorUrl = 'http://127.0.0.1:7070'
-  const mqtt = new MqttBridge({ context, listBrokers: () => [], coordinatorUrl })
-  return { ...context, mqtt, host, signal }
-}
 
 interface AskOptions {
   links?: readonly DeviceLink[]
@@ -37,19 +22,10 @@ const ask = async (
   connection: string,
   { links = [], signal = createEnd(t) }: AskOptions = {},
 ): Promise<MavlinkStatusAnswer> => {
-<<<<<<< HEAD
-  const listDevices = () =>
-    links.flatMap(link =>
-      link.list().map(device => ({ device, link, site: undefined, limits: [] })),
-    )
-  const host = { listDevices, find: () => undefined }
-  const context = createQuestionContext(createLinkContext(t), host, signal)
-=======
   const devices = links.flatMap(link =>
     link.list().map(device => ({ device, link, site: undefined, limits: [] })),
   )
   const context = createQuestionContext(createLinkContext(t), { devices, signal })
->>>>>>> refs/heads/mqttop
   for await (const event of question.ask({ connection }, context))
     if (event.type === 'item') return MavlinkStatusAnswer.parse(event.value)
   throw new Error('the question had no answer')
@@ -119,14 +95,9 @@ t.test('an address out of the scope, or of another form, is refused', async t =>
   const resolveHost = async (): Promise<string> => {
     throw new ShoalError('scope_denied', 'not in devices.scope')
   }
-<<<<<<< HEAD
-  const host = { listDevices: () => [], find: () => undefined }
-  const context = createQuestionContext(createLinkContext(t, { resolveHost }), host, createEnd(t))
-=======
   const context = createQuestionContext(createLinkContext(t, { resolveHost }), {
     signal: createEnd(t),
   })
->>>>>>> refs/heads/mqttop
   const answer = (connection: string) =>
     question.ask({ connection }, context)[Symbol.asyncIterator]()
   await t.rejects(answer('udp:192.0.2.1:14550').next(), { code: 'scope_denied' })
