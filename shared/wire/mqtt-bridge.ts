@@ -130,7 +130,7 @@ export type MqttSubscribeInput = z.infer<typeof MqttSubscribeInput>
 
 /** A received message, as it travels from the cell. */
 export const MqttMessageFacts = z.object({
-  topic: z.string().max(65_535),
+  topic: MqttTopic,
   /** UTF-8 text, or base64 of a payload that is not text. */
   payload: z.string().max(2 * MAX_MESSAGE_BYTES),
   encoding: z.enum(['text', 'base64']),

@@ -61,7 +61,7 @@ async function* readSession(
   let oversized = 0
   connection.onMessage(message => {
     if (!isWanted(message, subscription)) return
-    if (message.payload.length > subscription.max_message_bytes) oversized++
+    if (isOversized(message, subscription)) oversized++
     else inbox.add(message)
     timers.restart()
   })
@@ -81,6 +81,11 @@ async function* readSession(
 
 const isWanted = ({ isRetained }: MqttMessage, { retainedIdleMs }: Subscription): boolean =>
   retainedIdleMs === undefined || isRetained
+
+const isOversized = (
+  { topic, payload }: MqttMessage,
+  { max_message_bytes }: Subscription,
+): boolean => payload.length > max_message_bytes || Buffer.byteLength(topic) > MAX_TOPIC_BYTES
 
 /** The time of a subscription, and the silence that ends one for retained messages. */
 class Timers {

@@ -20,7 +20,7 @@ const needsBroker = { skip: mosquittoMissing }
 const openCell = (t: Test, config: BrokerConfig, scope: string[] = []) => {
   const context = createLinkContext(t, { resolveHost: createHostResolver(scope) })
   const link = createBrokerLink(config, context)
-  const host = new DeviceHost({ config: {}, links: [link], nowMs: context.nowMs, logger: silent })
+  const host = new DeviceHost({ config: {}, links: [link], ...context, logger: silent })
   host.start(createEnd(t))
   const mqtt = new MqttBridge({
     context,

@@ -1,19 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { MqttBridge } from '../../../daemon/devices/mqtt/mqtt-bridge.ts'
 import { createPrinterStatusQuestion } from '../../../daemon/devices/questions/printer-status.ts'
 import type { LinkContext } from '../../../devices/device-link.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { PrinterStatusAnswer } from '../../../shared/wire/printer-status.ts'
-import { createLinkContext } from '../../support/link-context.ts'
+import { createLinkContext, createQuestionContext } from '../../support/link-context.ts'
 import { FULL_STATUS, startPrinter } from '../../support/stand-in-printer.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const printer = await startPrinter()
 t.teardown(() => printer.stop())
 const INPUT = { ip: '127.0.0.1', serial: printer.serial, access_code: '31415926' }
-const HOST = { find: () => undefined, listDevices: () => [] }
 
 const askOnce = async (
   question: ReturnType<typeof createPrinterStatusQuestion>,
@@ -22,8 +20,10 @@ const askOnce = async (
 ) => {
   const { signal } = new AbortController()
   const items: unknown[] = []
-  const mqtt = new MqttBridge({ context, listBrokers: () => [] })
-  for await (const event of question.ask(input as never, { ...context, host: HOST, mqtt, signal }))
+  for await (const event of question.ask(
+    input as never,
+    createQuestionContext(context, { signal }),
+  ))
     if (event.type === 'item') items.push(event.value)
   return PrinterStatusAnswer.parse(items[0])
 }
