@@ -2,6 +2,7 @@ import { isIPv4 } from 'node:net'
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { Catalogue, CatalogueEntry, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
+import { COORDINATOR_MQTT_PORT } from '../shared/wire/mqtt-port.ts'
 import { AgentsConfig } from './agents/config.ts'
 import { LimitsConfig } from './budgets/limits-config.ts'
 import { ConversationsConfig } from './conversations/conversations-config.ts'
@@ -158,7 +159,7 @@ const Mqtt = z.strictObject({
     .int()
     .min(0)
     .max(65_535)
-    .default(7071)
+    .default(COORDINATOR_MQTT_PORT)
     .describe('TCP port of plain MQTT; 0 chooses a free one.'),
 })
 

@@ -20,6 +20,7 @@ import { settingsOf } from './desired/settings.ts'
 import { createDeviceQuestions } from './devices/device-questions.ts'
 import { DevicesInBirth } from './devices/devices-in-birth.ts'
 import { openFormationVerb } from './devices/formation/open-formation-verb.ts'
+import { createPublishVerb } from './devices/mqtt/publish-verb.ts'
 import { type OpenedDeviceHost, openDeviceHost } from './devices/open-device-host.ts'
 import { DEVICE_QUESTIONS } from './devices/questions/index.ts'
 import { createStoppableDevices } from './devices/stoppable-host.ts'
@@ -88,7 +89,7 @@ export const fleetServices = async (
   const uplink = openUplink(cell, reach)
   const announcement = { again: async (): Promise<void> => {} }
   const verbs = [
-    ...listVerbs(parts, announcement),
+    ...listVerbs(cell, announcement),
     openFormationVerb({
       cellId: cell.identity.cell_id,
       host: devices.host,
@@ -159,6 +160,7 @@ const openCell = async (
       stateDir: config.state_dir,
       config: config.devices,
       links: parts.links,
+      coordinatorUrl: url,
       envelopes: await readSharedEnvelopes(config.state_dir),
       env: parts.env,
       logger,
@@ -215,7 +217,7 @@ const openUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink 
 }
 
 const listVerbs = (
-  { inference, verbs: more, logger }: DaemonParts,
+  { parts: { inference, verbs: more = [], logger }, devices: { mqtt } }: FleetCell,
   announcement: { again(): Promise<void> },
 ): Verb[] => {
   const everyCell = createBuiltInVerbs({
@@ -225,7 +227,7 @@ const listVerbs = (
     },
   })
   const ofModels = inference.models === undefined ? [] : createModelVerbs(inference.models)
-  return [...everyCell, ...ofModels, ...(more ?? [])]
+  return [...everyCell, ...ofModels, createPublishVerb(mqtt), ...more]
 }
 
 const describeCell = async (
@@ -329,9 +331,9 @@ const openEstops = async (
   })
 }
 
-const listQuestions = ({ parts, devices: { host, context } }: FleetCell): Question[] => [
+const listQuestions = ({ parts, devices: { host, mqtt, context } }: FleetCell): Question[] => [
   openHostProbes(parts),
-  createDeviceQuestions(DEVICE_QUESTIONS, { ...context, host }),
+  createDeviceQuestions(DEVICE_QUESTIONS, { ...context, host, mqtt }),
 ]
 
 const openHostProbes = ({ config, env, signal }: DaemonParts) => {

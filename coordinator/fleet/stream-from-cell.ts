@@ -1,4 +1,4 @@
-import { ShoalError } from '../../shared/errors.ts'
+import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { type AnswerEvent, AnswerLine, EVENT_MAX_BYTES } from '../../shared/wire/answer-events.ts'
 import {
   type CellQuestion,
@@ -17,9 +17,9 @@ import { LineReader } from './line-reader.ts'
  * Streams the events of a cell's answer. The question is sent with the first read; the cell waits
  * while the reader does, and stops when the reader leaves or the signal aborts. Throws `not_found`
  * for a cell that is not enrolled, `invalid_request` for input that the cell refuses, `scope_denied`
- * for an address outside its scope,
- * `cell_unavailable` for a cell that is disconnected, busy or too old, or whose answer was cut off,
- * late or too long.
+ * for an address outside its scope, `forbidden` or `broker_unavailable` for what it has met there,
+ * and `cell_unavailable` for a cell that is disconnected, busy or too old, or whose answer was cut
+ * off, late or too long.
  */
 export async function* streamFromCell(
   fleet: Pick<Fleet, 'cell'>,
@@ -87,6 +87,9 @@ const readRefusal = async (lines: LineReader, status: number): Promise<Refusal> 
   return new Refusal(codeOf(body), `${status}, ${messageOf(body).slice(0, 500)}`)
 }
 
+/** Refusals that are about what was asked, and not about the cell. */
+const REFUSALS: readonly ErrorCode[] = ['scope_denied', 'forbidden', 'broker_unavailable']
+
 const toRefusalError = (cellId: string, { what }: CellQuestion, refusal: Refusal): ShoalError => {
   const { code, message } = refusal
   if (code === 'invalid_request')
@@ -94,8 +97,9 @@ const toRefusalError = (cellId: string, { what }: CellQuestion, refusal: Refusal
       'invalid_request',
       `cell ${cellId} refused the input of ${what}: ${message}`,
     )
-  if (code === 'scope_denied')
-    return new ShoalError('scope_denied', `cell ${cellId} refused ${what}: ${message}`)
+  const refused = REFUSALS.find(known => known === code)
+  if (refused !== undefined)
+    return new ShoalError(refused, `cell ${cellId} refused ${what}: ${message}`)
   if (code === 'not_found')
     return createCellUnavailableError(cellId, `is too old for ${what}`, refusal)
   if (code === 'rate_limited')

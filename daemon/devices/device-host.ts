@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { DeviceLink, LinkedDevice } from '../../devices/device-link.ts'
 import type { SourcedEnvelope } from '../../devices/envelope/merge-envelopes.ts'
+import { isMqttLink, type LinkedBroker } from '../../devices/mqtt/linked-broker.ts'
 import { wait } from '../../shared/wait.ts'
 import { type DeviceState, MAX_DEVICES } from '../../shared/wire/device.ts'
 import type { SafetyEnvelope, SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
@@ -94,6 +95,11 @@ export class DeviceHost implements DeviceVerbs {
     const listPeers = (of: HostedDevice): HostedDevice[] =>
       this.#context.listPeers(of).filter(({ device }) => !companions.has(device.deviceId))
     return verb && createDeviceVerb(name, verb, hosted, { ...this.#context, listPeers })
+  }
+
+  /** Brokers of the links that have one. */
+  listBrokers(): LinkedBroker[] {
+    return this.#parts.links.filter(isMqttLink).map(({ broker }) => broker)
   }
 
   /** Newest readings of all devices that have some. */

@@ -84,6 +84,7 @@ const runVerb = async (
     )
   if (bounds.motion === undefined) return execute(signal)
   const watch = watchEnvelope({
+    signal,
     check: () => checkRunning(gatherCheck(part, hosted, verb, context)),
     onChange: listener => link.onChange(listener),
   })

@@ -5,11 +5,14 @@ import { type LinkConfig, openLink } from '../../devices/links/index.ts'
 import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { DevicesConfig } from './config.ts'
 import { DeviceHost } from './device-host.ts'
+import { MqttBridge } from './mqtt/mqtt-bridge.ts'
 import { readSecret } from './read-secret.ts'
 import { createHostResolver } from './resolve-host.ts'
 
 export interface OpenDeviceHostParts {
   cellId: string
+  /** Address of the coordinator, whose broker operators do not reach through this cell. */
+  coordinatorUrl?: string
   /** State folder of the daemon. */
   stateDir: string
   config: DevicesConfig
@@ -21,9 +24,11 @@ export interface OpenDeviceHostParts {
   logger: Logger
 }
 
-/** A host of devices, and the context that its links and questions share. */
+/** A host of devices, and what its links, questions and verbs share. */
 export interface OpenedDeviceHost {
   host: DeviceHost
+  /** MQTT brokers, those of the links and others in the scope. */
+  mqtt: MqttBridge
   context: LinkContext
 }
 
@@ -34,6 +39,7 @@ export const openDeviceHost = async ({
   config,
   links = [],
   envelopes,
+  coordinatorUrl,
   env,
   logger,
 }: OpenDeviceHostParts): Promise<OpenedDeviceHost> => {
@@ -49,7 +55,9 @@ export const openDeviceHost = async ({
   }
   const opened = await Promise.all(config.links.map(link => openSafely(link, context)))
   const all = [...opened.filter(link => link !== undefined), ...links]
-  return { host: new DeviceHost({ config, links: all, envelopes, ...context }), context }
+  const host = new DeviceHost({ config, links: all, envelopes, ...context })
+  const listBrokers = () => host.listBrokers()
+  return { host, mqtt: new MqttBridge({ context, listBrokers, coordinatorUrl }), context }
 }
 
 /** A link that cannot be created must not take the others with it. */

@@ -3,6 +3,7 @@ import type { DeviceLink, LinkContext } from '../device-link.ts'
 import { BambuLinkConfig } from './bambu/config.ts'
 import { createLinkType, type LinkType } from './link-type.ts'
 import { MavlinkLinkConfig } from './mavlink/config.ts'
+import { MqttLinkConfig } from './mqtt/config.ts'
 import { Ros2LinkConfig } from './ros2/config.ts'
 import { SimLinkConfig } from './sim/config.ts'
 
@@ -13,6 +14,7 @@ const LINK_TYPES: readonly LinkType[] = [
     MavlinkLinkConfig,
     async () => (await import('./mavlink/open.ts')).openMavlinkLink,
   ),
+  createLinkType(MqttLinkConfig, async () => (await import('./mqtt/open.ts')).openMqttLink),
   createLinkType(Ros2LinkConfig, async () => (await import('./ros2/open.ts')).openRos2Link),
   createLinkType(SimLinkConfig, async () => (await import('./sim/open.ts')).openSimLink),
 ]

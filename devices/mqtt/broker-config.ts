@@ -1,9 +1,21 @@
 import { hash } from 'node:crypto'
 import * as z from 'zod'
+import { MAX_TOPIC_BYTES } from '../../shared/wire/mqtt-bridge.ts'
 import type { LinkContext } from '../device-link.ts'
-import { MqttConnection } from './connection.ts'
+import { MqttConnection, type MqttOptions } from './connection.ts'
 import { dial, FINGERPRINT, normalizeFingerprint, type TlsTrust } from './dial.ts'
 import { requireFingerprint } from './require-fingerprint.ts'
+import { isTopicFilter } from './topics.ts'
+
+const TopicFilters = z
+  .array(
+    z
+      .string()
+      .max(MAX_TOPIC_BYTES)
+      .refine(isTopicFilter, 'must be an MQTT topic filter, such as home/+/set'),
+  )
+  .max(64)
+  .default([])
 
 /** Fields of a broker in the configuration of a cell. */
 export const BROKER_FIELDS = {
@@ -43,6 +55,12 @@ export const BROKER_FIELDS = {
     .max(10_000)
     .default(200)
     .describe('Average rate of messages that are read; ten seconds of it may come at once.'),
+  allow_publish: TopicFilters.describe(
+    'Topics to which operators publish messages without an approval; devices that read them are moved by that.',
+  ),
+  allow_retained: TopicFilters.describe(
+    'Topics to which operators publish retained messages without an approval.',
+  ),
 }
 
 const Broker = z.object(BROKER_FIELDS)
@@ -52,13 +70,25 @@ const PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 
 
 type Parts = Pick<LinkContext, 'cellId' | 'logger' | 'nowMs' | 'resolveHost' | 'readSecret'>
 
+/** Address in the URL of a broker. */
+export const readBrokerAddress = ({ url }: Pick<BrokerConfig, 'url'>) => {
+  const { hostname, port, protocol } = new URL(url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return { host, port: Number(port) || (PORTS[protocol] ?? 0), isTls: protocol === 'mqtts:' }
+}
+
+/** Id and limits of one connection, where they are not those of the link. */
+type ConnectionOptions = Partial<Pick<MqttOptions, 'clientId' | 'limits'>>
+
 /** Connection to a broker of the configuration; it is not started. */
-export const createBrokerConnection = (config: BrokerConfig, parts: Parts): MqttConnection => {
+export const createBrokerConnection = (
+  config: BrokerConfig,
+  parts: Parts,
+  options: ConnectionOptions = {},
+): MqttConnection => {
   const { name, username, password_file } = config
   const { cellId, logger, nowMs, resolveHost, readSecret } = parts
-  const { hostname, port, protocol } = new URL(config.url)
-  const host = hostname.replace(/^\[|\]$/g, '')
-  const target = { host, port: Number(port) || (PORTS[protocol] ?? 0) }
+  const { host, port, isTls } = readBrokerAddress(config)
   return new MqttConnection({
     name,
     clientId: `shoal-${hash('sha256', `${cellId}:${name}`).slice(0, 16)}`,
@@ -66,9 +96,10 @@ export const createBrokerConnection = (config: BrokerConfig, parts: Parts): Mqtt
       maxMessageBytes: config.max_message_bytes,
       messagesPerSecond: config.messages_per_second,
     },
+    ...options,
     dial: async signal => {
-      const tls = protocol === 'mqtts:' ? await createTrust(config, readSecret) : undefined
-      return dial({ ...target, tls }, resolveHost, signal)
+      const tls = isTls ? await createTrust(config, readSecret) : undefined
+      return dial({ host, port, tls }, resolveHost, signal)
     },
     readCredentials: async () => ({
       ...(username !== undefined && { username }),

@@ -18,6 +18,13 @@ export interface MqttMessage {
   isRetained: boolean
 }
 
+export interface PublishOptions {
+  /** 1 by default. */
+  qos?: 0 | 1
+  /** False by default. */
+  retain?: boolean
+}
+
 export interface MqttOptions extends Pick<LinkContext, 'logger' | 'nowMs'> {
   /** Name of the broker or device, for the log. */
   name: string
@@ -96,10 +103,27 @@ export class MqttConnection {
   }
 
   /**
-   * Publishes with QoS 1, never retained; resolves when the broker has the message.
+   * Subscribes with QoS 0 for this session, and resolves when the broker has granted it.
+   * @throws ShoalError broker_unavailable without a session; forbidden when the broker refuses it
+   */
+  async requestSubscription(filter: string): Promise<void> {
+    const { name } = this.#options
+    if (this.#client === undefined) throw this.#createAwayError(this.#reason)
+    await this.#client.subscribeAsync(filter, { qos: 0 }).catch(cause => {
+      throw new ShoalError('forbidden', `${name} refuses the subscription to ${filter}`, { cause })
+    })
+  }
+
+  /**
+   * Publishes a message; resolves when the broker has it, or with QoS 0 when it is on its way.
    * @throws ShoalError broker_unavailable, also when the connection ends first
    */
-  publish(topic: string, payload: string, signal?: AbortSignal): Promise<void> {
+  publish(
+    topic: string,
+    payload: string,
+    signal?: AbortSignal,
+    { qos = 1, retain = false }: PublishOptions = {},
+  ): Promise<void> {
     const client = this.#client
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     if (client === undefined) reject(this.#createAwayError(this.#reason))
@@ -108,8 +132,10 @@ export class MqttConnection {
       const onAbort = (): void => reject(signal?.reason)
       client.once('close', onClose)
       signal?.addEventListener('abort', onAbort, { once: true })
-      client.publish(topic, payload, { qos: 1, retain: false }, error => {
+      client.publish(topic, payload, { qos, retain }, error => {
         if (error) reject(this.#createAwayError(error.message))
+        // writes are done in order: after this one the message is with the system
+        else if (qos === 0) client.stream.write('', () => resolve())
         else resolve()
       })
       const release = (): void => {

@@ -1,16 +1,29 @@
-/** Longest topic that is accepted, in characters. */
-export const MAX_TOPIC_CHARS = 256
+/** Longest topic of a device, in characters. */
+const MAX_TOPIC_CHARS = 256
 
 /**
  * True for a topic that a message can be published to: no wildcard, no control character, none of the
- * broker's own (`$SYS`), and not longer than `MAX_TOPIC_CHARS`.
+ * broker's own (`$SYS`), and not too long.
  */
-export const isPlainTopic = (topic: unknown): topic is string =>
+export const isPlainTopic = (topic: unknown, maxChars = MAX_TOPIC_CHARS): topic is string =>
   typeof topic === 'string' &&
   topic.length > 0 &&
-  topic.length <= MAX_TOPIC_CHARS &&
+  topic.length <= maxChars &&
   topic.isWellFormed() &&
   !/^\$|[+#\p{Cc}]/u.test(topic)
+
+/**
+ * True for the filter of a subscription (MQTT 3.1.1, section 4.7.1): `+` fills a level, and `#` is
+ * the last level.
+ */
+export const isTopicFilter = (filter: string): boolean =>
+  filter.length > 0 &&
+  filter.isWellFormed() &&
+  !/\p{Cc}/u.test(filter) &&
+  filter.split('/').every((level, at, { length }) => {
+    if (level === '+' || (level === '#' && at === length - 1)) return true
+    return !/[+#]/.test(level)
+  })
 
 /** True when the filter of a subscription covers the topic (MQTT 3.1.1, section 4.7). */
 export const matchesFilter = (filter: string, topic: string): boolean => {

@@ -58,7 +58,11 @@ interface TopicSpec {
 
 export type TopicName = keyof typeof TOPICS
 
-const ROOT = `shoal/v${PROTOCOL_VERSION}/`
+const FLEET = 'shoal/'
+const ROOT = `${FLEET}v${PROTOCOL_VERSION}/`
+
+/** True for topics of fleets, of any version of the protocol. */
+export const isFleetTopic = (topic: string): boolean => topic.startsWith(FLEET)
 
 /** True for topics that end with a command id. */
 const endsWithId = (name: TopicName): boolean => TOPICS[name].path.endsWith('/{id}')

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Test } from 'tap'
+import type { HostedDevice } from '../../daemon/devices/hosted-device.ts'
+import { MqttBridge } from '../../daemon/devices/mqtt/mqtt-bridge.ts'
+import type { DeviceQuestionContext } from '../../daemon/devices/questions/device-question.ts'
 import type { LinkContext } from '../../devices/device-link.ts'
 
 /** Context of a link whose scope is the loopback; its folder is removed when the test ends. */
@@ -21,6 +24,20 @@ export const createLinkContext = (t: Test, more: Partial<LinkContext> = {}): Lin
     ...more,
   }
 }
+
+/** Context of a question to a cell with devices and no MQTT broker. */
+export const createQuestionContext = (
+  context: LinkContext,
+  { signal, devices = [] }: { signal: AbortSignal; devices?: readonly HostedDevice[] },
+): DeviceQuestionContext => ({
+  ...context,
+  host: {
+    listDevices: () => [...devices],
+    find: id => devices.find(({ device }) => device.deviceId === id),
+  },
+  mqtt: new MqttBridge({ context, listBrokers: () => [] }),
+  signal,
+})
 
 /** A signal that aborts when the test ends. */
 export const createEnd = (t: Test): AbortSignal => {

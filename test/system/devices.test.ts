@@ -31,7 +31,6 @@ const SIM = {
       name: 'rover-2',
       profile: 'sim-rover',
       x_m: 20,
-      battery_percent: 60,
       battery_metres: 10,
       envelope: { min_battery_to_start_percent: 50 },
     },
@@ -201,10 +200,10 @@ t.test('what changes after an approval', async t => {
 
   await t.test('the cell refuses it below the battery floor, with the value', async t => {
     const use = await approveMove('rover-2')
-    await drift('rover-2', 18)
+    await drift('rover-2', 14.5)
     const refused = await use.run()
     t.match(refused, { status: 409, body: { error: { message: /battery/ } } })
-    t.match(refused.body, { error: { message: /39\.\d+.* 50/ } })
+    t.match(refused.body, { error: { message: /battery_percent.* 4[45]\.\d+.* 50/ } })
     t.equal(countExecuted('rover-2'), 1, 'only the drift was executed')
   })
 })

@@ -2,10 +2,13 @@ import type * as z from 'zod'
 import type { LinkContext } from '../../../devices/device-link.ts'
 import type { AnswerEvent } from '../../../shared/wire/answer-events.ts'
 import type { DeviceHost } from '../device-host.ts'
+import type { MqttBridge } from '../mqtt/mqtt-bridge.ts'
 
 /** What a question about devices may use. */
 export interface DeviceQuestionContext extends LinkContext {
   host: Pick<DeviceHost, 'find' | 'listDevices'>
+  /** The MQTT brokers that operators reach through this cell. */
+  mqtt: MqttBridge
   /** Aborts when the reader leaves. */
   signal: AbortSignal
 }

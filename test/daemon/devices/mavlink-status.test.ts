@@ -1,7 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import type { DeviceQuestionContext } from '../../../daemon/devices/questions/device-question.ts'
 import question from '../../../daemon/devices/questions/mavlink-status.ts'
 import type { DeviceLink } from '../../../devices/device-link.ts'
 import { MavlinkLinkConfig } from '../../../devices/links/mavlink/config.ts'
@@ -10,7 +9,7 @@ import { openMavlinkLink } from '../../../devices/links/mavlink/open.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { MavlinkStatusAnswer } from '../../../shared/wire/mavlink-status.ts'
 import { findUdpPort, StandInCopter } from '../../devices/links/stand-in-copter.ts'
-import { createEnd, createLinkContext } from '../../support/link-context.ts'
+import { createEnd, createLinkContext, createQuestionContext } from '../../support/link-context.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 interface AskOptions {
@@ -23,15 +22,10 @@ const ask = async (
   connection: string,
   { links = [], signal = createEnd(t) }: AskOptions = {},
 ): Promise<MavlinkStatusAnswer> => {
-  const listDevices = () =>
-    links.flatMap(link =>
-      link.list().map(device => ({ device, link, site: undefined, limits: [] })),
-    )
-  const context: DeviceQuestionContext = {
-    ...createLinkContext(t),
-    host: { listDevices, find: () => undefined },
-    signal,
-  }
+  const devices = links.flatMap(link =>
+    link.list().map(device => ({ device, link, site: undefined, limits: [] })),
+  )
+  const context = createQuestionContext(createLinkContext(t), { devices, signal })
   for await (const event of question.ask({ connection }, context))
     if (event.type === 'item') return MavlinkStatusAnswer.parse(event.value)
   throw new Error('the question had no answer')
@@ -101,11 +95,9 @@ t.test('an address out of the scope, or of another form, is refused', async t =>
   const resolveHost = async (): Promise<string> => {
     throw new ShoalError('scope_denied', 'not in devices.scope')
   }
-  const context = {
-    ...createLinkContext(t, { resolveHost }),
-    host: { listDevices: () => [], find: () => undefined },
+  const context = createQuestionContext(createLinkContext(t, { resolveHost }), {
     signal: createEnd(t),
-  }
+  })
   const answer = (connection: string) =>
     question.ask({ connection }, context)[Symbol.asyncIterator]()
   await t.rejects(answer('udp:192.0.2.1:14550').next(), { code: 'scope_denied' })

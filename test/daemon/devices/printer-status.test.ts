@@ -5,14 +5,13 @@ import { createPrinterStatusQuestion } from '../../../daemon/devices/questions/p
 import type { LinkContext } from '../../../devices/device-link.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { PrinterStatusAnswer } from '../../../shared/wire/printer-status.ts'
-import { createLinkContext } from '../../support/link-context.ts'
+import { createLinkContext, createQuestionContext } from '../../support/link-context.ts'
 import { FULL_STATUS, startPrinter } from '../../support/stand-in-printer.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const printer = await startPrinter()
 t.teardown(() => printer.stop())
 const INPUT = { ip: '127.0.0.1', serial: printer.serial, access_code: '31415926' }
-const HOST = { find: () => undefined, listDevices: () => [] }
 
 const askOnce = async (
   question: ReturnType<typeof createPrinterStatusQuestion>,
@@ -21,7 +20,10 @@ const askOnce = async (
 ) => {
   const { signal } = new AbortController()
   const items: unknown[] = []
-  for await (const event of question.ask(input as never, { ...context, host: HOST, signal }))
+  for await (const event of question.ask(
+    input as never,
+    createQuestionContext(context, { signal }),
+  ))
     if (event.type === 'item') items.push(event.value)
   return PrinterStatusAnswer.parse(items[0])
 }

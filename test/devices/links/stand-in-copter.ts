@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Test } from 'tap'
-import { encodeFrame, type Frame, parseDatagram } from '../../../devices/links/mavlink/frame.ts'
+import { encodeFrame, type Frame, parseFrames } from '../../../devices/links/mavlink/frame.ts'
 import { decodePayload, type Message } from '../../../devices/links/mavlink/message.ts'
 import {
   BATTERY_STATUS,
@@ -54,7 +54,7 @@ export class StandInCopter {
     this.#port = port
     this.#systemId = systemId
     this.#socket.on('message', bytes => {
-      for (const frame of parseDatagram(bytes).frames) this.#take(frame)
+      for (const frame of parseFrames(bytes)) this.#take(frame)
     })
     this.#socket.bind(0, '127.0.0.1')
     const timer = setInterval(() => this.beat(), TELEMETRY_MS)
