@@ -22,7 +22,7 @@ import { coordinatorSide, enrolCells, type Side } from './fleet/targets.ts'
 import { cpuMs, percentile, type ReportRow, report, round } from './measure.ts'
 
 const SAMPLE_EVERY_MS = 5000
-const TRIES = 600
+const TRIES = 300
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, milliseconds))
@@ -53,7 +53,8 @@ const askUntil = async (
     if (isRight(answer)) return answer
     await pause(100)
   }
-  throw new Error(`${JSON.stringify(question)} did not come true within a minute`)
+  const { ready, times } = await askAll(children, question)
+  throw new Error(`${JSON.stringify(question)}: only ${ready} ready and ${times.length} stopped`)
 }
 
 interface Operator {
@@ -86,7 +87,8 @@ const measureFleet = async (
   cells: number,
   rounds: number,
 ): Promise<ReportRow[]> => {
-  const [latched, confirmed, answered, cpu]: number[][] = [[], [], [], []]
+  const [latched, confirmed, answered]: number[][] = [[], [], []]
+  const cpu: number[][] = []
   const pids = [operator.side.pid(), ...children.map(({ pid = 0 }) => pid)]
   for (let at = 0; at < rounds; at++) {
     const cpuBefore = pids.map(cpuMs)
@@ -97,16 +99,24 @@ const measureFleet = async (
     const { times } = await askUntil(children, question, one => one.times.length === cells)
     latched?.push(...times.map(one => one.latchedAt - startedAt))
     confirmed?.push(...times.map(one => one.confirmedAt - startedAt))
-    cpu?.push(cpuMs(operator.side.pid()) - (cpuBefore[0] ?? 0))
+    cpu?.push(pids.map((pid, i) => cpuMs(pid) - (cpuBefore[i] ?? 0)))
     await post(operator, '/v1/estop/release', { estop_id: stop.estop_id, reason: 'bench' })
     await pause(3000)
     await askAll(children, { fill: true })
   }
-  const coordinatorCpu = round(percentile(cpu ?? [], 50))
+  const coordinatorCpu = percentile(
+    cpu.map(([first = 0]) => first),
+    50,
+  )
+  const cellsCpu = percentile(
+    cpu.map(([, ...others]) => others.reduce((sum, one) => sum + one, 0)),
+    50,
+  )
   return [
     {
       ...describe('latched on the cell', latched ?? []),
-      'coordinator CPU ms a stop': coordinatorCpu,
+      'CPU ms coordinator': coordinatorCpu,
+      'CPU ms cells': cellsCpu,
     },
     describe('report acknowledged', confirmed ?? []),
     describe('call answered', answered ?? []),
@@ -143,11 +153,15 @@ export const main = async (argv: string[]): Promise<void> => {
     const options: BusyCellsOptions = { ...part, loginsFile, target: side.target }
     return fork(join(import.meta.dirname, 'estop', 'cells.ts'), [JSON.stringify(options)])
   })
-  await askUntil(children, { ready: true }, ({ ready }) => ready >= cells)
-  await pause(SAMPLE_EVERY_MS)
-  const rows = await measureFleet({ side, key: keys.operator }, children, cells, rounds)
-  for (const child of children) child.disconnect()
-  await side.stop()
+  const measure = async (): Promise<ReportRow[]> => {
+    await askUntil(children, { ready: true }, ({ ready }) => ready >= cells)
+    await pause(SAMPLE_EVERY_MS)
+    return measureFleet({ side, key: keys.operator }, children, cells, rounds)
+  }
+  const rows = await measure().finally(async () => {
+    for (const child of children) child.disconnect()
+    await side.stop()
+  })
 
   mkdirSync(join(folder, 'cell'))
   const times = await measureDaemon(join(folder, 'cell'), lanes, rounds * 4)

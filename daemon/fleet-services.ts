@@ -19,6 +19,7 @@ import { OpenBirths } from './desired/freshness.ts'
 import { settingsOf } from './desired/settings.ts'
 import { createDeviceQuestions } from './devices/device-questions.ts'
 import { DevicesInBirth } from './devices/devices-in-birth.ts'
+import { openFormationVerb } from './devices/formation/open-formation-verb.ts'
 import { createPublishVerb } from './devices/mqtt/publish-verb.ts'
 import { type OpenedDeviceHost, openDeviceHost } from './devices/open-device-host.ts'
 import { DEVICE_QUESTIONS } from './devices/questions/index.ts'
@@ -87,7 +88,17 @@ export const fleetServices = async (
   const reach = reachOf(cell)
   const uplink = openUplink(cell, reach)
   const announcement = { again: async (): Promise<void> => {} }
-  const verbs = listVerbs(cell, announcement)
+  const verbs = [
+    ...listVerbs(cell, announcement),
+    openFormationVerb({
+      cellId: cell.identity.cell_id,
+      host: devices.host,
+      estop: parts.estop,
+      clock: cell.clock,
+      // the answers to a birth carry the time of the coordinators
+      askTime: () => announcement.again(),
+    }),
+  ]
   const announce = announceService({
     uplink,
     describe: await describeCell(cell, verbs),

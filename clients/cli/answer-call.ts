@@ -8,6 +8,7 @@ import type { DescribedOperation, ExitCodes } from './document.ts'
 import { followWork } from './follow.ts'
 import { approvalStep, outcomeStep } from './next-step.ts'
 import { showWhile } from './progress.ts'
+import { exitOfCommand, isSentCommand } from './sent-command.ts'
 import type { OpenSession } from './session.ts'
 
 /** Sends a call, prints the answer and sets the exit code. */
@@ -18,6 +19,9 @@ export const answerCall = async (
   wait: boolean,
 ): Promise<void> => {
   const { api, format, print, progress, settings } = session
+  // before the call: an answer that is lost must not take it along
+  if (call.callKey !== undefined && format === 'text')
+    session.hint(`idempotency key ${call.callKey}; --idempotency-key repeats the call safely`)
   const answer = await showWhile(progress, `waiting for ${settings.url}`, api.call(call))
   if (answer instanceof TextAnswer) return writeText(session, answer)
   const end = wait ? await followAnswer(session, answer as PrintableRows, call.path) : undefined
@@ -26,7 +30,7 @@ export const answerCall = async (
   const step = outcomeStep(shown) ?? (call.method === 'POST' ? gateStep(shown) : undefined)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
-  process.exitCode = end?.exit ?? exitOf(answer as PrintableRows, exit)
+  process.exitCode = end?.exit ?? endedExit(call, answer) ?? exitOf(answer as PrintableRows, exit)
 }
 
 interface PendingAnswer {
@@ -90,6 +94,10 @@ const writeText = async (
 }
 
 const onScreen = (text: string): string => escapeHiddenInText(text.replaceAll('\r\n', '\n'))
+
+/** Exit code of a command that has ended within its call; undefined for other answers. */
+const endedExit = ({ method }: ApiCall, answer: unknown): number | undefined =>
+  method === 'POST' && isSentCommand(answer) ? exitOfCommand(answer) : undefined
 
 /** Exit code for an answer; `pending` is not a success. */
 const exitOf = (answer: PrintableRows, exit: ExitCodes | undefined): number => {

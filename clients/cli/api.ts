@@ -7,6 +7,8 @@ export interface ApiCall {
   path: string
   query?: Record<string, unknown>
   body?: object
+  /** Idempotency key: the call is carried out once, however often it is sent with it. */
+  callKey?: string
 }
 
 /** An answer that is text and no JSON, with the path of its next page. */
@@ -72,11 +74,12 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     return response
   }
 
-  const call: Api['call'] = async ({ method, path, query = {}, body }) => {
+  const call: Api['call'] = async ({ method, path, query = {}, body, callKey }) => {
     const content = body === undefined ? {} : { 'content-type': 'application/json' }
+    const once = callKey === undefined ? {} : { 'idempotency-key': callKey }
     const response = await ask(withQuery(path, query), {
       method,
-      headers: { ...content, ...identity },
+      headers: { ...content, ...once, ...identity },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     return contentOf(response)

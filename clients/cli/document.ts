@@ -34,6 +34,7 @@ const Described = z.object({
         required: z.boolean().default(false),
         description: z.string().optional(),
         schema: FieldSchema.default({}),
+        'x-shoal-needed': z.boolean().optional(),
       }),
     )
     .default([]),
@@ -61,6 +62,8 @@ const Described = z.object({
     arguments: z.array(Name),
     exit: ExitCodes.optional(),
     file: Name.optional(),
+    words: z.array(Name).default([]),
+    pairs: Name.optional(),
     units: z.record(z.string(), z.string()).default({}),
   }),
 })
@@ -87,6 +90,12 @@ export interface DescribedOperation {
   /** Help text per argument. */
   argumentNotes: Record<string, string>
   fields: Field[]
+  /** Fields that are arguments too, after those of the path. */
+  inputWords: string[]
+  /** The field whose members are the last arguments: `name=value`, or one JSON object. */
+  pairs: string | undefined
+  /** True for a call that must not happen twice: it is sent with an idempotency key. */
+  needsCallKey: boolean
   exit: ExitCodes | undefined
   /** The field that is the text of a file, named by the last argument. */
   file: string | undefined
@@ -127,6 +136,9 @@ const operationOf = (
     argumentNotes: Object.fromEntries(
       parameters.map(({ name, description = '' }) => [name, description]),
     ),
+    inputWords: cli.words,
+    pairs: cli.pairs,
+    needsCallKey: parameters.some(parameter => parameter['x-shoal-needed'] === true),
     exit: cli.exit,
     file: cli.file,
     units: cli.units,

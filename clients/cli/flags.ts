@@ -1,11 +1,12 @@
 import { InvalidArgumentError, Option } from 'commander'
+import { ShoalError } from '../../shared/errors.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import type { Field, FieldSchema } from './document.ts'
 
 /** Flags of the program itself; a field of the same name becomes `--input-url`. */
 const TAKEN = [
   ...['url', 'key', 'tenant', 'profile', 'ca-file', 'format'],
-  ...['json', 'wait', 'help', 'version'],
+  ...['json', 'wait', 'idempotency-key', 'help', 'version'],
 ]
 
 /** `spacing_m` is `--spacing-m`. */
@@ -50,6 +51,31 @@ export const typedValues = (
       return wasTyped(attribute) ? [[name, values[attribute]]] : []
     }),
   )
+
+/**
+ * Members of an object as arguments: `name=value`, where a value that is JSON counts as that unless
+ * the object takes texts alone; or the whole object as JSON.
+ */
+export const parsePairs = (args: readonly string[], field: Field): Record<string, unknown> => {
+  const [first = ''] = args
+  if (args.length === 1 && first.startsWith('{')) return jsonObject(first)
+  const pairs = args.map(text => {
+    const at = text.indexOf('=')
+    if (at < 1)
+      throw new ShoalError('invalid_request', `${text} is not name=value`, { param: field.name })
+    const value = text.slice(at + 1)
+    return [text.slice(0, at), takesTexts(field.schema) ? value : parseValue(value)]
+  })
+  return Object.fromEntries(pairs)
+}
+
+const parseValue = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
 
 /** An object of texts, such as labels. */
 const takesTexts = ({ additionalProperties: others }: FieldSchema): boolean =>

@@ -40,11 +40,14 @@ const LOOK_MS = 1000
 /** Calls that end with a loaded model; `unload` and `unpin` end with their command. */
 const LOADS_MODEL = /\/models\/[^/]+\/(load|pin)$/
 
+/** Calls that send a command to a cell or a device. */
+const COMMANDS = /^\/v1\/(cells|devices)\/\{\w+\}\/(commands|stop|hold|land)$/
+
 /** True for operations that may take long: tasks, commands to cells, and loading of models. */
 export const mayTakeLong = ({ mode, method, path }: DescribedOperation): boolean =>
   mode === 'task' ||
   (method === 'GET' && /^\/v1\/tasks\/\{\w+\}$/.test(path)) ||
-  (method === 'POST' && path === '/v1/cells/{cell_id}/commands') ||
+  (method === 'POST' && COMMANDS.test(path)) ||
   (method === 'GET' && /^\/v1\/commands\/\{\w+\}$/.test(path)) ||
   LOADS_MODEL.test(path)
 

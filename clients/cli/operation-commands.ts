@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import type { ApiCall } from './api.ts'
 import { pathOf, quoteWord, setExample } from './command-example.ts'
-import type { DescribedOperation } from './document.ts'
-import { flagOf, jsonObject, optionsOf, typedValues } from './flags.ts'
+import type { DescribedOperation, Field } from './document.ts'
+import { flagOf, jsonObject, optionsOf } from './flags.ts'
 import { mayTakeLong } from './follow.ts'
+import { callOf, hasBody } from './operation-call.ts'
 
 /** Adds a command for every operation: `shoal <group> <verb> <arguments> [flags]`. */
 export const addOperationCommands = (
@@ -24,8 +23,11 @@ export const addOperationCommands = (
     for (const name of operation.arguments)
       command.argument(`<${name}>`, escapeHidden(operation.argumentNotes[name] ?? ''))
     if (operation.file !== undefined) command.argument('<file>', 'a file, or - for standard input')
-    for (const field of operation.fields.filter(({ name }) => name !== operation.file))
+    addInputArguments(command, operation)
+    for (const field of listFlags(operation))
       for (const option of optionsOf(field)) command.addOption(option)
+    if (operation.needsCallKey)
+      command.option('--idempotency-key <text>', 'carries the call out once, made up by default')
     if (operation.fields.length > 0 || hasBody(operation))
       command.option('--json <object>', 'input as JSON; flags override it', jsonObject)
     // Commands that answer at once accept the flag too, so scripts need not distinguish them
@@ -39,6 +41,21 @@ export const addOperationCommands = (
     })
   }
   for (const group of program.commands) describeGroup(program, group)
+}
+
+/** Fields that are flags: those that are no argument. */
+const listFlags = ({ fields, file, inputWords }: DescribedOperation): Field[] =>
+  fields.filter(({ name }) => name !== file && !inputWords.includes(name))
+
+/** Adds the fields of the body that are arguments. */
+const addInputArguments = (
+  command: Command,
+  { fields, inputWords, pairs }: DescribedOperation,
+): void => {
+  const describeField = (name: string): string =>
+    escapeHidden(fields.find(field => field.name === name)?.schema.description ?? '')
+  for (const name of inputWords) command.argument(`<${name}>`, describeField(name))
+  if (pairs !== undefined) command.argument(`[${pairs}...]`, 'name=value, or one JSON object')
 }
 
 /** True for a command that this program has by hand. */
@@ -88,57 +105,31 @@ const listNames = (names: readonly string[]): string =>
 /** Commands listed first. */
 const FIRST = ['list', 'show']
 
-const hasBody = ({ method }: DescribedOperation): boolean => method === 'POST' || method === 'PUT'
-
-const callOf = (operation: DescribedOperation, command: Command): ApiCall => {
-  const { json = {}, ...values } = command.opts<{ json?: Record<string, unknown> }>()
-  const typed = typedValues(
-    operation.fields,
-    values,
-    name => command.getOptionValueSource(name) === 'cli',
-  )
-  const input = { ...json, ...typed, ...fileOf(operation, command.args) }
-  const path = fillPath(operation, command.args)
-  if (!hasBody(operation)) return { method: operation.method, path, query: input }
-  const inQuery = operation.fields.filter(({ place }) => place === 'query').map(({ name }) => name)
-  const entries = Object.entries(input)
-  const query = Object.fromEntries(entries.filter(([name]) => inQuery.includes(name)))
-  const body = Object.fromEntries(entries.filter(([name]) => !inQuery.includes(name)))
-  return { method: operation.method, path, body, ...(inQuery.length > 0 ? { query } : {}) }
-}
-
 /** Example call from the coordinator, or one with the required fields. */
-const callText = (command: Command, { example, fields, file }: DescribedOperation): string => {
+const callText = (command: Command, operation: DescribedOperation): string => {
+  const { example, inputWords, pairs } = operation
+  if (inputWords.length > 0 || pairs !== undefined) return wordsText(command, operation)
   const words = command.registeredArguments.map(each => each.name().toUpperCase())
-  const needed = fields.filter(({ name, required }) => required && name !== file)
+  const needed = listFlags(operation).filter(({ required }) => required)
   const flags = needed.map(({ name }) => `--${flagOf(name)} …`)
   const json = example === undefined ? '{}' : escapeHiddenInJson(JSON.stringify(example))
   const input = json === '{}' ? flags : ['--json', quoteWord(json)]
   return [pathOf(command), ...words, ...input].join(' ')
 }
 
-/** The text of the file that the last argument names. */
-const fileOf = ({ file }: DescribedOperation, args: readonly string[]): object => {
-  if (file === undefined) return {}
-  const name = args.at(-1) ?? ''
-  try {
-    return { [file]: readFileSync(name === '-' ? 0 : name, 'utf8') }
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new ShoalError('invalid_request', `cannot read ${name} (${code})`, { cause })
-  }
+/** Example call of an operation whose input is arguments. */
+const wordsText = (
+  command: Command,
+  { example = {}, arguments: inPath, inputWords, pairs = '' }: DescribedOperation,
+): string => {
+  const members = Object.entries((example[pairs] ?? {}) as Record<string, unknown>)
+  return [
+    pathOf(command),
+    ...inPath.map(name => name.toUpperCase()),
+    ...inputWords.map(name => quoteWord(String(example[name] ?? name.toUpperCase()))),
+    ...members.map(([name, value]) => quoteWord(`${name}=${textOf(value)}`)),
+  ].join(' ')
 }
 
-/**
- * Fills the arguments into the path. `.` and `..` are rejected, because servers would resolve them.
- */
-const fillPath = (
-  { path, arguments: names }: DescribedOperation,
-  args: readonly string[],
-): string =>
-  names.reduce((filling, name, i) => {
-    const value = args[i] ?? ''
-    if (value === '' || value === '.' || value === '..')
-      throw new ShoalError('invalid_request', `${name} must not be ${JSON.stringify(value)}`)
-    return filling.replace(`{${name}}`, () => encodeURIComponent(value))
-  }, path)
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)

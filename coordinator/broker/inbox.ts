@@ -1,23 +1,15 @@
 import type { Logger } from 'pino'
 import type * as z from 'zod'
 import { Announce } from '../../shared/wire/announce.ts'
-import { type DeviceState, DevicesBody } from '../../shared/wire/device.ts'
+import { DevicesBody } from '../../shared/wire/device.ts'
 import { Envelope, StateBody } from '../../shared/wire/envelope.ts'
 import { HistoryBody, Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { ControlEars } from '../control/control.ts'
+import type { DeviceEars } from '../devices/open.ts'
 import type { EstopEars } from '../estop/open.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { SharedValues } from '../fleet/shared-values.ts'
-
-/** Receives what cells report about their devices. */
-export interface DeviceStates {
-  /**
-   * Takes the states that have changed. `clockAheadMs` is how far the clock of the cell, which the
-   * times in them are by, was ahead when the message arrived.
-   */
-  onStates(cellId: string, states: readonly DeviceState[], clockAheadMs: number): void
-}
 
 export interface InboxParts {
   fleet: Pick<Fleet, 'birth' | 'state' | 'sample'> & Partial<Pick<Fleet, 'recordLateSamples'>>
@@ -27,7 +19,7 @@ export interface InboxParts {
   /** Receivers of command and configuration messages; without them these messages are dropped. */
   control?: ControlEars
   /** Receiver of the readings of devices. */
-  devices?: DeviceStates
+  devices?: DeviceEars
   /** Receiver of e-stop reports; without it they are dropped. */
   estops?: Pick<EstopEars, 'onReport'>
   /** Called for every invalid message. */

@@ -2,6 +2,7 @@ import { wait } from '../../shared/wait.ts'
 import type { GuardedAudit } from '../audit/open.ts'
 import type { Base } from '../base/base.ts'
 import type { ControlEars } from '../control/control.ts'
+import type { DeviceEars } from '../devices/open.ts'
 import type { Epochs } from '../enrolment/epochs.ts'
 import type { FleetIdentity } from '../enrolment/fleet-identity.ts'
 import type { EstopEars } from '../estop/open.ts'
@@ -22,6 +23,7 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   audit: Pick<GuardedAudit, 'compareHead' | 'onHead'>
   epochs: Pick<Epochs, 'note'>
   ears: ControlEars
+  deviceEars: DeviceEars
   estopEars: EstopEars
   replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   figures: {
@@ -37,7 +39,8 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
  * that live.
  */
 export const openInbox = (parts: InboxDomainParts): object => {
-  const { arrivals, bus, fleet, identity, audit, epochs, ears, estopEars, replicas } = parts
+  const { arrivals, bus, fleet, identity, audit, epochs, replicas } = parts
+  const { ears, deviceEars, estopEars } = parts
   const { figures, stack, logger } = parts
   const { countReceived, countDropped } = figures.broker
   stack.use(parts.busEnd.move())
@@ -56,6 +59,7 @@ export const openInbox = (parts: InboxDomainParts): object => {
         logger,
         onBirth,
         control: ears,
+        devices: deviceEars,
         estops: estopEars,
         onDropped: countDropped,
       }),

@@ -18,10 +18,19 @@ const LISTED_RESULT_LENGTH = 32 * 1024
 const listedResult = sql<string | null>`
   case when length(result_json) <= ${LISTED_RESULT_LENGTH} then result_json end`
 
+export interface CommandFilter {
+  cellId?: string
+  /** Only live commands of this device. */
+  deviceId?: string
+  /** Id of the last command of the previous page. */
+  before?: string
+  limit: number
+}
+
 /** Returns commands, newest first, without large results. */
 export const readCommands = async (
   { read }: Ledger,
-  { cellId, before, limit }: { cellId?: string; before?: string; limit: number },
+  { cellId, deviceId, before, limit }: CommandFilter,
 ): Promise<CommandRecord[]> => {
   let query = read
     .selectFrom('commands')
@@ -30,6 +39,7 @@ export const readCommands = async (
     .orderBy('id', 'desc')
     .limit(limit)
   if (cellId !== undefined) query = query.where('cell_id', '=', cellId)
+  if (deviceId !== undefined) query = query.where('device_id', '=', deviceId)
   if (before !== undefined) query = query.where('id', '<', before)
   return (await query.execute()).map(toCommandRecord)
 }

@@ -142,6 +142,7 @@ export const toCommandRow = (record: CommandRecord): CommandRow => ({
   requested_by: record.requestedBy,
   signed_json: JSON.stringify(record.signed),
   holder: record.holder ?? null,
+  device_id: record.mode === 'live' ? (record.deviceId ?? null) : null,
 })
 
 export const toCommandRecord = (row: CommandRow): CommandRecord => {

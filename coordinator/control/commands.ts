@@ -19,7 +19,7 @@ import { CommandCreation } from './command-creation.ts'
 import { commandEnd } from './command-end.ts'
 import { CommandExchange, type CommandExchangeParts } from './command-exchange.ts'
 import { type CommandPlan, requireDryRunPlan, unresolvedPlan } from './command-plan.ts'
-import { readCommand, readCommands } from './command-query.ts'
+import { type CommandFilter, readCommand, readCommands } from './command-query.ts'
 import type { CommandRequest } from './command-request.ts'
 import { CommandSender, type CommandSenderParts } from './command-sender.ts'
 import { updateCommands } from './command-store.ts'
@@ -45,12 +45,6 @@ export interface CommandsParts
       'change' | 'find' | 'open' | 'onOvertaken' | 'retries' | keyof CommandExchangeParts
     > {
   logger: Logger
-}
-
-interface CommandFilter {
-  cellId?: string
-  before?: string
-  limit: number
 }
 
 /**

@@ -57,6 +57,7 @@ export class DeviceRecorder {
   readonly #notes = new Map<string, Note>()
   #writing: Promise<void> | undefined
   #isFailing = false
+  #isClosed = false
 
   constructor(parts: RecorderParts) {
     this.#parts = parts
@@ -71,12 +72,18 @@ export class DeviceRecorder {
 
   /** Writes what waits; call it now and then, because the store may have failed. */
   retry(): void {
-    if (this.#notes.size > 0) this.#writing ??= this.#write()
+    if (this.#notes.size > 0 && !this.#isClosed) this.#writing ??= this.#write()
   }
 
   /** Resolves when everything that was noted is written, or the store has failed. */
   async waitForWrites(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
+  }
+
+  /** Writes what was noted before; later notes are ignored. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#writing
   }
 
   async #write(): Promise<void> {

@@ -29,15 +29,17 @@ export class DeviceRegistry {
     return [...(this.#byCell.get(cellId) ?? [])].flatMap(id => this.#devices.get(id) ?? [])
   }
 
-  /** Reads what has changed in the store. */
-  read = async (): Promise<void> => {
+  /** Reads what has changed in the store, and returns the changed devices that are not gone. */
+  read = async (): Promise<Device[]> => {
     const { read } = this.#ledger
     if ((await readLastNumber(read, 'devices')) < this.#version) this.#clear()
-    for (const { device, version } of await readChangedDevices(read, this.#version)) {
+    const changed = await readChangedDevices(read, this.#version)
+    for (const { device, version } of changed) {
       this.#remove(device.id)
       if (device.goneAt === undefined) this.#add(device)
       this.#version = version
     }
+    return changed.map(({ device }) => device).filter(({ goneAt }) => goneAt === undefined)
   }
 
   /** Forgets everything: a fail-over has lost the newest changes, and their numbers are free again. */

@@ -37,18 +37,18 @@ export class DeviceStates {
   put(
     cellId: string,
     states: readonly DeviceState[],
-    { clockAheadMs, isAnnounced }: { clockAheadMs: number; isAnnounced(id: string): boolean },
+    { clockAheadMs, announced }: { clockAheadMs: number; announced: ReadonlySet<string> },
   ): void {
     const held = this.#byCell.get(cellId) ?? new Map<string, HeldState>()
     for (const state of states)
-      if (isAnnounced(state.device_id)) held.set(state.device_id, { state, clockAheadMs })
+      if (announced.has(state.device_id)) held.set(state.device_id, { state, clockAheadMs })
     if (held.size > 0) this.#byCell.set(cellId, held)
   }
 
-  /** Drops the states of devices that a cell has announced before. */
-  keep(cellId: string, isAnnounced: (id: string) => boolean): void {
+  /** Drops the states of devices that a cell announces no more. */
+  keep(cellId: string, announced: ReadonlySet<string>): void {
     const held = this.#byCell.get(cellId)
-    for (const id of held?.keys() ?? []) if (!isAnnounced(id)) held?.delete(id)
+    for (const id of held?.keys() ?? []) if (!announced.has(id)) held?.delete(id)
     if (held?.size === 0) this.#byCell.delete(cellId)
   }
 

@@ -63,6 +63,7 @@ export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => 
     signer: signing,
     publish: (cellId, document) => bus.publish('estop', cellId, 'estop', document),
     now,
+    nowMs: parts.nowMs,
     logger,
   })
   const writer = new StopWriter({ ledger, events: parts.events, now, logger })

@@ -44,6 +44,9 @@ export class EstopReports {
   readonly #parts: EstopReportsParts
   readonly #newest = new Map<string, EstopReport>()
   readonly #unwritten = new Set<string>()
+  readonly #keys = new Map<string, string>()
+  readonly #newestArrival = new Map<string, number>()
+  #arrivals = 0
 
   constructor(parts: EstopReportsParts) {
     this.#parts = parts
@@ -75,16 +78,21 @@ export class EstopReports {
   forget(cellId: string): void {
     this.#newest.delete(cellId)
     this.#unwritten.delete(cellId)
+    this.#keys.delete(cellId)
+    this.#newestArrival.delete(cellId)
   }
 
   /** Receives a body of the `estopped` topic; one that the cell has not signed is dropped. */
   async receive(cellId: string, given: unknown): Promise<void> {
     const body = EstoppedBody.parse(given)
-    const key = await this.#parts.cellKey(cellId)
-    if (key === undefined || body.cell_id !== cellId || !isGenuineEstopped(body, key)) {
+    const arrival = ++this.#arrivals
+    if (!(await this.#isGenuine(cellId, body))) {
       this.#parts.logger.warn({ cell: cellId }, 'an e-stop report is not signed by the cell')
       return
     }
+    // checks may end in another order than that of the reports
+    if (arrival < (this.#newestArrival.get(cellId) ?? 0)) return
+    this.#newestArrival.set(cellId, arrival)
     const { version, latched, released = [] } = body
     const report: EstopReport = {
       cellId,
@@ -97,6 +105,14 @@ export class EstopReports {
     this.#newest.set(cellId, report)
     this.#unwritten.add(cellId)
     this.received.notify({ report, latched, released })
+  }
+
+  /** A cell has one key for life. */
+  async #isGenuine(cellId: string, body: EstoppedBody): Promise<boolean> {
+    const key = this.#keys.get(cellId) ?? (await this.#parts.cellKey(cellId))
+    if (key === undefined || body.cell_id !== cellId) return false
+    this.#keys.set(cellId, key)
+    return isGenuineEstopped(body, key)
   }
 
   /** Stores the reports that are not stored yet; a failed write is repeated with the next call. */

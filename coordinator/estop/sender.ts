@@ -18,15 +18,21 @@ interface EstopSenderParts {
   publish: (cellId: string, document: EstopBody) => Promise<void>
   /** Unix milliseconds. */
   now: () => number
+  /** Monotonic milliseconds. */
+  nowMs: () => number
   logger: Pick<Logger, 'warn'>
 }
 
 /** Documents that are signed and sent in one turn of the event loop. */
-const PER_TURN = 16
+const PER_TURN = 64
+/** Time for a cell to answer a document before the same one is sent again, in milliseconds. */
+const RESEND_MS = 2000
 
 /** Sends each cell that is connected here its e-stops, until its report shows that it has them. */
 export class EstopSender {
   readonly #parts: EstopSenderParts
+  /** Newest document of each cell: its content, and when it left. */
+  readonly #sent = new WeakMap<Cell, { content: string; atMs: number }>()
 
   constructor(parts: EstopSenderParts) {
     this.#parts = parts
@@ -41,7 +47,8 @@ export class EstopSender {
   async sendMissing(): Promise<void> {
     const { stops, reports } = this.#parts
     if (!stops.hasAny() && !reports.hasLatched()) return
-    await this.#sendTo(this.listConnected().filter(cell => !this.isConfirmed(cell)))
+    const missing = this.listConnected().filter(cell => !this.isConfirmed(cell))
+    await this.#sendTo(missing.filter(cell => !this.#isUnderWay(cell)))
   }
 
   /** Answers a birth: the cell may have missed a stop, or a release. */
@@ -59,6 +66,13 @@ export class EstopSender {
   /** Cells that are connected here and support e-stops. */
   listConnected(): Cell[] {
     return [...this.#parts.fleet.cells()].filter(cell => isConnected(cell) && canStop(cell))
+  }
+
+  /** True while the cell may still answer a document with the same content. */
+  #isUnderWay(cell: Cell): boolean {
+    const sent = this.#sent.get(cell)
+    if (sent === undefined || this.#parts.nowMs() - sent.atMs >= RESEND_MS) return false
+    return sent.content === contentOf(this.#selectFor(cell))
   }
 
   #selectFor(cell: Cell): CellStops {
@@ -80,12 +94,18 @@ export class EstopSender {
     const { stops, reports, signer, publish, now, logger } = this.#parts
     const { version: applied = 0 } = reports.find(cell.id) ?? {}
     const numbers = { version: stops.version, applied, now: now() }
-    const document = createDocument(cell.id, this.#selectFor(cell), numbers)
+    const selected = this.#selectFor(cell)
+    const document = createDocument(cell.id, selected, numbers)
+    this.#sent.set(cell, { content: contentOf(selected), atMs: this.#parts.nowMs() })
     await publish(cell.id, signEstop(document, signer)).catch(error =>
       logger.warn({ cell: cell.id, reason: error.message.slice(0, 300) }, 'e-stops not sent'),
     )
   }
 }
+
+/** Text that differs when other stops are engaged or released. */
+const contentOf = ({ engaged, released }: CellStops): string =>
+  [engaged, released].map(stops => stops.map(({ id }) => id).join()).join(';')
 
 export const isConnected = ({ presence }: Pick<Cell, 'presence'>): boolean =>
   presence !== 'unknown' && presence !== 'dead'

@@ -45,7 +45,7 @@ const describeOperation = (operation: Operation, route: DocumentedRoute): OpenAp
       ...(inBody
         ? []
         : others.map(name => parameter(name, 'query', required.includes(name), properties[name]))),
-      ...(isMutation(operation) ? [IDEMPOTENCY_KEY] : []),
+      ...(isMutation(operation) ? [callKeyOf(operation)] : []),
     ],
     ...(inBody
       ? {
@@ -80,6 +80,12 @@ const IDEMPOTENCY_KEY = {
   description:
     'Repeating a request with the same key within 24 hours returns the answer of the first.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+
+const callKeyOf = ({ needsCallKey }: Operation) => {
+  if (needsCallKey === undefined) return IDEMPOTENCY_KEY
+  const description = `${IDEMPOTENCY_KEY.description} Required for a live command to a device.`
+  return { ...IDEMPOTENCY_KEY, description, 'x-shoal-needed': true }
 }
 
 /** A script must be able to tell `waits for people` from `done`. */

@@ -63,6 +63,11 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
   events?: z.ZodType
   /** `sync` when absent. A2A makes a task of each. */
   mode?: Mode
+  /**
+   * True for an input that must not be carried out twice: the call needs an idempotency key. A
+   * task needs none, because its message is carried out once.
+   */
+  needsCallKey?: (input: z.output<I>) => boolean
   /** True when a task that a restart cut off may be started again with the same input. */
   resumable?: boolean
   /** True when the caller may name a cell beside the input: `?cell=`, `metadata.cell`. */
@@ -78,6 +83,10 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
     verb: string
     /** Input field that is the text of a file, which is the last argument there. */
     file?: string
+    /** Input fields that are arguments there, after those of the path. */
+    words?: readonly string[]
+    /** Input field whose members are the last arguments there: `name=value`, or one JSON object. */
+    pairs?: string
     /** Fields of the answer that are sizes and do not say so by their names, with their unit. */
     units?: Readonly<Record<string, SizeUnit>>
   }

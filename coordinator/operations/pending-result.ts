@@ -12,6 +12,7 @@ export const PendingView = z.object({
   next: z.string().describe('Next step after the approval, in plain text.'),
   summary: z.string().describe('Summary that approvers read first.'),
   difference: z.json().exactOptional().describe('Changes the plan would make.'),
+  plan: z.json().exactOptional().describe('Plan that waits, with its checks.'),
   claim_token: z
     .string()
     .exactOptional()
@@ -22,17 +23,15 @@ export const PendingView = z.object({
 
 const AGAIN = 'once it is approved, repeat the same call'
 
+type PendingDetails = Pick<z.input<typeof PendingView>, 'difference' | 'plan' | 'claim_token'>
+
 /** Result of an operation in place of its output while an approval is missing. */
 export class PendingResult {
   readonly view: z.input<typeof PendingView>
   /** True when people have approved it; the step in `view.next` is still to be done. */
   readonly isApproved: boolean
 
-  constructor(
-    request: GateRequest,
-    next = AGAIN,
-    more: { difference?: z.core.util.JSONType; claim_token?: string } = {},
-  ) {
+  constructor(request: GateRequest, next = AGAIN, more: PendingDetails = {}) {
     const { id, gateId, planHash, state, expiresAt, approvalExpiresAt, summary } = request
     this.isApproved = state === 'approved'
     const until = this.isApproved ? (approvalExpiresAt ?? expiresAt) : expiresAt

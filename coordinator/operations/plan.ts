@@ -20,6 +20,8 @@ export interface OperationPlan<P> {
   evidence?: unknown
   /** Changes the plan would make, for the requester. */
   difference?: z.core.util.JSONType
+  /** The plan for the requester, part of the answer while the request is pending. */
+  shown?: z.core.util.JSONType
   /** Requester at the gate, where that is not the person of the calling key: a visitor. */
   requester?: Caller
   /** An existing request that this call carries out; without it the call makes or finds its own. */

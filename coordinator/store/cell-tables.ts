@@ -107,6 +107,11 @@ export interface CommandRow {
    * Id of the coordinator that sends it; null once any may. Empty for one of an older version.
    */
   holder: string | null
+  /**
+   * Device that it acts on; null for a dry run, for the cell itself, and for commands of older
+   * versions.
+   */
+  device_id: string | null
 }
 
 /** Configuration of cells: one row per cell id (scope `cell`) and per tag (scope `tag`). */

@@ -68,6 +68,8 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, LiveTable>> = {
   alerts: ['id'],
   estops: ['id'],
   estop_reports: ['cell_id'],
+  formations: ['id'],
+  formation_parts: ['formation_id', 'cell_id'],
   devices: ['device_id'],
   device_cells: ['device_id', 'cell_id'],
   probe: ['id'],
@@ -80,6 +82,7 @@ const RECORD_KEYS: TableKeys<RecordTables> = {
   usage: ['id'],
   series: ['cell_id', 'resolution_seconds', 'at'],
   series_cells: ['cell_id'],
+  device_series: ['device_id', 'property', 'resolution_seconds', 'at'],
   usage_buckets: ['hour_at', 'key_id', 'tenant_id', 'model'],
   usage_hours: ['hour_at'],
 }

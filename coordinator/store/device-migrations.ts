@@ -27,3 +27,13 @@ export const deviceTables = async ({ schema }: Kysely<unknown>): Promise<void> =
     .execute()
   await schema.createIndex('device_cells_cell').on('device_cells').column('cell_id').execute()
 }
+
+/** Commands that were stored before have no device in the column; they are deleted after a month. */
+export const commandDevices = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.alterTable('commands').addColumn('device_id', 'text').execute()
+  await schema
+    .createIndex('commands_by_device')
+    .on('commands')
+    .columns(['device_id', 'id'])
+    .execute()
+}

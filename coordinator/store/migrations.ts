@@ -16,7 +16,7 @@ import {
 } from './cell-migrations.ts'
 import { conversationTables, conversationWorkers } from './conversation-migrations.ts'
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
-import { deviceTables } from './device-migrations.ts'
+import { commandDevices, deviceTables } from './device-migrations.ts'
 import type { EngineSchema } from './engine.ts'
 import { estopReportTable, estopTable } from './estop-migrations.ts'
 import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
@@ -38,6 +38,7 @@ import {
   sequenceTable,
 } from './shared-migrations.ts'
 import type { StoreMigration } from './store-migration.ts'
+import { formationPartTable, formationTable } from './swarm-migrations.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
 
 const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -104,6 +105,9 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0087_usage_anchors': { up: usageAnchorTable, compatibleFrom: '0.1.0' },
   '0090_join_token_tenant': { up: joinTokenTenant, compatibleFrom: '0.1.0' },
   '0091_devices': { up: deviceTables, compatibleFrom: '0.1.0' },
+  '0092_command_devices': { up: commandDevices, compatibleFrom: '0.1.0' },
   '0093_estops': { up: estopTable, compatibleFrom: '0.1.0' },
   '0094_estop_reports': { up: estopReportTable, compatibleFrom: '0.1.0' },
+  '0095_formations': { up: formationTable, compatibleFrom: '0.1.0' },
+  '0096_formation_parts': { up: formationPartTable, compatibleFrom: '0.1.0' },
 })

@@ -95,10 +95,33 @@ const usageHours = async (db: Kysely<unknown>): Promise<void> => {
     ) as used group by hour_at`.execute(db)
 }
 
+const deviceSeriesTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('device_series')
+    .addColumn('device_id', 'text', column => column.notNull())
+    .addColumn('property', 'text', column => column.notNull())
+    .addColumn('resolution_seconds', 'integer', column => column.notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .addColumn('spans_json', 'text', column => column.notNull())
+    .addPrimaryKeyConstraint('device_series_key', [
+      'device_id',
+      'property',
+      'resolution_seconds',
+      'at',
+    ])
+    .execute()
+  await schema
+    .createIndex('device_series_by_time')
+    .on('device_series')
+    .columns(['resolution_seconds', 'at'])
+    .execute()
+}
+
 export const recordMigrations: Record<string, StoreMigration> = {
   '0001_usage': { up: usageTable },
   '0002_series': { up: seriesTables },
   '0003_usage_status': { up: usageByTime },
   '0004_usage_buckets': { up: usageBuckets },
   '0005_usage_hours': { up: usageHours, compatibleFrom: '0.1.0' },
+  '0006_device_series': { up: deviceSeriesTable, compatibleFrom: '0.1.0' },
 }

@@ -7,6 +7,7 @@ export interface RecordTables {
   usage_hours: UsageHourRow
   series: SeriesRow
   series_cells: SeriesCellRow
+  device_series: DeviceSeriesRow
 }
 
 export interface UsageRow {
@@ -78,4 +79,14 @@ interface SeriesCellRow {
   cell_id: string
   /** Time of the newest late sample that was counted, by the cell's clock. */
   late_until: number
+}
+
+/** Values of one property of a device over a span of time; see `coordinator/devices/series-spans.ts`. */
+interface DeviceSeriesRow {
+  device_id: string
+  property: string
+  resolution_seconds: number
+  /** Beginning of the span. */
+  at: number
+  spans_json: string
 }

@@ -85,7 +85,7 @@ const performWork = async (
   const refused = refusal()
   if (refused !== undefined) return refused
   life.hasBegun = true
-  const context = { signal, report: limitReports(report, signal, nowMs) }
+  const context = { signal, report: limitReports(report, signal, nowMs), command }
   return toSuccess(await verb.run(part, context), command)
 }
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { CommandProgress, Hazard, VerbFacts } from '../../shared/wire/command.ts'
+import type { Command, CommandProgress, Hazard, VerbFacts } from '../../shared/wire/command.ts'
 import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
 import type { CommandRefusal } from './outcome.ts'
 
@@ -15,6 +15,8 @@ export interface RunContext {
   signal: AbortSignal
   /** Reports progress; more than one report per second is dropped. */
   report: (progress: Partial<CommandProgress>) => void
+  /** The command that runs; absent for a verb that is a step of another one. */
+  command?: Pick<Command, 'params' | 'approval'>
 }
 
 /** A verb that this cell supports, itself or with one of its devices. */

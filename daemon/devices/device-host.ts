@@ -79,13 +79,22 @@ export class DeviceHost implements DeviceVerbs {
     return this.find(deviceId) !== undefined
   }
 
-  /** Verb of a device, with the limits in force now. */
-  findVerb(deviceId: string, name: string): Verb | undefined {
+  /**
+   * Verb of a device, with the limits in force now. `companions` move by the same plan, which keeps
+   * its own distances between them.
+   */
+  findVerb(
+    deviceId: string,
+    name: string,
+    companions: ReadonlySet<string> = new Set(),
+  ): Verb | undefined {
     const hosted = this.find(deviceId)
     if (hosted === undefined) return undefined
     const { verbs } = hosted.device.profile
     const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined
-    return verb && createDeviceVerb(name, verb, hosted, this.#context)
+    const listPeers = (of: HostedDevice): HostedDevice[] =>
+      this.#context.listPeers(of).filter(({ device }) => !companions.has(device.deviceId))
+    return verb && createDeviceVerb(name, verb, hosted, { ...this.#context, listPeers })
   }
 
   /** Brokers of the links that have one. */

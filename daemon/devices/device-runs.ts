@@ -13,6 +13,7 @@ export class DeviceRuns {
   readonly #nowMs: () => number
   readonly #running = new Map<string, Set<DeviceRun>>()
   readonly #startsMs = new Map<string, number[]>()
+  readonly #haltListeners = new Set<(deviceId: string) => void>()
 
   /** `nowMs` is a monotonic clock, in milliseconds. */
   constructor(nowMs: () => number) {
@@ -44,6 +45,17 @@ export class DeviceRuns {
     const all = deviceId === undefined ? [...this.#running.keys()] : [deviceId]
     const runs = all.flatMap(id => [...(this.#running.get(id) ?? [])])
     await Promise.all(runs.map(({ settled }) => settled))
+  }
+
+  /** Calls the listener whenever somebody halts a device. Returns how to end that. */
+  onHalt(listener: (deviceId: string) => void): () => void {
+    this.#haltListeners.add(listener)
+    return () => this.#haltListeners.delete(listener)
+  }
+
+  /** Reports that a device is being halted, whether or not something runs on it. */
+  noteHalt(deviceId: string): void {
+    for (const listener of this.#haltListeners) listener(deviceId)
   }
 
   /** Counts a command of the device for the limit per minute. */

@@ -74,7 +74,8 @@ const runVerb = async (
   const { runs } = context
   const { operations, bounds, hazard } = part
   // an overtaken verb first brings the device to rest; only urgent ones do not wait for that
-  if (!verb.isUrgent) await runs.waitUntilIdle(deviceId)
+  if (verb.isUrgent) runs.noteHalt(deviceId)
+  else await runs.waitUntilIdle(deviceId)
   signal.throwIfAborted()
   if (hazard === 'caution' || hazard === 'unsafe') runs.noteStart(deviceId)
   const execute = (until: AbortSignal) =>
@@ -83,6 +84,7 @@ const runVerb = async (
     )
   if (bounds.motion === undefined) return execute(signal)
   const watch = watchEnvelope({
+    signal,
     check: () => checkRunning(gatherCheck(part, hosted, verb, context)),
     onChange: listener => link.onChange(listener),
   })

@@ -2,6 +2,8 @@ import type { Precondition } from '../../shared/wire/plan-part.ts'
 import { CommandFailure, describePrecondition } from '../commands/outcome.ts'
 
 interface WatchParts {
+  /** Ends the watch: the verb is being ended already. */
+  signal: AbortSignal
   /** Checks what must hold while the verb runs. */
   check: () => readonly Precondition[]
   /** Calls back when readings have changed. Returns how to stop that. */
@@ -26,6 +28,7 @@ const realEvery = (milliseconds: number, call: () => void): (() => void) => {
 
 /** Watches the limits of a device while one of its verbs runs. */
 export const watchEnvelope = ({
+  signal,
   check,
   onChange,
   every = realEvery,
@@ -41,6 +44,9 @@ export const watchEnvelope = ({
   const undo = [onChange(look), every(CHECK_EVERY_MS, look)]
   const stop = (): void => {
     for (const off of undo) off()
+    signal.removeEventListener('abort', stop)
   }
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop, { once: true })
   return { signal: violation.signal, stop }
 }

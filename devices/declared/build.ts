@@ -8,10 +8,16 @@ import type { DeclaredParam, DeclaredProperties } from './config.ts'
 export const toPropertyFacts = (properties: DeclaredProperties): Record<string, PropertyFacts> =>
   Object.fromEntries(
     Object.entries(properties).map(([name, declared]) => {
-      const { pointer, stale_after_seconds, title = name, ...facts } = declared
-      return [name, { ...facts, title, stale_after_ms: Math.round(stale_after_seconds * 1000) }]
+      const { title = name, type, unit, min, max, stale_after_seconds } = declared
+      const stale_after_ms = Math.round(stale_after_seconds * 1000)
+      return [name, withoutAbsent({ title, type, unit, min, max, stale_after_ms })]
     }),
   )
+
+const withoutAbsent = (facts: object): PropertyFacts =>
+  Object.fromEntries(
+    Object.entries(facts).filter(([, value]) => value !== undefined),
+  ) as unknown as PropertyFacts
 
 interface DeclaredVerb {
   description: string

@@ -2,10 +2,13 @@ import * as z from 'zod'
 import { CRITICAL_GATE } from '../../shared/wire/plan-part.ts'
 import { DRONE, MAX_ALTITUDE_M, MAX_COORDINATE_M } from '../links/sim/operations.ts'
 import {
+  boundMotion,
+  chooseMotionGate,
   createHaltVerb,
   createPlainVerb,
   EXECUTED_COUNT,
   listOperations,
+  OVERRIDE_GEOFENCE,
 } from '../links/sim/verbs.ts'
 import { defineProfile, defineVerb, type PlannedMotion } from '../profile.ts'
 import { SHARED_PROPERTIES } from '../properties.ts'
@@ -78,15 +81,18 @@ export default defineProfile({
         y_m: Coordinate,
         altitude_m: Altitude,
         speed_m_s: Speed.default(2),
+        override_geofence: OVERRIDE_GEOFENCE,
       }),
       hazard: 'unsafe',
+      gateOf: chooseMotionGate,
       isIdempotent: true,
       timeoutSeconds: FLIGHT_TIMEOUT_S,
       interlocks: [{ name: 'flying', property: 'is_flying', allowed: [true] }],
       atEstop: 'land',
-      plan: ({ x_m, y_m, altitude_m, speed_m_s }) => ({
+      plan: ({ x_m, y_m, altitude_m, speed_m_s, override_geofence }) => ({
         operations: listOperations({ op: 'go', x_m, y_m, altitude_m, speed_m_s }),
         motion: motionOf([{ frame: 'local', x: x_m, y: y_m, altitude_m }], speed_m_s),
+        bounds: boundMotion({ override_geofence }),
       }),
     }),
     land: createHaltVerb('Lands where it is, and disarms.', 'land'),

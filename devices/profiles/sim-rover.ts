@@ -1,6 +1,14 @@
 import * as z from 'zod'
 import { MAX_COORDINATE_M, ROVER } from '../links/sim/operations.ts'
-import { createHaltVerb, EXECUTED_COUNT, listOperations, SLOW_M_S } from '../links/sim/verbs.ts'
+import {
+  boundMotion,
+  chooseMotionGate,
+  createHaltVerb,
+  EXECUTED_COUNT,
+  listOperations,
+  OVERRIDE_GEOFENCE,
+  SLOW_M_S,
+} from '../links/sim/verbs.ts'
 import { defineProfile, defineVerb, type PlannedMotion } from '../profile.ts'
 import { SHARED_PROPERTIES } from '../properties.ts'
 
@@ -9,7 +17,7 @@ const Speed = z.number().min(0.05).max(ROVER.max_speed_m_s)
 const MOVE_TIMEOUT_S = 600
 const DOCK_M_S = 0.2
 
-const hazardOf = ({ speed_m_s }: { speed_m_s: number }) =>
+const rateSpeed = ({ speed_m_s }: { speed_m_s: number }) =>
   speed_m_s <= SLOW_M_S ? ('caution' as const) : ('unsafe' as const)
 
 const motionOf = (motion: Pick<PlannedMotion, 'path' | 'max_speed_m_s' | 'max_duration_s'>) => ({
@@ -40,19 +48,22 @@ export default defineProfile({
         x_m: Coordinate,
         y_m: Coordinate,
         speed_m_s: Speed.default(0.5),
+        override_geofence: OVERRIDE_GEOFENCE,
       }),
       hazard: 'unsafe',
-      hazardOf,
+      hazardOf: params => (params.override_geofence ? 'unsafe' : rateSpeed(params)),
+      gateOf: chooseMotionGate,
       isIdempotent: true,
       timeoutSeconds: MOVE_TIMEOUT_S,
       atEstop: 'hold',
-      plan: ({ x_m, y_m, speed_m_s }) => ({
+      plan: ({ x_m, y_m, speed_m_s, override_geofence }) => ({
         operations: listOperations({ op: 'go', x_m, y_m, altitude_m: 0, speed_m_s }),
         motion: motionOf({
           path: [{ frame: 'local', x: x_m, y: y_m, altitude_m: 0 }],
           max_speed_m_s: speed_m_s,
           max_duration_s: MOVE_TIMEOUT_S,
         }),
+        bounds: boundMotion({ override_geofence }),
       }),
     }),
     drive: defineVerb({
@@ -63,7 +74,7 @@ export default defineProfile({
         duration_s: z.number().min(0.1).max(30),
       }),
       hazard: 'unsafe',
-      hazardOf,
+      hazardOf: rateSpeed,
       isIdempotent: false,
       timeoutSeconds: 60,
       atEstop: 'hold',

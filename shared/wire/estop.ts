@@ -1,6 +1,13 @@
 import * as z from 'zod'
 import { CELL_ID, DEVICE_ID } from '../ids.ts'
-import { isGenuine, PublicKey, Signature, type Signer, signMessage } from '../signing.ts'
+import {
+  isGenuine,
+  isSignedByLater,
+  PublicKey,
+  Signature,
+  type Signer,
+  signMessage,
+} from '../signing.ts'
 
 export const ESTOP_ID = /^est_[0-9a-hjkmnp-tv-z]{26}$/
 
@@ -112,5 +119,8 @@ export const signEstopped = (
   signer: Signer,
 ): EstoppedBody => signMessage(LATCHED, body, signer)
 
-export const isGenuineEstopped = (body: EstoppedBody, publicKey: string): boolean =>
-  isGenuine(LATCHED, body, publicKey)
+/** Checks on another thread: a whole fleet reports at once. Never rejects. */
+export const isGenuineEstopped = (body: EstoppedBody, publicKey: string): Promise<boolean> => {
+  const { signature, ...signed } = body
+  return isSignedByLater(publicKey, LATCHED, signed, signature)
+}

@@ -164,7 +164,10 @@ t.test('a table is no wider than the terminal', async t => {
     t.equal(terminalWidth(other), undefined, 'a pipe has no width')
 })
 
-const operation = (id: string, more: Partial<Declaration & { effect: 'read' }> = {}): Operation =>
+const operation = (
+  id: string,
+  more: Partial<Declaration & { effect: 'read' | 'write' }> = {},
+): Operation =>
   defineOperation({
     id,
     description: 'Does it.',
@@ -282,6 +285,34 @@ t.test('flags follow from the input', async t => {
   })
   await t.rejects(callOf(everyKind, 'things', 'make', 'all', '..'), { code: 'invalid_request' })
 })
+
+t.test(
+  'words and pairs are arguments, and a call that must not happen twice has a key',
+  async t => {
+    const declared = operation('things-run', {
+      path: '/v1/things/{thing_id}/commands',
+      input: z.strictObject({
+        thing_id: z.string(),
+        command: z.string(),
+        params: z.record(z.string(), z.json()).exactOptional(),
+      }),
+      effect: 'write',
+      needsCallKey: () => true,
+      cli: { group: 'things', verb: 'run', words: ['command'], pairs: 'params' },
+    })
+    const run = (...args: string[]) => callOf(declared, 'things', 'run', 'a', 'go', ...args)
+    const bodyOf = async (...args: string[]) => (await run(...args))?.body
+    t.strictSame(await bodyOf(), { command: 'go' })
+    t.strictSame(await bodyOf('x_m=-1.5', 'on=true', 'name=b=c'), {
+      command: 'go',
+      params: { x_m: -1.5, on: true, name: 'b=c' },
+    })
+    t.strictSame(await bodyOf('{"path": [1, 2]}'), { command: 'go', params: { path: [1, 2] } })
+    await t.rejects(run('fast'), { code: 'invalid_request', message: 'fast is not name=value' })
+    t.match(await run(), { callKey: /^[0-9a-f-]{36}$/ })
+    t.match(await run('--idempotency-key', 'mine'), { callKey: 'mine' })
+  },
+)
 
 t.test('a GET carries its input in the query; singular and plural lead to a group', async t => {
   const list = operation('gates-list', {

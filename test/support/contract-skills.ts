@@ -44,6 +44,14 @@ export const contractSkills = () => {
     }),
     defineSkill({
       ...facts,
+      id: 'fix-once',
+      description: 'Must not happen twice, unless it is dry.',
+      effect: 'write',
+      needsCallKey: ({ word }) => !word.startsWith('dry'),
+      run: ({ word }) => say(word),
+    }),
+    defineSkill({
+      ...facts,
       id: 'fix-stream',
       description: 'Reports progress.',
       effect: 'read',

@@ -8,6 +8,10 @@ export const randomOf = (seed: number) => {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   const randomBelow = (limit: number): number => Math.floor(next() * limit)
-  return { randomBelow, pick: <T>(list: readonly T[]): T => list[randomBelow(list.length)] as T }
+  return {
+    randomFraction: next,
+    randomBelow,
+    pick: <T>(list: readonly T[]): T => list[randomBelow(list.length)] as T,
+  }
 }
 export type Random = ReturnType<typeof randomOf>

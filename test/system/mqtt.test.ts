@@ -168,7 +168,7 @@ t.test('messages of a broker pass through its cell', { skip: mosquittoMissing },
       body: {
         status: 'pending',
         gate_id: 'gate.device-command-live',
-        difference: { topic: 'home/valve', payload: 'open', payload_bytes: 4, hazard: 'unsafe' },
+        plan: { topic: 'home/valve', payload: 'open', payload_bytes: 4, hazard: 'unsafe' },
       },
     })
     const path = `/v1/gates/requests/${first.body.request_id}/approve`

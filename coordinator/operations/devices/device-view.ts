@@ -1,20 +1,15 @@
 import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
-import { Hazard } from '../../../shared/wire/command.ts'
-import {
-  DeviceKind,
-  type DeviceVerbFacts,
-  DeviceVerbFacts as DeviceVerbFactsSchema,
-  LinkKind,
-  PropertyFacts,
-  PropertyName,
-  PropertyValue,
-} from '../../../shared/wire/device.ts'
-import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
-import { SafetyEnvelope } from '../../../shared/wire/safety-envelope.ts'
+import { DeviceFacts, DeviceKind, LinkKind, PropertyName } from '../../../shared/wire/device.ts'
 import { type Device, reasonOf } from '../../devices/device.ts'
-import type { DeviceReadings } from '../../devices/device-states.ts'
 import type { Context } from '../context.ts'
+import {
+  AllowedCommand,
+  allowedCommandOf,
+  CommandDetails,
+  commandDetailsOf,
+} from './command-rows.ts'
+import { listReadings, ReadingView } from './reading-rows.ts'
 
 /** Labels of a device that operators have set. */
 export const DeviceLabels = z.record(
@@ -22,125 +17,107 @@ export const DeviceLabels = z.record(
   z.string().max(256),
 )
 
-const ReadingView = z.object({
-  value: PropertyValue,
-  unit: z.string().nullable(),
-  at: z.iso.datetime(),
-  age_ms: z.int().nonnegative(),
-  /** True when the reading is older than its property allows. */
-  stale: z.boolean(),
-})
-
-/** Newest readings of a device. */
-export const DeviceStateView = z.object({
-  /** Time of the newest sign of life; null before the first. */
-  seen_at: z.iso.datetime().nullable(),
-  readings: z.record(PropertyName, ReadingView),
-})
-
-/** A command that a device accepts. */
-const AllowedCommand = z.object({
-  command: z.string(),
-  hazard: Hazard.describe('Highest hazard over all parameters.'),
-  gate: z.string().nullable().describe('Gate of its unsafe uses; null without one.'),
-  urgent: z.boolean().describe('True for stop, hold and land, which skip every queue and gate.'),
-})
-
-export const DeviceSummary = z.object({
-  device_id: z.string(),
+const Identity = z.object({
   name: z.string(),
+  device_id: z.string(),
   kind: DeviceKind,
-  profile: z.string(),
   site: z.string().nullable(),
-  cell_id: z.string(),
-  /** Other cells that announce the device. */
-  also_on: z.array(z.string()),
   available: z.boolean(),
   /** Reason why it is not available or not writable; null otherwise. */
   reason: z.string().nullable(),
+})
+
+const Origin = z.object({
   writable: z.boolean(),
+  profile: z.string(),
+  cell_id: z.string(),
+  /** Other cells that announce the device. */
+  also_on: z.array(z.string()),
   labels: DeviceLabels,
-  state: DeviceStateView,
-  /** Empty until its cell has announced its profile to this coordinator. */
+  /** Time of the newest sign of life; null before the first. */
+  seen_at: z.iso.datetime().nullable(),
+})
+
+/** A device as lists show it. Its readings and commands need the profile that its cell announces. */
+export const DeviceSummary = Identity.extend({
+  /** Newest values of its properties; null is an unknown value. */
+  readings: z.record(PropertyName, ReadingView.shape.value),
+  /** Properties whose reading is older than it may be. */
+  stale: z.array(PropertyName),
+  /** Commands that it accepts. */
+  commands: z.array(z.string()),
+  ...Origin.shape,
+})
+
+/** A device with the age of each reading, and the hazards of its commands. */
+export const DeviceStatus = Identity.extend({
+  ...Origin.shape,
+  readings: z.array(ReadingView),
   commands: z.array(AllowedCommand),
 })
 
-export const DeviceDetails = DeviceSummary.extend({
-  /** Null until its cell has announced its profile to this coordinator. */
+/** Everything that is known of one device now. */
+export const DeviceDetails = Identity.extend({
+  ...Origin.shape,
   link: LinkKind.nullable(),
   first_seen_at: z.iso.datetime(),
   changed_at: z.iso.datetime(),
-  envelope: SafetyEnvelope.describe('Limits in force, merged to the most restrictive.'),
-  properties: z.record(PropertyName, PropertyFacts),
-  verbs: z.array(DeviceVerbFactsSchema),
+  envelope: DeviceFacts.shape.envelope.describe('Limits in force, merged to the most restrictive.'),
+  readings: z.array(ReadingView),
+  commands: z.array(CommandDetails),
 })
 
 type Parts = Pick<Context, 'devices' | 'now'>
 
-export const deviceSummaryOf = (
-  device: Device,
-  { devices, now }: Parts,
-): z.input<typeof DeviceSummary> => {
-  const { id, cellId, alsoOn, kind, facts, isAvailable, labels } = device
+export const deviceSummaryOf = (device: Device, parts: Parts): z.input<typeof DeviceSummary> => {
+  const readings = listReadings(device, parts)
   return {
-    device_id: id,
-    name: facts.name,
-    kind,
-    profile: facts.profile,
-    site: facts.site,
-    cell_id: cellId,
-    also_on: alsoOn,
-    available: isAvailable,
-    reason: reasonOf(device),
-    writable: facts.writable,
-    labels,
-    state: stateViewOf(device, { devices, now }),
-    commands: listAllowed(device, devices.profile(device)?.verbs ?? []),
+    ...identityOf(device),
+    readings: Object.fromEntries(readings.map(({ property, value }) => [property, value])),
+    stale: readings.filter(({ stale }) => stale).map(({ property }) => property),
+    commands: listAllowed(device, parts).map(({ verb }) => verb),
+    ...originOf(device, parts),
   }
 }
 
-export const deviceDetailsOf = (device: Device, parts: Parts): z.input<typeof DeviceDetails> => {
-  const profile = parts.devices.profile(device)
-  return {
-    ...deviceSummaryOf(device, parts),
-    link: profile?.link ?? null,
-    first_seen_at: iso(device.firstSeenAt),
-    changed_at: iso(device.changedAt),
-    envelope: device.facts.envelope,
-    properties: profile?.properties ?? {},
-    verbs: profile?.verbs ?? [],
-  }
-}
+export const deviceStatusOf = (device: Device, parts: Parts): z.input<typeof DeviceStatus> => ({
+  ...identityOf(device),
+  ...originOf(device, parts),
+  readings: listReadings(device, parts),
+  commands: listAllowed(device, parts).map(allowedCommandOf),
+})
+
+export const deviceDetailsOf = (device: Device, parts: Parts): z.input<typeof DeviceDetails> => ({
+  ...identityOf(device),
+  ...originOf(device, parts),
+  link: parts.devices.profile(device)?.link ?? null,
+  first_seen_at: iso(device.firstSeenAt),
+  changed_at: iso(device.changedAt),
+  envelope: device.facts.envelope,
+  readings: listReadings(device, parts),
+  commands: listAllowed(device, parts).map(commandDetailsOf),
+})
+
+const identityOf = (device: Device): z.input<typeof Identity> => ({
+  name: device.facts.name,
+  device_id: device.id,
+  kind: device.kind,
+  site: device.facts.site,
+  available: device.isAvailable,
+  reason: reasonOf(device),
+})
+
+const originOf = (device: Device, { devices }: Parts): z.input<typeof Origin> => ({
+  writable: device.facts.writable,
+  profile: device.facts.profile,
+  cell_id: device.cellId,
+  also_on: device.alsoOn,
+  labels: device.labels,
+  seen_at: isoOrNull(devices.state(device)?.seenAt),
+})
 
 /** A device that accepts no commands can still be read. */
-const listAllowed = ({ facts }: Device, verbs: readonly DeviceVerbFacts[]) =>
-  verbs
-    .filter(({ hazard }) => facts.writable || hazard === 'read')
-    .map(({ verb, hazard, gate = LIVE_GATE, urgent = false }) => ({
-      command: verb,
-      hazard,
-      gate: hazard === 'unsafe' ? gate : null,
-      urgent,
-    }))
-
-const NO_READINGS: DeviceReadings = { seenAt: undefined, readings: new Map() }
-
-const stateViewOf = (device: Device, { devices, now }: Parts): z.input<typeof DeviceStateView> => {
-  const { seenAt, readings } = devices.state(device) ?? NO_READINGS
-  const units = devices.profile(device)?.properties ?? {}
-  return {
-    seen_at: isoOrNull(seenAt),
-    readings: Object.fromEntries(
-      [...readings].map(([name, { value, at, isStale }]) => [
-        name,
-        {
-          value,
-          unit: units[name]?.unit ?? null,
-          at: iso(at),
-          age_ms: Math.max(0, Math.round(now() - at)),
-          stale: isStale,
-        },
-      ]),
-    ),
-  }
-}
+const listAllowed = (device: Device, { devices }: Parts) =>
+  (devices.profile(device)?.verbs ?? []).filter(
+    ({ hazard }) => device.facts.writable || hazard === 'read',
+  )

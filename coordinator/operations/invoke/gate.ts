@@ -93,9 +93,10 @@ const askAt = async (
 }
 
 const toPendingResult = (request: GateRequest, planned: OperationPlan<unknown>): PendingResult => {
-  const { next, difference, claimToken } = planned
+  const { next, difference, shown, claimToken } = planned
   return new PendingResult(request, next?.(request), {
     ...(difference === undefined ? {} : { difference }),
+    ...(shown === undefined ? {} : { plan: shown }),
     ...(claimToken === undefined ? {} : { claim_token: claimToken }),
   })
 }

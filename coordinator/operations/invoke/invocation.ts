@@ -28,6 +28,8 @@ export interface Invocation {
   listener?: CallListener | undefined
   /** True for a call inside another one that was counted for both. */
   isCounted?: boolean | undefined
+  /** True for a call inside another one that is carried out once. */
+  isOnce?: boolean | undefined
 }
 
 /** A call that was admitted, with its parsed input. */
@@ -35,4 +37,6 @@ export interface Call extends CallInput {
   operation: Operation
   caller: TaskCaller
   listener?: CallListener | undefined
+  /** True when it is carried out once, however often its caller sends it. */
+  isOnce?: boolean | undefined
 }

@@ -77,13 +77,15 @@ export class CallPipeline implements Pipeline {
   perform = async (call: Call, signal: AbortSignal): Promise<unknown> => {
     this.authorize(call.operation, call.caller)
     // no `hold`: a task outlives the key that began it, whose rights were checked at its start
-    return this.#time(call, { signals: [signal] }, time => this.#run(call, time))
+    return this.#time(call, { signals: [signal] }, time =>
+      this.#run({ ...call, isOnce: true }, time),
+    )
   }
 
   async #admit(invocation: Invocation): Promise<Outcome> {
-    const { operation, caller, read, listener } = invocation
+    const { operation, caller, read, repeat, listener, isOnce = repeat !== undefined } = invocation
     this.authorize(operation, caller)
-    return this.#answer({ ...(await read()), operation, caller, listener }, invocation)
+    return this.#answer({ ...(await read()), operation, caller, listener, isOnce }, invocation)
   }
 
   async #answer(call: Call, { repeat, signals }: Invocation): Promise<Outcome> {
@@ -145,7 +147,7 @@ export class CallPipeline implements Pipeline {
     return answer instanceof PendingResult ? answer : operation.output.encode(answer)
   }
 
-  #callSkillOf({ caller }: Call, signal: AbortSignal): CallSkill {
+  #callSkillOf({ caller, isOnce }: Call, signal: AbortSignal): CallSkill {
     return (id, { input, onAdmitted: admitted, isCounted, ends = signal }) => {
       const operation = this.#skills.get(id)
       if (operation === undefined) throw new ShoalError('not_found', `no skill ${id}`)
@@ -153,7 +155,7 @@ export class CallPipeline implements Pipeline {
         await admitted?.()
         return { input }
       }
-      return this.invoke({ operation, caller, read, isCounted, signals: [ends] })
+      return this.invoke({ operation, caller, read, isCounted, isOnce, signals: [ends] })
     }
   }
 }

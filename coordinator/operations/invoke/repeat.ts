@@ -5,6 +5,7 @@ import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Declaration } from '../declaration.ts'
 import { PendingResult } from '../pending-result.ts'
 import { hideSecretFields } from '../secret-fields.ts'
+import { parseInput } from './input.ts'
 import type { Call, Invocation } from './invocation.ts'
 import { timeLimitSeconds } from './time.ts'
 
@@ -35,6 +36,7 @@ export const runOnce = async (
   run: () => Promise<unknown>,
 ): Promise<{ answer: unknown; replayed: boolean }> => {
   const { operation, caller } = call
+  requireCallKey(call)
   if (repeat?.callKey === undefined || !isMutation(operation))
     return { answer: await run(), replayed: false }
   const { callKey, param } = repeat
@@ -51,6 +53,19 @@ export const runOnce = async (
   }
   return idempotency.once(repeatable, run, isKept)
 }
+
+/** Throws `invalid_request` for a call that may not be carried out twice and could be. */
+const requireCallKey = ({ operation, input, isOnce }: Call): void => {
+  if (isOnce || operation.needsCallKey?.(parseInput(operation, input) as never) !== true) return
+  throw new ShoalError('invalid_request', `${operation.id} ${NO_CALL_KEY}`, {
+    param: 'Idempotency-Key',
+  })
+}
+
+const NO_CALL_KEY =
+  'acts on a device and must not happen twice, so it needs an idempotency key: send the header ' +
+  'Idempotency-Key (REST), _meta["io.shoal/idempotencyKey"] (MCP) or --idempotency-key (shoal); ' +
+  'over A2A the id of the message is the key'
 
 const isKept = (answer: unknown): boolean => !(answer instanceof PendingResult)
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { DeviceRef } from '../../operations/devices/device-ref.ts'
-import { DeviceSummary, deviceSummaryOf } from '../../operations/devices/device-view.ts'
+import { DeviceStatus, deviceStatusOf } from '../../operations/devices/device-view.ts'
 import { defineSkill } from '../skill.ts'
 
 /** Devices of one answer; `devices-list` has pages. */
@@ -20,7 +20,7 @@ export default defineSkill({
   output: z.object({
     data_state: DataState,
     /** By name; the first 200 where more match. */
-    devices: z.array(DeviceSummary),
+    devices: z.array(DeviceStatus),
     /** Devices that match, also those that are not shown. */
     total: z.int(),
   }),
@@ -29,7 +29,7 @@ export default defineSkill({
     const found = device_id === undefined ? devices.list() : [devices.find(device_id)]
     return {
       data_state: dataState(found.length),
-      devices: found.slice(0, MOST).map(device => deviceSummaryOf(device, context)),
+      devices: found.slice(0, MOST).map(device => deviceStatusOf(device, context)),
       total: found.length,
     }
   },

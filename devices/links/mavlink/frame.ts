@@ -15,12 +15,6 @@ export interface Frame {
   message: Message | undefined
 }
 
-/** Frames of a datagram, and the number of places where it was damaged. */
-export interface ParsedDatagram {
-  frames: Frame[]
-  faults: number
-}
-
 const MARKERS = { 254: 1, 253: 2 } as const
 const HEADER_BYTES = { 1: 6, 2: 10 } as const
 const CRC_BYTES = 2
@@ -29,23 +23,14 @@ const SIGNATURE_BYTES = 13
 const SIGNED = 0x01
 
 /** Finds the frames of a datagram; frames never span datagrams. Resumes behind damaged bytes. */
-export const parseDatagram = (bytes: Uint8Array): ParsedDatagram => {
+export const parseFrames = (datagram: Uint8Array): Frame[] => {
   const frames: Frame[] = []
-  let faults = 0
-  let isInDamage = false
-  for (let at = 0; at < bytes.length; ) {
-    const found = parseFrame(bytes.subarray(at))
-    if (found === undefined) {
-      if (!isInDamage) faults += 1
-      isInDamage = true
-      at += 1
-      continue
-    }
-    isInDamage = false
-    frames.push(found.frame)
-    at += found.bytes
+  for (let at = 0; at < datagram.length; ) {
+    const found = parseFrame(datagram.subarray(at))
+    if (found !== undefined) frames.push(found.frame)
+    at += found?.bytes ?? 1
   }
-  return { frames, faults }
+  return frames
 }
 
 interface FoundFrame {

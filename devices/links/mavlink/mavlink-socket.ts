@@ -1,21 +1,13 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { type Frame, parseDatagram } from './frame.ts'
+import { type Frame, parseFrames } from './frame.ts'
 import type { Peer } from './vehicle.ts'
 
 /** Datagrams that are processed in one second; a vehicle sends about 100 frames. */
-const MAX_DATAGRAMS_PER_SECOND = 1000
+export const MAX_DATAGRAMS_PER_SECOND = 1000
 /** Larger datagrams are dropped; frames are at most 280 bytes, and routers join a few of them. */
 const MAX_DATAGRAM_BYTES = 2048
 const REBIND_AFTER_MS = 5000
-
-/** Datagrams and damaged places since the start. */
-export interface SocketCounts {
-  /** Dropped: beyond the rate, or too large. */
-  dropped: number
-  /** Damaged places inside of datagrams. */
-  faults: number
-}
 
 interface SocketParts {
   /** Local address to bind, checked; asked for again at each attempt. */
@@ -30,7 +22,6 @@ interface SocketParts {
 /** UDP socket that receives frames. It binds again after an error, until it ends. */
 export class MavlinkSocket {
   readonly #parts: SocketParts
-  readonly counts: SocketCounts = { dropped: 0, faults: 0 }
   #socket: Socket | undefined
   #secondEndMs = 0
   #inSecond = 0
@@ -76,14 +67,10 @@ export class MavlinkSocket {
     }
   }
 
+  /** Datagrams beyond the rate are dropped; for the link they are losses. */
   #accept(bytes: Buffer, { address, port }: Peer): void {
-    if (bytes.length > MAX_DATAGRAM_BYTES || !this.#isWithinRate()) {
-      this.counts.dropped += 1
-      return
-    }
-    const { frames, faults } = parseDatagram(bytes)
-    this.counts.faults += faults
-    for (const frame of frames) this.#parts.onFrame(frame, { address, port })
+    if (bytes.length > MAX_DATAGRAM_BYTES || !this.#isWithinRate()) return
+    for (const frame of parseFrames(bytes)) this.#parts.onFrame(frame, { address, port })
   }
 
   #isWithinRate(): boolean {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { EstopBehaviour, PropertyFacts } from '../../../shared/wire/device.ts'
+import { CRITICAL_GATE } from '../../../shared/wire/plan-part.ts'
 import { type DeviceVerb, defineVerb, type Json } from '../../profile.ts'
 import type { SimOperation } from './operations.ts'
 
@@ -13,6 +14,23 @@ export const EXECUTED_COUNT: PropertyFacts = {
 
 /** Motion up to this speed is caution; faster motion is unsafe. */
 export const SLOW_M_S = 0.3
+
+/** Parameter of a motion that two persons must approve when it is true. */
+export const OVERRIDE_GEOFENCE = z
+  .boolean()
+  .default(false)
+  .describe('Leave the geofence; two persons must approve it.')
+
+interface Override {
+  override_geofence: boolean
+}
+
+export const chooseMotionGate = ({ override_geofence }: Override): string | undefined =>
+  override_geofence ? CRITICAL_GATE : undefined
+
+/** Bounds of a motion that may leave the geofence. */
+export const boundMotion = ({ override_geofence }: Override): Record<string, Json> =>
+  override_geofence ? { override_geofence } : {}
 
 /** Operations of a plan, typed on the way in. */
 export const listOperations = (...operations: SimOperation[]): Json[] => operations

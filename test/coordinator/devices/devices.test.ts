@@ -153,7 +153,7 @@ t.test('a reference to a device', async t => {
 
 t.test('readings have their age by the clock of the coordinator', async t => {
   const states = new DeviceStates()
-  const isAnnounced = (id: string) => id === 'dev_rover'
+  const announced = new Set(['dev_rover'])
   const readings = {
     battery_percent: { value: 50, at: 1_000_000 },
     mode: { value: 'idle', at: 930_000 },
@@ -161,7 +161,7 @@ t.test('readings have their age by the clock of the coordinator', async t => {
   }
   const state = { seen_at: 1_000_000, readings }
   const received = ['dev_rover', 'dev_other'].map(device_id => ({ device_id, ...state }))
-  states.put('x', received, { clockAheadMs: 900_000, isAnnounced })
+  states.put('x', received, { clockAheadMs: 900_000, announced })
   const read = (id: string, now: number) => states.read('x', id, { profile: ROVER, now })
   t.strictSame(read('dev_rover', 100_000), {
     seenAt: 100_000,
@@ -171,6 +171,6 @@ t.test('readings have their age by the clock of the coordinator', async t => {
     ]),
   })
   t.equal(read('dev_other', 100_000), undefined, 'what the cell does not announce is dropped')
-  states.keep('x', () => false)
+  states.keep('x', new Set())
   t.equal(read('dev_rover', 100_000), undefined)
 })

@@ -132,6 +132,7 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
     })
     for (const cell of cells) cell.heard.push(opened.estopEars.onReport)
     const sweep = async (): Promise<void> => {
+      clock.ms += 2000
       for (const run of sweeps) await run().catch(() => {})
       await settle()
     }

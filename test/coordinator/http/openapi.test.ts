@@ -215,7 +215,7 @@ t.test('the HTML page', async t => {
       '<code>tag</code> <i>required</i></td><td>string</td><td>In the path. 1 to 64 characters.',
       '<code>document.log.level</code></td><td>string</td><td>One of trace, debug, info,',
       '<code>cells</code></td><td>integer</td>',
-      '403 (<code>forbidden</code>, <code>tenant_forbidden</code>, <code>origin_not_allowed</code>)',
+      '403 (<code>forbidden</code>, <code>tenant_forbidden</code>, <code>origin_not_allowed</code>',
     ])
       t.ok(set.includes(part), part)
     const chat = section('create-chat-completion')

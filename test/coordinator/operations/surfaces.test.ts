@@ -140,6 +140,20 @@ t.test('a repeated call with a key is carried out once, and keys are per caller'
   })
 })
 
+t.test(
+  'a call that must not happen twice needs a key, which A2A has in its message id',
+  async t => {
+    const ask = (word: string, callKey?: string) =>
+      onEach(({ name, call }) => {
+        const told = { key: demo.operator, ...(callKey && { callKey: `${callKey}-${name}` }) }
+        return call('fix-once', { word }, told)
+      })
+    t.strictSame(await ask('bare'), { ...everywhere('refused invalid_request'), A2A: 'done bare' })
+    t.strictSame(await ask('keyed', 'key'), everywhere('done keyed'))
+    t.strictSame(await ask('dry'), everywhere('done dry'))
+  },
+)
+
 t.test('a caller that disconnects ends its call; over A2A it cancels the task', async t => {
   const found = await onEach(async ({ call, cancelCall }) => {
     const leaving = new AbortController()

@@ -71,7 +71,7 @@ t.test('a document is answered with what is latched, signed, once it is on the d
   resolve()
   await hear(body)
   t.strictSame(latchedIds(), idsOf(body.engaged))
-  t.ok(reports.every(report => isGenuineEstopped(report, cell.publicKey)))
+  for (const report of reports) t.ok(await isGenuineEstopped(report, cell.publicKey))
   t.match(reports.at(-1), { version: 1, cell_id: CELL })
 })
 

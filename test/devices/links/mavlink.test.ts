@@ -4,6 +4,10 @@ import type { DeviceLink } from '../../../devices/device-link.ts'
 import { MavlinkLinkConfig } from '../../../devices/links/mavlink/config.ts'
 import { parseConnection } from '../../../devices/links/mavlink/connection.ts'
 import { encodeFrame } from '../../../devices/links/mavlink/frame.ts'
+import {
+  MAX_DATAGRAMS_PER_SECOND,
+  MavlinkSocket,
+} from '../../../devices/links/mavlink/mavlink-socket.ts'
 import { GLOBAL_POSITION_INT, STATUSTEXT } from '../../../devices/links/mavlink/messages.ts'
 import { openMavlinkLink } from '../../../devices/links/mavlink/open.ts'
 import type { Json } from '../../../devices/profile.ts'
@@ -172,6 +176,28 @@ t.test('frames of other systems, of other senders and with damage change nothing
   t.equal(read('altitude_m'), 0)
 })
 
+t.test('a flood is processed up to its limit', async t => {
+  const port = await findUdpPort()
+  const received: number[] = []
+  const end = new AbortController()
+  const socket = new MavlinkSocket({
+    resolve: async () => ({ address: '127.0.0.1', port }),
+    nowMs: () => 0,
+    onFrame: ({ sequence }) => void received.push(sequence),
+    onFault: () => {},
+  })
+  t.teardown(() => end.abort())
+  void socket.run(end.signal)
+  const copter = new StandInCopter(t, port)
+  let rounds = 0
+  await waitUntil('far more than the limit is sent', () => {
+    for (let count = 0; count < 100; count++) copter.beat()
+    rounds += 1
+    return rounds > 8 && received.length >= MAX_DATAGRAMS_PER_SECOND
+  })
+  t.equal(received.length, MAX_DATAGRAMS_PER_SECOND)
+})
+
 t.test('lost frames lower the link quality', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
@@ -208,7 +234,7 @@ t.test('a refusal of the vehicle is an error with its reason', async t => {
   await t.rejects(executeVerb(rig, 'arm', {}), { code: 'conflict', message: /ARM_DISARM: denied/ })
 })
 
-t.test('a command without an acknowledgement is repeated only where twice is as once', async t => {
+t.test('a command without an acknowledgement is retried only if it is idempotent', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
   rig.copter.answer = (_command, attempt) => (attempt < 2 ? undefined : 0)

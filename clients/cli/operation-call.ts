@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { ShoalError } from '../../shared/errors.ts'
+import type { ApiCall } from './api.ts'
+import type { DescribedOperation } from './document.ts'
+import { parsePairs, typedValues } from './flags.ts'
+
+/** True for an operation whose input is the body of its request. */
+export const hasBody = ({ method }: DescribedOperation): boolean =>
+  method === 'POST' || method === 'PUT'
+
+/** The request of a command, from its arguments and flags. */
+export const callOf = (operation: DescribedOperation, command: Command): ApiCall => {
+  const { json = {}, idempotencyKey, ...values } = command.opts<CallOptions>()
+  const typed = typedValues(
+    operation.fields,
+    values,
+    name => command.getOptionValueSource(name) === 'cli',
+  )
+  const { args } = command
+  const input = { ...json, ...typed, ...fileOf(operation, args), ...argumentsOf(operation, args) }
+  const path = fillPath(operation, args)
+  if (!hasBody(operation)) return { method: operation.method, path, query: input }
+  const inQuery = operation.fields.filter(({ place }) => place === 'query').map(({ name }) => name)
+  const entries = Object.entries(input)
+  const query = Object.fromEntries(entries.filter(([name]) => inQuery.includes(name)))
+  const body = Object.fromEntries(entries.filter(([name]) => !inQuery.includes(name)))
+  const once = needsKey(operation, input) ? { callKey: idempotencyKey ?? randomUUID() } : {}
+  return { method: operation.method, path, body, ...once, ...(inQuery.length > 0 ? { query } : {}) }
+}
+
+/** A dry run changes nothing, so that it may be repeated. */
+const needsKey = (
+  { needsCallKey, fields }: DescribedOperation,
+  { dry_run }: { dry_run?: unknown },
+): boolean => {
+  const isDry = fields.some(({ name }) => name === 'dry_run') && dry_run !== false
+  return needsCallKey && !isDry
+}
+
+interface CallOptions {
+  json?: Record<string, unknown>
+  idempotencyKey?: string
+}
+
+/** Values of the fields of the body that are arguments. */
+const argumentsOf = (
+  { arguments: inPath, inputWords, pairs, fields }: DescribedOperation,
+  args: readonly string[],
+): object => {
+  const given = args.slice(inPath.length)
+  const words = Object.fromEntries(inputWords.map((name, i) => [name, given[i]]))
+  const rest = given.slice(inputWords.length)
+  const field = fields.find(({ name }) => name === pairs)
+  if (field === undefined || rest.length === 0) return words
+  return { ...words, [field.name]: parsePairs(rest, field) }
+}
+
+/** The text of the file that the last argument names. */
+const fileOf = ({ file }: DescribedOperation, args: readonly string[]): object => {
+  if (file === undefined) return {}
+  const name = args.at(-1) ?? ''
+  try {
+    return { [file]: readFileSync(name === '-' ? 0 : name, 'utf8') }
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new ShoalError('invalid_request', `cannot read ${name} (${code})`, { cause })
+  }
+}
+
+/**
+ * Fills the arguments into the path. `.` and `..` are rejected, because servers would resolve them.
+ */
+const fillPath = (
+  { path, arguments: names }: DescribedOperation,
+  args: readonly string[],
+): string =>
+  names.reduce((filling, name, i) => {
+    const value = args[i] ?? ''
+    if (value === '' || value === '.' || value === '..')
+      throw new ShoalError('invalid_request', `${name} must not be ${JSON.stringify(value)}`)
+    return filling.replace(`{${name}}`, () => encodeURIComponent(value))
+  }, path)

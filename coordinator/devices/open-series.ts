@@ -1,0 +1,38 @@
+import type { Base } from '../base/base.ts'
+import { RESOLUTIONS } from '../fleet/series.ts'
+import type { OpenLeader } from '../leader/open.ts'
+import type { Replicas } from '../replicas/replicas.ts'
+import type { Store } from '../store/store.ts'
+import { DeviceSeries } from './device-series.ts'
+import type { Devices } from './devices.ts'
+import { sampleDevices } from './sample-devices.ts'
+import { deleteSeriesRows } from './series-rows.ts'
+
+interface SeriesDomainParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  store: Pick<Store, 'records'>
+  replicas: Pick<Replicas, 'owns'>
+  devices: Pick<Devices, 'list' | 'profile' | 'state'>
+}
+
+const SAMPLE_SECONDS = 10
+/** Values stay in memory for so long, which a crash may cost. */
+const FLUSH_SECONDS = 60
+const PRUNE_SECONDS = 3600
+
+/** Time series of the devices. One coordinator samples a cell, so that no sample counts twice. */
+export const openDeviceSeries = (parts: SeriesDomainParts): DeviceSeries => {
+  const { store, replicas, devices, stack, schedules, leaderWork, now } = parts
+  const series = new DeviceSeries({ ...parts, records: store.records })
+  stack.defer(() => series.flush())
+  schedules.every('devices.sample', SAMPLE_SECONDS, () =>
+    sampleDevices({ devices, series, owns: cellId => replicas.owns(cellId) }),
+  )
+  schedules.every('devices.series', FLUSH_SECONDS, () => series.flush())
+  leaderWork.every('devices.prune-series', PRUNE_SECONDS, async () => {
+    for (const { seconds, keepSeconds, rowSeconds } of Object.values(RESOLUTIONS))
+      await deleteSeriesRows(store.records, seconds, now() - (keepSeconds + rowSeconds) * 1000)
+  })
+  return series
+}

@@ -1,0 +1,22 @@
+import * as z from 'zod'
+import { CommandView, commandViewOf } from '../commands/command-view.ts'
+import { findCursorRow, NextCursor, PAGE } from '../fields.ts'
+import { defineOperation } from '../operation.ts'
+import { DeviceRef } from './device-ref.ts'
+
+export default defineOperation({
+  id: 'devices-commands',
+  description: 'List the live commands of a device with their outcomes, newest first.',
+  method: 'GET',
+  path: '/v1/devices/{device_id}/commands',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ device_id: DeviceRef, ...PAGE }),
+  output: z.object({ commands: z.array(CommandView), next: NextCursor }),
+  run: async ({ device_id, before, limit }, { devices, commands }) => {
+    const { id } = devices.find(device_id)
+    const page = before === undefined ? { limit } : { before, limit }
+    const found = await commands.list({ deviceId: id, ...page })
+    return { commands: found.map(commandViewOf), next: findCursorRow(found, limit)?.id ?? null }
+  },
+})

@@ -1,0 +1,24 @@
+import * as z from 'zod'
+import { CommandView, commandViewOf } from '../commands/command-view.ts'
+import { defineOperation } from '../operation.ts'
+import { DEVICE_COMMAND } from './plan-device-command.ts'
+import { isOnceOnly, planLiveCommand, RUN_SECONDS, runDeviceCommand } from './run-device-command.ts'
+
+export default defineOperation({
+  id: 'devices-run',
+  description:
+    'Carry out a command on a device. Unsafe commands wait for an approval; failing checks refuse it.',
+  method: 'POST',
+  path: '/v1/devices/{device_id}/commands',
+  access: 'operator',
+  effect: 'gated',
+  timeoutSeconds: RUN_SECONDS,
+  needsCallKey: isOnceOnly,
+  cli: { group: 'devices', verb: 'run', words: ['command'], pairs: 'params' },
+  input: z.strictObject(DEVICE_COMMAND),
+  examples: [{ command: 'drive', params: { linear_mps: 0.2 } }],
+  output: CommandView,
+  plan: planLiveCommand,
+  run: async (plan: Awaited<ReturnType<typeof planLiveCommand>>['plan'], context, approval) =>
+    commandViewOf(await runDeviceCommand(plan, context, approval)),
+})

@@ -1,0 +1,138 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { FIRST_CAPABILITY, NEEDS, requireLevel } from '../../../shared/wire/capability.ts'
+import { VerbName } from '../../../shared/wire/command.ts'
+import type { DeviceVerbFacts } from '../../../shared/wire/device.ts'
+import { LIVE_GATE, PlanPart, type Precondition } from '../../../shared/wire/plan-part.ts'
+import type { CommandPlan } from '../../control/command-plan.ts'
+import type { CommandRequest } from '../../control/commands.ts'
+import { type Device, reasonOf } from '../../devices/device.ts'
+import { planHash } from '../../gates/plan-hash.ts'
+import { limitJson } from '../bounded-json.ts'
+import type { Context } from '../context.ts'
+import { DeviceRef } from './device-ref.ts'
+
+const MAX_PARAMS_BYTES = 32 * 1024
+/** Time that a command may wait for its cell, in seconds. */
+const TTL_SECONDS = 60
+
+/** Input of a command to a device. */
+export const DEVICE_COMMAND = {
+  device_id: DeviceRef,
+  command: VerbName.describe('One of the commands that the device accepts.'),
+  params: limitJson(z.record(z.string().max(128), z.json()), MAX_PARAMS_BYTES)
+    .exactOptional()
+    .describe('Parameters of the command, as the profile of the device describes them.'),
+}
+
+export interface DeviceCommandInput {
+  device_id: string
+  command: string
+  params?: Record<string, z.core.util.JSONType>
+}
+
+export type DeviceRequest = Omit<CommandRequest, 'mode'> & { deviceId: string }
+
+/** A command to a device, as its cell would carry it out now. */
+export interface PlannedDeviceCommand extends Pick<CommandPlan, 'plan' | 'checks'> {
+  device: Device
+  request: DeviceRequest
+  part: PlanPart
+  /** Gate that must approve it; absent without one. */
+  gate?: string
+  planHash: string
+  expiresAt: number
+}
+
+/** A command that skips planning, because it can only reduce risk and must not wait. */
+export interface UrgentDeviceCommand {
+  device: Device
+  request: DeviceRequest
+}
+
+/**
+ * Finds the device of a command and checks what is known without its cell. Throws `not_found`,
+ * `conflict` for a device that accepts no commands or whose daemon is too old, and
+ * `invalid_request` for a command that it does not know.
+ */
+export const prepareDeviceCommand = (
+  { device_id, command, params = {} }: DeviceCommandInput,
+  { devices, fleet }: Pick<Context, 'devices' | 'fleet'>,
+): UrgentDeviceCommand & { facts: DeviceVerbFacts } => {
+  const device = devices.find(device_id)
+  const { cellId, id, facts } = device
+  const announce = fleet.cell(cellId)?.announce
+  if (announce === undefined) throw new ShoalError('cell_unavailable', `${cellId} is not connected`)
+  const { capability = FIRST_CAPABILITY } = announce
+  requireLevel(cellId, capability, NEEDS.devices, 'a command for a device')
+  const verb = requireVerb(device, devices.profile(device)?.verbs ?? [], command)
+  if (!facts.writable && verb.hazard !== 'read')
+    throw new ShoalError(
+      'conflict',
+      `${facts.name} accepts no commands: ${reasonOf(device) ?? 'it can only be read'}`,
+    )
+  const request = { cellId, deviceId: id, verb: command, params, ttlSeconds: TTL_SECONDS }
+  return { device, request, facts: verb }
+}
+
+const requireVerb = (
+  { facts }: Device,
+  verbs: readonly DeviceVerbFacts[],
+  command: string,
+): DeviceVerbFacts => {
+  const found = verbs.find(({ verb }) => verb === command)
+  if (found !== undefined) return found
+  const known = verbs.map(({ verb }) => verb).join(', ')
+  throw new ShoalError(
+    'invalid_request',
+    `${facts.name} does not know the command ${command}; it knows ${known}`,
+    { param: 'command' },
+  )
+}
+
+/** Has the cell plan a command and check it; nothing is sent to the device. */
+export const planDeviceCommand = async (
+  input: DeviceCommandInput,
+  context: Context,
+): Promise<PlannedDeviceCommand> => {
+  const { commands, gates, actor, signal, now } = context
+  const { device, request } = prepareDeviceCommand(input, context)
+  const { plan, hazard, gate = LIVE_GATE, checks } = await commands.plan(request, actor, signal)
+  const { parts: _, ...part } = plan
+  const own = hazard === 'unsafe' ? { gate } : {}
+  const waitsMs =
+    hazard === 'unsafe' ? gates.definition(gate).request_minutes * 60_000 : TTL_SECONDS * 1000
+  return {
+    device,
+    request: { ...request, hazard },
+    part: PlanPart.parse(part),
+    plan,
+    checks,
+    ...own,
+    planHash: planHash(plan),
+    expiresAt: now() + waitsMs,
+  }
+}
+
+/** Throws `conflict` with the values of the checks that fail. */
+export const requireChecks = ({
+  device,
+  part,
+  checks,
+}: Pick<PlannedDeviceCommand, 'device' | 'part' | 'checks'>): void => {
+  const failing = checks.filter(({ holds }) => !holds)
+  if (failing.length === 0) return
+  throw new ShoalError(
+    'conflict',
+    `${part.verb} on ${device.facts.name} fails ${failing.map(describeCheck).join('; ')}`,
+  )
+}
+
+const describeCheck = ({ name, observed, limit, source }: Precondition): string => {
+  const from = source === undefined ? '' : `, set by the ${source}`
+  const seen = observed === null ? 'the reading is unknown' : `the reading is ${text(observed)}`
+  return `${name}: ${seen} and the limit is ${text(limit)}${from}`
+}
+
+const text = (value: z.core.util.JSONType): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,0 +1,46 @@
+import * as z from 'zod'
+import { CommandView, commandViewOf } from '../../operations/commands/command-view.ts'
+import { DevicePlanView, devicePlanViewOf } from '../../operations/devices/device-plan-view.ts'
+import { DEVICE_COMMAND } from '../../operations/devices/plan-device-command.ts'
+import {
+  type DeviceCommandPlan,
+  isOnceOnly,
+  isPlanned,
+  planDryCommand,
+  planLiveCommand,
+  RUN_SECONDS,
+  runDeviceCommand,
+} from '../../operations/devices/run-device-command.ts'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'device-command',
+  name: 'Device command',
+  description:
+    'Plan or run a command on a device. Safety checks are enforced; unsafe commands need approval.',
+  tags: ['devices', 'commands', 'safety'],
+  access: 'operator',
+  effect: 'gated',
+  timeoutSeconds: RUN_SECONDS,
+  needsCallKey: ({ dry_run, command }) => !dry_run && isOnceOnly({ command }),
+  input: z.strictObject({
+    ...DEVICE_COMMAND,
+    dry_run: z.boolean().default(true).describe('Return the plan without moving anything.'),
+  }),
+  examples: [{ device_id: 'rover-1', command: 'drive', params: { linear_mps: 0.2 } }],
+  output: z.object({
+    /** Null for stop, hold and land, which are carried out without one. */
+    plan: DevicePlanView.nullable(),
+    /** Null in a dry run. Its state is not final when it takes longer than the call. */
+    outcome: CommandView.nullable(),
+  }),
+  plan: ({ dry_run, ...input }, context) =>
+    dry_run ? planDryCommand(input, context) : planLiveCommand(input, context),
+  show: (plan: DeviceCommandPlan) => ({ plan: viewOf(plan), outcome: null }),
+  run: async (plan: DeviceCommandPlan, context, approval) => ({
+    plan: viewOf(plan),
+    outcome: commandViewOf(await runDeviceCommand(plan, context, approval)),
+  }),
+})
+
+const viewOf = (plan: DeviceCommandPlan) => (isPlanned(plan) ? devicePlanViewOf(plan) : null)

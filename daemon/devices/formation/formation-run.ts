@@ -1,0 +1,90 @@
+import type { Json } from '../../../devices/profile.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { FormationUnitResult } from '../../../shared/wire/formation.ts'
+import type { RunContext } from '../../commands/verb.ts'
+import { checkUnits, type FormationCheckContext, measureDistance } from './check-formation.ts'
+import type { CoordinatorTime } from './coordinator-time.ts'
+import type { FormationBounds, UnitPlan } from './unit-plans.ts'
+
+export interface FormationRunParts extends FormationCheckContext {
+  time: CoordinatorTime
+  bounds: FormationBounds
+  /** Start in unix milliseconds by the coordinator's clock. */
+  start_at: number
+  units: readonly UnitPlan[]
+  context: Pick<RunContext, 'signal' | 'report'>
+}
+
+/**
+ * One formation on this cell: moves the units stage by stage at times of the coordinator's clock.
+ * Whatever ends one unit ends all of them, and it resolves or rejects when all are at rest.
+ */
+export class FormationRun {
+  readonly #parts: FormationRunParts
+  readonly #over = new AbortController()
+  readonly #signal: AbortSignal
+
+  constructor(parts: FormationRunParts) {
+    this.#parts = parts
+    this.#signal = AbortSignal.any([parts.context.signal, this.#over.signal])
+  }
+
+  /** Ends the formation. */
+  end(reason: ShoalError): void {
+    this.#over.abort(reason)
+  }
+
+  /** Moves all units. Rejects with the reason why the formation has ended before. */
+  async run(): Promise<{ units: FormationUnitResult[] }> {
+    const { bounds, context } = this.#parts
+    try {
+      for (const [index, stage] of bounds.stages.entries()) {
+        const percent = (100 * index) / bounds.stages.length
+        context.report({ percent, message: `waiting for stage ${index + 1}` })
+        await this.#runStage(index, stage)
+      }
+      return { units: this.#listResults() }
+    } catch (error) {
+      throw this.#over.signal.aborted ? this.#over.signal.reason : error
+    }
+  }
+
+  async #runStage(index: number, { begins_s }: { begins_s: number }): Promise<void> {
+    const { time, start_at, bounds, units } = this.#parts
+    const begins_at = start_at + begins_s * 1000
+    await time.waitFor(begins_at, this.#signal)
+    const staged = units.filter(({ stage }) => stage === index)
+    await this.#requireChecks(staged)
+    const { least_ms } = time.since(begins_at)
+    if (least_ms > bounds.skew_ms)
+      throw new ShoalError('conflict', `stage ${index + 1} would begin ${least_ms} ms late`)
+    const moves = staged.map(unit => this.#move(unit, begins_at + unit.move.delay_s * 1000))
+    for (const move of moves) move.catch(error => this.end(error))
+    await Promise.allSettled(moves)
+    this.#signal.throwIfAborted()
+  }
+
+  async #requireChecks(units: readonly UnitPlan[]): Promise<void> {
+    const checks = await checkUnits(units, this.#parts.bounds, this.#parts, this.#signal)
+    const failing = checks.find(({ holds }) => !holds)
+    if (failing === undefined) return
+    const { name, observed, limit } = failing
+    throw new ShoalError(
+      'conflict',
+      `${name} is ${JSON.stringify(observed)}, and the limit is ${JSON.stringify(limit)}`,
+    )
+  }
+
+  async #move({ verb, part }: UnitPlan, begins_at: number): Promise<Json> {
+    await this.#parts.time.waitFor(begins_at, this.#signal)
+    return verb.run(part, { signal: this.#signal, report: () => {} })
+  }
+
+  #listResults(): FormationUnitResult[] {
+    const last = new Map(this.#parts.units.map(({ move }) => [move.device_id, move.to]))
+    return [...last].map(([device_id, to]) => ({
+      device_id,
+      distance_m: measureDistance(device_id, to, this.#parts),
+    }))
+  }
+}

@@ -1,0 +1,151 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as z from 'zod'
+import type { Json } from '../../../devices/profile.ts'
+import { canonicalHash } from '../../../shared/canonical-hash.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { VerbName } from '../../../shared/wire/command.ts'
+import { FormationMove, FormationParams, FormationStage } from '../../../shared/wire/formation.ts'
+import type { PlanPart } from '../../../shared/wire/plan-part.ts'
+import type { Verb } from '../../commands/verb.ts'
+
+/** Verbs that move a device to a position of the local frame, the preferred one first. */
+const MOVE_VERBS = ['move-to', 'go-to']
+
+/** Verb of a device of this cell, in the company of the units that the same plan moves. */
+export type FindUnitVerb = (
+  deviceId: string,
+  verb: string,
+  companions: ReadonlySet<string>,
+) => Verb | undefined
+
+/** A move of a unit, resolved to the verb of its device. */
+export interface UnitPlan {
+  move: FormationMove
+  /** Index of its stage. */
+  stage: number
+  verb: Verb
+  /** What the verb does; unsafe, because a formation is. */
+  part: PlanPart
+}
+
+/**
+ * Resolves the moves of a formation with the verbs that the devices have for single moves.
+ * @throws ShoalError not_found for a device without such a verb
+ */
+export const planUnits = (
+  cellId: string,
+  { stages }: Pick<FormationParams, 'stages'>,
+  findVerb: FindUnitVerb,
+): UnitPlan[] =>
+  planMoves(
+    cellId,
+    stages.flatMap(({ moves }, stage) => moves.map(move => ({ move, stage }))),
+    findVerb,
+  )
+
+/**
+ * Resolves the moves of a plan again.
+ * @throws ShoalError conflict where a device would now do something else than what is planned
+ */
+export const readUnits = (
+  { cell_id, operations }: Pick<PlanPart, 'cell_id' | 'operations'>,
+  findVerb: FindUnitVerb,
+): UnitPlan[] => {
+  const planned = operations.map(operation => UnitOperation.parse(operation))
+  const moves = planned.map(({ stage, verb, operations, bounds_hash, ...move }) => ({
+    move,
+    stage,
+  }))
+  const units = planMoves(cell_id, moves, findVerb)
+  const changed = units.find(
+    (unit, index) => !isDeepStrictEqual(toOperation(unit), operations[index]),
+  )
+  if (changed === undefined) return units
+  throw new ShoalError(
+    'conflict',
+    `the limits of ${changed.move.device_id} have changed; plan again`,
+  )
+}
+
+const planMoves = (
+  cellId: string,
+  moves: readonly Pick<UnitPlan, 'move' | 'stage'>[],
+  findVerb: FindUnitVerb,
+): UnitPlan[] => {
+  const companions = new Set(moves.map(({ move }) => move.device_id))
+  return moves.map(({ move, stage }) => {
+    const verb = findMoveVerb(move.device_id, companions, findVerb)
+    return { move, stage, verb, part: createUnitPart(cellId, move, verb) }
+  })
+}
+
+const findMoveVerb = (
+  deviceId: string,
+  companions: ReadonlySet<string>,
+  findVerb: FindUnitVerb,
+): Verb => {
+  for (const name of MOVE_VERBS) {
+    const verb = findVerb(deviceId, name, companions)
+    if (verb !== undefined) return verb
+  }
+  throw new ShoalError(
+    'not_found',
+    `${deviceId} is not a device of this cell that can move to a position`,
+  )
+}
+
+const createUnitPart = (cellId: string, move: FormationMove, verb: Verb): PlanPart => {
+  const { operations, bounds } = verb.plan(parseParams(move, verb))
+  return {
+    cell_id: cellId,
+    device_id: move.device_id,
+    verb: verb.verb,
+    hazard: 'unsafe',
+    operations,
+    bounds,
+  }
+}
+
+/** A verb without an altitude is one of a device that stays on the ground. */
+const parseParams = ({ to: [x_m, y_m, altitude_m], speed_m_s }: FormationMove, verb: Verb) => {
+  const isFlying = Object.hasOwn(verb.params.shape, 'altitude_m')
+  return verb.params.parse({ x_m, y_m, speed_m_s, ...(isFlying && { altitude_m }) })
+}
+
+/** Move of a unit in the plan that people approve: what its device is sent, and what bounds it. */
+const UnitOperation = FormationMove.extend({
+  stage: z.int().nonnegative(),
+  verb: VerbName,
+  operations: z.array(z.json()),
+  bounds_hash: z.string(),
+})
+
+const toOperation = ({ move, stage, verb, part }: UnitPlan): Json => ({
+  ...move,
+  stage,
+  verb: verb.verb,
+  operations: part.operations,
+  bounds_hash: canonicalHash(part.bounds),
+})
+
+/** Bounds of a formation on one cell. */
+const FormationBounds = FormationParams.pick({ position_m: true, skew_ms: true }).extend({
+  stages: z.array(FormationStage.pick({ begins_s: true, duration_s: true })),
+})
+export type FormationBounds = z.infer<typeof FormationBounds>
+
+export const readBounds = ({ bounds }: Pick<PlanPart, 'bounds'>): FormationBounds =>
+  FormationBounds.parse(bounds)
+
+/** The plan as people approve it, without the start. */
+export const toFormationPlan = (
+  { position_m, skew_ms, stages }: FormationParams,
+  units: readonly UnitPlan[],
+): Pick<PlanPart, 'operations' | 'bounds'> => ({
+  operations: units.map(toOperation),
+  bounds: {
+    position_m,
+    skew_ms,
+    stages: stages.map(({ begins_s, duration_s }) => ({ begins_s, duration_s })),
+  },
+})

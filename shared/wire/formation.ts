@@ -1,0 +1,64 @@
+import * as z from 'zod'
+import { DEVICE_ID } from '../ids.ts'
+
+/** Verb of a cell that moves its units of a formation. */
+export const FORMATION_VERB = 'swarm-move'
+
+/** Most units of a formation: people read the plan, and it fits into one command. */
+export const MAX_FORMATION_UNITS = 200
+
+/** Longest formation, in seconds; the verb of a cell ends in any case a little later. */
+export const MAX_FORMATION_SECONDS = 1500
+
+const Metres = z.number().min(-1e5).max(1e5)
+
+/** Position in the local frame of the site: x, y and altitude, in metres. */
+const FormationPlace = z.tuple([Metres, Metres, Metres])
+
+/** Move of a unit within a stage. */
+export const FormationMove = z.strictObject({
+  device_id: z.string().regex(DEVICE_ID),
+  from: FormationPlace,
+  to: FormationPlace,
+  speed_m_s: z.number().positive().max(1000),
+  /** Time after the begin of the stage. */
+  delay_s: z.number().min(0).max(MAX_FORMATION_SECONDS),
+})
+export type FormationMove = z.infer<typeof FormationMove>
+
+/** Moves of one cell that begin together with those of the other cells. */
+export const FormationStage = z.strictObject({
+  /** Time after the start of the formation. */
+  begins_s: z.number().min(0).max(MAX_FORMATION_SECONDS),
+  duration_s: z.number().min(0).max(MAX_FORMATION_SECONDS),
+  moves: z.array(FormationMove).min(1).max(MAX_FORMATION_UNITS),
+})
+export type FormationStage = z.infer<typeof FormationStage>
+
+/** Parameters of the verb: the units of one cell. */
+export const FormationParams = z.strictObject({
+  /** Largest distance of a unit from the place where its move begins, in metres. */
+  position_m: z.number().positive().max(100),
+  /** Largest difference between the starts of two units, in milliseconds. */
+  skew_ms: z.int().positive().max(5000),
+  stages: z.array(FormationStage).min(1).max(MAX_FORMATION_UNITS),
+  /**
+   * Start in unix milliseconds by the coordinator's clock. It is no part of the plan: people approve
+   * the moves, and the start is chosen when they are carried out.
+   */
+  start_at: z.int().positive().exactOptional(),
+})
+export type FormationParams = z.infer<typeof FormationParams>
+
+/** End of a unit, as its cell reports it. */
+export const FormationUnitResult = z.object({
+  device_id: z.string().regex(DEVICE_ID),
+  /** Distance from its slot; null without a fresh position. */
+  distance_m: z.number().nullable(),
+})
+export type FormationUnitResult = z.infer<typeof FormationUnitResult>
+
+/** Result of the verb. */
+export const FormationResult = z.object({
+  units: z.array(FormationUnitResult).max(MAX_FORMATION_UNITS),
+})

@@ -1,0 +1,150 @@
+import t from 'tap'
+import { deviceScene } from '../../support/device-scene.ts'
+
+const TO = { x_m: 3, y_m: 4 }
+
+t.test(
+  'devices are listed with state and allowed commands, found by name or beginning',
+  async t => {
+    const { link, announce, call, demo, deviceEars, cellId } = await deviceScene(t)
+    const get = (path: string) => call(demo.operator, 'GET', path)
+    t.match((await get('/a2a/devices')).json, { data_state: 'empty', devices: [], total: 0 })
+    for (const name of ['rover-a', 'rover-b', 'drone']) link.add(`dev_${name}`, { name })
+    link.add('dev_printer', { name: 'printer', available: false, writable: false, reason: 'off' })
+    await announce()
+    const at = Date.now() + 5000
+    const readings = { battery_percent: { value: 80, at: at - 120_000 } }
+    deviceEars.onStates(cellId, [{ device_id: 'dev_drone', seen_at: at, readings }], 5000)
+    const { json } = await get('/a2a/devices?limit=2')
+    t.match(json, { total: 4, devices: [{ name: 'drone' }, { name: 'printer' }] })
+    t.match(json.devices[0], {
+      readings: { battery_percent: 80, x_m: null },
+      stale: ['battery_percent', 'x_m', 'y_m', 'speed_m_s'],
+      commands: ['drive-to', 'look', 'stop'],
+    })
+    t.match(json.devices[1], { available: false, reason: 'off', commands: ['look'] })
+    const second = await get(`/a2a/devices?limit=2&after=${json.next}`)
+    t.match(second.json, { devices: [{ name: 'rover-a' }, { name: 'rover-b' }], next: null })
+    t.equal((await get('/a2a/devices?available=false')).json.total, 1)
+    t.equal((await get('/a2a/devices?site=nowhere')).json.total, 0)
+    t.match((await get('/v1/devices/dron')).json, {
+      device_id: 'dev_drone',
+      link: 'sim',
+      readings: [{ property: 'battery_percent', value: 80, unit: '%', stale: true }],
+      commands: [
+        { command: 'drive-to', hazard: 'unsafe', gate: 'gate.device-command-live' },
+        { command: 'look', hazard: 'read', gate: null },
+        { command: 'stop', urgent: true },
+      ],
+    })
+    const ambiguous = await get('/v1/devices/rover')
+    t.equal(ambiguous.status, 409)
+    t.match(ambiguous.json.error.message, /^rover matches 2 devices: rover-a \(dev_rover-a\), /)
+    t.equal((await get('/v1/devices/boat')).status, 404)
+    const profiles = await get('/v1/device-profiles')
+    t.match(profiles.json.profiles, [{ profile: 'fake-cart', devices: 4 }])
+  },
+)
+
+t.test('a dry run shows operations and checks, and sends nothing', async t => {
+  const { link, announce, call, demo, setBattery } = await deviceScene(t)
+  link.add('dev_rover', { name: 'rover' })
+  await announce()
+  const input = { device_id: 'rover', command: 'drive-to', params: TO }
+  setBattery('dev_rover', 12)
+  const { status, json } = await call(demo.operator, 'POST', '/v1/skills/device-command', input)
+  t.equal(status, 200)
+  t.match(json, {
+    outcome: null,
+    plan: {
+      hazard: 'unsafe',
+      gate: 'gate.device-command-live',
+      passes: false,
+      checks: [{ name: 'battery_percent', verdict: 'fail', observed: 12, limit: 20 }],
+      operations: [{ topic: 'dev_rover/goal', x: 3, y: 4 }],
+      plan_hash: /^[0-9a-f]{64}$/,
+    },
+  })
+  const planned = await call(demo.operator, 'POST', '/v1/devices/rover/plan', {
+    command: 'drive-to',
+    params: TO,
+  })
+  t.equal(planned.json.plan_hash, json.plan.plan_hash)
+  const live = { ...input, dry_run: false }
+  const refused = await call(demo.operator, 'POST', '/v1/skills/device-command', live, 'a')
+  t.equal(refused.status, 409)
+  t.match(
+    refused.json.error.message,
+    /battery_percent: the reading is 12 and the limit is 20, set by the cell/,
+  )
+  const requests = await call(demo.operator, 'GET', '/v1/gates/requests')
+  t.strictSame(requests.json.requests, [], 'nobody is asked about a plan that fails')
+  t.strictSame(link.executed, [])
+})
+
+t.test('an unsafe command is executed once, after another person has approved it', async t => {
+  const { link, announce, call, demo, setBattery } = await deviceScene(t)
+  link.add('dev_rover', { name: 'rover' })
+  setBattery('dev_rover', 80)
+  await announce()
+  const run = (callKey?: string) =>
+    call(demo.operator, 'POST', '/v1/devices/rov/commands', RUN, callKey)
+  const RUN = { command: 'drive-to', params: TO }
+  t.match((await run()).json.error, { param: 'Idempotency-Key', message: /needs an idempotency/ })
+  const pending = await run('one')
+  t.equal(pending.status, 202)
+  t.match(pending.json, { status: 'pending', plan: { checks: [{ verdict: 'pass' }] } })
+  const approval = `/v1/gates/requests/${pending.json.request_id}/approve`
+  t.equal((await call(demo.operator, 'POST', approval)).status, 403)
+  t.equal((await call(demo.approver_a, 'POST', approval)).status, 200)
+  setBattery('dev_rover', 10)
+  t.match((await run('one')).json.error, { message: /the reading is 10/ })
+  setBattery('dev_rover', 70)
+  const done = await run('two')
+  t.match([done.status, done.json], [200, { state: 'succeeded', verb: 'drive-to' }])
+  t.match((await run('two')).json, { id: done.json.id }, 'the same key gets the same answer')
+  t.equal((await run('three')).status, 202, 'an approval is used once')
+  t.equal(link.executed.length, 1)
+  const listed = await call(demo.operator, 'GET', '/v1/devices/rover/commands?limit=200')
+  t.match(listed.json.commands, [{ id: done.json.id, device_id: 'dev_rover', state: 'succeeded' }])
+  t.equal(listed.json.commands.length, 1, 'dry runs are not listed')
+})
+
+t.test('a stop needs no plan, approval or key, and reading needs no approval', async t => {
+  const { link, announce, call, demo } = await deviceScene(t)
+  link.add('dev_rover', { name: 'rover' })
+  await announce()
+  const stopped = await call(demo.operator, 'POST', '/v1/devices/rover/stop', {})
+  t.match(stopped.json, { state: 'succeeded', verb: 'stop' })
+  t.strictSame(link.executed, [['dev_rover', ['stop']]])
+  t.equal((await call(demo.operator, 'POST', '/v1/devices/rover/land', {})).status, 422)
+  const halt = { device_id: 'rover', command: 'stop', dry_run: false }
+  const halted = await call(demo.operator, 'POST', '/v1/skills/device-command', halt)
+  t.match(halted.json, { plan: null, outcome: { state: 'succeeded' } })
+  const look = { command: 'look' }
+  const seen = await call(demo.operator, 'POST', '/v1/devices/rover/commands', look, 'look')
+  t.match([seen.status, seen.json], [200, { state: 'succeeded' }])
+  const unknown = await call(demo.operator, 'POST', '/v1/devices/rover/plan', { command: 'fly' })
+  t.match(unknown.json.error, { message: /rover does not know the command fly; it knows drive-to/ })
+  await announce({ capability: 5 })
+  const older = await call(demo.operator, 'POST', '/v1/devices/rover/commands', look, 'older')
+  t.match([older.status, older.json.error.message], [409, /capability level 5, .* needs level 6/])
+})
+
+t.test('labels of a device stay, and its numbers become a series', async t => {
+  const { link, announce, call, demo, deviceEars, cellId, views } = await deviceScene(t)
+  link.add('dev_rover', { name: 'rover' })
+  await announce()
+  const labels = { owner: 'lab' }
+  const put = await call(demo.operator, 'PUT', '/v1/devices/rover/labels', { labels })
+  t.match(put.json, { device_id: 'dev_rover', labels })
+  t.match((await call(demo.operator, 'GET', '/v1/devices/rover')).json, { labels })
+  const readings = { battery_percent: { value: 55, at: Date.now() } }
+  deviceEars.onStates(cellId, [{ device_id: 'dev_rover', seen_at: 1, readings }], 0)
+  const series = views.deviceSeries as { add?(id: string, name: string, value: number): void }
+  for (const value of [50, 60]) series.add?.('dev_rover', 'battery_percent', value)
+  const shown = await call(demo.operator, 'GET', '/v1/devices/rover/series?resolution=1h')
+  t.match(shown.json, { unit: '%', points: [{ value: 55, samples: 2 }] })
+  const wrong = await call(demo.operator, 'GET', '/v1/devices/rover/series?property=mood')
+  t.match(wrong.json.error.message, /no numeric property mood; it has battery_percent, /)
+})

@@ -1,0 +1,103 @@
+import type { Test } from 'tap'
+import { openBroker } from '../../coordinator/broker/open.ts'
+import { CommandExecutor } from '../../daemon/commands/executor.ts'
+import { CommandJournal } from '../../daemon/commands/journal.ts'
+import { DeviceHost } from '../../daemon/devices/device-host.ts'
+import { DevicesInBirth } from '../../daemon/devices/devices-in-birth.ts'
+import { newId } from '../../shared/ids.ts'
+import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
+import type { Announce } from '../../shared/wire/announce.ts'
+import { addCell } from '../coordinator/control/cell-row.ts'
+import { silent } from './cell.ts'
+import { openScene } from './coordinator.ts'
+import { announceDevices } from './device-facts.ts'
+import { FakeLink } from './fake-link.ts'
+import { waitUntil } from './wait-until.ts'
+
+/** A coordinator with people, and one cell with a link whose devices the test sets. */
+export const deviceScene = async (t: Test) => {
+  const cellId = newId('cell')
+  const signer = createSigner(generatePrivateKey())
+  const link = new FakeLink()
+  const host = new DeviceHost({
+    config: { site: 'north', envelope: { min_battery_to_start_percent: 20 } },
+    links: [link],
+    now: Date.now,
+    nowMs: () => performance.now(),
+    logger: silent,
+  })
+  const bus = {
+    publish: async (name: string, _cellId: string, _type: string, body: unknown) => {
+      if (name === 'cmd') void executor.receive(JSON.parse(JSON.stringify(body)))
+    },
+    disconnect: () => {},
+    isConnected: () => true,
+  }
+  const arrivals = { listen: () => {} }
+  const busEnd = new AsyncDisposableStack()
+  const scene = await openScene(t, {
+    swaps: new Map([[openBroker, () => ({ bus, arrivals, busEnd })]]),
+  })
+  const lines: string[] = []
+  const stop = new AbortController()
+  t.teardown(() => stop.abort())
+  const executor: CommandExecutor = new CommandExecutor({
+    cellId,
+    signer,
+    listTrustedKeys: () => [scene.signing.publicKey],
+    verbs: [],
+    devices: host,
+    journal: await CommandJournal.open(
+      {
+        read: async () => lines.join(''),
+        append: async text => void lines.push(text),
+        replace: async text => void lines.splice(0, lines.length, text),
+        close: async () => {},
+      },
+      Date.now,
+    ),
+    clock: { bounds: () => ({ earliest: Date.now(), latest: Date.now() }) },
+    now: Date.now,
+    nowMs: () => performance.now(),
+    acknowledge: ack => scene.ears.onAck(cellId, ack),
+    report: () => {},
+    signal: stop.signal,
+    logger: silent,
+  })
+  await addCell(scene.store.ledger, cellId, signer.publicKey)
+  scene.fleet.admit(cellId, 0)
+  let epoch = 0
+  /** Announces the devices of the link, and waits until the coordinator lists what it has. */
+  const announce = async (own: Partial<Announce> = {}): Promise<void> => {
+    const birth = new DevicesInBirth(host, silent).addTo(announceDevices([]))
+    scene.fleet.birth(cellId, ++epoch, { ...birth, ...own })
+    scene.fleet.state(cellId, epoch, 'ready')
+    const isOlder = own.capability !== undefined
+    await waitUntil('the devices are listed', () =>
+      link.devices.every(
+        ({ deviceId, available }) =>
+          scene.devices.get(deviceId)?.isAvailable === (available && !isOlder),
+      ),
+    )
+  }
+  /** Sets the readings of a device that a motion needs, taken now. */
+  const setBattery = (deviceId: string, battery_percent: number): void =>
+    link.set(deviceId, Date.now(), { battery_percent, x_m: 0, y_m: 0, speed_m_s: 0 })
+  const call = async (
+    key: string,
+    method: 'GET' | 'POST' | 'PUT',
+    url: string,
+    body?: object,
+    callKey?: string,
+  ) => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...(callKey !== undefined && { 'idempotency-key': callKey }),
+    }
+    const payload = body === undefined ? {} : { payload: JSON.stringify(body) }
+    const response = await scene.app.inject({ method, url, headers, ...payload })
+    return { status: response.statusCode, json: response.json() }
+  }
+  return { ...scene, cellId, link, announce, call, setBattery }
+}
