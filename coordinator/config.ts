@@ -14,6 +14,7 @@ import { isAddressRange } from './http/trusted-proxies.ts'
 import { Outbound } from './outbound/outbound-config.ts'
 import { Tiers } from './quota/tiers.ts'
 import { StoreSettings } from './store/store-settings.ts'
+import { SwarmConfig } from './swarm/config.ts'
 import { VisitorSettings } from './visitors/visitors.ts'
 import { WebhooksConfig } from './webhooks/webhooks-config.ts'
 
@@ -300,6 +301,7 @@ export const CoordinatorConfig = z
     outbound: Outbound.prefault({}),
     webhooks: WebhooksConfig.prefault({}),
     conversations: ConversationsConfig.prefault({}),
+    swarm: SwarmConfig.prefault({}),
     cascade: CascadeConfig.prefault({}),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),

@@ -32,6 +32,7 @@ import { openRecurring } from './schedules/open.ts'
 import { openKeyCheck, openSecretsPart } from './secrets/open.ts'
 import { openSigningKeys } from './signing/open.ts'
 import { openStorePart } from './store/open.ts'
+import { openSwarm } from './swarm/open.ts'
 import { openTls } from './tls/open.ts'
 import { openVisitors } from './visitors/open.ts'
 import { openWebhooks } from './webhooks/open.ts'
@@ -76,6 +77,7 @@ export const domains = [
   openEstop,
   openControl,
   openDevices,
+  openSwarm,
   openInbox,
   openPresence,
   openVitals,

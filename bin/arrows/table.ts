@@ -58,6 +58,7 @@ export const DOMAINS = [
   'gates',
   'control',
   'devices',
+  'swarm',
   'agents',
   'queue',
   'schedules',

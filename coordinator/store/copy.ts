@@ -68,6 +68,8 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, LiveTable>> = {
   alerts: ['id'],
   estops: ['id'],
   estop_reports: ['cell_id'],
+  formations: ['id'],
+  formation_parts: ['formation_id', 'cell_id'],
   devices: ['device_id'],
   device_cells: ['device_id', 'cell_id'],
   probe: ['id'],

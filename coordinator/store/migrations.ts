@@ -38,6 +38,7 @@ import {
   sequenceTable,
 } from './shared-migrations.ts'
 import type { StoreMigration } from './store-migration.ts'
+import { formationPartTable, formationTable } from './swarm-migrations.ts'
 import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
 
 const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -107,4 +108,6 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0092_command_devices': { up: commandDevices, compatibleFrom: '0.1.0' },
   '0093_estops': { up: estopTable, compatibleFrom: '0.1.0' },
   '0094_estop_reports': { up: estopReportTable, compatibleFrom: '0.1.0' },
+  '0095_formations': { up: formationTable, compatibleFrom: '0.1.0' },
+  '0096_formation_parts': { up: formationPartTable, compatibleFrom: '0.1.0' },
 })

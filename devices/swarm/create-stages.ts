@@ -1,11 +1,11 @@
 import type { FormationUnit, PacedUnitMove, Stage, UnitMove } from './planned-formation.ts'
 import { createPace, createTimeScale, type LimitedMove, type TimeScale } from './time-scale.ts'
 
-/** Creates stages that follow one another, with a pause of the longest skew between two. */
+/** Creates stages that follow one another, with a pause between two. */
 export const createStages = (
   units: readonly FormationUnit[],
   stages: readonly (readonly UnitMove[])[],
-  skew_ms: number,
+  pause_ms: number,
 ): Stage[] => {
   const limits = new Map(units.map(unit => [unit.device_id, unit]))
   const created: Stage[] = []
@@ -14,7 +14,7 @@ export const createStages = (
     const { scale, moves: paced } = paceMoves(moves, limits)
     if (scale.duration_s === 0) continue
     created.push({ begins_s, scale, moves: paced.filter(({ pace }) => pace.speed_m_s > 0) })
-    begins_s += scale.duration_s + skew_ms / 1000
+    begins_s += scale.duration_s + pause_ms / 1000
   }
   return created
 }

@@ -37,7 +37,8 @@ export const planFormation = (
   const job = { units, moves: paceAll(moves, units), obstacles, required_m, tolerances }
   const direct = findClearance([...job.moves, ...listStanding(request)], tolerances)
   const [strategy, { stages: found, clearance }] = choose(job, direct, listIds(units, request))
-  const stages = createStages(units, found, tolerances.skew_ms)
+  const pause_ms = Math.max(tolerances.skew_ms, request.pause_ms ?? 0)
+  const stages = createStages(units, found, pause_ms)
   const duration_s = durationOf(stages)
   return { strategy, stages, slots, direct, clearance, required_m, duration_s }
 }

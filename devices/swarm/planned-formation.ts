@@ -28,6 +28,8 @@ export interface FormationRequest {
   tolerances: Tolerances
   /** Distance between the circles of two units beyond the errors, in metres. */
   margin_m: number
+  /** Least pause between two stages, in milliseconds; that of the longest skew when absent. */
+  pause_ms?: number
   /** Devices that stand in the area and do not take part. */
   obstacles?: readonly Obstacle[]
 }
@@ -49,7 +51,7 @@ export interface PacedUnitMove extends UnitMove {
 }
 
 /**
- * Moves that begin together. A pause of the longest skew lies between two stages, so that no unit
+ * Moves that begin together. A pause of at least the longest skew lies between two stages, so that no unit
  * begins one before all have ended the other.
  */
 export interface Stage {

@@ -67,6 +67,7 @@ const HARMLESS: Record<string, string> = {
   'commands-create device_id': 'devices belong to cells, which are shared',
   'device-status device_id': 'devices belong to cells, which are shared',
   'device-command device_id': 'devices belong to cells, which are shared',
+  'ros2-command device_id': 'devices belong to cells, which are shared',
   'tasks-list context_id': 'a filter over the own tenant',
   'gates-requests gate_id': 'gates are shared',
   'hitl-gate gate_id': 'gates are shared',

@@ -1,0 +1,138 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { Device } from '../devices/device.ts'
+import type { Devices } from '../devices/devices.ts'
+import type { Stops } from '../estop/stops.ts'
+import type { SwarmConfig } from './config.ts'
+import type { FormationPlan } from './formation-plan.ts'
+import type { Formations } from './formations.ts'
+import {
+  type Candidate,
+  type Exclusion,
+  isExclusion,
+  isMovable,
+  isUnit,
+  judgeCandidate,
+  type SwarmUnit,
+} from './members.ts'
+import { type PlannedSwarm, planSwarm, type SwarmRequest } from './plan-swarm.ts'
+
+/** Which devices are asked to take part; the configuration decides what is absent. */
+export interface SwarmSelection {
+  members?: readonly string[] | undefined
+  site?: string | undefined
+}
+
+export interface SwarmMembers {
+  site: string | null
+  units: readonly SwarmUnit[]
+  excluded: readonly Exclusion[]
+}
+
+interface SwarmParts {
+  config: SwarmConfig
+  devices: Pick<Devices, 'find' | 'list' | 'profile' | 'state'>
+  stops: Pick<Stops, 'findCovering'>
+  formations: Pick<Formations, 'listOpen'>
+}
+
+/** The devices that form swarms. */
+export class Swarm {
+  readonly #parts: SwarmParts
+
+  constructor(parts: SwarmParts) {
+    this.#parts = parts
+  }
+
+  get config(): SwarmConfig {
+    return this.#parts.config
+  }
+
+  /**
+   * Lists the units of a selection, and the devices of its site that take no part.
+   * @throws ShoalError invalid_request where the site is not clear, and not_found for a member
+   */
+  async listMembers({ members, site }: SwarmSelection): Promise<SwarmMembers> {
+    const { config, devices, formations } = this.#parts
+    const named = (members ?? config.members)?.map(reference => devices.find(reference))
+    const taken = new Set(
+      (await formations.listOpen()).flatMap(({ plan }) => plan.units.map(unit => unit.device_id)),
+    )
+    const candidates = devices.list().map(device => this.#describe(device, taken))
+    const chosen = chooseSite(site ?? config.site, named, candidates.filter(isMovable))
+    const judged = candidates
+      .filter(({ device }) => device.facts.site === chosen)
+      .map(candidate => judgeCandidate(candidate, chosen, config))
+    const ids = named && new Set(named.map(({ id }) => id))
+    const isAsked = ({ device }: SwarmUnit): boolean => ids === undefined || ids.has(device.id)
+    const fit = judged.filter(isUnit)
+    return {
+      site: chosen,
+      units: fit.filter(isAsked).sort((a, b) => (a.device_id < b.device_id ? -1 : 1)),
+      excluded: [
+        ...judged.filter(isExclusion),
+        ...fit.filter(unit => !isAsked(unit)).map(toBystander),
+      ],
+    }
+  }
+
+  /** Plans a formation of the units; nothing is asked of their cells. */
+  async plan(request: SwarmRequest & SwarmSelection): Promise<PlannedSwarm & SwarmMembers> {
+    const members = await this.listMembers(request)
+    const planned = planSwarm(members.units, members.excluded, request, this.config)
+    return { ...members, ...planned }
+  }
+
+  /** True while each unit of a plan can take part and is where the plan begins. */
+  async isFeasible({ cells, units }: FormationPlan, selection: SwarmSelection): Promise<boolean> {
+    const members = await this.listMembers(selection)
+    const places = new Map(members.units.map(({ device_id, place }) => [device_id, place]))
+    const starts = new Map(
+      cells
+        .flatMap(({ params }) => params.stages.toReversed())
+        .flatMap(({ moves }) => moves.map(({ device_id, from }) => [device_id, from] as const)),
+    )
+    return units.every(({ device_id }) => {
+      const [place, from] = [places.get(device_id), starts.get(device_id)]
+      if (place === undefined) return false
+      if (from === undefined) return true
+      const [x, y, altitude] = from
+      const distance_m = Math.hypot(place.x - x, place.y - y, place.altitude_m - altitude)
+      return distance_m <= this.config.position_m
+    })
+  }
+
+  #describe(device: Device, taken: ReadonlySet<string>): Candidate {
+    const { devices, stops } = this.#parts
+    const { id: deviceId, cellId, facts } = device
+    return {
+      device,
+      readings: devices.state(device),
+      verbs: devices.profile(device)?.verbs.map(({ verb }) => verb) ?? [],
+      estop: stops.findCovering({ cellId, deviceId, site: facts.site })?.reason,
+      isInFormation: taken.has(deviceId),
+    }
+  }
+}
+
+/** Positions of two sites have nothing in common, nor have those of devices without a site. */
+const chooseSite = (
+  wanted: string | undefined,
+  named: readonly Device[] | undefined,
+  movable: readonly Candidate[],
+): string | null => {
+  if (wanted !== undefined) return wanted
+  const sites = new Set((named ?? movable.map(({ device }) => device)).map(one => one.facts.site))
+  if (sites.size <= 1) return [...sites][0] ?? null
+  throw new ShoalError(
+    'invalid_request',
+    `movable devices are at ${[...sites].map(site => site ?? 'no site').join(', ')}; name one site`,
+    { param: 'site' },
+  )
+}
+
+const toBystander = ({ device, place }: SwarmUnit): Exclusion => ({
+  device,
+  reason: 'not_asked',
+  message: 'it is not one of the members',
+  place: { x: place.x, y: place.y },
+})
