@@ -9,8 +9,8 @@ import {
   type Candidate,
   type Exclusion,
   isExclusion,
-  isUnit,
   isMovable,
+  isUnit,
   judgeCandidate,
   type SwarmUnit,
 } from './members.ts'
