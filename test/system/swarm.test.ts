@@ -51,7 +51,7 @@ const openFleet = async (t: Test) => {
   const settings = {
     state_dir: stateDir,
     http: { port: 0 },
-    swarm: { start_delay_seconds: 3, skew_ms: 1000, position_m: 0.1, margin_m: 0.01 },
+    swarm: { start_delay_seconds: 3, skew_ms: 500 },
   }
   const { url, close } = await serve(CoordinatorConfig.parse(settings), silent)
   const stop = new AbortController()
@@ -99,10 +99,14 @@ const openFleet = async (t: Test) => {
     })
     return { status: response.status, body: (await response.json()) as Json }
   }
-  await waitUntil('the rovers are ready', async () => {
-    const { body } = await call('operator', 'GET', '/v1/swarm/members')
-    return (body.members as Json[] | undefined)?.length === 4
-  })
+  await waitUntil(
+    'the rovers are ready',
+    async () => {
+      const { body } = await call('operator', 'GET', '/v1/swarm/members')
+      return (body.members as Json[] | undefined)?.length === 4
+    },
+    250,
+  )
   const units = cells.flatMap(({ sim }) => sim.world.units)
   const findUnit = (name: string) => {
     const unit = units.find(({ config }) => config.name === name)
@@ -115,7 +119,7 @@ const openFleet = async (t: Test) => {
 type Fleet = Awaited<ReturnType<typeof openFleet>>
 
 const PATH = '/v1/swarm/formations'
-const LINE = { formation: 'line', spacing_m: 1 }
+const GRID = { formation: 'grid', spacing_m: 1.6 }
 
 /** Asks for a formation, and has two persons approve it. Returns the request. */
 const approve = async (t: Test, { call }: Fleet, input: object): Promise<string> => {
@@ -124,7 +128,7 @@ const approve = async (t: Test, { call }: Fleet, input: object): Promise<string>
   const id = String(pending.body.request_id)
   for (const who of ['approver_a', 'approver_b'] as const) {
     const approved = await call(who, 'POST', `/v1/gates/requests/${id}/approve`, {})
-    t.equal(approved.status, 200, JSON.stringify(approved.body))
+    t.equal(approved.status, 200)
   }
   return id
 }
@@ -137,28 +141,30 @@ const waitForEnd = async ({ call }: Fleet, id: unknown): Promise<Json> => {
       shown = (await call('operator', 'GET', `${PATH}/${id}`)).body
       return shown.ended_at !== null
     },
-    40_000,
+    250,
   )
   return shown
 }
 
-t.test('two cells form a line after two approvals, also when a rover has drifted', async t => {
+t.setTimeout(180_000)
+
+t.test('two cells form a grid after two approvals, also when a rover has drifted', async t => {
   const fleet = await openFleet(t)
   const { call, findUnit } = fleet
-  const dry = await call('operator', 'POST', '/v1/skills/swarm-formation', LINE)
+  const dry = await call('operator', 'POST', '/v1/skills/swarm-formation', GRID)
   t.match(dry, { status: 200, body: { plan: { units: { length: 4 } }, started: null } })
-  t.equal((await call('operator', 'POST', PATH, LINE)).status, 422, 'it needs a call key')
+  t.equal((await call('operator', 'POST', PATH, GRID)).status, 422, 'it needs a call key')
 
-  const request = await approve(t, fleet, LINE)
+  const request = await approve(t, fleet, GRID)
   findUnit('rover-1').faults = { ...findUnit('rover-1').faults, position_noise_m: 0.02 }
-  const started = await call('operator', 'POST', PATH, LINE, newId('key'))
+  const started = await call('operator', 'POST', PATH, GRID, newId('key'))
   t.match(started, { status: 200, body: { state: 'waiting', request_id: request } })
   t.equal((started.body.parts as Json[]).length, 2, 'one approval covers both cells')
 
   const busy = await call('operator', 'GET', '/v1/swarm/members')
   t.match(busy.body, { members: [], excluded: [{ reason: 'busy' }] })
   const shown = await waitForEnd(fleet, started.body.formation_id)
-  t.match(shown, { state: 'reached', reason: null }, JSON.stringify(shown))
+  t.match(shown, { state: 'reached', reason: null })
   t.ok((shown.outcome as Json[]).every(({ reached }) => reached))
   const state = await call('operator', 'POST', '/v1/skills/swarm-state', {})
   t.match(state.body, { running: [], recent: [{ state: 'reached' }] })
@@ -168,38 +174,41 @@ t.test('two cells form a line after two approvals, also when a rover has drifted
 
 t.test('an abort brings the units of both cells to rest', async t => {
   const fleet = await openFleet(t)
-  const input = { ...LINE, anchor: { x_m: 8, y_m: 0.6 } }
+  const input = { ...GRID, anchor: { x_m: 6, y_m: 0.6 } }
   await approve(t, fleet, input)
   const started = await fleet.call('operator', 'POST', PATH, input, newId('key'))
-  t.equal(started.status, 200, JSON.stringify(started.body))
+  t.equal(started.status, 200)
   const isMoving = (name: string): boolean =>
     Number(fleet.findUnit(name).state.readings.speed_m_s?.value) > 0.2
   const names = ROVERS.flat().map(({ name }) => name)
-  await waitUntil(
-    'rovers of both cells move',
-    () => isMoving('rover-1') && isMoving('rover-3'),
-    20_000,
-  )
+  await waitUntil('rovers of both cells move', () => isMoving('rover-1') && isMoving('rover-3'))
   const path = `${PATH}/${started.body.formation_id}/abort`
   const aborted = await fleet.call('operator', 'POST', path, { reason: 'a visitor' })
   t.match(aborted, { status: 200, body: { state: 'aborting', reason: 'a visitor' } })
-  await waitUntil('all rest', () => names.every(name => fleet.findUnit(name).isAtRest()), 5000)
+  await waitUntil('all rest', () => names.every(name => fleet.findUnit(name).isAtRest()))
   const shown = await waitForEnd(fleet, started.body.formation_id)
   t.match(shown, { state: 'aborted', stopped_by: String })
   t.equal((await fleet.call('operator', 'POST', path, {})).status, 409)
 })
 
-t.test('no cell moves when one of them refuses', async t => {
+t.test('no unit moves when one of them is held before the start', async t => {
   const fleet = await openFleet(t)
-  await approve(t, fleet, LINE)
+  await approve(t, fleet, GRID)
   const rover = fleet.findUnit('rover-4')
-  const started = await fleet.call('operator', 'POST', PATH, LINE, newId('key'))
-  t.equal(started.status, 200, JSON.stringify(started.body))
-  // a person stops a unit while it waits for the start
+  const started = await fleet.call('operator', 'POST', PATH, GRID, newId('key'))
+  t.equal(started.status, 200)
+  await waitUntil(
+    'both cells have accepted',
+    async () => {
+      const { body } = await fleet.call('operator', 'GET', `${PATH}/${started.body.formation_id}`)
+      return (body.parts as Json[]).every(part => part.state === 'executing')
+    },
+    250,
+  )
   const hold = await fleet.call('operator', 'POST', '/v1/devices/rover-4/hold', {})
-  t.equal(hold.status, 200, JSON.stringify(hold.body))
+  t.equal(hold.status, 200)
   const shown = await waitForEnd(fleet, started.body.formation_id)
-  t.match(shown, { state: 'failed', reason: /was stopped/ }, JSON.stringify(shown.reason))
+  t.match(shown, { state: 'failed', reason: /was stopped/ })
   for (const { name } of ROVERS.flat()) {
     const { x_m, y_m } = fleet.findUnit(name).state.readings
     const { config } = fleet.findUnit(name)
