@@ -12,6 +12,8 @@ import { SimulatedCell } from '../fleet/simulated-cell.ts'
 
 const logger = pino({ level: 'silent' })
 
+const RECONNECT_MS = 500
+
 /** Time of a stop on a cell, in milliseconds of the wall clock with fractions. */
 export interface StopTimes {
   /** Latched, with every device stopped and every verb ended. */
@@ -35,12 +37,13 @@ export class BusyCell {
   #hear = (_body: unknown): void => {}
   #ended = 0
 
-  constructor(login: CellLogin, target: BrokerTarget, lanes: number, onReady: () => void) {
+  constructor(login: CellLogin, target: BrokerTarget, lanes: number) {
     this.#devices = Array.from({ length: lanes }, (_, at) => `dev_${at}`)
     this.cell = new SimulatedCell(login, target, {
-      ready: onReady,
+      ready: () => {},
       onAcknowledged: () => {},
-      onClosed: () => {},
+      // a broker that is busy may drop a cell, which then comes back as a daemon does
+      onClosed: () => void setTimeout(() => this.cell.open(), RECONNECT_MS).unref(),
       onMessage: (name, body) => {
         if (name === 'estop') this.#hear(body)
       },

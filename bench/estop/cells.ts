@@ -27,8 +27,7 @@ const CONNECTS_PER_TICK = 10
 const run = async ({ target, loginsFile, lanes, ...options }: BusyCellsOptions): Promise<void> => {
   const all = JSON.parse(readFileSync(loginsFile, 'utf8')) as CellLogin[]
   const logins = all.slice(options.from, options.to)
-  let ready = 0
-  const cells = logins.map(login => new BusyCell(login, target, lanes, () => ready++))
+  const cells = logins.map(login => new BusyCell(login, target, lanes))
   await Promise.all(cells.map((cell, at) => cell.start(logins[at] as CellLogin)))
   let opened = 0
   const startedAt = performance.now()
@@ -48,6 +47,7 @@ const run = async ({ target, loginsFile, lanes, ...options }: BusyCellsOptions):
     if ('fill' in question) for (const cell of cells) cell.fillLanes()
     const id = 'estopId' in question ? question.estopId : ''
     const times = cells.flatMap(({ stopped }) => stopped.get(id) ?? [])
+    const ready = cells.filter(({ cell }) => cell.ready).length
     process.send?.({ ready, times } satisfies BusyAnswer)
   })
   process.once('disconnect', () => process.exit())

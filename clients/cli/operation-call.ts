@@ -26,8 +26,17 @@ export const callOf = (operation: DescribedOperation, command: Command): ApiCall
   const entries = Object.entries(input)
   const query = Object.fromEntries(entries.filter(([name]) => inQuery.includes(name)))
   const body = Object.fromEntries(entries.filter(([name]) => !inQuery.includes(name)))
-  const once = operation.needsCallKey ? { callKey: idempotencyKey ?? randomUUID() } : {}
+  const once = needsKey(operation, input) ? { callKey: idempotencyKey ?? randomUUID() } : {}
   return { method: operation.method, path, body, ...once, ...(inQuery.length > 0 ? { query } : {}) }
+}
+
+/** A dry run changes nothing, so that it may be repeated. */
+const needsKey = (
+  { needsCallKey, fields }: DescribedOperation,
+  { dry_run }: { dry_run?: unknown },
+): boolean => {
+  const isDry = fields.some(({ name }) => name === 'dry_run') && dry_run !== false
+  return needsCallKey && !isDry
 }
 
 interface CallOptions {

@@ -1,6 +1,8 @@
 import { Budget, type BudgetLimits } from './budget.ts'
 import type { LimitsConfig } from './limits-config.ts'
 
+const MIB = 1024 * 1024
+
 interface BudgetFacts {
   /** Snake case, ends in the unit; value of the label `budget`. */
   name: string
@@ -22,6 +24,8 @@ export class Budgets {
   readonly heldAnswers: Budget<'key' | 'cell'>
   /** Bytes of request bodies, from their first byte until their answer begins. */
   readonly requestBodies: Budget<'key'>
+  /** Bytes of the newest states of devices. */
+  readonly deviceStates: Budget<'cell'>
   /** Connections to the plain MQTT port that have not proven which cell they are. */
   readonly mqttStrangers: Budget<'address'>
 
@@ -81,6 +85,14 @@ export class Budgets {
         atBound: 'Connections without a request make way, else new ones are closed.',
       },
       { total: 16, per: { address: 4 } },
+    )
+    this.deviceStates = create(
+      {
+        name: 'device_state_bytes',
+        bounds: 'Bytes of the newest states of devices, as JSON.',
+        atBound: 'The state of a device that has no room is dropped, and its readings are unknown.',
+      },
+      { total: 64 * MIB, per: { cell: 2 * MIB } },
     )
     this.mqttStrangers = create(
       {

@@ -20,7 +20,9 @@ export interface SeriesPoint {
   samples: number
 }
 
-export type SeriesResolution = keyof typeof RESOLUTIONS
+/** Those of cells but the finest, of which devices would have too many rows. */
+export const DEVICE_RESOLUTIONS = { '1m': RESOLUTIONS['1m'], '1h': RESOLUTIONS['1h'] } as const
+export type SeriesResolution = keyof typeof DEVICE_RESOLUTIONS
 
 /** Rows that may wait for a disk that fails; beyond them new ones are dropped. */
 const MAX_PENDING = 100_000
@@ -39,7 +41,7 @@ export class DeviceSeries {
   /** Adds one sample, taken now. */
   add(deviceId: string, property: string, value: number): void {
     const now = this.#parts.now()
-    for (const { seconds, rowSeconds } of Object.values(RESOLUTIONS)) {
+    for (const { seconds, rowSeconds } of Object.values(DEVICE_RESOLUTIONS)) {
       const at = floor(now, rowSeconds)
       const row = this.#rowFor({ deviceId, property, resolutionSeconds: seconds, at })
       if (row !== undefined) addToSpan(row.spans, floor(now, seconds), { samples: 1, mean: value })
@@ -52,7 +54,7 @@ export class DeviceSeries {
     property: string,
     resolution: SeriesResolution,
   ): Promise<SeriesPoint[]> {
-    const { seconds, keepSeconds, rowSeconds } = RESOLUTIONS[resolution]
+    const { seconds, keepSeconds, rowSeconds } = DEVICE_RESOLUTIONS[resolution]
     const from = floor(this.#parts.now() - keepSeconds * 1000, seconds)
     const key = { deviceId, property, resolutionSeconds: seconds }
     const spans = await readSeriesRows(this.#parts.records.read, key, floor(from, rowSeconds))

@@ -4,6 +4,7 @@ import type {
   PropertyFacts,
   PropertyValue,
 } from '../../shared/wire/device.ts'
+import type { Budget, Share } from '../budgets/budget.ts'
 
 /** A reading of a device. Times are unix milliseconds by the clock of the coordinator. */
 export interface Reading {
@@ -24,14 +25,23 @@ export interface DeviceReadings {
 interface HeldState {
   state: DeviceState
   clockAheadMs: number
+  bytes: number
 }
 
-/**
- * Newest states of the devices, as the cells that are connected to this coordinator report them. A
- * cell fills no more memory than one packet: its next state of a device replaces the earlier one.
- */
+/** States of one cell by device, and its share of the budget. */
+interface HeldCell {
+  states: Map<string, HeldState>
+  share: Share
+}
+
+/** Newest states of the devices, as the cells that are connected to this coordinator report them. */
 export class DeviceStates {
-  readonly #byCell = new Map<string, Map<string, HeldState>>()
+  readonly #budget: Budget<'cell'>
+  readonly #byCell = new Map<string, HeldCell>()
+
+  constructor(budget: Budget<'cell'>) {
+    this.#budget = budget
+  }
 
   /** Takes states of devices that the cell announces; others are dropped. */
   put(
@@ -39,21 +49,30 @@ export class DeviceStates {
     states: readonly DeviceState[],
     { clockAheadMs, announced }: { clockAheadMs: number; announced: ReadonlySet<string> },
   ): void {
-    const held = this.#byCell.get(cellId) ?? new Map<string, HeldState>()
+    const cell = this.#byCell.get(cellId) ?? {
+      states: new Map(),
+      share: this.#budget.open({ cell: cellId }),
+    }
+    this.#byCell.set(cellId, cell)
     for (const state of states)
-      if (announced.has(state.device_id)) held.set(state.device_id, { state, clockAheadMs })
-    if (held.size > 0) this.#byCell.set(cellId, held)
+      if (announced.has(state.device_id)) replaceState(cell, { state, clockAheadMs })
+    this.#drop(cellId, cell)
   }
 
   /** Drops the states of devices that a cell announces no more. */
   keep(cellId: string, announced: ReadonlySet<string>): void {
-    const held = this.#byCell.get(cellId)
-    for (const id of held?.keys() ?? []) if (!announced.has(id)) held?.delete(id)
-    if (held?.size === 0) this.#byCell.delete(cellId)
+    const cell = this.#byCell.get(cellId)
+    if (cell === undefined) return
+    for (const id of [...cell.states.keys()]) if (!announced.has(id)) removeState(cell, id)
+    this.#drop(cellId, cell)
   }
 
   forget(cellId: string): void {
-    this.#byCell.delete(cellId)
+    this.keep(cellId, new Set())
+  }
+
+  #drop(cellId: string, { states }: HeldCell): void {
+    if (states.size === 0) this.#byCell.delete(cellId)
   }
 
   /** Readings of the properties that the profile has; undefined before the first state. */
@@ -62,7 +81,7 @@ export class DeviceStates {
     deviceId: string,
     { profile, now }: { profile: DeviceProfileFacts | undefined; now: number },
   ): DeviceReadings | undefined {
-    const held = this.#byCell.get(cellId)?.get(deviceId)
+    const held = this.#byCell.get(cellId)?.states.get(deviceId)
     if (held === undefined) return undefined
     const { state, clockAheadMs } = held
     const readings = Object.entries(profile?.properties ?? {}).flatMap(
@@ -77,6 +96,19 @@ export class DeviceStates {
       readings: new Map(readings),
     }
   }
+}
+
+/** A state for which there is no room is dropped with the earlier one, which is not true any more. */
+const replaceState = (cell: HeldCell, received: Omit<HeldState, 'bytes'>): void => {
+  const { device_id } = received.state
+  removeState(cell, device_id)
+  const bytes = Buffer.byteLength(JSON.stringify(received.state))
+  if (cell.share.take(bytes)) cell.states.set(device_id, { ...received, bytes })
+}
+
+const removeState = ({ states, share }: HeldCell, deviceId: string): void => {
+  share.give(states.get(deviceId)?.bytes ?? 0)
+  states.delete(deviceId)
 }
 
 const toReading = (

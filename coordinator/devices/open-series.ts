@@ -1,9 +1,8 @@
 import type { Base } from '../base/base.ts'
-import { RESOLUTIONS } from '../fleet/series.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
-import { DeviceSeries } from './device-series.ts'
+import { DEVICE_RESOLUTIONS, DeviceSeries } from './device-series.ts'
 import type { Devices } from './devices.ts'
 import { sampleDevices } from './sample-devices.ts'
 import { deleteSeriesRows } from './series-rows.ts'
@@ -18,7 +17,7 @@ interface SeriesDomainParts
 
 const SAMPLE_SECONDS = 10
 /** Values stay in memory for so long, which a crash may cost. */
-const FLUSH_SECONDS = 60
+const FLUSH_SECONDS = 300
 const PRUNE_SECONDS = 3600
 
 /** Time series of the devices. One coordinator samples a cell, so that no sample counts twice. */
@@ -31,7 +30,7 @@ export const openDeviceSeries = (parts: SeriesDomainParts): DeviceSeries => {
   )
   schedules.every('devices.series', FLUSH_SECONDS, () => series.flush())
   leaderWork.every('devices.prune-series', PRUNE_SECONDS, async () => {
-    for (const { seconds, keepSeconds, rowSeconds } of Object.values(RESOLUTIONS))
+    for (const { seconds, keepSeconds, rowSeconds } of Object.values(DEVICE_RESOLUTIONS))
       await deleteSeriesRows(store.records, seconds, now() - (keepSeconds + rowSeconds) * 1000)
   })
   return series

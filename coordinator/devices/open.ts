@@ -1,6 +1,7 @@
 import type { DeviceState } from '../../shared/wire/device.ts'
 import type { Base } from '../base/base.ts'
 import { followChanges } from '../base/follow-changes.ts'
+import type { Budgets } from '../budgets/budgets.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { FleetListeners } from '../fleet/open.ts'
@@ -28,6 +29,7 @@ interface DeviceDomainParts
     Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger' | 'records' | 'revisions'>
   replicas: Pick<Replicas, 'owns'>
+  budgets: Pick<Budgets, 'deviceStates'>
   events: Pick<Events, 'addWithin'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
@@ -53,7 +55,7 @@ export const openDevices = async (
   const { ledger } = store
   const registry = new DeviceRegistry(ledger)
   await registry.read()
-  const states = new DeviceStates()
+  const states = new DeviceStates(parts.budgets.deviceStates)
   const recorder = openRecorder(parts, registry)
   followCells({ ...parts, registry, recorder, states })
   schedules.every('devices.retry', RETRY_SECONDS, () => recorder.retry())

@@ -26,7 +26,7 @@ interface EstopSenderParts {
 /** Documents that are signed and sent in one turn of the event loop. */
 const PER_TURN = 64
 /** Time for a cell to answer a document before the same one is sent again, in milliseconds. */
-const RESEND_MS = 2000
+const RESEND_MS = 5000
 
 /** Sends each cell that is connected here its e-stops, until its report shows that it has them. */
 export class EstopSender {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { DeviceLink, LinkContext } from '../device-link.ts'
 import { BambuLinkConfig } from './bambu/config.ts'
+import { HttpLinkConfig } from './http/config.ts'
 import { createLinkType, type LinkType } from './link-type.ts'
 import { MavlinkLinkConfig } from './mavlink/config.ts'
 import { MqttLinkConfig } from './mqtt/config.ts'
@@ -10,6 +11,7 @@ import { SimLinkConfig } from './sim/config.ts'
 /** Links that this build knows; one line each, sorted. */
 const LINK_TYPES: readonly LinkType[] = [
   createLinkType(BambuLinkConfig, async () => (await import('./bambu/open.ts')).openBambuLink),
+  createLinkType(HttpLinkConfig, async () => (await import('./http/open.ts')).openHttpLink),
   createLinkType(
     MavlinkLinkConfig,
     async () => (await import('./mavlink/open.ts')).openMavlinkLink,

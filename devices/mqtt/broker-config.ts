@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import * as z from 'zod'
 import { MAX_TOPIC_BYTES } from '../../shared/wire/mqtt-bridge.ts'
 import type { LinkContext } from '../device-link.ts'
+import { dial, FINGERPRINT, normalizeFingerprint } from '../net/dial.ts'
+import { createTrust } from '../net/trust.ts'
 import { MqttConnection, type MqttOptions } from './connection.ts'
-import { dial, FINGERPRINT, normalizeFingerprint, type TlsTrust } from './dial.ts'
-import { requireFingerprint } from './require-fingerprint.ts'
 import { isTopicFilter } from './topics.ts'
 
 const TopicFilters = z
@@ -98,7 +98,7 @@ export const createBrokerConnection = (
     },
     ...options,
     dial: async signal => {
-      const tls = isTls ? await createTrust(config, readSecret) : undefined
+      const tls = isTls ? await createTrust(`broker ${name}`, config, readSecret) : undefined
       return dial({ host, port, tls }, resolveHost, signal)
     },
     readCredentials: async () => ({
@@ -108,16 +108,4 @@ export const createBrokerConnection = (
     logger,
     nowMs,
   })
-}
-
-const createTrust = async (
-  { name, fingerprint, ca_file }: BrokerConfig,
-  readSecret: LinkContext['readSecret'],
-): Promise<TlsTrust> => {
-  if (fingerprint !== undefined)
-    return {
-      verifyFingerprint: shown =>
-        requireFingerprint(`broker ${name}`, fingerprint, shown, 'the configuration'),
-    }
-  return ca_file === undefined ? {} : { ca: await readSecret(ca_file) }
 }

@@ -10,7 +10,7 @@ import { pipelineWith } from '../support/app.ts'
 const all = [...skills, ...operations].filter(isTool)
 /** To addresses of users, sites, devices and other agents. */
 const REACH_OUT =
-  /^(host-inet-.*|conversations-message|multi-agent-conversation|(mavlink|printer)-status)$/
+  /^(host-inet-.*|conversations-message|mqtt-retained|mqtt-subscribe|multi-agent-conversation|(mavlink|printer)-status)$/
 
 /** Groups that only people administer, over REST and the command line. */
 const NO_TOOLS =

@@ -68,9 +68,12 @@ export class FakeLink implements DeviceLink {
   readonly executed: [string, readonly Json[]][] = []
   readonly stopped: string[] = []
   execution: Execute = async () => null
+  onEnd: () => void = () => {}
   #listeners = new Set<() => void>()
 
-  start(): void {}
+  start(signal: AbortSignal): void {
+    signal.addEventListener('abort', () => this.onEnd())
+  }
 
   list(): readonly LinkedDevice[] {
     return this.devices

@@ -69,6 +69,7 @@ const HARMLESS: Record<string, string> = {
   'swarm-show formation_id': 'formations move devices, which belong to cells that are shared',
   'swarm-abort formation_id': 'formations move devices, which belong to cells that are shared',
   'device-command device_id': 'devices belong to cells, which are shared',
+  'ros2-command device_id': 'devices belong to cells, which are shared',
   'tasks-list context_id': 'a filter over the own tenant',
   'gates-requests gate_id': 'gates are shared',
   'hitl-gate gate_id': 'gates are shared',

@@ -97,28 +97,32 @@ const openFleet = async (t: Test) => {
     })
     return { status: response.status, body: (await response.json()) as Json }
   }
+  const idOf = (name: string): string =>
+    sim.list().find(device => device.name === name)?.deviceId ?? ''
   const countExecuted = (name: string): number =>
     sim.world.units.find(({ config }) => config.name === name)?.executed ?? -1
-  await waitUntil('the devices are known', async () => {
-    const { body } = await call('operator', 'GET', '/a2a/devices')
-    return JSON.stringify(body).includes('printer-1')
+  const cellId = await waitUntil('the devices are known', async () => {
+    const { devices } = (await call('operator', 'GET', '/a2a/devices')).body as { devices: Json[] }
+    return devices.find(({ name }) => name === 'printer-1')?.cell_id
   })
-  return { call, countExecuted }
+  return { call, countExecuted, cellId: String(cellId), idOf }
 }
 
 type Fleet = Awaited<ReturnType<typeof openFleet>>
 
+const approve = ({ call }: Fleet, who: DemoName, id: unknown) =>
+  call(who, 'POST', `/v1/gates/requests/${id}/approve`, {})
+
 /** A command of the operator; each live call of it has the same key. */
-const createUse = ({ call }: Fleet, device_id: string, command: string, params: object) => {
+const createUse = (fleet: Fleet, device_id: string, command: string, params: object) => {
+  const { call } = fleet
   const key = newId('key')
   const path = '/v1/skills/device-command'
   const input = { device_id, command, params }
-  const approve = (who: DemoName, id: unknown) =>
-    call(who, 'POST', `/v1/gates/requests/${id}/approve`, {})
   return {
     plan: () => call('operator', 'POST', path, input),
     run: (runKey = key) => call('operator', 'POST', path, { ...input, dry_run: false }, runKey),
-    approve,
+    approve: (who: DemoName, id: unknown) => approve(fleet, who, id),
   }
 }
 
@@ -169,7 +173,7 @@ t.test('a command of a device is planned, approved, executed and audited', async
 
 t.test('what changes after an approval', async t => {
   const fleet = await openFleet(t)
-  const { countExecuted } = fleet
+  const { call, countExecuted, cellId, idOf } = fleet
 
   /** A fast move that somebody has approved. */
   const approveMove = async (device: string) => {
@@ -177,6 +181,16 @@ t.test('what changes after an approval', async t => {
     const { request_id } = (await use.run()).body
     t.equal((await use.approve('approver_a', request_id)).status, 200)
     return use
+  }
+  /** The same, by the command that the cell alone checks before it executes it. */
+  const approveDirectMove = async (device: string) => {
+    const path = `/v1/cells/${cellId}/commands`
+    const params = { x_m: 21, y_m: 1, speed_m_s: 1 }
+    const command = { device_id: idOf(device), verb: 'move-to', params, mode: 'live' }
+    const run = () => call('operator', 'POST', path, command)
+    const { request_id } = (await run()).body
+    t.equal((await approve(fleet, 'approver_a', request_id)).status, 200)
+    return run
   }
   /** A slow move, which needs no approval. */
   const drift = async (device: string, x_m: number) => {
@@ -198,12 +212,31 @@ t.test('what changes after an approval', async t => {
     t.equal(countExecuted('rover-1'), 2)
   })
 
-  await t.test('the cell refuses it below the battery floor, with the value', async t => {
+  await t.test('a changed limit voids it', async t => {
+    const use = await approveMove('rover-1')
+    const before = (await use.plan()).body.plan as Json
+    const limits = { document: { envelopes: { fleet: { max_speed_m_s: 1.2 } } } }
+    t.equal((await call('operator', 'PUT', `/v1/cells/${cellId}/config`, limits)).status, 200)
+    await waitUntil('the cell has the limit', async () => {
+      const { plan_hash } = (await use.plan()).body.plan as Json
+      return plan_hash !== before.plan_hash
+    })
+    t.match(await use.run(), { status: 202, body: { status: 'pending' } })
+    t.equal(countExecuted('rover-1'), 2)
+  })
+
+  await t.test('a battery below its floor refuses it, with the value', async t => {
     const use = await approveMove('rover-2')
+    const direct = await approveDirectMove('rover-2')
     await drift('rover-2', 14.5)
-    const refused = await use.run()
-    t.match(refused, { status: 409, body: { error: { message: /battery/ } } })
-    t.match(refused.body, { error: { message: /battery_percent.* 4[45]\.\d+.* 50/ } })
+    const message = /battery_percent.* 4[45]\.\d+.* 50/
+    t.match(await use.run(), { status: 409, body: { error: { message } } })
+    const { id } = (await direct()).body
+    const refused = await waitUntil('the cell has answered', async () => {
+      const { body } = await call('operator', 'GET', `/v1/commands/${id}`)
+      return body.state === 'rejected' && body
+    })
+    t.match(refused, { reason: 'precondition_failed', message }, 'the cell itself refuses it too')
     t.equal(countExecuted('rover-2'), 1, 'only the drift was executed')
   })
 })

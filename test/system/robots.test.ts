@@ -1,4 +1,5 @@
 import t from 'tap'
+import { CRITICAL_GATE, LIVE_GATE } from '../../shared/wire/plan-part.ts'
 import { findUdpPort, StandInCopter } from '../devices/links/stand-in-copter.ts'
 import { createStandInRos2 } from '../devices/links/stand-in-ros2.ts'
 import { openDeviceFleet } from '../support/device-fleet.ts'
@@ -25,6 +26,49 @@ t.test(
     t.match(await ask({ connection: 'udp:192.0.2.1:14550' }), { status: 403 })
     t.match(await ask({ connection: 'serial:/dev/ttyS0' }), { status: 422 })
     t.strictSame(copter.received, [])
+  },
+)
+
+t.test(
+  'two persons can send a copter out of its geofence, and nobody below its battery',
+  async t => {
+    const port = await findUdpPort()
+    const area = [
+      [48, 11],
+      [48, 12],
+      [49, 12],
+      [49, 11],
+    ]
+    const envelope = { geofences: [{ frame: 'wgs84', area }], max_state_age_ms: 60_000 }
+    const vehicles = [{ name: 'kestrel', envelope }]
+    const { call } = await openDeviceFleet(t, {
+      links: [{ kind: 'mavlink', connection: `udp:127.0.0.1:${port}`, vehicles }],
+    })
+    const copter = new StandInCopter(t, port)
+    Object.assign(copter.state, { base_mode: 0xd1, altitude_m: 20 })
+    const plan = (params: object) =>
+      call('operator', 'POST', '/v1/devices/kestrel/plan', { command: 'go-to', params })
+    const inside = { lat: 48.2, lon: 11.5, altitude_m: 30 }
+    await waitUntil('a flight within the geofence passes', async () => {
+      const { body } = await plan(inside)
+      return body.passes === true
+    })
+    const outside = { ...inside, lat: 50 }
+    const refused = await plan(outside)
+    t.match(refused.body, { passes: false, gate: LIVE_GATE })
+    const overridden = await plan({ ...outside, override_geofence: true })
+    t.match(overridden.body, { passes: true, gate: CRITICAL_GATE })
+    t.match(JSON.stringify(overridden.body.checks), /two persons have approved/)
+    copter.state.battery_percent = 25
+    const low = await waitUntil('the battery is low', async () => {
+      const { body } = await plan({ ...outside, override_geofence: true })
+      return body.passes === false && body
+    })
+    t.match(
+      JSON.stringify(low.checks),
+      /"battery_percent","verdict":"fail","observed":25,"limit":30/,
+    )
+    t.strictSame(copter.received, [], 'plans send nothing')
   },
 )
 

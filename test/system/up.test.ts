@@ -123,6 +123,14 @@ t.test('npm start', async t => {
     t.match(await ask(), { model: 'model-a:7b', choices: [{ finish_reason: 'stop' }] })
   })
 
+  t.test('has simulated devices on the first cell', async t => {
+    const headers = { authorization: `Bearer ${first.keys.operator}` }
+    const answer = await fetch(`${first.base_url}/a2a/devices`, { headers })
+    const { devices } = (await answer.json()) as { devices: { name: string }[] }
+    const names = devices.map(({ name }) => name).sort()
+    t.match(names, ['drone-1', 'printer-1', 'rover-1', 'rover-2', 'rover-3', 'rover-4', 'switch-1'])
+  })
+
   t.test('restarts a killed coordinator on the same port', async t => {
     process.kill(first.pids.coordinator, 'SIGKILL')
     const next = await launcher.waitForReady(

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { CommandView, commandViewOf } from '../commands/command-view.ts'
 import { defineOperation } from '../operation.ts'
 import { DEVICE_COMMAND } from './plan-device-command.ts'
-import { planLiveCommand, RUN_SECONDS, runDeviceCommand } from './run-device-command.ts'
+import { isOnceOnly, planLiveCommand, RUN_SECONDS, runDeviceCommand } from './run-device-command.ts'
 
 export default defineOperation({
   id: 'devices-run',
@@ -13,7 +13,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'gated',
   timeoutSeconds: RUN_SECONDS,
-  needsCallKey: () => true,
+  needsCallKey: isOnceOnly,
   cli: { group: 'devices', verb: 'run', words: ['command'], pairs: 'params' },
   input: z.strictObject(DEVICE_COMMAND),
   examples: [{ command: 'drive', params: { linear_mps: 0.2 } }],

@@ -3,7 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
 import { PropertyName } from '../../../shared/wire/device.ts'
 import type { Device } from '../../devices/device.ts'
-import { RESOLUTIONS } from '../../fleet/series.ts'
+import { DEVICE_RESOLUTIONS } from '../../devices/device-series.ts'
 import type { Context } from '../context.ts'
 import { DataState, dataState } from '../data-state.ts'
 import { defineOperation } from '../operation.ts'
@@ -11,7 +11,7 @@ import { DeviceRef } from './device-ref.ts'
 
 export default defineOperation({
   id: 'devices-series',
-  description: 'Show one numeric property of a device over the last hour, day or year.',
+  description: 'Show one numeric property of a device over the last day or year.',
   method: 'GET',
   path: '/v1/devices/{device_id}/series',
   access: 'operator',
@@ -22,9 +22,9 @@ export default defineOperation({
       'A numeric property of its profile, such as `battery_percent`.',
     ),
     resolution: z
-      .enum(['10s', '1m', '1h'])
+      .enum(['1m', '1h'])
       .default('1m')
-      .describe('Resolution of the points: 10s is kept for an hour, 1m for a day, 1h for a year.'),
+      .describe('Resolution of the points: 1m is kept for a day, 1h for a year.'),
   }),
   output: z.object({
     device_id: z.string(),
@@ -50,7 +50,7 @@ export default defineOperation({
       device_id: device.id,
       property,
       unit,
-      resolution_seconds: RESOLUTIONS[resolution].seconds,
+      resolution_seconds: DEVICE_RESOLUTIONS[resolution].seconds,
       data_state: dataState(points.length),
       points: points.map(point => ({ ...point, at: iso(point.at) })),
     }

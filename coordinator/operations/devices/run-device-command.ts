@@ -17,6 +17,13 @@ import {
 export const RUN_SECONDS = 60
 const END_MS = 30_000
 
+/** Verbs that must work in any case, so that nothing is asked of their callers. */
+const ALWAYS: readonly string[] = ['stop', 'hold', 'land']
+
+/** True for a command that must not be carried out twice. */
+export const isOnceOnly = ({ command }: Pick<DeviceCommandInput, 'command'>): boolean =>
+  !ALWAYS.includes(command)
+
 /** A planned command, or one that is sent at once. */
 export type DeviceCommandPlan = PlannedDeviceCommand | UrgentDeviceCommand
 

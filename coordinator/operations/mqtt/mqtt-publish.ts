@@ -17,6 +17,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'gated',
   onCell: true,
+  cli: { group: 'mqtt', verb: 'publish', words: ['broker', 'topic', 'payload'] },
   timeoutSeconds: PUBLISH_SECONDS,
   input: MqttPublishParams,
   examples: [{ broker: 'home', topic: 'zigbee2mqtt/lamp/set', payload: '{"state":"ON"}' }],

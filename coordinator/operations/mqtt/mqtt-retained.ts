@@ -14,6 +14,7 @@ export default defineOperation({
   effect: 'read',
   openWorld: true,
   onCell: true,
+  cli: { group: 'mqtt', verb: 'retained', words: ['broker'] },
   timeoutSeconds: SECONDS + EXTRA_SECONDS + 5,
   input: MqttRetainedInput,
   examples: [{ broker: 'home', topic: 'homeassistant/#' }],

@@ -12,6 +12,7 @@ export default defineOperation({
   effect: 'read',
   openWorld: true,
   onCell: true,
+  cli: { group: 'mqtt', verb: 'subscribe', words: ['broker', 'topic'] },
   mode: 'stream',
   timeoutSeconds: MAX_SUBSCRIBE_SECONDS + EXTRA_SECONDS + 5,
   input: MqttSubscribeInput,

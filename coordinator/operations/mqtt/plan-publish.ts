@@ -67,7 +67,7 @@ export const planPublish = async (
     subject: `mqtt:${cellId}:${view.host}:${view.port}:${topic}`,
     summary: `publish ${view.payload_bytes} bytes to ${topic} at ${view.broker ?? view.host} from ${cellId}`,
     evidence: { checks },
-    difference: view,
+    shown: view,
     ...(isGated && { gate }),
   }
 }

@@ -62,7 +62,8 @@ export const collectMessages = async (
     if (event.kind === 'message') {
       const view = messageViewOf(event.message)
       messages.push(view)
-      await (tell?.({ event: 'message', data: view }) ?? progress({ done: messages.length }))
+      if (tell === undefined) await progress({ done: messages.length })
+      else await tell({ event: 'message', data: view })
     }
     if (event.kind !== 'end' || at === undefined) continue
     return {

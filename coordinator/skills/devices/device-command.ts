@@ -4,6 +4,7 @@ import { DevicePlanView, devicePlanViewOf } from '../../operations/devices/devic
 import { DEVICE_COMMAND } from '../../operations/devices/plan-device-command.ts'
 import {
   type DeviceCommandPlan,
+  isOnceOnly,
   isPlanned,
   planDryCommand,
   planLiveCommand,
@@ -21,7 +22,7 @@ export default defineSkill({
   access: 'operator',
   effect: 'gated',
   timeoutSeconds: RUN_SECONDS,
-  needsCallKey: ({ dry_run }) => !dry_run,
+  needsCallKey: ({ dry_run, command }) => !dry_run && isOnceOnly({ command }),
   input: z.strictObject({
     ...DEVICE_COMMAND,
     dry_run: z.boolean().default(true).describe('Return the plan without moving anything.'),

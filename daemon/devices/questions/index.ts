@@ -1,3 +1,4 @@
+import deviceEnvelope from './device-envelope.ts'
 import type { DeviceQuestion } from './device-question.ts'
 import mavlinkStatus from './mavlink-status.ts'
 import mqttBrokers from './mqtt-brokers.ts'
@@ -8,6 +9,7 @@ import printerStatus from './printer-status.ts'
 
 /** Questions about devices that the coordinator may ask this cell; one line each, sorted. */
 export const DEVICE_QUESTIONS: readonly DeviceQuestion[] = [
+  deviceEnvelope,
   mavlinkStatus,
   mqttBrokers,
   mqttRetained,

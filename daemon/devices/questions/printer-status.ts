@@ -10,7 +10,7 @@ import { PrinterPins } from '../../../devices/links/bambu/pins.ts'
 import { PrinterState } from '../../../devices/links/bambu/printer-state.ts'
 import { parseReport } from '../../../devices/links/bambu/report.ts'
 import { requestTopicOf } from '../../../devices/links/bambu/topics.ts'
-import { requireFingerprint } from '../../../devices/mqtt/require-fingerprint.ts'
+import { requireFingerprint } from '../../../devices/net/trust.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import {
   PRINTER_STATUS,

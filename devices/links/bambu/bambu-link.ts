@@ -3,7 +3,7 @@ import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts
 import { createDeviceId } from '../../device-id.ts'
 import type { DeviceLink, ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
 import type { MqttConnection } from '../../mqtt/connection.ts'
-import { requireFingerprint } from '../../mqtt/require-fingerprint.ts'
+import { requireFingerprint } from '../../net/trust.ts'
 import type { Json } from '../../profile.ts'
 import bambuPrinter from '../../profiles/bambu-printer.ts'
 import type { BambuLinkConfig } from './config.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { SafetyEnvelope } from '../../../shared/wire/safety-envelope.ts'
-import { FINGERPRINT, normalizeFingerprint } from '../../mqtt/dial.ts'
+import { FINGERPRINT, normalizeFingerprint } from '../../net/dial.ts'
 
 /** Serial number as it stands on the printer. */
 export const PrinterSerial = z.string().regex(/^[A-Za-z0-9]{8,32}$/)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { LinkContext } from '../../device-link.ts'
 import { MqttConnection } from '../../mqtt/connection.ts'
-import { dial, type TlsTrust } from '../../mqtt/dial.ts'
+import { dial, type TlsTrust } from '../../net/dial.ts'
 import { reportTopicOf } from './topics.ts'
 
 interface PrinterAddress {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createPrivate, readPrivate } from '../../../shared/private-file.ts'
-import { requireFingerprint } from '../../mqtt/require-fingerprint.ts'
+import { requireFingerprint } from '../../net/trust.ts'
 
 /** Certificates of printers by serial number, pinned at the first connection. */
 export class PrinterPins {

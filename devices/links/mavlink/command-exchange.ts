@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { nameResult } from './names.ts'
-import { isRepeatable, type MavlinkOperation, nameCommand } from './operations.ts'
+import { isIdempotent, type MavlinkOperation, nameCommand } from './operations.ts'
 
 const MAX_ATTEMPTS = 3
 const ACK_TIMEOUT_MS = 1500
@@ -34,7 +34,8 @@ export class CommandExchange {
   }
 
   /**
-   * Resolves when the vehicle has accepted the command. It is repeated only where twice is as once.
+   * Resolves when the vehicle has accepted the command. Only an idempotent command is
+   * retried.
    * @throws ShoalError conflict for a refusal, request_timeout without an acknowledgement
    */
   async perform(
@@ -42,7 +43,7 @@ export class CommandExchange {
     { signal, timeoutMs = ACK_TIMEOUT_MS }: PerformOptions,
   ): Promise<void> {
     const { command } = operation.fields
-    const attempts = isRepeatable(command) ? MAX_ATTEMPTS : 1
+    const attempts = isIdempotent(command) ? MAX_ATTEMPTS : 1
     for (let attempt = 0; attempt < attempts; attempt++) {
       const acknowledged = this.#awaitResult(command, timeoutMs, signal)
       this.#send(operation, attempt)

@@ -15,8 +15,8 @@ const COMMANDS = {
 } as const
 type CommandName = keyof typeof COMMANDS
 
-/** Commands that may be sent again when no acknowledgement arrives: twice is as once. */
-const REPEATABLE: readonly number[] = [
+/** Idempotent commands, which are retried when no acknowledgement arrives. */
+const IDEMPOTENT: readonly number[] = [
   COMMANDS.NAV_RETURN_TO_LAUNCH,
   COMMANDS.NAV_LAND,
   COMMANDS.DO_SET_MODE,
@@ -70,7 +70,7 @@ export const parseOperation = (operation: Json): MavlinkOperation => {
 }
 
 export const nameCommand = (command: number): string => COMMAND_NAMES.get(command) ?? `${command}`
-export const isRepeatable = (command: number): boolean => REPEATABLE.includes(command)
+export const isIdempotent = (command: number): boolean => IDEMPOTENT.includes(command)
 
 /** Creates a command with up to seven parameters; the wire has them as 32-bit floats. */
 const createCommand = (

@@ -102,7 +102,7 @@ export class VehicleControl {
     return this.#turn
   }
 
-  /** A vehicle that has fallen silent may still hear: what stops it is sent all the same. */
+  /** A vehicle whose heartbeat is overdue may still receive: a stop is sent in any case. */
   #requirePeer(): void {
     if (this.vehicle.peer !== undefined) return
     throw new ShoalError('cell_unavailable', `${this.#parts.name} has never sent a heartbeat`)

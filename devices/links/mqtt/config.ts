@@ -5,7 +5,11 @@ import { DECLARED_VERB, DeclaredName, DeclaredProperty } from '../../declared/co
 import { BROKER_FIELDS } from '../../mqtt/broker-config.ts'
 import { isPlainTopic } from '../../mqtt/topics.ts'
 
-const Topic = z.string().min(1).max(256).refine(isPlainTopic, 'must be a topic without wildcards')
+const Topic = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine(topic => isPlainTopic(topic), 'must be a topic without wildcards')
 /** First levels of topics; what follows is added. */
 const TopicPrefix = z
   .string()

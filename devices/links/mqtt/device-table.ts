@@ -139,5 +139,5 @@ const readValues = (
 /** True for a device whose topics are plain, and not too many. */
 const isAcceptable = ({ topics, commands }: FoundDevice): boolean =>
   topics.size <= MAX_TOPICS_PER_DEVICE &&
-  [...topics.keys()].every(isPlainTopic) &&
+  [...topics.keys()].every(topic => isPlainTopic(topic)) &&
   Object.values(commands).every(({ topic }) => isPlainTopic(topic))

@@ -1,8 +1,8 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
-import type { DeviceLink, ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
-import { createBrokerConnection } from '../../mqtt/broker-config.ts'
+import type { ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
 import type { MqttConnection, MqttMessage } from '../../mqtt/connection.ts'
+import { createLinkedBroker, type LinkedBroker, type MqttDeviceLink } from '../../mqtt/linked-broker.ts'
 import { matchesFilter } from '../../mqtt/topics.ts'
 import type { Json } from '../../profile.ts'
 import type { MqttLinkConfig } from './config.ts'
@@ -20,8 +20,9 @@ const STOP_MS = 450
 const CONFIGURED = ''
 
 /** Connection to one broker and the devices behind it. */
-export class MqttLink implements DeviceLink {
+export class MqttLink implements MqttDeviceLink {
   readonly kind = 'mqtt'
+  readonly broker: LinkedBroker
   readonly #config: MqttLinkConfig
   readonly #context: LinkContext
   readonly #connection: MqttConnection
@@ -34,7 +35,8 @@ export class MqttLink implements DeviceLink {
   constructor(config: MqttLinkConfig, context: LinkContext) {
     this.#config = config
     this.#context = context
-    this.#connection = createBrokerConnection(config, context)
+    this.broker = createLinkedBroker(config, context)
+    this.#connection = this.broker.connection
     this.#sources = listSources(config, context.cellId)
     this.#table = this.#createTable()
     const { devices } = config

@@ -81,7 +81,7 @@ export class Ros2Link implements DeviceLink {
       const options = { signal, timeoutMs: LIST_TIMEOUT_MS }
       const listed = await this.#cli.run(['topic', 'list'], options)
       const topics = new Set(listed.split('\n').map(line => line.trim()))
-      for (const unit of this.#units) await unit.observe(topics, this.#context.now, signal)
+      await Promise.all(this.#units.map(unit => unit.observe(topics, this.#context.now, signal)))
     } catch (error) {
       for (const unit of this.#units) unit.fault = (error as Error).message
     }

@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
+import { Budget } from '../../../coordinator/budgets/budget.ts'
 import { DeviceRecorder } from '../../../coordinator/devices/device-recorder.ts'
 import { DeviceRegistry } from '../../../coordinator/devices/device-registry.ts'
+import { DeviceSeries } from '../../../coordinator/devices/device-series.ts'
 import { DeviceStates } from '../../../coordinator/devices/device-states.ts'
 import { findDevice } from '../../../coordinator/devices/find-device.ts'
 import { EventLog } from '../../../coordinator/events/event-log.ts'
@@ -110,6 +112,28 @@ for (const [engine, skip, placeFor] of places)
       t.match(await b.find('dev_rover'), { cellId: 'x', alsoOn: ['y'] })
     })
 
+    t.test('samples of two coordinators become one series, over restarts', async t => {
+      const { a, b } = await scene(t)
+      const clock = { now: 7 * 3_600_000 }
+      const open = ({ records }: typeof a.store) =>
+        new DeviceSeries({ records, now: () => clock.now, logger: silent })
+      const [first, second] = [open(a.store), open(b.store)]
+      for (const value of [10, 20]) first.add('dev_rover', 'battery_percent', value)
+      await first.flush()
+      second.add('dev_rover', 'battery_percent', 60)
+      clock.now += 60_000
+      second.add('dev_rover', 'battery_percent', 5)
+      await second.flush()
+      second.add('dev_rover', 'battery_percent', 15)
+      const read = (series: DeviceSeries, resolution: '1m' | '1h') =>
+        series.points('dev_rover', 'battery_percent', resolution)
+      t.strictSame(await read(second, '1m'), [
+        { at: 7 * 3_600_000, samples: 3, value: 30 },
+        { at: 7 * 3_600_000 + 60_000, samples: 2, value: 10 },
+      ])
+      t.match(await read(open(a.store), '1h'), [{ samples: 4, value: 23.75 }])
+    })
+
     t.test('a daemon that knows no devices keeps them, as unavailable', async t => {
       const { a } = await scene(t)
       await addCell(a.store.ledger, 'x', 'key')
@@ -152,7 +176,8 @@ t.test('a reference to a device', async t => {
 })
 
 t.test('readings have their age by the clock of the coordinator', async t => {
-  const states = new DeviceStates()
+  const budget = new Budget({ total: 10_000, per: { cell: 1000 } })
+  const states = new DeviceStates(budget)
   const announced = new Set(['dev_rover'])
   const readings = {
     battery_percent: { value: 50, at: 1_000_000 },
@@ -171,6 +196,12 @@ t.test('readings have their age by the clock of the coordinator', async t => {
     ]),
   })
   t.equal(read('dev_other', 100_000), undefined, 'what the cell does not announce is dropped')
+  const large = { mode: { value: 'x'.repeat(1000), at: 1 } }
+  const tooLarge = { device_id: 'dev_rover', seen_at: 1, readings: large }
+  states.put('x', [tooLarge], { clockAheadMs: 0, announced })
+  t.equal(read('dev_rover', 100_000), undefined, 'a cell has a share of the memory')
+  states.put('x', received, { clockAheadMs: 0, announced })
   states.keep('x', new Set())
+  t.equal(budget.used, 0)
   t.equal(read('dev_rover', 100_000), undefined)
 })

@@ -131,8 +131,8 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
       nowMs: () => clock.ms,
     })
     for (const cell of cells) cell.heard.push(opened.estopEars.onReport)
-    const sweep = async (): Promise<void> => {
-      clock.ms += 2000
+    const sweep = async (afterMs = 5000): Promise<void> => {
+      clock.ms += afterMs
       for (const run of sweeps) await run().catch(() => {})
       await settle()
     }

@@ -118,6 +118,9 @@ t.test('a stop needs no plan, approval or key, and reading needs no approval', a
   t.match(stopped.json, { state: 'succeeded', verb: 'stop' })
   t.strictSame(link.executed, [['dev_rover', ['stop']]])
   t.equal((await call(demo.operator, 'POST', '/v1/devices/rover/land', {})).status, 422)
+  const halt = { device_id: 'rover', command: 'stop', dry_run: false }
+  const halted = await call(demo.operator, 'POST', '/v1/skills/device-command', halt)
+  t.match(halted.json, { plan: null, outcome: { state: 'succeeded' } })
   const look = { command: 'look' }
   const seen = await call(demo.operator, 'POST', '/v1/devices/rover/commands', look, 'look')
   t.match([seen.status, seen.json], [200, { state: 'succeeded' }])

@@ -9,6 +9,12 @@ import { command, coordinatorSigner, NOW, rig } from '../commands/rig.ts'
 
 const ROVER = 'dev_rover'
 const TO = { x_m: 3, y_m: 4 }
+const AREA: [number, number][] = [
+  [-10, -10],
+  [10, -10],
+  [10, 10],
+  [-10, 10],
+]
 
 /** A cell with a cart, and its executor. */
 const cellWithCart = async (t: Test, config: DeviceHostParts['config'] = {}) => {
@@ -95,4 +101,69 @@ t.test('a verb waits until an overtaken one has brought the device to rest', asy
   atRest.resolve()
   await executor.waitUntilIdle()
   t.strictSame(order, ['moves', 'at rest', 'moves'])
+})
+
+/** A run that goes on until its signal aborts, and notes the end. */
+const runUntilAborted = (link: FakeLink, order: string[], rest: () => Promise<void>) => {
+  link.execution = async (_operations, { signal }) => {
+    order.push('moves')
+    await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+    await rest()
+    order.push('at rest')
+    throw new Error('aborted')
+  }
+}
+
+t.test('a device below its limit does not start, and the value is named', async t => {
+  const { obey, plan, approve, link } = await cellWithCart(t, {
+    envelope: { min_battery_to_start_percent: 50 },
+  })
+  const dry = await plan()
+  t.match(dry.checks, [{ name: 'battery_percent', observed: 80, limit: 50, source: 'cell' }])
+  link.set(ROVER, NOW, { battery_percent: 40 })
+  t.match(await obey(approve(dry)), {
+    reason: 'precondition_failed',
+    message: 'battery_percent is 40, and the limit of the cell is 50',
+  })
+  t.strictSame(link.executed, [])
+})
+
+t.test('a motion ends when a limit no longer holds, with the reason', async t => {
+  const { executor, acks, plan, approve, link } = await cellWithCart(t, {
+    envelope: {
+      min_battery_to_continue_percent: 20,
+      geofences: [{ frame: 'local', area: AREA }],
+    },
+  })
+  for (const [readings, message] of [
+    [{ battery_percent: 19 }, /stopped: battery_percent is 19/],
+    [{ battery_percent: 80, x_m: 11 }, /stopped: geofence_margin_m is -1/],
+    [{ x_m: null }, /stopped: geofence_margin_m is null/],
+  ] as const) {
+    link.set(ROVER, NOW, { battery_percent: 80, x_m: 0 })
+    const order: string[] = []
+    runUntilAborted(link, order, async () => {})
+    await executor.receive(approve(await plan()))
+    while (order.length === 0) await new Promise(setImmediate)
+    link.set(ROVER, NOW, readings)
+    await executor.waitUntilIdle()
+    t.match(acks.at(-1), { state: 'failed', reason: 'envelope_violated', message })
+    t.strictSame(order, ['moves', 'at rest'])
+  }
+})
+
+t.test('links live on at the end of the daemon until their devices are at rest', async t => {
+  const { executor, stop, plan, approve, link, host } = await cellWithCart(t)
+  const order: string[] = []
+  const atRest = Promise.withResolvers<void>()
+  link.onEnd = () => order.push('link ends')
+  host.start(stop.signal)
+  runUntilAborted(link, order, () => atRest.promise)
+  await executor.receive(approve(await plan()))
+  while (order.length === 0) await new Promise(setImmediate)
+  stop.abort()
+  await new Promise(setImmediate)
+  atRest.resolve()
+  while (order.length < 3) await new Promise(setImmediate)
+  t.strictSame(order, ['moves', 'at rest', 'link ends'])
 })

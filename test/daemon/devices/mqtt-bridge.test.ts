@@ -8,7 +8,6 @@ import { DEVICE_QUESTIONS } from '../../../daemon/devices/questions/index.ts'
 import { createHostResolver } from '../../../daemon/devices/resolve-host.ts'
 import type { BrokerConfig } from '../../../devices/mqtt/broker-config.ts'
 import type { MqttSubscribeEvent } from '../../../shared/wire/mqtt-bridge.ts'
-import { silent } from '../../support/cell.ts'
 import { createEnd, createLinkContext } from '../../support/link-context.ts'
 import { mosquittoMissing } from '../../support/mosquitto.ts'
 import { brokerConfig, createBrokerLink, startMqttBroker } from '../../support/mqtt-broker.ts'
@@ -20,7 +19,7 @@ const needsBroker = { skip: mosquittoMissing }
 const openCell = (t: Test, config: BrokerConfig, scope: string[] = []) => {
   const context = createLinkContext(t, { resolveHost: createHostResolver(scope) })
   const link = createBrokerLink(config, context)
-  const host = new DeviceHost({ config: {}, links: [link], ...context, logger: silent })
+  const host = new DeviceHost({ config: {}, links: [link], ...context })
   host.start(createEnd(t))
   const mqtt = new MqttBridge({
     context,

@@ -234,7 +234,7 @@ t.test('a refusal of the vehicle is an error with its reason', async t => {
   await t.rejects(executeVerb(rig, 'arm', {}), { code: 'conflict', message: /ARM_DISARM: denied/ })
 })
 
-t.test('a command without an acknowledgement is repeated only where twice is as once', async t => {
+t.test('a command without an acknowledgement is retried only if it is idempotent', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
   rig.copter.answer = (_command, attempt) => (attempt < 2 ? undefined : 0)

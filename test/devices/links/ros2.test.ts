@@ -197,7 +197,7 @@ t.test('names are those of ROS 2', async t => {
     t.notOk(MessageType.safeParse(type).success, type)
 })
 
-t.test('data is canonical JSON that YAML reads alike, or it is refused', async t => {
+t.test('data is canonical JSON with the same meaning in YAML, or it is refused', async t => {
   t.equal(encodeData({ b: [1, true, null], a: 'x"y' }), '{"a":"x\\"y","b":[1,true,null]}')
   t.equal(encodeData({ a: '\u0085\u2028\ufeff' }), '{"a":"\\u0085\\u2028\\ufeff"}')
   const deep = JSON.parse(`${'{"a":'.repeat(20)}1${'}'.repeat(20)}`)

@@ -41,7 +41,14 @@ export const findUdpPort = async (): Promise<number> => {
 export class StandInCopter {
   readonly received: Command[] = []
   readonly heartbeats: object[] = []
-  readonly state = { base_mode: 0x51, custom_mode: 0, lat: 48.1, lon: 11.5, altitude_m: 0 }
+  readonly state = {
+    base_mode: 0x51,
+    custom_mode: 0,
+    lat: 48.1,
+    lon: 11.5,
+    altitude_m: 0,
+    battery_percent: 76,
+  }
   /** Result of a command by its number; `undefined` for no acknowledgement. */
   answer: (command: number, attempt: number) => number | undefined = () => 0
   isHanging = false
@@ -66,10 +73,10 @@ export class StandInCopter {
 
   /** Sends a heartbeat and the telemetry that belongs to it. */
   beat(): void {
-    const { base_mode, custom_mode, lat, lon, altitude_m } = this.state
+    const { base_mode, custom_mode, lat, lon, altitude_m, battery_percent } = this.state
     this.send(HEARTBEAT, { type: 2, autopilot: 3, base_mode, custom_mode, system_status: 4 })
     this.send(GPS_RAW_INT, { fix_type: 3, satellites_visible: 12, eph: 80 })
-    this.send(BATTERY_STATUS, { battery_remaining: 76 })
+    this.send(BATTERY_STATUS, { battery_remaining: battery_percent })
     const [latE7, lonE7] = [Math.round(lat * 1e7), Math.round(lon * 1e7)]
     const relative_alt = Math.round(altitude_m * 1000)
     this.send(GLOBAL_POSITION_INT, { lat: latE7, lon: lonE7, relative_alt, vx: 300, hdg: 9000 })

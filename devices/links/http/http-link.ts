@@ -1,0 +1,176 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { wait } from '../../../shared/wait.ts'
+import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
+import { readPointer } from '../../declared/pointer.ts'
+import { toPropertyValue } from '../../declared/values.ts'
+import { createDeviceId } from '../../device-id.ts'
+import type { DeviceLink, ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
+import { dial } from '../../net/dial.ts'
+import { createTrust } from '../../net/trust.ts'
+import type { DeviceProfile, Json } from '../../profile.ts'
+import type { HttpLinkConfig } from './config.ts'
+import { createHttpProfile } from './http-generic.ts'
+import { type HttpRequest, sendRequest } from './request.ts'
+
+/** Longest time until a stop must be confirmed. */
+const STOP_MS = 450
+
+/** Operation of a plan: a request, as it is sent. */
+const HttpOperation = z.strictObject({
+  method: z.enum(['POST', 'PUT']),
+  url: z.string(),
+  body: z.json().exactOptional(),
+})
+
+/** One device with an HTTP interface; its state is read again and again. */
+export class HttpLink implements DeviceLink {
+  readonly kind = 'http'
+  readonly #config: HttpLinkConfig
+  readonly #context: LinkContext
+  readonly #deviceId: string
+  readonly #profile: DeviceProfile
+  readonly #listeners = new Set<() => void>()
+  #ends = new AbortController().signal
+  #reason: string | undefined
+  #state: DeviceState
+
+  constructor(config: HttpLinkConfig, context: LinkContext) {
+    this.#config = config
+    this.#context = context
+    this.#deviceId = createDeviceId(`${context.cellId}:http:${config.name}`)
+    this.#profile = createHttpProfile(config)
+    this.#state = { device_id: this.#deviceId, seen_at: null, readings: {} }
+    if (config.state !== undefined) this.#reason = 'the state was not read yet'
+  }
+
+  start(signal: AbortSignal): void {
+    this.#ends = signal
+    if (this.#config.state !== undefined) void this.#keepReading(this.#config.state, signal)
+  }
+
+  list(): readonly LinkedDevice[] {
+    const { name, url, site, envelope } = this.#config
+    return [
+      {
+        deviceId: this.#deviceId,
+        name,
+        profile: this.#profile,
+        available: this.#reason === undefined,
+        writable: true,
+        options: { url },
+        ...(this.#reason !== undefined && { reason: this.#reason }),
+        ...(site !== undefined && { site }),
+        ...(envelope !== undefined && { envelope }),
+      },
+    ]
+  }
+
+  readState(deviceId: string): DeviceState | undefined {
+    return deviceId === this.#deviceId ? this.#state : undefined
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async execute(
+    deviceId: string,
+    operations: readonly Json[],
+    { signal }: ExecuteContext,
+  ): Promise<Json> {
+    this.#requireOwn(deviceId)
+    const requests = operations.map(operation => this.#parseOperation(operation))
+    const statuses: number[] = []
+    try {
+      for (const request of requests) {
+        const { status } = await this.#send(request, AbortSignal.any([signal, this.#ends]))
+        statuses.push(status)
+      }
+    } catch (error) {
+      if (signal.aborted) await this.stop(deviceId, this.#profile.atEstop).catch(() => {})
+      throw error
+    }
+    return { statuses }
+  }
+
+  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<void> {
+    this.#requireOwn(deviceId)
+    const verb = this.#profile.verbs[this.#config.estop_verb ?? '']
+    if (behaviour === 'none' || verb === undefined) return
+    const target = { device_id: deviceId, options: {}, envelope: {} }
+    for (const operation of verb.plan({}, target).operations)
+      await this.#send(this.#parseOperation(operation), AbortSignal.timeout(STOP_MS))
+  }
+
+  #parseOperation(operation: unknown): HttpRequest {
+    const { data } = HttpOperation.safeParse(operation)
+    const { name, url } = this.#config
+    if (data?.url.startsWith(`${url.replace(/\/$/, '')}/`)) return data
+    throw new ShoalError('invalid_request', `not an operation for ${name}`)
+  }
+
+  async #send(
+    request: HttpRequest,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<typeof sendRequest>>> {
+    const { name, max_answer_bytes: maxAnswerBytes, authorization_file: file } = this.#config
+    const { readSecret } = this.#context
+    try {
+      const authorization = file === undefined ? undefined : await readSecret(file)
+      const open = (ends: AbortSignal) => this.#dial(ends)
+      return await sendRequest(request, { dial: open, authorization, maxAnswerBytes, signal })
+    } catch (cause) {
+      if (cause instanceof ShoalError && !signal.aborted) throw cause
+      const why = signal.aborted ? ' in time' : `: ${(cause as Error).message}`
+      const code = signal.aborted ? 'request_timeout' : 'cell_unavailable'
+      throw new ShoalError(code, `${name} did not answer${why}`, { cause })
+    }
+  }
+
+  async #dial(signal: AbortSignal) {
+    const { name, url } = this.#config
+    const { hostname, port, protocol } = new URL(url)
+    const isSecure = protocol === 'https:'
+    const host = hostname.replace(/^\[|\]$/g, '')
+    const { readSecret, resolveHost } = this.#context
+    const tls = isSecure ? await createTrust(`device ${name}`, this.#config, readSecret) : undefined
+    return dial({ host, port: Number(port) || (isSecure ? 443 : 80), tls }, resolveHost, signal)
+  }
+
+  async #keepReading(
+    { path, every_seconds }: NonNullable<HttpLinkConfig['state']>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const url = `${this.#config.url.replace(/\/$/, '')}${path}`
+    while (!signal.aborted) {
+      const limit = AbortSignal.timeout(this.#config.timeout_seconds * 1000)
+      try {
+        const sent = { method: 'GET', url } as const
+        const { text } = await this.#send(sent, AbortSignal.any([signal, limit]))
+        this.#note(JSON.parse(text))
+        this.#reason = undefined
+      } catch (error) {
+        this.#reason = `the state cannot be read: ${(error as Error).message}`.slice(0, 300)
+      }
+      for (const listener of [...this.#listeners]) listener()
+      await wait(every_seconds * 1000, signal)
+    }
+  }
+
+  #note(answer: unknown): void {
+    const at = this.#context.now()
+    const readings = { ...this.#state.readings }
+    for (const [name, property] of Object.entries(this.#config.properties)) {
+      const value = toPropertyValue(property, readPointer(answer, property.pointer))
+      if (value !== undefined) readings[name] = { value, at }
+    }
+    this.#state = { ...this.#state, seen_at: at, readings }
+  }
+
+  #requireOwn(deviceId: string): void {
+    if (deviceId !== this.#deviceId)
+      throw new ShoalError('not_found', `${this.#config.name} is not ${deviceId}`)
+  }
+}

@@ -1,0 +1,42 @@
+import t from 'tap'
+import { DeviceHost } from '../../../daemon/devices/device-host.ts'
+import deviceEnvelope from '../../../daemon/devices/questions/device-envelope.ts'
+import type { DeviceQuestionContext } from '../../../daemon/devices/questions/device-question.ts'
+import { silent } from '../../support/cell.ts'
+import { cart, FakeLink } from '../../support/fake-link.ts'
+
+t.test('a cell answers the limits of a device with the source of each', async t => {
+  const link = new FakeLink()
+  const drive = { ...cart.verbs['drive-to'], envelope: { max_speed_m_s: 0.5 } }
+  const profile = { ...cart, verbs: { ...cart.verbs, 'drive-to': drive } as typeof cart.verbs }
+  const fence = { frame: 'local' as const, max_altitude_m: 3 }
+  link.add('dev_rover', { profile, envelope: { max_speed_m_s: 1, geofences: [fence] } })
+  const host = new DeviceHost({
+    config: { site: 'north', envelope: { max_speed_m_s: 2 } },
+    envelopes: { fleet: { min_separation_m: 1 } },
+    links: [link],
+    now: Date.now,
+    nowMs: () => 0,
+    logger: silent,
+  })
+  const ask = async (device_id: string) => {
+    const context = { host } as unknown as DeviceQuestionContext
+    const events: unknown[] = []
+    for await (const event of deviceEnvelope.ask({ device_id }, context)) events.push(event)
+    return events
+  }
+  t.strictSame(await ask('dev_rover'), [
+    {
+      type: 'item',
+      value: {
+        bounds: [
+          { limit: 'max_speed_m_s', value: 1, source: 'device', command: null },
+          { limit: 'min_separation_m', value: 1, source: 'fleet', command: null },
+          { limit: 'geofences', value: fence, source: 'device', command: null },
+          { limit: 'max_speed_m_s', value: 0.5, source: 'verb', command: 'drive-to' },
+        ],
+      },
+    },
+  ])
+  await t.rejects(ask('dev_other'), { code: 'not_found' })
+})
