@@ -71,7 +71,7 @@ export const SwarmConfig = z.strictObject({
     .describe('Largest difference between the starts of two units.'),
   start_delay_seconds: z
     .number()
-    .min(3)
+    .min(2)
     .max(300)
     .default(5)
     .describe('Time between the approval in use and the start, in which every cell must accept.'),

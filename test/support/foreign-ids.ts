@@ -66,6 +66,8 @@ const HARMLESS: Record<string, string> = {
   'commands-list cell_id': 'cells are shared',
   'commands-create device_id': 'devices belong to cells, which are shared',
   'device-status device_id': 'devices belong to cells, which are shared',
+  'swarm-show formation_id': 'formations move devices, which belong to cells that are shared',
+  'swarm-abort formation_id': 'formations move devices, which belong to cells that are shared',
   'device-command device_id': 'devices belong to cells, which are shared',
   'ros2-command device_id': 'devices belong to cells, which are shared',
   'tasks-list context_id': 'a filter over the own tenant',

@@ -18,6 +18,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'gated',
   timeoutSeconds: RUN_SECONDS,
+  needsCallKey: () => true,
   input: z.strictObject({
     ...FORMATION_INPUT,
     start_at: z.iso

@@ -20,6 +20,7 @@ export default defineSkill({
   access: 'operator',
   effect: 'gated',
   timeoutSeconds: RUN_SECONDS,
+  needsCallKey: ({ dry_run }) => !dry_run,
   input: z.strictObject({
     ...FORMATION_SHAPE,
     dry_run: z.boolean().default(true).describe('Return the plan without moving anything.'),

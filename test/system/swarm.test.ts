@@ -1,0 +1,218 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { serve } from '../../coordinator/assembly/serve.ts'
+import { CoordinatorConfig } from '../../coordinator/config.ts'
+import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
+import { bootstrap, type DemoName } from '../../coordinator/keys/bootstrap.ts'
+import { openStore } from '../../coordinator/store/store.ts'
+import { DaemonConfig } from '../../daemon/config.ts'
+import { daemon } from '../../daemon/daemon.ts'
+import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
+import { SimLinkConfig } from '../../devices/links/sim/config.ts'
+import { SimLink } from '../../devices/links/sim/link.ts'
+import { newId } from '../../shared/ids.ts'
+import { FORMATION_GATE } from '../../shared/wire/plan-part.ts'
+import { silent } from '../support/cell.ts'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+/* A real coordinator and two real daemons with simulated rovers: the way of a formation. */
+
+type Json = Record<string, unknown>
+
+const ROVERS = [
+  [
+    { name: 'rover-1', x_m: 0, y_m: 0 },
+    { name: 'rover-2', x_m: 1.2, y_m: 0 },
+  ],
+  [
+    { name: 'rover-3', x_m: 0, y_m: 1.2 },
+    { name: 'rover-4', x_m: 1.2, y_m: 1.2 },
+  ],
+]
+
+const noInference: InferenceBackend = {
+  name: 'inference',
+  start: async () => {},
+  reports: () => [],
+  onChange: () => () => {},
+  handle: () => {},
+}
+
+/** A coordinator and two cells in this process, and their simulators. */
+const openFleet = async (t: Test) => {
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-swarm-'))
+  const stateDir = join(folder, 'coordinator')
+  const store = await openStore(stateDir)
+  const { keys } = await bootstrap(store)
+  const token = await createToken(store.ledger, { uses: 2, ttlMinutes: 5 }, { actor: 'test' })
+  await store.close()
+  const settings = {
+    state_dir: stateDir,
+    http: { port: 0 },
+    swarm: { start_delay_seconds: 3, skew_ms: 500 },
+  }
+  const { url, close } = await serve(CoordinatorConfig.parse(settings), silent)
+  const stop = new AbortController()
+  const cells = ROVERS.map((rovers, index) => {
+    const clock = { cellId: `cell_sim_${index}`, now: Date.now, nowMs: () => performance.now() }
+    const devices = rovers.map(rover => ({ ...rover, profile: 'sim-rover', site: 'hall' }))
+    const config = SimLinkConfig.parse({ kind: 'sim', tick_ms: 20, devices })
+    const sim = new SimLink(config, clock)
+    const ended = daemon({
+      config: DaemonConfig.parse({
+        name: `cell-${index}`,
+        state_dir: join(folder, `cell-${index}`),
+        log: { level: 'silent' },
+        coordinator: { url, join_token: token.secret },
+      }),
+      env: { PATH: '/none' },
+      inference: noInference,
+      links: [sim],
+      logger: silent,
+      signal: stop.signal,
+    })
+    return { sim, ended }
+  })
+  t.teardown(async () => {
+    stop.abort()
+    await Promise.all(cells.map(({ ended }) => ended))
+    await close()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  })
+  const call = async (
+    name: DemoName,
+    method: string,
+    path: string,
+    body?: object,
+    key?: string,
+  ) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${keys[name]}`,
+        'content-type': 'application/json',
+        ...(key && { 'idempotency-key': key }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: (await response.json()) as Json }
+  }
+  await waitUntil(
+    'the rovers are ready',
+    async () => {
+      const { body } = await call('operator', 'GET', '/v1/swarm/members')
+      return (body.members as Json[] | undefined)?.length === 4
+    },
+    250,
+  )
+  const units = cells.flatMap(({ sim }) => sim.world.units)
+  const findUnit = (name: string) => {
+    const unit = units.find(({ config }) => config.name === name)
+    if (unit === undefined) throw new Error(`no ${name}`)
+    return unit
+  }
+  return { call, findUnit }
+}
+
+type Fleet = Awaited<ReturnType<typeof openFleet>>
+
+const PATH = '/v1/swarm/formations'
+const GRID = { formation: 'grid', spacing_m: 1.6 }
+
+/** Asks for a formation, and has two persons approve it. Returns the request. */
+const approve = async (t: Test, { call }: Fleet, input: object): Promise<string> => {
+  const pending = await call('operator', 'POST', PATH, input, newId('key'))
+  t.match(pending, { status: 202, body: { status: 'pending', gate_id: FORMATION_GATE } })
+  const id = String(pending.body.request_id)
+  for (const who of ['approver_a', 'approver_b'] as const) {
+    const approved = await call(who, 'POST', `/v1/gates/requests/${id}/approve`, {})
+    t.equal(approved.status, 200)
+  }
+  return id
+}
+
+const waitForEnd = async ({ call }: Fleet, id: unknown): Promise<Json> => {
+  let shown: Json = {}
+  await waitUntil(
+    'the formation has ended',
+    async () => {
+      shown = (await call('operator', 'GET', `${PATH}/${id}`)).body
+      return shown.ended_at !== null
+    },
+    250,
+  )
+  return shown
+}
+
+t.setTimeout(180_000)
+
+t.test('two cells form a grid after two approvals, also when a rover has drifted', async t => {
+  const fleet = await openFleet(t)
+  const { call, findUnit } = fleet
+  const dry = await call('operator', 'POST', '/v1/skills/swarm-formation', GRID)
+  t.match(dry, { status: 200, body: { plan: { units: { length: 4 } }, started: null } })
+  t.equal((await call('operator', 'POST', PATH, GRID)).status, 422, 'it needs a call key')
+
+  const request = await approve(t, fleet, GRID)
+  findUnit('rover-1').faults = { ...findUnit('rover-1').faults, position_noise_m: 0.02 }
+  const started = await call('operator', 'POST', PATH, GRID, newId('key'))
+  t.match(started, { status: 200, body: { state: 'waiting', request_id: request } })
+  t.equal((started.body.parts as Json[]).length, 2, 'one approval covers both cells')
+
+  const busy = await call('operator', 'GET', '/v1/swarm/members')
+  t.match(busy.body, { members: [], excluded: [{ reason: 'busy' }] })
+  const shown = await waitForEnd(fleet, started.body.formation_id)
+  t.match(shown, { state: 'reached', reason: null })
+  t.ok((shown.outcome as Json[]).every(({ reached }) => reached))
+  const state = await call('operator', 'POST', '/v1/skills/swarm-state', {})
+  t.match(state.body, { running: [], recent: [{ state: 'reached' }] })
+  const analytics = await call('operator', 'POST', '/v1/skills/swarm-analytics', {})
+  t.match(analytics.body, { totals: { started: 1, reached: 1, reached_percent: 100 } })
+})
+
+t.test('an abort brings the units of both cells to rest', async t => {
+  const fleet = await openFleet(t)
+  const input = { ...GRID, anchor: { x_m: 6, y_m: 0.6 } }
+  await approve(t, fleet, input)
+  const started = await fleet.call('operator', 'POST', PATH, input, newId('key'))
+  t.equal(started.status, 200)
+  const isMoving = (name: string): boolean =>
+    Number(fleet.findUnit(name).state.readings.speed_m_s?.value) > 0.2
+  const names = ROVERS.flat().map(({ name }) => name)
+  await waitUntil('rovers of both cells move', () => isMoving('rover-1') && isMoving('rover-3'))
+  const path = `${PATH}/${started.body.formation_id}/abort`
+  const aborted = await fleet.call('operator', 'POST', path, { reason: 'a visitor' })
+  t.match(aborted, { status: 200, body: { state: 'aborting', reason: 'a visitor' } })
+  await waitUntil('all rest', () => names.every(name => fleet.findUnit(name).isAtRest()))
+  const shown = await waitForEnd(fleet, started.body.formation_id)
+  t.match(shown, { state: 'aborted', stopped_by: String })
+  t.equal((await fleet.call('operator', 'POST', path, {})).status, 409)
+})
+
+t.test('no unit moves when one of them is held before the start', async t => {
+  const fleet = await openFleet(t)
+  await approve(t, fleet, GRID)
+  const rover = fleet.findUnit('rover-4')
+  const started = await fleet.call('operator', 'POST', PATH, GRID, newId('key'))
+  t.equal(started.status, 200)
+  await waitUntil(
+    'both cells have accepted',
+    async () => {
+      const { body } = await fleet.call('operator', 'GET', `${PATH}/${started.body.formation_id}`)
+      return (body.parts as Json[]).every(part => part.state === 'executing')
+    },
+    250,
+  )
+  const hold = await fleet.call('operator', 'POST', '/v1/devices/rover-4/hold', {})
+  t.equal(hold.status, 200)
+  const shown = await waitForEnd(fleet, started.body.formation_id)
+  t.match(shown, { state: 'failed', reason: /was stopped/ })
+  for (const { name } of ROVERS.flat()) {
+    const { x_m, y_m } = fleet.findUnit(name).state.readings
+    const { config } = fleet.findUnit(name)
+    t.strictSame([x_m?.value, y_m?.value], [config.x_m, config.y_m], `${name} has not moved`)
+  }
+  t.ok(rover.isAtRest())
+})
