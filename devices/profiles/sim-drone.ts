@@ -70,8 +70,7 @@ export default defineProfile({
       atEstop: 'land',
       plan: ({ altitude_m }) => ({
         operations: listOperations({ op: 'take-off', altitude_m, speed_m_s: CLIMB_M_S }),
-        motion: motionOf([], CLIMB_M_S),
-        bounds: { max_altitude_m: altitude_m },
+        motion: { ...motionOf([], CLIMB_M_S), reach_m: 0, end_altitude_m: altitude_m },
       }),
     }),
     'go-to': defineVerb({
