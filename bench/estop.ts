@@ -1,9 +1,10 @@
 /**
  * Measures an e-stop of a whole fleet: from the call of the API to the latch of each cell, and to the
  * acknowledgement of its signed report. The coordinator is a process of its own with its store on the
- * disk. The cells have the e-stop of the daemon, a running verb in every lane, and telemetry.
+ * disk. The cells have the e-stop of the daemon, a running verb in every lane, and telemetry. Their
+ * work is done one after another, as if each had a machine of its own; see `estop/turns.ts`.
  *
- *   npm run bench -- estop [--cells 1000] [--lanes 64] [--rounds 5] [--processes 2]
+ *   npm run bench -- estop [--cells 1000] [--lanes 64] [--rounds 5] [--processes 2] [--profile DIR]
  *
  * Then the same on one daemon, whose journal and latch are on the disk.
  */
@@ -80,6 +81,14 @@ const describe = (what: string, ms: readonly number[]): ReportRow => ({
   'max ms': round(Math.max(...ms)),
 })
 
+/** CPU time that each process uses without a stop, per millisecond. */
+const measureIdle = async (pids: readonly number[]): Promise<number[]> => {
+  const [before, startedAt] = [pids.map(cpuMs), readClock()]
+  await pause(SAMPLE_EVERY_MS)
+  const tookMs = readClock() - startedAt
+  return pids.map((pid, i) => (cpuMs(pid) - (before[i] ?? 0)) / tookMs)
+}
+
 /** Engages and releases a stop of everything, again and again. */
 const measureFleet = async (
   operator: Operator,
@@ -87,19 +96,21 @@ const measureFleet = async (
   cells: number,
   rounds: number,
 ): Promise<ReportRow[]> => {
-  const [latched, confirmed, answered]: number[][] = [[], [], []]
+  const [received, latched, confirmed]: number[][] = [[], [], []]
   const cpu: number[][] = []
   const pids = [operator.side.pid(), ...children.map(({ pid = 0 }) => pid)]
+  const idle = await measureIdle(pids)
   for (let at = 0; at < rounds; at++) {
     const cpuBefore = pids.map(cpuMs)
     const startedAt = readClock()
     const stop = await post(operator, '/v1/estop', { all: true, reason: 'bench' })
-    answered?.push(readClock() - startedAt)
     const question = { estopId: stop.estop_id }
     const { times } = await askUntil(children, question, one => one.times.length === cells)
+    received?.push(...times.map(one => one.receivedAt - startedAt))
     latched?.push(...times.map(one => one.latchedAt - startedAt))
     confirmed?.push(...times.map(one => one.confirmedAt - startedAt))
-    cpu?.push(pids.map((pid, i) => cpuMs(pid) - (cpuBefore[i] ?? 0)))
+    const tookMs = readClock() - startedAt
+    cpu.push(pids.map((pid, i) => cpuMs(pid) - (cpuBefore[i] ?? 0) - (idle[i] ?? 0) * tookMs))
     await post(operator, '/v1/estop/release', { estop_id: stop.estop_id, reason: 'bench' })
     await pause(3000)
     await askAll(children, { fill: true })
@@ -112,14 +123,11 @@ const measureFleet = async (
     cpu.map(([, ...others]) => others.reduce((sum, one) => sum + one, 0)),
     50,
   )
+  const cost = { 'CPU ms coordinator': round(coordinatorCpu), 'CPU ms cells': round(cellsCpu) }
   return [
-    {
-      ...describe('latched on the cell', latched ?? []),
-      'CPU ms coordinator': coordinatorCpu,
-      'CPU ms cells': cellsCpu,
-    },
+    { ...describe('document arrived at the cell', received ?? []), ...cost },
+    describe('latched on the cell', latched ?? []),
     describe('report acknowledged', confirmed ?? []),
-    describe('call answered', answered ?? []),
   ]
 }
 
@@ -131,6 +139,7 @@ export const main = async (argv: string[]): Promise<void> => {
       lanes: { type: 'string', default: '64' },
       rounds: { type: 'string', default: '5' },
       processes: { type: 'string', default: '2' },
+      profile: { type: 'string' },
     },
   })
   const [cells, lanes, rounds, processes] = [
@@ -146,7 +155,7 @@ export const main = async (argv: string[]): Promise<void> => {
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   await store.close()
-  const side = await coordinatorSide(stateDir)
+  const side = await coordinatorSide(stateDir, [], values.profile)
   const each = Math.ceil(cells / processes)
   const children = Array.from({ length: processes }, (_, at) => {
     const part = { from: at * each, to: (at + 1) * each, lanes, sampleEveryMs: SAMPLE_EVERY_MS }
@@ -155,7 +164,6 @@ export const main = async (argv: string[]): Promise<void> => {
   })
   const measure = async (): Promise<ReportRow[]> => {
     await askUntil(children, { ready: true }, ({ ready }) => ready >= cells)
-    await pause(SAMPLE_EVERY_MS)
     return measureFleet({ side, key: keys.operator }, children, cells, rounds)
   }
   const rows = await measure().finally(async () => {

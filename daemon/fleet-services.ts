@@ -44,6 +44,7 @@ import { announceService } from './services/announce.ts'
 import { commandsService } from './services/commands.ts'
 import { credentialService, settleAtStart } from './services/credential.ts'
 import { DesiredService } from './services/desired.ts'
+import { deviceListService } from './services/device-list.ts'
 import { devicesService } from './services/devices.ts'
 import { EstopService } from './services/estop.ts'
 import { linkService } from './services/link.ts'
@@ -117,6 +118,7 @@ export const fleetServices = async (
     await openEstops(cell, uplink),
     await openCommands(cell, uplink, verbs),
     devicesService({ host: devices.host, uplink, onListChange: askAgain, logger }),
+    deviceListService({ stateDir: config.state_dir, host: devices.host, now: Date.now, logger }),
     uplink,
     telemetry,
     linkService({ ...reach, handle: withQuestions(listQuestions(cell), inference.handle) }),

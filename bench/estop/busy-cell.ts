@@ -9,13 +9,16 @@ import { envelope } from '../../shared/wire/envelope.ts'
 import { EstopBody } from '../../shared/wire/estop.ts'
 import type { BrokerTarget, CellLogin } from '../fleet/simulated-cell.ts'
 import { SimulatedCell } from '../fleet/simulated-cell.ts'
+import type { Turns } from './turns.ts'
 
 const logger = pino({ level: 'silent' })
 
 const RECONNECT_MS = 500
 
-/** Time of a stop on a cell, in milliseconds of the wall clock with fractions. */
+/** Times of a stop on a cell, in milliseconds of the wall clock with fractions. */
 export interface StopTimes {
+  /** The document has arrived. */
+  receivedAt: number
   /** Latched, with every device stopped and every verb ended. */
   latchedAt: number
   /** The coordinator has acknowledged the signed report. */
@@ -36,8 +39,11 @@ export class BusyCell {
   readonly #lanes = new DeviceLanes()
   #hear = (_body: unknown): void => {}
   #ended = 0
+  #receivedAt = 0
+  #startedAt = 0
+  #finish = (): void => {}
 
-  constructor(login: CellLogin, target: BrokerTarget, lanes: number) {
+  constructor(login: CellLogin, target: BrokerTarget, lanes: number, turns: Turns) {
     this.#devices = Array.from({ length: lanes }, (_, at) => `dev_${at}`)
     this.cell = new SimulatedCell(login, target, {
       ready: () => {},
@@ -45,7 +51,9 @@ export class BusyCell {
       // a broker that is busy may drop a cell, which then comes back as a daemon does
       onClosed: () => void setTimeout(() => this.cell.open(), RECONNECT_MS).unref(),
       onMessage: (name, body) => {
-        if (name === 'estop') this.#hear(body)
+        if (name !== 'estop') return
+        const receivedAt = readClock()
+        turns.add(() => this.#work(receivedAt, body))
       },
     })
   }
@@ -106,14 +114,27 @@ export class BusyCell {
       })
   }
 
+  /** Resolves when the cell has reported. */
+  #work(receivedAt: number, body: unknown): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#receivedAt = receivedAt
+    this.#startedAt = readClock()
+    this.#finish = resolve
+    this.#hear(body)
+    return promise
+  }
+
   async #report(estop: CellEstop, name: 'estopped', body: unknown): Promise<void> {
-    const latchedAt = readClock()
+    const [reportedAt, receivedAt] = [readClock(), this.#receivedAt]
+    const latchedAt = receivedAt + (reportedAt - this.#startedAt)
     const stops = estop.listStops()
     const isAtRest = stops.every(({ failed }) => failed.length === 0)
-    await this.cell.publish(name, body)
-    const confirmedAt = readClock()
+    const acknowledged = this.cell.publish(name, body)
+    this.#finish()
+    await acknowledged
+    const confirmedAt = latchedAt + (readClock() - reportedAt)
     if (!isAtRest || this.#ended < this.#devices.length) return
     for (const { estop_id: id } of stops)
-      if (!this.stopped.has(id)) this.stopped.set(id, { latchedAt, confirmedAt })
+      if (!this.stopped.has(id)) this.stopped.set(id, { receivedAt, latchedAt, confirmedAt })
   }
 }

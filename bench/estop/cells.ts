@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { BrokerTarget, CellLogin } from '../fleet/simulated-cell.ts'
 import { BusyCell, type StopTimes } from './busy-cell.ts'
+import { Turns } from './turns.ts'
 
 /** Options of a process of busy cells, as JSON in its only argument. */
 export interface BusyCellsOptions {
@@ -27,7 +28,8 @@ const CONNECTS_PER_TICK = 10
 const run = async ({ target, loginsFile, lanes, ...options }: BusyCellsOptions): Promise<void> => {
   const all = JSON.parse(readFileSync(loginsFile, 'utf8')) as CellLogin[]
   const logins = all.slice(options.from, options.to)
-  const cells = logins.map(login => new BusyCell(login, target, lanes))
+  const turns = new Turns()
+  const cells = logins.map(login => new BusyCell(login, target, lanes, turns))
   await Promise.all(cells.map((cell, at) => cell.start(logins[at] as CellLogin)))
   let opened = 0
   const startedAt = performance.now()

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import type { ApiCall } from './api.ts'
@@ -29,7 +30,11 @@ export const addOperationCommands = (
     if (operation.needsCallKey)
       command.option('--idempotency-key <text>', 'carries the call out once, made up by default')
     if (operation.fields.length > 0 || hasBody(operation))
-      command.option('--json <object>', 'input as JSON; flags override it', jsonObject)
+      command.option(
+        '--json <object>',
+        'input as JSON, or - for standard input; flags override it',
+        text => jsonObject(text === '-' ? readFileSync(0, 'utf8') : text),
+      )
     // Commands that answer at once accept the flag too, so scripts need not distinguish them
     command.addOption(
       new Option('--wait', 'wait until it is done').hideHelp(!mayTakeLong(operation)),

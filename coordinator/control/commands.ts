@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { ApprovedPlan } from '../../shared/wire/approved-plan.ts'
@@ -68,6 +69,11 @@ export class Commands {
   readonly #exchange: CommandExchange
   readonly #turns: CommandTurns
   readonly #creation: CommandCreation
+  /**
+   * Async context outside all calls: a dry run changes nothing, so that a call that is refused by
+   * its plan has not either, and may be repeated with its idempotency key.
+   */
+  readonly #outsideCalls = AsyncLocalStorage.snapshot()
 
   constructor(parts: CommandsParts) {
     const { ledger, logger, replicas } = parts
@@ -120,7 +126,7 @@ export class Commands {
     if (!this.#parts.isHere(request.cellId))
       throw new ShoalError('cell_unavailable', `${request.cellId} is not connected`)
     const { wait } = this.#parts
-    const made = await this.create({ ...live, mode: 'dry' }, by)
+    const made = await this.#outsideCalls(() => this.create({ ...live, mode: 'dry' }, by))
     const limit = { timeoutMs: PLAN_SECONDS * 1000, signal, ...(wait && { wait }) }
     return requireDryRunPlan(await commandEnd(this, made, limit))
   }

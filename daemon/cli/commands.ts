@@ -1,4 +1,5 @@
 import type { CommandHelp, DaemonCommand } from './command.ts'
+import { DEVICES_HELP, devicesCommand } from './devices.ts'
 import { DOCTOR_HELP, doctorCommand } from './doctor.ts'
 import { ESTOP_HELP, estopCommand } from './estop.ts'
 import { JOIN_HELP, joinCommand } from './join.ts'
@@ -14,6 +15,7 @@ export const commands: ReadonlyMap<string, CliCommand> = new Map([
   ['join', { run: joinCommand, help: JOIN_HELP }],
   ['leave', { run: leaveCommand, help: LEAVE_HELP }],
   ['doctor', { run: doctorCommand, help: DOCTOR_HELP }],
+  ['devices', { run: devicesCommand, help: DEVICES_HELP }],
   ['estop', { run: estopCommand, help: ESTOP_HELP }],
 ])
 

@@ -1,14 +1,14 @@
-/** Longest topic of a device, in characters. */
-const MAX_TOPIC_CHARS = 256
+/** Longest topic that messages are published to, in characters. */
+const MAX_TOPIC_CHARS = 512
 
 /**
  * True for a topic that a message can be published to: no wildcard, no control character, none of the
  * broker's own (`$SYS`), and not too long.
  */
-export const isPlainTopic = (topic: unknown, maxChars = MAX_TOPIC_CHARS): topic is string =>
+export const isPlainTopic = (topic: unknown): topic is string =>
   typeof topic === 'string' &&
   topic.length > 0 &&
-  topic.length <= maxChars &&
+  topic.length <= MAX_TOPIC_CHARS &&
   topic.isWellFormed() &&
   !/^\$|[+#\p{Cc}]/u.test(topic)
 

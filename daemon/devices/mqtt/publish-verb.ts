@@ -89,7 +89,7 @@ const requirePublishable = ({ topic, payload }: MqttPublishParams): void => {
   }
   if (Buffer.byteLength(topic) > MAX_TOPIC_BYTES)
     refuse(`topic is longer than ${MAX_TOPIC_BYTES} bytes`, 'topic')
-  if (!isPlainTopic(topic, MAX_TOPIC_BYTES))
+  if (!isPlainTopic(topic))
     refuse('topic must have no wildcard, no control character and no $ at its beginning', 'topic')
   if (isFleetTopic(topic))
     throw new ShoalError(

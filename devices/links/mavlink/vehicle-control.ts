@@ -7,7 +7,8 @@ import { CommandExchange } from './command-exchange.ts'
 import type { Frame } from './frame.ts'
 import { hasArrived, measureDistance } from './goal.ts'
 import { decodePayload } from './message.ts'
-import { COMMAND_ACK } from './messages.ts'
+import { COMMAND_ACK, HEARTBEAT } from './messages.ts'
+import type { CopterMode } from './names.ts'
 import {
   createLandCommand,
   createModeCommand,
@@ -19,6 +20,9 @@ import type { Vehicle } from './vehicle.ts'
 
 /** Wait for the acknowledgement of each attempt of a stop; three of them take less than 500 ms. */
 const STOP_ACK_TIMEOUT_MS = 140
+
+/** Mode in which a vehicle follows this cell; a pilot or a failsafe ends it. */
+const GUIDED: CopterMode = 'guided'
 
 interface ControlParts {
   vehicle: Vehicle
@@ -35,6 +39,8 @@ export class VehicleControl {
   readonly #exchange: CommandExchange
   readonly #frames = new EventEmitter()
   #turn = new AbortController()
+  /** True once the vehicle has reported guided flight since the last acknowledged operation. */
+  #wasGuided = false
 
   constructor(parts: ControlParts) {
     this.vehicle = parts.vehicle
@@ -45,6 +51,7 @@ export class VehicleControl {
   /** Takes a frame of the pinned sender. */
   take(frame: Frame, ownSystemId: number): void {
     this.vehicle.take(frame)
+    if (frame.message?.id === HEARTBEAT.id && this.#isGuided) this.#wasGuided = true
     if (frame.message?.id === COMMAND_ACK.id) {
       const { command, result, target_system } = decodePayload(COMMAND_ACK, frame.payload)
       // MAVLink 1 does not carry the addressee
@@ -64,7 +71,11 @@ export class VehicleControl {
     const turn = this.#beginTurn()
     const signal = AbortSignal.any([aborted, turn.signal])
     try {
-      for (const operation of operations) await this.#exchange.perform(operation, { signal })
+      for (const operation of operations) {
+        await this.#exchange.perform(operation, { signal })
+        // a heartbeat from before the acknowledgement has the mode from before
+        this.#wasGuided = false
+      }
       if (goal !== undefined) await this.#reach(goal, signal, report)
       return this.#listValues()
     } catch (error) {
@@ -95,6 +106,10 @@ export class VehicleControl {
     return { target_system: systemId, target_component: componentId }
   }
 
+  get #isGuided(): boolean {
+    return this.vehicle.readings.mode?.value === GUIDED
+  }
+
   #beginTurn(): AbortController {
     const reason = `${this.#parts.name} received a newer command before it had finished`
     this.#turn.abort(new ShoalError('conflict', reason))
@@ -114,8 +129,14 @@ export class VehicleControl {
     report: ExecuteContext['report'],
   ): Promise<void> {
     for (;;) {
-      const distance_m = measureDistance(this.vehicle.readings, goal, this.#parts.now())
+      const { readings } = this.vehicle
+      const distance_m = measureDistance(readings, goal, this.#parts.now())
       if (hasArrived(distance_m)) return
+      if (this.#wasGuided && !this.#isGuided)
+        throw new ShoalError(
+          'conflict',
+          `${this.#parts.name} was taken over: its mode is ${readings.mode?.value}`,
+        )
       if (distance_m !== undefined) report({ message: `${Math.round(distance_m)} m to go` })
       await once(this.#frames, 'frame', { signal })
     }

@@ -2,7 +2,11 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
 import type { ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
 import type { MqttConnection, MqttMessage } from '../../mqtt/connection.ts'
-import { createLinkedBroker, type LinkedBroker, type MqttDeviceLink } from '../../mqtt/linked-broker.ts'
+import {
+  createLinkedBroker,
+  type LinkedBroker,
+  type MqttDeviceLink,
+} from '../../mqtt/linked-broker.ts'
 import { matchesFilter } from '../../mqtt/topics.ts'
 import type { Json } from '../../profile.ts'
 import type { MqttLinkConfig } from './config.ts'

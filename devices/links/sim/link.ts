@@ -21,19 +21,24 @@ export class SimLink implements DeviceLink {
   readonly #config: SimLinkConfig
   readonly #context: Pick<LinkContext, 'now' | 'nowMs'>
   readonly #listeners = new Set<() => void>()
+  readonly #units: ReadonlyMap<string, SimUnit>
   readonly #devices: readonly LinkedDevice[]
-  readonly #end = new AbortController()
+  /** Ends what runs; belongs to the newest start. */
+  #end = new AbortController()
 
   constructor(config: SimLinkConfig, context: Pick<LinkContext, 'cellId' | 'now' | 'nowMs'>) {
     this.#config = config
     this.#context = context
     this.world = new SimWorld(context.cellId, config)
+    this.#units = new Map(this.world.units.map(unit => [unit.deviceId, unit]))
     this.#devices = this.world.units.map(toLinkedDevice)
     this.#observe()
   }
 
   start(signal: AbortSignal): void {
     const { tick_ms, time_factor } = this.#config
+    const over = new AbortController()
+    this.#end = over
     let before = this.#context.nowMs()
     const timer = setInterval(() => {
       const now = this.#context.nowMs()
@@ -42,7 +47,7 @@ export class SimLink implements DeviceLink {
     }, tick_ms)
     const end = (): void => {
       clearInterval(timer)
-      this.#end.abort(new ShoalError('cell_unavailable', 'the simulation has ended'))
+      over.abort(new ShoalError('cell_unavailable', 'the simulation has ended'))
     }
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
@@ -59,7 +64,7 @@ export class SimLink implements DeviceLink {
   }
 
   readState(deviceId: string): DeviceState | undefined {
-    return this.world.units.find(unit => unit.deviceId === deviceId)?.state
+    return this.#units.get(deviceId)?.state
   }
 
   onChange(listener: () => void): () => void {
@@ -128,7 +133,7 @@ export class SimLink implements DeviceLink {
   }
 
   #requireUnit(deviceId: string): SimUnit {
-    const unit = this.world.units.find(each => each.deviceId === deviceId)
+    const unit = this.#units.get(deviceId)
     if (unit !== undefined) return unit
     throw new ShoalError('not_found', `no simulated device has the id ${deviceId}`)
   }

@@ -192,10 +192,8 @@ t.test(
     t.match(await mcp.text(), /refuses the access code/)
 
     const env = { SHOAL_URL: url, SHOAL_KEY: demo.operator, HOME: await temporaryFolder(t) }
-    const cli = await shoal(env, [
-      ...['skills', 'run', 'printer-status', '--ip', INPUT.ip],
-      ...['--serial', INPUT.serial, '--access-code', CANARY],
-    ])
+    const command = ['skills', 'run', 'printer-status', '--ip', INPUT.ip, '--json', '-']
+    const cli = await shoal(env, command, JSON.stringify({ ...without, access_code }))
     t.match(cli, { code: 0, err: '' })
     answers.push(cli)
 

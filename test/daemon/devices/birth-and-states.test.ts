@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
+import { devicesCommand } from '../../../daemon/cli/devices.ts'
 import { DeviceHost } from '../../../daemon/devices/device-host.ts'
+import { listDevices, writeDeviceList } from '../../../daemon/devices/device-list-file.ts'
 import { DevicesInBirth } from '../../../daemon/devices/devices-in-birth.ts'
 import { devicesService } from '../../../daemon/services/devices.ts'
 import { Announce } from '../../../shared/wire/announce.ts'
@@ -79,7 +81,10 @@ const serve = (t: Test, link: FakeLink) => {
     },
     onListChange: () => listChanges.push(1),
     logger: silent,
-    wait: () => new Promise(resolve => (pass = resolve)),
+    wait: () =>
+      new Promise(resolve => {
+        pass = resolve
+      }),
   })
   const stop = new AbortController()
   t.teardown(() => {
@@ -117,4 +122,33 @@ t.test('a connect brings all states, and each interval only those that changed',
   link.add('dev_b', { available: false })
   pass()
   await waitUntil('the change of the list is told', async () => listChanges.length === 1)
+})
+
+t.test('shoald devices prints what the daemon has listed, and whether it runs', async t => {
+  const stateDir = t.testdir()
+  const run = async (...argv: string[]) => {
+    let text = ''
+    const write = (more: string) => {
+      text += more
+    }
+    const signal = new AbortController().signal
+    const flags = ['--state-dir', stateDir, ...argv]
+    const code = await devicesCommand({ argv: flags, env: {}, write, logger: silent, signal })
+    return { code, text }
+  }
+  t.match(await run(), { code: 69, text: /daemon does not run.*\nThere are no devices/ })
+  const link = new FakeLink()
+  const now = Date.now()
+  link.add('dev_a', { name: 'rover-1' })
+  link.add('dev_b', { name: 'arm', available: false, reason: 'no route' })
+  link.set('dev_a', now - 4000, { x_m: 1 })
+  await writeDeviceList(stateDir, listDevices(createHost(link), now))
+  const { code, text } = await run()
+  t.equal(code, 0)
+  t.match(text, /rover-1 +dev_a +fake-cart +hall +\d+ s ago +available\n/)
+  t.match(text, /arm +dev_b +fake-cart +hall +never +not available: no route\n/)
+  await writeDeviceList(stateDir, listDevices(createHost(link), now - 60_000))
+  const old = await run('--format', 'json')
+  t.equal(old.code, 69)
+  t.match(JSON.parse(old.text), { is_running: false, devices: [{ name: 'rover-1' }, {}] })
 })

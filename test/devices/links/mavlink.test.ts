@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { DeviceLink } from '../../../devices/device-link.ts'
+import type { DeviceLink, ExecuteContext } from '../../../devices/device-link.ts'
 import { MavlinkLinkConfig } from '../../../devices/links/mavlink/config.ts'
 import { parseConnection } from '../../../devices/links/mavlink/connection.ts'
 import { encodeFrame } from '../../../devices/links/mavlink/frame.ts'
@@ -88,13 +88,18 @@ testDeviceLink(t, {
   hanging: { device: 'kestrel', verb: 'go-to', params: GO_TO },
 })
 
-const executeVerb = ({ link, deviceId }: Rig, verb: string, params: Record<string, Json>) => {
+const executeVerb = (
+  { link, deviceId }: Rig,
+  verb: string,
+  params: Record<string, Json>,
+  report: ExecuteContext['report'] = () => {},
+) => {
   const device = link.list()[0]
   const found = copter.verbs[verb]
   if (device === undefined || found === undefined) throw new Error(`no verb ${verb}`)
   const target = { device_id: deviceId, options: device.options, envelope: {} }
   const { operations, bounds = {} } = found.plan(found.params.parse(params), target)
-  const context = { signal: new AbortController().signal, report: () => {}, bounds }
+  const context = { signal: new AbortController().signal, report, bounds }
   return link.execute(deviceId, operations, context)
 }
 
@@ -265,6 +270,20 @@ t.test('a landing is not undone by the end of the flight that it interrupts', as
   await flight
   t.equal(rig.copter.state.custom_mode, LAND)
   t.equal(rig.copter.received.length, 4)
+})
+
+t.test('a pilot who takes over ends a flight, and the cell does not interfere', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  rig.copter.isHanging = true
+  const reports: unknown[] = []
+  const done = executeVerb(rig, 'go-to', GO_TO, each => void reports.push(each))
+  const flight = t.rejects(done, { code: 'conflict', message: /taken over: its mode is loiter/ })
+  await waitUntil('the flight begins', () => reports.length > 0)
+  rig.copter.state.custom_mode = 5
+  await flight
+  t.equal(rig.copter.state.custom_mode, 5)
+  t.equal(rig.copter.received.length, 3)
 })
 
 t.test('a heartbeat of a ground station is sent only when it is configured', async t => {
