@@ -33,6 +33,7 @@ const SHARED = [
   'hook_id',
   // numbers of the one chain; the rows of others are not shown, see the tests of the audit
   'seq',
+  'formation_id',
 ]
 
 /** A call with an id of a tenant's, and whether nothing but 404 may answer it. */
@@ -66,8 +67,6 @@ const HARMLESS: Record<string, string> = {
   'commands-list cell_id': 'cells are shared',
   'commands-create device_id': 'devices belong to cells, which are shared',
   'device-status device_id': 'devices belong to cells, which are shared',
-  'swarm-show formation_id': 'formations move devices, which belong to cells that are shared',
-  'swarm-abort formation_id': 'formations move devices, which belong to cells that are shared',
   'device-command device_id': 'devices belong to cells, which are shared',
   'ros2-command device_id': 'devices belong to cells, which are shared',
   'tasks-list context_id': 'a filter over the own tenant',

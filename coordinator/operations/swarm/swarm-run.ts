@@ -23,6 +23,7 @@ export default defineOperation({
     ...FORMATION_INPUT,
     start_at: z.iso
       .datetime({ offset: true })
+      .max(40)
       .exactOptional()
       .describe('Start of the moves; a few seconds after the approved call by default.'),
   }),

@@ -1,0 +1,96 @@
+import t from 'tap'
+import type { CommandState } from '../../../coordinator/control/command.ts'
+import type { Device } from '../../../coordinator/devices/device.ts'
+import type { DeviceReadings } from '../../../coordinator/devices/device-states.ts'
+import { SwarmConfig } from '../../../coordinator/swarm/config.ts'
+import { type FormationState, judgeFormation } from '../../../coordinator/swarm/formation.ts'
+import { type Candidate, isExclusion, judgeCandidate } from '../../../coordinator/swarm/members.ts'
+
+const START = 100_000
+const END = 110_000
+
+const judge = (states: CommandState[], now: number, state: FormationState = 'running') =>
+  judgeFormation(
+    { state, startAt: START, endsAt: END, changedAt: START },
+    states.map((each, index) => ({ cellId: `cell-${index}`, state: each })),
+    now,
+  )
+
+t.test('a formation goes on only while every cell does', async t => {
+  t.strictSame(judge(['executing', 'sent'], START - 2000), { do: 'nothing' })
+  t.strictSame(judge(['executing', 'executing'], START + 5000), { do: 'nothing' })
+  t.match(judge(['executing', 'sent'], START - 500), {
+    do: 'abort',
+    reason: 'cell-1 has not accepted before the start',
+  })
+  t.match(judge(['rejected', 'executing'], START - 5000), { do: 'abort', reason: /^cell-0/ })
+  t.match(judge(['executing', 'unknown'], START + 5000), { do: 'abort', reason: /^cell-1/ })
+  t.match(judge(['executing', 'succeeded'], END + 31_000), { do: 'abort' })
+  t.strictSame(judge(['succeeded', 'succeeded'], END), { do: 'end', hasReported: true })
+})
+
+t.test('an abort stops units until every cell has reported, or for half a minute', async t => {
+  t.strictSame(judge(['executing', 'failed'], START + 1000, 'aborting'), { do: 'stop' })
+  t.strictSame(judge(['failed', 'failed'], START + 1000, 'aborting'), {
+    do: 'end',
+    hasReported: true,
+  })
+  t.strictSame(judge(['executing', 'failed'], START + 31_000, 'aborting'), {
+    do: 'end',
+    hasReported: false,
+  })
+})
+
+const createCandidate = (
+  values: Record<string, unknown>,
+  changes: Partial<Candidate> = {},
+): Candidate => ({
+  device: {
+    id: 'dev_1',
+    cellId: 'cell_1',
+    isAvailable: true,
+    facts: {
+      name: 'rover-1',
+      profile: 'rover',
+      site: 'hall',
+      available: true,
+      reason: null,
+      writable: true,
+      envelope: { min_battery_to_start_percent: 20, max_speed_m_s: 0.3 },
+    },
+  } as unknown as Device,
+  readings: {
+    seenAt: 0,
+    readings: new Map(
+      Object.entries(values).map(([name, value]) => [name, { value, at: 0, isStale: value === 7 }]),
+    ),
+  } as DeviceReadings,
+  verbs: ['move-to'],
+  estop: undefined,
+  isInFormation: false,
+  ...changes,
+})
+
+t.test('a device that cannot take part is left out with the reason', async t => {
+  const fit = { x_m: 1, y_m: 2, battery_percent: 50 }
+  const config = SwarmConfig.parse({})
+  const unit = judgeCandidate(createCandidate(fit), 'hall', config)
+  t.match(unit, { place: { x: 1, y: 2, altitude_m: 0 }, max_speed_m_s: 0.3 })
+  for (const [reason, candidate] of [
+    ['not_movable', createCandidate(fit, { verbs: ['stop'] })],
+    ['estop', createCandidate(fit, { estop: 'smoke' })],
+    ['busy', createCandidate(fit, { isInFormation: true })],
+    ['busy', createCandidate({ ...fit, speed_m_s: 1 })],
+    ['battery', createCandidate({ ...fit, battery_percent: 19 })],
+    ['battery', createCandidate({ x_m: 1, y_m: 2 })],
+    ['stale_pose', createCandidate({ ...fit, x_m: 7 })],
+    ['no_position', createCandidate({ battery_percent: 50 })],
+    ['other_frame', createCandidate({ lat: 50, lon: 8, battery_percent: 50 })],
+    ['not_flying', createCandidate({ ...fit, is_flying: false })],
+  ] as const) {
+    const judged = judgeCandidate(candidate, 'hall', config)
+    t.ok(isExclusion(judged))
+    t.match(judged, { reason })
+  }
+  t.match(judgeCandidate(createCandidate(fit), 'yard', config), { reason: 'other_site' })
+})
