@@ -230,6 +230,31 @@ t.test('a publish outside the scope fails its check, and sends nothing', async t
   await t.rejects(verb.run(part, { signal, report: () => {} }), { code: 'scope_denied' })
 })
 
+t.test('nothing is published while an e-stop is in force', needsBroker, async t => {
+  const broker = await startMqttBroker(t, { isOpen: false })
+  const client = await broker.connect()
+  const arrived: string[] = []
+  await client.subscribeAsync('home/#', { qos: 1 })
+  client.on('message', topic => arrived.push(topic))
+  const { mqtt } = openCell(t, brokerConfig(broker.port))
+  const stop = { estop_id: 'est_1', reason: 'smoke' }
+  let stopped: typeof stop | undefined = stop
+  const verb = createPublishVerb(mqtt, () => stopped)
+  const run = async (topic: string) => {
+    const { operations, bounds } = planOf(verb, { broker: 'home', topic, payload: '1' })
+    const part = { cell_id: 'x', verb: verb.verb, hazard: 'unsafe' as const, operations, bounds }
+    const checks = await verb.check?.(part, createEnd(t))
+    const failing = checks?.filter(({ holds }) => !holds).map(({ name }) => name)
+    t.strictSame(failing, stopped === undefined ? [] : ['estop'])
+    return verb.run(part, { signal: createEnd(t), report: () => {} })
+  }
+  await t.rejects(run('home/stopped'), { reason: 'estopped', message: /est_1: smoke/ })
+  stopped = undefined
+  await run('home/released')
+  await waitUntil('the later message has arrived', () => arrived.length > 0)
+  t.strictSame(arrived, ['home/released'])
+})
+
 t.test('a publish arrives as planned, with either quality of service', needsBroker, async t => {
   const broker = await startMqttBroker(t, { isOpen: false })
   const client = await broker.connect()
