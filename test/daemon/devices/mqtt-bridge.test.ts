@@ -173,6 +173,7 @@ t.test('what is no filter, no broker, or outside the scope is refused', async t 
   await t.rejects(at({ broker: '192.0.2.7' }), { code: 'scope_denied' })
   await t.rejects(at({ broker: 'localhost:7070' }), { code: 'forbidden' })
   await t.rejects(at({ broker: '127.0.0.1', port: 7071 }), { code: 'forbidden', message: /loop/ })
+  await t.rejects(at({ broker: '127.1', port: 7071 }), { code: 'forbidden' }, 'another name of it')
 })
 
 const planOf = ({ params, plan, hazardOf }: Verb, given: object) => {
