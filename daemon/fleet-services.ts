@@ -219,7 +219,7 @@ const openUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink 
 }
 
 const listVerbs = (
-  { parts: { inference, verbs: more = [], logger }, devices: { mqtt } }: FleetCell,
+  { parts: { inference, estop, verbs: more = [], logger }, devices: { mqtt } }: FleetCell,
   announcement: { again(): Promise<void> },
 ): Verb[] => {
   const everyCell = createBuiltInVerbs({
@@ -229,7 +229,7 @@ const listVerbs = (
     },
   })
   const ofModels = inference.models === undefined ? [] : createModelVerbs(inference.models)
-  return [...everyCell, ...ofModels, createPublishVerb(mqtt), ...more]
+  return [...everyCell, ...ofModels, createPublishVerb(mqtt, () => estop.findAnyStop()), ...more]
 }
 
 const describeCell = async (
