@@ -63,9 +63,12 @@ export const MAX_STOPS = 256
 const EstopFields = z.object({
   /** Number of the newest change; a cell ignores an older document. */
   version: z.int().nonnegative(),
-  /** Target cell. */
-  cell_id: z.string().regex(CELL_ID),
-  /** Stops that are engaged, as far as they concern the cell. */
+  /**
+   * Target cell; absent in a document for several cells. One that was made for other cells is
+   * harmless: each stop has its scope, a release names its stop, and missing stops stay latched.
+   */
+  cell_id: z.string().regex(CELL_ID).exactOptional(),
+  /** Stops that are engaged, as far as they concern the cells. */
   engaged: z.array(EngagedStop).max(MAX_STOPS),
   /** Stops that people have released. A stop in neither list stays latched on the cell. */
   released: z.array(ReleasedStop).max(MAX_STOPS),

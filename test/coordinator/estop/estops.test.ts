@@ -17,6 +17,18 @@ t.test('a stop is latched on every cell while the store has not answered', async
   t.match(await answer, { isStored: true, asked: 2, confirmed: 2, missing: [] })
 })
 
+t.test('a stop of all is signed once, and what concerns one cell names it', async t => {
+  const { coordinator, cells } = await scene(t)
+  const newest = () => cells.map(({ documents }) => documents.at(-1))
+  await coordinator.estops.engage(ALL, 'smoke', PERSON)
+  const [one, two] = newest()
+  t.ok(one?.signature !== undefined && one.cell_id === undefined)
+  t.strictSame(one, two)
+  const target = cells[1]?.id ?? ''
+  await coordinator.estops.engage({ scope: 'cell', target }, 'fire', PERSON)
+  t.match(newest(), [{ signature: one?.signature }, { cell_id: target }])
+})
+
 t.test('a stop that the store refuses is in force, and stored later, once', async t => {
   const { coordinator, daemons, audit } = await scene(t)
   coordinator.disk.fault = new Error('database is locked')
