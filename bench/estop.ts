@@ -125,6 +125,7 @@ const measureFleet = async (
   )
   const cost = { 'CPU ms coordinator': round(coordinatorCpu), 'CPU ms cells': round(cellsCpu) }
   return [
+    describe('all documents handed to the sockets', operator.side.estopSentMs),
     { ...describe('document arrived at the cell', received ?? []), ...cost },
     describe('latched on the cell', latched ?? []),
     describe('report acknowledged', confirmed ?? []),

@@ -28,6 +28,8 @@ export interface Side {
   arrivedAfterMs: number[]
   /** Longest event loop delay of each second in milliseconds, where the side measures it. */
   loopDelayMs: number[]
+  /** Milliseconds from each e-stop to its last byte at the sockets, where the side reports them. */
+  estopSentMs: number[]
   /** Number of cells that the side considered lost. */
   countLost(): number
   /** kill -9, then the same again; resolves when it serves. */
@@ -78,11 +80,13 @@ export const coordinatorSide = async (
   const arrived = new Map<string, number>()
   let lost = 0
   const loopDelayMs: number[] = []
+  const estopSentMs: number[] = []
   const words = new Set(['ready', 'draining'])
   let child: ChildProcess
 
   const read = (line: string): void => {
-    const { msg, cell, from, to, max } = JSON.parse(line)
+    const { msg, cell, from, to, max, tookMs } = JSON.parse(line)
+    if (msg === 'e-stop sent to the connected cells') estopSentMs.push(tookMs)
     if (msg === 'loop delay') loopDelayMs.push(max)
     if (msg !== 'cell changed') return
     if (words.has(from) && words.has(to)) countUp(arrived, cell)
@@ -129,6 +133,7 @@ export const coordinatorSide = async (
     arrived,
     arrivedAfterMs: [],
     loopDelayMs,
+    estopSentMs,
     countLost: () => lost,
     restart: async () => {
       await end('SIGKILL')
@@ -185,6 +190,7 @@ export const mosquittoSide = async (): Promise<Side> => {
     arrived,
     arrivedAfterMs,
     loopDelayMs: [],
+    estopSentMs: [],
     countLost: () => 0,
     stop: async () => {
       await subscriber.endAsync(true)

@@ -52,12 +52,13 @@ export class Estops {
    * resolves when every connected cell has confirmed it and it is stored, or after a second.
    */
   async engage(wanted: StopTarget, reason: string, by: Actor): Promise<StopReach> {
-    const { stops, sender, logger } = this.#parts
+    const { stops, sender, now, logger } = this.#parts
+    const startedAt = now()
     const stop = this.#findOrCreate(wanted, reason, by)
     logger.warn({ estop: stop.id, scope: stop.scope, target: stop.target, by }, 'e-stop engaged')
     const over = new AbortController()
     const confirmed = this.#waitConfirmed(stop, over.signal)
-    const sent = sender.sendStop(stop)
+    const sent = sender.sendStop(stop).then(() => this.#noteSent(stop, startedAt))
     // the documents leave in this turn, and the store takes its time after them
     const stored = stops.isStored(stop.id) ? undefined : nextTurn().then(() => this.#store(stop))
     const late = sleep(ANSWER_MS, undefined, { signal: over.signal }).catch(() => {})
@@ -154,6 +155,11 @@ export class Estops {
     } catch (error) {
       logger.error({ err: error, estop: stop.id }, 'e-stop in force, but not stored; trying again')
     }
+  }
+
+  #noteSent({ id }: Stop, startedAt: number): void {
+    const tookMs = this.#parts.now() - startedAt
+    this.#parts.logger.warn({ estop: id, tookMs }, 'e-stop sent to the connected cells')
   }
 
   /** Resolves when every connected cell that the stop concerns has confirmed it. */
