@@ -5,12 +5,14 @@ import type { Events } from '../events/bus.ts'
 import type { Observation } from '../fleet/alert-rules.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { FleetListeners } from '../fleet/open.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
 import { Estops } from './estops.ts'
 import { observeEstops } from './observe.ts'
 import { EstopReports } from './reports.ts'
 import { EstopSender } from './sender.ts'
+import { forgetReleased } from './stop-rows.ts'
 import { Stops } from './stops.ts'
 import { StopTakeOver } from './take-over.ts'
 import { StopWriter } from './writer.ts'
@@ -26,7 +28,10 @@ export interface EstopEars {
   onReport(cellId: string, body: unknown): void
 }
 
-interface EstopDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+interface EstopDomainParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  config: { audit: { retention_days: number } }
   store: Pick<Store, 'ledger' | 'revisions'>
   events: Pick<Events, 'addWithin'>
   signing: SigningKey
@@ -52,6 +57,8 @@ interface OpenEstop {
 }
 
 const SWEEP_SECONDS = 1
+const FORGET_SECONDS = 3600
+const DAY_MS = 86_400_000
 
 export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => {
   const { store, fleet, signing, bus, stack, schedules, logger, now } = parts
@@ -85,6 +92,10 @@ export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => 
     await takeOver.run()
   })
   schedules.every('estop.reports', SWEEP_SECONDS, () => reports.flush())
+  const keepMs = parts.config.audit.retention_days * DAY_MS
+  parts.leaderWork.every('estop.forget', FORGET_SECONDS, leaders =>
+    forgetReleased(leaders, now() - keepMs),
+  )
   return {
     stops,
     estopEars: {

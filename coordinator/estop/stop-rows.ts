@@ -3,7 +3,7 @@ import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { EventDraft } from '../events/bus.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import { nextSequence } from '../store/sequences.ts'
-import type { SealedTrx } from '../store/store.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { readTrouble } from '../store/trouble.ts'
 import { type Stop, type StopRelease, stopData, toEstopRow, toStop } from './stop.ts'
@@ -64,6 +64,12 @@ export const releaseStop = async (
     .executeTakeFirst()
   return row && toStop(row)
 }
+
+/** Deletes stops that were released before a time; what happened to them is in the audit for as long. */
+export const forgetReleased = (ledger: Ledger, releasedBefore: number): Promise<void> =>
+  ledger.free.write(async trx => {
+    await trx.deleteFrom('estops').where('released_at', '<', releasedBefore).execute()
+  })
 
 interface ChangeRecord {
   stop: Stop

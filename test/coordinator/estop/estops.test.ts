@@ -260,6 +260,36 @@ t.test('a cell cannot release a stop of the fleet that is not stored yet', async
   t.notOk(others.some(cell => cell.documents.some(({ released }) => released.length > 0)))
 })
 
+t.test('released stops go after the retention of the audit, one in force never', async t => {
+  const { coordinator } = await scene(t, { cells: 1 })
+  const { estops, store } = coordinator
+  const targets = ['dev_0a', 'dev_0b', 'dev_0c']
+  for (const target of targets) await estops.engage({ scope: 'device', target }, 'x', PERSON)
+  const { newest } = await estops.list(9)
+  const idOf = (target: string) => newest.find(({ stop }) => stop.target === target)?.stop.id ?? ''
+  const [old, recent, inForce] = targets.map(idOf)
+  for (const id of [old, recent]) await estops.release(id ?? '', 'done', PERSON)
+  const daysAgo = (days: number) => Date.now() - days * 86_400_000
+  await store.ledger.free.write(async trx => {
+    await trx
+      .updateTable('estops')
+      .set({ engaged_at: daysAgo(400) })
+      .execute()
+    for (const [id, days] of [
+      [old, 184],
+      [recent, 182],
+    ] as const)
+      await trx
+        .updateTable('estops')
+        .set({ released_at: daysAgo(days) })
+        .where('id', '=', id ?? '')
+        .execute()
+  })
+  await coordinator.sweep()
+  const rows = await store.ledger.read.selectFrom('estops').select('id').execute()
+  t.strictSame(rows.map(({ id }) => id).toSorted(), [recent, inForce].toSorted())
+})
+
 t.test('a cell of an older level is named, and not sent anything', async t => {
   const { coordinator, cells } = await scene(t, { cells: 1 })
   const [cell] = cells

@@ -126,6 +126,12 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
           ids.map(async id => cells.find(one => one.id === id)?.receive(body)),
       },
       schedules: { every: (_name, _seconds, run) => void sweeps.push(run as () => Promise<void>) },
+      leaderWork: {
+        every: (_name, _seconds, run) =>
+          void sweeps.push(async () => void (await run(store.ledger))),
+        runOnce: async () => {},
+      },
+      config: { audit: { retention_days: 183 } },
       stack,
       logger: silent,
       now: Date.now,
