@@ -18,7 +18,10 @@ export const selectStops = (
   report: EstopReport | undefined,
 ): CellStops => {
   const ids = [...(report?.latched ?? []), ...(report?.released ?? [])]
-  const reported = ids.flatMap(id => stops.find(id) ?? [])
+  // another cell may claim any id for a stop of its own machine, and its release
+  const reported = ids
+    .flatMap(id => stops.find(id) ?? [])
+    .filter(({ isLocal, cellId }) => !isLocal || cellId === cell.id)
   const ended = new Set(
     [...reported, ...stops.listReleased().filter(stop => concernsCell(stop, cell))].filter(
       ({ release }) => release !== undefined,

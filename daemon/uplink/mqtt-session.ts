@@ -137,7 +137,8 @@ export class MqttSession {
     this.#held = undefined
     if (message === undefined || !this.#client.connected) return
     const topic = topicFor('telemetry', this.#identity.cell_id)
-    this.#client.publish(topic, JSON.stringify(message), { qos: TOPICS.telemetry.qos })
+    // without a callback, a client that is ending reports the refusal as its own failure
+    this.#client.publish(topic, JSON.stringify(message), { qos: TOPICS.telemetry.qos }, () => {})
   }
 }
 

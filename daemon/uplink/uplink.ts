@@ -217,8 +217,10 @@ export class Uplink implements Service {
   ): Promise<void> {
     const over = new AbortController()
     this.#sessions.add(session)
-    const work = this.#greetAndDrain(session, onUp, over.signal).catch(cause => {
-      mqtt.destroy()
+    const until = AbortSignal.any([signal, over.signal])
+    const work = this.#greetAndDrain(session, onUp, until).catch(cause => {
+      // a session that ends by itself refuses new messages, and still has to say its goodbye
+      if (!signal.aborted) mqtt.destroy()
       return cause as Error
     })
     if (signal.aborted) mqtt.end()

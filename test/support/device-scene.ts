@@ -1,5 +1,7 @@
 import type { Test } from 'tap'
+import type { OpenPart } from '../../coordinator/base/open-all.ts'
 import { openBroker } from '../../coordinator/broker/open.ts'
+import { openPipeline, type PipelinePartParts } from '../../coordinator/operations/invoke/open.ts'
 import { CommandExecutor } from '../../daemon/commands/executor.ts'
 import { CommandJournal } from '../../daemon/commands/journal.ts'
 import { DeviceHost } from '../../daemon/devices/device-host.ts'
@@ -15,7 +17,7 @@ import { FakeLink } from './fake-link.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** A coordinator with people, and one cell with a link whose devices the test sets. */
-export const deviceScene = async (t: Test) => {
+export const deviceScene = async (t: Test, pipeline: Partial<PipelinePartParts> = {}) => {
   const cellId = newId('cell')
   const signer = createSigner(generatePrivateKey())
   const link = new FakeLink()
@@ -36,7 +38,13 @@ export const deviceScene = async (t: Test) => {
   const arrivals = { listen: () => {} }
   const busEnd = new AsyncDisposableStack()
   const scene = await openScene(t, {
-    swaps: new Map([[openBroker, () => ({ bus, arrivals, busEnd })]]),
+    swaps: new Map<OpenPart, OpenPart>([
+      [openBroker, () => ({ bus, arrivals, busEnd })],
+      [
+        openPipeline,
+        (parts: Parameters<typeof openPipeline>[0]) => openPipeline({ ...parts, ...pipeline }),
+      ],
+    ]),
   })
   const lines: string[] = []
   const stop = new AbortController()

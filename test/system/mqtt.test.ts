@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -63,18 +64,25 @@ const openSite = async (t: Test) => {
     await close()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
-  const request = (who: DemoName, method: string, path: string, body?: object, accept = '*/*') =>
+  const request = (who: DemoName, method: string, path: string, body?: object, headers = {}) =>
     fetch(`${url}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${keys[who]}`,
-        accept,
+        'idempotency-key': randomUUID(),
         ...(body && { 'content-type': 'application/json' }),
+        ...headers,
       },
       ...(body && { body: JSON.stringify(body) }),
     })
-  const call = async (who: DemoName, method: string, path: string, body?: object) => {
-    const response = await request(who, method, path, body)
+  const call = async (
+    who: DemoName,
+    method: string,
+    path: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ) => {
+    const response = await request(who, method, path, body, headers)
     return { status: response.status, body: (await response.json()) as Json }
   }
   const get = (path: string) => call('operator', 'GET', path)
@@ -115,13 +123,9 @@ t.test('messages of a broker pass through its cell', { skip: mosquittoMissing },
 
   t.test('a client that accepts events gets each message, and the whole at the end', async t => {
     const input = { broker: 'home', topic: 'home/lamp', max_messages: 1 }
-    const response = await request(
-      'operator',
-      'POST',
-      '/v1/mqtt/subscribe',
-      input,
-      'text/event-stream',
-    )
+    const response = await request('operator', 'POST', '/v1/mqtt/subscribe', input, {
+      accept: 'text/event-stream',
+    })
     const text = await response.text()
     t.strictSame(
       [...text.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name),
@@ -157,6 +161,19 @@ t.test('messages of a broker pass through its cell', { skip: mosquittoMissing },
     const { body } = await get('/v1/mqtt/brokers')
     t.match(body, { brokers: [{ name: 'home', tls: false, devices: 0 }] })
     t.notMatch(JSON.stringify(body), /password/)
+  })
+
+  t.test('a publish needs a key, with which a repetition sends nothing again', async t => {
+    const message = { broker: 'home', topic: 'home/fan/set', payload: 'toggle' }
+    const publish = (key: string) =>
+      call('operator', 'POST', '/v1/mqtt/publish', message, { 'idempotency-key': key })
+    const answers = [await publish('one'), await publish('one')]
+    t.match(answers, [{ status: 200, body: { published: true } }, { status: 200 }])
+    t.strictSame(answers[1], answers[0])
+    t.match(await publish(''), { status: 422, body: { error: { param: 'Idempotency-Key' } } })
+    await post('/v1/mqtt/publish', { ...message, payload: 'end' })
+    await waitUntil('a later message has arrived', () => arrived.includes('home/fan/set end'))
+    t.equal(arrived.filter(one => one === 'home/fan/set toggle').length, 1)
   })
 
   t.test('outside the allow list two people are needed, and it happens once', async t => {

@@ -19,6 +19,7 @@ export const defineUrgentOperation = (
     path: `/v1/devices/{device_id}/${verb}`,
     access: 'operator',
     effect: 'gated',
+    isEmergency: true,
     input: z.strictObject({ device_id: DeviceRef }),
     output: CommandView,
     plan: ({ device_id }, context) => {

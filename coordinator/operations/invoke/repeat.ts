@@ -63,7 +63,7 @@ const requireCallKey = ({ operation, input, isOnce }: Call): void => {
 }
 
 const NO_CALL_KEY =
-  'acts on a device and must not happen twice, so it needs an idempotency key: send the header ' +
+  'acts on the world and must not happen twice, so it needs an idempotency key: send the header ' +
   'Idempotency-Key (REST), _meta["io.shoal/idempotencyKey"] (MCP) or --idempotency-key (shoal); ' +
   'over A2A the id of the message is the key'
 

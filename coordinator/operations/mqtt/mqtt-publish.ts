@@ -19,6 +19,7 @@ export default defineOperation({
   onCell: true,
   cli: { group: 'mqtt', verb: 'publish', words: ['broker', 'topic', 'payload'] },
   timeoutSeconds: PUBLISH_SECONDS,
+  needsCallKey: () => true,
   input: MqttPublishParams,
   examples: [{ broker: 'home', topic: 'zigbee2mqtt/lamp/set', payload: '{"state":"ON"}' }],
   output: MqttPublishAnswer,

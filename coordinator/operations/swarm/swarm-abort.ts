@@ -9,6 +9,7 @@ export default defineOperation({
   path: '/v1/swarm/formations/{formation_id}/abort',
   access: 'operator',
   effect: 'gated',
+  isEmergency: true,
   input: z.strictObject({
     formation_id: FormationId,
     reason: z.string().min(1).max(300).default('an operator has aborted it').describe('Reason.'),

@@ -35,6 +35,7 @@ export default defineSkill({
   effect: 'gated',
   onCell: true,
   timeoutSeconds: MAX_SUBSCRIBE_SECONDS + EXTRA_SECONDS + 5,
+  needsCallKey: ({ action }) => action === 'publish',
   input: z.strictObject({
     action: z.enum(['publish', 'subscribe']).default('subscribe'),
     ...MqttBrokerRef.shape,

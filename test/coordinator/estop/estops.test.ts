@@ -235,6 +235,31 @@ t.test('a stop of a coordinator that ended before it stored it is taken over', a
   t.strictSame(daemons.map(heldBy), [[], []], 'every cell that has it ends it')
 })
 
+t.test('a cell cannot release a stop of the fleet that is not stored yet', async t => {
+  const { coordinator: one, start, daemons, cells } = await scene(t)
+  const two = await start()
+  const stored = Promise.withResolvers<void>()
+  one.disk.wait = stored.promise
+  const engaging = one.estops.engage(ALL, 'smoke', PERSON)
+  await settle()
+  const [id = ''] = heldBy(daemons[1])
+  const [rogue, ...others] = cells
+  const release = { estop_id: id, released_at: 1, released_by: 'mallory', reason: 'none' }
+  const claim = { version: 0, cell_id: rogue?.id ?? '', latched: [], released: [release], at: 1 }
+  two.estopEars.onReport(rogue?.id ?? '', signEstopped(claim, rogue?.key as never))
+  await settle()
+  await two.sweep()
+  stored.resolve()
+  await engaging
+  for (const { store } of [one, two]) await store.revisions.poll()
+  await two.sweep()
+  await one.sweep()
+  t.match(await one.estops.list(9), { total: 1, newest: [{ stop: { id, scope: 'all' } }] })
+  t.match(await two.estops.list(9), { total: 1, newest: [{ stop: { id, scope: 'all' } }] })
+  t.strictSame(heldBy(daemons[1]), [id])
+  t.notOk(others.some(cell => cell.documents.some(({ released }) => released.length > 0)))
+})
+
 t.test('a cell of an older level is named, and not sent anything', async t => {
   const { coordinator, cells } = await scene(t, { cells: 1 })
   const [cell] = cells

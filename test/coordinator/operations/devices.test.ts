@@ -1,4 +1,5 @@
 import t from 'tap'
+import { ShoalError } from '../../../shared/errors.ts'
 import { deviceScene } from '../../support/device-scene.ts'
 
 const TO = { x_m: 3, y_m: 4 }
@@ -129,6 +130,22 @@ t.test('a stop needs no plan, approval or key, and reading needs no approval', a
   await announce({ capability: 5 })
   const older = await call(demo.operator, 'POST', '/v1/devices/rover/commands', look, 'older')
   t.match([older.status, older.json.error.message], [409, /capability level 5, .* needs level 6/])
+})
+
+t.test('stop, hold, land and abort answer while the minute of the key is used up', async t => {
+  const countCall = () => {
+    throw new ShoalError('rate_limited', '300 calls a minute are allowed')
+  }
+  const { link, announce, call, demo } = await deviceScene(t, { countCall })
+  link.add('dev_rover', { name: 'rover' })
+  await announce()
+  t.equal((await call(demo.operator, 'GET', '/v1/devices/rover')).status, 429)
+  const post = (path: string) => call(demo.operator, 'POST', path, {})
+  t.match(await post('/v1/devices/rover/stop'), { status: 200, json: { state: 'succeeded' } })
+  // the cart has neither, and there is no formation: the answer is about that
+  for (const verb of ['hold', 'land'])
+    t.equal((await post(`/v1/devices/rover/${verb}`)).status, 422, verb)
+  t.equal((await post('/v1/swarm/formations/form_none/abort')).status, 404)
 })
 
 t.test('labels of a device stay, and its numbers become a series', async t => {

@@ -37,7 +37,7 @@ t.test('an unsafe command runs at most once, in time and signed, in any history'
     }),
     { numRuns: 150 },
   )
-  t.ok(runs > 5, 'some did run')
+  t.ok(runs > 20, 'some did run')
 })
 
 t.test('genuine commands are executed one after another, with signed reports', async t => {

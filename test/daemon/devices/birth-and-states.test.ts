@@ -136,7 +136,7 @@ t.test('shoald devices prints what the daemon has listed, and whether it runs', 
     const code = await devicesCommand({ argv: flags, env: {}, write, logger: silent, signal })
     return { code, text }
   }
-  t.match(await run(), { code: 69, text: /daemon does not run.*\nThere are no devices/ })
+  t.match(await run(), { code: 69, text: /No daemon runs with the state folder/ })
   const link = new FakeLink()
   const now = Date.now()
   link.add('dev_a', { name: 'rover-1' })

@@ -235,6 +235,52 @@ t.test('uplink', async t => {
     )
   })
 
+  t.test('an end while the cell announces itself leaves no last will', async t => {
+    const coordinator = await standIn()
+    const { stop, state } = await cell(t, coordinator)
+    coordinator.state.accept = topic => {
+      if (topic.endsWith('/birth')) stop.abort()
+      return true
+    }
+    await waitUntilTrue(() => state() === 'stopped' && coordinator.countSessions() === 0)
+    t.strictSame(
+      heardOf(coordinator, 'state').map(({ message }) => message.body),
+      [{ state: 'draining' }],
+    )
+  })
+
+  t.test('an end while samples of an outage are sent leaves no last will', async t => {
+    const coordinator = await standIn()
+    coordinator.state.refuse = { status: 503, body: '' }
+    const { uplink, stop, state } = await cell(t, coordinator)
+    for (let i = 0; i < 500; i++) uplink.offer(sample(i))
+    await waitUntilTrue(() => state() === 'waiting')
+    coordinator.state.accept = topic => {
+      if (topic.endsWith('/history')) stop.abort()
+      return true
+    }
+    coordinator.state.refuse = undefined
+    await waitUntilTrue(() => state() === 'stopped' && coordinator.countSessions() === 0)
+    t.strictSame(
+      heardOf(coordinator, 'state').map(({ message }) => message.body),
+      [{ state: 'ready' }, { state: 'draining' }],
+    )
+  })
+
+  t.test('a sample that is taken during the end is not sent and does not cut it short', async t => {
+    const coordinator = await standIn()
+    const { uplink, stop, state } = await cell(t, coordinator)
+    await waitUntilTrue(() => state() === 'running')
+    stop.abort()
+    uplink.offer(sample(1))
+    await waitUntilTrue(() => state() === 'stopped' && coordinator.countSessions() === 0)
+    t.strictSame(
+      heardOf(coordinator, 'state').map(({ message }) => message.body),
+      [{ state: 'ready' }, { state: 'draining' }],
+    )
+    t.strictSame(heardOf(coordinator, 'telemetry'), [])
+  })
+
   t.test('a draining cell does not report ready again', async t => {
     const coordinator = await standIn()
     const { uplink, leave, state } = await cell(t, coordinator)
