@@ -32,10 +32,11 @@ interface EstopSenderParts {
 /** Time for a cell to answer a document before the same one is sent again, in milliseconds. */
 const RESEND_MS = 5000
 
-/** Cells that need the same document. */
-interface SameStops {
-  cells: Cell[]
+/** A cell and its next document; cells with equal content and version share one. */
+interface PreparedCell {
+  cell: Cell
   stops: CellStops
+  content: string
   version: number
 }
 
@@ -93,29 +94,31 @@ export class EstopSender {
 
   /** Signs each document once, however many cells need it. */
   async #sendTo(cells: readonly Cell[]): Promise<void> {
-    const groups = new Map<string, SameStops>()
     const atMs = this.#parts.nowMs()
-    for (const cell of cells) {
-      const stops = this.#selectFor(cell)
-      const content = describeStops(stops)
-      const version = Math.max(
-        this.#parts.stops.version,
-        this.#parts.reports.find(cell.id)?.version ?? 0,
-      )
+    const groups = Map.groupBy(
+      cells.map(cell => this.#prepare(cell)),
+      ({ version, content }) => `${version} ${content}`,
+    )
+    for (const { cell, content } of [...groups.values()].flat())
       this.#sent.set(cell, { content, atMs })
-      const key = `${version} ${content}`
-      const group = groups.get(key)
-      if (group === undefined) groups.set(key, { cells: [cell], stops, version })
-      else group.cells.push(cell)
-    }
-    await Promise.all([...groups.values()].flatMap(group => this.#sendSame(group)))
+    await Promise.all([...groups.values()].flatMap(same => this.#sendSame(same)))
+  }
+
+  #prepare(cell: Cell): PreparedCell {
+    const { version: applied = 0 } = this.#parts.reports.find(cell.id) ?? {}
+    const stops = this.#selectFor(cell)
+    const version = Math.max(this.#parts.stops.version, applied)
+    return { cell, stops, content: describeStops(stops), version }
   }
 
   /** A document that is lost is sent again: the report of the cell is missing then. */
-  #sendSame({ cells, stops, version }: SameStops): Promise<void>[] {
+  #sendSame(same: readonly PreparedCell[]): Promise<void>[] {
+    const [first] = same
+    if (first === undefined) return []
     const { signer, publish, now, logger } = this.#parts
-    const ids = cells.map(({ id }) => id)
-    const document = signEstop(createDocument(ids, stops, { version, now: now() }), signer)
+    const ids = same.map(({ cell }) => cell.id)
+    const numbers = { version: first.version, now: now() }
+    const document = signEstop(createDocument(ids, first.stops, numbers), signer)
     return publish(ids, document).map((sent, at) =>
       sent.catch(error =>
         logger.warn({ cell: ids[at], reason: error.message.slice(0, 300) }, 'e-stops not sent'),
