@@ -3,6 +3,7 @@ import type { Device } from '../devices/device.ts'
 import type { Devices } from '../devices/devices.ts'
 import type { Stops } from '../estop/stops.ts'
 import type { SwarmConfig } from './config.ts'
+import { isAtStart, requireFreeWays } from './feasibility.ts'
 import type { FormationPlan } from './formation-plan.ts'
 import type { Formations } from './formations.ts'
 import {
@@ -82,23 +83,15 @@ export class Swarm {
     return { ...members, ...planned }
   }
 
-  /** True while each unit of a plan can take part and is where the plan begins. */
-  async isFeasible({ cells, units }: FormationPlan, selection: SwarmSelection): Promise<boolean> {
-    const members = await this.listMembers(selection)
-    const places = new Map(members.units.map(({ device_id, place }) => [device_id, place]))
-    const starts = new Map(
-      cells
-        .flatMap(({ params }) => params.stages.toReversed())
-        .flatMap(({ moves }) => moves.map(({ device_id, from }) => [device_id, from] as const)),
-    )
-    return units.every(({ device_id }) => {
-      const [place, from] = [places.get(device_id), starts.get(device_id)]
-      if (place === undefined) return false
-      if (from === undefined) return true
-      const [x, y, altitude] = from
-      const distance_m = Math.hypot(place.x - x, place.y - y, place.altitude_m - altitude)
-      return distance_m <= this.config.position_m
-    })
+  /**
+   * True while each unit of a plan can take part and is where the plan begins.
+   * @throws ShoalError conflict where another device is in the way by now
+   */
+  async isFeasible(plan: FormationPlan, selection: SwarmSelection): Promise<boolean> {
+    const { units, excluded } = await this.listMembers(selection)
+    if (!isAtStart(plan, units, this.config.position_m)) return false
+    requireFreeWays(plan, [...units, ...excluded])
+    return true
   }
 
   #describe(device: Device, taken: ReadonlySet<string>): Candidate {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Wait } from '../../shared/wait.ts'
+import { MAX_DEVICES } from '../../shared/wire/device.ts'
 import type { EstopBody, LatchedStop } from '../../shared/wire/estop.ts'
 import { DeviceStopper } from './device-stopper.ts'
 import type { EstopLatch } from './latch.ts'
@@ -35,6 +36,7 @@ interface LocalRelease {
 export class CellEstop {
   readonly #parts: CellEstopParts
   readonly #listeners = new Set<() => void>()
+  readonly #lastSites = new Map<string, string | null>()
   #cell: AttachedCell = {
     cellId: '',
     devices: { listDevices: () => [], stopDevice: async () => {} },
@@ -75,9 +77,8 @@ export class CellEstop {
 
   /** Returns the stop that holds a device; undefined while none does. */
   findStop(deviceId: string): KeptStop | undefined {
-    const { cellId, devices } = this.#cell
-    const { site = null } = devices.listDevices().find(one => one.deviceId === deviceId) ?? {}
-    return this.#parts.latch.findCovering({ cellId, deviceId, site })
+    const { cellId } = this.#cell
+    return this.#parts.latch.findCovering({ cellId, deviceId, site: this.#findSite(deviceId) })
   }
 
   /** Returns a stop that holds the cell or one of its devices; undefined while none does. */
@@ -142,6 +143,20 @@ export class CellEstop {
   async retry(): Promise<void> {
     await this.#stopper.retry()
     this.#notify()
+  }
+
+  /**
+   * Site of a device, or its last one: a broker may withdraw a device whose verb runs. Every command
+   * asks for a stop before it runs, so that its site is known then.
+   */
+  #findSite(deviceId: string): string | null {
+    const device = this.#cell.devices.listDevices().find(one => one.deviceId === deviceId)
+    if (device === undefined) return this.#lastSites.get(deviceId) ?? null
+    this.#lastSites.delete(deviceId)
+    const [oldest] = this.#lastSites.keys()
+    if (oldest !== undefined && this.#lastSites.size >= MAX_DEVICES) this.#lastSites.delete(oldest)
+    this.#lastSites.set(deviceId, device.site)
+    return device.site
   }
 
   async #stopDevices(): Promise<void> {

@@ -50,15 +50,13 @@ export class FormationRun {
   }
 
   async #runStage(index: number, { begins_s }: { begins_s: number }): Promise<void> {
-    const { time, start_at, bounds, units } = this.#parts
+    const { time, start_at, units } = this.#parts
     const begins_at = start_at + begins_s * 1000
     await time.waitFor(begins_at, this.#signal)
     const staged = units.filter(({ stage }) => stage === index)
     await this.#requireChecks(staged)
-    const { least_ms } = time.since(begins_at)
-    if (least_ms > bounds.skew_ms)
-      throw new ShoalError('conflict', `stage ${index + 1} would begin ${least_ms} ms late`)
-    const moves = staged.map(unit => this.#move(unit, begins_at + unit.move.delay_s * 1000))
+    this.#requireOnTime(begins_at, `stage ${index + 1}`)
+    const moves = staged.map(unit => this.#move(unit, begins_at))
     for (const move of moves) move.catch(error => this.end(error))
     await Promise.allSettled(moves)
     this.#signal.throwIfAborted()
@@ -75,9 +73,22 @@ export class FormationRun {
     )
   }
 
-  async #move({ verb, part }: UnitPlan, begins_at: number): Promise<Json> {
+  /** A unit that has waited is checked again: others may command its device until it moves. */
+  async #move(unit: UnitPlan, stageBegins_at: number): Promise<Json> {
+    const { move, verb, part } = unit
+    const begins_at = stageBegins_at + move.delay_s * 1000
     await this.#parts.time.waitFor(begins_at, this.#signal)
+    if (move.delay_s > 0) await this.#requireChecks([unit])
+    this.#signal.throwIfAborted()
+    this.#requireOnTime(begins_at, move.device_id)
     return verb.run(part, { signal: this.#signal, report: () => {} })
+  }
+
+  #requireOnTime(begins_at: number, what: string): void {
+    const { time, bounds } = this.#parts
+    const { least_ms } = time.since(begins_at)
+    if (least_ms > bounds.skew_ms)
+      throw new ShoalError('conflict', `${what} would begin ${least_ms} ms late`)
   }
 
   #listResults(): FormationUnitResult[] {

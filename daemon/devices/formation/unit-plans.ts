@@ -5,7 +5,7 @@ import { canonicalHash } from '../../../shared/canonical-hash.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { VerbName } from '../../../shared/wire/command.ts'
 import { FormationMove, FormationParams, FormationStage } from '../../../shared/wire/formation.ts'
-import type { PlanPart } from '../../../shared/wire/plan-part.ts'
+import { LIVE_GATE, type PlanPart } from '../../../shared/wire/plan-part.ts'
 import type { Verb } from '../../commands/verb.ts'
 
 /** Verbs that move a device to a position of the local frame, the preferred one first. */
@@ -30,7 +30,8 @@ export interface UnitPlan {
 
 /**
  * Resolves the moves of a formation with the verbs that the devices have for single moves.
- * @throws ShoalError not_found for a device without such a verb
+ * @throws ShoalError not_found for a device without such a verb, and conflict for one whose verb
+ * needs a gate of its own
  */
 export const planUnits = (
   cellId: string,
@@ -94,8 +95,15 @@ const findMoveVerb = (
   )
 }
 
+/** The approval of a formation stands for that of a single move, and for no other gate. */
 const createUnitPart = (cellId: string, move: FormationMove, verb: Verb): PlanPart => {
-  const { operations, bounds } = verb.plan(parseParams(move, verb))
+  const { operations, bounds, gate = LIVE_GATE } = verb.plan(parseParams(move, verb))
+  if (gate !== LIVE_GATE)
+    throw new ShoalError(
+      'conflict',
+      `${verb.verb} of ${move.device_id} needs ${gate}, which a formation cannot stand for; ` +
+        'leave the device out',
+    )
   return {
     cell_id: cellId,
     device_id: move.device_id,

@@ -3,8 +3,11 @@ import type { CommandState } from '../../../coordinator/control/command.ts'
 import type { Device } from '../../../coordinator/devices/device.ts'
 import type { DeviceReadings } from '../../../coordinator/devices/device-states.ts'
 import { SwarmConfig } from '../../../coordinator/swarm/config.ts'
+import { requireFreeWays } from '../../../coordinator/swarm/feasibility.ts'
 import { type FormationState, judgeFormation } from '../../../coordinator/swarm/formation.ts'
+import type { FormationPlan } from '../../../coordinator/swarm/formation-plan.ts'
 import { type Candidate, isExclusion, judgeCandidate } from '../../../coordinator/swarm/members.ts'
+import type { FormationParams } from '../../../shared/wire/formation.ts'
 
 const START = 100_000
 const END = 110_000
@@ -93,4 +96,29 @@ t.test('a device that cannot take part is left out with the reason', async t => 
     t.match(judged, { reason })
   }
   t.match(judgeCandidate(createCandidate(fit), 'yard', config), { reason: 'other_site' })
+})
+
+t.test('a plan is refused while a device that is no part of it stands in the way', t => {
+  const [device_id, cell_id] = ['dev_1', 'cell_1']
+  const moves = [
+    { device_id, from: [0, 0, 0], to: [4, 0, 0], speed_m_s: 0.5, delay_s: 0 },
+  ] as FormationParams['stages'][number]['moves']
+  const stages = [{ begins_s: 0, duration_s: 8, moves }]
+  const plan = {
+    cells: [{ cell_id, params: { position_m: 0.1, skew_ms: 200, stages } }],
+    units: [{ device_id, cell_id, name: 'rover-1', slot: [4, 0] }],
+    required_m: 0.4,
+    position_m: 0.1,
+  } as unknown as FormationPlan
+  const createOther = (y: number) => ({
+    device: { id: 'dev_2', facts: { name: 'rover-2' } } as Device,
+    place: { x: 2, y },
+  })
+  const own = { ...createOther(0), device: createCandidate({}).device }
+  t.doesNotThrow(() => requireFreeWays(plan, [own, createOther(0.61), { device: own.device }]))
+  t.throws(() => requireFreeWays(plan, [own, createOther(0.59)]), {
+    code: 'conflict',
+    message: /rover-2 \(dev_2\) stands 0\.39 m from the way .* 0\.40 m is required/,
+  })
+  t.end()
 })

@@ -13,7 +13,8 @@ const target = (deviceId: string, verb: string, hazard: Command['hazard']) =>
 
 /** A cell whose devices move until they are aborted, with its e-stop. */
 const movingCell = async (t: Test, ids: string[]) => {
-  const at = await cellWith(ids.map(id => device(id, 'hall')))
+  const devices = ids.map(id => device(id, 'hall'))
+  const at = await cellWith(devices)
   const aborted: string[] = []
   const verb = (name: string, parts: Pick<Verb, 'hazard' | 'run'> & Partial<Verb>): Verb => ({
     verb: name,
@@ -54,7 +55,7 @@ const movingCell = async (t: Test, ids: string[]) => {
   at.estop.onEngage(() => commands.executor.endStopped())
   const endOf = ({ id }: Command): Ack | undefined =>
     commands.acks.findLast(ack => ack.command_id === id)
-  return { ...at, ...commands, aborted, checks, endOf }
+  return { ...at, ...commands, devices, aborted, checks, endOf }
 }
 
 t.test('an e-stop ends the running verbs of every busy lane, before the disk has it', async t => {
@@ -95,4 +96,15 @@ t.test('an e-stop during the checks of a command keeps it from running', async t
     await estop.engage({ reason: 'smoke', by: 'local:ann' })
   }
   t.match(await obey(target('dev_a', 'move', 'caution')), { state: 'failed', reason: 'estopped' })
+})
+
+t.test('a stop of a site ends the verb of a device that was withdrawn while it ran', async t => {
+  const { executor, estop, devices, endOf } = await movingCell(t, ['dev_a', 'dev_b'])
+  const move = target('dev_a', 'move', 'caution')
+  await executor.receive(move)
+  devices.shift()
+  const stop = engaged({ scope: 'site', target: 'hall' })
+  await estop.apply({ version: 1, engaged: [stop], released: [] })
+  await executor.waitUntilIdle()
+  t.match(endOf(move), { state: 'unknown', reason: 'estopped' })
 })
