@@ -94,7 +94,7 @@ export const fleetServices = async (
 }
 
 const listVerbs = (
-  { parts: { inference, verbs: more = [], logger }, devices: { mqtt } }: FleetCell,
+  { parts: { inference, estop, verbs: more = [], logger }, devices: { mqtt } }: FleetCell,
   announcement: { again(): Promise<void> },
 ): Verb[] => {
   const everyCell = createBuiltInVerbs({
@@ -104,7 +104,7 @@ const listVerbs = (
     },
   })
   const ofModels = inference.models === undefined ? [] : createModelVerbs(inference.models)
-  return [...everyCell, ...ofModels, createPublishVerb(mqtt), ...more]
+  return [...everyCell, ...ofModels, createPublishVerb(mqtt, () => estop.findAnyStop()), ...more]
 }
 
 const describeCell = async (

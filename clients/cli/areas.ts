@@ -12,6 +12,8 @@ const AREAS: Record<string, readonly string[]> = {
     'routing',
     'commands',
     'devices',
+    'swarm',
+    'mqtt',
     'discovery',
     'tags',
     'replicas',

@@ -66,7 +66,8 @@ const stepsOf = (error: ShoalError, scene: Scene): string[] => {
 
 /** Command that lists what exists, for an id that was not found. */
 const listStep = ({ code, param }: ShoalError, command: Command): string | undefined => {
-  const name = param?.endsWith('_id') === true ? param : command.registeredArguments.at(-1)?.name()
+  const isId = param?.endsWith('_id') === true || param === 'cell'
+  const name = isId ? param : command.registeredArguments.at(-1)?.name()
   if (code !== 'not_found' || name === undefined) return undefined
   const words = listOf(name)
   const list = commandOf(rootOf(command), words)
@@ -74,8 +75,12 @@ const listStep = ({ code, param }: ShoalError, command: Command): string | undef
 }
 
 /** Command that shows the state of an object, for a conflict with that state. */
-const showStep = ({ code }: ShoalError, command: Command): string | undefined => {
+const showStep = ({ code, message }: ShoalError, command: Command): string | undefined => {
   if (code !== 'conflict') return undefined
+  const stop = heldBy(message)
+  if (stop !== undefined)
+    return `shoal devices estops lists the stops; a person releases this one with: shoal devices release --estop-id ${stop} --reason …`
+  if (/ matches \d+ devices: /.test(message)) return 'shoal devices list shows their names and ids'
   const show =
     command.parent?.commands.find(each => each.name() === 'get') ??
     groupOf(command).commands.find(each => each.name() === 'show')
@@ -85,6 +90,10 @@ const showStep = ({ code }: ShoalError, command: Command): string | undefined =>
   if (show === undefined || words.length === 0 || words.includes(undefined)) return undefined
   return `${[pathOf(show), ...words.map(word => quoteWord(word ?? ''))].join(' ')} shows its state`
 }
+
+/** Id of the e-stop that an error reports as holding a device. */
+const heldBy = (message: string): string | undefined =>
+  /^e-stop (est_\w+) holds /.exec(message)?.[1]
 
 /** Explains why a second reveal of a key fails. */
 const revealedStep = ({ code, message }: ShoalError, command: Command): string | undefined =>

@@ -12,6 +12,8 @@ interface KnownFrom {
 const LISTS: Record<string, readonly string[]> = {
   request: ['gates', 'requests'],
   name: ['profile', 'list'],
+  estop: ['devices', 'estops'],
+  formation: ['swarm', 'list'],
 }
 
 /**

@@ -49,7 +49,12 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   request_timeout: 'try again; shoal health shows the state of the service',
   cell_unavailable: 'shoal health shows how many cells and models are available',
   store_unavailable: 'see the log of the coordinator for the fault of its store',
-  broker_unavailable: 'start the broker that the coordinator is configured for, or check its log',
+  scope_denied: 'devices.scope in the configuration of the cell names what it may contact',
+  // a cell reports brokers of its site, the coordinator its own
+  broker_unavailable: ({ message }) =>
+    message.startsWith('cell ')
+      ? 'check that this broker runs at this address; shoal mqtt brokers lists the configured ones'
+      : 'start the broker that the coordinator is configured for, or check its log',
   audit_broken: 'shoal audit verify shows where; nothing is written until this is resolved',
   internal: 'see the log of the coordinator, or run shoal doctor',
   // with an address in hand it is about that; without, the profile has none

@@ -125,6 +125,24 @@ const accessRules = (parts: BusParts, connections: Connections, refuse: Refuse):
   },
 })
 
+const toPacket = (name: TopicName, topic: string, payload: Buffer): PublishPacket => {
+  const { qos, retain } = TOPICS[name]
+  return { cmd: 'publish', topic, payload, qos, retain, dup: false } as PublishPacket
+}
+
+/** A connected client, with its subscriptions by topic, which the types of the engine leave out. */
+type Subscriber = Client & { subscriptions: Record<string, unknown> }
+
+/** Connected clients by cell. */
+const followSubscribers = (broker: Aedes): ReadonlyMap<string, Subscriber> => {
+  const clients = new Map<string, Subscriber>()
+  broker.on('client', client => clients.set(client.id, client as Subscriber))
+  broker.on('clientDisconnect', client => {
+    if (clients.get(client.id) === client) clients.delete(client.id)
+  })
+  return clients
+}
+
 /**
  * The broker in the coordinator's own process. It knows cells only: a connection is bound to one
  * cell, publishes and subscribes on that cell's topics, and nothing is retained, because the
@@ -168,25 +186,36 @@ export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
     broker.handle(guarded)
   }
 
-  const publish: Bus['publish'] = (name, cellId, type, body, id) => {
-    const { qos, retain } = TOPICS[name]
-    const payload = JSON.stringify(envelope('coordinator', parts.epoch, type, body))
-    const packet = {
-      cmd: 'publish',
-      topic: topicFor(name, cellId, id),
-      payload,
-      qos,
-      retain,
-      dup: false,
-    }
-    return new Promise((resolve, reject) =>
-      broker.publish(packet as PublishPacket, error => (error ? reject(error) : resolve())),
+  const encode = (type: string, body: unknown): Buffer =>
+    Buffer.from(JSON.stringify(envelope('coordinator', parts.epoch, type, body)))
+
+  const publish: Bus['publish'] = (name, cellId, type, body, id) =>
+    new Promise((resolve, reject) =>
+      broker.publish(toPacket(name, topicFor(name, cellId, id), encode(type, body)), error =>
+        error ? reject(error) : resolve(),
+      ),
     )
+
+  const subscribers = followSubscribers(broker)
+
+  /** Past the queue of the engine, in which a cell that does not read holds up the others. */
+  const publishToEach: Bus['publishToEach'] = (name, cellIds, type, body) => {
+    const payload = encode(type, body)
+    return cellIds.map(async cellId => {
+      const [client, topic] = [subscribers.get(cellId), topicFor(name, cellId)]
+      if (client?.subscriptions[topic] === undefined) return
+      await new Promise<void>((resolve, reject) =>
+        client.publish(toPacket(name, topic, payload), error =>
+          error ? reject(error) : resolve(),
+        ),
+      )
+    })
   }
 
   return {
     handle,
     publish,
+    publishToEach,
     disconnect: connections.disconnect,
     isConnected: () => true,
     close: () => new Promise(resolve => broker.close(resolve)),

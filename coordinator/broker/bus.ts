@@ -9,6 +9,16 @@ import type { TopicName } from '../../shared/wire/topics.ts'
 export interface Bus {
   /** `id` is that of a command, for the topics that end with one. */
   publish(name: TopicName, cellId: string, type: string, body: unknown, id?: string): Promise<void>
+  /**
+   * Publishes one message to each of these cells at once, past messages that wait. Returns a promise
+   * for each cell, in order, which resolves when its socket has the message.
+   */
+  publishToEach(
+    name: TopicName,
+    cellIds: readonly string[],
+    type: string,
+    body: unknown,
+  ): Promise<void>[]
   /** Takes over a socket whose upgrade proved that it belongs to this cell. */
   handle(socket: Socket, cellId: string): void
   /** Closes every connection of one cell. */

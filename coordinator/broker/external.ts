@@ -98,10 +98,12 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
     pipeline([upstream, ...(down === undefined ? [] : [down]), guarded], () => guarded.destroy())
   }
 
-  const publish: Bus['publish'] = async (name, cellId, type, body, id) => {
+  const encode = (type: string, body: unknown): string =>
+    JSON.stringify(envelope('coordinator', epoch, type, body))
+
+  const send = async (name: TopicName, cellId: string, payload: string, id?: string) => {
     if (!client.connected)
       throw new ShoalError('cell_unavailable', `${cellId} is not reached: the broker is away`)
-    const payload = JSON.stringify(envelope('coordinator', epoch, type, body))
     const { qos, retain } = TOPICS[name]
     const topic = topics.toBroker(topicFor(name, cellId, id))
     await client.publishAsync(topic, payload, { qos, retain })
@@ -117,7 +119,11 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
 
   return {
     handle,
-    publish,
+    publish: (name, cellId, type, body, id) => send(name, cellId, encode(type, body), id),
+    publishToEach: (name, cellIds, type, body) => {
+      const payload = encode(type, body)
+      return cellIds.map(cellId => send(name, cellId, payload))
+    },
     disconnect: connections.disconnect,
     isConnected: () => client.connected,
     close,

@@ -86,13 +86,13 @@ export class DeviceStates {
     const { state, clockAheadMs } = held
     const readings = Object.entries(profile?.properties ?? {}).flatMap(
       ([name, facts]): [string, Reading][] => {
-        const reading = state.readings[name]
+        const reading = Object.hasOwn(state.readings, name) ? state.readings[name] : undefined
         if (reading === undefined) return []
         return [[name, toReading(reading, facts, { clockAheadMs, now })]]
       },
     )
     return {
-      seenAt: state.seen_at === null ? undefined : state.seen_at - clockAheadMs,
+      seenAt: state.seen_at === null ? undefined : toOwnTime(state.seen_at, { clockAheadMs, now }),
       readings: new Map(readings),
     }
   }
@@ -116,6 +116,12 @@ const toReading = (
   { stale_after_ms }: PropertyFacts,
   { clockAheadMs, now }: { clockAheadMs: number; now: number },
 ): Reading => {
-  const at = Math.min(now, reading.at - clockAheadMs)
+  const at = toOwnTime(reading.at, { clockAheadMs, now })
   return { value: reading.value, at, isStale: now - at > stale_after_ms }
 }
+
+/** Time by the clock of the coordinator; a cell may claim one that no calendar has. */
+const toOwnTime = (
+  at: number,
+  { clockAheadMs, now }: { clockAheadMs: number; now: number },
+): number => Math.max(0, Math.min(now, at - clockAheadMs))

@@ -194,6 +194,14 @@ export class Cells {
     return row && cellOf(row)
   }
 
+  /** Reads the keys with which these cells sign, by cell. */
+  async readPublicKeys(ids: readonly string[]): Promise<Map<string, string>> {
+    const { read } = this.#store.ledger
+    const query = read.selectFrom('cells').select(['id', 'public_key']).where('id', 'in', ids)
+    const rows = await query.execute()
+    return new Map(rows.flatMap(({ id, public_key: key }) => (key === null ? [] : [[id, key]])))
+  }
+
   /** Lists the cells, oldest first. */
   async list(): Promise<EnrolledCell[]> {
     const { read } = this.#store.ledger

@@ -18,7 +18,10 @@ export const selectStops = (
   report: EstopReport | undefined,
 ): CellStops => {
   const ids = [...(report?.latched ?? []), ...(report?.released ?? [])]
-  const reported = ids.flatMap(id => stops.find(id) ?? [])
+  // another cell may claim any id for a stop of its own machine, and its release
+  const reported = ids
+    .flatMap(id => stops.find(id) ?? [])
+    .filter(({ isLocal, cellId }) => !isLocal || cellId === cell.id)
   const ended = new Set(
     [...reported, ...stops.listReleased().filter(stop => concernsCell(stop, cell))].filter(
       ({ release }) => release !== undefined,
@@ -42,18 +45,22 @@ export const isApplied = (
   )
 }
 
+/** Text that differs when other stops are engaged or released. */
+export const describeStops = ({ engaged, released }: CellStops): string =>
+  [engaged, released].map(stops => stops.map(({ id }) => id).join()).join(';')
+
 /**
- * Creates the document of one cell. Its version is never below what the cell has applied, so that a
- * store that was set back, or a stop that is not stored yet, still reaches it: a cell adds what a
- * document of the same version engages.
+ * Creates the document of one cell, or of several that need the same. Its version is never below what
+ * they have applied, so that a store that was set back, or a stop that is not stored yet, still
+ * reaches them: a cell adds what a document of the same version engages.
  */
 export const createDocument = (
-  cellId: string,
+  [cellId, ...others]: readonly string[],
   { engaged, released }: CellStops,
-  { version, applied, now }: { version: number; applied: number; now: number },
+  { version, now }: { version: number; now: number },
 ): Omit<EstopBody, 'key_id' | 'signature'> => ({
-  version: Math.max(version, applied),
-  cell_id: cellId,
+  version,
+  ...(cellId !== undefined && others.length === 0 && { cell_id: cellId }),
   engaged: engaged.slice(-MAX_STOPS).map(toEngagedStop),
   released: released.slice(-MAX_STOPS).map(toReleasedStop),
   issued_at: now,

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
@@ -58,7 +58,8 @@ export class Estops {
     const over = new AbortController()
     const confirmed = this.#waitConfirmed(stop, over.signal)
     const sent = sender.sendStop(stop)
-    const stored = stops.isStored(stop.id) ? undefined : this.#store(stop)
+    // the documents leave in this turn, and the store takes its time after them
+    const stored = stops.isStored(stop.id) ? undefined : nextTurn().then(() => this.#store(stop))
     const late = sleep(ANSWER_MS, undefined, { signal: over.signal }).catch(() => {})
     await Promise.race([Promise.all([sent, stored, confirmed]), late])
     over.abort()

@@ -20,7 +20,8 @@ export const observeEstops = function* ({
   if (newest === undefined) return
   const { scope, target, engagedBy, reason } = newest
   const about = `the newest by ${engagedBy} for ${scope}${target === null ? '' : ` ${target}`}: ${reason}`
-  const message = `${inForce.length} e-stops are in force, ${about}`
+  const count = inForce.length
+  const message = `${count} ${count === 1 ? 'e-stop is' : 'e-stops are'} in force, ${about}`
   yield { rule: 'estop_engaged', cellId: undefined, part: undefined, state: 'bad', message }
   for (const cell of sender.listConnected()) {
     const failed = reports.find(cell.id)?.failed ?? []

@@ -35,12 +35,17 @@ interface EstopDomainParts
   store: Pick<Store, 'ledger' | 'revisions'>
   events: Pick<Events, 'addWithin'>
   signing: SigningKey
-  cells: Pick<Cells, 'get'>
+  cells: Pick<Cells, 'readPublicKeys'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
   alertSources: Set<() => Iterable<Observation>>
   bus: {
-    publish(name: 'estop', cellId: string, type: string, body: EstopBody): Promise<void>
+    publishToEach(
+      name: 'estop',
+      cellIds: readonly string[],
+      type: string,
+      body: EstopBody,
+    ): Promise<void>[]
   }
 }
 
@@ -60,15 +65,15 @@ export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => 
   const { ledger } = store
   const stops = await Stops.open({ store, now, logger })
   stack.defer(() => stops.close())
-  const cellKey = async (cellId: string) => (await parts.cells.get(cellId))?.publicKey
-  const reports = new EstopReports({ ledger, cellKey, now, logger })
+  const readKeys = (ids: readonly string[]) => parts.cells.readPublicKeys(ids)
+  const reports = new EstopReports({ ledger, readKeys, now, logger })
   await reports.load()
   const sender = new EstopSender({
     stops,
     reports,
     fleet,
     signer: signing,
-    publish: (cellId, document) => bus.publish('estop', cellId, 'estop', document),
+    publish: (cellIds, document) => bus.publishToEach('estop', cellIds, 'estop', document),
     now,
     nowMs: parts.nowMs,
     logger,

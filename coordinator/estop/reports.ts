@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { EstoppedBody, isGenuineEstopped, type ReleasedStop } from '../../shared/wire/estop.ts'
 import { Listeners } from '../base/listeners.ts'
+import { shareRuns } from '../base/share-runs.ts'
 import type { EstopReportRow } from '../store/estop-tables.ts'
 import type { Ledger } from '../store/store.ts'
 
@@ -20,8 +21,8 @@ export interface EstopReport {
 
 interface EstopReportsParts {
   ledger: Ledger
-  /** The public key with which the cell signs. */
-  cellKey: (cellId: string) => Promise<string | undefined>
+  /** Reads the keys with which cells sign. */
+  readKeys: (cellIds: readonly string[]) => Promise<ReadonlyMap<string, string>>
   /** Unix milliseconds. */
   now: () => number
   logger: Pick<Logger, 'warn'>
@@ -45,11 +46,13 @@ export class EstopReports {
   readonly #newest = new Map<string, EstopReport>()
   readonly #unwritten = new Set<string>()
   readonly #keys = new Map<string, string>()
-  readonly #newestArrival = new Map<string, number>()
-  #arrivals = 0
+  /** Newest reports whose signatures are not checked yet, by cell. */
+  readonly #unchecked = new Map<string, EstoppedBody>()
+  readonly #check: () => Promise<void>
 
   constructor(parts: EstopReportsParts) {
     this.#parts = parts
+    this.#check = shareRuns(() => this.#checkAll())
   }
 
   /** Reads what this and other coordinators have stored, for cells that are not connected here. */
@@ -79,21 +82,36 @@ export class EstopReports {
     this.#newest.delete(cellId)
     this.#unwritten.delete(cellId)
     this.#keys.delete(cellId)
-    this.#newestArrival.delete(cellId)
+    this.#unchecked.delete(cellId)
   }
 
-  /** Receives a body of the `estopped` topic; one that the cell has not signed is dropped. */
+  /**
+   * Receives a body of the `estopped` topic; one that the cell has not signed is dropped. A report is
+   * the whole state of a cell, so a newer one replaces one that is not checked yet.
+   */
   async receive(cellId: string, given: unknown): Promise<void> {
-    const body = EstoppedBody.parse(given)
-    const arrival = ++this.#arrivals
-    if (!(await this.#isGenuine(cellId, body))) {
-      this.#parts.logger.warn({ cell: cellId }, 'an e-stop report is not signed by the cell')
-      return
+    this.#unchecked.set(cellId, EstoppedBody.parse(given))
+    await this.#check()
+  }
+
+  /** Few at a time, so that a fleet that answers at once does not fill the threads of the process. */
+  async #checkAll(): Promise<void> {
+    while (this.#unchecked.size > 0) {
+      const batch = [...this.#unchecked].slice(0, CHECKS)
+      for (const [cellId] of batch) this.#unchecked.delete(cellId)
+      await this.#learnKeys(batch.map(([cellId]) => cellId))
+      const checks = await Promise.all(batch.map(([id, body]) => this.#isGenuine(id, body)))
+      for (const [at, [cellId, body]] of batch.entries())
+        if (checks[at]) this.#accept(cellId, body)
+        else
+          this.#parts.logger.warn(
+            { cell: cellId },
+            'an e-stop report has no valid signature of the cell',
+          )
     }
-    // checks may end in another order than that of the reports
-    if (arrival < (this.#newestArrival.get(cellId) ?? 0)) return
-    this.#newestArrival.set(cellId, arrival)
-    const { version, latched, released = [] } = body
+  }
+
+  #accept(cellId: string, { version, latched, released = [] }: EstoppedBody): void {
     const report: EstopReport = {
       cellId,
       version,
@@ -108,11 +126,20 @@ export class EstopReports {
   }
 
   /** A cell has one key for life. */
+  async #learnKeys(cellIds: readonly string[]): Promise<void> {
+    const missing = cellIds.filter(id => !this.#keys.has(id))
+    if (missing.length === 0) return
+    try {
+      for (const [id, key] of await this.#parts.readKeys(missing)) this.#keys.set(id, key)
+    } catch (error) {
+      const reason = (error as Error).message.slice(0, 300)
+      this.#parts.logger.warn({ reason }, 'keys of cells could not be read')
+    }
+  }
+
   async #isGenuine(cellId: string, body: EstoppedBody): Promise<boolean> {
-    const key = this.#keys.get(cellId) ?? (await this.#parts.cellKey(cellId))
-    if (key === undefined || body.cell_id !== cellId) return false
-    this.#keys.set(cellId, key)
-    return isGenuineEstopped(body, key)
+    const key = this.#keys.get(cellId)
+    return key !== undefined && body.cell_id === cellId && (await isGenuineEstopped(body, key))
   }
 
   /** Stores the reports that are not stored yet; a failed write is repeated with the next call. */
@@ -147,6 +174,8 @@ export class EstopReports {
   }
 }
 
+/** Reports whose signatures are checked at the same time. */
+const CHECKS = 32
 /** Rows per transaction, so that none holds the lane for long. */
 const BATCH = 200
 

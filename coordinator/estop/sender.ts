@@ -1,11 +1,16 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Signer } from '../../shared/signing.ts'
 import { NEEDS } from '../../shared/wire/capability.ts'
 import { type EstopBody, signEstop } from '../../shared/wire/estop.ts'
 import type { Cell } from '../fleet/cell.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { type CellStops, createDocument, isApplied, selectStops } from './document.ts'
+import {
+  type CellStops,
+  createDocument,
+  describeStops,
+  isApplied,
+  selectStops,
+} from './document.ts'
 import type { EstopReports } from './reports.ts'
 import { concernsCell, type Stop, type StoppedCell } from './stop.ts'
 import type { Stops } from './stops.ts'
@@ -15,7 +20,8 @@ interface EstopSenderParts {
   reports: Pick<EstopReports, 'find' | 'hasLatched'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   signer: Signer
-  publish: (cellId: string, document: EstopBody) => Promise<void>
+  /** Returns a promise for each cell, in order. */
+  publish: (cellIds: readonly string[], document: EstopBody) => Promise<void>[]
   /** Unix milliseconds. */
   now: () => number
   /** Monotonic milliseconds. */
@@ -23,10 +29,15 @@ interface EstopSenderParts {
   logger: Pick<Logger, 'warn'>
 }
 
-/** Documents that are signed and sent in one turn of the event loop. */
-const PER_TURN = 64
 /** Time for a cell to answer a document before the same one is sent again, in milliseconds. */
 const RESEND_MS = 5000
+
+/** Cells that need the same document. */
+interface SameStops {
+  cells: Cell[]
+  stops: CellStops
+  version: number
+}
 
 /** Sends each cell that is connected here its e-stops, until its report shows that it has them. */
 export class EstopSender {
@@ -55,7 +66,7 @@ export class EstopSender {
   async answerBirth(cellId: string): Promise<void> {
     const cell = this.#parts.fleet.cell(cellId)
     if (cell === undefined || !canStop(cell)) return
-    if (this.#selectFor(cell).engaged.length > 0) await this.#send(cell)
+    if (this.#selectFor(cell).engaged.length > 0) await this.#sendTo([cell])
   }
 
   /** True when the cell has applied all stops and releases that this coordinator knows. */
@@ -72,7 +83,7 @@ export class EstopSender {
   #isUnderWay(cell: Cell): boolean {
     const sent = this.#sent.get(cell)
     if (sent === undefined || this.#parts.nowMs() - sent.atMs >= RESEND_MS) return false
-    return sent.content === contentOf(this.#selectFor(cell))
+    return sent.content === describeStops(this.#selectFor(cell))
   }
 
   #selectFor(cell: Cell): CellStops {
@@ -80,32 +91,38 @@ export class EstopSender {
     return selectStops(stops, toStoppedCell(cell), reports.find(cell.id))
   }
 
+  /** Signs each document once, however many cells need it. */
   async #sendTo(cells: readonly Cell[]): Promise<void> {
-    const sent: Promise<void>[] = []
-    for (const [at, cell] of cells.entries()) {
-      if (at % PER_TURN === PER_TURN - 1) await nextTurn()
-      sent.push(this.#send(cell))
+    const groups = new Map<string, SameStops>()
+    const atMs = this.#parts.nowMs()
+    for (const cell of cells) {
+      const stops = this.#selectFor(cell)
+      const content = describeStops(stops)
+      const version = Math.max(
+        this.#parts.stops.version,
+        this.#parts.reports.find(cell.id)?.version ?? 0,
+      )
+      this.#sent.set(cell, { content, atMs })
+      const key = `${version} ${content}`
+      const group = groups.get(key)
+      if (group === undefined) groups.set(key, { cells: [cell], stops, version })
+      else group.cells.push(cell)
     }
-    await Promise.all(sent)
+    await Promise.all([...groups.values()].flatMap(group => this.#sendSame(group)))
   }
 
   /** A document that is lost is sent again: the report of the cell is missing then. */
-  async #send(cell: Cell): Promise<void> {
-    const { stops, reports, signer, publish, now, logger } = this.#parts
-    const { version: applied = 0 } = reports.find(cell.id) ?? {}
-    const numbers = { version: stops.version, applied, now: now() }
-    const selected = this.#selectFor(cell)
-    const document = createDocument(cell.id, selected, numbers)
-    this.#sent.set(cell, { content: contentOf(selected), atMs: this.#parts.nowMs() })
-    await publish(cell.id, signEstop(document, signer)).catch(error =>
-      logger.warn({ cell: cell.id, reason: error.message.slice(0, 300) }, 'e-stops not sent'),
+  #sendSame({ cells, stops, version }: SameStops): Promise<void>[] {
+    const { signer, publish, now, logger } = this.#parts
+    const ids = cells.map(({ id }) => id)
+    const document = signEstop(createDocument(ids, stops, { version, now: now() }), signer)
+    return publish(ids, document).map((sent, at) =>
+      sent.catch(error =>
+        logger.warn({ cell: ids[at], reason: error.message.slice(0, 300) }, 'e-stops not sent'),
+      ),
     )
   }
 }
-
-/** Text that differs when other stops are engaged or released. */
-const contentOf = ({ engaged, released }: CellStops): string =>
-  [engaged, released].map(stops => stops.map(({ id }) => id).join()).join(';')
 
 export const isConnected = ({ presence }: Pick<Cell, 'presence'>): boolean =>
   presence !== 'unknown' && presence !== 'dead'

@@ -32,12 +32,14 @@ export const readStopsById = async (db: Reader, ids: readonly string[]): Promise
 
 /**
  * Stores a stop of the fleet; one that another coordinator has taken over from the report of a cell
- * gets its whole scope back. Returns false when the stop is known already.
+ * gets its whole scope back. A cell that claims it for its own machine cannot have released it, either.
+ * Returns false when the stop is known already.
  */
 export const insertStop = async (trx: SealedTrx, stop: Stop): Promise<boolean> => {
   const [known] = await readStopsById(trx, [stop.id])
   const isWidened = stop.cellId === undefined && known?.cellId !== undefined
-  if (known !== undefined && (!isWidened || known.release !== undefined)) return false
+  const isReleased = known?.release !== undefined && !known.isLocal
+  if (known !== undefined && (!isWidened || isReleased)) return false
   const row = toEstopRow(stop)
   await trx
     .insertInto('estops')

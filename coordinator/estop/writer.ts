@@ -51,5 +51,5 @@ export class StopWriter {
 
 const createNotInForceError = (id: string, [known]: readonly Stop[]): ShoalError =>
   known === undefined
-    ? new ShoalError('not_found', `no e-stop ${id}`)
+    ? new ShoalError('not_found', `no e-stop ${id}`, { param: 'estop_id' })
     : new ShoalError('conflict', `e-stop ${id} was released by ${known.release?.by}`)

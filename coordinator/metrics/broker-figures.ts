@@ -32,6 +32,10 @@ export const createBrokerFigures = (): BrokerFigures => {
         messages.add(['to_cells', name])
         return bus.publish(name, ...rest)
       },
+      publishToEach: (name, cellIds, ...rest) => {
+        for (const _ of cellIds) messages.add(['to_cells', name])
+        return bus.publishToEach(name, cellIds, ...rest)
+      },
     }),
     metrics: [
       createCounter(

@@ -119,7 +119,8 @@ const findUnfit = (
   if (floor !== undefined && (battery === undefined || battery < floor))
     return ['battery', `its battery is at ${battery ?? 'an unknown level'}, and ${floor} is needed`]
   if ((numberOf(readings, 'speed_m_s') ?? 0) > MOVING_M_S) return ['busy', 'it moves']
-  if (readings?.readings.get('is_flying')?.value === false) return ['not_flying', 'it does not fly']
+  if (readings?.readings.get('is_flying')?.value === false)
+    return ['not_flying', 'it is on the ground']
   return undefined
 }
 

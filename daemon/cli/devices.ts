@@ -26,14 +26,13 @@ export const devicesCommand: DaemonCommand = async context => {
   const now = Date.now()
   const isRunning = list !== undefined && now - list.written_at < MAX_LIST_AGE_MS
   if (format === 'json') context.write(`${JSON.stringify({ is_running: isRunning, ...list })}\n`)
-  else context.write(describeList(list, isRunning, now))
+  else context.write(describeList(list, { isRunning, now, stateDir: config.state_dir }))
   return isRunning ? 0 : exitCode('cell_unavailable')
 }
 
 const describeList = (
   { devices, written_at }: DeviceList = { devices: [], written_at: 0 },
-  isRunning: boolean,
-  now: number,
+  { isRunning, now, stateDir }: { isRunning: boolean; now: number; stateDir: string },
 ): string => {
   const at = new Date(written_at).toISOString()
   const older = written_at === 0 ? '' : ` This was its list at ${at}:`
@@ -42,11 +41,13 @@ const describeList = (
     ...devices.map(device => toRow(device, now)),
   ]
   return [
-    ...(isRunning ? [] : [`The daemon does not run.${older}`]),
-    ...(devices.length === 0 ? ['There are no devices.'] : alignRows(rows)),
+    ...(isRunning ? [] : [`No daemon runs with the state folder ${stateDir}.${older}`]),
+    ...(devices.length > 0 ? alignRows(rows) : isRunning ? ['There are no devices.'] : [NO_LIST]),
     '',
   ].join('\n')
 }
+
+const NO_LIST = '--state-dir names the folder of another daemon.'
 
 const toRow = (device: ListedDevice, now: number): string[] => {
   const { name, device_id, profile, site, seen_at, available, writable, reason } = device

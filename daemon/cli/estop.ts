@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chown, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +19,7 @@ export const ESTOP_HELP = {
   usage: 'shoald estop [status|release] [--device NAME] [--reason TEXT]',
   summary: 'Stops the devices of this cell at once, also without the coordinator.',
   flags: [
-    '                 without a word: engages an e-stop, which stays until it is released',
+    '(no word)        engages an e-stop, which stays until it is released',
     'status           lists the stops that are latched on this cell',
     'release          releases the stops that were engaged on this machine',
     '--device NAME    stops one device, by its name or id, in place of the whole cell',
@@ -35,7 +36,7 @@ export const estopCommand: DaemonCommand = async context => {
   const request = toRequest(words, values)
   const { config } = readSettings(context, rest)
   const { answer, isRunning } = await carryOut(config.state_dir, request, context)
-  context.write(describeAnswer(request, answer, isRunning))
+  context.write(describeAnswer(request, answer, isRunning ? undefined : config.state_dir))
   return 0
 }
 
@@ -80,12 +81,20 @@ const carryOut = async (
   }
 }
 
-/** Changes the latch of a daemon that does not run. The lock keeps one from starting meanwhile. */
+/**
+ * Changes the latch of a daemon that does not run. The lock keeps one from starting meanwhile. Throws
+ * `not_found` without a state folder, which would be created: no daemon would ever read that latch.
+ */
 const changeLatch = async (
   stateDir: string,
   request: LocalRequest,
   { signal, logger }: CommandContext,
 ): Promise<Answer> => {
+  if (!existsSync(stateDir))
+    throw new ShoalError(
+      'not_found',
+      `there is no state folder ${stateDir}, and nothing was stopped: --state-dir names that of the daemon`,
+    )
   const held = new AbortController()
   await lockState(stateDir, AbortSignal.any([signal, held.signal]))
   try {
@@ -107,10 +116,21 @@ const giveToOwner = async (stateDir: string): Promise<void> => {
   await chown(join(stateDir, LATCH_FILE), uid, gid).catch(() => {})
 }
 
+/** The stop of a wrong folder must not look like one of the running daemon. */
+const describeIdle = (stateDir: string, action: LocalRequest['action']): string => {
+  const none = `The daemon does not run with the state folder ${stateDir}`
+  if (action !== 'engage') return `${none}.`
+  return `${none}: nothing has stopped now, and it will start with these.
+If it runs with another folder, repeat this with --state-dir FOLDER.`
+}
+
+const NONE_RELEASED =
+  'Nothing was released: no stop was engaged on this machine. Release one of the fleet with shoal devices release, or here with --id.'
+
 const describeAnswer = (
   { action }: LocalRequest,
   { stops, is_saved, released }: Answer,
-  isRunning: boolean,
+  idleDir: string | undefined,
 ): string => {
   const lines = stops.map(({ estop_id, scope, target, is_local, reason, engaged_by, failed }) => {
     const where = is_local ? 'this machine' : 'the fleet'
@@ -123,7 +143,8 @@ const describeAnswer = (
   return [
     ...released.map(id => `Released ${id}.`),
     ...(is_saved ? [] : ['The disk refuses the latch: the stops end when the daemon restarts.']),
-    ...(isRunning || action === 'status' ? [] : ['The daemon does not run: it starts with these.']),
+    ...(idleDir === undefined ? [] : [describeIdle(idleDir, action)]),
+    ...(action === 'release' && released.length === 0 ? [NONE_RELEASED] : []),
     head,
     ...lines,
     '',

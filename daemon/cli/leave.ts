@@ -77,7 +77,7 @@ const tell = async (
 }
 
 /** Files of one membership, besides the identity. */
-const LEFT_BEHIND = ['spool', 'commands.journal', 'desired.json']
+const LEFT_BEHIND = ['spool', 'commands.journal', 'desired.json', 'devices.json', 'links']
 
 /** Deletes the identity last, so that an interrupted leave can be repeated. */
 const forget = async (stateDir: string): Promise<void> => {

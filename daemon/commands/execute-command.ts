@@ -85,7 +85,8 @@ const performWork = async (
   const refused = refusal()
   if (refused !== undefined) return refused
   life.hasBegun = true
-  const context = { signal, report: limitReports(report, signal, nowMs), command }
+  const limited = limitReports(report, signal, nowMs)
+  const context = { signal, report: limited, command, findRefusal: refusal }
   return toSuccess(await verb.run(part, context), command)
 }
 

@@ -17,6 +17,8 @@ export interface RunContext {
   report: (progress: Partial<CommandProgress>) => void
   /** The command that runs; absent for a verb that is a step of another one. */
   command?: Pick<Command, 'params' | 'approval'>
+  /** Reason why it must not begin now, for a verb that had to wait; absent for a step. */
+  findRefusal?: () => CommandRefusal | undefined
 }
 
 /** A verb that this cell supports, itself or with one of its devices. */

@@ -2,8 +2,13 @@ import { checkEnvelope, checkRunning } from '../../devices/envelope/check-envelo
 import { toSafetyEnvelope } from '../../devices/envelope/merge-envelopes.ts'
 import type { DeviceVerb, Json, PlanTarget } from '../../devices/profile.ts'
 import { canonicalHash } from '../../shared/canonical-hash.ts'
-import type { PlanPart } from '../../shared/wire/plan-part.ts'
-import { type CommandRefusal, toRejection } from '../commands/outcome.ts'
+import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
+import {
+  CommandFailure,
+  type CommandRefusal,
+  describePrecondition,
+  toRejection,
+} from '../commands/outcome.ts'
 import type { RunContext, Verb, VerbPlan } from '../commands/verb.ts'
 import { type CheckContext, gatherCheck, mergeLimits } from './device-checks.ts'
 import type { DeviceRuns } from './device-runs.ts'
@@ -67,7 +72,7 @@ interface RunningVerb {
 const runVerb = async (
   { name, verb, hosted, context }: RunningVerb,
   part: PlanPart,
-  { signal, report }: RunContext,
+  { signal, report, findRefusal: refusal }: RunContext,
 ): Promise<Json> => {
   const { link, device } = hosted
   const { deviceId } = device
@@ -75,7 +80,11 @@ const runVerb = async (
   const { operations, bounds, hazard } = part
   // an overtaken verb first brings the device to rest; only urgent ones do not wait for that
   if (verb.isUrgent) runs.noteHalt(deviceId)
-  else await runs.waitUntilIdle(deviceId)
+  else if (runs.listRunning(deviceId).length > 0) {
+    await runs.waitUntilIdle(deviceId)
+    signal.throwIfAborted()
+    requireStill(refusal?.(), checkEnvelope(gatherCheck(part, hosted, verb, context)))
+  }
   signal.throwIfAborted()
   if (hazard === 'caution' || hazard === 'unsafe') runs.noteStart(deviceId)
   const execute = (until: AbortSignal) =>
@@ -95,6 +104,17 @@ const runVerb = async (
   } finally {
     watch.stop()
   }
+}
+
+/** The wait for a device has no limit but that of the verb: time, approval and readings are older. */
+const requireStill = (
+  refusal: CommandRefusal | undefined,
+  checks: readonly Precondition[],
+): void => {
+  if (refusal !== undefined) throw new CommandFailure(refusal.reason, refusal.message)
+  const failing = checks.find(({ holds }) => !holds)
+  if (failing !== undefined)
+    throw new CommandFailure('precondition_failed', describePrecondition(failing))
 }
 
 /** What is urgent is tried in any case; reading does not need a writable device. */

@@ -80,6 +80,14 @@ export class CellEstop {
     return this.#parts.latch.findCovering({ cellId, deviceId, site })
   }
 
+  /** Returns a stop that holds the cell or one of its devices; undefined while none does. */
+  findAnyStop(): KeptStop | undefined {
+    const sites = new Set(this.#cell.devices.listDevices().map(({ site }) => site))
+    return this.#parts.latch
+      .list()
+      .find(({ scope, target }) => scope !== 'site' || sites.has(target))
+  }
+
   /** Finds a device by its id or its name. */
   findDevice(idOrName: string): StoppableDevice | undefined {
     const all = this.#cell.devices.listDevices()

@@ -117,7 +117,8 @@ const findFault = (
   cellId: string,
   trusted: readonly string[],
 ): string | undefined => {
-  if (document.cell_id !== cellId) return 'it is for another cell'
+  const { cell_id: target = cellId } = document
+  if (target !== cellId) return 'it is for another cell'
   if (!trusted.includes(document.key_id)) return 'its key is not the coordinator’s'
   return isGenuineEstop(document, document.key_id) ? undefined : 'its signature is invalid'
 }

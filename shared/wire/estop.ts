@@ -15,6 +15,8 @@ export const EstopScope = z.enum(['all', 'site', 'cell', 'device'])
 export type EstopScope = z.infer<typeof EstopScope>
 
 const Reason = z.string().min(1).max(300)
+/** Unix milliseconds up to the last day that a calendar of JavaScript has. */
+const Time = z.int().nonnegative().max(8.64e15)
 
 /** Place of a device in the fleet, for the question whether a stop covers it. */
 export interface DeviceSeat {
@@ -30,7 +32,7 @@ export const EngagedStop = z.object({
   scope: EstopScope,
   /** Site, cell id or device id; null for `all`. */
   target: z.string().max(128).nullable(),
-  engaged_at: z.int().nonnegative(),
+  engaged_at: Time,
   engaged_by: z.string().max(128),
   reason: Reason,
 })
@@ -49,7 +51,7 @@ export const coversDevice = (
 /** A released e-stop; a release is for one stop, so that it never ends a newer one. */
 export const ReleasedStop = z.object({
   estop_id: z.string().regex(ESTOP_ID),
-  released_at: z.int().nonnegative(),
+  released_at: Time,
   released_by: z.string().max(128),
   reason: Reason,
 })
@@ -61,9 +63,12 @@ export const MAX_STOPS = 256
 const EstopFields = z.object({
   /** Number of the newest change; a cell ignores an older document. */
   version: z.int().nonnegative(),
-  /** Target cell. */
-  cell_id: z.string().regex(CELL_ID),
-  /** Stops that are engaged, as far as they concern the cell. */
+  /**
+   * Target cell; absent in a document for several cells. One that was made for other cells is
+   * harmless: each stop has its scope, a release names its stop, and missing stops stay latched.
+   */
+  cell_id: z.string().regex(CELL_ID).exactOptional(),
+  /** Stops that are engaged, as far as they concern the cells. */
   engaged: z.array(EngagedStop).max(MAX_STOPS),
   /** Stops that people have released. A stop in neither list stays latched on the cell. */
   released: z.array(ReleasedStop).max(MAX_STOPS),

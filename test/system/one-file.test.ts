@@ -34,7 +34,15 @@ export default defineSkill({
 const plantSkill = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'shoal-one-file-'))
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
-  for (const name of ['coordinator', 'daemon', 'shared', 'clients', 'bin', 'package.json'])
+  for (const name of [
+    'coordinator',
+    'daemon',
+    'devices',
+    'shared',
+    'clients',
+    'bin',
+    'package.json',
+  ])
     await cp(join(root, name), join(folder, name), { recursive: true })
   await symlink(await realpath(join(root, 'node_modules')), join(folder, 'node_modules'))
   await writeFile(join(folder, 'coordinator', 'skills', 'fleet', 'planted-stone.ts'), SKILL)

@@ -16,7 +16,12 @@ export default defineOperation({
   input: z.strictObject({
     all: z.boolean().exactOptional().describe('Stop every device of the fleet.'),
     site: z.string().min(1).max(64).exactOptional().describe('Stop the devices of a site.'),
-    cell: z.string().min(1).max(64).exactOptional().describe('Stop the devices of a cell, by id.'),
+    cell: z
+      .string()
+      .min(1)
+      .max(64)
+      .exactOptional()
+      .describe('Stop the devices of a cell, by id or name.'),
     device: DeviceRef.exactOptional(),
     reason: EstopReason.describe('Why, for the people who see the stop.'),
   }),

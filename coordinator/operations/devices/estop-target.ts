@@ -19,15 +19,29 @@ export const resolveStopTarget = (
 ): StopTarget => {
   const given = [all === true || undefined, site, cell, device].filter(one => one !== undefined)
   if (given.length !== 1)
-    throw new ShoalError('invalid_request', 'name one of all, site, cell and device to stop')
+    throw new ShoalError(
+      'invalid_request',
+      'give exactly one of all, site, cell and device to stop',
+    )
   if (device !== undefined) return { scope: 'device', target: devices.find(device).id }
   if (site !== undefined) return { scope: 'site', target: requireSite(site, devices) }
-  if (cell !== undefined && fleet.cell(cell) === undefined)
-    throw new ShoalError('not_found', `no cell ${cell}`, { param: 'cell' })
-  return cell === undefined ? { scope: 'all', target: null } : { scope: 'cell', target: cell }
+  if (cell !== undefined) return { scope: 'cell', target: requireCell(cell, fleet) }
+  return { scope: 'all', target: null }
 }
 
-/** Sites that an error names at most. */
+/** Takes an id, or a name that one cell has: nobody looks an id up in an emergency. */
+const requireCell = (cell: string, fleet: Context['fleet']): string => {
+  if (fleet.cell(cell) !== undefined) return cell
+  const [named, ...others] = [...fleet.cells()].filter(({ announce }) => announce?.name === cell)
+  if (named === undefined) throw new ShoalError('not_found', `no cell ${cell}`, { param: 'cell' })
+  if (others.length === 0) return named.id
+  const ids = [named, ...others].map(({ id }) => id).slice(0, MAX_NAMED)
+  throw new ShoalError('conflict', `${cell} is the name of several cells: ${ids.join(', ')}`, {
+    param: 'cell',
+  })
+}
+
+/** Sites or cells that an error names at most. */
 const MAX_NAMED = 10
 
 const requireSite = (site: string, devices: Context['devices']): string => {

@@ -80,11 +80,12 @@ const toView = (
   return PublishPlanView.parse({ ...(operations[0] as object), cell_id, hazard, gate })
 }
 
-/** Throws `scope_denied` for a broker that the cell must not contact. */
+/** Throws `scope_denied` for a broker that the cell must not contact, and `conflict` at an e-stop. */
 const requireChecks = (cellId: string, checks: readonly Precondition[]): void => {
   const failing = checks.find(({ holds }) => !holds)
   if (failing === undefined) return
-  throw new ShoalError('scope_denied', `cell ${cellId} refuses it: ${String(failing.observed)}`)
+  const code = failing.name === 'estop' ? 'conflict' : 'scope_denied'
+  throw new ShoalError(code, `cell ${cellId} refuses it: ${String(failing.observed)}`)
 }
 
 /**

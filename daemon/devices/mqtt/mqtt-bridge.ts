@@ -42,9 +42,9 @@ export class MqttBridge {
     return findBroker(ref, this.listBrokers(), this.#parts.coordinatorUrl)
   }
 
-  /** @throws ShoalError scope_denied for a broker outside the scope of the cell */
+  /** @throws ShoalError scope_denied for a broker outside the scope, or forbidden for the fleet's own */
   async requireScope({ host, port }: Pick<BrokerTarget, 'host' | 'port'>): Promise<void> {
-    await this.#parts.context.resolveHost(host, port)
+    await this.#resolveHost(host, port)
   }
 
   /**
@@ -74,8 +74,15 @@ export class MqttBridge {
     }
   }
 
+  /** The broker of the fleet has more names than the one that is configured. */
+  readonly #resolveHost: LinkContext['resolveHost'] = async (host, port) => {
+    const address = await this.#parts.context.resolveHost(host, port)
+    this.find({ broker: address, port })
+    return address
+  }
+
   #createConnection({ host, port, linked }: BrokerTarget, limits: MqttLimits): MqttConnection {
-    const { logger, nowMs, resolveHost } = this.#parts.context
+    const { logger, nowMs } = this.#parts.context
     // a client id of its own: a broker ends the older one of two equal ones (MQTT 3.1.1, 3.1.4-2)
     const own: Pick<MqttOptions, 'clientId' | 'limits'> = {
       clientId: `shoal-${randomUUID().slice(0, 13)}`,
@@ -85,7 +92,7 @@ export class MqttBridge {
     return new MqttConnection({
       ...own,
       name: `${host}:${port}`,
-      dial: signal => dial({ host, port }, resolveHost, signal),
+      dial: signal => dial({ host, port }, this.#resolveHost, signal),
       readCredentials: async () => ({}),
       logger,
       nowMs,

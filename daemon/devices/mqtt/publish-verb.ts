@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import * as z from 'zod'
 import { isPlainTopic, matchesFilter } from '../../../devices/mqtt/topics.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { EngagedStop } from '../../../shared/wire/estop.ts'
 import {
   MAX_PAYLOAD_BYTES,
   MAX_TOPIC_BYTES,
@@ -11,6 +12,7 @@ import {
 } from '../../../shared/wire/mqtt-bridge.ts'
 import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import { isFleetTopic } from '../../../shared/wire/topics.ts'
+import { CommandFailure } from '../../commands/outcome.ts'
 import type { Verb } from '../../commands/verb.ts'
 import type { BrokerTarget } from './find-broker.ts'
 import type { MqttBridge } from './mqtt-bridge.ts'
@@ -33,11 +35,18 @@ type PublishOperation = z.infer<typeof PublishOperation>
 /** Nothing is read here but acknowledgements. */
 const LIMITS = { maxMessageBytes: 1024, messagesPerSecond: 1 }
 
+/** Returns the e-stop that holds the cell or a device of it; undefined while none does. */
+type FindStop = () => Pick<EngagedStop, 'estop_id' | 'reason'> | undefined
+
 /**
  * Creates the verb of this cell that publishes one message. It is `caution` for topics that the
- * configuration of the broker allows, and unsafe for all others.
+ * configuration of the broker allows, and unsafe for all others. Nobody knows what a message moves,
+ * so that none is published while an e-stop holds a device of the cell.
  */
-export const createPublishVerb = (bridge: MqttBridge): Verb => ({
+export const createPublishVerb = (
+  bridge: MqttBridge,
+  findStop: FindStop = () => undefined,
+): Verb => ({
   verb: MQTT_PUBLISH,
   description: 'Publishes one message to an MQTT broker; outside its allow list with an approval.',
   hazard: 'unsafe',
@@ -55,11 +64,11 @@ export const createPublishVerb = (bridge: MqttBridge): Verb => ({
   },
   check: async ({ operations: [operation] }) => {
     const { host, port } = PublishOperation.parse(operation)
-    return [await checkScope(bridge, { host, port })]
+    return [await checkScope(bridge, { host, port }), checkStop(findStop)]
   },
   run: async ({ operations: [operation] }, { signal }) => {
     const message = PublishOperation.parse(operation)
-    await publish(bridge, message, signal)
+    await publish(bridge, message, { signal, findStop })
     return { published: true, payload_bytes: message.payload_bytes }
   },
 })
@@ -125,13 +134,26 @@ const checkScope = async (bridge: MqttBridge, { host, port }: { host: string; po
   }
 }
 
+const describeStop = (findStop: FindStop): string | null => {
+  const stop = findStop()
+  return stop === undefined ? null : `e-stop ${stop.estop_id}: ${stop.reason}`
+}
+
+const checkStop = (findStop: FindStop) => {
+  const observed = describeStop(findStop)
+  return { name: 'estop', limit: null, observed, holds: observed === null }
+}
+
 const publish = async (
   bridge: MqttBridge,
   { broker, host, port, topic, payload, retain, qos }: PublishOperation,
-  signal: AbortSignal,
+  { signal, findStop }: { signal: AbortSignal; findStop: FindStop },
 ): Promise<void> => {
   const target = bridge.find({ broker: broker ?? host, port })
   const session = bridge.useSession(target, LIMITS, signal, async function* ({ connection }) {
+    // the connection took its time, and the stop may be newer
+    const stopped = describeStop(findStop)
+    if (stopped !== null) throw new CommandFailure('estopped', `nothing was published: ${stopped}`)
     yield await connection.publish(topic, payload, signal, { qos, retain })
   })
   for await (const _ of session) return

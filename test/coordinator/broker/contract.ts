@@ -30,6 +30,20 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       t.match(JSON.parse(String(message?.payload)), { sender: 'coordinator', type: 'rebirth' })
     })
 
+    t.test('receives the same message as others, on its own topic', async t => {
+      const clients = [await online(A), await online(B)]
+      const topics = [topicFor('rebirth', A), topicFor('rebirth', B)]
+      for (const [at, client] of clients.entries()) await client.subscribe(topics[at] ?? '', 1)
+      const absent = newId('cell')
+      await Promise.all(bus.publishToEach('rebirth', [A, absent, B], 'rebirth', { all: 1 }))
+      const messages = await Promise.all(clients.map(client => client.next('publish')))
+      t.match(messages, [
+        { topic: topics[0], qos: 1, retain: false },
+        { topic: topics[1], qos: 1, retain: false },
+      ])
+      t.strictSame(messages[0]?.payload, messages[1]?.payload)
+    })
+
     t.test('receives its own commands, and its acks are received', async t => {
       const client = await online(A)
       t.equal(await client.subscribe(topicFor('cmd', A), 1), 1)

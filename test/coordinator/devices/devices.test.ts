@@ -200,6 +200,13 @@ t.test('readings have their age by the clock of the coordinator', async t => {
   const tooLarge = { device_id: 'dev_rover', seen_at: 1, readings: large }
   states.put('x', [tooLarge], { clockAheadMs: 0, announced })
   t.equal(read('dev_rover', 100_000), undefined, 'a cell has a share of the memory')
+  const named = { ...ROVER, properties: { constructor: ROVER.properties.mode } } as never
+  for (const clockAheadMs of [-9e15, 9e15]) {
+    states.put('x', [{ ...received[0], seen_at: 0 } as never], { clockAheadMs, announced })
+    const hostile = states.read('x', 'dev_rover', { profile: named, now: 100_000 })
+    t.doesNotThrow(() => new Date(hostile?.seenAt ?? 0).toISOString(), 'it is a time in any case')
+    t.equal(hostile?.readings.size, 0, 'what an object inherits is no reading')
+  }
   states.put('x', received, { clockAheadMs: 0, announced })
   states.keep('x', new Set())
   t.equal(budget.used, 0)

@@ -17,6 +17,18 @@ t.test('a stop is latched on every cell while the store has not answered', async
   t.match(await answer, { isStored: true, asked: 2, confirmed: 2, missing: [] })
 })
 
+t.test('a stop of all is signed once, and what concerns one cell names it', async t => {
+  const { coordinator, cells } = await scene(t)
+  const newest = () => cells.map(({ documents }) => documents.at(-1))
+  await coordinator.estops.engage(ALL, 'smoke', PERSON)
+  const [one, two] = newest()
+  t.ok(one?.signature !== undefined && one.cell_id === undefined)
+  t.strictSame(one, two)
+  const target = cells[1]?.id ?? ''
+  await coordinator.estops.engage({ scope: 'cell', target }, 'fire', PERSON)
+  t.match(newest(), [{ signature: one?.signature }, { cell_id: target }])
+})
+
 t.test('a stop that the store refuses is in force, and stored later, once', async t => {
   const { coordinator, daemons, audit } = await scene(t)
   coordinator.disk.fault = new Error('database is locked')
@@ -251,6 +263,31 @@ t.test('released stops go after the retention of the audit, one in force never',
   await coordinator.sweep()
   const rows = await store.ledger.read.selectFrom('estops').select('id').execute()
   t.strictSame(rows.map(({ id }) => id).toSorted(), [recent, inForce].toSorted())
+})
+
+t.test('a cell cannot release a stop of the fleet that is not stored yet', async t => {
+  const { coordinator: one, start, daemons, cells } = await scene(t)
+  const two = await start()
+  const stored = Promise.withResolvers<void>()
+  one.disk.wait = stored.promise
+  const engaging = one.estops.engage(ALL, 'smoke', PERSON)
+  await settle()
+  const [id = ''] = heldBy(daemons[1])
+  const [rogue, ...others] = cells
+  const release = { estop_id: id, released_at: 1, released_by: 'mallory', reason: 'none' }
+  const claim = { version: 0, cell_id: rogue?.id ?? '', latched: [], released: [release], at: 1 }
+  two.estopEars.onReport(rogue?.id ?? '', signEstopped(claim, rogue?.key as never))
+  await settle()
+  await two.sweep()
+  stored.resolve()
+  await engaging
+  for (const { store } of [one, two]) await store.revisions.poll()
+  await two.sweep()
+  await one.sweep()
+  t.match(await one.estops.list(9), { total: 1, newest: [{ stop: { id, scope: 'all' } }] })
+  t.match(await two.estops.list(9), { total: 1, newest: [{ stop: { id, scope: 'all' } }] })
+  t.strictSame(heldBy(daemons[1]), [id])
+  t.notOk(others.some(cell => cell.documents.some(({ released }) => released.length > 0)))
 })
 
 t.test('a cell of an older level is named, and not sent anything', async t => {

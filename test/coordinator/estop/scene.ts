@@ -116,13 +116,14 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
       events: createEvents({ source: '/test', logger: silent }),
       signing: signer as SigningKey,
       cells: {
-        get: async id => ({ publicKey: cells.find(one => one.id === id)?.key.publicKey }) as never,
+        readPublicKeys: async () => new Map(cells.map(({ id, key }) => [id, key.publicKey])),
       },
       fleet: { cell: id => registry.get(id), cells: () => registry.values() },
       fleetListeners,
       alertSources,
       bus: {
-        publish: async (_name, id, _type, body) => cells.find(one => one.id === id)?.receive(body),
+        publishToEach: (_name, ids, _type, body) =>
+          ids.map(async id => cells.find(one => one.id === id)?.receive(body)),
       },
       schedules: { every: (_name, _seconds, run) => void sweeps.push(run as () => Promise<void>) },
       leaderWork: {

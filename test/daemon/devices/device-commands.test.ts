@@ -103,6 +103,30 @@ t.test('a verb waits until an overtaken one has brought the device to rest', asy
   t.strictSame(order, ['moves', 'at rest', 'moves'])
 })
 
+t.test('a verb that had to wait for its device is checked once more', async t => {
+  const config = { envelope: { min_battery_to_start_percent: 20 } }
+  const { executor, acks, plan, approve, createCommand, link } = await cellWithCart(t, config)
+  const planned = await plan()
+  const atRest = Promise.withResolvers<void>()
+  const order: string[] = []
+  runUntilAborted(link, order, () => atRest.promise)
+  await executor.receive(approve(planned))
+  while (order.length === 0) await new Promise(setImmediate)
+  const moving = link.execution
+  link.execution = async () => null
+  await executor.receive(createCommand({ verb: 'stop', params: {}, hazard: 'safe' }))
+  link.execution = moving
+  await executor.receive(approve(planned))
+  const isOvertaken = () => acks.some(({ reason }) => reason === 'overtaken')
+  while (!isOvertaken()) await new Promise(setImmediate)
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+  link.set(ROVER, NOW, { battery_percent: 5, x_m: 0, y_m: 0, speed_m_s: 0 })
+  atRest.resolve()
+  await executor.waitUntilIdle()
+  t.strictSame(order, ['moves', 'at rest'])
+  t.match(acks.at(-1), { reason: 'precondition_failed', message: /battery_percent is 5/ })
+})
+
 /** A run that goes on until its signal aborts, and notes the end. */
 const runUntilAborted = (link: FakeLink, order: string[], rest: () => Promise<void>) => {
   link.execution = async (_operations, { signal }) => {

@@ -173,6 +173,7 @@ t.test('what is no filter, no broker, or outside the scope is refused', async t 
   await t.rejects(at({ broker: '192.0.2.7' }), { code: 'scope_denied' })
   await t.rejects(at({ broker: 'localhost:7070' }), { code: 'forbidden' })
   await t.rejects(at({ broker: '127.0.0.1', port: 7071 }), { code: 'forbidden', message: /loop/ })
+  await t.rejects(at({ broker: '127.1', port: 7071 }), { code: 'forbidden' }, 'another name of it')
 })
 
 const planOf = ({ params, plan, hazardOf }: Verb, given: object) => {
@@ -228,6 +229,31 @@ t.test('a publish outside the scope fails its check, and sends nothing', async t
   const { signal } = new AbortController()
   t.match(await verb.check?.(part, signal), [{ name: 'broker_scope', holds: false }])
   await t.rejects(verb.run(part, { signal, report: () => {} }), { code: 'scope_denied' })
+})
+
+t.test('nothing is published while an e-stop is in force', needsBroker, async t => {
+  const broker = await startMqttBroker(t, { isOpen: false })
+  const client = await broker.connect()
+  const arrived: string[] = []
+  await client.subscribeAsync('home/#', { qos: 1 })
+  client.on('message', topic => arrived.push(topic))
+  const { mqtt } = openCell(t, brokerConfig(broker.port))
+  const stop = { estop_id: 'est_1', reason: 'smoke' }
+  let stopped: typeof stop | undefined = stop
+  const verb = createPublishVerb(mqtt, () => stopped)
+  const run = async (topic: string) => {
+    const { operations, bounds } = planOf(verb, { broker: 'home', topic, payload: '1' })
+    const part = { cell_id: 'x', verb: verb.verb, hazard: 'unsafe' as const, operations, bounds }
+    const checks = await verb.check?.(part, createEnd(t))
+    const failing = checks?.filter(({ holds }) => !holds).map(({ name }) => name)
+    t.strictSame(failing, stopped === undefined ? [] : ['estop'])
+    return verb.run(part, { signal: createEnd(t), report: () => {} })
+  }
+  await t.rejects(run('home/stopped'), { reason: 'estopped', message: /est_1: smoke/ })
+  stopped = undefined
+  await run('home/released')
+  await waitUntil('the later message has arrived', () => arrived.length > 0)
+  t.strictSame(arrived, ['home/released'])
 })
 
 t.test('a publish arrives as planned, with either quality of service', needsBroker, async t => {

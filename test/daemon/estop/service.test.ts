@@ -75,6 +75,13 @@ t.test('a document is answered with what is latched, signed, once it is on the d
   t.match(reports.at(-1), { version: 1, cell_id: CELL })
 })
 
+t.test('a document for several cells is obeyed', async t => {
+  const { hear, latchedIds } = await service()
+  const { cell_id: _, key_id: _key, signature: _signature, ...body } = document()
+  await hear(signEstop(body, coordinator))
+  t.strictSame(latchedIds(), idsOf(body.engaged))
+})
+
 t.test('a document that comes again is answered again', async t => {
   const { hear, reports } = await service()
   const body = document()
