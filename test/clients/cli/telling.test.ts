@@ -5,6 +5,8 @@ import t from 'tap'
 import { nextStep } from '../../../clients/cli/next-step.ts'
 import { createCoordinatorUnreachableError } from '../../../clients/cli/unreachable.ts'
 import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
+import { openApi } from '../../../coordinator/http/openapi.ts'
+import { operations } from '../../../coordinator/operations/index.ts'
 import { type ErrorCode, errorCodes, isForPrograms, ShoalError } from '../../../shared/errors.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { temporaryFolder, temporaryStore } from '../../coordinator/store/temporary.ts'
@@ -396,4 +398,41 @@ t.test('models are printed as a table without empty columns', async t => {
   t.match(await list([model('a:7b'), demo]), /weights\na:7b .* -\ndemo .* bundled-demo\n$/)
   t.equal(await list([]), 'none\n')
   t.strictSame(JSON.parse(await list([demo], '--format', 'json')), { models: [demo] })
+})
+
+t.test('commands of the groups swarm and mqtt send what their arguments say', async t => {
+  const named = new Set(['swarm-run', 'swarm-list', 'swarm-show', 'swarm-abort', 'mqtt-brokers'])
+  const routes = operations
+    .filter(({ id }) => named.has(id))
+    .map(operation => ({ ...operation, access: 'key' as const, operation }))
+  const document = await openApi(routes, 'http://127.0.0.1')
+  const { url, asked } = await fakeCoordinator(t, ({ path }) => [
+    200,
+    path === '/v1/openapi.json' ? document : { data_state: 'empty' },
+  ])
+  const env = { HOME: await temporaryFolder(t), SHOAL_URL: url, SHOAL_KEY: 'k' }
+  const formations = '/v1/swarm/formations'
+  for (const [line, method, path, body] of [
+    [
+      'swarm run --formation circle --spacing-m 2 --members rover-1 --members rover-2',
+      'POST',
+      formations,
+      { formation: 'circle', spacing_m: 2, members: ['rover-1', 'rover-2'] },
+    ],
+    ['swarm list --limit 5', 'GET', `${formations}?limit=5`, undefined],
+    ['swarm show form_1', 'GET', `${formations}/form_1`, undefined],
+    [
+      'swarm abort form_1 --reason smoke',
+      'POST',
+      `${formations}/form_1/abort`,
+      { reason: 'smoke' },
+    ],
+    ['mqtt brokers', 'GET', '/v1/mqtt/brokers', undefined],
+  ] as const) {
+    const { code, err } = await shoal(env, line.split(' '))
+    t.equal(code, 0, `${line}: ${err}`)
+    t.match(asked.at(-1), { method, path, body }, line)
+  }
+  for (const line of ['swarm show', 'swarm abort', 'swarm run --spacing-m wide', 'mqtt brokers x'])
+    t.equal((await shoal(env, line.split(' '))).code, 64, line)
 })
