@@ -9,8 +9,9 @@ import { nextSequence } from '../store/sequences.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { Device, DeviceClaim } from './device.ts'
 import {
-  deleteClaims,
+  deleteEndedClaims,
   deleteExcessGone,
+  endClaims,
   isEnrolled,
   putClaims,
   putDevices,
@@ -44,6 +45,12 @@ type Claims = ReadonlyMap<string, DeviceClaim>
 
 /** Devices that a cell has dropped and that stay in the store, for their labels. */
 const MAX_GONE_PER_CELL = 256
+
+/**
+ * Time for which a cell that does not announce a device keeps its place: a daemon that has restarted
+ * does not find all of them at once.
+ */
+const KEEP_PLACE_MS = 600_000
 
 /** Devices are written while the audit is in doubt, as events are. */
 const EVEN_FROZEN = { evenFrozen: true }
@@ -108,7 +115,10 @@ export class DeviceRecorder {
     const claims = await this.#claimsNow(trx, cellId, { note, known })
     if (claims === undefined) return this.#judge(trx, cellId, [...known.keys()])
     const dropped = [...known.keys()].filter(id => !claims.has(id))
-    await deleteClaims(trx, cellId, dropped)
+    const now = this.#parts.now()
+    await endClaims(trx, cellId, { ids: dropped, now })
+    const before = note === 'removal' ? now + 1 : now - KEEP_PLACE_MS
+    await deleteEndedClaims(trx, cellId, { before, kept: MAX_GONE_PER_CELL })
     await putClaims(trx, listChangedClaims(known, claims))
     await this.#judge(trx, cellId, [...new Set([...known.keys(), ...claims.keys()])])
     if (dropped.length > 0) await deleteExcessGone(trx, cellId, MAX_GONE_PER_CELL)

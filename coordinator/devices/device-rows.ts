@@ -79,7 +79,7 @@ export const readClaims = async (
   for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
     const some = ids.slice(at, at + IDS_AT_ONCE)
     const query = db.selectFrom('device_cells').selectAll().where('device_id', 'in', some)
-    for (const row of await query.execute())
+    for (const row of await query.where('gone_at', 'is', null).execute())
       found.set(row.device_id, [...(found.get(row.device_id) ?? []), claimOf(row)])
   }
   return found
@@ -91,12 +91,13 @@ export const readCellClaims = async (
   cellId: string,
 ): Promise<Map<string, DeviceClaim>> => {
   const query = db.selectFrom('device_cells').selectAll().where('cell_id', '=', cellId)
-  return new Map((await query.execute()).map(row => [row.device_id, claimOf(row)]))
+  const rows = await query.where('gone_at', 'is', null).execute()
+  return new Map(rows.map(row => [row.device_id, claimOf(row)]))
 }
 
 export const putClaims = async (trx: SealedTrx, claims: readonly DeviceClaim[]): Promise<void> => {
   for (const { cellId, since, kind, facts } of claims) {
-    const values = { kind, facts_json: JSON.stringify(facts) }
+    const values = { kind, facts_json: JSON.stringify(facts), gone_at: null }
     await trx
       .insertInto('device_cells')
       .values({ device_id: facts.device_id, cell_id: cellId, since, ...values })
@@ -105,17 +106,40 @@ export const putClaims = async (trx: SealedTrx, claims: readonly DeviceClaim[]):
   }
 }
 
-export const deleteClaims = async (
+/** Ends claims; one that is put again before it is deleted keeps its `since`. */
+export const endClaims = async (
   trx: SealedTrx,
   cellId: string,
-  ids: readonly string[],
+  { ids, now }: { ids: readonly string[]; now: number },
 ): Promise<void> => {
   for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
     await trx
-      .deleteFrom('device_cells')
+      .updateTable('device_cells')
+      .set({ gone_at: now })
       .where('cell_id', '=', cellId)
       .where('device_id', 'in', ids.slice(at, at + IDS_AT_ONCE))
       .execute()
+}
+
+/** Deletes the claims of a cell that ended before a time, and the oldest of too many others. */
+export const deleteEndedClaims = async (
+  trx: SealedTrx,
+  cellId: string,
+  { before, kept }: { before: number; kept: number },
+): Promise<void> => {
+  const ended = trx.deleteFrom('device_cells').where('cell_id', '=', cellId)
+  await ended.where('gone_at', '<', before).execute()
+  const rows = await trx
+    .selectFrom('device_cells')
+    .select('gone_at')
+    .where('cell_id', '=', cellId)
+    .where('gone_at', 'is not', null)
+    .orderBy('gone_at', 'desc')
+    .offset(kept)
+    .limit(1)
+    .execute()
+  const [excess] = rows
+  if (excess !== undefined) await ended.where('gone_at', '<=', excess.gone_at).execute()
 }
 
 /** True while a cell is enrolled; one in quarantine keeps its devices. */

@@ -3,7 +3,7 @@ import type { DeviceFacts, DeviceKind } from '../../shared/wire/device.ts'
 /** A cell that announces a device. */
 export interface DeviceClaim {
   cellId: string
-  /** Unix milliseconds from which the cell has announced it without a break. */
+  /** Unix milliseconds from which the cell has announced it without a long break. */
   since: number
   kind: DeviceKind
   facts: DeviceFacts

@@ -1,6 +1,12 @@
 import type * as z from 'zod'
 import type { SizeUnit } from '../../shared/probes/units.ts'
+import type { Devices } from '../devices/devices.ts'
 import type { Role } from '../keys/key.ts'
+
+/** What tells whether a command may be carried out twice. */
+export interface DeviceViews {
+  devices: Pick<Devices, 'find' | 'profile'>
+}
 
 /** Callers that are admitted: everyone, any key, or a key with one of the roles. */
 type Access = 'none' | 'key' | 'operator'
@@ -67,7 +73,7 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
    * True for an input that must not be carried out twice: the call needs an idempotency key. A
    * task needs none, because its message is carried out once.
    */
-  needsCallKey?: (input: z.output<I>) => boolean
+  needsCallKey?: (input: z.output<I>, views: DeviceViews) => boolean
   /** True when a task that a restart cut off may be started again with the same input. */
   resumable?: boolean
   /** True when the caller may name a cell beside the input: `?cell=`, `metadata.cell`. */

@@ -23,6 +23,7 @@ export const deviceTables = async ({ schema }: Kysely<unknown>): Promise<void> =
     .addColumn('since', 'bigint', column => column.notNull())
     .addColumn('kind', 'text', column => column.notNull())
     .addColumn('facts_json', 'text', column => column.notNull())
+    .addColumn('gone_at', 'bigint')
     .addPrimaryKeyConstraint('device_cells_key', ['device_id', 'cell_id'])
     .execute()
   await schema.createIndex('device_cells_cell').on('device_cells').column('cell_id').execute()

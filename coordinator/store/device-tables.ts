@@ -30,8 +30,10 @@ export interface DeviceRow {
 export interface DeviceCellRow {
   device_id: string
   cell_id: string
-  /** Time from which the cell has announced it without a break. */
+  /** Time from which the cell has announced it without a long break. */
   since: number
   kind: string
   facts_json: string
+  /** Time at which the cell has dropped it; null while it announces it. */
+  gone_at: number | null
 }

@@ -187,7 +187,8 @@ t.test('what changes after an approval', async t => {
     const path = `/v1/cells/${cellId}/commands`
     const params = { x_m: 21, y_m: 1, speed_m_s: 1 }
     const command = { device_id: idOf(device), verb: 'move-to', params, mode: 'live' }
-    const run = () => call('operator', 'POST', path, command)
+    const key = newId('key')
+    const run = () => call('operator', 'POST', path, command, key)
     const { request_id } = (await run()).body
     t.equal((await approve(fleet, 'approver_a', request_id)).status, 200)
     return run

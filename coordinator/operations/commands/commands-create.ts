@@ -11,6 +11,8 @@ import { defineOperation } from '../operation.ts'
 import { CommandView, commandViewOf } from './command-view.ts'
 
 const MAX_PARAMS_BYTES = 64 * 1024
+/** Time that a command for a device may wait, in seconds: later the world around it has changed. */
+const MAX_DEVICE_TTL_SECONDS = 60
 
 export default defineOperation({
   id: 'commands-create',
@@ -20,6 +22,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'gated',
   tool: false,
+  needsCallKey: ({ device_id, mode }) => device_id !== undefined && mode === 'live',
   input: z.strictObject({
     cell_id: Id,
     device_id: z
@@ -41,12 +44,13 @@ export default defineOperation({
       .max(MAX_TTL_SECONDS)
       .default(60)
       .describe(
-        'How long the command may wait for the cell; after that it expires and is never carried out.',
+        'How long the command may wait for the cell; then it expires. With a device: 60 s at most.',
       ),
   }),
   examples: [{ verb: 'ping' }],
   output: CommandView,
   plan: async ({ cell_id, device_id, verb, params, mode, ttl_seconds }, context) => {
+    requireShortWait({ device_id, ttl_seconds })
     const { cells, commands, actor, signal } = context
     const cell = await cells.get(cell_id)
     if (cell === undefined || cell.revokedAt !== undefined)
@@ -71,6 +75,21 @@ export default defineOperation({
           ),
     ),
 })
+
+const requireShortWait = ({
+  device_id,
+  ttl_seconds,
+}: {
+  device_id?: string | undefined
+  ttl_seconds: number
+}): void => {
+  if (device_id === undefined || ttl_seconds <= MAX_DEVICE_TTL_SECONDS) return
+  throw new ShoalError(
+    'invalid_request',
+    `a command for a device waits at most ${MAX_DEVICE_TTL_SECONDS} s, because the world around the device changes; send a smaller ttl_seconds`,
+    { param: 'ttl_seconds' },
+  )
+}
 
 interface CreatePlan {
   request: CommandRequest

@@ -66,7 +66,8 @@ export const prepareDeviceCommand = (
   const { capability = FIRST_CAPABILITY } = announce
   requireLevel(cellId, capability, NEEDS.devices, 'a command for a device')
   const verb = requireVerb(device, devices.profile(device)?.verbs ?? [], command)
-  if (!facts.writable && verb.hazard !== 'read')
+  // the cell tries what is urgent in any case
+  if (!facts.writable && verb.hazard !== 'read' && verb.urgent !== true)
     throw new ShoalError(
       'conflict',
       `${facts.name} accepts no commands: ${reasonOf(device) ?? 'it can only be read'}`,

@@ -2,6 +2,7 @@ import type { CommandRecord } from '../../control/command.ts'
 import { commandEnd } from '../../control/command-end.ts'
 import type { SingleUseApproval } from '../../gates/approval.ts'
 import type { Context } from '../context.ts'
+import type { DeviceViews } from '../declaration.ts'
 import type { OperationPlan } from '../plan.ts'
 import { devicePlanViewOf } from './device-plan-view.ts'
 import {
@@ -17,12 +18,17 @@ import {
 export const RUN_SECONDS = 60
 const END_MS = 30_000
 
-/** Verbs that must work in any case, so that nothing is asked of their callers. */
-const ALWAYS: readonly string[] = ['stop', 'hold', 'land']
-
-/** True for a command that must not be carried out twice. */
-export const isOnceOnly = ({ command }: Pick<DeviceCommandInput, 'command'>): boolean =>
-  !ALWAYS.includes(command)
+/**
+ * True for a command that must not be carried out twice. What its device announces as urgent must
+ * work in any case, so that nothing is asked of its callers.
+ */
+export const isOnceOnly = (
+  { device_id, command }: DeviceCommandInput,
+  { devices }: DeviceViews,
+): boolean => {
+  const { verbs = [] } = devices.profile(devices.find(device_id)) ?? {}
+  return !verbs.some(({ verb, urgent }) => verb === command && urgent === true)
+}
 
 /** A planned command, or one that is sent at once. */
 export type DeviceCommandPlan = PlannedDeviceCommand | UrgentDeviceCommand

@@ -89,10 +89,10 @@ export class CallPipeline implements Pipeline {
   }
 
   async #answer(call: Call, { repeat, signals }: Invocation): Promise<Outcome> {
-    const { idempotency, hold } = this.#parts
+    const { views, idempotency, hold } = this.#parts
     const isTask = call.operation.mode === 'task'
     const { answer, replayed } = await this.#time(call, { signals, hold }, time =>
-      runOnce(call, { idempotency, repeat }, () =>
+      runOnce(call, { views, idempotency, repeat }, () =>
         isTask ? this.#begin(call) : this.#run(call, time),
       ),
     )

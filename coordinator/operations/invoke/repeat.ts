@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
-import type { Declaration } from '../declaration.ts'
+import type { Declaration, DeviceViews } from '../declaration.ts'
 import { PendingResult } from '../pending-result.ts'
 import { hideSecretFields } from '../secret-fields.ts'
 import { parseInput } from './input.ts'
@@ -17,6 +17,7 @@ export const isMutation = ({ method, effect }: Pick<Declaration, 'method' | 'eff
   method !== 'GET' && effect !== 'read'
 
 interface Repeatable {
+  views: () => DeviceViews
   idempotency: Idempotency | undefined
   repeat: Invocation['repeat']
 }
@@ -32,11 +33,11 @@ interface Repeatable {
  */
 export const runOnce = async (
   call: Call,
-  { idempotency, repeat }: Repeatable,
+  { views, idempotency, repeat }: Repeatable,
   run: () => Promise<unknown>,
 ): Promise<{ answer: unknown; replayed: boolean }> => {
   const { operation, caller } = call
-  requireCallKey(call)
+  requireCallKey(call, views)
   if (repeat?.callKey === undefined || !isMutation(operation))
     return { answer: await run(), replayed: false }
   const { callKey, param } = repeat
@@ -55,8 +56,9 @@ export const runOnce = async (
 }
 
 /** Throws `invalid_request` for a call that may not be carried out twice and could be. */
-const requireCallKey = ({ operation, input, isOnce }: Call): void => {
-  if (isOnce || operation.needsCallKey?.(parseInput(operation, input) as never) !== true) return
+const requireCallKey = ({ operation, input, isOnce }: Call, views: () => DeviceViews): void => {
+  if (isOnce || operation.needsCallKey === undefined) return
+  if (!operation.needsCallKey(parseInput(operation, input) as never, views())) return
   throw new ShoalError('invalid_request', `${operation.id} ${NO_CALL_KEY}`, {
     param: 'Idempotency-Key',
   })

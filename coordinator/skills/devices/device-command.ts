@@ -22,7 +22,7 @@ export default defineSkill({
   access: 'operator',
   effect: 'gated',
   timeoutSeconds: RUN_SECONDS,
-  needsCallKey: ({ dry_run, command }) => !dry_run && isOnceOnly({ command }),
+  needsCallKey: ({ dry_run, ...input }, views) => !dry_run && isOnceOnly(input, views),
   input: z.strictObject({
     ...DEVICE_COMMAND,
     dry_run: z.boolean().default(true).describe('Return the plan without moving anything.'),

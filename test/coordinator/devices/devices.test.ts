@@ -110,6 +110,10 @@ for (const [engine, skip, placeFor] of places)
       t.match(await a.find('dev_rover'), { cellId: 'y', alsoOn: ['x'], facts: { site: 'south' } })
       await a.see('x', 'ready')
       t.match(await b.find('dev_rover'), { cellId: 'x', alsoOn: ['y'] })
+      await a.announce('x', announceDevices([]))
+      t.match(await b.find('dev_rover'), { cellId: 'y', alsoOn: [] })
+      await a.announce('x', announceDevices([createDeviceFacts('rover')]))
+      t.match(await b.find('dev_rover'), { cellId: 'x' }, 'a short break does not end its claim')
     })
 
     t.test('samples of two coordinators become one series, over restarts', async t => {

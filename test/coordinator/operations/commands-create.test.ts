@@ -53,15 +53,15 @@ t.test('a command is planned, approved and created in the transaction of its app
     } as never),
   })
   t.teardown(() => app.close())
-  const create = async (verb: string, mode: string, params = {}) => {
-    const { statusCode } = await app.inject({
+  const send = (payload: object) =>
+    app.inject({
       method: 'POST',
       url: '/v1/cells/cell_a/commands',
-      payload: { verb, mode, params },
+      payload,
       headers: { authorization: 'Bearer admin-key' },
     })
-    return statusCode
-  }
+  const create = async (verb: string, mode: string, params = {}) =>
+    (await send({ verb, mode, params })).statusCode
   t.equal(await create('ping', 'live'), 200, 'what is safe runs at once')
   t.equal(await create('fly', 'dry'), 200, 'and so does a dry command')
   t.equal(await create('fly', 'live', { height: 0 }), 200, 'and so do parameters that are safe')
@@ -69,6 +69,10 @@ t.test('a command is planned, approved and created in the transaction of its app
   t.match(asked, [{ gateId: 'gate.device-command-live', plan: PLAN, summary: 'fly on cell_a' }])
   state = 'approved'
   t.equal(await create('fly', 'live'), 200)
+  const forDevice = { device_id: `dev_${'0'.repeat(26)}`, verb: 'ping' }
+  t.match((await send({ ...forDevice, mode: 'live' })).json().error, { param: 'Idempotency-Key' })
+  const late = await send({ ...forDevice, mode: 'dry', ttl_seconds: 61 })
+  t.match([late.statusCode, late.json().error.message], [422, /waits at most 60 s, because/])
   t.strictSame(done, ['create ping', 'create fly', 'create fly safe', 'create fly in the use'])
 })
 

@@ -114,11 +114,18 @@ t.test('an unsafe command is executed once, after another person has approved it
 t.test('a stop needs no plan, approval or key, and reading needs no approval', async t => {
   const { link, announce, call, demo } = await deviceScene(t)
   link.add('dev_rover', { name: 'rover' })
+  link.add('dev_locked', { name: 'locked', writable: false })
   await announce()
+  const tried = await call(demo.operator, 'POST', '/v1/devices/locked/stop', {})
+  t.match(tried.json, { state: 'succeeded' }, 'a stop is tried although no commands are accepted')
+  link.executed.length = 0
   const stopped = await call(demo.operator, 'POST', '/v1/devices/rover/stop', {})
   t.match(stopped.json, { state: 'succeeded', verb: 'stop' })
   t.strictSame(link.executed, [['dev_rover', ['stop']]])
   t.equal((await call(demo.operator, 'POST', '/v1/devices/rover/land', {})).status, 422)
+  const hold = { command: 'hold' }
+  const held = await call(demo.operator, 'POST', '/v1/devices/rover/commands', hold)
+  t.match(held.json.error, { param: 'Idempotency-Key' }, 'no name of a command is exempt')
   const halt = { device_id: 'rover', command: 'stop', dry_run: false }
   const halted = await call(demo.operator, 'POST', '/v1/skills/device-command', halt)
   t.match(halted.json, { plan: null, outcome: { state: 'succeeded' } })
