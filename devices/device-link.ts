@@ -22,7 +22,7 @@ export interface LinkedDevice {
   envelope?: SafetyEnvelope
 }
 
-/** What a link receives to do its work. */
+/** Services of the cell that a link uses. */
 export interface LinkContext {
   cellId: string
   logger: Logger

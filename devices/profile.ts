@@ -57,7 +57,7 @@ export interface PlanTarget {
   envelope: SafetyEnvelope
 }
 
-/** What a verb will do. */
+/** Operations of a verb, and their bounds. */
 export interface DevicePlan {
   /** Operations exactly as they are sent to the device. */
   operations: Json[]

@@ -25,7 +25,7 @@ import { knowsDevices, listChangedClaims, listClaims, suspendClaims } from './li
 interface RecorderParts {
   ledger: Ledger
   events: Pick<Events, 'addWithin'>
-  /** What a cell has announced to this coordinator; undefined before its birth. */
+  /** Announcement of a cell to this coordinator; undefined before its birth. */
   announced: (cellId: string) => Announce | undefined
   /** Called after a commit that has changed devices. */
   onChange: () => void

@@ -5,7 +5,7 @@ import { shareRuns } from '../base/share-runs.ts'
 import type { EstopReportRow } from '../store/estop-tables.ts'
 import type { Ledger } from '../store/store.ts'
 
-/** What a cell has latched, by its newest report. */
+/** Stops that a cell has latched, by its newest report. */
 export interface EstopReport {
   cellId: string
   /** Version of the newest document that the cell has applied. */

@@ -44,7 +44,7 @@ export interface FormationPart {
   commandId: string
 }
 
-/** What the coordinator needs of an approved plan; the plan has more for people. */
+/** Part of an approved plan that the coordinator needs; the plan has more for people. */
 export interface ApprovedFormation {
   formation: string
   position_m: number

@@ -35,7 +35,7 @@ interface FormationsParts {
 
 interface NewFormation {
   plan: FormationPlan
-  /** What was approved, as each cell verifies it. */
+  /** Approved plan, as each cell verifies it. */
   approved: ApprovedPlan
   tenantId: string
   startAt: number

@@ -25,7 +25,7 @@ export interface PlannedSwarm {
   planned: PlannedFormation
   units: readonly SwarmUnit[]
   excluded: readonly Exclusion[]
-  /** What each cell is told, in the order of their ids. */
+  /** Part of each cell, in the order of their ids. */
   cells: readonly { cell_id: string; params: FormationParams }[]
 }
 

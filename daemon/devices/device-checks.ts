@@ -22,7 +22,7 @@ export const takeSnapshot = ({ device, link }: HostedDevice): DeviceSnapshot => 
   state: link.readState(device.deviceId),
 })
 
-/** What the checks of a device need beside its verb and its plan. */
+/** Facts that the checks of a device need beside its verb and its plan. */
 export interface CheckContext {
   listPeers(hosted: HostedDevice): HostedDevice[]
   countRecent(deviceId: string): number

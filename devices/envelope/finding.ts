@@ -12,7 +12,7 @@ export interface Finding {
   source: EnvelopeSource
   /** `unknown` when the readings do not suffice to tell. */
   verdict: 'holds' | 'fails' | 'unknown'
-  /** What is unknown, for people. */
+  /** Names the unknown reading, for people. */
   doubt?: string
 }
 

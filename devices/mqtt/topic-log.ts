@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { MqttMessage } from './connection.ts'
 
-/** What was received on a topic. */
+/** Counts the messages of a topic, and keeps the newest one. */
 export interface LoggedTopic {
   topic: string
   messages: number

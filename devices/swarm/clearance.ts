@@ -26,7 +26,7 @@ export interface Clearance {
   at: number
 }
 
-/** What a move contributes to the error of a distance. */
+/** Contribution of a move to the error of a distance. */
 type PacedMove = Move & { pace?: Pick<Pace, 'speed_m_s' | 'deviation_m'> | undefined }
 
 /**

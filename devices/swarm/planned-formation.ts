@@ -75,7 +75,7 @@ export interface StrategyPlan {
   clearance: LeastDistance
 }
 
-/** What a strategy works on; the moves are in the order of the units. */
+/** Input of a strategy; the moves are in the order of the units. */
 export interface StrategyJob {
   units: readonly FormationUnit[]
   moves: readonly PacedUnitMove[]

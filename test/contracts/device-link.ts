@@ -47,7 +47,7 @@ const execute = (link: DeviceLink, use: VerbUse, stop = new AbortController()) =
 const isNotFound = (error: unknown): boolean =>
   error instanceof ShoalError && error.code === 'not_found'
 
-/** What every link does for a cell. */
+/** Proves the promises of a link to its cell. */
 export const testDeviceLink = (t: Test, { open, uses, hanging, secrets = [] }: LinkCase): void => {
   testDevicePlans(t, { open, uses, secrets })
 

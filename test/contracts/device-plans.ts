@@ -114,7 +114,7 @@ const requirePlanInBounds = (plan: DevicePlan, verb: DeviceVerb, params: object,
   if (!isPartSmall(PlanPart.parse(part))) throw new Error(`${name} makes a plan that is too large`)
 }
 
-/** What the verbs of every link plan. */
+/** Proves the plans of the verbs of every link. */
 export const testDevicePlans = (t: Test, { open, uses, secrets }: PlanCase): void => {
   t.test('planning touches nothing, and equal calls return equal plans', async t => {
     const { link } = await open(t)

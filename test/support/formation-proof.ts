@@ -17,7 +17,7 @@ const EPSILON_M = 1e-6
 /** Moments at which each stage of a simulated plan is looked at. */
 const MOMENTS = 40
 
-/** What one seed has shown. `faults` is empty when everything holds. */
+/** Result of one seed. `faults` is empty when everything holds. */
 export interface FormationProof {
   strategy: PlannedFormation['strategy'] | 'refused'
   faults: string[]

@@ -26,7 +26,7 @@ const ROLES = ['builder', 'reviewer', 'architect', 'legal', 'operator_admin'] as
 const KINDS = ['person', 'person', 'person', 'ai_agent', 'ci_pipeline'] as const
 const TENANT = 'proof'
 
-/** What the people of the histories ask for, and what becomes of it. */
+/** Actions that people request in the histories, and their outcomes. */
 export interface GateGame {
   /** Seats of the gates by id. */
   gates: Readonly<Record<string, Seats>>

@@ -11,7 +11,7 @@ export interface Actor extends GatePerson {
   revoked: boolean
 }
 
-/** What a request should come to, counted in another way than the gates do it. */
+/** Predicts the outcome of a request in another way than the gates count it. */
 export interface Belief {
   gate: string
   seats: Seats

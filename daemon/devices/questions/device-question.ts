@@ -4,7 +4,7 @@ import type { AnswerEvent } from '../../../shared/wire/answer-events.ts'
 import type { DeviceHost } from '../device-host.ts'
 import type { MqttBridge } from '../mqtt/mqtt-bridge.ts'
 
-/** What a question about devices may use. */
+/** Services of the cell that a question about devices uses. */
 export interface DeviceQuestionContext extends LinkContext {
   host: Pick<DeviceHost, 'find' | 'listDevices'>
   /** The MQTT brokers that operators reach through this cell. */

@@ -10,7 +10,7 @@ import {
 
 type Readings = DeviceState['readings']
 
-/** What is known of a printer: its status, merged from deltas, and whether it accepts commands. */
+/** State of a printer: its status, merged from deltas, and whether it accepts commands. */
 export class PrinterState {
   readonly #now: () => number
   #status: PrintStatus = PrintStatus.parse({})

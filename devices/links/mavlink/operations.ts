@@ -48,7 +48,7 @@ export const MavlinkOperation = z.discriminatedUnion('message', [
 ])
 export type MavlinkOperation = z.infer<typeof MavlinkOperation>
 
-/** What ends an operation beside its acknowledgement, as bounds of the plan. */
+/** Condition that ends an operation beside its acknowledgement, as bounds of the plan. */
 export const MavlinkGoal = z.strictObject({
   altitude_m: z.number(),
   lat: z.number().exactOptional(),

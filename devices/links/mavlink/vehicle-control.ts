@@ -32,7 +32,7 @@ interface ControlParts {
   now: () => number
 }
 
-/** What this cell does with one vehicle: the newest instruction replaces the one before. */
+/** Controls one vehicle: the newest instruction replaces the one before. */
 export class VehicleControl {
   readonly vehicle: Vehicle
   readonly #parts: ControlParts

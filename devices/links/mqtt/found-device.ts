@@ -8,7 +8,7 @@ export interface Payload {
   json: unknown
 }
 
-/** What a message says about a device. */
+/** Facts about a device that a message carries. */
 export interface DeviceNews {
   available?: boolean
   /** Values by property, as they came; those that the profile does not know are dropped. */
@@ -17,7 +17,7 @@ export interface DeviceNews {
   isFromBridge?: boolean
 }
 
-/** What is published for a verb; `{name}` in the payload stands for a parameter. */
+/** Message that is published for a verb; `{name}` in the payload stands for a parameter. */
 export interface MqttCommand {
   topic: string
   payload: Json

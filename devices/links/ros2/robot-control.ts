@@ -9,7 +9,7 @@ import { createRest } from './twist.ts'
 /** Longest wait for the confirmation of a stop. */
 const STOP_TIMEOUT_MS = 450
 
-/** What this cell does with one robot: the newest instruction replaces the one before. */
+/** Controls one robot: the newest instruction replaces the one before. */
 export class RobotControl {
   readonly #cli: Pick<Ros2Cli, 'run'>
   readonly #robot: Ros2RobotConfig

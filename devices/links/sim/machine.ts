@@ -9,7 +9,7 @@ export interface Activity {
   percent?(): number
 }
 
-/** What a kind of simulated device does; steps are driven from outside. */
+/** Behaviour of a kind of simulated device; its world drives the steps. */
 export interface SimMachine {
   /** Begins an operation. Throws ShoalError conflict for one that its state does not permit. */
   perform(operation: SimOperation): Activity

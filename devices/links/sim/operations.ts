@@ -17,7 +17,7 @@ export const GCODE_LINE = /^[A-Z][0-9]{1,4}( [A-Z]-?[0-9]{1,6}(\.[0-9]{1,4})?){0
 /** Name of a print file, without a folder. */
 export const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 
-/** What a simulated device can be told; its plans consist of these. */
+/** Operation of a simulated device; its plans consist of these. */
 export const SimOperation = z.discriminatedUnion('op', [
   z.strictObject({
     op: z.literal('go'),
