@@ -8,7 +8,7 @@ import { bootstrap, type DemoName } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
 import { daemon } from '../../daemon/daemon.ts'
-import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
+import type { DaemonParts, InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { silent } from './cell.ts'
 import { MEMORY_FOLDER } from './memory-folder.ts'
 
@@ -29,8 +29,15 @@ export interface DeviceFleet {
   call(name: DemoName, method: string, path: string, body?: object, key?: string): Promise<Answer>
 }
 
-/** A real coordinator and a real cell in this process, which has the devices of a configuration. */
-export const openDeviceFleet = async (t: Test, devices: object): Promise<DeviceFleet> => {
+/**
+ * Opens a real coordinator and a real cell in this process. `devices` is the section of the cell's
+ * configuration, `links` are further ones.
+ */
+export const openDeviceFleet = async (
+  t: Test,
+  devices: object,
+  links: NonNullable<DaemonParts['links']> = [],
+): Promise<DeviceFleet> => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-devices-'))
   const stateDir = join(folder, 'coordinator')
   const store = await openStore(stateDir)
@@ -49,6 +56,7 @@ export const openDeviceFleet = async (t: Test, devices: object): Promise<DeviceF
     }),
     env: { PATH: process.env.PATH },
     inference: noInference,
+    links,
     logger: silent,
     signal: stop.signal,
   })

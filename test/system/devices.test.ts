@@ -1,20 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { serve } from '../../coordinator/assembly/serve.ts'
-import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
-import { bootstrap, type DemoName } from '../../coordinator/keys/bootstrap.ts'
-import { openStore } from '../../coordinator/store/store.ts'
-import { DaemonConfig } from '../../daemon/config.ts'
-import { daemon } from '../../daemon/daemon.ts'
-import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
+import type { DemoName } from '../../coordinator/keys/bootstrap.ts'
 import { SimLinkConfig } from '../../devices/links/sim/config.ts'
 import { SimLink } from '../../devices/links/sim/link.ts'
 import { newId } from '../../shared/ids.ts'
 import { CRITICAL_GATE, LIVE_GATE } from '../../shared/wire/plan-part.ts'
-import { silent } from '../support/cell.ts'
-import { MEMORY_FOLDER } from '../support/memory-folder.ts'
+import { openDeviceFleet } from '../support/device-fleet.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /* A real coordinator and a real daemon with simulated devices: the way of a command. */
@@ -39,64 +29,11 @@ const SIM = {
   ],
 }
 
-const noInference: InferenceBackend = {
-  name: 'inference',
-  start: async () => {},
-  reports: () => [],
-  onChange: () => () => {},
-  handle: () => {},
-}
-
 /** A coordinator and a cell in this process, and the simulator to look into. */
 const openFleet = async (t: Test) => {
-  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-devices-'))
-  const stateDir = join(folder, 'coordinator')
-  const store = await openStore(stateDir)
-  const { keys } = await bootstrap(store)
-  const token = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
-  await store.close()
-  const settings = { state_dir: stateDir, http: { port: 0 } }
-  const { url, close } = await serve(CoordinatorConfig.parse(settings), silent)
   const clock = { cellId: 'cell_sim', now: Date.now, nowMs: () => performance.now() }
   const sim = new SimLink(SimLinkConfig.parse(SIM), clock)
-  const stop = new AbortController()
-  const ended = daemon({
-    config: DaemonConfig.parse({
-      state_dir: join(folder, 'cell'),
-      log: { level: 'silent' },
-      coordinator: { url, join_token: token.secret },
-    }),
-    env: { PATH: '/none' },
-    inference: noInference,
-    links: [sim],
-    logger: silent,
-    signal: stop.signal,
-  })
-  t.teardown(async () => {
-    stop.abort()
-    await ended
-    await close()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  })
-
-  const call = async (
-    name: DemoName,
-    method: string,
-    path: string,
-    body?: object,
-    key?: string,
-  ) => {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${keys[name]}`,
-        'content-type': 'application/json',
-        ...(key && { 'idempotency-key': key }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    return { status: response.status, body: (await response.json()) as Json }
-  }
+  const { call } = await openDeviceFleet(t, {}, [sim])
   const idOf = (name: string): string =>
     sim.list().find(device => device.name === name)?.deviceId ?? ''
   const countExecuted = (name: string): number =>
