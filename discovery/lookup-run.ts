@@ -1,0 +1,30 @@
+import type { UpstreamWarningCode } from '../shared/wire/findings.ts'
+import type { UpstreamAnswer, UpstreamRequest } from './upstreams/client.ts'
+
+/** What the program of a lookup gets beside its input. It runs on the coordinator. */
+export interface LookupContext {
+  /** Aborts at the deadline, or when nobody waits any more. */
+  signal: AbortSignal
+  /** Unix milliseconds. */
+  now: () => number
+  /**
+   * Asks one source, from its cache where possible; the source is then listed in the answer.
+   * @throws UpstreamError when neither the source nor its cache answers
+   */
+  ask(request: UpstreamRequest): Promise<UpstreamAnswer>
+  warn(code: UpstreamWarningCode, message: string, source?: string): void
+  /** Settings of sources by name, such as zones, servers and whether a key is set. */
+  settings: LookupSettings
+}
+
+/** Facts of the configuration that programs decide by. Secrets stay in the client. */
+export interface LookupSettings {
+  /** True when the source has a key. */
+  hasKey(source: string): boolean
+  /** True when the operator has set another address for the source. */
+  hasOwnUrl(source: string): boolean
+  /** Option of a source: `noncommercial`, `servers`. */
+  option(source: string, name: string): unknown
+}
+
+export type LookupRun<I = never, O = unknown> = (input: I, context: LookupContext) => Promise<O>
