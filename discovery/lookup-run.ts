@@ -25,6 +25,19 @@ export interface LookupSettings {
   hasOwnUrl(source: string): boolean
   /** Option of a source: `noncommercial`, `servers`. */
   option(source: string, name: string): unknown
+  /** Place of the operator, in the place of missing input. */
+  site: SiteSettings
+}
+
+/** Place of the operator's site, and the orientation of its solar panels. */
+export interface SiteSettings {
+  /** WGS 84, degrees; both or none. */
+  lat?: number | undefined
+  lon?: number | undefined
+  /** From the horizontal, degrees. */
+  pv_tilt_deg: number
+  /** 0 is south, -90 east, 90 west. */
+  pv_azimuth_deg: number
 }
 
 export type LookupRun<I = never, O = unknown> = (input: I, context: LookupContext) => Promise<O>

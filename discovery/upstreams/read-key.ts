@@ -12,7 +12,8 @@ const KEY = /^[\x21-\x7e]{1,4096}$/
  */
 export const createReadKey =
   ({ sources }: Pick<UpstreamSettings, 'sources'>) =>
-  async ({ id }: Pick<Source, 'id'>): Promise<string | undefined> => {
+  async ({ id: own, key: facts }: Pick<Source, 'id' | 'key'>): Promise<string | undefined> => {
+    const id = facts?.sharedWith ?? own
     const { key, key_file } = sources[id] ?? {}
     if (key === undefined && key_file === undefined) return undefined
     const text = key ?? (await readFile(key_file ?? '', 'utf8').catch(() => ''))

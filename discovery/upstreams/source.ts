@@ -58,6 +58,8 @@ export interface SourceKey {
   in: 'header' | 'query' | 'path'
   /** Name of the header or parameter. */
   name: string
+  /** Source whose key it is, where several services of one provider share a key. */
+  sharedWith?: string
   /** Last part of its environment variable, `SHOAL_<ID>_API_KEY`; `API_KEY` by default. */
   variable?: string
   /** Text before the key in a header: `Bearer `. */

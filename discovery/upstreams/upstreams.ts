@@ -35,22 +35,24 @@ export class Upstreams {
   readonly #flights = new Flights<CacheEntry>()
   readonly #slots = new Map<string, Slots>()
   readonly #closed = new AbortController()
+  /** Facts of the configuration for programs. */
+  readonly settings: LookupSettings
 
   constructor(parts: UpstreamsParts) {
     this.#parts = parts
-  }
-
-  readonly lookupSettings: LookupSettings = {
-    hasKey: source => hasKeySetting(this.#settingsOf(source)),
-    hasOwnUrl: source => this.#settingsOf(source)?.url !== undefined,
-    option: (source, name) => this.#settingsOf(source)?.[name],
+    this.settings = {
+      hasKey: source => hasKeySetting(this.#settingsOf(source)),
+      hasOwnUrl: source => this.#settingsOf(source)?.url !== undefined,
+      option: (source, name) => this.#settingsOf(source)?.[name],
+      site: parts.settings.site,
+    }
   }
 
   /** Opens the context of one run, with the lists that its answer shows. */
   openLookup(signal: AbortSignal): OpenLookup {
     return openLookup({
       ask: (request, onStale) => this.ask(request, signal, onStale),
-      settings: this.lookupSettings,
+      settings: this.settings,
       now: this.#parts.now,
       signal,
     })
@@ -100,7 +102,7 @@ export class Upstreams {
         `it needs a key; set upstreams.sources.${source.id}.key or key_file`,
       )
     const builtIn = secret === undefined ? source.url : (source.urlWithKey ?? source.url)
-    const base = this.#settingsOf(source.id)?.url ?? builtIn
+    const base = this.#settingsOf(source.id)?.url?.replace(/\/+$/, '') ?? builtIn
     return prepareRequest(request, { base, secret, contact: this.#parts.settings.contact })
   }
 

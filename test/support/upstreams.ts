@@ -47,6 +47,7 @@ export const openTestUpstreams = async (
     settings: {
       egress: 'on',
       contact: 'https://shoal.example/contact',
+      site: { pv_tilt_deg: 30, pv_azimuth_deg: 0 },
       sources: { ...sources, ...Object.fromEntries(own) },
       ...settings,
     },
