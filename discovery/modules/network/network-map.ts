@@ -14,7 +14,7 @@ const Row = z.strictObject({
     .nullable()
     .describe('`local` addresses are assigned by software and change.'),
   state: z
-    .enum(['reachable', 'stale', 'delay', 'probe', 'permanent', 'noarp', 'incomplete', 'failed'])
+    .enum(['reachable', 'stale', 'delay', 'probe', 'permanent', 'incomplete', 'failed'])
     .nullable()
     .describe('State of the neighbour entry (RFC 4861, 7.3.2); null without an entry.'),
   interface: z.string().max(32),
@@ -46,7 +46,8 @@ const sightingOf = (row: z.infer<typeof Row>, cellId: string | undefined): Sight
   keys: [
     ...(cellId === undefined ? [] : [{ kind: 'shoal_cell' as const, value: cellId }]),
     ...macKeys(row),
-    { kind: 'ip', value: row.address },
+    // link-local addresses repeat on every link (RFC 4291, 2.5.6)
+    ...(row.address.startsWith('fe80:') ? [] : [{ kind: 'ip' as const, value: row.address }]),
   ],
   facts: {
     ip_addresses: [row.address],
