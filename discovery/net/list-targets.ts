@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js'
 import { ShoalError } from '../../shared/errors.ts'
 import { MAX_SCOPE_ADDRESSES, type ScanScope } from '../../shared/wire/scan-scope.ts'
-import { parseNetwork } from '../scope.ts'
-import { type ResolveName, resolveScopeNames } from './resolve-target.ts'
+import { resolveTarget } from '../resolve-target.ts'
+import { createOutOfScopeError, isInScope, parseNetwork } from '../scope.ts'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
@@ -29,19 +29,35 @@ const LOOPBACK_NETWORKS = ['127.0.0.0/8', '::1/128']
 /**
  * Addresses to scan: a network as far as it is in scope, or without one loopback and everything in
  * scope. Networks that were not forced give at most 1024 addresses together.
- * @throws ShoalError forbidden when nothing of the network is in scope
+ * @throws ShoalError scope_denied when nothing of the network is in scope
  */
 export const listTargets = async (
   subnet: string | undefined,
   scope: ScanScope,
-  resolve?: ResolveName,
+  resolve = resolveTarget,
 ): Promise<Targets> => {
-  if (subnet !== undefined) return { ...take(cutToScope(subnet, scope), []), scope }
-  const named = await resolveScopeNames(scope, resolve)
-  const networks = scope.entries.flatMap(({ target, is_forced = false }) =>
+  if (subnet !== undefined) {
+    const targets = take(cutToScope(subnet, scope), [], scope)
+    if (targets.addresses.length === 0) throw createOutOfScopeError(subnet)
+    return targets
+  }
+  const named = await resolveNames(scope, resolve)
+  const networks = named.scope.entries.flatMap(({ target, is_forced = false }) =>
     toNetworks(target, is_forced),
   )
-  return { ...take(networks, [...LOOPBACK, ...named.addresses]), scope: named.scope }
+  return take(networks, [...LOOPBACK, ...named.addresses], named.scope)
+}
+
+/** Resolves the names of the scope once; those without an address, or with a wrong one, are left out. */
+const resolveNames = async (
+  scope: ScanScope,
+  resolve: typeof resolveTarget,
+): Promise<Pick<Targets, 'addresses' | 'scope'>> => {
+  const names = scope.entries.map(({ target }) => target).filter(each => !parseNetwork(each))
+  const pinned = await Promise.all(names.map(name => resolve(scope, name).catch(() => undefined)))
+  const addresses = pinned.flatMap(target => target?.addresses ?? [])
+  const entries = [...scope.entries, ...addresses.map(target => ({ target }))]
+  return { addresses, scope: { ...scope, entries } }
 }
 
 const toNetworks = (target: string, isForced: boolean): Network[] => {
@@ -60,12 +76,7 @@ const cutToScope = (subnet: string, scope: ScanScope): Network[] => {
     ...LOOPBACK_NETWORKS.flatMap(target => toNetworks(target, false)),
     ...scope.entries.flatMap(({ target, is_forced = false }) => toNetworks(target, is_forced)),
   ]
-  const parts = allowed.filter(each => overlaps(each, asked)).map(each => innerOf(each, asked))
-  if (parts.length > 0) return parts
-  throw new ShoalError(
-    'forbidden',
-    `${subnet} is outside the scope of discovery; an operator may add it: shoal discover scope add ${subnet}`,
-  )
+  return allowed.filter(each => overlaps(each, asked)).map(each => innerOf(each, asked))
 }
 
 const overlaps = (one: Network, other: Network): boolean =>
@@ -77,16 +88,13 @@ const innerOf = (allowed: Network, asked: Network): Network => ({
   isForced: allowed.isForced,
 })
 
-const take = (
-  networks: readonly Network[],
-  more: readonly string[],
-): Pick<Targets, 'addresses' | 'isCut'> => {
+const take = (networks: readonly Network[], more: readonly string[], scope: ScanScope): Targets => {
   const addresses = new Set(more)
   let isCut = false
   let unforced = 0
   for (const network of networks)
     for (const address of walk(network)) {
-      if (addresses.has(address)) continue
+      if (addresses.has(address) || !isInScope(scope, address)) continue
       const isFull =
         addresses.size >= MAX_FORCED_ADDRESSES ||
         (!network.isForced && unforced >= MAX_SCOPE_ADDRESSES)
@@ -97,7 +105,7 @@ const take = (
       if (!network.isForced) unforced++
       addresses.add(address)
     }
-  return { addresses: [...addresses], isCut }
+  return { addresses: [...addresses], scope, isCut }
 }
 
 /** Addresses of hosts in a network; without those of the network and of broadcasts (RFC 919). */

@@ -1,8 +1,8 @@
 import type { CallProgress } from '../../shared/wire/answer-events.ts'
 import type { ScanScope } from '../../shared/wire/scan-scope.ts'
+import { readLinks } from './links.ts'
 import { sweepNeighbours } from './neighbour-sweep.ts'
 import { readNeighbours } from './neighbour-table.ts'
-import { readOwnNetworks } from './own-networks.ts'
 import { type PortResult, PortScan } from './port-scan.ts'
 
 export interface NetworkScanOptions {
@@ -20,7 +20,7 @@ export async function* scanNetworks(
   ports: readonly number[],
   options: NetworkScanOptions,
 ): AsyncGenerator<PortResult> {
-  const { isOwn, isOnLink } = readOwnNetworks()
+  const { isOwn, isOnLink } = readLinks()
   const onLink = addresses.filter(address => !isOwn(address) && isOnLink(address))
   const found = await sweepNeighbours(onLink, options)
   const isAbsent = new Set(found === undefined ? [] : onLink.filter(each => !found.has(each)))

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineScan } from '../../module.ts'
+import { listMacKeys } from '../../net/mac-keys.ts'
 import type { Sighting, SightingKey } from '../../sighting.ts'
 
 const Row = z.strictObject({
@@ -59,5 +60,5 @@ const sightingOf = (row: z.infer<typeof Row>, cellId: string | undefined): Sight
 /** A virtual router's address moves between machines; one of a container says nothing for long. */
 const macKeys = ({ mac, mac_kind }: z.infer<typeof Row>): SightingKey[] => {
   if (mac === null || mac_kind === 'virtual_router' || mac_kind === 'container') return []
-  return [{ kind: mac_kind === 'local' ? 'private_mac' : 'mac', value: mac }]
+  return listMacKeys([mac])
 }

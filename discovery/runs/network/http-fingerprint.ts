@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { resolveTarget } from '../../net/resolve-target.ts'
+import { resolveTarget } from '../../resolve-target.ts'
 import { NotPossibleHere, type ScanContext, type ScanRun } from '../../scan-run.ts'
 import { type Fingerprint, fingerprint } from './http/fingerprint.ts'
 
@@ -45,13 +45,14 @@ const identify = async (
   { host, port }: Place,
   context: ScanContext,
 ): Promise<Fingerprint | undefined> => {
-  const target = await resolveTarget(host, context.scope)
+  const { addresses, scope } = await resolveTarget(context.scope, host)
+  const [address = host] = addresses
   const reasons: string[] = []
   for (const each of port === undefined ? WEB_PORTS : [port]) {
     if (context.signal.aborted) return undefined
     try {
       const { signal } = context
-      return await fingerprint({ ...target, port: each, signal, timeoutMs: TIMEOUT_MS })
+      return await fingerprint({ host, address, scope, port: each, signal, timeoutMs: TIMEOUT_MS })
     } catch (error) {
       reasons.push(`${each}: ${(error as Error).message}`)
     }

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { openTls } from '../../net/open-tls.ts'
-import { resolveTarget } from '../../net/resolve-target.ts'
 import { runTogether } from '../../net/run-together.ts'
 import type { TlsFacts } from '../../net/tls-facts.ts'
+import { resolveTarget } from '../../resolve-target.ts'
 import { NotPossibleHere, type ScanContext, type ScanRun } from '../../scan-run.ts'
 import { type Endpoint, parseEndpoint } from './tls/parse-endpoint.ts'
 
@@ -53,12 +53,13 @@ const checkEndpoint = async (
   context: ScanContext,
   warnDays: Config['warn_days'],
 ): Promise<CertificateRow> => {
+  const { host, port } = endpoint
   const row = { ...endpoint, address: null, reachable: false, tls: null }
   try {
-    const target = await resolveTarget(endpoint.host, context.scope)
+    const { addresses, scope } = await resolveTarget(context.scope, host)
+    const [address = host] = addresses
     const { signal } = context
-    const { address } = target
-    const tls = await openTls({ ...target, port: endpoint.port, signal, timeoutMs: TIMEOUT_MS })
+    const tls = await openTls({ host, port, address, scope, signal, timeoutMs: TIMEOUT_MS })
     return {
       ...endpoint,
       address,
@@ -68,12 +69,12 @@ const checkEndpoint = async (
       grade: gradeOf(tls, warnDays),
     }
   } catch (error) {
-    const isForbidden = error instanceof ShoalError && error.code === 'forbidden'
+    const isDenied = error instanceof ShoalError && error.code === 'scope_denied'
     const { message } = error as Error
     return {
       ...row,
       error: message.slice(0, 300),
-      grade: isForbidden ? 'out_of_scope' : 'unreachable',
+      grade: isDenied ? 'out_of_scope' : 'unreachable',
     }
   }
 }

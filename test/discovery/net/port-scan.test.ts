@@ -57,13 +57,13 @@ t.test('a probe tells an open port from a refused one', async t => {
 
 t.test('an address outside the scope is refused before a packet leaves', async t => {
   t.throws(() => probePort('192.0.2.1', 80, { scope: LAN, signal: never, timeoutMs: 1 }), {
-    code: 'forbidden',
+    code: 'scope_denied',
   })
   t.throws(() => probePort('169.254.169.254', 80, { scope: LAN, signal: never, timeoutMs: 1 }), {
-    code: 'forbidden',
+    code: 'scope_denied',
   })
   await t.rejects(readAll(new PortScan(['192.0.2.1'], [80], { scope: LAN, signal: never, isUp })), {
-    code: 'forbidden',
+    code: 'scope_denied',
   })
 })
 

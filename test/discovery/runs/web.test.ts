@@ -232,7 +232,7 @@ t.test('http-fingerprint', async t => {
   })
 
   t.test('refuses a host outside the scope', async t => {
-    await t.rejects(identify(80, '192.0.2.1'), { code: 'forbidden' })
+    await t.rejects(identify(80, '192.0.2.1'), { code: 'scope_denied' })
   })
 })
 

@@ -1,14 +1,14 @@
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 
-/** Networks that this machine is attached to, and its own addresses in them. */
-export interface OwnNetworks {
+/** Links that this machine is attached to, and its own addresses on them. */
+export interface Links {
   isOwn(address: string): boolean
   /** True for an IPv4 address on the link of an interface: it answers ARP if it is there. */
   isOnLink(address: string): boolean
 }
 
-export const readOwnNetworks = (): OwnNetworks => {
+export const readLinks = (): Links => {
   const all = Object.values(networkInterfaces()).flatMap(each => each ?? [])
   const own = new Set(all.map(({ address }) => address))
   const links = all
