@@ -19,6 +19,9 @@ export type ModuleQuestion = z.infer<typeof ModuleQuestion>
 /** Largest row, bytes of JSON. */
 export const ROW_MAX_BYTES = 64 * 1024
 
+/** Most bytes of rows of one run; a cell leaves out the others, with a warning. */
+export const RUN_MAX_BYTES = 8 * 1024 * 1024
+
 /** One finding as its module declares it, without the cell. */
 export const ModuleRow = z.record(z.string().max(64), z.json())
 export type ModuleRow = z.infer<typeof ModuleRow>
