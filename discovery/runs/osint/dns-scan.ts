@@ -167,13 +167,11 @@ const findCaa = async (domain: string, queries: Queries): Promise<DnsScan['caa']
     const { answers } = await queries.ask(labels.slice(at).join('.'), 'CAA')
     const found = answers.flatMap(answer => (answer.type === 'CAA' ? [answer.data] : []))
     if (found.length > 0)
-      return found
-        .slice(0, 32)
-        .map(({ flags = 0, tag, value }) => ({
-          flags,
-          tag: tag.slice(0, 64),
-          value: value.slice(0, 4096),
-        }))
+      return found.slice(0, 32).map(({ flags = 0, tag, value }) => ({
+        flags,
+        tag: tag.slice(0, 64),
+        value: value.slice(0, 4096),
+      }))
   }
   return []
 }

@@ -98,7 +98,8 @@ const askWhois = async (domain: string, context: LookupContext): Promise<Whois> 
     })
     const text = String(body)
     // the answer of IANA is about the top-level domain
-    if (server !== undefined) last = { server, found: readWhois(text) ?? last.found }
+    if (server !== undefined || context.settings.hasOwnUrl(whois.id))
+      last = { server: server ?? whois.name, found: readWhois(text) ?? last.found }
     const next = findReferral(text)
     if (next === undefined || next === server) break
     server = next

@@ -2,7 +2,7 @@ import { defineSource } from '../source.ts'
 
 /** Registries of RDAP servers by top-level domain, https://data.iana.org/rdap (RFC 9224). */
 export default defineSource({
-  id: 'rdap_bootstrap',
+  id: 'rdap-bootstrap',
   name: 'iana-rdap',
   url: 'https://data.iana.org/rdap',
   ttlSeconds: 86_400,

@@ -45,8 +45,9 @@ const RULES: readonly (DnsFinding & { applies: (scan: Scanned) => boolean })[] =
   {
     severity: 'medium',
     code: 'dkim_key_short',
-    message: 'a DKIM key has fewer than 1,024 bits (RFC 8301)',
-    applies: ({ mail }) => mail.dkim.some(({ bits }) => bits !== null && bits < 1024),
+    message: 'an RSA key of DKIM has fewer than 1,024 bits (RFC 8301)',
+    applies: ({ mail }) =>
+      mail.dkim.some(({ key_type, bits }) => key_type === 'rsa' && bits !== null && bits < 1024),
   },
   {
     severity: 'low',
