@@ -82,7 +82,7 @@ t.test('a release ends one stop, and a newer one stays', async t => {
   t.strictSame(daemons.map(heldBy), [[second.stop.id], [second.stop.id]])
   await t.rejects(estops.release(first.stop.id, 'again', PERSON), { code: 'conflict' })
   await t.rejects(estops.release('est_unknown', 'again', PERSON), { code: 'not_found' })
-  await estops.release(second.stop.id, 'no fire', PERSON)
+  t.match(await estops.release(second.stop.id, 'no fire', PERSON), { confirmed: 2, missing: [] })
   await settle()
   t.strictSame(daemons.map(heldBy), [[], []])
   t.equal((await audit()).filter(row => row === 'estop.release by key:ann').length, 2)
