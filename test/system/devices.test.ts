@@ -33,7 +33,7 @@ const SIM = {
 const openFleet = async (t: Test) => {
   const clock = { cellId: 'cell_sim', now: Date.now, nowMs: () => performance.now() }
   const sim = new SimLink(SimLinkConfig.parse(SIM), clock)
-  const { call } = await openDeviceFleet(t, {}, [sim])
+  const { call } = await openDeviceFleet(t, [{ links: [sim] }])
   const idOf = (name: string): string =>
     sim.list().find(device => device.name === name)?.deviceId ?? ''
   const countExecuted = (name: string): number =>

@@ -1,20 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { serve } from '../../coordinator/assembly/serve.ts'
-import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
-import { bootstrap, type DemoName } from '../../coordinator/keys/bootstrap.ts'
-import { openStore } from '../../coordinator/store/store.ts'
-import { DaemonConfig } from '../../daemon/config.ts'
-import { daemon } from '../../daemon/daemon.ts'
-import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { SimLinkConfig } from '../../devices/links/sim/config.ts'
 import { SimLink } from '../../devices/links/sim/link.ts'
 import { newId } from '../../shared/ids.ts'
 import { FORMATION_GATE } from '../../shared/wire/plan-part.ts'
-import { silent } from '../support/cell.ts'
-import { MEMORY_FOLDER } from '../support/memory-folder.ts'
+import { openDeviceFleet } from '../support/device-fleet.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /* A real coordinator and two real daemons with simulated rovers: the way of a formation. */
@@ -32,73 +21,19 @@ const ROVERS = [
   ],
 ]
 
-const noInference: InferenceBackend = {
-  name: 'inference',
-  start: async () => {},
-  reports: () => [],
-  onChange: () => () => {},
-  handle: () => {},
-}
-
 /** A coordinator and two cells in this process, and their simulators. */
 const openFleet = async (t: Test) => {
-  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-swarm-'))
-  const stateDir = join(folder, 'coordinator')
-  const store = await openStore(stateDir)
-  const { keys } = await bootstrap(store)
-  const token = await createToken(store.ledger, { uses: 2, ttlMinutes: 5 }, { actor: 'test' })
-  await store.close()
-  const settings = {
-    state_dir: stateDir,
-    http: { port: 0 },
-    swarm: { start_delay_seconds: 3, skew_ms: 500 },
-  }
-  const { url, close } = await serve(CoordinatorConfig.parse(settings), silent)
-  const stop = new AbortController()
-  const cells = ROVERS.map((rovers, index) => {
+  const sims = ROVERS.map((rovers, index) => {
     const clock = { cellId: `cell_sim_${index}`, now: Date.now, nowMs: () => performance.now() }
     const devices = rovers.map(rover => ({ ...rover, profile: 'sim-rover', site: 'hall' }))
     const config = SimLinkConfig.parse({ kind: 'sim', tick_ms: 20, devices })
-    const sim = new SimLink(config, clock)
-    const ended = daemon({
-      config: DaemonConfig.parse({
-        name: `cell-${index}`,
-        state_dir: join(folder, `cell-${index}`),
-        log: { level: 'silent' },
-        coordinator: { url, join_token: token.secret },
-      }),
-      env: { PATH: '/none' },
-      inference: noInference,
-      links: [sim],
-      logger: silent,
-      signal: stop.signal,
-    })
-    return { sim, ended }
+    return new SimLink(config, clock)
   })
-  t.teardown(async () => {
-    stop.abort()
-    await Promise.all(cells.map(({ ended }) => ended))
-    await close()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  })
-  const call = async (
-    name: DemoName,
-    method: string,
-    path: string,
-    body?: object,
-    key?: string,
-  ) => {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${keys[name]}`,
-        'content-type': 'application/json',
-        ...(key && { 'idempotency-key': key }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    return { status: response.status, body: (await response.json()) as Json }
-  }
+  const { call } = await openDeviceFleet(
+    t,
+    sims.map(sim => ({ links: [sim] })),
+    { swarm: { start_delay_seconds: 3, skew_ms: 500 } },
+  )
   await waitUntil(
     'the rovers are ready',
     async () => {
@@ -107,7 +42,7 @@ const openFleet = async (t: Test) => {
     },
     250,
   )
-  const units = cells.flatMap(({ sim }) => sim.world.units)
+  const units = sims.flatMap(({ world }) => world.units)
   const findUnit = (name: string) => {
     const unit = units.find(({ config }) => config.name === name)
     if (unit === undefined) throw new Error(`no ${name}`)

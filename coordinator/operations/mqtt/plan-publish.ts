@@ -66,7 +66,7 @@ export const planPublish = async (
     plan: { request: { ...request, hazard }, covers: plan, view },
     covers: plan,
     subject: `mqtt:${cellId}:${view.host}:${view.port}:${topic}`,
-    summary: `publish ${view.payload_bytes} bytes to ${topic} at ${view.broker ?? view.host} from ${cellId}`,
+    summary: `publish ${view.payload_bytes} bytes to ${topic} at ${view.broker ?? `${view.host}:${view.port}`} from ${cellId}`,
     evidence: { checks: checks.map(checkViewOf) },
     shown: { ...view, checks: checks.map(checkViewOf) },
     ...(isGated && { gate }),
