@@ -6,7 +6,8 @@ import type { DeviceVerbFacts } from '../../../shared/wire/device.ts'
 import { LIVE_GATE, PlanPart, type Precondition } from '../../../shared/wire/plan-part.ts'
 import type { CommandPlan } from '../../control/command-plan.ts'
 import type { CommandRequest } from '../../control/commands.ts'
-import { type Device, reasonOf } from '../../devices/device.ts'
+import { type Device, reasonOf, seatOf } from '../../devices/device.ts'
+import type { Stop } from '../../estop/stop.ts'
 import { planHash } from '../../gates/plan-hash.ts'
 import { limitJson } from '../bounded-json.ts'
 import type { Context } from '../context.ts'
@@ -97,9 +98,10 @@ export const planDeviceCommand = async (
   input: DeviceCommandInput,
   context: Context,
 ): Promise<PlannedDeviceCommand> => {
-  const { commands, gates, actor, signal, now } = context
-  const { device, request } = prepareDeviceCommand(input, context)
+  const { commands, gates, estops, actor, signal, now } = context
+  const { device, request, facts } = prepareDeviceCommand(input, context)
   const { plan, hazard, gate = LIVE_GATE, checks } = await commands.plan(request, actor, signal)
+  const isHeld = hazard !== 'read' && facts.urgent !== true
   const { parts: _, ...part } = plan
   const own = hazard === 'unsafe' ? { gate } : {}
   const waitsMs =
@@ -109,11 +111,20 @@ export const planDeviceCommand = async (
     request: { ...request, hazard },
     part: PlanPart.parse(part),
     plan,
-    checks,
+    checks: isHeld
+      ? [...checkStop(estops.findCovering(seatOf(device)), device), ...checks]
+      : checks,
     ...own,
     planHash: planHash(plan),
     expiresAt: now() + waitsMs,
   }
+}
+
+/** An e-stop refuses every command but reading and what is urgent. */
+const checkStop = (stop: Stop | undefined, { id }: Device): Precondition[] => {
+  if (stop === undefined) return []
+  const observed = `e-stop ${stop.id} holds ${id} (${stop.reason})`
+  return [{ name: 'estop', observed, limit: null, holds: false }]
 }
 
 /** Throws `conflict` with the values of the checks that fail. */
@@ -124,6 +135,12 @@ export const requireChecks = ({
 }: Pick<PlannedDeviceCommand, 'device' | 'part' | 'checks'>): void => {
   const failing = checks.filter(({ holds }) => !holds)
   if (failing.length === 0) return
+  const stop = failing.find(({ name }) => name === 'estop')
+  if (stop !== undefined)
+    throw new ShoalError(
+      'conflict',
+      `${stop.observed}: ${part.verb} is refused until it is released`,
+    )
   throw new ShoalError(
     'conflict',
     `${part.verb} on ${device.facts.name} fails ${failing.map(describeCheck).join('; ')}`,
@@ -131,10 +148,29 @@ export const requireChecks = ({
 }
 
 const describeCheck = ({ name, observed, limit, source }: Precondition): string => {
-  const from = source === undefined ? '' : `, set by the ${source}`
+  const from = source === undefined || source === 'verb' ? '' : `, set by the ${source}`
   const seen = observed === null ? 'the reading is unknown' : `the reading is ${text(observed)}`
-  return `${name}: ${seen} and the limit is ${text(limit)}${from}`
+  return `${name}: ${seen} and ${describeLimit(limit)}${from}`
 }
+
+/** Conditions of a verb are objects: the values that a reading may have, or its range. */
+const describeLimit = (limit: Precondition['limit']): string => {
+  const condition = Condition.safeParse(limit)
+  if (!condition.success) return `the limit is ${text(limit)}`
+  const { allowed, min, max } = condition.data
+  const parts = [
+    ...(allowed === undefined ? [] : [allowed.map(text).join(' or ')]),
+    ...(min === undefined ? [] : [`at least ${min}`]),
+    ...(max === undefined ? [] : [`at most ${max}`]),
+  ]
+  return `it must be ${parts.join(' and ')}`
+}
+
+const Condition = z.strictObject({
+  allowed: z.array(z.json()).optional(),
+  min: z.number().optional(),
+  max: z.number().optional(),
+})
 
 const text = (value: z.core.util.JSONType): string =>
   typeof value === 'string' ? value : JSON.stringify(value)

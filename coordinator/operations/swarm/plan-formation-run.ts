@@ -53,12 +53,16 @@ const toOperationPlan = (
     plan: { covers, startAt },
     covers,
     subject,
+    shown: covers,
     summary:
-      `${formation} of ${units.length} units on ${cells.length} cells, ${spacing_m} m apart, ` +
+      `${formation} of ${countOf(units, 'unit')} on ${countOf(cells, 'cell')}, ${spacing_m} m apart, ` +
       `${strategy}, in ${Math.ceil(covers.duration_s)} s`,
     gate: FORMATION_GATE,
   }
 }
+
+const countOf = ({ length }: readonly unknown[], noun: string): string =>
+  `${length} ${noun}${length === 1 ? '' : 's'}`
 
 const findEarlier = async (
   subject: string,

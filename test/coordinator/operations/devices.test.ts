@@ -139,6 +139,41 @@ t.test('a stop needs no plan, approval or key, and reading needs no approval', a
   t.match([older.status, older.json.error.message], [409, /capability level 5, .* needs level 6/])
 })
 
+t.test('an e-stop is named by the views, the plan and the refusal of a device', async t => {
+  const { link, announce, call, demo, setBattery } = await deviceScene(t)
+  for (const name of ['rover', 'other']) link.add(`dev_${name}`, { name })
+  await announce()
+  for (const name of ['rover', 'other']) setBattery(`dev_${name}`, 80)
+  const input = { device: 'rover', reason: 'a person in its way' }
+  const { status, json: stop } = await call(demo.operator, 'POST', '/v1/estop', input)
+  t.match({ status, stop }, { status: 200, stop: { estop_id: String, target: 'dev_rover' } })
+  const { estop_id } = stop
+  const list = await call(demo.operator, 'GET', '/a2a/devices')
+  t.match(list.json, {
+    devices: [
+      { name: 'other', estop_id: null },
+      { name: 'rover', estop_id },
+    ],
+  })
+  const shown = await call(demo.operator, 'GET', '/v1/devices/rover')
+  t.equal(shown.json.estop_id, estop_id)
+  const command = { device_id: 'rover', command: 'drive-to', params: TO }
+  const plan = async (device_id: string) =>
+    (await call(demo.operator, 'POST', '/v1/skills/device-command', { ...command, device_id })).json
+  t.match(await plan('rover'), { plan: { passes: false } })
+  const failing = (await plan('rover')).plan.checks.filter((one: { holds: boolean }) => !one.holds)
+  t.match(failing, [{ name: 'estop', observed: new RegExp(`${estop_id} .*a person in its way`) }])
+  t.match(await plan('other'), { plan: { passes: true } })
+  const live = { ...command, dry_run: false }
+  const run = await call(demo.operator, 'POST', '/v1/skills/device-command', live, 'held')
+  t.match(run, { status: 409, json: { error: { message: /drive-to is refused until it is/ } } })
+  const pending = await call(demo.approver_a, 'GET', '/v1/gates/requests')
+  t.strictSame(pending.json.requests, [], 'nobody is asked for what cannot run')
+  const look = { command: 'look' }
+  const seen = await call(demo.operator, 'POST', '/v1/devices/rover/commands', look, 'look')
+  t.equal(seen.status, 200, 'it can be read')
+})
+
 t.test('stop, hold, land and abort answer while the minute of the key is used up', async t => {
   const countCall = () => {
     throw new ShoalError('rate_limited', '300 calls a minute are allowed')
