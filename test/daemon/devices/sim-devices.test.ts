@@ -50,7 +50,8 @@ const openCell = async (
     const given = { signer: coordinatorSigner, expiresAt: NOW + 60_000 }
     const approval = approvalFor(part, { ...given, gate_id: part.gate ?? LIVE_GATE })
     const approved = part.hazard === 'unsafe' ? { approval } : {}
-    return settle(command({ device_id: idOf(name), verb, params, ...approved }))
+    const { hazard } = part
+    return settle(command({ device_id: idOf(name), verb, params, hazard, ...approved }))
   }
   const read = (name: string, property: string) =>
     sim.readState(idOf(name))?.readings[property]?.value
