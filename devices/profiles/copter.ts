@@ -116,6 +116,7 @@ export default defineProfile({
       params: z.strictObject({ mode: Mode }),
       hazard: 'unsafe',
       hazardOf: ({ mode }) => (ENDING_MODES.includes(mode) ? 'caution' : 'unsafe'),
+      hazardRule: `caution for ${ENDING_MODES.join(', ')}, unsafe otherwise`,
       isIdempotent: true,
       timeoutSeconds: 10,
       interlocks: [ARDUPILOT],
