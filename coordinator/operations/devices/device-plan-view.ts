@@ -56,7 +56,8 @@ export const devicePlanViewOf = ({
   expires_at: iso(expiresAt),
 })
 
-const checkViewOf = (check: Precondition): z.input<typeof CheckView> => ({
+/** A check as people read it, with its verdict. */
+export const checkViewOf = (check: Precondition): z.input<typeof CheckView> => ({
   name: check.name,
   verdict: verdictOf(check),
   observed: check.observed,

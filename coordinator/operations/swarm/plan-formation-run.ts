@@ -53,6 +53,7 @@ const toOperationPlan = (
     plan: { covers, startAt },
     covers,
     subject,
+    shown: covers,
     summary:
       `${formation} of ${countOf(units, 'unit')} on ${countOf(cells, 'cell')}, ${spacing_m} m apart, ` +
       `${strategy}, in ${Math.ceil(covers.duration_s)} s`,
