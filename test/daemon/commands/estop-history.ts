@@ -3,7 +3,6 @@ import { EstopLatch } from '../../../daemon/estop/latch.ts'
 import type { LatchFile } from '../../../daemon/estop/latch-file.ts'
 import type { StoppableDevices } from '../../../daemon/estop/stoppable-devices.ts'
 import { EstopService } from '../../../daemon/services/estop.ts'
-import { newId } from '../../../shared/ids.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import { waitUntilAborted } from '../../../shared/wait.ts'
 import { envelope } from '../../../shared/wire/envelope.ts'
@@ -12,10 +11,10 @@ import {
   type EngagedStop,
   type EstopBody,
   type EstoppedBody,
-  signEstop,
 } from '../../../shared/wire/estop.ts'
 import { silent } from '../../support/cell.ts'
 import type { EstopStep, LatchMood } from './estop-steps.ts'
+import { StopDocuments } from './stop-documents.ts'
 
 interface EstopHistoryParts {
   cellId: string
@@ -51,11 +50,7 @@ export class EstopHistory {
   readonly #parts: EstopHistoryParts
   #disk: string | undefined
   #mood: LatchMood = 'sound'
-  readonly #documents: EstopBody[] = []
-  /** Stops that nobody has released, of the coordinator and of the machine. */
-  readonly #engaged = new Map<string, EngagedStop>()
-  readonly #ofMachine = new Set<string>()
-  readonly #released: EstopBody['released'] = []
+  readonly #documents: StopDocuments
   readonly #required = new Map<string, RequiredStop>()
   /** Highest version of a document that was delivered. */
   #newest = 0
@@ -66,6 +61,7 @@ export class EstopHistory {
 
   constructor(parts: EstopHistoryParts) {
     this.#parts = parts
+    this.#documents = new StopDocuments(parts)
   }
 
   /** Starts the daemon's part; what no earlier life has confirmed may be lost. */
@@ -91,13 +87,19 @@ export class EstopHistory {
   }
 
   take(step: EstopStep): void {
+    const documents = this.#documents
     if (step.act === 'disk') this.#mood = step.mood
-    if (step.act === 'engage') this.#engage(step)
     if (step.act === 'engage here') this.#engageHere(step.which)
-    if (step.act === 'release') this.#release(step)
-    if (step.act === 'deliver')
-      this.#deliver(this.#documents.at(step.which % this.#documents.length))
-    if (step.act === 'forge') this.#forge(step.how)
+    if (step.act === 'deliver') this.#deliver(documents.pick(step.which))
+    if (step.act === 'forge') this.#open?.hear(documents.forge(step.how))
+    if (step.act === 'engage') {
+      const document = documents.engage(step.scope, this.#targetOf(step.scope, step.which))
+      if (step.deliver) this.#deliver(document)
+    }
+    if (step.act === 'release') {
+      const document = documents.release(step.which)
+      if (step.deliver) this.#deliver(document)
+    }
   }
 
   /** Notes a motion that must not happen while a stop holds its device. */
@@ -122,19 +124,6 @@ export class EstopHistory {
       }
   }
 
-  #engage({ scope, which, deliver }: Extract<EstopStep, { act: 'engage' }>): void {
-    const stop: EngagedStop = {
-      estop_id: newId('est'),
-      scope,
-      target: this.#targetOf(scope, which),
-      engaged_at: this.#parts.now(),
-      engaged_by: 'key:ann',
-      reason: 'smoke',
-    }
-    this.#engaged.set(stop.estop_id, stop)
-    this.#write(deliver)
-  }
-
   #engageHere(which: number): void {
     if (this.#open === undefined) return
     const { estop } = this.#open
@@ -144,37 +133,8 @@ export class EstopHistory {
     latched.catch(() => {})
     const stop = estop.listStops().find(({ estop_id }) => !known.has(estop_id))
     if (stop === undefined) return
-    this.#engaged.set(stop.estop_id, stop)
-    this.#ofMachine.add(stop.estop_id)
+    this.#documents.takeOver(stop)
     this.#require(stop)
-  }
-
-  #release({ which, deliver }: Extract<EstopStep, { act: 'release' }>): void {
-    const ids = [...this.#engaged.keys()]
-    const chosen = which === 'all' ? ids : ids.slice(which % ids.length).slice(0, 1)
-    const released_at = this.#parts.now()
-    for (const estop_id of chosen) {
-      this.#engaged.delete(estop_id)
-      this.#released.push({ estop_id, released_at, released_by: 'key:ann', reason: 'no smoke' })
-    }
-    this.#write(deliver)
-  }
-
-  /** Writes the next document of the coordinator, which may be delivered later. */
-  #write(deliver: boolean): void {
-    const engaged = [...this.#engaged.values()].filter(one => !this.#ofMachine.has(one.estop_id))
-    const document = signEstop(
-      {
-        version: this.#documents.length + 1,
-        cell_id: this.#parts.cellId,
-        engaged,
-        released: [...this.#released],
-        issued_at: this.#parts.now(),
-      },
-      this.#parts.coordinator,
-    )
-    this.#documents.push(document)
-    if (deliver) this.#deliver(document)
   }
 
   #deliver(document: EstopBody | undefined): void {
@@ -200,27 +160,6 @@ export class EstopHistory {
     this.counts.releases++
     this.#required.delete(estopId)
     for (const deviceId of this.#listCovered(stop)) this.#freed.add(deviceId)
-  }
-
-  /** Delivers a release of every stop that the coordinator has not signed for this cell. */
-  #forge(how: 'key' | 'field' | 'cell'): void {
-    const { cellId, coordinator, stranger, now } = this.#parts
-    const released = [...this.#engaged.keys()].map(estop_id => ({
-      estop_id,
-      released_at: now(),
-      released_by: 'key:eve',
-      reason: 'none',
-    }))
-    const body = {
-      version: this.#documents.length + 1000,
-      cell_id: how === 'cell' ? newId('cell') : cellId,
-      engaged: [],
-      released,
-      issued_at: now(),
-    }
-    const signed = signEstop(body, how === 'key' ? stranger : coordinator)
-    const changed = how === 'field' ? { version: body.version + 1 } : {}
-    this.#open?.hear({ ...signed, ...changed, key_id: coordinator.publicKey })
   }
 
   #targetOf(scope: EngagedStop['scope'], which: number): string | null {
