@@ -101,7 +101,7 @@ export class Swarm {
     return {
       device,
       readings: devices.state(device),
-      verbs: devices.profile(device)?.verbs.map(({ verb }) => verb) ?? [],
+      verbs: devices.profile(device)?.verbs.map(({ verb }) => verb),
       estop: stops.findCovering({ cellId, deviceId, site: facts.site })?.reason,
       isInFormation: taken.has(deviceId),
     }

@@ -64,7 +64,8 @@ export const prepareDeviceCommand = (
   const device = devices.find(device_id)
   const { cellId, id, facts } = device
   const announce = fleet.cell(cellId)?.announce
-  if (announce === undefined) throw new ShoalError('cell_unavailable', `${cellId} is not connected`)
+  if (announce === undefined)
+    throw new ShoalError('cell_unavailable', `${cellId} is not connected to this coordinator`)
   const { capability = FIRST_CAPABILITY } = announce
   requireLevel(cellId, capability, NEEDS.devices, 'a command for a device')
   const verb = requireVerb(device, devices.profile(device)?.verbs ?? [], command)

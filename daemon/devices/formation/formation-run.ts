@@ -16,6 +16,9 @@ export interface FormationRunParts extends FormationCheckContext {
   context: Pick<RunContext, 'signal' | 'report'>
 }
 
+/** Time between two checks of units that wait for their stage, in milliseconds. */
+const CHECK_EVERY_MS = 250
+
 /**
  * One formation on this cell: moves the units stage by stage at times of the coordinator's clock.
  * Whatever ends one unit ends all of them, and it resolves or rejects when all are at rest.
@@ -51,16 +54,29 @@ export class FormationRun {
   }
 
   async #runStage(index: number, { begins_s }: { begins_s: number }): Promise<void> {
-    const { time, start_at, units } = this.#parts
+    const { start_at, units } = this.#parts
     const begins_at = start_at + begins_s * 1000
-    await time.waitFor(begins_at, this.#signal)
     const staged = units.filter(({ stage }) => stage === index)
-    await this.#requireChecks(staged)
+    await this.#waitWhileFit(begins_at, staged)
     this.#requireOnTime(begins_at, `stage ${index + 1}`)
     const moves = staged.map(unit => this.#move(unit, begins_at))
     for (const move of moves) move.catch(error => this.end(error))
     await Promise.allSettled(moves)
     this.#signal.throwIfAborted()
+  }
+
+  /**
+   * Waits for the begin of a stage, and rejects as soon as a unit does not pass its checks: the other
+   * cells must hear of that before they begin.
+   */
+  async #waitWhileFit(begins_at: number, units: readonly UnitPlan[]): Promise<void> {
+    const { time } = this.#parts
+    for (;;) {
+      await this.#requireChecks(units)
+      const left_ms = -time.since(begins_at).least_ms
+      if (left_ms <= 0) return
+      await time.waitFor(begins_at - Math.max(0, left_ms - CHECK_EVERY_MS), this.#signal)
+    }
   }
 
   async #requireChecks(units: readonly UnitPlan[]): Promise<void> {
