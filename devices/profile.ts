@@ -85,6 +85,8 @@ export interface DeviceVerb<P extends z.ZodObject = z.ZodObject> {
   /** Hazard, or the highest one over all parameters where `hazardOf` is given. */
   hazard: Hazard
   hazardOf?(params: z.output<P>): Hazard
+  /** Rule of `hazardOf` in words: `caution up to 0.3 m/s, unsafe above`. */
+  hazardRule?: string
   /** Gate of unsafe uses; that of device commands when absent. */
   gate?: string
   /** Gate for these parameters, where it differs from `gate`: an override of the geofence. */

@@ -5,7 +5,17 @@ type Row = Record<string, unknown>
 /** Members that people decide on: their numbers are shown unrounded. */
 const EXACT = ['operations', 'bounds', 'checks', 'readings', 'evidence', 'units']
 /** Columns that come first; the other ones follow in the order of the answer. */
-const FIRST = ['name', 'op', 'verdict', 'observed', 'limit', 'source', 'warning', 'cell_id']
+const FIRST = [
+  'name',
+  'op',
+  'verdict',
+  'observed',
+  'requires',
+  'limit',
+  'source',
+  'warning',
+  'cell_id',
+]
 
 /**
  * Copies an answer for people: plans of the coordinator as members and tables in place of their JSON
@@ -73,7 +83,7 @@ const namesOf = ({ units }: Row): ReadonlyMap<unknown, unknown> =>
 /** Orders columns, adds names to device ids, and moves members of members into their row. */
 const arrange = (value: unknown, names: ReadonlyMap<unknown, unknown>): unknown => {
   if (Array.isArray(value))
-    return value.map(each => arrange(isRow(each) ? flattenRow(each) : each, names))
+    return value.map(each => arrange(isRow(each) ? flattenRow(omitLimit(each)) : each, names))
   if (!isRow(value)) return showExactly(value)
   const name = value.name ?? names.get(value.device_id)
   const row = name === undefined ? value : { name, ...value }
@@ -95,11 +105,18 @@ const flattenRow = (row: Row): Row =>
 
 /** Numbers unrounded, and text with wide gaps in quotes, so that it cannot pass for columns. */
 const showExactly = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(showExactly)
+  if (Array.isArray(value)) return value.map(each => showExactly(omitLimit(each)))
   if (isRow(value))
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, showExactly(each)]))
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && / {2}/.test(value) ? JSON.stringify(value) : value
+}
+
+/** The limit of a check has the same meaning in words, as what it requires. */
+const omitLimit = <T>(check: T): T | Row => {
+  if (!isRow(check) || typeof check.requires !== 'string') return check
+  const { limit: _, ...others } = check
+  return others
 }
 
 const isRow = (value: unknown): value is Row =>

@@ -137,6 +137,7 @@ export default defineProfile({
       params: z.strictObject({ mode: Mode }),
       hazard: 'unsafe',
       hazardOf: ({ mode }) => (ENDING_MODES.includes(mode) ? 'caution' : 'unsafe'),
+      hazardRule: `caution for ${ENDING_MODES.join(', ')}, unsafe otherwise`,
       isIdempotent: true,
       timeoutSeconds: FLIGHT_TIMEOUT_S,
       interlocks: [ARDUPILOT],

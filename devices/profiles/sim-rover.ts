@@ -28,6 +28,8 @@ const listDock = ({ options }: PlanTarget): PlannedMotion['path'] => {
 const rateSpeed = ({ speed_m_s }: { speed_m_s: number }) =>
   speed_m_s <= SLOW_M_S ? ('caution' as const) : ('unsafe' as const)
 
+const SLOW_RULE = `caution up to ${SLOW_M_S} m/s, unsafe above`
+
 const motionOf = (motion: Pick<PlannedMotion, 'path' | 'max_speed_m_s' | 'max_duration_s'>) => ({
   ...motion,
   max_acceleration_m_s2: ROVER.max_acceleration_m_s2,
@@ -60,6 +62,7 @@ export default defineProfile({
       }),
       hazard: 'unsafe',
       hazardOf: params => (params.override_geofence ? 'unsafe' : rateSpeed(params)),
+      hazardRule: `${SLOW_RULE}; unsafe with override_geofence`,
       gateOf: chooseMotionGate,
       isIdempotent: true,
       timeoutSeconds: MOVE_TIMEOUT_S,
@@ -83,6 +86,7 @@ export default defineProfile({
       }),
       hazard: 'unsafe',
       hazardOf: rateSpeed,
+      hazardRule: SLOW_RULE,
       isIdempotent: false,
       timeoutSeconds: 60,
       atEstop: 'hold',

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
 import { Hazard } from '../../../shared/wire/command.ts'
+import { describeLimit } from '../../../shared/wire/describe-check.ts'
 import type { Precondition } from '../../../shared/wire/plan-part.ts'
 import type { PlannedDeviceCommand } from './plan-device-command.ts'
 
@@ -10,6 +11,8 @@ const CheckView = z.object({
   verdict: z.enum(['pass', 'warn', 'fail']),
   observed: z.json(),
   limit: z.json(),
+  /** The limit in words, such as `at least 20`; null for a check without one. */
+  requires: z.string().nullable(),
   /** Source of the limit, such as `site` or `profile`; null for an interlock. */
   source: z.string().nullable(),
   warning: z.string().nullable(),
@@ -62,6 +65,7 @@ export const checkViewOf = (check: Precondition): z.input<typeof CheckView> => (
   verdict: verdictOf(check),
   observed: check.observed,
   limit: check.limit,
+  requires: describeLimit(check) ?? null,
   source: check.source ?? null,
   warning: check.warning ?? null,
 })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { FIRST_CAPABILITY, NEEDS, requireLevel } from '../../../shared/wire/capability.ts'
 import { VerbName } from '../../../shared/wire/command.ts'
+import { describeCheck } from '../../../shared/wire/describe-check.ts'
 import type { DeviceVerbFacts } from '../../../shared/wire/device.ts'
 import { LIVE_GATE, PlanPart, type Precondition } from '../../../shared/wire/plan-part.ts'
 import type { CommandPlan } from '../../control/command-plan.ts'
@@ -100,7 +101,14 @@ export const planDeviceCommand = async (
 ): Promise<PlannedDeviceCommand> => {
   const { commands, gates, estops, actor, signal, now } = context
   const { device, request, facts } = prepareDeviceCommand(input, context)
-  const { plan, hazard, gate = LIVE_GATE, checks } = await commands.plan(request, actor, signal)
+  const {
+    plan,
+    hazard,
+    gate = LIVE_GATE,
+    checks,
+  } = await commands
+    .plan(request, actor, signal)
+    .catch(error => throwWithParameters(error, device, facts))
   const isHeld = hazard !== 'read' && facts.urgent !== true
   const { parts: _, ...part } = plan
   const own = hazard === 'unsafe' ? { gate } : {}
@@ -120,10 +128,31 @@ export const planDeviceCommand = async (
   }
 }
 
+/** Throws an error about a parameter with those that the command takes. */
+const throwWithParameters = (
+  error: unknown,
+  { facts: { name } }: Device,
+  { verb, params }: DeviceVerbFacts,
+): never => {
+  if (!(error instanceof ShoalError) || error.param !== 'params') throw error
+  const { properties, required } = Parameters.parse(params)
+  const takes = Object.keys(properties).map(each =>
+    required.includes(each) ? each : `${each} (optional)`,
+  )
+  const known = takes.length === 0 ? 'no parameters' : takes.join(', ')
+  const message = `${error.message}; ${verb} of ${name} takes ${known}`
+  throw new ShoalError('invalid_request', message, { param: 'params', cause: error })
+}
+
+const Parameters = z.object({
+  properties: z.record(z.string(), z.unknown()).catch({}),
+  required: z.array(z.string()).catch([]),
+})
+
 /** An e-stop refuses every command but reading and what is urgent. */
-const checkStop = (stop: Stop | undefined, { id }: Device): Precondition[] => {
+const checkStop = (stop: Stop | undefined, { facts }: Device): Precondition[] => {
   if (stop === undefined) return []
-  const observed = `e-stop ${stop.id} holds ${id} (${stop.reason})`
+  const observed = `e-stop ${stop.id} holds ${facts.name} (${stop.reason})`
   return [{ name: 'estop', observed, limit: null, holds: false }]
 }
 
@@ -143,34 +172,6 @@ export const requireChecks = ({
     )
   throw new ShoalError(
     'conflict',
-    `${part.verb} on ${device.facts.name} fails ${failing.map(describeCheck).join('; ')}`,
+    `${part.verb} on ${device.facts.name} is refused: ${failing.map(describeCheck).join('; ')}`,
   )
 }
-
-const describeCheck = ({ name, observed, limit, source }: Precondition): string => {
-  const from = source === undefined || source === 'verb' ? '' : `, set by the ${source}`
-  const seen = observed === null ? 'the reading is unknown' : `the reading is ${text(observed)}`
-  return `${name}: ${seen} and ${describeLimit(limit)}${from}`
-}
-
-/** Conditions of a verb are objects: the values that a reading may have, or its range. */
-const describeLimit = (limit: Precondition['limit']): string => {
-  const condition = Condition.safeParse(limit)
-  if (!condition.success) return `the limit is ${text(limit)}`
-  const { allowed, min, max } = condition.data
-  const parts = [
-    ...(allowed === undefined ? [] : [allowed.map(text).join(' or ')]),
-    ...(min === undefined ? [] : [`at least ${min}`]),
-    ...(max === undefined ? [] : [`at most ${max}`]),
-  ]
-  return `it must be ${parts.join(' and ')}`
-}
-
-const Condition = z.strictObject({
-  allowed: z.array(z.json()).optional(),
-  min: z.number().optional(),
-  max: z.number().optional(),
-})
-
-const text = (value: z.core.util.JSONType): string =>
-  typeof value === 'string' ? value : JSON.stringify(value)

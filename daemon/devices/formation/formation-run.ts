@@ -1,5 +1,6 @@
 import type { Json } from '../../../devices/profile.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { describeCheck } from '../../../shared/wire/describe-check.ts'
 import type { FormationUnitResult } from '../../../shared/wire/formation.ts'
 import type { RunContext } from '../../commands/verb.ts'
 import { checkUnits, type FormationCheckContext, measureDistance } from './check-formation.ts'
@@ -82,11 +83,7 @@ export class FormationRun {
     const checks = await checkUnits(units, this.#parts.bounds, this.#parts, this.#signal)
     const failing = checks.find(({ holds }) => !holds)
     if (failing === undefined) return
-    const { name, observed, limit } = failing
-    throw new ShoalError(
-      'conflict',
-      `${name} is ${JSON.stringify(observed)}, and the limit is ${JSON.stringify(limit)}`,
-    )
+    throw new ShoalError('conflict', describeCheck(failing))
   }
 
   /** A unit that has waited is checked again: others may command its device until it moves. */

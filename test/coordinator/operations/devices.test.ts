@@ -65,7 +65,15 @@ t.test('a dry run shows operations and checks, and sends nothing', async t => {
       hazard: 'unsafe',
       gate: 'gate.device-command-live',
       passes: false,
-      checks: [{ name: 'battery_percent', verdict: 'fail', observed: 12, limit: 20 }],
+      checks: [
+        {
+          name: 'battery_percent',
+          verdict: 'fail',
+          observed: 12,
+          limit: 20,
+          requires: 'at least 20',
+        },
+      ],
       operations: [{ topic: 'dev_rover/goal', x: 3, y: 4 }],
       plan_hash: /^[0-9a-f]{64}$/,
     },
@@ -80,8 +88,13 @@ t.test('a dry run shows operations and checks, and sends nothing', async t => {
   t.equal(refused.status, 409)
   t.match(
     refused.json.error.message,
-    /battery_percent: the reading is 12 and the limit is 20, set by the cell/,
+    /battery_percent is 12, but must be at least 20 \(set by the cell\)/,
   )
+  const wrong = { ...input, params: { x: 3 } }
+  t.match((await call(demo.operator, 'POST', '/v1/skills/device-command', wrong)).json.error, {
+    param: 'params',
+    message: /; drive-to of rover takes x_m, y_m/,
+  })
   const requests = await call(demo.operator, 'GET', '/v1/gates/requests')
   t.strictSame(requests.json.requests, [], 'nobody is asked about a plan that fails')
   t.strictSame(link.executed, [])
@@ -103,7 +116,7 @@ t.test('an unsafe command is executed once, after another person has approved it
   t.equal((await call(demo.operator, 'POST', approval)).status, 403)
   t.equal((await call(demo.approver_a, 'POST', approval)).status, 200)
   setBattery('dev_rover', 10)
-  t.match((await run('one')).json.error, { message: /the reading is 10/ })
+  t.match((await run('one')).json.error, { message: /battery_percent is 10/ })
   setBattery('dev_rover', 70)
   const done = await run('one')
   t.match([done.status, done.json], [200, { state: 'succeeded', verb: 'drive-to' }])
