@@ -63,6 +63,7 @@ export const DOMAINS = [
   'queue',
   'schedules',
   'outbound',
+  'upstreams',
   'tasks',
   'conversations',
   'webhooks',

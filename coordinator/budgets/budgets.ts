@@ -30,6 +30,8 @@ export class Budgets {
   readonly moduleRows: Budget<'cell'>
   /** Runs of discovery modules under way; those on the coordinator have no cell. */
   readonly moduleRuns: Budget<'cell'>
+  /** Bytes of answers of outside sources that are on their way, at their largest. */
+  readonly upstreamAnswers: Budget<'source'>
   /** Connections to the plain MQTT port that have not proven which cell they are. */
   readonly mqttStrangers: Budget<'address'>
 
@@ -113,6 +115,14 @@ export class Budgets {
         atBound: 'The run gets 429, or the cell is listed as busy in a run on several cells.',
       },
       { total: 1024, per: { cell: 4 } },
+    )
+    this.upstreamAnswers = create(
+      {
+        name: 'upstream_answer_bytes',
+        bounds: 'Bytes of answers of outside sources that are on their way, at their largest.',
+        atBound: 'The source is not asked; an older answer is used, else the next source.',
+      },
+      { total: 256 * MIB, per: { source: 64 * MIB } },
     )
     this.mqttStrangers = create(
       {

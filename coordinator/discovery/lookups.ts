@@ -3,19 +3,19 @@ import { loadRun } from '../../discovery/load.ts'
 import type { LookupRun } from '../../discovery/lookup-run.ts'
 import type { DiscoveryModule, LookupModule } from '../../discovery/module.ts'
 import { UpstreamError } from '../../discovery/upstreams/client.ts'
+import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
 import { canonicalHash } from '../../shared/canonical-hash.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { randomId } from '../../shared/ids.ts'
-import type { ModuleRow, UpstreamSource, UpstreamWarning } from '../../shared/wire/findings.ts'
+import type { ModuleRow } from '../../shared/wire/findings.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { FindingsSink } from './findings-sink.ts'
-import type { LookupClient } from './lookup-client.ts'
 import type { LookupResult } from './module-result.ts'
 import type { ModuleResults } from './module-results.ts'
 import { SharedRuns } from './shared-runs.ts'
 
 interface LookupsParts {
-  client: LookupClient
+  client: Pick<Upstreams, 'openLookup'>
   budgets: Pick<Budgets, 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
@@ -28,8 +28,6 @@ interface LookupsParts {
 type Lookup = Pick<DiscoveryModule, 'id' | 'domain' | 'deadlineSeconds'> &
   Pick<LookupModule, 'data'>
 
-const MAX_WARNINGS = 32
-const MAX_SOURCES = 64
 /** Wait that is recommended when no source has named one, in seconds. */
 const RETRY_SECONDS = 60
 
@@ -79,25 +77,10 @@ export class Lookups {
     const { client, now, load = loadRun<LookupRun> } = this.#parts
     const run = await load(module)
     if (run === undefined) throw new ShoalError('not_found', `${module.id} has no program here`)
-    const sources = new Map<string, UpstreamSource>()
-    const warnings: UpstreamWarning[] = []
-    const found = await run(input as never, {
-      signal,
-      now,
-      ask: async request => {
-        const answer = await client.ask(request, signal)
-        if (sources.size < MAX_SOURCES) sources.set(answer.source.url, answer.source)
-        return answer
-      },
-      warn: (code, message, source) => {
-        const named = source === undefined ? {} : { source: source.slice(0, 64) }
-        if (warnings.length < MAX_WARNINGS)
-          warnings.push({ code, message: message.slice(0, 500), ...named })
-      },
-      settings: client.settings,
-    })
+    const { context, sources, warnings } = client.openLookup(signal)
+    const found = await run(input as never, context)
     const data = module.data.parse(found)
-    return { data, sources: [...sources.values()], warnings, takenAt: now() }
+    return { data, sources, warnings, takenAt: now() }
   }
 
   /** A result that cannot be stored is answered all the same. */

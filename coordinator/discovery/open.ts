@@ -1,3 +1,4 @@
+import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
 import type { Base } from '../base/base.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -5,7 +6,6 @@ import type { FleetListeners } from '../fleet/open.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
 import type { FindingsSink } from './findings-sink.ts'
-import type { LookupClient } from './lookup-client.ts'
 import { Lookups } from './lookups.ts'
 import { ModuleResults } from './module-results.ts'
 import { ModuleRuns } from './module-runs.ts'
@@ -13,7 +13,7 @@ import { ModuleRuns } from './module-runs.ts'
 /** Views of discovery modules. */
 interface DiscoveryViews {
   moduleRuns: Pick<ModuleRuns, 'run'>
-  lookups: Pick<Lookups, 'run'> | undefined
+  lookups: Pick<Lookups, 'run'>
   moduleResults: Pick<ModuleResults, 'readLast'>
 }
 
@@ -24,7 +24,7 @@ interface DiscoveryDomainParts
   budgets: Pick<Budgets, 'moduleRows' | 'moduleRuns'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   fleetListeners: Pick<FleetListeners, 'removals'>
-  lookupClient?: LookupClient
+  lookupClient: Pick<Upstreams, 'openLookup'>
   findingsSink?: FindingsSink
 }
 
@@ -44,6 +44,6 @@ export const openDiscovery = (parts: DiscoveryDomainParts): { views: DiscoveryVi
     })
   })
   const moduleRuns = new ModuleRuns({ ...parts, results, sink })
-  const lookups = lookupClient && new Lookups({ ...parts, client: lookupClient, results, sink })
+  const lookups = new Lookups({ ...parts, client: lookupClient, results, sink })
   return { views: { moduleRuns, lookups, moduleResults: results } }
 }

@@ -6,6 +6,8 @@ import {
 } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { VERSION } from '../version.ts'
 import { openPhases } from './phases.ts'
 import type { Address } from './resolve.ts'
@@ -19,12 +21,18 @@ export interface ExchangeRequest {
   body: string | undefined
   /** Gives the addresses that may be connected to; throws SendError for a target that may not. */
   findAddresses(): Promise<readonly Address[]>
+  /** Unix socket to connect to instead. */
+  socketPath?: string
   /** Longest time to find the addresses, and again to connect with TLS. */
   connectSeconds: number
   /** Longest time until the target begins to answer, and again until its answer ended. */
   answerSeconds: number
-  /** Most bytes of the answer to read; more is an error. 0 reads none of it. */
+  /** Longest time of the whole request; unbounded by default, because each phase is bounded. */
+  totalSeconds?: number
+  /** Most bytes of the answer to read, also once it is decoded; more is an error. 0 reads none. */
   maxAnswerBytes: number
+  /** True to accept a compressed answer, which is then decoded. */
+  acceptsGzip?: boolean
   /** Authorities beside the system's, PEM. */
   ca?: string
 }
@@ -45,10 +53,11 @@ export const exchange = async (
   request: ExchangeRequest,
   signal: AbortSignal,
 ): Promise<ExchangeAnswer> => {
-  const phase = openPhases(signal)
+  const phase = openPhases(signal, request.totalSeconds)
   try {
     phase.begin(request.connectSeconds)
-    const addresses = await phase.waitFor(request.findAddresses())
+    const addresses =
+      request.socketPath === undefined ? await phase.waitFor(request.findAddresses()) : []
     const sent = open(request, addresses)
     phase.onEnd(error => sent.destroy(error))
     phase.begin(request.connectSeconds)
@@ -57,7 +66,7 @@ export const exchange = async (
     )
     const response = await phase.waitFor(responseTo(sent))
     phase.begin(request.answerSeconds)
-    const body = await phase.waitFor(bodyOf(response, request.maxAnswerBytes))
+    const body = await phase.waitFor(bodyOf(response, request))
     return { status: response.statusCode ?? 0, headers: response.headers, body }
   } finally {
     phase.end()
@@ -65,7 +74,7 @@ export const exchange = async (
 }
 
 const open = (
-  { url, method, headers, body, ca }: ExchangeRequest,
+  { url, method, headers, body, ca, socketPath, acceptsGzip }: ExchangeRequest,
   addresses: readonly Address[],
 ): ClientRequest => {
   const secure = url.protocol === 'https:'
@@ -77,11 +86,13 @@ const open = (
     headers: {
       'user-agent': `shoal/${VERSION}`,
       accept: '*/*',
+      ...(acceptsGzip ? { 'accept-encoding': 'gzip' } : {}),
       ...headers,
       ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
       connection: 'close',
     },
     ...(ca === undefined ? {} : { ca }),
+    ...(socketPath === undefined ? {} : { socketPath }),
   })
   sent.end(body)
   return sent
@@ -108,15 +119,23 @@ const responseTo = (sent: ClientRequest): Promise<IncomingMessage> =>
   })
 
 /** Reads at most so many bytes; with 0 the connection is closed instead. */
-const bodyOf = async (response: IncomingMessage, maxBytes: number): Promise<Buffer> => {
+const bodyOf = async (
+  response: IncomingMessage,
+  { maxAnswerBytes, acceptsGzip = false }: ExchangeRequest,
+): Promise<Buffer> => {
   response.on('error', () => {})
-  if (maxBytes === 0) {
+  if (maxAnswerBytes === 0) {
     response.destroy()
     return Buffer.alloc(0)
   }
+  const isCoded = acceptsGzip && /^(x-)?gzip$/i.test(response.headers['content-encoding'] ?? '')
+  return readAtMost(isCoded ? gunzip(response) : response, maxAnswerBytes)
+}
+
+const readAtMost = async (stream: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> => {
   const pieces: Buffer[] = []
   let bytes = 0
-  for await (const piece of response as AsyncIterable<Buffer>) {
+  for await (const piece of stream) {
     bytes += piece.length
     if (bytes > maxBytes)
       throw new SendError('too_large', `the answer has more than ${maxBytes} bytes`)
@@ -124,3 +143,7 @@ const bodyOf = async (response: IncomingMessage, maxBytes: number): Promise<Buff
   }
   return Buffer.concat(pieces)
 }
+
+/** A connection that is cut ends the decoded stream too, which `pipe` alone would not do. */
+const gunzip = (response: IncomingMessage): AsyncIterable<Buffer> =>
+  pipeline(response, createGunzip(), () => {})

@@ -10,19 +10,25 @@ export interface Phases {
   end(): void
 }
 
-export const openPhases = (signal: AbortSignal): Phases => {
+/** @param totalSeconds longest time of all phases together */
+export const openPhases = (signal: AbortSignal, totalSeconds?: number): Phases => {
   const ended = Promise.withResolvers<never>()
   ended.promise.catch(() => {})
   let timer: NodeJS.Timeout | undefined
   const stop = (error: SendError): void => ended.reject(error)
+  const createTimer = (seconds: number): NodeJS.Timeout =>
+    setTimeout(
+      () => stop(new SendError('timed_out', `no answer within ${seconds} s`)),
+      seconds * 1000,
+    )
+  const whole = totalSeconds === undefined ? undefined : createTimer(totalSeconds)
   const abort = () => stop(new SendError('aborted', 'it was stopped'))
   signal.addEventListener('abort', abort, { once: true })
   if (signal.aborted) abort()
   return {
     begin: seconds => {
       clearTimeout(timer)
-      const onTimeout = () => stop(new SendError('timed_out', `no answer within ${seconds} s`))
-      timer = setTimeout(onTimeout, seconds * 1000)
+      timer = createTimer(seconds)
     },
     waitFor: work => {
       work.catch(() => {})
@@ -31,6 +37,7 @@ export const openPhases = (signal: AbortSignal): Phases => {
     onEnd: run => void ended.promise.catch(run),
     end: () => {
       clearTimeout(timer)
+      clearTimeout(whole)
       signal.removeEventListener('abort', abort)
       abort()
     },

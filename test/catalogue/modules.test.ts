@@ -42,15 +42,12 @@ const PUBLIC = new Set(
     .filter(id => !['tls-cert-check', 'matrix-discover'].includes(id)),
 )
 
-/** Names of numbers that have no unit: counts, positions, numbers that a registry assigns. */
-const UNITLESS = new RegExp(
-  `(^|_)(${[
-    ...['count', 'total', 'number', 'running', 'queued', 'length', 'size', 'limit', 'stars'],
-    ...['likes', 'downloads', 'votes', 'points', 'stations', 'left', 'index', 'rank', 'position'],
-    ...['score', 'priority', 'weight', 'severity', 'status', 'code', 'version', 'year', 'id'],
-    ...['port', 'ports', 'asn', 'vlan', 'channel', 'enterprise', 'mmh3', 'lat', 'lon'],
-  ].join('|')})(_|$)`,
-)
+/** Quantities without a unit: places, shares of one, and scales of a standard. */
+const UNITLESS =
+  /(^|_)(lat|lon|score|probability|percentile|index|severity|similarity|running|queued|family)$/
+/** Whole numbers are counts and numbers of registries, unless they are one of these. */
+const QUANTITY =
+  /(^|_)(age|ttl|latency|duration|elapsed|timeout|uptime|memory|speed|temperature|power|energy|distance|signal|rssi|frequency|bandwidth|price|voltage|pressure|humidity)$/
 const UNITS = new RegExp(
   `(^|_)(${[
     ...['s', 'ms', 'seconds', 'minutes', 'hours', 'days', 'h', 'm', 'km', 'mm', 'm_s', 'km_h'],
@@ -131,7 +128,8 @@ t.test('every module is one skill and two tools, made from its declaration', asy
 
 /** Times have a fixed form, and the size of a row bounds its objects. */
 const findUnboundedOutput = (output: z.ZodType): string[] => {
-  const isTime = (at: string): boolean => /_(at|from|until|before|after)(\[\])?: a text$/.test(at)
+  const isTime = (at: string): boolean =>
+    /_(at|on|from|until|before|after)(\[\])?: a text$/.test(at)
   return findUnbounded(jsonSchema(output), 'output').filter(
     at => !at.endsWith(': an object') && !isTime(at),
   )
@@ -150,8 +148,8 @@ const findUnitless = (
   at: string,
 ): string[] => {
   const name = at.split('.').at(-1) ?? ''
-  const isNumber = type === 'number' || type === 'integer'
-  const own = isNumber && !UNITS.test(name) && !UNITLESS.test(name) ? [at] : []
+  const isQuantity = type === 'number' ? !UNITLESS.test(name) : QUANTITY.test(name)
+  const own = isQuantity && type !== 'string' && !UNITS.test(name) ? [at] : []
   return [
     ...own,
     ...anyOf.flatMap(each => findUnitless(each, at)),

@@ -9,6 +9,9 @@ const isBoundedPattern = (pattern: unknown): boolean =>
   /^\^.*\$$/.test(pattern) &&
   !/[*+]|,\}/.test(pattern.replaceAll(/\[[^\]]*\]/g, ''))
 
+/** Formats whose texts have a largest length. */
+const BOUNDED_FORMATS: readonly unknown[] = ['ipv4', 'ipv6', 'uuid', 'date']
+
 /** Places in an input where somebody could send without end. */
 export const findUnbounded = (schema: JsonSchema, at: string): string[] => {
   const { type, items, additionalProperties, properties = {} } = schema as Partial<Schema>
@@ -24,7 +27,8 @@ export const findUnbounded = (schema: JsonSchema, at: string): string[] => {
     ...(items ? findUnbounded(items, `${at}[]`) : []),
   ]
   if ('enum' in schema || 'const' in schema) return inside
-  if (type === 'string' && !('maxLength' in schema) && !isBoundedPattern(schema.pattern))
+  const isBounded = 'maxLength' in schema || BOUNDED_FORMATS.includes(schema.format)
+  if (type === 'string' && !isBounded && !isBoundedPattern(schema.pattern))
     inside.push(`${at}: a text`)
   if (type === 'array' && items !== false && !('maxItems' in schema)) inside.push(`${at}: a list`)
   if (type === 'object' && additionalProperties !== false && !('maxProperties' in schema))

@@ -83,8 +83,6 @@ export const runModule = async (
     }
     return moduleRuns.run(module, input, { cellId, signal, report }, toScanAnswer)
   }
-  if (lookups === undefined)
-    throw new ShoalError('upstream_unavailable', 'this coordinator reads no outside sources')
   return toLookupAnswer(await lookups.run(module, input, signal))
 }
 
