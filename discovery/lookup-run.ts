@@ -1,5 +1,6 @@
 import type { UpstreamWarningCode } from '../shared/wire/findings.ts'
 import type { UpstreamAnswer, UpstreamRequest } from './upstreams/client.ts'
+import type { DnsResolver } from './upstreams/dns-resolver.ts'
 
 /** What the program of a lookup gets beside its input. It runs on the coordinator. */
 export interface LookupContext {
@@ -12,6 +13,8 @@ export interface LookupContext {
    * @throws UpstreamError when neither the source nor its cache answers
    */
   ask(request: UpstreamRequest): Promise<UpstreamAnswer>
+  /** Resolver of the machine, or that of the configuration. */
+  resolver: DnsResolver
   warn(code: UpstreamWarningCode, message: string, source?: string): void
   /** Settings of sources by name, such as zones, servers and whether a key is set. */
   settings: LookupSettings

@@ -18,7 +18,10 @@ export const TlsFacts = z.strictObject({
   days_left: z.int().describe('Whole days until the certificate expires; negative afterwards.'),
   expired: z.boolean(),
   self_signed: z.boolean(),
-  hostname_match: z.boolean().nullable().describe('Null when only an address is known.'),
+  hostname_match: z
+    .boolean()
+    .nullable()
+    .describe('Null for an address that the certificate cannot match.'),
   chain_valid: z.boolean().describe('The chain ends at a root that this machine trusts.'),
   chain_error: z.string().max(64).nullable(),
   chain_length: z.int().min(1).max(16),

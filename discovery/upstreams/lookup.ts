@@ -5,6 +5,7 @@ import type {
 } from '../../shared/wire/findings.ts'
 import type { LookupContext, LookupSettings } from '../lookup-run.ts'
 import type { UpstreamAnswer, UpstreamError, UpstreamRequest } from './client.ts'
+import type { DnsResolver } from './dns-resolver.ts'
 
 /** A run of a lookup, with what its answer lists beside the data. */
 export interface OpenLookup {
@@ -16,6 +17,7 @@ export interface OpenLookup {
 interface LookupParts {
   ask(request: UpstreamRequest, onStale: (error: UpstreamError) => void): Promise<UpstreamAnswer>
   settings: LookupSettings
+  resolver: DnsResolver
   now: () => number
   signal: AbortSignal
 }
@@ -24,7 +26,7 @@ const MAX_SOURCES = 64
 const MAX_WARNINGS = 32
 const MAX_MESSAGE_CHARACTERS = 500
 
-export const openLookup = ({ ask, settings, now, signal }: LookupParts): OpenLookup => {
+export const openLookup = ({ ask, settings, resolver, now, signal }: LookupParts): OpenLookup => {
   const sources: UpstreamSource[] = []
   const warnings: UpstreamWarning[] = []
   const warn = (code: UpstreamWarningCode, message: string, source?: string): void => {
@@ -37,6 +39,7 @@ export const openLookup = ({ ask, settings, now, signal }: LookupParts): OpenLoo
     signal,
     now,
     settings,
+    resolver,
     warn,
     ask: async request => {
       const { name } = request.source

@@ -4,11 +4,13 @@ import { type Resolve, systemResolve } from '../../shared/outbound/resolve.ts'
 import { type Wait, wait } from '../../shared/wait.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { DiskCache } from './disk-cache.ts'
+import { createDnsResolver } from './dns-resolver.ts'
 import { HostLimits } from './host-limits.ts'
 import { createHttpTransport } from './http-transport.ts'
 import { createReadKey } from './read-key.ts'
 import type { UpstreamSettings } from './settings.ts'
 import { Upstreams, type UpstreamsParts } from './upstreams.ts'
+import { createWhoisTransport } from './whois-transport.ts'
 
 interface OpenUpstreamsParts extends Pick<UpstreamsParts, 'admit' | 'onAnswer' | 'onRequest'> {
   /** Folder of this process for answers and limits. */
@@ -40,7 +42,16 @@ export const openUpstreams = async (parts: OpenUpstreamsParts): Promise<Upstream
     settings,
     cache: new AnswerCache(disk),
     limits: await HostLimits.open({ ...parts, now }),
-    transports: { 'https:': http, 'http:': http, 'unix:': http },
+    transports: {
+      'https:': http,
+      'http:': http,
+      'unix:': http,
+      'whois:': createWhoisTransport({ rules, resolve }),
+    },
+    resolver: createDnsResolver({
+      servers: (settings.sources.dns?.servers ?? []) as string[],
+      isOffline: () => settings.egress === 'off',
+    }),
     readKey: createReadKey(settings),
     wait: parts.wait ?? wait,
     random: parts.random ?? Math.random,

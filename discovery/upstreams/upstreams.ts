@@ -4,6 +4,7 @@ import type { AnswerCache } from './answer-cache.ts'
 import { type AskParts, askSource, maxBytesOf } from './ask-source.ts'
 import type { CacheEntry } from './cache-entry.ts'
 import { type UpstreamAnswer, UpstreamError, type UpstreamRequest } from './client.ts'
+import type { DnsResolver } from './dns-resolver.ts'
 import { Flights } from './flights.ts'
 import { conditionsOf, freshUntil } from './freshness.ts'
 import { keptHeaders } from './kept-headers.ts'
@@ -17,6 +18,7 @@ import type { Source } from './source.ts'
 export interface UpstreamsParts extends AskParts {
   settings: UpstreamSettings
   cache: AnswerCache
+  resolver: DnsResolver
   /** Reads the key of a source; undefined when it has none. */
   readKey(source: Source): Promise<string | undefined>
   /** Takes memory for an answer; undefined when there is none left. The result gives it back. */
@@ -53,6 +55,7 @@ export class Upstreams {
     return openLookup({
       ask: (request, onStale) => this.ask(request, signal, onStale),
       settings: this.settings,
+      resolver: this.#parts.resolver,
       now: this.#parts.now,
       signal,
     })

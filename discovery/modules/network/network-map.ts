@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineScan } from '../../module.ts'
+import { listMacKeys } from '../../net/mac-keys.ts'
 import type { Sighting, SightingKey } from '../../sighting.ts'
 
 const Row = z.strictObject({
@@ -14,7 +15,7 @@ const Row = z.strictObject({
     .nullable()
     .describe('`local` addresses are assigned by software and change.'),
   state: z
-    .enum(['reachable', 'stale', 'delay', 'probe', 'permanent', 'noarp', 'incomplete', 'failed'])
+    .enum(['reachable', 'stale', 'delay', 'probe', 'permanent', 'incomplete', 'failed'])
     .nullable()
     .describe('State of the neighbour entry (RFC 4861, 7.3.2); null without an entry.'),
   interface: z.string().max(32),
@@ -46,7 +47,8 @@ const sightingOf = (row: z.infer<typeof Row>, cellId: string | undefined): Sight
   keys: [
     ...(cellId === undefined ? [] : [{ kind: 'shoal_cell' as const, value: cellId }]),
     ...macKeys(row),
-    { kind: 'ip', value: row.address },
+    // link-local addresses repeat on every link (RFC 4291, 2.5.6)
+    ...(row.address.startsWith('fe80:') ? [] : [{ kind: 'ip' as const, value: row.address }]),
   ],
   facts: {
     ip_addresses: [row.address],
@@ -58,5 +60,5 @@ const sightingOf = (row: z.infer<typeof Row>, cellId: string | undefined): Sight
 /** A virtual router's address moves between machines; one of a container says nothing for long. */
 const macKeys = ({ mac, mac_kind }: z.infer<typeof Row>): SightingKey[] => {
   if (mac === null || mac_kind === 'virtual_router' || mac_kind === 'container') return []
-  return [{ kind: mac_kind === 'local' ? 'private_mac' : 'mac', value: mac }]
+  return listMacKeys([mac])
 }
