@@ -30,7 +30,7 @@ export const trySources = async <T>(
       failures.push(asUpstreamError(source.id, error))
     }
   }
-  throw combine(failures)
+  throw combineFailures(failures)
 }
 
 /** Failure of a source; an answer without the fields it must have is one too. */
@@ -42,7 +42,7 @@ export const asUpstreamError = (source: string, error: unknown): UpstreamError =
 }
 
 /** One failure for several: the caller may try again as soon as any of them is over. */
-const combine = (failures: readonly UpstreamError[]): UpstreamError => {
+export const combineFailures = (failures: readonly UpstreamError[]): UpstreamError => {
   const [first] = failures
   if (first === undefined) return new UpstreamError('sources', 'not_reached', 'none is configured')
   if (failures.length === 1) return first

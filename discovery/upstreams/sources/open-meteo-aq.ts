@@ -17,7 +17,12 @@ export default defineSource({
   attribution: 'Open-Meteo; CAMS data',
   verify: {
     path: '/v1/air-quality',
-    query: { latitude: 48.1, longitude: 11.5, current: 'pm10,pm2_5,european_aqi', timeformat: 'unixtime' },
+    query: {
+      latitude: 48.1,
+      longitude: 11.5,
+      current: 'pm10,pm2_5,european_aqi',
+      timeformat: 'unixtime',
+    },
     form: 'json',
     fields: ['current.time', 'current.pm2_5', 'current.european_aqi'],
   },

@@ -27,6 +27,10 @@ export default defineSource({
     path: '/locations',
     query: { coordinates: '48.1,11.5', radius: 10_000, limit: 5 },
     form: 'json',
-    fields: ['results[].id', 'results[].sensors[].parameter.units', 'results[].coordinates.latitude'],
+    fields: [
+      'results[].id',
+      'results[].sensors[].parameter.units',
+      'results[].coordinates.latitude',
+    ],
   },
 })

@@ -14,6 +14,14 @@ export default defineSource({
   verify: {
     path: '/v1/satellites/25544',
     form: 'json',
-    fields: ['latitude', 'longitude', 'altitude', 'velocity', 'visibility', 'footprint', 'timestamp'],
+    fields: [
+      'latitude',
+      'longitude',
+      'altitude',
+      'velocity',
+      'visibility',
+      'footprint',
+      'timestamp',
+    ],
   },
 })
