@@ -15,6 +15,7 @@ import { Outbound } from './outbound/outbound-config.ts'
 import { Tiers } from './quota/tiers.ts'
 import { StoreSettings } from './store/store-settings.ts'
 import { SwarmConfig } from './swarm/config.ts'
+import { SiteConfig, UpstreamsConfig } from './upstreams/upstreams-config.ts'
 import { VisitorSettings } from './visitors/visitors.ts'
 import { WebhooksConfig } from './webhooks/webhooks-config.ts'
 
@@ -302,6 +303,8 @@ export const CoordinatorConfig = z
     webhooks: WebhooksConfig.prefault({}),
     conversations: ConversationsConfig.prefault({}),
     swarm: SwarmConfig.prefault({}),
+    site: SiteConfig.prefault({}),
+    upstreams: UpstreamsConfig.prefault({}),
     cascade: CascadeConfig.prefault({}),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),

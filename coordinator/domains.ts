@@ -34,6 +34,7 @@ import { openSigningKeys } from './signing/open.ts'
 import { openStorePart } from './store/open.ts'
 import { openSwarm } from './swarm/open.ts'
 import { openTls } from './tls/open.ts'
+import { openUpstreams } from './upstreams/open.ts'
 import { openVisitors } from './visitors/open.ts'
 import { openWebhooks } from './webhooks/open.ts'
 
@@ -65,6 +66,7 @@ export const domains = [
   openQueue,
   openRecurring,
   openOutbound,
+  openUpstreams,
   openWebhooks,
   openServer,
   openAnswerMemory,

@@ -4,6 +4,7 @@ import { Catalogue, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
 import { Setting } from '../shared/wire/desired.ts'
 import { CoordinatorUrl } from './coordinator-url.ts'
 import { DevicesConfig } from './devices/config.ts'
+import { DiscoveryConfig } from './discovery/config.ts'
 import { InferenceConfig } from './inference/config.ts'
 import { ProbesConfig } from './probes/config.ts'
 
@@ -109,6 +110,7 @@ export const DaemonConfig = z.strictObject({
     .prefault({}),
   probes: ProbesConfig.prefault({}),
   devices: DevicesConfig.prefault({}),
+  discovery: DiscoveryConfig.prefault({}),
   inference: InferenceConfig.prefault({}),
   catalogue: Catalogue.prefault(SHIPPED_CATALOGUE).describe('Models this cell may serve.'),
 })

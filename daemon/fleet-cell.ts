@@ -3,9 +3,13 @@ import type { DaemonParts } from './daemon-parts.ts'
 import { readSharedEnvelopes } from './desired/desired-file.ts'
 import { OpenBirths } from './desired/freshness.ts'
 import { type OpenedDeviceHost, openDeviceHost } from './devices/open-device-host.ts'
+import { CellScope } from './discovery/cell-scope.ts'
+import { checkModuleConfig } from './discovery/check-config.ts'
 import type { CellEstop } from './estop/cell-estop.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
 import type { HealthRegistry } from './health.ts'
+import { createSpawner } from './helper/helper-child.ts'
+import { Helpers } from './helper/helpers.ts'
 import { beginEpoch, type Identity } from './identity.ts'
 import { LiveSettings } from './live-settings.ts'
 import { type OwnIdentity, ownIdentity } from './own-identity.ts'
@@ -29,6 +33,10 @@ export interface FleetCell {
   /** Public keys of the coordinator that this cell has pinned. */
   listTrustedKeys: () => readonly string[]
   devices: OpenedDeviceHost
+  /** What modules may contact. */
+  scope: CellScope
+  /** Processes for foreign code. */
+  helpers: Helpers
   health: HealthRegistry
   gpus: GpuSampler
 }
@@ -41,6 +49,7 @@ export const openFleetCell = async (
   parts: FleetDaemonParts,
 ): Promise<FleetCell> => {
   const { config, logger, signal } = parts
+  const helpers = await openHelpers(parts)
   const url = config.coordinator.url ?? stored.coordinator_url
   const begun = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
   const identity = ownIdentity(config.state_dir, begun)
@@ -68,7 +77,17 @@ export const openFleetCell = async (
       logger,
     }),
     listTrustedKeys,
+    scope: new CellScope({ config: config.discovery }),
+    helpers,
     health,
     gpus,
   }
+}
+
+/** A fault in the settings of a module ends the start, as any other fault of the configuration. */
+const openHelpers = async ({ config, env, signal }: FleetDaemonParts): Promise<Helpers> => {
+  const helpers = new Helpers({ spawn: createSpawner(env) })
+  signal.addEventListener('abort', () => helpers.stop(), { once: true })
+  await checkModuleConfig(config.discovery, helpers.get('host'))
+  return helpers
 }

@@ -7,7 +7,6 @@ import { createBuiltInVerbs } from './commands/built-in-verbs.ts'
 import { openJournalFile } from './commands/journal-file.ts'
 import { createModelVerbs } from './commands/model-verbs.ts'
 import { toVerbFacts, type Verb } from './commands/verb.ts'
-import type { DaemonParts } from './daemon-parts.ts'
 import { settingsOf } from './desired/settings.ts'
 import {
   listDeviceServices,
@@ -17,11 +16,10 @@ import {
 } from './devices/device-services.ts'
 import { DevicesInBirth } from './devices/devices-in-birth.ts'
 import { createPublishVerb } from './devices/mqtt/publish-verb.ts'
+import { createModuleQuestion } from './discovery/module-question.ts'
 import { type FleetCell, type FleetDaemonParts, openFleetCell } from './fleet-cell.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
 import type { HealthRegistry } from './health.ts'
-import { createSpawner } from './helper/helper-child.ts'
-import { Helpers } from './helper/helpers.ts'
 import { readHostFacts } from './host/facts.ts'
 import { createHostSampler } from './host/sampler.ts'
 import { type Identity, signingKeyFile } from './identity.ts'
@@ -108,7 +106,7 @@ const listVerbs = (
 }
 
 const describeCell = async (
-  { parts, identity, live, witness, devices, gpus }: FleetCell,
+  { parts, identity, live, witness, devices, scope, gpus }: FleetCell,
   verbs: readonly Verb[],
 ): Promise<() => Announce> => {
   const host: HostFacts = await readHostFacts()
@@ -124,6 +122,7 @@ const describeCell = async (
     tags: live.tags,
     ...(identity.coordinator_key !== undefined && { coordinator_key: identity.coordinator_key }),
     verbs: verbs.map(toVerbFacts),
+    networks: scope.listProposals(),
     ...auditHead(witness),
   })
   return () => inBirth.addTo(describe())
@@ -151,7 +150,7 @@ const openDesired = (
     askAgain: () => void
   },
 ): DesiredService => {
-  const { parts, identity, live, births, devices, listTrustedKeys, health } = cell
+  const { parts, identity, live, births, devices, scope, listTrustedKeys, health } = cell
   const { config, local, onReload, inference, logger } = parts
   const restartEngines = async (limits: EngineLimits) => inference.restart?.(limits)
   const desired = new DesiredService({
@@ -159,7 +158,14 @@ const openDesired = (
     uplink,
     local: local ?? settingsOf(config),
     apply: settings =>
-      live.apply(settings, { telemetry, uplink, restartEngines, devices: devices.host, logger }),
+      live.apply(settings, {
+        telemetry,
+        uplink,
+        restartEngines,
+        devices: devices.host,
+        discovery: scope,
+        logger,
+      }),
     health,
     engines: () => inference.reports(),
     trustedKeys: () => ({ cellId: identity.cell_id, trusted: listTrustedKeys() }),
@@ -192,15 +198,13 @@ const openCommands = async (
   })
 
 const listQuestions = (cell: FleetCell): Question[] => [
-  openHostProbes(cell.parts),
+  openHostProbes(cell),
   openDeviceQuestions(cell),
+  createModuleQuestion({ ...cell, config: cell.parts.config.discovery }),
 ]
 
-const openHostProbes = ({ config, env, signal }: DaemonParts) => {
-  const helpers = new Helpers({ spawn: createSpawner(env) })
-  signal.addEventListener('abort', () => helpers.stop(), { once: true })
-  return createHostQuestion(createHostProbes({ helpers, config: config.probes, now: Date.now }))
-}
+const openHostProbes = ({ parts: { config }, helpers }: FleetCell) =>
+  createHostQuestion(createHostProbes({ helpers, config: config.probes, now: Date.now }))
 
 const auditHead = ({ head }: Witness): Pick<Announce, 'audit_head'> => {
   const kept = head()

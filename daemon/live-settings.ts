@@ -3,6 +3,7 @@ import type { CellSettings } from '../shared/wire/desired.ts'
 import type { DaemonConfig } from './config.ts'
 import { settingsOf, withSettings } from './desired/settings.ts'
 import type { DeviceHost } from './devices/device-host.ts'
+import type { CellScope } from './discovery/cell-scope.ts'
 import type { EngineLimits } from './inference/engines.ts'
 import type { TelemetryService } from './services/telemetry.ts'
 import type { SpoolLimits } from './uplink/backlog.ts'
@@ -13,6 +14,7 @@ interface LiveSettingsParts {
   uplink: Pick<Uplink, 'limitSpool'>
   restartEngines: (limits: EngineLimits) => Promise<void>
   devices: Pick<DeviceHost, 'setEnvelopes'>
+  discovery: Pick<CellScope, 'setSettings'>
   logger: Logger
 }
 
@@ -47,6 +49,7 @@ export class LiveSettings {
     parts.telemetry.setIntervalSeconds(telemetry.interval_seconds)
     parts.uplink.limitSpool(spoolLimits(this.#config))
     parts.devices.setEnvelopes(settings.envelopes ?? {})
+    parts.discovery.setSettings(settings.discovery ?? {})
     const after = settingsOf(this.#config).inference
     if (before?.slots === after?.slots && before?.threads === after?.threads) return
     // it resolves when the models are loaded again, which may take longer than anybody should wait

@@ -44,8 +44,20 @@ export interface PlannedMotion {
    * bound it when absent.
    */
   reach_m?: number
+  /** Return to the place of the launch, which the device reports; `path` is empty. */
+  launch?: LaunchMotion
   /** Altitude to which a motion without a known end rises or sinks; it keeps its own when absent. */
   end_altitude_m?: number
+}
+
+/** Way back: up to an altitude, straight to above the launch, and down. */
+export interface LaunchMotion {
+  frame: Frame
+  /** Names of the properties that have the coordinates of the launch. */
+  x: string
+  y: string
+  /** Altitude of the way, unless the device is higher. */
+  altitude_m: number
 }
 
 /** Device as its plans see it; nothing here changes from call to call, and nothing is secret. */
@@ -73,6 +85,8 @@ export interface DeviceVerb<P extends z.ZodObject = z.ZodObject> {
   /** Hazard, or the highest one over all parameters where `hazardOf` is given. */
   hazard: Hazard
   hazardOf?(params: z.output<P>): Hazard
+  /** Rule of `hazardOf` in words: `caution up to 0.3 m/s, unsafe above`. */
+  hazardRule?: string
   /** Gate of unsafe uses; that of device commands when absent. */
   gate?: string
   /** Gate for these parameters, where it differs from `gate`: an override of the geofence. */

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type * as z from 'zod'
 import {
   type DiscoveryModule,
   type LookupModule,
@@ -13,24 +14,43 @@ const FOLDER = join(import.meta.dirname, 'modules')
 const RUNS = join(import.meta.dirname, 'runs')
 
 /** Loads the declarations of all modules, in the order of their domains. */
-export const loadModules = async (): Promise<readonly DiscoveryModule[]> => {
-  const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
-    .filter(file => file.endsWith('.ts'))
-    .toSorted((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1))
-  return Promise.all(files.map(loadModule))
+export const loadModules = async (): Promise<readonly DiscoveryModule[]> =>
+  Promise.all(listFiles().map(loadModule))
+
+/** Loads the declaration of one module; undefined for an id that has none. */
+export const findModule = async (id: string): Promise<DiscoveryModule | undefined> => {
+  const file = listFiles().find(each => basename(each, '.ts') === id)
+  return file === undefined ? undefined : loadModule(file)
+}
+
+/** What the file of a program exports. */
+export interface ModuleProgram<Run> {
+  default: Run
+  /** Schema of the section `discovery.modules.<id>` in the configuration of a cell. */
+  config?: z.ZodType
+}
+
+/** Loads the program of a module with its schema; undefined when it has none. */
+export const loadProgram = async <Run>({
+  domain,
+  id,
+}: Pick<DiscoveryModule, 'domain' | 'id'>): Promise<ModuleProgram<Run> | undefined> => {
+  const file = join(RUNS, domain, `${id}.ts`)
+  return existsSync(file) ? import(pathToFileURL(file).href) : undefined
 }
 
 /** Loads the program of a module; undefined when it has none. */
-export const loadRun = async <Run>({
-  domain,
-  id,
-}: Pick<DiscoveryModule, 'domain' | 'id'>): Promise<Run | undefined> => {
-  const file = join(RUNS, domain, `${id}.ts`)
-  if (!existsSync(file)) return undefined
-  return ((await import(pathToFileURL(file).href)) as { default: Run }).default
-}
+export const loadRun = async <Run>(
+  module: Pick<DiscoveryModule, 'domain' | 'id'>,
+): Promise<Run | undefined> => (await loadProgram<Run>(module))?.default
 
 const rankOf = (file: string): number => MODULE_DOMAINS.indexOf(dirname(file) as ModuleDomain)
+
+/** Files of declarations by domain and name; none while there is no folder. */
+const listFiles = (): string[] =>
+  (existsSync(FOLDER) ? readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }) : [])
+    .filter(file => file.endsWith('.ts'))
+    .toSorted((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1))
 
 const loadModule = async (file: string): Promise<DiscoveryModule> => {
   const { default: module } = (await import(pathToFileURL(join(FOLDER, file)).href)) as {

@@ -1,45 +1,91 @@
 import ipaddr from 'ipaddr.js'
 import { ShoalError } from '../shared/errors.ts'
 import { isMetadataAddress } from '../shared/metadata-address.ts'
-import type { ScanScope, ScopeEntry } from '../shared/wire/scan-scope.ts'
+import { MAX_SCOPE_ADDRESSES, type ScanScope, type ScopeEntry } from '../shared/wire/scan-scope.ts'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
+type Network = [Address, number]
 
 /**
  * True when active probes may contact the address: loopback, and what an operator added. Addresses
- * of cloud metadata never are.
+ * of cloud metadata and of container bridges never are.
  */
 export const isInScope = (scope: ScanScope, address: string): boolean => {
-  if (!ipaddr.isValid(address)) return false
-  const parsed = ipaddr.process(address)
-  if (isMetadataAddress(parsed)) return false
+  const parsed = parseAddress(address)
+  if (parsed === undefined || isMetadataAddress(parsed)) return false
   if (parsed.range() === 'loopback') return true
+  if (isExcluded(scope, parsed)) return false
   return scope.entries.some(entry => holdsAddress(entry, parsed))
 }
 
-/** True when an operator added the name; what it resolves to is then allowed too. */
+/** True when an operator added the name; `resolve-target.ts` then allows what it resolves to. */
 export const isNameInScope = (scope: ScanScope, name: string): boolean =>
   scope.entries.some(({ target }) => target === name.toLowerCase())
 
-/** @throws ShoalError forbidden, which says how to add the target */
+/** @throws ShoalError scope_denied, which says how to add the target */
 export const requireInScope = (scope: ScanScope, address: string): void => {
-  if (isInScope(scope, address)) return
-  throw new ShoalError(
-    'forbidden',
-    `${address} is outside the scope of discovery; an operator may add it: shoal discover scope add ${address}`,
-  )
+  if (!isInScope(scope, address)) throw createOutOfScopeError(address)
 }
 
-const holdsAddress = ({ target }: ScopeEntry, address: Address): boolean => {
-  const network = parseNetwork(target)
-  return network !== undefined && network[0].kind() === address.kind() && address.match(network)
+export const createOutOfScopeError = (target: string): ShoalError =>
+  new ShoalError(
+    'scope_denied',
+    `${target} is outside the scope of discovery; an operator may add it: shoal discover scope add ${target}`,
+  )
+
+/** True for an address that no entry, also not that of a name, can allow. */
+export const isForbiddenAddress = (scope: ScanScope, address: string): boolean => {
+  const parsed = parseAddress(address)
+  return parsed === undefined || isMetadataAddress(parsed) || isExcluded(scope, parsed)
 }
 
 /** Network of an entry; undefined for a name. */
-export const parseNetwork = (target: string): [Address, number] | undefined => {
+export const parseNetwork = (target: string): Network | undefined => {
   const [base = ''] = target.split('/')
-  if (!ipaddr.isValid(base)) return undefined
+  if (!ipaddr.isValid(base) || (isV4(base) && !ipaddr.IPv4.isValidFourPartDecimal(base)))
+    return undefined
   const address = ipaddr.parse(base)
-  if (!target.includes('/')) return [address, address.kind() === 'ipv4' ? 32 : 128]
+  if (!target.includes('/')) return [address, bitsOf(address)]
   return ipaddr.isValidCIDR(target) ? ipaddr.parseCIDR(target) : undefined
+}
+
+/** Number of addresses of a network; a large one is not exact. */
+export const countAddresses = ([address, bits]: Network): number => 2 ** (bitsOf(address) - bits)
+
+/** Why an entry is not accepted; undefined for a good one. */
+export const findEntryFault = ({ target, is_forced = false }: ScopeEntry): string | undefined => {
+  const network = parseNetwork(target)
+  if (network === undefined) return isName(target) ? undefined : `${target} is no network or name`
+  if (isMetadataAddress(network[0])) return `${target} holds metadata services of clouds`
+  const count = countAddresses(network)
+  if (is_forced || count <= MAX_SCOPE_ADDRESSES) return undefined
+  return `${target} has more than ${MAX_SCOPE_ADDRESSES} addresses; add it in parts, or force it`
+}
+
+const NAME = /^(?=.*[a-z])[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*\.?$/
+
+const isName = (target: string): boolean => NAME.test(target)
+
+/** The address; that of IPv4 for one of IPv4 inside IPv6. A zone (`fe80::1%eth0`) is left out. */
+const parseAddress = (text: string): Address | undefined => {
+  const [address = ''] = text.split('%')
+  if (!ipaddr.isValid(address)) return undefined
+  if (isV4(address) && !ipaddr.IPv4.isValidFourPartDecimal(address)) return undefined
+  return ipaddr.process(address)
+}
+
+const isV4 = (text: string): boolean => !text.includes(':')
+
+const bitsOf = (address: Address): number => (address.kind() === 'ipv4' ? 32 : 128)
+
+const isExcluded = ({ excluded = [] }: ScanScope, address: Address): boolean =>
+  excluded.some(target => holds(target, address))
+
+/** An entry that would not be accepted holds nothing, wherever it comes from. */
+const holdsAddress = (entry: ScopeEntry, address: Address): boolean =>
+  findEntryFault(entry) === undefined && holds(entry.target, address)
+
+const holds = (target: string, address: Address): boolean => {
+  const network = parseNetwork(target)
+  return network !== undefined && network[0].kind() === address.kind() && address.match(network)
 }

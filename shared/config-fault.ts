@@ -2,7 +2,8 @@ import * as z from 'zod'
 
 /** Longest value that an error message repeats, in characters; secrets are never repeated. */
 const MAX_SHOWN = 60
-export const isSecret = (name: string): boolean => /(token|secret|credential|password)$/.test(name)
+export const isSecret = (name: string): boolean =>
+  /(token|secret|credential|password)$|(^|\.)key$/.test(name)
 
 type Path = readonly PropertyKey[]
 type Node = z.core.JSONSchema.BaseSchema

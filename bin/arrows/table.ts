@@ -63,9 +63,11 @@ export const DOMAINS = [
   'queue',
   'schedules',
   'outbound',
+  'upstreams',
   'tasks',
   'conversations',
   'webhooks',
+  'discovery',
 ] as const
 
 /** Folders around the domains, from the inside out; a later one imports the earlier ones. */
@@ -99,12 +101,28 @@ const DEVICE_MODEL = [
   'profiles/**',
 ]
 
+/** What the coordinator uses of the folder `discovery`, which is not `coordinator/discovery`. */
+const DISCOVERY_MODEL = [
+  'load.ts',
+  'module.ts',
+  'modules.ts',
+  'scan-run.ts',
+  'lookup-run.ts',
+  'scope.ts',
+  'sighting.ts',
+  'modules/**',
+  'net/**',
+  'registry/**',
+  'runs/**',
+  'upstreams/**',
+]
+
 /** `shared/metrics` is not `coordinator/metrics`. */
 const folders = (names: readonly string[]): string[] => [
   ...names.map(name => `**/${name}/**`),
   '!**/shared/**',
   ...DEVICE_MODEL.map(part => `!**/devices/${part}`),
-  '!**/discovery/**',
+  ...DISCOVERY_MODEL.map(part => `!**/discovery/${part}`),
 ]
 
 const createCoordinatorScope = (name: string, more: readonly ForbiddenImport[]): ImportScope => ({

@@ -6,8 +6,9 @@ import { type ApiCall, TextAnswer } from './api.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
 import { followWork } from './follow.ts'
-import { approvalStep, outcomeStep } from './next-step.ts'
+import { approvalStep, decisionStep, outcomeStep } from './next-step.ts'
 import { showWhile } from './progress.ts'
+import { readableAnswer } from './readable-answer.ts'
 import { exitOfCommand, isSentCommand } from './sent-command.ts'
 import type { OpenSession } from './session.ts'
 
@@ -26,8 +27,8 @@ export const answerCall = async (
   if (answer instanceof TextAnswer) return writeText(session, answer)
   const end = wait ? await followAnswer(session, answer as PrintableRows, call.path) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
-  print(format === 'text' ? (formatUnits(shown, units) as PrintableRows) : shown)
-  const step = outcomeStep(shown) ?? (call.method === 'POST' ? gateStep(shown) : undefined)
+  print(format === 'text' ? (formatUnits(readableAnswer(shown), units) as PrintableRows) : shown)
+  const step = outcomeStep(shown) ?? requestStep(shown, call)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
   process.exitCode = end?.exit ?? endedExit(call, answer) ?? exitOf(answer as PrintableRows, exit)
@@ -44,11 +45,16 @@ const isPending = (answer: unknown): answer is PendingAnswer => {
   return status === 'pending' && typeof plan_hash === 'string'
 }
 
-/** Suggestion after a gate request that waits, whose answer has its own id. */
-const gateStep = (answer: unknown): string | undefined => {
+/** Suggestion after a gate request: the line to approve it, or the way on once it is approved. */
+const requestStep = (answer: unknown, { method }: ApiCall): string | undefined => {
+  const { requester_id, state, subject, votes } = answer as Record<string, unknown>
+  if (state === 'approved' && typeof subject === 'string' && subject.startsWith('shoal:'))
+    return `approved: ${escapeHidden(String(requester_id))} carries it out by repeating the same call`
   if (!isPending(answer)) return undefined
   const request = answer.request_id ?? answer.id
-  return request === undefined ? undefined : approvalStep(request)
+  if (request == null) return undefined
+  if (method === 'POST') return approvalStep(request)
+  return Array.isArray(votes) ? decisionStep(request) : undefined
 }
 
 /**

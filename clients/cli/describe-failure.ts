@@ -56,6 +56,8 @@ const toShoalError = (error: unknown): ShoalError =>
 
 const stepsOf = (error: ShoalError, scene: Scene): string[] => {
   if (error instanceof GuidedError) return [error.step]
+  const parameters = parameterStep(error, scene.command)
+  if (parameters !== undefined) return [parameters]
   const step =
     listStep(error, scene.command) ??
     showStep(error, scene.command) ??
@@ -81,6 +83,12 @@ const showStep = ({ code, message }: ShoalError, command: Command): string | und
   if (stop !== undefined)
     return `shoal devices estops lists the stops; a person releases this one with: shoal devices release --estop-id ${stop} --reason …`
   if (/ matches \d+ devices: /.test(message)) return 'shoal devices list shows their names and ids'
+  const show = showLine(command)
+  return show === undefined ? undefined : `${show} shows its state`
+}
+
+/** Line that shows the object which a command is about. */
+const showLine = (command: Command): string | undefined => {
   const show =
     command.parent?.commands.find(each => each.name() === 'get') ??
     groupOf(command).commands.find(each => each.name() === 'show')
@@ -88,7 +96,16 @@ const showStep = ({ code, message }: ShoalError, command: Command): string | und
   const places = show?.registeredArguments.map(argument => given.indexOf(argument.name())) ?? []
   const words = places.map(place => command.args[place])
   if (show === undefined || words.length === 0 || words.includes(undefined)) return undefined
-  return `${[pathOf(show), ...words.map(word => quoteWord(word ?? ''))].join(' ')} shows its state`
+  return [pathOf(show), ...words.map(word => quoteWord(word ?? ''))].join(' ')
+}
+
+/** Line that lists the commands of a device, for a wrong one or wrong parameters of one. */
+const parameterStep = ({ code, param }: ShoalError, command: Command): string | undefined => {
+  const names = command.registeredArguments.map(argument => argument.name())
+  const [field = ''] = (param ?? '').split('.')
+  const isOwn = ['command', 'params'].includes(field) && names.includes(field)
+  const show = code === 'invalid_request' && isOwn ? showLine(command) : undefined
+  return show === undefined ? undefined : `${show} lists its commands and their parameters`
 }
 
 /** Id of the e-stop that an error reports as holding a device. */

@@ -1,10 +1,12 @@
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
+import { formatOutput, type PrintableRows } from '../../shared/print.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { GuidedError } from './describe-failure.ts'
 import { indentedJson } from './indented-json.ts'
+import { readableRequest } from './readable-answer.ts'
 import type { CliSession, RunWithSession } from './session.ts'
 
 /** A request at a gate, as `GET /v1/gates/requests` has it. */
@@ -12,6 +14,7 @@ interface GateRequest {
   id: string
   gate_id: string
   requester_id: string
+  subject: string
   summary: string
   plan_text: string
   plan_hash: string
@@ -97,30 +100,43 @@ const listPending = async ({ api }: CliSession): Promise<GateRequest[]> => {
  */
 const describeRequest = (request: GateRequest): string => {
   const votes = request.votes.map(vote => `${vote.person_id} (${vote.decision})`).join(', ')
+  const { plan, evidence } = describePlan(request)
   const lines = [
     ['request', request.id],
     ['gate', request.gate_id],
     ['asked by', request.requester_id],
     ['summary', request.summary],
-    ['plan', request.plan_text],
+    ['plan', plan],
     ['plan hash', request.plan_hash],
-    ['evidence', request.evidence_text ?? 'none'],
+    ['evidence', evidence],
     ['votes', votes === '' ? 'none' : votes],
     ['missing', approvals(request.approvals_missing)],
     ['until', request.expires_at],
     ...(request.reason === null ? [] : [['void', request.reason]]),
   ]
-  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(MARGIN - 1)} ${indentValue(name, escapeHidden(value))}\n`).join('')}`
+  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(MARGIN - 1)} ${indentValue(name, value)}\n`).join('')}`
+}
+
+/** The plan and its evidence: tables for a plan of the coordinator, JSON for any other. */
+const describePlan = (request: GateRequest): { plan: string; evidence: string } => {
+  const { plan, evidence } = readableRequest({ ...request })
+  const { plan_text, evidence_text } = request
+  const text = (json: string | null) => (json === null ? 'none' : indentedJson(escapeHidden(json)))
+  const tables = (value: unknown) => formatOutput(value as PrintableRows, 'text').trimEnd()
+  return {
+    plan: plan === undefined ? text(plan_text) : tables(plan),
+    evidence: evidence === undefined ? text(evidence_text) : tables(evidence),
+  }
 }
 
 const MARGIN = 11
-const JSON_LINES = ['plan', 'evidence']
+const MANY_LINES = ['plan', 'evidence']
 
 /** Indents the lines of a value, so that none of them looks like a name. */
 const indentValue = (name: string, value: string): string =>
-  JSON_LINES.includes(name)
-    ? indentedJson(value).replaceAll('\n', `\n${' '.repeat(MARGIN)}`)
-    : value
+  MANY_LINES.includes(name)
+    ? value.replaceAll('\n', `\n${' '.repeat(MARGIN)}`)
+    : escapeHidden(value)
 
 const approvals = (count: number): string => `${count} ${count === 1 ? 'approval' : 'approvals'}`
 

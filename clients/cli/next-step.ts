@@ -82,6 +82,11 @@ export const pendingRequest = (message: string): string | undefined =>
 export const approvalStep = (requestId: string): string =>
   `another person approves it with: shoal gates approve ${escapeHidden(requestId)}`
 
+/** Suggestion for a person who reads a request that waits. */
+export const decisionStep = (requestId: string): string =>
+  `${approvalStep(requestId)}
+or rejects it with: shoal gates reject ${escapeHidden(requestId)} --reason …`
+
 /** Suggestion after an answer that needs a further step; undefined after any other. */
 export const outcomeStep = (answer: unknown): string | undefined => {
   if (isSentCommand(answer)) return commandStep(answer)

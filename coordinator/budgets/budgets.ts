@@ -26,6 +26,8 @@ export class Budgets {
   readonly requestBodies: Budget<'key'>
   /** Bytes of the newest states of devices. */
   readonly deviceStates: Budget<'cell'>
+  /** Bytes of answers of outside sources that are on their way, at their largest. */
+  readonly upstreamAnswers: Budget<'source'>
   /** Connections to the plain MQTT port that have not proven which cell they are. */
   readonly mqttStrangers: Budget<'address'>
 
@@ -93,6 +95,14 @@ export class Budgets {
         atBound: 'The state of a device that has no room is dropped, and its readings are unknown.',
       },
       { total: 64 * MIB, per: { cell: 2 * MIB } },
+    )
+    this.upstreamAnswers = create(
+      {
+        name: 'upstream_answer_bytes',
+        bounds: 'Bytes of answers of outside sources that are on their way, at their largest.',
+        atBound: 'The source is not asked; an older answer is used, else the next source.',
+      },
+      { total: 256 * MIB, per: { source: 64 * MIB } },
     )
     this.mqttStrangers = create(
       {

@@ -124,7 +124,10 @@ export class Commands {
     const { hazard, level } = this.#admission.prepare(live)
     if (level < NEEDS.plan) return unresolvedPlan(live, hazard)
     if (!this.#parts.isHere(request.cellId))
-      throw new ShoalError('cell_unavailable', `${request.cellId} is not connected`)
+      throw new ShoalError(
+        'cell_unavailable',
+        `${request.cellId} is not connected to this coordinator`,
+      )
     const { wait } = this.#parts
     const made = await this.#outsideCalls(() => this.create({ ...live, mode: 'dry' }, by))
     const limit = { timeoutMs: PLAN_SECONDS * 1000, signal, ...(wait && { wait }) }

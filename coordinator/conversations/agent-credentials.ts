@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import { type AllowedTarget, allowsTarget, parseAllowed } from '../outbound/allow-list.ts'
-import type { Target } from '../outbound/judge.ts'
+import { type AllowedTarget, allowsTarget, parseAllowed } from '../../shared/outbound/allow-list.ts'
+import type { Target } from '../../shared/outbound/judge.ts'
 
 /**
  * Credential that this service presents to one external agent; the secret itself is kept in a file

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { AllowList } from '../outbound/allow-list.ts'
+import { AllowList } from '../../shared/outbound/allow-list.ts'
 import { AgentCredential } from './agent-credentials.ts'
 
 /** Limits and costs of conversations, and the external agents that may participate. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Target } from '../outbound/judge.ts'
-import { SendError } from '../outbound/send-error.ts'
+import type { Target } from '../../shared/outbound/judge.ts'
+import { SendError } from '../../shared/outbound/send-error.ts'
 import type { Sender } from '../outbound/sender.ts'
 import type { AgentCredentials } from './agent-credentials.ts'
 

@@ -1,4 +1,5 @@
 import type { DeviceFacts, DeviceKind } from '../../shared/wire/device.ts'
+import type { DeviceSeat } from '../../shared/wire/estop.ts'
 
 /** A cell that announces a device. */
 export interface DeviceClaim {
@@ -46,3 +47,10 @@ export const compareByName = (a: Named, b: Named): number =>
 
 /** By code units, so that the order is the same on every machine. */
 const compareTexts = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
+
+/** Where it stands, as far as it matters which e-stops hold it. */
+export const seatOf = ({ id, cellId, facts }: Device): DeviceSeat => ({
+  cellId,
+  deviceId: id,
+  site: facts.site,
+})

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
+import type { DeviceSeat } from '../../shared/wire/estop.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { EstopReports } from './reports.ts'
@@ -37,6 +38,12 @@ export interface StopReach {
 /** Longest time that an answer waits for the cells and the store, in milliseconds. */
 const ANSWER_MS = 1000
 
+const waitAtMost = async (ms: number, work: Promise<unknown>): Promise<void> => {
+  const over = new AbortController()
+  const late = sleep(ms, undefined, { signal: over.signal }).catch(() => {})
+  await Promise.race([work, late]).finally(() => over.abort())
+}
+
 /** The e-stops of the fleet: engaging waits for nothing, releasing for the store. */
 export class Estops {
   readonly #parts: EstopsParts
@@ -52,29 +59,28 @@ export class Estops {
    * resolves when every connected cell has confirmed it and it is stored, or after a second.
    */
   async engage(wanted: StopTarget, reason: string, by: Actor): Promise<StopReach> {
-    const { stops, sender, now, logger } = this.#parts
+    const { stops, now, logger } = this.#parts
     const startedAt = now()
     const stop = this.#findOrCreate(wanted, reason, by)
     logger.warn({ estop: stop.id, scope: stop.scope, target: stop.target, by }, 'e-stop engaged')
-    const over = new AbortController()
-    const confirmed = this.#waitConfirmed(stop, over.signal)
-    const sent = sender.sendStop(stop).then(() => this.#noteSent(stop, startedAt))
+    const sent = this.#sendConfirmed(stop, () => this.#noteSent(stop, startedAt))
     // the documents leave in this turn, and the store takes its time after them
     const stored = stops.isStored(stop.id) ? undefined : nextTurn().then(() => this.#store(stop))
-    const late = sleep(ANSWER_MS, undefined, { signal: over.signal }).catch(() => {})
-    await Promise.race([Promise.all([sent, stored, confirmed]), late])
-    over.abort()
+    await waitAtMost(ANSWER_MS, Promise.all([sent, stored]))
     return this.measureReach(stop)
   }
 
-  /** Releases one stop. Throws `not_found`, `conflict`, and `store_unavailable`. */
+  /**
+   * Releases one stop, and waits a second at most for the cells to confirm it. Throws `not_found`,
+   * `conflict`, and `store_unavailable`.
+   */
   async release(id: string, reason: string, by: Actor): Promise<StopReach> {
-    const { stops, writer, sender, now } = this.#parts
+    const { stops, writer, now } = this.#parts
     if (!stops.isStored(id))
       throw new ShoalError('store_unavailable', `e-stop ${id} is not stored yet; try again`)
     const stop = await writer.release(id, { at: now(), by: by.actor, reason }, by)
     await stops.refresh()
-    await sender.sendStop(stop)
+    await this.#sendConfirmed(stop)
     return this.measureReach(stop)
   }
 
@@ -85,6 +91,11 @@ export class Estops {
     const inForce = stops.listInForce()
     const newest = inForce.slice(-limit).reverse()
     return { total: inForce.length, newest: newest.map(stop => this.measureReach(stop)) }
+  }
+
+  /** Returns a stop in force that holds the device; undefined while none does. */
+  findCovering(seat: DeviceSeat): Stop | undefined {
+    return this.#parts.stops.findCovering(seat)
   }
 
   /** Devices that are not known to be at rest although a stop covers them. */
@@ -162,7 +173,18 @@ export class Estops {
     this.#parts.logger.warn({ estop: id, tookMs }, 'e-stop sent to the connected cells')
   }
 
-  /** Resolves when every connected cell that the stop concerns has confirmed it. */
+  /**
+   * Sends the stop, or its release, in this turn. Resolves when the connected cells confirmed it, or
+   * after a second.
+   */
+  async #sendConfirmed(stop: Stop, onSent = (): void => {}): Promise<void> {
+    const over = new AbortController()
+    const confirmed = this.#waitConfirmed(stop, over.signal)
+    const sent = this.#parts.sender.sendStop(stop).then(onSent)
+    await waitAtMost(ANSWER_MS, Promise.all([sent, confirmed])).finally(() => over.abort())
+  }
+
+  /** Resolves when every connected cell that the stop concerns has applied it, or its release. */
   async #waitConfirmed(stop: Stop, signal: AbortSignal): Promise<void> {
     const { sender, reports } = this.#parts
     const waiting = new Set(
@@ -173,7 +195,8 @@ export class Estops {
     )
     const { promise, resolve } = Promise.withResolvers<void>()
     const off = reports.received.add(({ report }) => {
-      if (report.latched.has(stop.id)) waiting.delete(report.cellId)
+      const isInForce = stop.release === undefined
+      if (report.latched.has(stop.id) === isInForce) waiting.delete(report.cellId)
       if (waiting.size === 0) resolve()
     })
     signal.addEventListener('abort', off)

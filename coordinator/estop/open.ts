@@ -19,7 +19,7 @@ import { StopWriter } from './writer.ts'
 
 /** Operations on the e-stops of the fleet. */
 interface EstopViews {
-  estops: Pick<Estops, 'engage' | 'release' | 'list' | 'listFailed'>
+  estops: Pick<Estops, 'engage' | 'release' | 'list' | 'listFailed' | 'findCovering'>
 }
 
 /** Receives the messages of cells that matter for e-stops. */

@@ -101,7 +101,7 @@ export class EstopSender {
     )
     for (const { cell, content } of [...groups.values()].flat())
       this.#sent.set(cell, { content, atMs })
-    await Promise.all([...groups.values()].flatMap(same => this.#sendSame(same)))
+    await Promise.all([...groups.values()].map(same => this.#sendSame(same)))
   }
 
   #prepare(cell: Cell): PreparedCell {
@@ -111,19 +111,26 @@ export class EstopSender {
     return { cell, stops, content: describeStops(stops), version }
   }
 
-  /** A document that is lost is sent again: the report of the cell is missing then. */
-  #sendSame(same: readonly PreparedCell[]): Promise<void>[] {
+  /** A document that is lost is sent again: the report of the cell is missing then. Never rejects. */
+  async #sendSame(same: readonly PreparedCell[]): Promise<void> {
     const [first] = same
-    if (first === undefined) return []
-    const { signer, publish, now, logger } = this.#parts
+    if (first === undefined) return
+    const { signer, publish, now } = this.#parts
     const ids = same.map(({ cell }) => cell.id)
     const numbers = { version: first.version, now: now() }
-    const document = signEstop(createDocument(ids, first.stops, numbers), signer)
-    return publish(ids, document).map((sent, at) =>
-      sent.catch(error =>
-        logger.warn({ cell: ids[at], reason: error.message.slice(0, 300) }, 'e-stops not sent'),
-      ),
-    )
+    try {
+      const document = signEstop(createDocument(ids, first.stops, numbers), signer)
+      const sent = publish(ids, document).map((one, at) =>
+        one.catch(error => this.#noteLost(ids[at], error)),
+      )
+      await Promise.all(sent)
+    } catch (error) {
+      this.#noteLost(`${ids[0]} and ${ids.length - 1} others`, error as Error)
+    }
+  }
+
+  #noteLost(cell: string | undefined, { message }: Error): void {
+    this.#parts.logger.warn({ cell, reason: message.slice(0, 300) }, 'e-stops not sent')
   }
 }
 

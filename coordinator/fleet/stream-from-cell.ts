@@ -51,7 +51,7 @@ async function* readEvents(
   signal.addEventListener('abort', cancel)
   try {
     const status = await lines.status
-    if (status !== 200) throw await readRefusal(lines, status)
+    if (status !== 200) throw await readRefusal(lines)
     for (let event = await readLine(lines); event.type !== 'end'; event = await readLine(lines)) {
       if (event.type === 'error') throw new Refusal(event.code, event.message)
       yield event
@@ -82,9 +82,9 @@ class Refusal extends Error {
   }
 }
 
-const readRefusal = async (lines: LineReader, status: number): Promise<Refusal> => {
+const readRefusal = async (lines: LineReader): Promise<Refusal> => {
   const body = Buffer.from((await lines.read()) ?? '')
-  return new Refusal(codeOf(body), `${status}, ${messageOf(body).slice(0, 500)}`)
+  return new Refusal(codeOf(body), messageOf(body).slice(0, 500))
 }
 
 /** Refusals that are about what was asked, and not about the cell. */

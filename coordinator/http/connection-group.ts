@@ -45,7 +45,7 @@ export class ConnectionGroup {
     const share = budget.open(holders)
     if (!share.take(1) && !(this.#makeRoom(address) && share.take(1))) return undefined
     const onEnd = (ended: Connection) => this.open.delete(ended)
-    const connection = new Connection(socket, { address, openedMs: nowMs(), share, handle, onEnd })
+    const connection = new Connection(socket, { address, nowMs, share, handle, onEnd })
     this.open.add(connection)
     return connection
   }
@@ -54,7 +54,9 @@ export class ConnectionGroup {
   makeWay(count: number, connections: readonly Connection[] = [...this.open]): boolean {
     const idle = connections.filter(connection => connection.isIdle())
     const isYoung = this.#isYoung()
-    const ordered = [...idle.filter(one => !isYoung(one)), ...idle.filter(isYoung).reverse()]
+    // a client takes the connection it used last, so that the longest idle one is hardly in use now
+    const settled = idle.filter(one => !isYoung(one)).sort((a, b) => a.idleSinceMs - b.idleSinceMs)
+    const ordered = [...settled, ...idle.filter(isYoung).reverse()]
     const ranked = ordered.map(connection => ({
       connection,
       rank: this.#rank(connection, isYoung(connection)),

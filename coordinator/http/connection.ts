@@ -27,7 +27,7 @@ interface ConnectionParts {
   /** Network of the peer. */
   address: string
   /** Monotonic milliseconds. */
-  openedMs: number
+  nowMs: () => number
   /** Its place among the connections. */
   share: Share
   handle: RequestHandler
@@ -43,6 +43,8 @@ interface ConnectionParts {
 export class Connection {
   readonly address: string
   readonly openedMs: number
+  /** End of the last answer, or the opening before one, in monotonic milliseconds. */
+  idleSinceMs: number
   /** True once a request on it had a valid key. */
   isKnown = false
   /** Response to the newest request, whether it waits or is answered. */
@@ -62,7 +64,8 @@ export class Connection {
     this.#parts = parts
     this.#socket = socket
     this.address = parts.address
-    this.openedMs = parts.openedMs
+    this.openedMs = parts.nowMs()
+    this.idleSinceMs = this.openedMs
     this.secure(socket)
     socket.once('close', () => this.#end())
   }
@@ -161,6 +164,7 @@ export class Connection {
   /** One request of a connection runs in each turn of the loop, so that many delay no others. */
   #onClose = (): void => {
     this.#isAnswering = false
+    this.idleSinceMs = this.#parts.nowMs()
     if (this.#waiting.length > 0) setImmediate(this.#next)
   }
 

@@ -36,9 +36,9 @@ interface RequestHandlers {
 /**
  * The connections of HTTP clients, bounded in total and for one address. At a bound, connections
  * without a request make way: first those that had time for a request with a valid key and sent
- * none, the longest open ones; then those of the address with most of them, the newest ones without
- * a key first, so that handshakes under way can end. Where none is idle, a few more are accepted as
- * a reserve.
+ * none; then those of the address with most of them, the newest ones without a key first, so that
+ * handshakes under way can end, and then the longest idle ones. Where none is idle, a few more are
+ * accepted as a reserve.
  */
 export class Connections {
   readonly #parts: ConnectionsParts

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { CELL_FIELD, CellField } from '../operations/cell-field.ts'
 import { cliOf, pathFields } from '../operations/declaration.ts'
 import { isMutation } from '../operations/invoke/repeat.ts'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
@@ -45,6 +46,7 @@ const describeOperation = (operation: Operation, route: DocumentedRoute): OpenAp
       ...(inBody
         ? []
         : others.map(name => parameter(name, 'query', required.includes(name), properties[name]))),
+      ...(operation.onCell ? [CELL] : []),
       ...(isMutation(operation) ? [callKeyOf(operation)] : []),
     ],
     ...(inBody
@@ -181,6 +183,9 @@ const parameter = (
     schema: rest,
   }
 }
+
+/** Cell to run on, beside the input, so that also a body leaves it to the query. */
+const CELL = parameter(CELL_FIELD, 'query', false, jsonSchema(CellField))
 
 const securityOf = ({ access }: DocumentedRoute): object[] =>
   access === 'key' ? [{ bearer: [] }] : []

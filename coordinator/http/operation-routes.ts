@@ -7,6 +7,7 @@ import type {
 } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
+import { CELL_FIELD } from '../operations/cell-field.ts'
 import { type Deprecation, pathFields } from '../operations/declaration.ts'
 import type { CallInput, Invocation } from '../operations/invoke/invocation.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
@@ -156,7 +157,7 @@ const parseRequest = (request: FastifyRequest, operation: Operation): CallInput 
   const named = pathFields(path).map((field): [string, unknown] => [field, params[field]])
   const all = [
     ...Object.entries(request.query as object)
-      .filter(([name]) => !(onCell && name === CELL))
+      .filter(([name]) => !(onCell && name === CELL_FIELD))
       .map(([name, value]) => [name, readText(input, name, value)]),
     ...Object.entries(body as object),
     ...named,
@@ -170,13 +171,10 @@ const parseRequest = (request: FastifyRequest, operation: Operation): CallInput 
   return { input: Object.fromEntries(all), cellId: cellOf(request, operation) }
 }
 
-/** The cell beside the input: for operations that take one. */
-const CELL = 'cell'
-
 const cellOf = (request: FastifyRequest, operation: Operation): string | undefined => {
-  const cell = operation.onCell ? (request.query as Record<string, unknown>)[CELL] : undefined
+  const cell = operation.onCell ? (request.query as Record<string, unknown>)[CELL_FIELD] : undefined
   if (cell === undefined || typeof cell === 'string') return cell
-  throw new ShoalError('invalid_request', 'cell is given twice', { param: CELL })
+  throw new ShoalError('invalid_request', 'cell is given twice', { param: CELL_FIELD })
 }
 
 /** True for operations that report while they run. */

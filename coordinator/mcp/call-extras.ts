@@ -1,9 +1,9 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { ShoalError } from '../../shared/errors.ts'
+import { CELL_FIELD } from '../operations/cell-field.ts'
 import type { Context } from '../operations/context.ts'
 import type { CallInput } from '../operations/invoke/invocation.ts'
 import type { Operation } from '../operations/operation.ts'
-import { CELL_FIELD } from './tool.ts'
 
 /** Names a call, so that the same one again is not done twice; in `_meta`, as ours. */
 export const IDEMPOTENCY_META_KEY = 'io.shoal/idempotencyKey'

@@ -1,5 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/server'
 import * as z from 'zod'
+import { CELL_FIELD, CellField } from '../operations/cell-field.ts'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
 import type { Operation } from '../operations/operation.ts'
 import { PendingView } from '../operations/pending-result.ts'
@@ -29,13 +30,7 @@ const descriptionOf = ({ description, mode }: Operation): string =>
 
 /** Schema of the input, with the cell to run on as a field beside it. */
 const inputOf = ({ input, onCell }: Operation): z.ZodObject =>
-  onCell
-    ? input.extend({
-        [CELL_FIELD]: z.string().max(128).exactOptional().describe('Id of the cell to run on.'),
-      })
-    : input
-
-export const CELL_FIELD = 'cell'
+  onCell ? input.extend({ [CELL_FIELD]: CellField }) : input
 
 /** A gated tool answers its output or, as long as people have not approved it, that it waits. */
 const outputOf = ({ effect, mode, output }: Operation): JsonSchema =>

@@ -11,6 +11,7 @@ import { InferenceFigures } from './inference-figures.ts'
 import { createQueueFigures, type QueueFigures } from './queue-figures.ts'
 import { createQuotaFigures, type QuotaFigures } from './quota-figures.ts'
 import { createStoreFigures, type StoreFigures } from './store-figures.ts'
+import { createUpstreamFigures, type UpstreamFigures } from './upstream-figures.ts'
 import type { Vitals } from './vitals.ts'
 
 /** Counters of each part of the coordinator. */
@@ -22,6 +23,7 @@ export interface Figures {
   broker: BrokerFigures
   queue: QueueFigures
   events: EventFigures
+  upstreams: UpstreamFigures
 }
 
 export const createFigures = (): Figures => ({
@@ -32,6 +34,7 @@ export const createFigures = (): Figures => ({
   broker: createBrokerFigures(),
   queue: createQueueFigures(),
   events: createEventFigures(),
+  upstreams: createUpstreamFigures(),
 })
 
 interface MetricSources {
@@ -65,6 +68,7 @@ const partMetrics = ({ figures, budgets, fleet, vitals }: MetricSources): Metric
   ),
   ...figures.queue.metrics,
   ...figures.events.metrics,
+  ...figures.upstreams.metrics,
   ...figures.store.metrics,
   createMetric(
     {

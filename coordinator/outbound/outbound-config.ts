@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { AllowList } from './allow-list.ts'
+import { AllowList } from '../../shared/outbound/allow-list.ts'
 
 /** Targets given by users that the coordinator may send to. */
 export const Outbound = z.strictObject({

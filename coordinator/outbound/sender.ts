@@ -1,13 +1,10 @@
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
-import { request as httpsRequest } from 'node:https'
-import type { LookupFunction, Socket } from 'node:net'
 import { ShoalError } from '../../shared/errors.ts'
-import { VERSION } from '../../shared/version.ts'
-import { parseAllowed } from './allow-list.ts'
-import { type JudgeRules, judgeUrl, type Target } from './judge.ts'
+import { parseAllowed } from '../../shared/outbound/allow-list.ts'
+import { type ExchangeAnswer, exchange } from '../../shared/outbound/exchange.ts'
+import { type JudgeRules, judgeUrl, type Target } from '../../shared/outbound/judge.ts'
+import { checkedAddresses, type Resolve, systemResolve } from '../../shared/outbound/resolve.ts'
+import { asSendError, SendError } from '../../shared/outbound/send-error.ts'
 import type { Outbound } from './outbound-config.ts'
-import { type Address, checkedAddresses, type Resolve, systemResolve } from './resolve.ts'
-import { SendError } from './send-error.ts'
 import { createTargetLimits } from './target-limits.ts'
 
 interface OutboundRequest {
@@ -55,7 +52,6 @@ export interface SenderParts {
 
 /** Largest body of a request. */
 export const MAX_OUTBOUND_BODY_BYTES = 1024 * 1024
-const MAX_HEADER_BYTES = 16 * 1024
 const MAX_RETRY_AFTER_SECONDS = 3600
 
 export const createSender = (parts: SenderParts): Sender => {
@@ -85,28 +81,23 @@ export const createSender = (parts: SenderParts): Sender => {
     }
   }
 
-  const exchange = async (
+  const exchangeWith = async (
     target: Target,
-    message: OutboundRequest,
+    { method = 'POST', headers = {}, body, maxAnswerBytes = 0 }: OutboundRequest,
     signal: AbortSignal,
   ): Promise<OutboundResponse> => {
-    const phase = phases(signal)
-    try {
-      phase.begin(config.connect_seconds)
-      const addresses = await phase.waitFor(checkedAddresses(target, rules, resolve))
-      const sent = open(target, message, addresses, parts.ca)
-      phase.onEnd(error => sent.destroy(error))
-      phase.begin(config.connect_seconds)
-      sent.once('socket', socket =>
-        onConnected(target, socket, () => phase.begin(config.answer_seconds)),
-      )
-      const response = await phase.waitFor(responseTo(sent))
-      phase.begin(config.answer_seconds)
-      const body = await phase.waitFor(bodyOf(response, message.maxAnswerBytes ?? 0))
-      return answerOf(response, body)
-    } finally {
-      phase.end()
+    const request = {
+      url: target.url,
+      method,
+      headers,
+      body,
+      maxAnswerBytes,
+      findAddresses: () => checkedAddresses(target, rules, resolve),
+      connectSeconds: config.connect_seconds,
+      answerSeconds: config.answer_seconds,
+      ...(parts.ca === undefined ? {} : { ca: parts.ca }),
     }
+    return answerOf(await exchange(request, signal))
   }
 
   const send: Sender['send'] = async (message, signal) => {
@@ -116,7 +107,7 @@ export const createSender = (parts: SenderParts): Sender => {
     if (waitMs > 0)
       throw new SendError('busy', `${name} gets no more now`, { retryAfterSeconds: waitMs / 1000 })
     try {
-      return await exchange(target, message, signal)
+      return await exchangeWith(target, message, signal)
     } finally {
       limits.leave(name)
     }
@@ -138,112 +129,13 @@ export const createSender = (parts: SenderParts): Sender => {
   }
 }
 
-/** One request on a connection of its own, to nothing but the addresses that were judged. */
-const open = (
-  { url }: Target,
-  { method = 'POST', headers = {}, body }: OutboundRequest,
-  addresses: readonly Address[],
-  ca: string | undefined,
-): ClientRequest => {
-  const secure = url.protocol === 'https:'
-  const sent = (secure ? httpsRequest : httpRequest)(url, {
-    method,
-    agent: false,
-    lookup: createPinnedLookup(addresses),
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headers: {
-      'user-agent': `shoal/${VERSION}`,
-      accept: '*/*',
-      ...headers,
-      ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
-      connection: 'close',
-    },
-    ...(ca === undefined ? {} : { ca }),
-  })
-  sent.end(body)
-  return sent
-}
-
-/** Answers the addresses that were judged, whatever the name means by now. */
-const createPinnedLookup =
-  (addresses: readonly Address[]): LookupFunction =>
-  (_host, options, callback) => {
-    const [first] = addresses
-    if (options.all) callback(null, [...addresses])
-    else callback(null, first?.address ?? '', first?.family)
-  }
-
-const onConnected = ({ url }: Target, socket: Socket, listener: () => void): void => {
-  socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', listener)
-}
-
-const responseTo = (sent: ClientRequest): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => {
-    sent.once('response', resolve)
-    // it stays: a connection that is cut later must not end the process
-    sent.on('error', reject)
-  })
-
-/** Reads at most so many bytes; with 0 the connection is closed instead. */
-const bodyOf = async (response: IncomingMessage, maxBytes: number): Promise<Buffer> => {
-  response.on('error', () => {})
-  if (maxBytes === 0) {
-    response.destroy()
-    return Buffer.alloc(0)
-  }
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    bytes += piece.length
-    if (bytes > maxBytes)
-      throw new SendError('too_large', `the answer has more than ${maxBytes} bytes`)
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
-}
-
-const answerOf = ({ statusCode = 0, headers }: IncomingMessage, body: Buffer): OutboundResponse => {
+const answerOf = ({ status, headers, body }: ExchangeAnswer): OutboundResponse => {
   const seconds = Number(headers['retry-after'])
   const wanted = Number.isFinite(seconds) && seconds > 0 ? seconds : 0
   return {
-    status: statusCode,
+    status,
     retryAfterSeconds: Math.min(MAX_RETRY_AFTER_SECONDS, wanted),
     contentType: headers['content-type'] ?? '',
     body,
   }
-}
-
-/** The time limits of one request, one phase after another; the caller's signal ends any. */
-const phases = (signal: AbortSignal) => {
-  const ended = Promise.withResolvers<never>()
-  ended.promise.catch(() => {})
-  let timer: NodeJS.Timeout | undefined
-  const stop = (error: SendError): void => ended.reject(error)
-  const abort = () => stop(new SendError('aborted', 'it was stopped'))
-  signal.addEventListener('abort', abort, { once: true })
-  if (signal.aborted) abort()
-  return {
-    begin: (seconds: number): void => {
-      clearTimeout(timer)
-      const onTimeout = () => stop(new SendError('timed_out', `no answer within ${seconds} s`))
-      timer = setTimeout(onTimeout, seconds * 1000)
-    },
-    waitFor: <T>(work: Promise<T>): Promise<T> => {
-      work.catch(() => {})
-      return Promise.race([work, ended.promise])
-    },
-    onEnd: (run: (error: Error) => void): void => void ended.promise.catch(run),
-    end: (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', abort)
-      abort()
-    },
-  }
-}
-
-/** Names of failures of TLS and sockets tell enough; their texts may quote the other side. */
-const asSendError = (error: unknown): SendError => {
-  if (error instanceof SendError) return error
-  const { code = 'unknown' } = error as NodeJS.ErrnoException
-  return new SendError('not_reached', `the target was not reached (${code})`, { cause: error })
 }

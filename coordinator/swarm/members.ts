@@ -36,8 +36,8 @@ export interface SwarmUnit extends FormationUnit {
 export interface Candidate {
   device: Device
   readings: DeviceReadings | undefined
-  /** Names of its verbs. */
-  verbs: readonly string[]
+  /** Names of its verbs; undefined while its cell has not announced itself to this coordinator. */
+  verbs: readonly string[] | undefined
   /** Reason of the e-stop that holds it. */
   estop: string | undefined
   /** True while it is part of a formation that runs. */
@@ -50,7 +50,7 @@ const MOVE_VERBS = ['move-to', 'go-to']
 const MOVING_M_S = 0.05
 
 export const isMovable = ({ verbs }: Pick<Candidate, 'verbs'>): boolean =>
-  MOVE_VERBS.some(verb => verbs.includes(verb))
+  MOVE_VERBS.some(verb => verbs?.includes(verb))
 
 /** Judges a device: a unit of the swarm, or the reason why it is not. */
 export const judgeCandidate = (
@@ -71,7 +71,7 @@ export const judgeCandidate = (
   if (place === undefined) return refuse('no_position', 'its position is not known')
   const body = bodyOf(device, config)
   const { envelope } = device.facts
-  const altitudes = candidate.verbs.includes('go-to') ? altitudesOf(envelope) : undefined
+  const altitudes = candidate.verbs?.includes('go-to') ? altitudesOf(envelope) : undefined
   return {
     device,
     device_id: device.id,
@@ -95,6 +95,8 @@ const findExclusion = (
 ): [ExclusionReason, string] | undefined => {
   const { device, readings, estop, isInFormation } = candidate
   const { facts } = device
+  if (candidate.verbs === undefined)
+    return ['unavailable', `${device.cellId} is not connected to this coordinator`]
   if (!isMovable(candidate)) return ['not_movable', 'it has no command that moves it to a position']
   if (facts.site !== site) return ['other_site', `it is at ${facts.site ?? 'no site'}`]
   if (!device.isAvailable || !facts.writable)

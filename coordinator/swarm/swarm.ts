@@ -79,6 +79,7 @@ export class Swarm {
   /** Plans a formation of the units; nothing is asked of their cells. */
   async plan(request: SwarmRequest & SwarmSelection): Promise<PlannedSwarm & SwarmMembers> {
     const members = await this.listMembers(request)
+    requireKnownSite(members, this.#parts.devices.list())
     const planned = planSwarm(members.units, members.excluded, request, this.config)
     return { ...members, ...planned }
   }
@@ -100,7 +101,7 @@ export class Swarm {
     return {
       device,
       readings: devices.state(device),
-      verbs: devices.profile(device)?.verbs.map(({ verb }) => verb) ?? [],
+      verbs: devices.profile(device)?.verbs.map(({ verb }) => verb),
       estop: stops.findCovering({ cellId, deviceId, site: facts.site })?.reason,
       isInFormation: taken.has(deviceId),
     }
@@ -121,6 +122,19 @@ const chooseSite = (
     `movable devices are at ${[...sites].map(site => site ?? 'no site').join(', ')}; name one site`,
     { param: 'site' },
   )
+}
+
+const requireKnownSite = (
+  { site, units, excluded }: SwarmMembers,
+  devices: readonly Device[],
+): void => {
+  if (site === null || units.length + excluded.length > 0) return
+  const sites = new Set(devices.flatMap(({ facts }) => facts.site ?? []))
+  const known =
+    sites.size === 0 ? 'no device names a site' : `devices are at ${[...sites].join(', ')}`
+  throw new ShoalError('invalid_request', `no device is at the site ${site}; ${known}`, {
+    param: 'site',
+  })
 }
 
 const toBystander = ({ device, place }: SwarmUnit): Exclusion => ({

@@ -8,11 +8,11 @@ import {
   MAX_RESULT_BYTES,
   PLAIN_RESULT_BYTES,
 } from '../../shared/wire/command.ts'
+import { describeCheck } from '../../shared/wire/describe-check.ts'
 import { type DryRun, hashPart } from '../../shared/wire/plan-part.ts'
 import {
   type CommandOutcome,
   type CommandRefusal,
-  describePrecondition,
   shorten,
   toFailure,
   toInterruptedBy,
@@ -79,8 +79,7 @@ const performWork = async (
   if (command.mode === 'dry')
     return toSuccess({ part, part_hash: hashPart(part), checks } satisfies DryRun, command)
   const failing = checks.find(({ holds }) => !holds)
-  if (failing !== undefined)
-    return toRejection('precondition_failed', describePrecondition(failing))
+  if (failing !== undefined) return toRejection('precondition_failed', describeCheck(failing))
   signal.throwIfAborted()
   const refused = refusal()
   if (refused !== undefined) return refused

@@ -1,6 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { type Ack, type AckState, type Command, isHarmless } from '../../shared/wire/command.ts'
-import type { Precondition } from '../../shared/wire/plan-part.ts'
 import type { Interruption } from './lanes.ts'
 
 /** Failure of a verb with a reason of its own for the ack. */
@@ -42,12 +41,6 @@ export const toFailure = (error: Error): CommandOutcome => ({
 const findReason = (error: Error): string => {
   if (error instanceof CommandFailure) return error.reason
   return error instanceof ShoalError ? error.code : 'error'
-}
-
-/** Names what was observed and the limit, for people. */
-export const describePrecondition = ({ name, observed, limit, source }: Precondition): string => {
-  const origin = source === undefined ? '' : ` of the ${source}`
-  return `${name} is ${JSON.stringify(observed)}, and the limit${origin} is ${JSON.stringify(limit)}`
 }
 
 /** Outcome of a command that the end of the daemon interrupted in this state. */

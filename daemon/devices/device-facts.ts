@@ -39,6 +39,7 @@ const toVerbFacts = (name: string, verb: DeviceVerb): DeviceVerbFacts => ({
   verb: name,
   description: verb.description,
   hazard: verb.hazard,
+  ...(verb.hazardRule !== undefined && { hazard_rule: verb.hazardRule }),
   timeout_seconds: verb.timeoutSeconds,
   ...(verb.isUrgent && { urgent: true }),
   params: toParamsSchema(verb.params),

@@ -2,13 +2,9 @@ import { checkEnvelope, checkRunning } from '../../devices/envelope/check-envelo
 import { toSafetyEnvelope } from '../../devices/envelope/merge-envelopes.ts'
 import type { DeviceVerb, Json, PlanTarget } from '../../devices/profile.ts'
 import { canonicalHash } from '../../shared/canonical-hash.ts'
+import { describeCheck } from '../../shared/wire/describe-check.ts'
 import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
-import {
-  CommandFailure,
-  type CommandRefusal,
-  describePrecondition,
-  toRejection,
-} from '../commands/outcome.ts'
+import { CommandFailure, type CommandRefusal, toRejection } from '../commands/outcome.ts'
 import type { RunContext, Verb, VerbPlan } from '../commands/verb.ts'
 import { type CheckContext, gatherCheck, mergeLimits } from './device-checks.ts'
 import type { DeviceRuns } from './device-runs.ts'
@@ -113,8 +109,7 @@ const requireStill = (
 ): void => {
   if (refusal !== undefined) throw new CommandFailure(refusal.reason, refusal.message)
   const failing = checks.find(({ holds }) => !holds)
-  if (failing !== undefined)
-    throw new CommandFailure('precondition_failed', describePrecondition(failing))
+  if (failing !== undefined) throw new CommandFailure('precondition_failed', describeCheck(failing))
 }
 
 /** What is urgent is tried in any case; reading does not need a writable device. */

@@ -1,5 +1,6 @@
+import { describeCheck } from '../../shared/wire/describe-check.ts'
 import type { Precondition } from '../../shared/wire/plan-part.ts'
-import { CommandFailure, describePrecondition } from '../commands/outcome.ts'
+import { CommandFailure } from '../commands/outcome.ts'
 
 interface WatchParts {
   /** Ends the watch: the verb is being ended already. */
@@ -38,7 +39,7 @@ export const watchEnvelope = ({
     const failing = check().find(({ holds }) => !holds)
     if (failing === undefined) return
     stop()
-    const message = `it was stopped: ${describePrecondition(failing)}`
+    const message = `it was stopped: ${describeCheck(failing)}`
     violation.abort(new CommandFailure('envelope_violated', message))
   }
   const undo = [onChange(look), every(CHECK_EVERY_MS, look)]

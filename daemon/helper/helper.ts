@@ -16,6 +16,8 @@ export interface HelperOptions {
 }
 
 const MAX_RUNNING = 4
+/** Long calls that run at once; the rest of the places is for short ones. */
+const MAX_LONG = 2
 const MAX_WAITING = 32
 /** Longest time that a call waits in the queue, in milliseconds. */
 const MAX_WAIT_MS = 15_000
@@ -131,13 +133,14 @@ export class Helper {
     this.#stopIdleTimer = this.#clock.callAfter(this.#idleMs, () => this.#endProcess())
   }
 
-  /** Takes the next call out of the queue, if it may run now. */
+  /** Takes the next call that may run now out of the queue; a short one passes long ones that wait. */
   #takeNext(): HelperJob | undefined {
     const running = [...this.#running.values(), ...this.#leaving.values()]
-    const [first] = this.#waiting
-    const isFull = running.length >= MAX_RUNNING || running.some(({ isAlone }) => isAlone)
-    if (first === undefined || isFull || (first.isAlone && running.length > 0)) return undefined
-    return this.#waiting.shift()
+    if (running.length >= MAX_RUNNING || running.some(({ isAlone }) => isAlone)) return undefined
+    const isLongFull = running.filter(({ call }) => call.isLong).length >= MAX_LONG
+    const at = this.#waiting.findIndex(({ call }) => !(isLongFull && call.isLong))
+    if (this.#waiting[at]?.isAlone && running.length > 0) return undefined
+    return at === -1 ? undefined : this.#waiting.splice(at, 1)[0]
   }
 
   #run(job: HelperJob): void {

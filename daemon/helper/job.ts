@@ -11,6 +11,8 @@ export interface HelperCall {
   input: unknown
   /** Longest run time, in seconds, excluding the wait in the queue. */
   deadlineSeconds: number
+  /** True for a call that may run for minutes: few of them run at once, so that others find room. */
+  isLong?: boolean
 }
 
 type ParsedItem = Extract<ParsedFrame, { type: 'item' }>

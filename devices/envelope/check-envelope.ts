@@ -6,7 +6,7 @@ import { checkInterlock, checkLeast, checkStateAge, findBatteryToStart } from '.
 import { checkSeparation } from './check-separation.ts'
 import { type Finding, judge, toPrecondition } from './finding.ts'
 import type { Bound, MergedEnvelope } from './merge-envelopes.ts'
-import { type DeviceSnapshot, hasPosition } from './snapshot.ts'
+import { type DeviceSnapshot, hasPosition, readFreshNumber } from './snapshot.ts'
 import { isWindowOpen } from './time-windows.ts'
 
 /** Everything that the checks of one device look at. */
@@ -43,6 +43,7 @@ export const checkEnvelope = (check: EnvelopeCheck): Precondition[] => {
       ...(battery ? checkLeast('battery_percent', battery, self, now) : []),
       ...checkLinkQuality(check),
       ...checkMotion(check),
+      ...checkLaunch(check),
       ...checkWindows(check),
       ...checkRate(check),
       ...interlocks.map(interlock => checkInterlock(interlock, self, now)),
@@ -93,6 +94,16 @@ const checkMotion = ({ motion, envelope }: EnvelopeCheck): Finding[] => {
     ...checkMost('speed_m_s', motion.max_speed_m_s, speed),
     ...checkMost('acceleration_m_s2', motion.max_acceleration_m_s2, acceleration),
   ]
+}
+
+/** A way to a place that nobody knows is refused whatever the hazard. */
+const checkLaunch = ({ motion, self, now }: EnvelopeCheck): Finding[] => {
+  if (motion?.launch === undefined) return []
+  const { x, y } = motion.launch
+  const place = [x, y].map(name => readFreshNumber(self, name, now) ?? null)
+  const verdict = place.includes(null) ? 'fails' : 'holds'
+  const observed = verdict === 'holds' ? place : null
+  return [{ name: 'launch_position', observed, limit: [x, y], source: 'verb', verdict }]
 }
 
 const checkMost = (

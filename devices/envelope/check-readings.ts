@@ -61,6 +61,7 @@ export const checkInterlock = (
     name,
     observed: value ?? null,
     limit: {
+      property,
       ...(allowed && { allowed: [...allowed] }),
       ...(min !== undefined && { min }),
       ...(max !== undefined && { max }),

@@ -1,7 +1,7 @@
 import type { Frame } from '../../shared/wire/safety-envelope.ts'
-import type { PlannedMotion, Position } from '../profile.ts'
+import type { LaunchMotion, PlannedMotion, Position } from '../profile.ts'
 import { createProjection } from './plane.ts'
-import { type DeviceSnapshot, readPosition } from './snapshot.ts'
+import { type DeviceSnapshot, readFreshNumber, readPosition } from './snapshot.ts'
 
 /** Point in metres; the third coordinate is an altitude. */
 export type Point = readonly [x: number, y: number, altitude_m: number]
@@ -28,22 +28,52 @@ export const plotCourse = (
 ): Course | undefined => {
   const start = readPosition(self, frame, now)
   if (start === undefined || motion?.path.some(point => point.frame !== frame)) return undefined
+  const goals = listGoals(start, motion, self, now)
+  if (goals === undefined || goals.some(point => point.frame !== frame)) return undefined
   const toPlane = createProjection(frame, [start.x, start.y])
-  const points = [start, ...listGoals(start, motion)].map(
+  const points = [start, ...goals].map(
     ({ x, y, altitude_m }): Point => [...toPlane([x, y]), altitude_m],
   )
   return {
     legs: points.map((to, index) => [points[index - 1] ?? to, to] as const),
-    reach_m: motion?.path.length === 0 ? findReach(motion) : 0,
+    reach_m: motion && isOpen(motion) ? findReach(motion) : 0,
     toPlane,
   }
 }
 
-const listGoals = (start: Position, motion: PlannedMotion | undefined): readonly Position[] => {
+/** True for a motion without a known end. */
+const isOpen = ({ path, launch }: PlannedMotion): boolean =>
+  path.length === 0 && launch === undefined
+
+/** Positions that a motion passes; undefined for a return to a place that is not known. */
+const listGoals = (
+  start: Position,
+  motion: PlannedMotion | undefined,
+  self: DeviceSnapshot,
+  now: number,
+): readonly Position[] | undefined => {
   if (motion === undefined) return []
-  const { path, end_altitude_m } = motion
+  const { path, end_altitude_m, launch } = motion
+  if (launch !== undefined) return listReturn(start, launch, self, now)
   if (path.length > 0 || end_altitude_m === undefined) return path
   return [{ ...start, altitude_m: end_altitude_m }]
+}
+
+const listReturn = (
+  start: Position,
+  launch: LaunchMotion,
+  self: DeviceSnapshot,
+  now: number,
+): readonly Position[] | undefined => {
+  const { frame } = launch
+  const [x, y] = [launch.x, launch.y].map(name => readFreshNumber(self, name, now))
+  if (x === undefined || y === undefined) return undefined
+  const altitude_m = Math.max(start.altitude_m, launch.altitude_m)
+  return [
+    { ...start, altitude_m },
+    { frame, x, y, altitude_m },
+    { frame, x, y, altitude_m: 0 },
+  ]
 }
 
 /** Longest horizontal distance of a motion without a known end from its start. */

@@ -7,11 +7,12 @@ import type { LinkContext } from '../device-link.ts'
 
 /**
  * How the certificate of a device or broker is verified: by an authority (those of the system when
- * `ca` is absent), or by its fingerprint, which `verifyFingerprint` accepts or refuses by throwing.
+ * `ca` is absent), or by its fingerprint, which `verifyFingerprint` accepts or refuses by throwing. The
+ * common name is what the certificate claims about itself; empty without one.
  */
 export type TlsTrust =
   | { ca?: string | undefined }
-  | { verifyFingerprint: (fingerprint: string) => Promise<void> | void }
+  | { verifyFingerprint: (fingerprint: string, commonName: string) => Promise<void> | void }
 
 export interface DialTarget {
   host: string
@@ -53,7 +54,7 @@ export const dial = async (
   try {
     await once(socket, tls ? 'secureConnect' : 'connect', { signal })
     if (tls && 'verifyFingerprint' in tls)
-      await tls.verifyFingerprint(readFingerprint(socket as TLSSocket))
+      await verifyShown(socket as TLSSocket, tls.verifyFingerprint)
   } catch (error) {
     socket.destroy()
     throw signal.aborted && !ends.aborted ? createLateError(host, port) : error
@@ -61,11 +62,15 @@ export const dial = async (
   return socket.setNoDelay(true)
 }
 
-const readFingerprint = (socket: TLSSocket): string => {
+const verifyShown = async (
+  socket: TLSSocket,
+  verify: (fingerprint: string, commonName: string) => Promise<void> | void,
+): Promise<void> => {
   const certificate: X509Certificate | undefined = socket.getPeerX509Certificate()
   if (certificate === undefined)
     throw new ShoalError('forbidden', 'the peer presents no certificate')
-  return hash('sha256', certificate.raw)
+  const { CN = '' } = certificate.toLegacyObject().subject
+  await verify(hash('sha256', certificate.raw), `${CN}`)
 }
 
 const createLateError = (host: string, port: number): Error =>

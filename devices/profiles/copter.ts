@@ -9,10 +9,11 @@ import {
   createReturnCommand,
   createSpeedCommand,
   createTakeOffCommand,
+  type MavlinkOperation,
 } from '../links/mavlink/operations.ts'
 import { VEHICLE_PROPERTIES } from '../links/mavlink/properties.ts'
 import { createHaltVerb, createPlainVerb, targetOf } from '../links/mavlink/verbs.ts'
-import { defineProfile, defineVerb } from '../profile.ts'
+import { type DevicePlan, defineProfile, defineVerb, type PlanTarget } from '../profile.ts'
 
 /** Default of `WPNAV_SPEED_UP` of ArduPilot is 2.5 m/s. */
 const CLIMB_M_S = 3
@@ -32,8 +33,28 @@ const IN_AIR = { name: 'in_air', property: 'altitude_m', min: 1 }
 const Altitude = z.number().min(2).max(500)
 const Mode = z.enum(Object.keys(COPTER_MODES) as [CopterMode, ...CopterMode[]])
 
-/** Modes that end a motion; every other one hands the vehicle to a pilot or to a mission. */
-const ENDING_MODES: readonly CopterMode[] = ['brake', 'land', 'rtl', 'smart_rtl']
+/** Modes that end a motion; every other one hands the vehicle to a pilot, a mission or its own way. */
+const ENDING_MODES: readonly CopterMode[] = ['brake', 'land', 'rtl']
+
+const ReturnOptions = z.object({
+  return_altitude_m: z.number().default(15),
+  return_speed_m_s: z.number().default(10),
+})
+
+/** A return is over once the vehicle has landed at its launch. */
+const planReturn = (operation: MavlinkOperation, { options }: PlanTarget): DevicePlan => {
+  const { return_altitude_m, return_speed_m_s } = ReturnOptions.parse(options)
+  return {
+    operations: [operation],
+    motion: {
+      path: [],
+      launch: { frame: 'wgs84', x: 'launch_lat', y: 'launch_lon', altitude_m: return_altitude_m },
+      max_speed_m_s: return_speed_m_s,
+      max_duration_s: FLIGHT_TIMEOUT_S,
+    },
+    bounds: { goal: { altitude_m: 0, mode: 'rtl' } },
+  }
+}
 
 /** Multirotor with ArduPilot, in guided flight. */
 export default defineProfile({
@@ -116,16 +137,25 @@ export default defineProfile({
       params: z.strictObject({ mode: Mode }),
       hazard: 'unsafe',
       hazardOf: ({ mode }) => (ENDING_MODES.includes(mode) ? 'caution' : 'unsafe'),
+      hazardRule: `caution for ${ENDING_MODES.join(', ')}, unsafe otherwise`,
       isIdempotent: true,
-      timeoutSeconds: 10,
+      timeoutSeconds: FLIGHT_TIMEOUT_S,
       interlocks: [ARDUPILOT],
       atEstop: 'land',
-      plan: ({ mode }, target) => ({ operations: [createModeCommand(targetOf(target), mode)] }),
+      plan: ({ mode }, target) => {
+        const operation = createModeCommand(targetOf(target), mode)
+        return mode === 'rtl' ? planReturn(operation, target) : { operations: [operation] }
+      },
     }),
-    'return-to-launch': createPlainVerb(createReturnCommand, {
+    'return-to-launch': defineVerb({
       description: 'Fly back to the place of take-off and land there.',
+      params: z.strictObject({}),
       hazard: 'caution',
+      isIdempotent: true,
+      timeoutSeconds: FLIGHT_TIMEOUT_S,
       interlocks: [GPS_FIX],
+      atEstop: 'land',
+      plan: (_params, target) => planReturn(createReturnCommand(targetOf(target)), target),
     }),
     land: createHaltVerb('Land where it is.', createLandCommand),
     hold: createHaltVerb('Brake and hover.', target => createModeCommand(target, 'brake')),

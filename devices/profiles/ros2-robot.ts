@@ -77,6 +77,7 @@ export default defineProfile({
       }),
       hazard: 'unsafe',
       hazardOf: rateVelocity,
+      hazardRule: `safe without motion, caution up to ${SLOW_M_S} m/s and ${SLOW_RAD_S} rad/s, unsafe above`,
       isIdempotent: false,
       timeoutSeconds: DRIVE_TIMEOUT_S,
       atEstop: 'hold',

@@ -9,7 +9,7 @@ import {
   OVERRIDE_GEOFENCE,
   SLOW_M_S,
 } from '../links/sim/verbs.ts'
-import { defineProfile, defineVerb, type PlannedMotion } from '../profile.ts'
+import { defineProfile, defineVerb, type PlannedMotion, type PlanTarget } from '../profile.ts'
 import { SHARED_PROPERTIES } from '../properties.ts'
 
 const Coordinate = z.number().min(-MAX_COORDINATE_M).max(MAX_COORDINATE_M)
@@ -17,8 +17,18 @@ const Speed = z.number().min(0.05).max(ROVER.max_speed_m_s)
 const MOVE_TIMEOUT_S = 600
 const DOCK_M_S = 0.2
 
+/** Place of the dock in the addressing of a rover. */
+const Addressing = z.object({ dock: z.object({ x_m: Coordinate, y_m: Coordinate }) })
+
+const listDock = ({ options }: PlanTarget): PlannedMotion['path'] => {
+  const { dock } = Addressing.safeParse(options).data ?? {}
+  return dock === undefined ? [] : [{ frame: 'local', x: dock.x_m, y: dock.y_m, altitude_m: 0 }]
+}
+
 const rateSpeed = ({ speed_m_s }: { speed_m_s: number }) =>
   speed_m_s <= SLOW_M_S ? ('caution' as const) : ('unsafe' as const)
+
+const SLOW_RULE = `caution up to ${SLOW_M_S} m/s, unsafe above`
 
 const motionOf = (motion: Pick<PlannedMotion, 'path' | 'max_speed_m_s' | 'max_duration_s'>) => ({
   ...motion,
@@ -52,6 +62,7 @@ export default defineProfile({
       }),
       hazard: 'unsafe',
       hazardOf: params => (params.override_geofence ? 'unsafe' : rateSpeed(params)),
+      hazardRule: `${SLOW_RULE}; unsafe with override_geofence`,
       gateOf: chooseMotionGate,
       isIdempotent: true,
       timeoutSeconds: MOVE_TIMEOUT_S,
@@ -75,6 +86,7 @@ export default defineProfile({
       }),
       hazard: 'unsafe',
       hazardOf: rateSpeed,
+      hazardRule: SLOW_RULE,
       isIdempotent: false,
       timeoutSeconds: 60,
       atEstop: 'hold',
@@ -94,10 +106,10 @@ export default defineProfile({
       isIdempotent: true,
       timeoutSeconds: MOVE_TIMEOUT_S,
       atEstop: 'hold',
-      plan: () => ({
+      plan: (_params, target) => ({
         operations: listOperations({ op: 'dock', speed_m_s: DOCK_M_S }),
         motion: motionOf({
-          path: [],
+          path: listDock(target),
           max_speed_m_s: DOCK_M_S,
           max_duration_s: MOVE_TIMEOUT_S,
         }),

@@ -7,6 +7,13 @@ export interface UpstreamRequest {
   /** Path below the address of the source: `/locationforecast/2.0/compact`. */
   path: string
   query?: Readonly<Record<string, string | number | readonly string[] | undefined>>
+  /**
+   * Address in place of that of the source, where an answer or the caller names it: a server of a
+   * registry. Only a public one is asked, or one of `outbound.allow`.
+   */
+  baseUrl?: string
+  /** Statuses beside 2xx that are answers, such as 404 of a registry. */
+  accepts?: readonly number[]
   /** JSON body; with one the request is a POST, which is cached by its body. */
   body?: object
   headers?: Readonly<Record<string, string>>
@@ -17,7 +24,7 @@ export interface UpstreamRequest {
 /** Answer of a source or of its cache. */
 export interface UpstreamAnswer {
   status: number
-  /** Parsed JSON or YAML, or the text. XML is text. */
+  /** Parsed JSON or YAML, or the text. XML is text. It is shared with the cache: never change it. */
   body: unknown
   headers: Readonly<Record<string, string>>
   /** Provenance, as it is listed in the answer. */

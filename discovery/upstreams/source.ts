@@ -1,3 +1,5 @@
+import type * as z from 'zod'
+
 /** An outside service that lookups read. One file each in `sources`, named by its id. */
 export interface Source {
   /** Key in the configuration, `upstreams.sources.<id>`: `metno`. */
@@ -18,6 +20,8 @@ export interface Source {
   /** Shortest interval between two requests for the same thing, whatever HTTP says. */
   floorSeconds?: number
   rate: SourceRate
+  /** Rate that the service grants to a key. */
+  rateWithKey?: SourceRate
   /** Requests at once. */
   concurrency: number
   /** True for limits and caches that survive a restart on disk even when they are short. */
@@ -28,6 +32,13 @@ export interface Source {
   maxBytes?: number
   /** Where a key goes, and whether the source works without. */
   key?: SourceKey
+  /** Settings beside address and key, for `upstreams.sources.<id>`; each has a default or is optional. */
+  options?: z.ZodRawShape
+  /**
+   * Seconds for which the source must not be asked again, where its answers say so in another way
+   * than Retry-After.
+   */
+  pauseSeconds?(reply: SourceReply, now: number): number | undefined
   /** SPDX id or short name; null when unknown. */
   licence: string | null
   /** Text that a reader must see; null when none is asked for. */
@@ -36,18 +47,31 @@ export interface Source {
   verify?: SourceCheck
 }
 
+/** A bucket of so many requests that fills in so many seconds, for each host of the source. */
 export interface SourceRate {
   requests: number
   perSeconds: number
 }
 
 export interface SourceKey {
-  in: 'header' | 'query'
+  /** `path`: the key is the first segment of the path. */
+  in: 'header' | 'query' | 'path'
   /** Name of the header or parameter. */
   name: string
+  /** Source whose key it is, where several services of one provider share a key. */
+  sharedWith?: string
+  /** Last part of its environment variable, `SHOAL_<ID>_API_KEY`; `API_KEY` by default. */
+  variable?: string
   /** Text before the key in a header: `Bearer `. */
   prefix?: string
   isRequired: boolean
+}
+
+/** What a source sent, before it is judged. */
+export interface SourceReply {
+  status: number
+  headers: Readonly<Record<string, string>>
+  text: string
 }
 
 export interface SourceCheck {

@@ -3,6 +3,7 @@ import { PublicKey, Signature } from '../signing.ts'
 import { AuditHead } from './audit-head.ts'
 import { VerbFacts } from './command.ts'
 import { DeviceFacts, DeviceProfileFacts, MAX_DEVICES, MAX_PROFILES } from './device.ts'
+import { MAX_OWN_NETWORKS } from './scan-scope.ts'
 import { EngineReport } from './telemetry.ts'
 
 export const HostFacts = z.object({
@@ -48,6 +49,8 @@ export const Announce = z.object({
   /** Profiles of its devices. */
   device_profiles: z.array(DeviceProfileFacts).max(MAX_PROFILES).exactOptional(),
   devices: z.array(DeviceFacts).max(MAX_DEVICES).exactOptional(),
+  /** Subnets of its own interfaces: proposals for the scope of discovery, never part of it. */
+  networks: z.array(z.string().max(64)).max(MAX_OWN_NETWORKS).exactOptional(),
 })
 export type Announce = z.infer<typeof Announce>
 

@@ -11,6 +11,7 @@ export const CAPABILITIES = [
   { level: 4, since: '2026-11-22', adds: 'progress acks, and results up to `max_result_bytes`' },
   { level: 5, since: '2026-11-22', adds: 'several coordinators' },
   { level: 6, since: '2026-11-22', adds: 'devices, e-stop, and formations over several cells' },
+  { level: 7, since: '2026-11-22', adds: 'modules, their scope, and findings' },
 ] as const
 
 /** Level of this build. */
@@ -27,6 +28,7 @@ export const NEEDS = {
   largeResult: 4,
   replicas: 5,
   devices: 6,
+  discovery: 7,
 } as const
 
 /** Lowest level that knows each later key; a cell refuses a whole body for one unknown key. */
@@ -36,7 +38,7 @@ type KeyLevels = Readonly<Record<string, number>>
 export const COMMAND_KEYS: KeyLevels = { max_result_bytes: NEEDS.largeResult }
 
 /** Top-level keys of a configuration document. */
-export const SETTING_KEYS: KeyLevels = { envelopes: NEEDS.devices }
+export const SETTING_KEYS: KeyLevels = { envelopes: NEEDS.devices, discovery: NEEDS.discovery }
 
 /** Copies the value without the keys that a cell of this level does not know. */
 export const withholdKeys = <T extends object>(value: T, levels: KeyLevels, level: number): T =>

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { CELL_ID } from '../ids.ts'
 import { isGenuine, PublicKey, Signature, type Signer, signMessage } from '../signing.ts'
 import { SharedEnvelopes } from './safety-envelope.ts'
+import { DiscoverySettings } from './scan-scope.ts'
 
 const MIB = 1024 * 1024
 
@@ -45,6 +46,8 @@ export const Settings = z.strictObject({
     .exactOptional(),
   /** Limits of devices; a cell merges them with those of its own file to the most restrictive. */
   envelopes: SharedEnvelopes.exactOptional(),
+  /** Scope of active probes, which a cell adds to that of its own file, and scheduled runs. */
+  discovery: DiscoverySettings.exactOptional(),
 })
 export type Settings = z.infer<typeof Settings>
 

@@ -48,6 +48,8 @@ export type PropertyFacts = z.infer<typeof PropertyFacts>
 export const DeviceVerbFacts = VerbFacts.extend({
   /** JSON Schema of the parameters. */
   params: z.record(z.string().max(128), z.json()),
+  /** How the hazard depends on the parameters, in words; absent where it does not. */
+  hazard_rule: z.string().max(160).exactOptional(),
   /** True when repeating it changes nothing further. */
   idempotent: z.boolean(),
   /** Gate of its unsafe uses; absent for the usual one. */

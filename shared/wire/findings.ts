@@ -19,9 +19,16 @@ export type ModuleQuestion = z.infer<typeof ModuleQuestion>
 /** Largest row, bytes of JSON. */
 export const ROW_MAX_BYTES = 64 * 1024
 
+/** Most bytes of rows of one run; a cell leaves out the others, with a warning. */
+export const RUN_MAX_BYTES = 8 * 1024 * 1024
+
+/** One finding as its module declares it, without the cell. */
+export const ModuleRow = z.record(z.string().max(64), z.json())
+export type ModuleRow = z.infer<typeof ModuleRow>
+
 /** Items of the answer to a question, in any order; `unavailable` is the only one when it comes. */
 export const ScanItem = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('row'), row: z.record(z.string().max(64), z.json()) }),
+  z.strictObject({ type: z.literal('row'), row: ModuleRow }),
   z.strictObject({ type: z.literal('unavailable'), reason: z.string().max(500) }),
   z.strictObject({
     type: z.literal('warning'),
@@ -47,7 +54,7 @@ export const FindingsBody = z.object({
   started_at: z.int().nonnegative(),
   /** Hash of the input, so that a run is only compared with runs like it. */
   input_hash: z.string().max(64),
-  rows: z.array(z.record(z.string().max(64), z.json())).max(MAX_FINDING_ROWS),
+  rows: z.array(ModuleRow).max(MAX_FINDING_ROWS),
   /** Absent in every message but the last. */
   end: z
     .object({

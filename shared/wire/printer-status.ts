@@ -37,7 +37,7 @@ export const PrinterStatusAnswer = z.object({
   reason: z.string().max(500).nullable(),
   /** SHA-256 of the printer's certificate, hexadecimal. */
   certificate_fingerprint: z.string().max(64).nullable(),
-  /** True when that certificate was pinned for this serial number before. */
+  /** True when that certificate was pinned for this serial number before; else this call pins it. */
   certificate_pinned: z.boolean(),
   observed_at: z.iso.datetime().nullable().describe("Time of the status, by the cell's clock."),
   state: z.string().max(64).nullable(),

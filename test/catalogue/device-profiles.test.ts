@@ -70,6 +70,12 @@ t.test('a property with a unit has it in its name, and shared ones mean the same
   t.strictSame(other, [])
 })
 
+t.test('a hazard that depends on parameters is declared in words too', async t => {
+  const isDescribed = ({ hazardOf, hazardRule }: DeviceVerb) =>
+    (hazardOf === undefined) === (hazardRule === undefined)
+  t.strictSame(violating(all, isDescribed), [])
+})
+
 t.test('a verb that passes every queue can only reduce risk', async t => {
   const urgent = all.filter(([, { isUrgent }]) => isUrgent)
   const isPlain = ({ hazard, hazardOf, gate, gateOf, interlocks = [] }: DeviceVerb) =>

@@ -328,6 +328,23 @@ t.test('a GET carries its input in the query; singular and plural lead to a grou
     })
 })
 
+t.test('an operation that runs on a cell takes --cell beside its input', async t => {
+  const input = z.strictObject({ topic: z.string() })
+  const sent = operation('words-send', { method: 'POST', path: '/v1/words', input, onCell: true })
+  t.strictSame(await callOf(sent, 'words', 'send', '--topic', 'a', '--cell', 'c1'), {
+    method: 'POST',
+    path: '/v1/words',
+    body: { topic: 'a' },
+    query: { cell: 'c1' },
+  })
+  const read = operation('words-list', { method: 'GET', path: '/v1/words', input, onCell: true })
+  t.strictSame(await callOf(read, 'words', 'list', '--topic', 'a', '--cell', 'c1'), {
+    method: 'GET',
+    path: '/v1/words',
+    query: { topic: 'a', cell: 'c1' },
+  })
+})
+
 t.test('a malformed API document is rejected', async t => {
   const cli = { group: 'a', verb: 'b', arguments: [] }
   const one = (more: object) => ({

@@ -101,6 +101,13 @@ t.test('a long plan is shown over several lines, unchanged', async t => {
   )
 })
 
+t.test('a plan of the coordinator is shown as tables', async t => {
+  const plan_text = '{"operations":[{"op":"go","x_m":3.14159}],"verb":"move-to"}'
+  const { session, out } = scene([request('g', { plan_text, subject: 'shoal:device:d:move-to' })])
+  await watchGates(session, answerWith('s'), true)
+  t.match(out(), /\nplan +verb +move-to\n\s+operations:\n +op +x_m\n +go +3\.14159\nplan hash/)
+})
+
 t.test('a plan that is not JSON is shown unchanged', async t => {
   for (const plan_text of ['{"a":"b', 'a"b', '']) {
     const { session, out } = scene([request('g', { plan_text })])

@@ -80,7 +80,7 @@ export const startCoordinators = async (
     const { cell_id, credential } = (await answer.json()) as Record<string, string>
     return new RawCell(t, cell_id as string, credential as string)
   }
-  return { store, coordinators, start, ask, enrol, stateDir: () => latest }
+  return { store, keys, joinToken: secret, coordinators, start, ask, enrol, stateDir: () => latest }
 }
 
 /** A cell that does what a test tells it, over upgrades as a daemon makes them. */

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { serve } from '../../coordinator/assembly/serve.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
-import { bootstrap, type DemoName } from '../../coordinator/keys/bootstrap.ts'
+import { bootstrap, type DemoKeys, type DemoName } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
 import { daemon } from '../../daemon/daemon.ts'
@@ -20,39 +20,69 @@ const noInference: InferenceBackend = {
   handle: () => {},
 }
 
-interface Answer {
+/** A cell with devices. */
+export interface DeviceCell {
+  /** Section of the cell's configuration. */
+  devices?: object
+  /** Links beside those of the configuration. */
+  links?: NonNullable<DaemonParts['links']>
+}
+
+interface ApiAnswer {
   status: number
   body: Record<string, unknown>
 }
 
-export interface DeviceFleet {
-  call(name: DemoName, method: string, path: string, body?: object, key?: string): Promise<Answer>
+/** Calls a coordinator as one of the people of `bootstrap`. */
+export interface ApiCaller {
+  request(
+    name: DemoName,
+    method: string,
+    path: string,
+    body?: object,
+    headers?: Record<string, string>,
+  ): Promise<Response>
+  /** Resolves with the JSON of the answer; `key` is the idempotency key of the call. */
+  call(
+    name: DemoName,
+    method: string,
+    path: string,
+    body?: object,
+    key?: string,
+  ): Promise<ApiAnswer>
 }
 
-/**
- * Opens a real coordinator and a real cell in this process. `devices` is the section of the cell's
- * configuration, `links` are further ones.
- */
-export const openDeviceFleet = async (
-  t: Test,
-  devices: object,
-  links: NonNullable<DaemonParts['links']> = [],
-): Promise<DeviceFleet> => {
-  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-devices-'))
-  const stateDir = join(folder, 'coordinator')
-  const store = await openStore(stateDir)
-  const { keys } = await bootstrap(store)
-  const token = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
-  await store.close()
-  const settings = { state_dir: stateDir, http: { port: 0 } }
-  const { url, close } = await serve(CoordinatorConfig.parse(settings), silent)
+export const createApiCaller = (url: string, keys: DemoKeys): ApiCaller => {
+  const request: ApiCaller['request'] = (name, method, path, body, headers = {}) =>
+    fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${keys[name]}`,
+        ...(body && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+  const call: ApiCaller['call'] = async (name, method, path, body, key) => {
+    const headers = key ? { 'idempotency-key': key } : {}
+    const response = await request(name, method, path, body, headers)
+    return { status: response.status, body: (await response.json()) as ApiAnswer['body'] }
+  }
+  return { request, call }
+}
+
+/** Starts a real cell in this process; returns how to stop it. */
+export const startDeviceCell = (
+  { devices, links = [] }: DeviceCell,
+  own: { stateDir: string; url: string; joinToken: string },
+): (() => Promise<void>) => {
   const stop = new AbortController()
   const ended = daemon({
     config: DaemonConfig.parse({
-      state_dir: join(folder, 'cell'),
+      state_dir: own.stateDir,
       log: { level: 'silent' },
-      coordinator: { url, join_token: token.secret },
-      devices,
+      coordinator: { url: own.url, join_token: own.joinToken },
+      ...(devices && { devices }),
     }),
     env: { PATH: process.env.PATH },
     inference: noInference,
@@ -60,23 +90,34 @@ export const openDeviceFleet = async (
     logger: silent,
     signal: stop.signal,
   })
-  t.teardown(async () => {
+  return async () => {
     stop.abort()
     await ended
+  }
+}
+
+/** Opens a real coordinator and real cells in this process. */
+export const openDeviceFleet = async (
+  t: Test,
+  cells: readonly DeviceCell[],
+  settings: object = {},
+): Promise<ApiCaller> => {
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-devices-'))
+  const state_dir = join(folder, 'coordinator')
+  const store = await openStore(state_dir)
+  const { keys } = await bootstrap(store)
+  const uses = { uses: cells.length, ttlMinutes: 5 }
+  const { secret: joinToken } = await createToken(store.ledger, uses, { actor: 'test' })
+  await store.close()
+  const config = CoordinatorConfig.parse({ state_dir, http: { port: 0 }, ...settings })
+  const { url, close } = await serve(config, silent)
+  const stops = cells.map((cell, index) =>
+    startDeviceCell(cell, { stateDir: join(folder, `cell-${index}`), url, joinToken }),
+  )
+  t.teardown(async () => {
+    await Promise.all(stops.map(stop => stop()))
     await close()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
-  const call: DeviceFleet['call'] = async (name, method, path, body, key) => {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${keys[name]}`,
-        'content-type': 'application/json',
-        ...(key && { 'idempotency-key': key }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    return { status: response.status, body: (await response.json()) as Answer['body'] }
-  }
-  return { call }
+  return createApiCaller(url, keys)
 }

@@ -32,6 +32,7 @@ export const deviceScene = async (t: Test, pipeline: Partial<PipelinePartParts> 
     publish: async (name: string, _cellId: string, _type: string, body: unknown) => {
       if (name === 'cmd') void executor.receive(JSON.parse(JSON.stringify(body)))
     },
+    publishToEach: (_name: string, cellIds: readonly string[]) => cellIds.map(async () => {}),
     disconnect: () => {},
     isConnected: () => true,
   }

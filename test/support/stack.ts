@@ -48,6 +48,7 @@ export class Process {
   #args: () => string[]
   #env: Record<string, string>
   #wrap: readonly string[]
+  #nodeFlags: readonly string[]
   #child: ChildProcess | undefined
   #listeners = new Set<(line: string) => void>()
 
@@ -57,11 +58,13 @@ export class Process {
     args: () => string[],
     env: Record<string, string> = {},
     wrap: readonly string[] = [],
+    nodeFlags: readonly string[] = [],
   ) {
     this.#program = program
     this.#args = args
     this.#env = env
     this.#wrap = wrap
+    this.#nodeFlags = nodeFlags
   }
 
   /** Takes another program from the next start on. */
@@ -76,7 +79,8 @@ export class Process {
   start(): void {
     this.lines.length = 0
     const script = join(root, 'bin', `${this.#program}.mjs`)
-    const [command = '', ...words] = [...this.#wrap, process.execPath, script, ...this.#args()]
+    const node = [process.execPath, ...this.#nodeFlags]
+    const [command = '', ...words] = [...this.#wrap, ...node, script, ...this.#args()]
     const child = spawn(command, words, {
       env: { PATH: process.env.PATH, ...this.#env },
       stdio: ['ignore', 'pipe', 'pipe'],

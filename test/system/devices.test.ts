@@ -33,7 +33,7 @@ const SIM = {
 const openFleet = async (t: Test) => {
   const clock = { cellId: 'cell_sim', now: Date.now, nowMs: () => performance.now() }
   const sim = new SimLink(SimLinkConfig.parse(SIM), clock)
-  const { call } = await openDeviceFleet(t, {}, [sim])
+  const { call } = await openDeviceFleet(t, [{ links: [sim] }])
   const idOf = (name: string): string =>
     sim.list().find(device => device.name === name)?.deviceId ?? ''
   const countExecuted = (name: string): number =>
@@ -130,6 +130,11 @@ t.test('what changes after an approval', async t => {
     t.equal((await approve(fleet, 'approver_a', request_id)).status, 200)
     return run
   }
+  const waitForRefusal = (id: unknown) =>
+    waitUntil('the cell has refused it', async () => {
+      const { body } = await call('operator', 'GET', `/v1/commands/${id}`)
+      return body.state === 'rejected' && body
+    })
   /** A slow move, which needs no approval. */
   const drift = async (device: string, x_m: number) => {
     const moved = await createUse(fleet, device, 'move-to', { x_m, y_m: 0, speed_m_s: 0.3 }).run()
@@ -150,17 +155,30 @@ t.test('what changes after an approval', async t => {
     t.equal(countExecuted('rover-1'), 2)
   })
 
-  await t.test('a changed limit voids it', async t => {
+  await t.test('a changed limit voids it, and the cell refuses what is beyond it', async t => {
     const use = await approveMove('rover-1')
-    const before = (await use.plan()).body.plan as Json
-    const limits = { document: { envelopes: { fleet: { max_speed_m_s: 1.2 } } } }
-    t.equal((await call('operator', 'PUT', `/v1/cells/${cellId}/config`, limits)).status, 200)
-    await waitUntil('the cell has the limit', async () => {
-      const { plan_hash } = (await use.plan()).body.plan as Json
-      return plan_hash !== before.plan_hash
-    })
+    const direct = await approveDirectMove('rover-1')
+    const executed = countExecuted('rover-1')
+    const setSpeed = async (max_speed_m_s: number): Promise<void> => {
+      const before = (await use.plan()).body.plan as Json
+      const limits = { document: { envelopes: { fleet: { max_speed_m_s } } } }
+      t.equal((await call('operator', 'PUT', `/v1/cells/${cellId}/config`, limits)).status, 200)
+      await waitUntil('the cell has the limit', async () => {
+        const { plan_hash } = (await use.plan()).body.plan as Json
+        return plan_hash !== before.plan_hash
+      })
+    }
+    await setSpeed(1.2)
     t.match(await use.run(), { status: 202, body: { status: 'pending' } })
-    t.equal(countExecuted('rover-1'), 2)
+    await setSpeed(0.5)
+    const message = /speed_m_s: the reading is 1 and the limit is 0.5, set by the fleet/
+    t.match(await use.run(), { status: 409, body: { error: { message } } })
+    t.equal((await direct()).status, 202, 'the approval of the earlier limit is void')
+    const approvedNow = await approveDirectMove('rover-1')
+    const refused = await waitForRefusal((await approvedNow()).body.id)
+    t.match(refused, { reason: 'precondition_failed', message: /speed_m_s.* 1\b.* 0\.5/ })
+    t.equal(countExecuted('rover-1'), executed)
+    await setSpeed(1.2)
   })
 
   await t.test('a battery below its floor refuses it, with the value', async t => {
@@ -169,11 +187,7 @@ t.test('what changes after an approval', async t => {
     await drift('rover-2', 14.5)
     const message = /battery_percent.* 4[45]\.\d+.* 50/
     t.match(await use.run(), { status: 409, body: { error: { message } } })
-    const { id } = (await direct()).body
-    const refused = await waitUntil('the cell has answered', async () => {
-      const { body } = await call('operator', 'GET', `/v1/commands/${id}`)
-      return body.state === 'rejected' && body
-    })
+    const refused = await waitForRefusal((await direct()).body.id)
     t.match(refused, { reason: 'precondition_failed', message }, 'the cell itself refuses it too')
     t.equal(countExecuted('rover-2'), 1, 'only the drift was executed')
   })

@@ -1,33 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { serve } from '../../coordinator/assembly/serve.ts'
-import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
-import { bootstrap, type DemoName } from '../../coordinator/keys/bootstrap.ts'
-import { openStore } from '../../coordinator/store/store.ts'
-import { DaemonConfig } from '../../daemon/config.ts'
-import { daemon } from '../../daemon/daemon.ts'
-import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
-import { silent } from '../support/cell.ts'
+import { openDeviceFleet } from '../support/device-fleet.ts'
 import { createLinkContext } from '../support/link-context.ts'
-import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { mosquittoMissing } from '../support/mosquitto.ts'
 import { brokerConfig, createBrokerLink, startMqttBroker } from '../support/mqtt-broker.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /* A real coordinator, a real daemon and a real mosquitto: the way of a message. */
-
-type Json = Record<string, unknown>
-
-const noInference: InferenceBackend = {
-  name: 'inference',
-  start: async () => {},
-  reports: () => [],
-  onChange: () => () => {},
-  handle: () => {},
-}
 
 /** A coordinator, a cell with the broker `home`, and a client beside it that notes what arrives. */
 const openSite = async (t: Test) => {
@@ -36,57 +15,11 @@ const openSite = async (t: Test) => {
   const arrived: string[] = []
   client.on('message', (topic, payload) => arrived.push(`${topic} ${payload}`))
   await client.subscribeAsync('home/#', { qos: 1 })
-  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-mqtt-'))
-  const stateDir = join(folder, 'coordinator')
-  const store = await openStore(stateDir)
-  const { keys } = await bootstrap(store)
-  const token = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
-  await store.close()
-  const settings = { state_dir: stateDir, http: { port: 0 } }
-  const { url, close } = await serve(CoordinatorConfig.parse(settings), silent)
   const config = brokerConfig(broker.port, { allow_publish: ['home/+/set'] })
-  const stop = new AbortController()
-  const ended = daemon({
-    config: DaemonConfig.parse({
-      state_dir: join(folder, 'cell'),
-      log: { level: 'silent' },
-      coordinator: { url, join_token: token.secret },
-    }),
-    env: { PATH: '/none' },
-    inference: noInference,
-    links: [createBrokerLink(config, createLinkContext(t))],
-    logger: silent,
-    signal: stop.signal,
-  })
-  t.teardown(async () => {
-    stop.abort()
-    await ended
-    await close()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  })
-  const request = (who: DemoName, method: string, path: string, body?: object, headers = {}) =>
-    fetch(`${url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${keys[who]}`,
-        'idempotency-key': randomUUID(),
-        ...(body && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-  const call = async (
-    who: DemoName,
-    method: string,
-    path: string,
-    body?: object,
-    headers: Record<string, string> = {},
-  ) => {
-    const response = await request(who, method, path, body, headers)
-    return { status: response.status, body: (await response.json()) as Json }
-  }
+  const links = [createBrokerLink(config, createLinkContext(t))]
+  const { request, call } = await openDeviceFleet(t, [{ links }])
   const get = (path: string) => call('operator', 'GET', path)
-  const post = (path: string, body: object) => call('operator', 'POST', path, body)
+  const post = (path: string, body: object) => call('operator', 'POST', path, body, randomUUID())
   await waitUntil('the cell is connected to the broker', async () => {
     const { body } = await get('/v1/mqtt/brokers')
     return (body.brokers as { connected: boolean }[] | undefined)?.[0]?.connected === true
@@ -165,8 +98,7 @@ t.test('messages of a broker pass through its cell', { skip: mosquittoMissing },
 
   t.test('a publish needs a key, with which a repetition sends nothing again', async t => {
     const message = { broker: 'home', topic: 'home/fan/set', payload: 'toggle' }
-    const publish = (key: string) =>
-      call('operator', 'POST', '/v1/mqtt/publish', message, { 'idempotency-key': key })
+    const publish = (key: string) => call('operator', 'POST', '/v1/mqtt/publish', message, key)
     const answers = [await publish('one'), await publish('one')]
     t.match(answers, [{ status: 200, body: { published: true } }, { status: 200 }])
     t.strictSame(answers[1], answers[0])

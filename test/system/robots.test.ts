@@ -13,7 +13,7 @@ t.test(
     const port = await findUdpPort()
     const connection = `udp:127.0.0.1:${port}`
     const link = { kind: 'mavlink', connection, vehicles: [{ name: 'kestrel' }] }
-    const { call } = await openDeviceFleet(t, { links: [link] })
+    const { call } = await openDeviceFleet(t, [{ devices: { links: [link] } }])
     const ask = (input: object) => call('operator', 'POST', '/v1/skills/mavlink-status', input)
     const copter = new StandInCopter(t, port)
     const heard = await waitUntil('the copter is heard', async () => {
@@ -41,9 +41,13 @@ t.test(
     ]
     const envelope = { geofences: [{ frame: 'wgs84', area }], max_state_age_ms: 60_000 }
     const vehicles = [{ name: 'kestrel', envelope }]
-    const { call } = await openDeviceFleet(t, {
-      links: [{ kind: 'mavlink', connection: `udp:127.0.0.1:${port}`, vehicles }],
-    })
+    const { call } = await openDeviceFleet(t, [
+      {
+        devices: {
+          links: [{ kind: 'mavlink', connection: `udp:127.0.0.1:${port}`, vehicles }],
+        },
+      },
+    ])
     const copter = new StandInCopter(t, port)
     Object.assign(copter.state, { base_mode: 0xd1, altitude_m: 20 })
     const plan = (params: object) =>
@@ -78,9 +82,9 @@ const STATUS = { topic: '/status', msg_type: 'std_msgs/msg/String' }
 t.test('ros2-command reads at once, and publishes once after an approval', async t => {
   const tool = createStandInRos2(t)
   const robots = [{ name: 'rover', read_topics: [STATUS] }]
-  const { call } = await openDeviceFleet(t, {
-    links: [{ kind: 'ros2', command: tool.command, robots }],
-  })
+  const { call } = await openDeviceFleet(t, [
+    { devices: { links: [{ kind: 'ros2', command: tool.command, robots }] } },
+  ])
   const ask = (input: object, key?: string) =>
     call('operator', 'POST', '/v1/skills/ros2-command', input, key)
   const read = await waitUntil('the robot is there', async () => {
@@ -107,12 +111,16 @@ t.test('ros2-command reads at once, and publishes once after an approval', async
 t.test('ros2-command names the robots to choose from', async t => {
   const tool = createStandInRos2(t)
   const robots = [{ name: 'rover-1' }, { name: 'rover-2' }]
-  const { call } = await openDeviceFleet(t, {
-    links: [
-      { kind: 'ros2', command: tool.command, robots },
-      { kind: 'sim', devices: [{ name: 'switch', profile: 'sim-switch' }] },
-    ],
-  })
+  const { call } = await openDeviceFleet(t, [
+    {
+      devices: {
+        links: [
+          { kind: 'ros2', command: tool.command, robots },
+          { kind: 'sim', devices: [{ name: 'switch', profile: 'sim-switch' }] },
+        ],
+      },
+    },
+  ])
   const ask = (input: object) => call('operator', 'POST', '/v1/skills/ros2-command', input)
   const refused = await waitUntil('the robots are known', async () => {
     const answer = await ask(STATUS)

@@ -1,20 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { serve } from '../../coordinator/assembly/serve.ts'
-import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
-import { bootstrap, type DemoName } from '../../coordinator/keys/bootstrap.ts'
-import { openStore } from '../../coordinator/store/store.ts'
-import { DaemonConfig } from '../../daemon/config.ts'
-import { daemon } from '../../daemon/daemon.ts'
-import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { SimLinkConfig } from '../../devices/links/sim/config.ts'
 import { SimLink } from '../../devices/links/sim/link.ts'
 import { newId } from '../../shared/ids.ts'
 import { FORMATION_GATE } from '../../shared/wire/plan-part.ts'
-import { silent } from '../support/cell.ts'
-import { MEMORY_FOLDER } from '../support/memory-folder.ts'
+import { openDeviceFleet } from '../support/device-fleet.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /* A real coordinator and two real daemons with simulated rovers: the way of a formation. */
@@ -32,73 +21,27 @@ const ROVERS = [
   ],
 ]
 
-const noInference: InferenceBackend = {
-  name: 'inference',
-  start: async () => {},
-  reports: () => [],
-  onChange: () => () => {},
-  handle: () => {},
-}
-
-/** A coordinator and two cells in this process, and their simulators. */
-const openFleet = async (t: Test) => {
-  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-swarm-'))
-  const stateDir = join(folder, 'coordinator')
-  const store = await openStore(stateDir)
-  const { keys } = await bootstrap(store)
-  const token = await createToken(store.ledger, { uses: 2, ttlMinutes: 5 }, { actor: 'test' })
-  await store.close()
-  const settings = {
-    state_dir: stateDir,
-    http: { port: 0 },
-    swarm: { start_delay_seconds: 3, skew_ms: 500 },
-  }
-  const { url, close } = await serve(CoordinatorConfig.parse(settings), silent)
-  const stop = new AbortController()
-  const cells = ROVERS.map((rovers, index) => {
+/**
+ * A coordinator and two cells in this process, and their simulators; `more` is laid over the
+ * configuration of a rover, by its name.
+ */
+const openFleet = async (t: Test, more: Record<string, object> = {}) => {
+  const sims = ROVERS.map((rovers, index) => {
     const clock = { cellId: `cell_sim_${index}`, now: Date.now, nowMs: () => performance.now() }
-    const devices = rovers.map(rover => ({ ...rover, profile: 'sim-rover', site: 'hall' }))
+    const devices = rovers.map(rover => ({
+      ...rover,
+      profile: 'sim-rover',
+      site: 'hall',
+      ...more[rover.name],
+    }))
     const config = SimLinkConfig.parse({ kind: 'sim', tick_ms: 20, devices })
-    const sim = new SimLink(config, clock)
-    const ended = daemon({
-      config: DaemonConfig.parse({
-        name: `cell-${index}`,
-        state_dir: join(folder, `cell-${index}`),
-        log: { level: 'silent' },
-        coordinator: { url, join_token: token.secret },
-      }),
-      env: { PATH: '/none' },
-      inference: noInference,
-      links: [sim],
-      logger: silent,
-      signal: stop.signal,
-    })
-    return { sim, ended }
+    return new SimLink(config, clock)
   })
-  t.teardown(async () => {
-    stop.abort()
-    await Promise.all(cells.map(({ ended }) => ended))
-    await close()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  })
-  const call = async (
-    name: DemoName,
-    method: string,
-    path: string,
-    body?: object,
-    key?: string,
-  ) => {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${keys[name]}`,
-        'content-type': 'application/json',
-        ...(key && { 'idempotency-key': key }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    return { status: response.status, body: (await response.json()) as Json }
-  }
+  const { call } = await openDeviceFleet(
+    t,
+    sims.map(sim => ({ links: [sim] })),
+    { swarm: { start_delay_seconds: 3, skew_ms: 500 } },
+  )
   await waitUntil(
     'the rovers are ready',
     async () => {
@@ -107,13 +50,20 @@ const openFleet = async (t: Test) => {
     },
     250,
   )
-  const units = cells.flatMap(({ sim }) => sim.world.units)
+  const units = sims.flatMap(({ world }) => world.units)
   const findUnit = (name: string) => {
     const unit = units.find(({ config }) => config.name === name)
     if (unit === undefined) throw new Error(`no ${name}`)
     return unit
   }
-  return { call, findUnit }
+  /** Lets each simulator go on for so long. */
+  const passTime = async (ms: number): Promise<void> => {
+    const ends = sims.map(({ world }) => world.elapsed_ms + ms)
+    await waitUntil('simulated time has passed', () =>
+      sims.every(({ world }, index) => world.elapsed_ms >= Number(ends[index])),
+    )
+  }
+  return { call, findUnit, sims, passTime }
 }
 
 type Fleet = Awaited<ReturnType<typeof openFleet>>
@@ -145,6 +95,34 @@ const waitForEnd = async ({ call }: Fleet, id: unknown): Promise<Json> => {
   )
   return shown
 }
+
+const NAMES = ROVERS.flat().map(({ name }) => name)
+
+const placeOf = ({ findUnit }: Fleet, name: string): unknown[] => {
+  const { x_m, y_m } = findUnit(name).state.readings
+  return [x_m?.value, y_m?.value]
+}
+
+const requireUnmoved = (t: Test, fleet: Fleet): void => {
+  for (const { name, x_m, y_m } of ROVERS.flat())
+    t.strictSame(placeOf(fleet, name), [x_m, y_m], `${name} has not moved`)
+}
+
+const waitForMotion = ({ findUnit }: Fleet): Promise<unknown> => {
+  const isMoving = (name: string): boolean =>
+    Number(findUnit(name).state.readings.speed_m_s?.value) > 0.2
+  return waitUntil('rovers of both cells move', () => isMoving('rover-1') && isMoving('rover-3'))
+}
+
+const waitForAcceptance = ({ call }: Fleet, id: unknown): Promise<unknown> =>
+  waitUntil(
+    'both cells have accepted',
+    async () => {
+      const { body } = await call('operator', 'GET', `${PATH}/${id}`)
+      return (body.parts as Json[]).every(part => part.state === 'executing')
+    },
+    250,
+  )
 
 t.setTimeout(180_000)
 
@@ -178,14 +156,11 @@ t.test('an abort brings the units of both cells to rest', async t => {
   await approve(t, fleet, input)
   const started = await fleet.call('operator', 'POST', PATH, input, newId('key'))
   t.equal(started.status, 200)
-  const isMoving = (name: string): boolean =>
-    Number(fleet.findUnit(name).state.readings.speed_m_s?.value) > 0.2
-  const names = ROVERS.flat().map(({ name }) => name)
-  await waitUntil('rovers of both cells move', () => isMoving('rover-1') && isMoving('rover-3'))
+  await waitForMotion(fleet)
   const path = `${PATH}/${started.body.formation_id}/abort`
   const aborted = await fleet.call('operator', 'POST', path, { reason: 'a visitor' })
   t.match(aborted, { status: 200, body: { state: 'aborting', reason: 'a visitor' } })
-  await waitUntil('all rest', () => names.every(name => fleet.findUnit(name).isAtRest()))
+  await waitUntil('all rest', () => NAMES.every(name => fleet.findUnit(name).isAtRest()))
   const shown = await waitForEnd(fleet, started.body.formation_id)
   t.match(shown, { state: 'aborted', stopped_by: String })
   t.equal((await fleet.call('operator', 'POST', path, {})).status, 409)
@@ -197,22 +172,61 @@ t.test('no unit moves when one of them is held before the start', async t => {
   const rover = fleet.findUnit('rover-4')
   const started = await fleet.call('operator', 'POST', PATH, GRID, newId('key'))
   t.equal(started.status, 200)
-  await waitUntil(
-    'both cells have accepted',
-    async () => {
-      const { body } = await fleet.call('operator', 'GET', `${PATH}/${started.body.formation_id}`)
-      return (body.parts as Json[]).every(part => part.state === 'executing')
-    },
-    250,
-  )
+  await waitForAcceptance(fleet, started.body.formation_id)
   const hold = await fleet.call('operator', 'POST', '/v1/devices/rover-4/hold', {})
   t.equal(hold.status, 200)
   const shown = await waitForEnd(fleet, started.body.formation_id)
   t.match(shown, { state: 'failed', reason: /was stopped/ })
-  for (const { name } of ROVERS.flat()) {
-    const { x_m, y_m } = fleet.findUnit(name).state.readings
-    const { config } = fleet.findUnit(name)
-    t.strictSame([x_m?.value, y_m?.value], [config.x_m, config.y_m], `${name} has not moved`)
-  }
+  requireUnmoved(t, fleet)
   t.ok(rover.isAtRest())
 })
+
+t.test('no unit moves when the battery of one falls below its floor before the start', async t => {
+  const fleet = await openFleet(t, {
+    'rover-4': {
+      envelope: { min_battery_to_start_percent: 30 },
+      faults: { battery_drop: { after_s: 3000, percent: 85 } },
+    },
+  })
+  await approve(t, fleet, GRID)
+  const started = await fleet.call('operator', 'POST', PATH, GRID, newId('key'))
+  t.equal(started.status, 200)
+  await waitForAcceptance(fleet, started.body.formation_id)
+  fleet.sims[1]?.advance(3_000_000)
+  const shown = await waitForEnd(fleet, started.body.formation_id)
+  t.match(shown, { state: 'failed', reason: /battery_percent.* is 1\d\.?\d*, and the limit is 30/ })
+  requireUnmoved(t, fleet)
+})
+
+t.test(
+  'an e-stop ends a formation on all cells, and nothing goes on after its release',
+  async t => {
+    const fleet = await openFleet(t)
+    const { call, findUnit } = fleet
+    const input = { ...GRID, anchor: { x_m: 6, y_m: 0.6 } }
+    await approve(t, fleet, input)
+    const started = await call('operator', 'POST', PATH, input, newId('key'))
+    await waitForMotion(fleet)
+    const stop = { device: 'rover-1', reason: 'a person in its way' }
+    const { body: estop } = await call('operator', 'POST', '/v1/estop', stop)
+    await waitUntil('all rest', () => NAMES.every(name => findUnit(name).isAtRest()))
+    const shown = await waitForEnd(fleet, started.body.formation_id)
+    t.match(shown, { state: 'failed', reason: /was stopped by an e-stop: a person in its way/ })
+    t.ok((shown.outcome as Json[]).every(({ reached }) => !reached))
+    t.match(await call('operator', 'POST', PATH, input, newId('key')), { status: 202 }, 'used up')
+
+    const places = NAMES.map(name => placeOf(fleet, name))
+    const release = { estop_id: estop.estop_id, reason: 'the way is clear' }
+    t.equal((await call('operator', 'POST', '/v1/estop/release', release)).status, 200)
+    await waitUntil('the rover can take part again', async () => {
+      const { body } = await call('operator', 'GET', '/v1/swarm/members')
+      return (body.members as Json[]).length === NAMES.length
+    })
+    await fleet.passTime(2000)
+    t.strictSame(
+      NAMES.map(name => placeOf(fleet, name)),
+      places,
+    )
+    t.ok(NAMES.every(name => findUnit(name).isAtRest()))
+  },
+)

@@ -1,7 +1,7 @@
 import type { TaskPushNotificationConfig } from '@a2a-js/sdk'
 import * as z from 'zod'
 import { deliveryLimits } from '../../outbound/delivery-limits.ts'
-import { asJobFailure } from '../../outbound/send-error.ts'
+import { asJobFailure } from '../../outbound/job-failure.ts'
 import type { Sender } from '../../outbound/sender.ts'
 import {
   type SignatureInput,

@@ -7,6 +7,10 @@ import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 export const AllowedCommand = z.object({
   command: z.string(),
   hazard: Hazard.describe('Highest hazard over all parameters.'),
+  hazard_rule: z
+    .string()
+    .nullable()
+    .describe('How the hazard depends on the parameters; null where it does not.'),
   gate: z.string().nullable().describe('Gate of its unsafe uses; null without one.'),
   urgent: z.boolean().describe('True for stop, hold and land, which skip every queue and gate.'),
 })
@@ -25,11 +29,13 @@ export const CommandDetails = AllowedCommand.extend({
 export const allowedCommandOf = ({
   verb,
   hazard,
+  hazard_rule,
   gate = LIVE_GATE,
   urgent = false,
 }: DeviceVerbFacts): z.input<typeof AllowedCommand> => ({
   command: verb,
   hazard,
+  hazard_rule: hazard_rule ?? null,
   gate: hazard === 'unsafe' ? gate : null,
   urgent,
 })

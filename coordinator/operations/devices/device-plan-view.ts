@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
 import { Hazard } from '../../../shared/wire/command.ts'
+import { describeLimit } from '../../../shared/wire/describe-check.ts'
 import type { Precondition } from '../../../shared/wire/plan-part.ts'
 import type { PlannedDeviceCommand } from './plan-device-command.ts'
 
@@ -10,6 +11,8 @@ const CheckView = z.object({
   verdict: z.enum(['pass', 'warn', 'fail']),
   observed: z.json(),
   limit: z.json(),
+  /** The limit in words, such as `at least 20`; null for a check without one. */
+  requires: z.string().nullable(),
   /** Source of the limit, such as `site` or `profile`; null for an interlock. */
   source: z.string().nullable(),
   warning: z.string().nullable(),
@@ -56,11 +59,13 @@ export const devicePlanViewOf = ({
   expires_at: iso(expiresAt),
 })
 
-const checkViewOf = (check: Precondition): z.input<typeof CheckView> => ({
+/** A check as people read it, with its verdict. */
+export const checkViewOf = (check: Precondition): z.input<typeof CheckView> => ({
   name: check.name,
   verdict: verdictOf(check),
   observed: check.observed,
   limit: check.limit,
+  requires: describeLimit(check) ?? null,
   source: check.source ?? null,
   warning: check.warning ?? null,
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
 import { DeviceFacts, DeviceKind, LinkKind, PropertyName } from '../../../shared/wire/device.ts'
-import { type Device, reasonOf } from '../../devices/device.ts'
+import { type Device, reasonOf, seatOf } from '../../devices/device.ts'
 import type { Context } from '../context.ts'
 import {
   AllowedCommand,
@@ -25,6 +25,7 @@ const Identity = z.object({
   available: z.boolean(),
   /** Reason why it is not available or not writable; null otherwise. */
   reason: z.string().nullable(),
+  estop_id: z.string().nullable().describe('The e-stop that holds it; null without one.'),
 })
 
 const Origin = z.object({
@@ -67,12 +68,12 @@ export const DeviceDetails = Identity.extend({
   commands: z.array(CommandDetails),
 })
 
-type Parts = Pick<Context, 'devices' | 'now'>
+type Parts = Pick<Context, 'devices' | 'estops' | 'now'>
 
 export const deviceSummaryOf = (device: Device, parts: Parts): z.input<typeof DeviceSummary> => {
   const readings = listReadings(device, parts)
   return {
-    ...identityOf(device),
+    ...identityOf(device, parts),
     readings: Object.fromEntries(readings.map(({ property, value }) => [property, value])),
     stale: readings.filter(({ stale }) => stale).map(({ property }) => property),
     commands: listAllowed(device, parts).map(({ verb }) => verb),
@@ -81,14 +82,14 @@ export const deviceSummaryOf = (device: Device, parts: Parts): z.input<typeof De
 }
 
 export const deviceStatusOf = (device: Device, parts: Parts): z.input<typeof DeviceStatus> => ({
-  ...identityOf(device),
+  ...identityOf(device, parts),
   ...originOf(device, parts),
   readings: listReadings(device, parts),
   commands: listAllowed(device, parts).map(allowedCommandOf),
 })
 
 export const deviceDetailsOf = (device: Device, parts: Parts): z.input<typeof DeviceDetails> => ({
-  ...identityOf(device),
+  ...identityOf(device, parts),
   ...originOf(device, parts),
   link: parts.devices.profile(device)?.link ?? null,
   first_seen_at: iso(device.firstSeenAt),
@@ -98,13 +99,14 @@ export const deviceDetailsOf = (device: Device, parts: Parts): z.input<typeof De
   commands: listAllowed(device, parts).map(commandDetailsOf),
 })
 
-const identityOf = (device: Device): z.input<typeof Identity> => ({
+const identityOf = (device: Device, { estops }: Parts): z.input<typeof Identity> => ({
   name: device.facts.name,
   device_id: device.id,
   kind: device.kind,
   site: device.facts.site,
   available: device.isAvailable,
   reason: reasonOf(device),
+  estop_id: estops.findCovering(seatOf(device))?.id ?? null,
 })
 
 const originOf = (device: Device, { devices }: Parts): z.input<typeof Origin> => ({

@@ -2,11 +2,13 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { FIRST_CAPABILITY, NEEDS, requireLevel } from '../../../shared/wire/capability.ts'
 import { VerbName } from '../../../shared/wire/command.ts'
+import { describeCheck } from '../../../shared/wire/describe-check.ts'
 import type { DeviceVerbFacts } from '../../../shared/wire/device.ts'
 import { LIVE_GATE, PlanPart, type Precondition } from '../../../shared/wire/plan-part.ts'
 import type { CommandPlan } from '../../control/command-plan.ts'
 import type { CommandRequest } from '../../control/commands.ts'
-import { type Device, reasonOf } from '../../devices/device.ts'
+import { type Device, reasonOf, seatOf } from '../../devices/device.ts'
+import type { Stop } from '../../estop/stop.ts'
 import { planHash } from '../../gates/plan-hash.ts'
 import { limitJson } from '../bounded-json.ts'
 import type { Context } from '../context.ts'
@@ -62,7 +64,8 @@ export const prepareDeviceCommand = (
   const device = devices.find(device_id)
   const { cellId, id, facts } = device
   const announce = fleet.cell(cellId)?.announce
-  if (announce === undefined) throw new ShoalError('cell_unavailable', `${cellId} is not connected`)
+  if (announce === undefined)
+    throw new ShoalError('cell_unavailable', `${cellId} is not connected to this coordinator`)
   const { capability = FIRST_CAPABILITY } = announce
   requireLevel(cellId, capability, NEEDS.devices, 'a command for a device')
   const verb = requireVerb(device, devices.profile(device)?.verbs ?? [], command)
@@ -96,9 +99,17 @@ export const planDeviceCommand = async (
   input: DeviceCommandInput,
   context: Context,
 ): Promise<PlannedDeviceCommand> => {
-  const { commands, gates, actor, signal, now } = context
-  const { device, request } = prepareDeviceCommand(input, context)
-  const { plan, hazard, gate = LIVE_GATE, checks } = await commands.plan(request, actor, signal)
+  const { commands, gates, estops, actor, signal, now } = context
+  const { device, request, facts } = prepareDeviceCommand(input, context)
+  const {
+    plan,
+    hazard,
+    gate = LIVE_GATE,
+    checks,
+  } = await commands
+    .plan(request, actor, signal)
+    .catch(error => throwWithParameters(error, device, facts))
+  const isHeld = hazard !== 'read' && facts.urgent !== true
   const { parts: _, ...part } = plan
   const own = hazard === 'unsafe' ? { gate } : {}
   const waitsMs =
@@ -108,11 +119,41 @@ export const planDeviceCommand = async (
     request: { ...request, hazard },
     part: PlanPart.parse(part),
     plan,
-    checks,
+    checks: isHeld
+      ? [...checkStop(estops.findCovering(seatOf(device)), device), ...checks]
+      : checks,
     ...own,
     planHash: planHash(plan),
     expiresAt: now() + waitsMs,
   }
+}
+
+/** Throws an error about a parameter with those that the command takes. */
+const throwWithParameters = (
+  error: unknown,
+  { facts: { name } }: Device,
+  { verb, params }: DeviceVerbFacts,
+): never => {
+  if (!(error instanceof ShoalError) || error.param !== 'params') throw error
+  const { properties, required } = Parameters.parse(params)
+  const takes = Object.keys(properties).map(each =>
+    required.includes(each) ? each : `${each} (optional)`,
+  )
+  const known = takes.length === 0 ? 'no parameters' : takes.join(', ')
+  const message = `${error.message}; ${verb} of ${name} takes ${known}`
+  throw new ShoalError('invalid_request', message, { param: 'params', cause: error })
+}
+
+const Parameters = z.object({
+  properties: z.record(z.string(), z.unknown()).catch({}),
+  required: z.array(z.string()).catch([]),
+})
+
+/** An e-stop refuses every command but reading and what is urgent. */
+const checkStop = (stop: Stop | undefined, { facts }: Device): Precondition[] => {
+  if (stop === undefined) return []
+  const observed = `e-stop ${stop.id} holds ${facts.name} (${stop.reason})`
+  return [{ name: 'estop', observed, limit: null, holds: false }]
 }
 
 /** Throws `conflict` with the values of the checks that fail. */
@@ -123,17 +164,14 @@ export const requireChecks = ({
 }: Pick<PlannedDeviceCommand, 'device' | 'part' | 'checks'>): void => {
   const failing = checks.filter(({ holds }) => !holds)
   if (failing.length === 0) return
+  const stop = failing.find(({ name }) => name === 'estop')
+  if (stop !== undefined)
+    throw new ShoalError(
+      'conflict',
+      `${stop.observed}: ${part.verb} is refused until it is released`,
+    )
   throw new ShoalError(
     'conflict',
-    `${part.verb} on ${device.facts.name} fails ${failing.map(describeCheck).join('; ')}`,
+    `${part.verb} on ${device.facts.name} is refused: ${failing.map(describeCheck).join('; ')}`,
   )
 }
-
-const describeCheck = ({ name, observed, limit, source }: Precondition): string => {
-  const from = source === undefined ? '' : `, set by the ${source}`
-  const seen = observed === null ? 'the reading is unknown' : `the reading is ${text(observed)}`
-  return `${name}: ${seen} and the limit is ${text(limit)}${from}`
-}
-
-const text = (value: z.core.util.JSONType): string =>
-  typeof value === 'string' ? value : JSON.stringify(value)

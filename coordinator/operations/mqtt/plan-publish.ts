@@ -11,6 +11,7 @@ import { chooseDeviceCell } from '../../fleet/ask-device-question.ts'
 import type { SingleUseApproval } from '../../gates/approval.ts'
 import { CommandView, commandViewOf } from '../commands/command-view.ts'
 import type { Context } from '../context.ts'
+import { checkViewOf } from '../devices/device-plan-view.ts'
 import type { OperationPlan } from '../plan.ts'
 
 /** Time limit of a call: planning, and the wait for the end of the command. */
@@ -65,9 +66,9 @@ export const planPublish = async (
     plan: { request: { ...request, hazard }, covers: plan, view },
     covers: plan,
     subject: `mqtt:${cellId}:${view.host}:${view.port}:${topic}`,
-    summary: `publish ${view.payload_bytes} bytes to ${topic} at ${view.broker ?? view.host} from ${cellId}`,
-    evidence: { checks },
-    shown: view,
+    summary: `publish ${view.payload_bytes} bytes to ${topic} at ${view.broker ?? `${view.host}:${view.port}`} from ${cellId}`,
+    evidence: { checks: checks.map(checkViewOf) },
+    shown: { ...view, checks: checks.map(checkViewOf) },
     ...(isGated && { gate }),
   }
 }

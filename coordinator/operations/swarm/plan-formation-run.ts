@@ -1,5 +1,6 @@
 import { canonicalHash } from '../../../shared/canonical-hash.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { describeCheck } from '../../../shared/wire/describe-check.ts'
 import { FORMATION_VERB } from '../../../shared/wire/formation.ts'
 import { FORMATION_GATE, type Precondition } from '../../../shared/wire/plan-part.ts'
 import type { SingleUseApproval } from '../../gates/approval.ts'
@@ -53,12 +54,16 @@ const toOperationPlan = (
     plan: { covers, startAt },
     covers,
     subject,
+    shown: covers,
     summary:
-      `${formation} of ${units.length} units on ${cells.length} cells, ${spacing_m} m apart, ` +
+      `${formation} of ${countOf(units, 'unit')} on ${countOf(cells, 'cell')}, ${spacing_m} m apart, ` +
       `${strategy}, in ${Math.ceil(covers.duration_s)} s`,
     gate: FORMATION_GATE,
   }
 }
+
+const countOf = ({ length }: readonly unknown[], noun: string): string =>
+  `${length} ${noun}${length === 1 ? '' : 's'}`
 
 const findEarlier = async (
   subject: string,
@@ -104,12 +109,7 @@ const planOnCells = async (
 const requireChecks = (checks: readonly Precondition[]): void => {
   const failing = checks.filter(({ holds }) => !holds)
   if (failing.length === 0) return
-  const described = failing
-    .slice(0, 10)
-    .map(
-      ({ name, observed, limit }) =>
-        `${name} is ${JSON.stringify(observed)} and the limit is ${JSON.stringify(limit)}`,
-    )
+  const described = failing.slice(0, 10).map(describeCheck)
   throw new ShoalError('conflict', `the cells cannot move the units now: ${described.join('; ')}`)
 }
 

@@ -1,5 +1,6 @@
 import type { Json } from '../../../devices/profile.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { describeCheck } from '../../../shared/wire/describe-check.ts'
 import type { FormationUnitResult } from '../../../shared/wire/formation.ts'
 import type { RunContext } from '../../commands/verb.ts'
 import { checkUnits, type FormationCheckContext, measureDistance } from './check-formation.ts'
@@ -14,6 +15,9 @@ export interface FormationRunParts extends FormationCheckContext {
   units: readonly UnitPlan[]
   context: Pick<RunContext, 'signal' | 'report'>
 }
+
+/** Time between two checks of units that wait for their stage, in milliseconds. */
+const CHECK_EVERY_MS = 250
 
 /**
  * One formation on this cell: moves the units stage by stage at times of the coordinator's clock.
@@ -50,11 +54,10 @@ export class FormationRun {
   }
 
   async #runStage(index: number, { begins_s }: { begins_s: number }): Promise<void> {
-    const { time, start_at, units } = this.#parts
+    const { start_at, units } = this.#parts
     const begins_at = start_at + begins_s * 1000
-    await time.waitFor(begins_at, this.#signal)
     const staged = units.filter(({ stage }) => stage === index)
-    await this.#requireChecks(staged)
+    await this.#waitWhileFit(begins_at, staged)
     this.#requireOnTime(begins_at, `stage ${index + 1}`)
     const moves = staged.map(unit => this.#move(unit, begins_at))
     for (const move of moves) move.catch(error => this.end(error))
@@ -62,15 +65,25 @@ export class FormationRun {
     this.#signal.throwIfAborted()
   }
 
+  /**
+   * Waits for the begin of a stage, and rejects as soon as a unit does not pass its checks: the other
+   * cells must hear of that before they begin.
+   */
+  async #waitWhileFit(begins_at: number, units: readonly UnitPlan[]): Promise<void> {
+    const { time } = this.#parts
+    for (;;) {
+      await this.#requireChecks(units)
+      const left_ms = -time.since(begins_at).least_ms
+      if (left_ms <= 0) return
+      await time.waitFor(begins_at - Math.max(0, left_ms - CHECK_EVERY_MS), this.#signal)
+    }
+  }
+
   async #requireChecks(units: readonly UnitPlan[]): Promise<void> {
     const checks = await checkUnits(units, this.#parts.bounds, this.#parts, this.#signal)
     const failing = checks.find(({ holds }) => !holds)
     if (failing === undefined) return
-    const { name, observed, limit } = failing
-    throw new ShoalError(
-      'conflict',
-      `${name} is ${JSON.stringify(observed)}, and the limit is ${JSON.stringify(limit)}`,
-    )
+    throw new ShoalError('conflict', describeCheck(failing))
   }
 
   /** A unit that has waited is checked again: others may command its device until it moves. */

@@ -74,7 +74,7 @@ const runFormation = async (
   const ids = units.map(({ move }) => move.device_id)
   const off = parts.onStop(isStopped => {
     const stopped = ids.find(isStopped)
-    if (stopped !== undefined) run.end(new ShoalError('conflict', `${stopped} was stopped`))
+    if (stopped !== undefined) run.end(describeStop(stopped, parts.findStop(stopped)))
   })
   try {
     return await run.run()
@@ -82,6 +82,12 @@ const runFormation = async (
     off()
   }
 }
+
+const describeStop = (deviceId: string, estopReason: string | undefined): ShoalError =>
+  new ShoalError(
+    'conflict',
+    `${deviceId} was stopped${estopReason === undefined ? '' : ` by an e-stop: ${estopReason}`}`,
+  )
 
 /** The start is not part of what was approved: it must lie ahead, and within the approval. */
 const requireStart = (command: RunContext['command'], time: CoordinatorTime): number => {

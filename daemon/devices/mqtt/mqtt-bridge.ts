@@ -76,7 +76,11 @@ export class MqttBridge {
 
   /** The broker of the fleet has more names than the one that is configured. */
   readonly #resolveHost: LinkContext['resolveHost'] = async (host, port) => {
-    const address = await this.#parts.context.resolveHost(host, port)
+    const address = await this.#parts.context.resolveHost(host, port).catch(error => {
+      throw error instanceof ShoalError && error.code === 'conflict'
+        ? createUnknownBrokerError(host, error)
+        : error
+    })
     this.find({ broker: address, port })
     return address
   }
@@ -147,3 +151,10 @@ const limitTime = (target: BrokerTarget, signal: AbortSignal): Promise<never> =>
     }, MQTT_CONNECT_SECONDS * 1000)
     signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
   })
+
+const createUnknownBrokerError = (host: string, cause: ShoalError): ShoalError =>
+  new ShoalError(
+    'invalid_request',
+    `no configured broker has the name ${host}, and ${cause.message}; shoal mqtt brokers lists them`,
+    { param: 'broker', cause },
+  )

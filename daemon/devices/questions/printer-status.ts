@@ -10,7 +10,6 @@ import { PrinterPins } from '../../../devices/links/bambu/pins.ts'
 import { PrinterState } from '../../../devices/links/bambu/printer-state.ts'
 import { parseReport } from '../../../devices/links/bambu/report.ts'
 import { requestTopicOf } from '../../../devices/links/bambu/topics.ts'
-import { requireFingerprint } from '../../../devices/net/trust.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import {
   PRINTER_STATUS,
@@ -51,12 +50,12 @@ const readStatus = async (
   port: number,
   context: DeviceQuestionContext,
 ): Promise<PrinterStatusAnswer> => {
-  const pinned = await new PrinterPins(context.stateDir).read(serial)
+  const pins = new PrinterPins(context.stateDir)
+  const pinned = await pins.read(serial)
   let fingerprint: string | null = null
-  const verifyFingerprint = (shown: string): void => {
+  const verifyFingerprint = (shown: string, commonName: string): Promise<void> => {
     fingerprint = shown
-    if (pinned !== undefined)
-      requireFingerprint(`printer ${serial}`, pinned, shown, 'the pins of the cell')
+    return pins.verify(serial, shown, commonName)
   }
   const address = { serial, host: ip, port, trust: { verifyFingerprint } }
   const state = new PrinterState(context.now)

@@ -7,4 +7,6 @@ import { serveCalls } from './serve.ts'
 
 serveCalls({
   host: async name => (await import('./host.ts')).findHostProbe(name),
+  module: async id => (await import('./module.ts')).findModuleRun(id),
+  'module-config': async id => (await import('./module-config.ts')).findConfigCheck(id),
 })

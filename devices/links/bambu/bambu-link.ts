@@ -25,6 +25,7 @@ export class BambuLink implements DeviceLink {
   readonly #config: BambuLinkConfig
   readonly #context: LinkContext
   readonly #deviceId: string
+  readonly #pins: PrinterPins
   readonly #connection: MqttConnection
   readonly #state: PrinterState
   readonly #exchange: Exchange
@@ -37,6 +38,7 @@ export class BambuLink implements DeviceLink {
     this.#config = config
     this.#context = context
     this.#deviceId = createDeviceId(`bambu:${config.serial}`)
+    this.#pins = new PrinterPins(context.stateDir)
     this.#state = new PrinterState(context.now)
     this.#connection = this.#connect()
     this.#exchange = new Exchange(this.#connection)
@@ -48,6 +50,7 @@ export class BambuLink implements DeviceLink {
       if (!isRetained) this.#handleReport(payload)
     })
     this.#connection.start(signal)
+    this.#pinConfigured()
     signal.addEventListener('abort', () => clearTimeout(this.#silence), { once: true })
   }
 
@@ -108,14 +111,25 @@ export class BambuLink implements DeviceLink {
 
   #connect(): MqttConnection {
     const { serial, host, port, fingerprint, access_code_file } = this.#config
-    const pins = new PrinterPins(this.#context.stateDir)
-    const verifyFingerprint = (shown: string): Promise<void> | void =>
+    const verifyFingerprint = (shown: string, commonName: string): Promise<void> | void =>
       fingerprint === undefined
-        ? pins.verify(serial, shown)
+        ? this.#pins.verify(serial, shown, commonName)
         : requireFingerprint(`printer ${serial}`, fingerprint, shown, 'the configuration')
     const readAccessCode = () => this.#context.readSecret(access_code_file)
     const address = { serial, host, port, trust: { verifyFingerprint }, readAccessCode }
     return createPrinterConnection(address, this.#context)
+  }
+
+  /** A question for the status of a printer by its address is held to the same certificate. */
+  #pinConfigured(): void {
+    const { serial, fingerprint } = this.#config
+    if (fingerprint === undefined) return
+    this.#pins.replace(serial, fingerprint).catch(error => {
+      this.#context.logger.warn(
+        { err: error, serial },
+        'the fingerprint of a printer is not pinned',
+      )
+    })
   }
 
   async #executeOne(operation: PrinterOperation, signal: AbortSignal): Promise<void> {

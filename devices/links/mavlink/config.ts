@@ -9,6 +9,18 @@ export const MavlinkVehicleConfig = z.strictObject({
   name: z.string().min(1).max(64).describe('Name of the device, and its identity on the cell.'),
   system_id: SystemId.default(1).describe('System id of the vehicle.'),
   component_id: SystemId.default(1).describe('Component id of its autopilot.'),
+  return_altitude_m: z
+    .number()
+    .min(0)
+    .max(500)
+    .default(15)
+    .describe('Least altitude of its return to the launch, as its RTL_ALT says.'),
+  return_speed_m_s: z
+    .number()
+    .positive()
+    .max(50)
+    .default(10)
+    .describe('Highest speed of that return: its RTL_SPEED, or WPNAV_SPEED where that is 0.'),
   site: z.string().min(1).max(64).exactOptional().describe('Site, instead of that of the cell.'),
   envelope: SafetyEnvelope.exactOptional().describe('Limits of this vehicle.'),
 })

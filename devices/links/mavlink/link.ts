@@ -16,6 +16,7 @@ import { VehicleControl } from './vehicle-control.ts'
 /** Rest between two reports of new readings; a running motion is checked at each of them. */
 const REPORT_MS = 250
 const HEARTBEAT_MS = 1000
+const ASK_LAUNCH_MS = 10_000
 
 interface Unit {
   deviceId: string
@@ -59,6 +60,7 @@ export class MavlinkLink implements DeviceLink {
     const ending = AbortSignal.any([signal, this.#end.signal])
     const timers = [
       setInterval(() => this.#report(), REPORT_MS),
+      setInterval(() => this.#askLaunches(), ASK_LAUNCH_MS),
       ...(this.#config.heartbeat ? [setInterval(() => this.#beat(), HEARTBEAT_MS)] : []),
     ]
     const end = (): void => {
@@ -115,6 +117,7 @@ export class MavlinkLink implements DeviceLink {
 
   #describe({ deviceId, config, control }: Unit): LinkedDevice {
     const { name, system_id, component_id, site, envelope } = config
+    const { return_altitude_m, return_speed_m_s } = config
     const { isAvailable } = control.vehicle
     return {
       deviceId,
@@ -124,7 +127,13 @@ export class MavlinkLink implements DeviceLink {
       available: isAvailable,
       ...(isAvailable ? {} : { reason: this.#fault ?? describeSilence(control.vehicle) }),
       writable: true,
-      options: { connection: this.#config.connection, system_id, component_id },
+      options: {
+        connection: this.#config.connection,
+        system_id,
+        component_id,
+        return_altitude_m,
+        return_speed_m_s,
+      },
       ...(envelope === undefined ? {} : { envelope }),
     }
   }
@@ -145,6 +154,7 @@ export class MavlinkLink implements DeviceLink {
     try {
       await this.#context.resolveHost(peer.address, peer.port)
       vehicle.pin(peer)
+      this.#sender.requestLaunch(vehicle)
       this.#fault = undefined
     } catch (error) {
       this.#fault = `a sender was refused: ${(error as Error).message}`
@@ -159,6 +169,10 @@ export class MavlinkLink implements DeviceLink {
 
   #beat(): void {
     for (const { control } of this.#units) this.#sender.sendHeartbeat(control.vehicle)
+  }
+
+  #askLaunches(): void {
+    for (const { control } of this.#units) this.#sender.requestLaunch(control.vehicle)
   }
 
   #requireUnit(deviceId: string): Unit {

@@ -1,7 +1,7 @@
 import { encodeFrame } from './frame.ts'
 import type { MavlinkSocket } from './mavlink-socket.ts'
 import type { Message, MessageValues } from './message.ts'
-import { COMMAND_INT, COMMAND_LONG, HEARTBEAT } from './messages.ts'
+import { COMMAND_INT, COMMAND_LONG, HEARTBEAT, HOME_POSITION } from './messages.ts'
 import type { MavlinkOperation } from './operations.ts'
 import type { Vehicle } from './vehicle.ts'
 
@@ -9,6 +9,9 @@ import type { Vehicle } from './vehicle.ts'
 const COMPONENT_ID = 190
 /** `MAV_TYPE_GCS`, `MAV_AUTOPILOT_INVALID` and `MAV_STATE_ACTIVE`. */
 const OWN_HEARTBEAT = { type: 6, autopilot: 8, system_status: 4, mavlink_version: 3 }
+
+/** `MAV_CMD_REQUEST_MESSAGE`; its first parameter is the id of the message. */
+const REQUEST_MESSAGE = 512
 
 /** Sends the frames of this cell, in the version that the vehicle speaks. */
 export class MavlinkSender {
@@ -29,6 +32,17 @@ export class MavlinkSender {
 
   sendHeartbeat(vehicle: Vehicle): void {
     this.#send(vehicle, HEARTBEAT, OWN_HEARTBEAT)
+  }
+
+  /** Asks a vehicle where it was launched; nothing else tells the way of a return. */
+  requestLaunch(vehicle: Vehicle): void {
+    const { systemId: target_system, componentId: target_component } = vehicle.ids
+    const target = { target_system, target_component }
+    this.#send(vehicle, COMMAND_LONG, {
+      ...target,
+      command: REQUEST_MESSAGE,
+      param1: HOME_POSITION.id,
+    })
   }
 
   #send<M extends Message>(

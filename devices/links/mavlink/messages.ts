@@ -137,6 +137,27 @@ export const STATUSTEXT = defineMessage(253, 'STATUSTEXT', 83, {
   text: 'char[50]',
 })
 
+/** Place of the launch, to which a vehicle returns. */
+export const HOME_POSITION = defineMessage(
+  242,
+  'HOME_POSITION',
+  104,
+  {
+    latitude: 'int32_t',
+    longitude: 'int32_t',
+    altitude: 'int32_t',
+    x: 'float',
+    y: 'float',
+    z: 'float',
+    q: 'float[4]',
+    approach_x: 'float',
+    approach_y: 'float',
+    approach_z: 'float',
+    time_usec: 'uint64_t',
+  },
+  1,
+)
+
 export const MESSAGES: ReadonlyMap<number, Message> = new Map(
   [
     HEARTBEAT,
@@ -150,5 +171,6 @@ export const MESSAGES: ReadonlyMap<number, Message> = new Map(
     COMMAND_ACK,
     BATTERY_STATUS,
     STATUSTEXT,
+    HOME_POSITION,
   ].map(message => [message.id, message as Message]),
 )

@@ -53,6 +53,8 @@ export const MavlinkGoal = z.strictObject({
   altitude_m: z.number(),
   lat: z.number().exactOptional(),
   lon: z.number().exactOptional(),
+  /** Mode in which the vehicle moves; that of guided flight when absent. */
+  mode: z.literal('rtl').exactOptional(),
 })
 export type MavlinkGoal = z.infer<typeof MavlinkGoal>
 

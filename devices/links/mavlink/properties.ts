@@ -2,6 +2,8 @@ import type { PropertyFacts } from '../../../shared/wire/device.ts'
 import { SHARED_PROPERTIES } from '../../properties.ts'
 
 const STATE_AGE_MS = 5000
+/** The launch is asked for every ten seconds. */
+const LAUNCH_AGE_MS = 35_000
 const WARNING_AGE_MS = 600_000
 
 const createText = (title: string, stale_after_ms = STATE_AGE_MS): PropertyFacts => ({
@@ -38,5 +40,7 @@ export const VEHICLE_PROPERTIES: Readonly<Record<string, PropertyFacts>> = {
   vehicle_type: createText('Type of vehicle'),
   system_status: createText('System status'),
   gps_fix: createText('GPS fix'),
+  launch_lat: { ...createNumber('Latitude of the launch', '°'), stale_after_ms: LAUNCH_AGE_MS },
+  launch_lon: { ...createNumber('Longitude of the launch', '°'), stale_after_ms: LAUNCH_AGE_MS },
   warning: createText('Last warning', WARNING_AGE_MS),
 }

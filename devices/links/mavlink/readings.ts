@@ -8,6 +8,7 @@ import {
   GLOBAL_POSITION_INT,
   GPS_RAW_INT,
   HEARTBEAT,
+  HOME_POSITION,
   STATUSTEXT,
   SYS_STATUS,
   VFR_HUD,
@@ -81,6 +82,10 @@ const READERS: ReadonlyMap<number, Reader> = new Map([
     speed_m_s: scaleOrNull(Math.hypot(vx, vy), 0.01),
     heading_degrees: scaleOrNull(orNull(hdg, UNKNOWN_16_BIT), 0.01),
   })),
+  createReader(HOME_POSITION, ({ latitude, longitude }) => {
+    const { lat, lon } = readPosition(latitude, longitude)
+    return { launch_lat: lat, launch_lon: lon }
+  }),
   createReader(VFR_HUD, ({ groundspeed, climb }) => ({
     speed_m_s: finiteOrNull(groundspeed),
     climb_m_s: finiteOrNull(climb),

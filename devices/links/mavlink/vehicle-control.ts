@@ -39,8 +39,10 @@ export class VehicleControl {
   readonly #exchange: CommandExchange
   readonly #frames = new EventEmitter()
   #turn = new AbortController()
-  /** True once the vehicle has reported guided flight since the last acknowledged operation. */
-  #wasGuided = false
+  /** Mode in which the vehicle carries out the newest instruction. */
+  #mode: CopterMode = GUIDED
+  /** True once the vehicle has reported that mode since the last acknowledged operation. */
+  #wasFollowing = false
 
   constructor(parts: ControlParts) {
     this.vehicle = parts.vehicle
@@ -51,7 +53,7 @@ export class VehicleControl {
   /** Takes a frame of the pinned sender. */
   take(frame: Frame, ownSystemId: number): void {
     this.vehicle.take(frame)
-    if (frame.message?.id === HEARTBEAT.id && this.#isGuided) this.#wasGuided = true
+    if (frame.message?.id === HEARTBEAT.id && this.#isFollowing) this.#wasFollowing = true
     if (frame.message?.id === COMMAND_ACK.id) {
       const { command, result, target_system } = decodePayload(COMMAND_ACK, frame.payload)
       // MAVLink 1 does not carry the addressee
@@ -69,12 +71,13 @@ export class VehicleControl {
   ): Promise<Json> {
     this.#requirePeer()
     const turn = this.#beginTurn()
+    this.#mode = goal?.mode ?? GUIDED
     const signal = AbortSignal.any([aborted, turn.signal])
     try {
       for (const operation of operations) {
         await this.#exchange.perform(operation, { signal })
         // a heartbeat from before the acknowledgement has the mode from before
-        this.#wasGuided = false
+        this.#wasFollowing = false
       }
       if (goal !== undefined) await this.#reach(goal, signal, report)
       return this.#listValues()
@@ -106,8 +109,8 @@ export class VehicleControl {
     return { target_system: systemId, target_component: componentId }
   }
 
-  get #isGuided(): boolean {
-    return this.vehicle.readings.mode?.value === GUIDED
+  get #isFollowing(): boolean {
+    return this.vehicle.readings.mode?.value === this.#mode
   }
 
   #beginTurn(): AbortController {
@@ -132,7 +135,7 @@ export class VehicleControl {
       const { readings } = this.vehicle
       const distance_m = measureDistance(readings, goal, this.#parts.now())
       if (hasArrived(distance_m)) return
-      if (this.#wasGuided && !this.#isGuided)
+      if (this.#wasFollowing && !this.#isFollowing)
         throw new ShoalError(
           'conflict',
           `${this.#parts.name} was taken over: its mode is ${readings.mode?.value}`,

@@ -158,6 +158,6 @@ const toLinkedDevice = ({ deviceId, config }: SimUnit): LinkedDevice => ({
   ...(config.site === undefined ? {} : { site: config.site }),
   available: true,
   writable: true,
-  options: {},
+  options: config.profile === 'sim-rover' ? { dock: { x_m: config.x_m, y_m: config.y_m } } : {},
   ...(config.envelope === undefined ? {} : { envelope: config.envelope }),
 })

@@ -46,6 +46,17 @@ t.test('a stop that the store refuses is in force, and stored later, once', asyn
   t.strictSame(await audit(), ['estop.engage by key:ann'])
 })
 
+t.test('a broker that fails at once leaves a stop in force, stored, and sent later', async t => {
+  const { coordinator, daemons } = await scene(t)
+  coordinator.bus.fault = new Error('the broker is broken')
+  const { stop, ...reach } = await coordinator.estops.engage(ALL, 'smoke', PERSON)
+  t.match(reach, { isStored: true, confirmed: 0, missing: [{}, {}] })
+  await coordinator.sweep()
+  coordinator.bus.fault = undefined
+  await coordinator.sweep()
+  t.strictSame(daemons.map(heldBy), [[stop.id], [stop.id]])
+})
+
 t.test('a scope reaches the cells that it may hold', async t => {
   const { coordinator, cells, daemons } = await scene(t)
   const [one, two] = cells
@@ -82,7 +93,7 @@ t.test('a release ends one stop, and a newer one stays', async t => {
   t.strictSame(daemons.map(heldBy), [[second.stop.id], [second.stop.id]])
   await t.rejects(estops.release(first.stop.id, 'again', PERSON), { code: 'conflict' })
   await t.rejects(estops.release('est_unknown', 'again', PERSON), { code: 'not_found' })
-  await estops.release(second.stop.id, 'no fire', PERSON)
+  t.match(await estops.release(second.stop.id, 'no fire', PERSON), { confirmed: 2, missing: [] })
   await settle()
   t.strictSame(daemons.map(heldBy), [[], []])
   t.equal((await audit()).filter(row => row === 'estop.release by key:ann').length, 2)

@@ -94,6 +94,7 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
   /** Starts a coordinator; `disk` decides what becomes of its writes. */
   const start = async () => {
     const disk = { fault: undefined as Error | undefined, wait: Promise.resolve() }
+    const bus = { fault: undefined as Error | undefined }
     const failing: ChangeHook<LedgerTables> = async (work, commit) => {
       await disk.wait
       if (disk.fault) throw disk.fault
@@ -122,8 +123,10 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
       fleetListeners,
       alertSources,
       bus: {
-        publishToEach: (_name, ids, _type, body) =>
-          ids.map(async id => cells.find(one => one.id === id)?.receive(body)),
+        publishToEach: (_name, ids, _type, body) => {
+          if (bus.fault) throw bus.fault
+          return ids.map(async id => cells.find(one => one.id === id)?.receive(body))
+        },
       },
       schedules: { every: (_name, _seconds, run) => void sweeps.push(run as () => Promise<void>) },
       leaderWork: {
@@ -149,7 +152,7 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
       await settle()
     }
     const { estops } = opened.views
-    return { ...opened, estops, store, disk, sweep, observe, birth, registry, stack }
+    return { ...opened, estops, store, disk, bus, sweep, observe, birth, registry, stack }
   }
   const coordinator = await start()
   const daemons = await Promise.all(cells.map(cell => cell.start()))

@@ -28,9 +28,15 @@ const rig = (total: number, address = total) => {
   return { admit, clock, cut }
 }
 
-const begin = (connection: Connection | undefined): void => {
-  const response = { on: () => {}, req: {} } as unknown as ServerResponse
+/** Begins a request; the returned function ends its answer. */
+const begin = (connection: Connection | undefined): (() => void) => {
+  let end = (): void => {}
+  const on = (_event: string, onClose: () => void): void => {
+    end = onClose
+  }
+  const response = { on, req: {} } as unknown as ServerResponse
   connection?.take(response.req, response)
+  return end
 }
 
 t.test('of connections whose handshake may be under way, the newest makes way', async t => {
@@ -55,6 +61,19 @@ t.test('idle connections of one key make way for another address', async t => {
   clock.nowMs = 12_000
   admit('newest', 'd')
   t.strictSame(cut, ['1', 'new'], 'unless others never sent a key')
+})
+
+t.test('of connections with a key, the one that was idle longest makes way', async t => {
+  const { admit, clock, cut } = rig(3)
+  const [oldest, other, newest] = ['1', '2', '3'].map(name => admit(name, 'busy'))
+  for (const each of [oldest, other, newest]) if (each !== undefined) each.isKnown = true
+  const end = begin(oldest)
+  begin(newest)()
+  clock.nowMs = 6000
+  end()
+  admit('new', 'b')
+  t.strictSame(cut, ['2'])
+  t.equal(oldest?.isIdle(), true, 'the oldest one was in use a moment ago')
 })
 
 t.test('a connection makes no way while the credential of a cell is checked', async t => {

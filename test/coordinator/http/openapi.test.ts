@@ -299,3 +299,14 @@ t.test('published addresses follow from the listener unless they are configured'
   ] as const)
     t.match(publicUrls(config(settings), port), expected)
 })
+
+t.test('exactly the operations and skills that run on a cell take one in the query', async t => {
+  const declared = [...operations, ...skills].filter(({ onCell }) => onCell).map(({ id }) => id)
+  const takes = described
+    .filter(({ operation }) =>
+      (operation.parameters ?? []).some(one => one.name === 'cell' && one.in === 'query'),
+    )
+    .map(({ operation }) => operation.operationId)
+  t.ok(declared.includes('mqtt-publish') && declared.includes('mqtt-bridge'))
+  t.strictSame(takes.sort(), declared.sort())
+})

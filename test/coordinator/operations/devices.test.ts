@@ -61,7 +61,15 @@ t.test('a dry run shows operations and checks, and sends nothing', async t => {
       hazard: 'unsafe',
       gate: 'gate.device-command-live',
       passes: false,
-      checks: [{ name: 'battery_percent', verdict: 'fail', observed: 12, limit: 20 }],
+      checks: [
+        {
+          name: 'battery_percent',
+          verdict: 'fail',
+          observed: 12,
+          limit: 20,
+          requires: 'at least 20',
+        },
+      ],
       operations: [{ topic: 'dev_rover/goal', x: 3, y: 4 }],
       plan_hash: /^[0-9a-f]{64}$/,
     },
@@ -76,8 +84,13 @@ t.test('a dry run shows operations and checks, and sends nothing', async t => {
   t.equal(refused.status, 409)
   t.match(
     refused.json.error.message,
-    /battery_percent: the reading is 12 and the limit is 20, set by the cell/,
+    /battery_percent is 12, but must be at least 20 \(set by the cell\)/,
   )
+  const wrong = { ...input, params: { x: 3 } }
+  t.match((await call(demo.operator, 'POST', '/v1/skills/device-command', wrong)).json.error, {
+    param: 'params',
+    message: /; drive-to of rover takes x_m, y_m/,
+  })
   const requests = await call(demo.operator, 'GET', '/v1/gates/requests')
   t.strictSame(requests.json.requests, [], 'nobody is asked about a plan that fails')
   t.strictSame(link.executed, [])
@@ -99,7 +112,7 @@ t.test('an unsafe command is executed once, after another person has approved it
   t.equal((await call(demo.operator, 'POST', approval)).status, 403)
   t.equal((await call(demo.approver_a, 'POST', approval)).status, 200)
   setBattery('dev_rover', 10)
-  t.match((await run('one')).json.error, { message: /the reading is 10/ })
+  t.match((await run('one')).json.error, { message: /battery_percent is 10/ })
   setBattery('dev_rover', 70)
   const done = await run('one')
   t.match([done.status, done.json], [200, { state: 'succeeded', verb: 'drive-to' }])
@@ -137,6 +150,41 @@ t.test('a stop needs no plan, approval or key, and reading needs no approval', a
   await announce({ capability: 5 })
   const older = await call(demo.operator, 'POST', '/v1/devices/rover/commands', look, 'older')
   t.match([older.status, older.json.error.message], [409, /capability level 5, .* needs level 6/])
+})
+
+t.test('an e-stop is named by the views, the plan and the refusal of a device', async t => {
+  const { link, announce, call, demo, setBattery } = await deviceScene(t)
+  for (const name of ['rover', 'other']) link.add(`dev_${name}`, { name })
+  await announce()
+  for (const name of ['rover', 'other']) setBattery(`dev_${name}`, 80)
+  const input = { device: 'rover', reason: 'a person in its way' }
+  const { status, json: stop } = await call(demo.operator, 'POST', '/v1/estop', input)
+  t.match({ status, stop }, { status: 200, stop: { estop_id: String, target: 'dev_rover' } })
+  const { estop_id } = stop
+  const list = await call(demo.operator, 'GET', '/a2a/devices')
+  t.match(list.json, {
+    devices: [
+      { name: 'other', estop_id: null },
+      { name: 'rover', estop_id },
+    ],
+  })
+  const shown = await call(demo.operator, 'GET', '/v1/devices/rover')
+  t.equal(shown.json.estop_id, estop_id)
+  const command = { device_id: 'rover', command: 'drive-to', params: TO }
+  const plan = async (device_id: string) =>
+    (await call(demo.operator, 'POST', '/v1/skills/device-command', { ...command, device_id })).json
+  t.match(await plan('rover'), { plan: { passes: false } })
+  const failing = (await plan('rover')).plan.checks.filter((one: { holds: boolean }) => !one.holds)
+  t.match(failing, [{ name: 'estop', observed: new RegExp(`${estop_id} .*a person in its way`) }])
+  t.match(await plan('other'), { plan: { passes: true } })
+  const live = { ...command, dry_run: false }
+  const run = await call(demo.operator, 'POST', '/v1/skills/device-command', live, 'held')
+  t.match(run, { status: 409, json: { error: { message: /drive-to is refused until it is/ } } })
+  const pending = await call(demo.approver_a, 'GET', '/v1/gates/requests')
+  t.strictSame(pending.json.requests, [], 'nobody is asked for what cannot run')
+  const look = { command: 'look' }
+  const seen = await call(demo.operator, 'POST', '/v1/devices/rover/commands', look, 'look')
+  t.equal(seen.status, 200, 'it can be read')
 })
 
 t.test('stop, hold, land and abort answer while the minute of the key is used up', async t => {

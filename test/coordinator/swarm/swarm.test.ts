@@ -81,6 +81,7 @@ t.test('a device that cannot take part is left out with the reason', async t => 
   t.match(unit, { place: { x: 1, y: 2, altitude_m: 0 }, max_speed_m_s: 0.3 })
   for (const [reason, candidate] of [
     ['not_movable', createCandidate(fit, { verbs: ['stop'] })],
+    ['unavailable', createCandidate(fit, { verbs: undefined })],
     ['estop', createCandidate(fit, { estop: 'smoke' })],
     ['busy', createCandidate(fit, { isInFormation: true })],
     ['busy', createCandidate({ ...fit, speed_m_s: 1 })],

@@ -16,6 +16,7 @@ t.test('limits of the coordinator come into force, and end, while the cell runs'
     uplink: { limitSpool: () => {} },
     restartEngines: async () => {},
     devices: { setEnvelopes: (given: SharedEnvelopes) => void inForce.push(given) },
+    discovery: { setSettings: () => {} },
     logger: silent,
   }
   await live.apply({ envelopes }, parts)

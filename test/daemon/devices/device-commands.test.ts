@@ -147,7 +147,7 @@ t.test('a device below its limit does not start, and the value is named', async 
   link.set(ROVER, NOW, { battery_percent: 40 })
   t.match(await obey(approve(dry)), {
     reason: 'precondition_failed',
-    message: 'battery_percent is 40, and the limit of the cell is 50',
+    message: 'battery_percent is 40, but must be at least 50 (set by the cell)',
   })
   t.strictSame(link.executed, [])
 })
@@ -162,7 +162,7 @@ t.test('a motion ends when a limit no longer holds, with the reason', async t =>
   for (const [readings, message] of [
     [{ battery_percent: 19 }, /stopped: battery_percent is 19/],
     [{ battery_percent: 80, x_m: 11 }, /stopped: geofence_margin_m is -1/],
-    [{ x_m: null }, /stopped: geofence_margin_m is null/],
+    [{ x_m: null }, /stopped: geofence_margin_m is unknown or stale, but must be above 0/],
   ] as const) {
     link.set(ROVER, NOW, { battery_percent: 80, x_m: 0 })
     const order: string[] = []

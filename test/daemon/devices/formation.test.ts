@@ -1,14 +1,17 @@
 import t from 'tap'
+import type { Bounds } from '../../../daemon/commands/clock.ts'
 import { DeviceHost } from '../../../daemon/devices/device-host.ts'
 import { CoordinatorTime } from '../../../daemon/devices/formation/coordinator-time.ts'
 import { FormationRun } from '../../../daemon/devices/formation/formation-run.ts'
+import { openFormationVerb } from '../../../daemon/devices/formation/open-formation-verb.ts'
 import { type FindUnitVerb, planUnits } from '../../../daemon/devices/formation/unit-plans.ts'
 import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
 import { SimLink } from '../../../devices/links/sim/link.ts'
 import type { FormationParams } from '../../../shared/wire/formation.ts'
-import { CRITICAL_GATE } from '../../../shared/wire/plan-part.ts'
+import { CRITICAL_GATE, FORMATION_GATE } from '../../../shared/wire/plan-part.ts'
+import { approvalFor } from '../../support/approval-for.ts'
 import { silent } from '../../support/cell.ts'
-import { CELL, NOW } from '../commands/rig.ts'
+import { CELL, coordinatorSigner, NOW } from '../commands/rig.ts'
 
 const openRover = () => {
   const devices = [{ name: 'rover', profile: 'sim-rover', x_m: 0, y_m: 0 }]
@@ -67,4 +70,107 @@ t.test('a unit whose own move needs a gate of its own is refused', t => {
     message: new RegExp(`^move-to of ${id} needs ${CRITICAL_GATE}`),
   })
   t.end()
+})
+
+/** Verb of formations whose time the test sets: each wait passes, and is followed by `onWait`. */
+const openFormation = (onWait: (clock: { bounds: Bounds | undefined }) => void = () => {}) => {
+  const { host, id } = openRover()
+  const startedAt: (number | undefined)[] = []
+  const clock = { bounds: { earliest: NOW, latest: NOW } as Bounds | undefined }
+  const verb = openFormationVerb({
+    cellId: CELL,
+    host: {
+      find: deviceId => host.find(deviceId),
+      runs: host.runs,
+      findVerb: (...given) => {
+        const own = host.findVerb(...given)
+        return own && { ...own, run: async () => startedAt.push(clock.bounds?.earliest) }
+      },
+    },
+    estop: { findStop: () => undefined, onEngage: () => () => {} },
+    clock: { bounds: () => clock.bounds },
+    askTime: async () => {},
+    wait: async ms => {
+      if (clock.bounds !== undefined)
+        clock.bounds = { earliest: clock.bounds.earliest + ms, latest: clock.bounds.latest + ms }
+      onWait(clock)
+    },
+    now: () => NOW,
+  })
+  const params = planMove(id, 0)
+  const part = {
+    ...{ cell_id: CELL, verb: verb.verb, hazard: 'unsafe' as const, gate: FORMATION_GATE },
+    ...verb.plan(params),
+  }
+  const { signal } = new AbortController()
+  /** Runs the approved part of this cell. */
+  const run = (start_at?: number, approvedMs = 60_000) =>
+    verb.run(part, {
+      signal,
+      report: () => {},
+      command: {
+        params: { ...params, ...(start_at !== undefined && { start_at }) },
+        approval: approvalFor(part, { signer: coordinatorSigner, expiresAt: NOW + approvedMs }),
+      },
+    })
+  const check = async () =>
+    (await verb.check?.(part, signal))?.find(({ name }) => name === 'clock_width_ms')
+  return { run, check, clock, startedAt }
+}
+
+t.test('a formation begins at its start, by the time of the coordinator', async t => {
+  const { run, check, startedAt } = openFormation()
+  t.match(await check(), { observed: 0, limit: 200, holds: true })
+  await run(NOW + 5000)
+  t.strictSame(startedAt, [NOW + 5000])
+})
+
+t.test('a formation without a possible start is refused, and nothing moves', async t => {
+  for (const [title, start_at, bounds, reason] of [
+    ['no start', undefined, [0, 0], { code: 'invalid_request' }],
+    ['a start in the past', NOW - 1, [0, 0], { code: 'conflict', message: /has passed/ }],
+    ['a start that may have passed', NOW + 99, [0, 100], { code: 'conflict', message: /passed/ }],
+    ['a start after the approval', NOW + 60_001, [0, 0], { code: 'forbidden', message: /expires/ }],
+    ['an unproven clock', NOW + 5000, undefined, { code: 'conflict', message: /not known/ }],
+  ] as const)
+    await t.test(title, async t => {
+      const { run, clock, startedAt } = openFormation()
+      clock.bounds = bounds && { earliest: NOW + bounds[0], latest: NOW + bounds[1] }
+      await t.rejects(run(start_at), reason)
+      t.strictSame(startedAt, [])
+    })
+})
+
+t.test('a clock that is not proven, or too vague, fails the checks', async t => {
+  const { check, clock } = openFormation()
+  clock.bounds = undefined
+  t.match(await check(), { observed: null, limit: 200, holds: false })
+  clock.bounds = { earliest: NOW, latest: NOW + 201 }
+  t.match(await check(), { observed: 201, limit: 200, holds: false })
+})
+
+t.test('a clock that jumps while units wait', async t => {
+  await t.test('past the start ends the formation', async t => {
+    const { run, startedAt } = openFormation(clock => {
+      clock.bounds = { earliest: NOW + 5300, latest: NOW + 5300 }
+    })
+    await t.rejects(run(NOW + 5000), { code: 'conflict', message: /would begin 300 ms late/ })
+    t.strictSame(startedAt, [])
+  })
+  await t.test('back delays the start', async t => {
+    let hasJumped = false
+    const { run, startedAt } = openFormation(clock => {
+      if (!hasJumped) clock.bounds = { earliest: NOW - 9000, latest: NOW - 9000 }
+      hasJumped = true
+    })
+    await run(NOW + 5000)
+    t.strictSame(startedAt, [NOW + 5000])
+  })
+  await t.test('and is not proven any more ends the formation', async t => {
+    const { run, startedAt } = openFormation(clock => {
+      clock.bounds = undefined
+    })
+    await t.rejects(run(NOW + 5000), { code: 'conflict', message: /not known/ })
+    t.strictSame(startedAt, [])
+  })
 })

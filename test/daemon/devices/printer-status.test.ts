@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createPrinterStatusQuestion } from '../../../daemon/devices/questions/printer-status.ts'
@@ -73,14 +73,39 @@ t.test('a wrong access code and another certificate are answers with a reason', 
     reason: 'the printer refuses the access code',
   })
   const logins = printer.logins.length
-  mkdirSync(join(context.stateDir, 'bambu-pins'))
   const pin = join(context.stateDir, 'bambu-pins', `${printer.serial}.sha256`)
+  t.equal(readFileSync(pin, 'utf8').trim(), printer.fingerprint, 'the first use has pinned it')
   writeFileSync(pin, `${'0'.repeat(64)}\n`)
   const other = await askOnce(question, INPUT, context)
   t.match(other, { available: false, reason: /another certificate/, certificate_pinned: false })
   t.equal(printer.logins.length, logins, 'the access code is not sent to it')
   writeFileSync(pin, `${printer.fingerprint}\n`)
   t.match(await askOnce(question, INPUT, context), { available: true, certificate_pinned: true })
+})
+
+t.test('a peer whose certificate does not name the printer gets no access code', async t => {
+  const question = createPrinterStatusQuestion(printer.port)
+  const context = createLinkContext(t)
+  const logins = printer.logins.length
+  const input = { ...INPUT, serial: '01P00A000000002' }
+  const answer = await askOnce(question, input, context)
+  t.match(answer, {
+    available: false,
+    certificate_pinned: false,
+    reason: /names 01P00A000000001 and not the serial number 01P00A000000002/,
+  })
+  t.equal(printer.logins.length, logins)
+  t.notOk(existsSync(join(context.stateDir, 'bambu-pins')), 'nothing is pinned')
+})
+
+t.test('a printer that takes the place of a pinned one gets no access code', async t => {
+  const context = createLinkContext(t)
+  await askOnce(createPrinterStatusQuestion(printer.port), INPUT, context)
+  const other = await startPrinter()
+  t.teardown(() => other.stop())
+  const answer = await askOnce(createPrinterStatusQuestion(other.port), INPUT, context)
+  t.match(answer, { available: false, reason: /another certificate .*bambu-pins/ })
+  t.strictSame(other.logins, [])
 })
 
 t.test('an address outside the scope is refused', async t => {

@@ -44,12 +44,14 @@ const openCell = async (
     const dry = command({ device_id: idOf(name), verb, params, mode: 'dry' })
     return DryRun.parse((await settle(dry))?.result)
   }
-  /** Plans, has the plan approved at its gate, and executes it. */
+  /** Plans, has an unsafe plan approved at its gate, and executes it. */
   const run = async (name: string, verb: string, params: Command['params']) => {
     const { part } = await plan(name, verb, params)
     const given = { signer: coordinatorSigner, expiresAt: NOW + 60_000 }
     const approval = approvalFor(part, { ...given, gate_id: part.gate ?? LIVE_GATE })
-    return settle(command({ device_id: idOf(name), verb, params, approval }))
+    const approved = part.hazard === 'unsafe' ? { approval } : {}
+    const { hazard } = part
+    return settle(command({ device_id: idOf(name), verb, params, hazard, ...approved }))
   }
   const read = (name: string, property: string) =>
     sim.readState(idOf(name))?.readings[property]?.value
@@ -77,6 +79,28 @@ t.test('two rovers keep their distance', async t => {
   })
   t.match(await run('a', 'move-to', { ...near, x_m: 3 }), { state: 'succeeded' })
   t.match(await run('b', 'move-to', { ...near, x_m: 9.5 }), { state: 'succeeded' }, 'another site')
+})
+
+t.test('the way to the dock is checked as every other way', async t => {
+  const area: [number, number][] = [
+    [-9, -9],
+    [9, -9],
+    [9, 9],
+    [-9, 9],
+  ]
+  const envelope = { min_separation_m: 1, geofences: [{ frame: 'local' as const, area }] }
+  const { plan, run } = await openCell(t, [rover('a', 0), rover('b', 8)], { envelope })
+  const move = (name: string, x_m: number, y_m: number) =>
+    run(name, 'move-to', { x_m, y_m, speed_m_s: 1 })
+  t.match(await move('a', 0, 5), { state: 'succeeded' })
+  const { part, checks } = await plan('a', 'dock', {})
+  t.match(part.bounds, { motion: { path: [{ frame: 'local', x: 0, y: 0, altitude_m: 0 }] } })
+  const margin = checks.find(({ name }) => name === 'geofence_margin_m')
+  t.match(margin, { observed: 4, holds: true, warning: undefined })
+  t.match(await move('b', 0, 2.5), { state: 'succeeded' })
+  t.match(await run('a', 'dock', {}), { reason: 'precondition_failed', message: /separation/ })
+  t.match(await move('b', 8, 0), { state: 'succeeded' })
+  t.match(await run('a', 'dock', {}), { state: 'succeeded' })
 })
 
 t.test('a geofence is left only with the approval of two persons', async t => {

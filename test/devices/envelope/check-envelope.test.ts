@@ -246,6 +246,49 @@ t.test('areas on the globe are measured in metres, also across the antimeridian'
   t.strictSame(failing(fence(area), { self, motion: flyTo(0, -179.9985) }), ['geofence_margin_m'])
 })
 
+t.test(
+  'the way back to the launch is checked at its altitude, and refused while unknown',
+  async t => {
+    const { x_m: _, y_m: __, ...globe } = SHARED_PROPERTIES
+    const properties = {
+      ...globe,
+      launch_lat: SHARED_PROPERTIES.lat,
+      launch_lon: SHARED_PROPERTIES.lon,
+    }
+    const at = (values: Record<string, PropertyValue>) => ({
+      ...snapshot({ lat: 52, lon: 13, altitude_m: 5, battery_percent: 80, ...values }),
+      properties,
+    })
+    const self = at({ launch_lat: 52.001, launch_lon: 13 })
+    const motion: PlannedMotion = {
+      path: [],
+      launch: { frame: 'wgs84', x: 'launch_lat', y: 'launch_lon', altitude_m: 15 },
+      max_speed_m_s: 10,
+      max_duration_s: 900,
+    }
+    const back = { motion, hazard: 'caution' as const }
+    const zone = (south: number, north: number): [number, number][] => [
+      [south, 12.999],
+      [south, 13.001],
+      [north, 13.001],
+      [north, 12.999],
+    ]
+    const fence = (limits: object) => ({ geofences: [{ frame: 'wgs84' as const, ...limits }] })
+    const find = (limits: object, check: object) => failing(fence(limits), { ...back, ...check })
+    t.strictSame(find({ area: zone(51.9, 52.1) }, { self }), [])
+    const between = { keep_out: [zone(52.0004, 52.0006)] }
+    t.strictSame(find(between, { self }), ['geofence_margin_m'], 'the straight way')
+    t.strictSame(find({ max_altitude_m: 12 }, { self }), ['altitude_m'], 'its altitude')
+    const above = { lat: 52.0005, lon: 13, altitude_m: 15 }
+    const peer = { ...snapshot(above, { deviceId: 'dev_peer' }), properties }
+    const apart = failing({ min_separation_m: 3 }, { ...back, self, peers: [peer] })
+    t.strictSame(apart, ['separation_m'])
+    t.strictSame(find({}, { self: at({}) }), ['launch_position'], 'also for a caution verb')
+    const stale = snapshot({ lat: 52, launch_lat: 52 }, { at: NOW - 3_600_000 })
+    t.strictSame(find({}, { self: { ...stale, properties } }), ['launch_position'])
+  },
+)
+
 t.test('interlocks are checked, and a device without a battery has no limit of one', async t => {
   const interlocks = [
     { name: 'is_slow', property: 'speed_m_s', max: 0.1 },

@@ -17,7 +17,7 @@ import { CRITICAL_GATE } from '../../../shared/wire/plan-part.ts'
 import { type LinkBench, testDeviceLink } from '../../contracts/device-link.ts'
 import { createLinkContext } from '../../support/link-context.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { BRAKE, findUdpPort, LAND, StandInCopter } from './stand-in-copter.ts'
+import { BRAKE, findUdpPort, LAND, RTL, StandInCopter } from './stand-in-copter.ts'
 
 const GO_TO = { lat: 48.1003, lon: 11.5004, altitude_m: 20, speed_m_s: 3.3 }
 
@@ -93,13 +93,14 @@ const executeVerb = (
   verb: string,
   params: Record<string, Json>,
   report: ExecuteContext['report'] = () => {},
+  signal = new AbortController().signal,
 ) => {
   const device = link.list()[0]
   const found = copter.verbs[verb]
   if (device === undefined || found === undefined) throw new Error(`no verb ${verb}`)
   const target = { device_id: deviceId, options: device.options, envelope: {} }
   const { operations, bounds = {} } = found.plan(found.params.parse(params), target)
-  const context = { signal: new AbortController().signal, report, bounds }
+  const context = { signal, report, bounds }
   return link.execute(deviceId, operations, context)
 }
 
@@ -270,6 +271,35 @@ t.test('a landing is not undone by the end of the flight that it interrupts', as
   await flight
   t.equal(rig.copter.state.custom_mode, LAND)
   t.equal(rig.copter.received.length, 4)
+})
+
+t.test('a return is a flight: it lasts until the landing, and an abort brakes', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  const { copter: vehicle, read } = rig
+  await waitUntil('the launch is known', () => read('launch_lat') === 48.1)
+  vehicle.state.altitude_m = 20
+  vehicle.isHanging = true
+  await waitUntil('it flies', () => read('altitude_m') === 20)
+  for (const [verb, params] of [
+    ['return-to-launch', {}],
+    ['set-mode', { mode: 'rtl' }],
+  ] as const) {
+    const end = new AbortController()
+    const reports: unknown[] = []
+    const flight = t.rejects(
+      executeVerb(rig, verb, params, each => void reports.push(each), end.signal),
+      { name: 'AbortError' },
+    )
+    await waitUntil('it returns', () => reports.length > 0 && read('mode') === 'rtl')
+    end.abort()
+    await flight
+    t.equal(vehicle.state.custom_mode, BRAKE, verb)
+  }
+  vehicle.isHanging = false
+  await executeVerb(rig, 'return-to-launch', {})
+  t.equal(vehicle.state.custom_mode, RTL)
+  t.equal(read('altitude_m'), 0)
 })
 
 t.test('a pilot who takes over ends a flight, and the cell does not interfere', async t => {

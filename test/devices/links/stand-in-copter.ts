@@ -11,6 +11,7 @@ import {
   GLOBAL_POSITION_INT,
   GPS_RAW_INT,
   HEARTBEAT,
+  HOME_POSITION,
 } from '../../../devices/links/mavlink/messages.ts'
 import type { Json } from '../../../devices/profile.ts'
 
@@ -20,8 +21,11 @@ const DO_SET_MODE = 176
 const NAV_TAKEOFF = 22
 const NAV_LAND = 21
 const ARM_DISARM = 400
+const RETURN = 20
+const REQUEST_MESSAGE = 512
 export const BRAKE = 17
 export const LAND = 9
+export const RTL = 6
 
 interface Command {
   message: 'COMMAND_LONG' | 'COMMAND_INT'
@@ -48,6 +52,7 @@ export class StandInCopter {
     lon: 11.5,
     altitude_m: 0,
     battery_percent: 76,
+    launch: { lat: 48.1, lon: 11.5 },
   }
   /** Result of a command by its number; `undefined` for no acknowledgement. */
   answer: (command: number, attempt: number) => number | undefined = () => 0
@@ -108,13 +113,20 @@ export class StandInCopter {
   #take({ message, payload }: Frame): void {
     if (message?.id === COMMAND_LONG.id) {
       const { confirmation, ...fields } = decodePayload(COMMAND_LONG, payload)
-      this.#obey({ message: 'COMMAND_LONG', fields }, confirmation)
+      if (fields.command === REQUEST_MESSAGE) this.#sendLaunch()
+      else this.#obey({ message: 'COMMAND_LONG', fields }, confirmation)
     } else if (message?.id === HEARTBEAT.id) {
       this.heartbeats.push(decodePayload(HEARTBEAT, payload))
     } else if (message?.id === COMMAND_INT.id) {
       const { current: _, autocontinue: __, ...fields } = decodePayload(COMMAND_INT, payload)
       this.#obey({ message: 'COMMAND_INT', fields }, 0)
     }
+  }
+
+  #sendLaunch(): void {
+    const { lat, lon } = this.state.launch
+    const [latitude, longitude] = [Math.round(lat * 1e7), Math.round(lon * 1e7)]
+    this.send(HOME_POSITION, { latitude, longitude })
   }
 
   #obey(command: Command, attempt: number): void {
@@ -130,9 +142,11 @@ export class StandInCopter {
   #change({ message, fields }: Command): void {
     const { command, param1 = 0, param2 = 0, param7 = 0, x = 0, y = 0, z = 0 } = fields
     if (command === DO_SET_MODE) this.state.custom_mode = param2
+    if (command === RETURN) this.state.custom_mode = RTL
     if (command === NAV_LAND) this.state.custom_mode = LAND
     if (command === ARM_DISARM) this.state.base_mode = 0x51 | (param1 === 1 ? ARMED : 0)
     if (this.isHanging) return
+    if (command === RETURN) Object.assign(this.state, { ...this.state.launch, altitude_m: 0 })
     if (command === NAV_TAKEOFF) this.state.altitude_m = param7
     if (message === 'COMMAND_INT')
       Object.assign(this.state, { lat: x / 1e7, lon: y / 1e7, altitude_m: z })

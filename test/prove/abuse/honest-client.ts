@@ -83,10 +83,7 @@ const report = async (kind: Kind, call: () => Promise<Outcome>): Promise<void> =
   process.send?.(sent)
 }
 
-const toFailure = (error: NodeJS.ErrnoException): Outcome => ({
-  status: 0,
-  reason: error.code ?? error.message,
-})
+const toFailure = ({ message }: Error): Outcome => ({ status: 0, reason: message })
 
 const post = (
   { port, key }: AbuseTarget,
@@ -115,7 +112,10 @@ const ask = (options: RequestOptions, text?: string): Promise<Outcome> =>
       response.on('error', reject)
       response.on('end', () => resolve(toOutcome(response, tail)))
     })
-    asked.on('error', reject)
+    asked.on('error', (error: NodeJS.ErrnoException) => {
+      const { code = error.message } = error
+      reject(new Error(asked.reusedSocket ? `${code} on a kept connection` : code))
+    })
     asked.end(text)
   })
 

@@ -1,10 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { CellLogin } from '../../../bench/fleet/simulated-cell.ts'
 import { enrolCells } from '../../../bench/fleet/targets.ts'
+import { readServiceFlags } from '../../../bench/measure.ts'
 import { findFreePorts } from '../../../bin/up/ports.ts'
 import { MEMORY_FOLDER } from '../../support/memory-folder.ts'
 import { Process } from '../../support/stack.ts'
@@ -61,8 +62,7 @@ export class AbuseScene {
     const limit = ['prlimit', `--nofile=${DESCRIPTORS}:${DESCRIPTORS}`]
     const priority = mayRaise() ? ['nice', '-n', `${HONEST_NICE}`] : []
     const wrap = [...priority, ...limit]
-    const env = { NODE_OPTIONS: readServiceFlags() }
-    const coordinator = new Process('shoal-coordinator', () => flags, env, wrap)
+    const coordinator = new Process('shoal-coordinator', () => flags, {}, wrap, readServiceFlags())
     const attacker = { port, mqttPort, key: keys.attacker }
     const scene = new AbuseScene({ folder, logins, coordinator, attacker })
     try {
@@ -150,12 +150,6 @@ export class AbuseScene {
     return child
   }
 }
-
-const SERVICE = join(import.meta.dirname, '../../../systemd/shoal-coordinator.service')
-
-/** Bounds of the heap with which the packaged service runs. */
-const readServiceFlags = (): string =>
-  (readFileSync(SERVICE, 'utf8').match(/--max-[a-z-]+-size=\d+/g) ?? []).join(' ')
 
 const AUTOGROUP = '/proc/self/autogroup'
 

@@ -1,5 +1,3 @@
-import { JobError } from '../queue/job-error.ts'
-
 type SendReason =
   | 'refused'
   | 'busy'
@@ -27,9 +25,9 @@ export class SendError extends Error {
   }
 }
 
-/** Effect on a job: an address may be corrected, a busy target costs no attempt. */
-export const asJobFailure = (error: unknown): unknown => {
-  if (!(error instanceof SendError)) return error
-  const { reason, message, retryAfterSeconds, cause } = error
-  return new JobError(message, { early: reason === 'busy', retryAfterSeconds, cause })
+/** Names of failures of TLS and sockets tell enough; their texts may quote the other side. */
+export const asSendError = (error: unknown): SendError => {
+  if (error instanceof SendError) return error
+  const { code = 'unknown' } = error as NodeJS.ErrnoException
+  return new SendError('not_reached', `the target was not reached (${code})`, { cause: error })
 }

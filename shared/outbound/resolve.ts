@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import { ShoalError } from '../../shared/errors.ts'
+import { ShoalError } from '../errors.ts'
 import { type JudgeRules, judgeAddress, type Target } from './judge.ts'
 import { SendError } from './send-error.ts'
 

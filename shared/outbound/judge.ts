@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
-import { ShoalError } from '../../shared/errors.ts'
-import { isMetadataAddress } from '../../shared/metadata-address.ts'
+import { ShoalError } from '../errors.ts'
+import { isMetadataAddress } from '../metadata-address.ts'
 import { type AllowedTarget, allowsAddress, allowsHost } from './allow-list.ts'
 
 /*

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { parseAllowed } from '../../../coordinator/outbound/allow-list.ts'
-import { type JudgeRules, judgeAddress, judgeUrl } from '../../../coordinator/outbound/judge.ts'
+import { parseAllowed } from '../../../shared/outbound/allow-list.ts'
+import { type JudgeRules, judgeAddress, judgeUrl } from '../../../shared/outbound/judge.ts'
 import { REFUSED_ADDRESSES } from '../../support/refused-addresses.ts'
 
 const strict: JudgeRules = { allowed: [], allowHttp: false }

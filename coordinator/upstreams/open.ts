@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+import { openUpstreams as openClient } from '../../discovery/upstreams/open.ts'
+import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
+import { parseAllowed } from '../../shared/outbound/allow-list.ts'
+import type { Base } from '../base/base.ts'
+import type { Budgets } from '../budgets/budgets.ts'
+import { ownAddresses } from '../outbound/open.ts'
+import type { Outbound } from '../outbound/outbound-config.ts'
+import type { Replicas } from '../replicas/replicas.ts'
+import type { SiteConfig, UpstreamsConfig } from './upstreams-config.ts'
+
+type ClientParts = Parameters<typeof openClient>[0]
+
+interface UpstreamDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+  config: { state_dir: string; upstreams: UpstreamsConfig; site: SiteConfig; outbound: Outbound }
+  budgets: Pick<Budgets, 'upstreamAnswers'>
+  replicas: Pick<Replicas, 'live'>
+  figures: {
+    upstreams: {
+      countRequest: ClientParts['onRequest']
+      noteAnswer: ClientParts['onAnswer']
+    }
+  }
+}
+
+/** The client of outside sources, with answers and limits in a folder of this coordinator. */
+export const openUpstreams = async (
+  parts: UpstreamDomainParts,
+): Promise<{ lookupClient: Upstreams; views: { upstreams: Pick<Upstreams, 'openLookup'> } }> => {
+  const { config, budgets, replicas, figures, stack, logger, now } = parts
+  const { upstreams: settings, site, outbound } = config
+  const upstreams = await openClient({
+    folder: join(config.state_dir, 'upstreams'),
+    settings: { ...settings, site },
+    cacheBytes: settings.cache_bytes,
+    rules: {
+      allowed: outbound.allow.flatMap(text => parseAllowed(text) ?? []),
+      allowHttp: outbound.allow_http,
+      ownAddresses,
+    },
+    now,
+    countCoordinators: () => replicas.live().length,
+    admit: (source, bytes) => admitAnswer(budgets, source, bytes),
+    onRequest: figures.upstreams.countRequest,
+    onAnswer: figures.upstreams.noteAnswer,
+    onFault: error =>
+      logger.warn({ err: error }, 'answers of outside sources are not kept on disk'),
+  })
+  stack.defer(() => upstreams.close())
+  return { lookupClient: upstreams, views: { upstreams } }
+}
+
+const admitAnswer = (
+  { upstreamAnswers }: Pick<Budgets, 'upstreamAnswers'>,
+  source: string,
+  bytes: number,
+): (() => void) | undefined => {
+  const share = upstreamAnswers.open({ source })
+  return share.take(bytes) ? () => share.close() : undefined
+}

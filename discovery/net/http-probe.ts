@@ -1,0 +1,121 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP } from 'node:net'
+import { promisify } from 'node:util'
+import { constants, gunzip, inflate } from 'node:zlib'
+import { VERSION } from '../../shared/version.ts'
+import type { ScanScope } from '../../shared/wire/scan-scope.ts'
+import { requireInScope } from '../scope.ts'
+import { ANY_SERVER, serverNameOf } from './open-tls.ts'
+
+export interface HttpTarget {
+  /** Name for the Host header and SNI; an address stands for itself. */
+  host: string
+  address: string
+  port: number
+  isTls: boolean
+  scope: ScanScope
+  signal: AbortSignal
+  timeoutMs: number
+}
+
+export interface HttpQuestion {
+  path: string
+  /** Method and body are only for requests that read: `POST /v2/repository/index`. */
+  body?: object
+  /** Headers of credentials. */
+  headers?: Readonly<Record<string, string>>
+  maxBytes?: number
+}
+
+export interface HttpAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  /** Names and values by turns, in the order of the server. */
+  rawHeaders: readonly string[]
+  body: Buffer
+}
+
+const MAX_BYTES = 256 * 1024
+const MAX_HEADER_BYTES = 16 * 1024
+const DEFAULT_PORTS = [80, 443]
+const AGENT = `shoal/${VERSION}`
+
+/**
+ * Sends one request and reads at most `maxBytes` of the answer. Redirects are not followed.
+ * @throws ShoalError forbidden outside the scope; Error of the system for every other failure
+ */
+export const httpProbe = async (
+  target: HttpTarget,
+  question: HttpQuestion,
+): Promise<HttpAnswer> => {
+  requireInScope(target.scope, target.address)
+  const response = await send(target, question)
+  const raw = await readBody(response, question.maxBytes ?? MAX_BYTES)
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    rawHeaders: response.rawHeaders,
+    body: await decode(raw, response.headers['content-encoding']),
+  }
+}
+
+/** Authority of a URL; default ports are left out. */
+export const authorityOf = ({ host, port }: Pick<HttpTarget, 'host' | 'port'>): string => {
+  const name = isIP(host) === 6 ? `[${host}]` : host
+  return DEFAULT_PORTS.includes(port) ? name : `${name}:${port}`
+}
+
+const send = (target: HttpTarget, question: HttpQuestion): Promise<IncomingMessage> => {
+  const { address, port, isTls, signal, timeoutMs } = target
+  const body = question.body === undefined ? undefined : JSON.stringify(question.body)
+  return new Promise((resolve, reject) => {
+    const request = (isTls ? requestHttps : requestHttp)({
+      ...(isTls ? { ...ANY_SERVER, ...serverNameOf(target.host) } : {}),
+      host: address,
+      port,
+      path: question.path,
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        host: authorityOf(target),
+        'user-agent': AGENT,
+        accept: '*/*',
+        'accept-encoding': 'identity',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...question.headers,
+      },
+      agent: false,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    })
+    request.once('response', resolve)
+    // later ones reach the reader of the body
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+const readBody = async (response: IncomingMessage, maxBytes: number): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    // leaving the loop destroys the connection
+    if (bytes >= maxBytes) break
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes)
+}
+
+const DECODERS: Readonly<Record<string, typeof gunzip | typeof inflate>> = {
+  gzip: gunzip,
+  deflate: inflate,
+}
+
+/** Small devices send their pages compressed whatever the request says; a cut page is read as far. */
+const decode = async (body: Buffer, encoding = 'identity'): Promise<Buffer> => {
+  const decoder = DECODERS[encoding]
+  if (decoder === undefined) return body
+  const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_BYTES * 4 }
+  return promisify<Buffer, object, Buffer>(decoder)(body, options).catch(() => Buffer.alloc(0))
+}

@@ -1,0 +1,23 @@
+/**
+ * Ports of machines of a fleet and of what stands beside them. Numbers as registered (IANA Service
+ * Name and Port Number Registry) or as the documentation of the product has them.
+ */
+export const FLEET_PORTS: readonly number[] = [
+  ...[22, 80, 443, 8080, 8443, 11_434, 8000, 1883, 8883, 9100, 631, 515],
+  ...[23, 21, 53, 445, 554, 3000, 5000, 7070, 7125, 8123, 9090, 3389, 5900],
+]
+
+/** Ports of LLM runtimes, the most common ones first (documentation of each runtime). */
+export const LLM_PORTS: readonly number[] = [
+  ...[11_434, 8000, 8080, 1234, 80, 3000, 443, 30_000, 5000, 5001, 7070],
+  ...[12_434, 23_333, 52_415, 9997, 4000, 1337],
+]
+
+/** A hundred TCP ports that servers, appliances, printers and cameras listen on most. */
+export const COMMON_PORTS: readonly number[] = [
+  ...[...FLEET_PORTS, 7, 9, 13, 25, 26, 37, 79, 81, 88, 106, 110, 111, 113, 119, 135, 139],
+  ...[143, 144, 179, 199, 389, 427, 444, 465, 513, 514, 543, 544, 548, 587, 646, 873, 990],
+  ...[993, 995, 1025, 1026, 1027, 1110, 1433, 1720, 1723, 1755, 1900, 2000, 2049, 2121],
+  ...[2375, 2379, 3128, 3306, 3986, 4000, 4840, 4899, 5009, 5051, 5060, 5101, 5190, 5357],
+  ...[5432, 5631, 5666, 5672, 5800, 6000, 6379, 6443, 6646, 8008, 8009, 8081, 8888, 27_017],
+]

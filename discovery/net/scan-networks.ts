@@ -1,0 +1,57 @@
+import type { CallProgress } from '../../shared/wire/answer-events.ts'
+import type { ScanScope } from '../../shared/wire/scan-scope.ts'
+import { readLinks } from './links.ts'
+import { sweepNeighbours } from './neighbour-sweep.ts'
+import { readNeighbours } from './neighbour-table.ts'
+import { type PortResult, PortScan } from './port-scan.ts'
+
+export interface NetworkScanOptions {
+  scope: ScanScope
+  signal: AbortSignal
+  report(progress: CallProgress): void
+}
+
+/**
+ * Scans ports of addresses. Those on the link are asked by ARP first, and only who is there is
+ * probed; who answered late is probed at the end.
+ */
+export async function* scanNetworks(
+  addresses: readonly string[],
+  ports: readonly number[],
+  options: NetworkScanOptions,
+): AsyncGenerator<PortResult> {
+  const { isOwn, isOnLink } = readLinks()
+  const onLink = addresses.filter(address => !isOwn(address) && isOnLink(address))
+  const found = await sweepNeighbours(onLink, options)
+  const isAbsent = new Set(found === undefined ? [] : onLink.filter(each => !found.has(each)))
+  const isUp = (address: string): boolean => isOwn(address) || (found?.has(address) ?? false)
+  const first = addresses.filter(each => !isAbsent.has(each))
+  yield* count(new PortScan(first, ports, { ...options, isUp }).run(), first.length, ports, options)
+  const late = await listLate(isAbsent, options)
+  yield* new PortScan(late, ports, { ...options, isUp: () => true }).run()
+}
+
+/** Hosts that the first sweep missed and that have answered by now, such as sleeping ones. */
+const listLate = async (
+  absent: ReadonlySet<string>,
+  { signal }: NetworkScanOptions,
+): Promise<string[]> => {
+  if (absent.size === 0 || signal.aborted) return []
+  const table = await readNeighbours()
+  return [...absent].filter(address => table?.has(address))
+}
+
+async function* count(
+  results: AsyncIterable<PortResult>,
+  hosts: number,
+  ports: readonly number[],
+  { report }: NetworkScanOptions,
+): AsyncGenerator<PortResult> {
+  const total = hosts * ports.length
+  let done = 0
+  for await (const result of results) {
+    done++
+    report({ done: Math.min(done, total), total })
+    yield result
+  }
+}

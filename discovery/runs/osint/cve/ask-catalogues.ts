@@ -1,0 +1,46 @@
+import * as z from 'zod'
+import type { LookupContext } from '../../../lookup-run.ts'
+import { UpstreamError } from '../../../upstreams/client.ts'
+import kev from '../../../upstreams/sources/kev.ts'
+import nvd from '../../../upstreams/sources/nvd.ts'
+import { type KevEntry, readKev } from './read-kev.ts'
+import { type NvdPage, readNvdPage } from './read-nvd.ts'
+
+/** Records of one page; the newest ones are wanted, and the NVD lists the oldest first. */
+const PAGE = 100
+
+/** Newest records for a query of the NVD. Throws UpstreamError. */
+export const askNewestCves = async (
+  query: Readonly<Record<string, string>>,
+  context: LookupContext,
+): Promise<NvdPage> => {
+  const first = await askPage(query, 0, context)
+  const page = first.total <= PAGE ? first : await askPage(query, first.total - PAGE, context)
+  if (page.unparsed > 0)
+    context.warn('unparsed_record', `${page.unparsed} records could not be read`, nvd.name)
+  return { ...page, total: first.total }
+}
+
+const askPage = async (
+  query: Readonly<Record<string, string>>,
+  startIndex: number,
+  { ask }: LookupContext,
+): Promise<NvdPage> => {
+  const all = { ...query, noRejected: '', resultsPerPage: PAGE, startIndex }
+  const { body } = await ask({ source: nvd, path: '/cves/2.0', query: all, form: 'json' })
+  return readNvdPage(body)
+}
+
+/** Exploited vulnerabilities; none, with a warning, when the catalogue cannot be read. */
+export const askExploited = async (
+  context: LookupContext,
+): Promise<ReadonlyMap<string, KevEntry>> => {
+  try {
+    const { body } = await context.ask({ source: kev, path: '', form: 'json' })
+    return readKev(body)
+  } catch (error) {
+    if (!(error instanceof UpstreamError) && !(error instanceof z.ZodError)) throw error
+    context.warn('partial_result', 'which ones are exploited is unknown', kev.name)
+    return new Map()
+  }
+}

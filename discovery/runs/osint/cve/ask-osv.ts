@@ -1,0 +1,108 @@
+import * as z from 'zod'
+import type { CveHit } from '../../../fields/cve-hit.ts'
+import { readUtcTime } from '../../../fields/utc-time.ts'
+import type { LookupContext } from '../../../lookup-run.ts'
+import type { CveCheck } from '../../../modules/osint/cve-check.ts'
+import { UpstreamError } from '../../../upstreams/client.ts'
+import osv from '../../../upstreams/sources/osv.ts'
+
+type Item = CveCheck['items'][number]
+
+/** Packages under which products of cells are published, as https://osv.dev names them. */
+const PACKAGES: Readonly<Record<string, { name: string; ecosystem: string }>> = {
+  ollama: { name: 'github.com/ollama/ollama', ecosystem: 'Go' },
+  vllm: { name: 'vllm', ecosystem: 'PyPI' },
+  sglang: { name: 'sglang', ecosystem: 'PyPI' },
+  gradio: { name: 'gradio', ecosystem: 'PyPI' },
+  litellm: { name: 'litellm', ecosystem: 'PyPI' },
+  transformers: { name: 'transformers', ecosystem: 'PyPI' },
+  homeassistant: { name: 'homeassistant', ecosystem: 'PyPI' },
+  'home assistant': { name: 'homeassistant', ecosystem: 'PyPI' },
+  octoprint: { name: 'octoprint', ecosystem: 'PyPI' },
+  mosquitto: { name: 'mosquitto', ecosystem: 'Debian' },
+  frigate: { name: 'github.com/blakeblackshear/frigate', ecosystem: 'Go' },
+}
+
+const Vulnerability = z.object({
+  id: z.string(),
+  summary: z.string().nullish(),
+  details: z.string().nullish(),
+  aliases: z.array(z.string()).nullish(),
+  published: z.string().nullish(),
+  modified: z.string().nullish(),
+  affected: z
+    .array(
+      z.object({
+        ranges: z
+          .array(
+            z.object({
+              events: z.array(
+                z.object({ introduced: z.string().nullish(), fixed: z.string().nullish() }),
+              ),
+            }),
+          )
+          .nullish(),
+      }),
+    )
+    .nullish(),
+  references: z.array(z.object({ type: z.string().nullish(), url: z.string() })).nullish(),
+})
+type Vulnerability = z.infer<typeof Vulnerability>
+
+/** An answer without hits has no list. */
+const Answer = z.object({ vulns: z.array(z.unknown()).nullish() })
+
+/** Vulnerabilities of a product that is a package; none, with a warning, when the source fails. */
+export const askOsv = async (
+  product: string,
+  version: string | undefined,
+  context: LookupContext,
+): Promise<Item[]> => {
+  const found = PACKAGES[product.toLowerCase()]
+  if (found === undefined) return []
+  try {
+    const body = { package: found, ...(version === undefined ? {} : { version }) }
+    const answer = await context.ask({ source: osv, path: '/v1/query', body, form: 'json' })
+    const { vulns } = Answer.parse(answer.body)
+    return (vulns ?? [])
+      .flatMap(each => Vulnerability.safeParse(each).data ?? [])
+      .map(one => ({
+        ...toHit(one, found.name),
+        match: version === undefined ? 'product' : 'version',
+      }))
+  } catch (error) {
+    if (!(error instanceof UpstreamError) && !(error instanceof z.ZodError)) throw error
+    context.warn('partial_result', 'package databases were not asked', osv.name)
+    return []
+  }
+}
+
+const toHit = (one: Vulnerability, product: string): CveHit => {
+  const fixes = (one.affected ?? [])
+    .flatMap(({ ranges }) => ranges ?? [])
+    .flatMap(({ events }) => events.flatMap(({ fixed }) => fixed ?? []))
+  return {
+    id: (one.aliases?.find(alias => alias.startsWith('CVE-')) ?? one.id).slice(0, 64),
+    title: one.summary?.slice(0, 512) ?? null,
+    description: (one.details ?? one.summary ?? '').slice(0, 8192),
+    published_at: readUtcTime(one.published),
+    modified_at: readUtcTime(one.modified),
+    status: null,
+    // databases give vectors, and not all of them give a score
+    severity: 'unknown',
+    cvss: null,
+    epss: null,
+    kev: null,
+    cwes: [],
+    affected: [{ vendor: '', product: product.slice(0, 256), version_range: printFixes(fixes) }],
+    fixed_in: fixes[0]?.slice(0, 64) ?? null,
+    references: (one.references ?? []).slice(0, 32).map(({ type, url }) => ({
+      url: url.slice(0, 2048),
+      tags: type ? [type.slice(0, 64)] : [],
+    })),
+    sources: ['osv'],
+  }
+}
+
+const printFixes = (fixes: readonly string[]): string =>
+  fixes.length === 0 ? 'no fix yet' : `fixed in ${fixes.slice(0, 4).join(', ')}`.slice(0, 256)
