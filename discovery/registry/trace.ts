@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { KEY_KINDS, type KeyKind, type SightingKey } from '../sighting.ts'
-import { normaliseKey } from './normalise-key.ts'
+import { formatMac, normaliseKey } from './normalise-key.ts'
 import type { Observation } from './observation.ts'
+import { rejectMac } from './rejected-keys.ts'
 import type { Span } from './spans.ts'
 
 /**
@@ -57,7 +58,9 @@ export const traceOf = (observation: Observation, bornAt: number): Trace | undef
   const normalised = observation.sighting.keys.map(normaliseKey)
   const keys = identityOf(dropContradictions(normalised.flatMap(({ key }) => (key ? [key] : []))))
   if (keys.length === 0) return undefined
-  const isShared = normalised.some(({ rejected }) => rejected === 'virtual_router')
+  const isShared =
+    normalised.some(({ rejected }) => rejected === 'virtual_router') ||
+    hasVirtualRouter(observation)
   const { site } = observation
   const id = hashIdentity(site, keys, isShared)
   return {
@@ -92,3 +95,10 @@ const hashIdentity = (site: string, keys: readonly SightingKey[], isShared: bool
     .update(JSON.stringify([site, isShared, keys.map(formatKey)]))
     .digest('hex')
     .slice(0, 24)
+
+/** Modules that leave out the address of a virtual router as a key still report it as a fact. */
+const hasVirtualRouter = ({ sighting }: Observation): boolean =>
+  (sighting.facts.mac_addresses ?? []).some(mac => {
+    const address = formatMac(mac)
+    return address !== undefined && rejectMac(address) === 'virtual_router'
+  })
