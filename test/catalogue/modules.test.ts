@@ -35,16 +35,16 @@ const EXPECTED = {
   satellite: ['iss-position'],
 } satisfies Record<DiscoveryModule['domain'], string[]>
 
-/** Modules of public data, which any key may call; the others look at hosts and networks. */
+/** Modules of public data, which any key may call; the others look at hosts, networks and finds. */
 const PUBLIC = new Set(
   [...EXPECTED.environment, ...EXPECTED.osint, ...EXPECTED.community, ...EXPECTED.satellite]
     .concat(['hub-models', 'ai-benchmarks', 'preprint-search', 'runtime-pull-recommend'])
-    .filter(id => !['tls-cert-check', 'matrix-discover'].includes(id)),
+    .filter(id => !['tls-cert-check', 'matrix-discover', 'registry-search'].includes(id)),
 )
 
 /** Quantities without a unit: places, shares of one, and scales of a standard. */
 const UNITLESS =
-  /(^|_)(lat|lon|score|probability|percentile|index|severity|similarity|running|queued|family)$/
+  /(^|_)(lat|lon|score|probability|percentile|index|severity|similarity|running|queued|family|value|value_raw|norad_id|cores|gpus|gpu_requests)$/
 /** Whole numbers are counts and numbers of registries, unless they are one of these. */
 const QUANTITY =
   /(^|_)(age|ttl|latency|duration|elapsed|timeout|uptime|memory|speed|temperature|power|energy|distance|signal|rssi|frequency|bandwidth|price|voltage|pressure|humidity)$/
@@ -129,7 +129,9 @@ t.test('every module is one skill and two tools, made from its declaration', asy
 /** Times have a fixed form, and the size of a row bounds its objects. */
 const findUnboundedOutput = (output: z.ZodType): string[] => {
   const isTime = (at: string): boolean =>
-    /_(at|on|from|until|before|after)(\[\])?: a text$/.test(at)
+    /(_(at|on|from|until|before|after|epoch)|\.(at|start|end|time|sunrise|sunset))(\[\])?: a text$/.test(
+      at,
+    )
   return findUnbounded(jsonSchema(output), 'output').filter(
     at => !at.endsWith(': an object') && !isTime(at),
   )
