@@ -124,7 +124,7 @@ export class Budgets {
         bounds: 'Bytes of findings of scheduled runs that wait to be stored.',
         atBound: 'Further messages with findings of the cell are dropped and counted.',
       },
-      { total: 64 * MIB, per: { cell: 8 * MIB } },
+      { total: 32 * MIB, per: { cell: 8 * MIB } },
     )
     this.upstreamAnswers = create(
       {

@@ -1,3 +1,4 @@
+import type { LookupContext } from '../../discovery/lookup-run.ts'
 import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
 import { wait } from '../../shared/wait.ts'
@@ -29,6 +30,7 @@ interface DiscoveryDomainParts
   fleetListeners: Pick<FleetListeners, 'removals'>
   lookupClient: Pick<Upstreams, 'openLookup'>
   findingsSink?: FindingsSink
+  searchRegistry?: LookupContext['searchRegistry']
 }
 
 const FORGET_SECONDS = 3600
@@ -40,7 +42,7 @@ export const openDiscovery = (
   parts: DiscoveryDomainParts,
 ): { findingsEars: FindingsEars; views: DiscoveryViews } => {
   const { store, fleetListeners, leaderWork, lookupClient, findingsSink: sink, stack } = parts
-  const { now, logger } = parts
+  const { searchRegistry = async () => [], now, logger } = parts
   const results = new ModuleResults(store.records)
   leaderWork.every('discovery.forget', FORGET_SECONDS, () => results.forgetBefore(now() - KEEP_MS))
   fleetListeners.removals.add(cellId => {
@@ -49,7 +51,7 @@ export const openDiscovery = (
     })
   })
   const moduleRuns = new ModuleRuns({ ...parts, results, sink })
-  const lookups = new Lookups({ ...parts, client: lookupClient, results, sink })
+  const lookups = new Lookups({ ...parts, searchRegistry, client: lookupClient, results, sink })
   const inbox = stack.use(
     new FindingsInbox({ ...parts, modules: DISCOVERY_MODULES, results, sink, wait }),
   )
