@@ -20,6 +20,8 @@ interface LookupsParts {
   budgets: Pick<Budgets, 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
+  /** Searches what was discovered. */
+  searchRegistry: LookupContext['searchRegistry']
   /** Unix milliseconds. */
   now: () => number
   logger: Pick<Logger, 'warn'>
