@@ -14,7 +14,7 @@ const REACH_OUT =
 
 /** Groups that only people administer, over REST and the command line. */
 const NO_TOOLS =
-  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas)-|^compliance-report$|^tasks-hooks-delete$|^devices-estop-release$/
+  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas|upstreams)-|^compliance-report$|^tasks-hooks-delete$|^devices-estop-release$/
 
 t.test('models are offered every operation except administration', async t => {
   t.strictSame(
