@@ -14,6 +14,8 @@ export interface HttpTarget {
   address: string
   port: number
   isTls: boolean
+  /** True checks the certificate: needed before credentials are sent. */
+  isVerified?: boolean
   scope: ScanScope
   signal: AbortSignal
   timeoutMs: number
@@ -38,7 +40,6 @@ export interface HttpAnswer {
 
 const MAX_BYTES = 256 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
-const DEFAULT_PORTS = [80, 443]
 const AGENT = `shoal/${VERSION}`
 
 /**
@@ -60,18 +61,25 @@ export const httpProbe = async (
   }
 }
 
-/** Authority of a URL; default ports are left out. */
-export const authorityOf = ({ host, port }: Pick<HttpTarget, 'host' | 'port'>): string => {
+type Origin = Pick<HttpTarget, 'host' | 'port' | 'isTls'>
+
+/** Authority of a URL; the default port of its scheme is left out. */
+export const authorityOf = ({ host, port, isTls }: Origin): string => {
   const name = isIP(host) === 6 ? `[${host}]` : host
-  return DEFAULT_PORTS.includes(port) ? name : `${name}:${port}`
+  return port === (isTls ? 443 : 80) ? name : `${name}:${port}`
 }
+
+/** Start of a URL, without a trailing slash. */
+export const originOf = (target: Origin): string =>
+  `${target.isTls ? 'https' : 'http'}://${authorityOf(target)}`
 
 const send = (target: HttpTarget, question: HttpQuestion): Promise<IncomingMessage> => {
   const { address, port, isTls, signal, timeoutMs } = target
   const body = question.body === undefined ? undefined : JSON.stringify(question.body)
   return new Promise((resolve, reject) => {
     const request = (isTls ? requestHttps : requestHttp)({
-      ...(isTls ? { ...ANY_SERVER, ...serverNameOf(target.host) } : {}),
+      ...(isTls ? serverNameOf(target.host) : {}),
+      ...(isTls && target.isVerified !== true ? ANY_SERVER : {}),
       host: address,
       port,
       path: question.path,

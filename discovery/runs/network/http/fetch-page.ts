@@ -1,9 +1,4 @@
-import {
-  authorityOf,
-  type HttpAnswer,
-  type HttpTarget,
-  httpProbe,
-} from '../../../net/http-probe.ts'
+import { type HttpAnswer, type HttpTarget, httpProbe, originOf } from '../../../net/http-probe.ts'
 
 export interface FetchedPage {
   answer: HttpAnswer
@@ -30,9 +25,6 @@ export const fetchPage = async (first: HttpTarget, path: string): Promise<Fetche
     target = { ...target, isTls: next.protocol === 'https:', port: portOf(next) }
   }
 }
-
-export const originOf = (target: HttpTarget): string =>
-  `${target.isTls ? 'https' : 'http'}://${authorityOf(target)}`
 
 const readRedirect = ({ status, headers }: HttpAnswer, from: URL): URL | undefined => {
   if (status < 300 || status > 399 || headers.location === undefined) return undefined
