@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { loadRun } from '../../discovery/load.ts'
-import type { LookupRun } from '../../discovery/lookup-run.ts'
+import type { LookupContext, LookupRun } from '../../discovery/lookup-run.ts'
 import type { DiscoveryModule, LookupModule } from '../../discovery/module.ts'
 import { UpstreamError } from '../../discovery/upstreams/client.ts'
 import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
@@ -19,6 +19,8 @@ interface LookupsParts {
   budgets: Pick<Budgets, 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
+  /** Searches what was discovered. */
+  searchRegistry: LookupContext['searchRegistry']
   /** Unix milliseconds. */
   now: () => number
   logger: Pick<Logger, 'warn'>
@@ -74,10 +76,10 @@ export class Lookups {
   }
 
   async #ask(module: Lookup, input: object, signal: AbortSignal): Promise<LookupResult> {
-    const { client, now, load = loadRun<LookupRun> } = this.#parts
+    const { client, searchRegistry, now, load = loadRun<LookupRun> } = this.#parts
     const run = await load(module)
     if (run === undefined) throw new ShoalError('not_found', `${module.id} has no program here`)
-    const { context, sources, warnings } = client.openLookup(signal)
+    const { context, sources, warnings } = client.openLookup(signal, searchRegistry)
     const found = await run(input as never, context)
     const data = module.data.parse(found)
     return { data, sources, warnings, takenAt: now() }

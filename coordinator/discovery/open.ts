@@ -1,3 +1,4 @@
+import type { LookupContext } from '../../discovery/lookup-run.ts'
 import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
 import type { Base } from '../base/base.ts'
 import type { Budgets } from '../budgets/budgets.ts'
@@ -26,6 +27,7 @@ interface DiscoveryDomainParts
   fleetListeners: Pick<FleetListeners, 'removals'>
   lookupClient: Pick<Upstreams, 'openLookup'>
   findingsSink?: FindingsSink
+  searchRegistry?: LookupContext['searchRegistry']
 }
 
 const FORGET_SECONDS = 3600
@@ -35,7 +37,7 @@ const KEEP_MS = 30 * 86_400_000
 /** Runs of discovery modules, on cells and here, and their last results. */
 export const openDiscovery = (parts: DiscoveryDomainParts): { views: DiscoveryViews } => {
   const { store, fleetListeners, leaderWork, lookupClient, findingsSink: sink } = parts
-  const { now, logger } = parts
+  const { now, logger, searchRegistry = async () => [] } = parts
   const results = new ModuleResults(store.records)
   leaderWork.every('discovery.forget', FORGET_SECONDS, () => results.forgetBefore(now() - KEEP_MS))
   fleetListeners.removals.add(cellId => {
@@ -44,6 +46,6 @@ export const openDiscovery = (parts: DiscoveryDomainParts): { views: DiscoveryVi
     })
   })
   const moduleRuns = new ModuleRuns({ ...parts, results, sink })
-  const lookups = new Lookups({ ...parts, client: lookupClient, results, sink })
+  const lookups = new Lookups({ ...parts, client: lookupClient, results, sink, searchRegistry })
   return { views: { moduleRuns, lookups, moduleResults: results } }
 }
