@@ -6,6 +6,7 @@ import { openInbox } from './broker/open-inbox.ts'
 import { openBudgets } from './budgets/open.ts'
 import { openControl } from './control/open.ts'
 import { openDevices } from './devices/open.ts'
+import { openDiscovery } from './discovery/open.ts'
 import { openEnrolment } from './enrolment/open.ts'
 import { openIdentity } from './enrolment/open-identity.ts'
 import { openEstop } from './estop/open.ts'
@@ -80,6 +81,7 @@ export const domains = [
   openControl,
   openDevices,
   openSwarm,
+  openDiscovery,
   openInbox,
   openPresence,
   openVitals,

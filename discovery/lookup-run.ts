@@ -1,4 +1,5 @@
 import type { UpstreamWarningCode } from '../shared/wire/findings.ts'
+import type { RegistryHit } from './modules/community/registry-search.ts'
 import type { UpstreamAnswer, UpstreamRequest } from './upstreams/client.ts'
 import type { DnsResolver } from './upstreams/dns-resolver.ts'
 
@@ -13,6 +14,8 @@ export interface LookupContext {
    * @throws UpstreamError when neither the source nor its cache answers
    */
   ask(request: UpstreamRequest): Promise<UpstreamAnswer>
+  /** Searches what was discovered, by words; best match first. */
+  searchRegistry(query: string, limit: number): Promise<readonly RegistryHit[]>
   /** Resolver of the machine, or that of the configuration. */
   resolver: DnsResolver
   warn(code: UpstreamWarningCode, message: string, source?: string): void

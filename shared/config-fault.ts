@@ -12,9 +12,10 @@ type Node = z.core.JSONSchema.BaseSchema
 export const describeConfigFault = (
   schema: z.ZodObject,
   values: unknown,
-  issue: z.core.$ZodIssue,
+  found: z.core.$ZodIssue,
 ): string => {
-  const node = nodeAt(schemaOf(schema), issue.path)
+  const issue = innerIssue(found)
+  const node = nodeAt(schemaOf(schema), issue.path, values)
   if (issue.code === 'unrecognized_keys') return describeUnknownKeys(issue.path, issue.keys, node)
   const key = issue.path.join('.') || 'the configuration'
   const value = valueAt(values, issue.path)
@@ -22,6 +23,16 @@ export const describeConfigFault = (
     return `${key} is missing: ${describeAllowed(node)}`
   const is = value === undefined ? key : `${key} is ${quoteValue(key, value)}`
   return `${is}: ${issue.code === 'custom' ? issue.message : describeAllowed(node)}`
+}
+
+/** Issue inside the only choice of a union that fits apart from it. */
+const innerIssue = (issue: z.core.$ZodIssue): z.core.$ZodIssue => {
+  if (issue.code !== 'invalid_union') return issue
+  const near = issue.errors.filter(branch => branch.every(({ path }) => path.length > 0))
+  const [inner] = near.length === 1 ? (near[0] ?? []) : []
+  return inner === undefined
+    ? issue
+    : innerIssue({ ...inner, path: [...issue.path, ...inner.path] })
 }
 
 const describeUnknownKeys = (
@@ -54,6 +65,8 @@ const describeNode = (node: Node): string | undefined => {
   if (node.const !== undefined) return JSON.stringify(node.const)
   if (node.enum) return `one of ${node.enum.join(', ')}`
   const choices = node.anyOf ?? node.oneOf
+  if (choices?.every(isWord))
+    return `one of ${choices.map(choice => String((choice as Node).const)).join(', ')}`
   if (choices) return choices.map(choice => describeNode(choice as Node)).join(', or ')
   switch (node.type) {
     case 'integer':
@@ -72,6 +85,8 @@ const describeNode = (node: Node): string | undefined => {
       return undefined
   }
 }
+
+const isWord = (choice: unknown): boolean => typeof (choice as Node).const === 'string'
 
 const describeRange = ({ minimum, maximum, exclusiveMinimum: above }: Node): string => {
   const from = minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER ? minimum : undefined
@@ -96,11 +111,38 @@ const schemaOf = (schema: z.ZodObject): Node =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' })
 
 /** Subschema at a path; undefined where the schema does not describe it. */
-const nodeAt = (root: Node, path: Path): Node | undefined =>
-  path.reduce<Node | undefined>((node, name) => {
-    const next = typeof name === 'number' ? node?.items : node?.properties?.[String(name)]
-    return typeof next === 'object' ? (next as Node) : undefined
-  }, root)
+const nodeAt = (root: Node, path: Path, values: unknown): Node | undefined => {
+  let node: Node | undefined = root
+  for (const [depth, name] of path.entries()) {
+    const above: Node[] =
+      node === undefined ? [] : listChoices(node, valueAt(values, path.slice(0, depth)))
+    const next: Node[] = above.map(one => childOf(one, name)).filter(one => one !== undefined)
+    node = next.length > 1 ? { anyOf: next } : next[0]
+  }
+  const [only, ...others] = node === undefined ? [] : listChoices(node, valueAt(values, path))
+  return others.length === 0 ? only : node
+}
+
+const childOf = (node: Node, name: PropertyKey): Node | undefined => {
+  const next = typeof name === 'number' ? node.items : node.properties?.[String(name)]
+  return typeof next === 'object' ? (next as Node) : undefined
+}
+
+/** Choices of a union that have the kind of the value; all of them where none has. */
+const listChoices = (node: Node, value: unknown): Node[] => {
+  const all = (node.anyOf ?? node.oneOf) as Node[] | undefined
+  if (all === undefined) return [node]
+  const fitting = all.filter(choice => isOfKind(choice, value))
+  return fitting.length > 0 ? fitting : all
+}
+
+/** True for an object whose fixed members, such as `kind`, are those of this choice. */
+const isOfKind = ({ properties = {} }: Node, value: unknown): boolean => {
+  const fixed = Object.entries(properties).filter(([, one]) => (one as Node).const !== undefined)
+  return (
+    fixed.length > 0 && fixed.every(([name, one]) => valueAt(value, [name]) === (one as Node).const)
+  )
+}
 
 const valueAt = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>(

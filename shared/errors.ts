@@ -32,6 +32,7 @@ const table = {
   store_unavailable: { http: 503, rpc: -32094, exit: 74, type: 'service_unavailable' },
   coordinator_unavailable: { http: 503, rpc: -32097, exit: 69, type: 'service_unavailable' },
   broker_unavailable: { http: 503, rpc: -32098, exit: 69, type: 'service_unavailable' },
+  upstream_unavailable: { http: 503, rpc: -32092, exit: 69, type: 'service_unavailable' },
   draining: { http: 503, rpc: -32095, exit: 75, type: 'service_unavailable' },
   audit_broken: { http: 503, rpc: -32096, exit: 65, type: 'service_unavailable' },
   http_version_unsupported: { http: 505, rpc: -32600, exit: 76, type: 'invalid_request_error' },

@@ -109,6 +109,7 @@ const DISCOVERY_MODEL = [
   'scan-run.ts',
   'lookup-run.ts',
   'scope.ts',
+  'merge-scopes.ts',
   'sighting.ts',
   'modules/**',
   'net/**',

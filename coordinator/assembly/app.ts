@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import { closeWithLinger } from '../../shared/lingering-close.ts'
 import { type A2aParts, a2aRoutes } from '../a2a/a2a-routes.ts'
 import { agentCard } from '../a2a/agent-card.ts'
@@ -81,11 +82,11 @@ export interface AppParts {
 
 const A2A_PARTS = ['a2a-bindings', 'a2a-streaming', 'a2a-push', 'a2a-history'] as const
 
-/** Parts from which the card is derived. There are no discovery modules yet. */
+/** Parts from which the card is derived. */
 const collectRegistered = ({ a2a, lanes, config, moreSkills = [] }: AppParts): CardFacts => ({
   skills: [...skills, ...moreSkills],
   operations,
-  modules: [],
+  modules: DISCOVERY_MODULES,
   built: new Set<Part>([
     // without a chat model there is nothing that `auto` could choose
     ...(cascadeSteps(config.catalogue, config.cascade).length > 0 ? ['cascade' as const] : []),

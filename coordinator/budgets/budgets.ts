@@ -26,6 +26,10 @@ export class Budgets {
   readonly requestBodies: Budget<'key'>
   /** Bytes of the newest states of devices. */
   readonly deviceStates: Budget<'cell'>
+  /** Bytes of the rows of discovery modules, from their arrival until the answer. */
+  readonly moduleRows: Budget<'cell'>
+  /** Runs of discovery modules under way; those on the coordinator have no cell. */
+  readonly moduleRuns: Budget<'cell'>
   /** Bytes of answers of outside sources that are on their way, at their largest. */
   readonly upstreamAnswers: Budget<'source'>
   /** Connections to the plain MQTT port that have not proven which cell they are. */
@@ -95,6 +99,22 @@ export class Budgets {
         atBound: 'The state of a device that has no room is dropped, and its readings are unknown.',
       },
       { total: 64 * MIB, per: { cell: 2 * MIB } },
+    )
+    this.moduleRows = create(
+      {
+        name: 'module_row_bytes',
+        bounds: 'Bytes of the findings of discovery modules, from their arrival until the answer.',
+        atBound: 'The rest of the findings of that run is left out, and the answer says so.',
+      },
+      { total: 64 * MIB, per: { cell: 16 * MIB } },
+    )
+    this.moduleRuns = create(
+      {
+        name: 'module_runs',
+        bounds: 'Runs of discovery modules under way; those on the coordinator count in the total.',
+        atBound: 'The run gets 429, or the cell is listed as busy in a run on several cells.',
+      },
+      { total: 1024, per: { cell: 4 } },
     )
     this.upstreamAnswers = create(
       {

@@ -22,6 +22,8 @@ export interface CommandAdmissionParts {
 interface HoldingStop {
   id: string
   reason: string
+  /** Name of the device. */
+  device: string
 }
 
 /** Facts about a command that are settled before it is created. */
@@ -62,7 +64,7 @@ export class CommandAdmission {
     if (stop === undefined) return
     throw new ShoalError(
       'conflict',
-      `e-stop ${stop.id} holds ${deviceId} (${stop.reason}): ${verb} is refused until it is released`,
+      `e-stop ${stop.id} holds ${stop.device} (${stop.reason}): ${verb} is refused until it is released`,
     )
   }
 

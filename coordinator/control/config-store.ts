@@ -7,10 +7,13 @@ import { nextSequence } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
-/** Desired configuration of one cell, or of all cells with a tag. */
+/** Name of the one document of the scope `fleet`. */
+export const FLEET = 'all'
+
+/** Desired configuration of one cell, of all cells with a tag, or of the whole fleet. */
 export interface ConfigDocument {
-  scope: 'cell' | 'tag'
-  /** The cell's id, or the tag. */
+  scope: ConfigRow['scope']
+  /** The cell's id, the tag, or `FLEET`. */
   name: string
   /** Grows with every change of any document. */
   version: number

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { mergeSharedEnvelopes } from '../../devices/envelope/merge-shared-envelopes.ts'
+import { mergeScopes } from '../../discovery/merge-scopes.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signer } from '../../shared/signing.ts'
 import { SETTING_KEYS, withholdKeys } from '../../shared/wire/capability.ts'
@@ -11,6 +12,7 @@ import {
   signDesired,
 } from '../../shared/wire/desired.ts'
 import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
+import type { DiscoverySettings } from '../../shared/wire/scan-scope.ts'
 import type { Actor } from '../audit/audit.ts'
 import { followChanges } from '../base/follow-changes.ts'
 import type { Store } from '../store/store.ts'
@@ -18,6 +20,7 @@ import {
   type ConfigChange,
   type ConfigDocument,
   configKeyOf,
+  FLEET,
   readConfigs,
   writeConfig,
 } from './config-store.ts'
@@ -51,6 +54,8 @@ interface ConfigsParts {
 export interface Configs {
   /** Throws `not_found`, and `conflict` when the document is not at `ifVersion` any more. */
   set(change: ConfigChange, by: Actor): Promise<ConfigDocument>
+  /** Every document, as this coordinator knows it. */
+  list(): ConfigDocument[]
   /** Throws `not_found`. */
   show(cellId: string): Promise<CellConfig>
   /** Answers a cell's announcement, the message with this id, with its desired configuration. */
@@ -60,11 +65,21 @@ export interface Configs {
   close(): Promise<void>
 }
 
-/** Merges documents: the last one wins, except that limits of devices only become stricter. */
+/**
+ * Merges documents: the last one wins, except that limits of devices only become stricter, and that
+ * scopes of discovery add up.
+ */
 const mergeSources = (documents: readonly Record<string, unknown>[]): Record<string, unknown> => {
   const envelopes = documents.flatMap(({ envelopes }) => (envelopes ?? []) as SharedEnvelopes)
+  const scopes = documents.map(({ discovery }) => (discovery as DiscoverySettings)?.scope ?? [])
   const merged = mergeDocuments(...documents)
-  return envelopes.length === 0 ? merged : { ...merged, envelopes: mergeSharedEnvelopes(envelopes) }
+  return {
+    ...merged,
+    ...(envelopes.length > 0 && { envelopes: mergeSharedEnvelopes(envelopes) }),
+    ...(merged.discovery !== undefined && {
+      discovery: { ...merged.discovery, scope: mergeScopes(scopes) },
+    }),
+  }
 }
 
 export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
@@ -76,7 +91,11 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const show: Configs['show'] = async cellId => {
     const tags = await parts.tagsOf(cellId)
     if (tags === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
-    const keys = [...tags.map(tag => configKeyOf('tag', tag)), configKeyOf('cell', cellId)]
+    const keys = [
+      configKeyOf('fleet', FLEET),
+      ...tags.map(tag => configKeyOf('tag', tag)),
+      configKeyOf('cell', cellId),
+    ]
     const sources = keys.flatMap(key => documents.get(key) ?? [])
     return {
       tags,
@@ -96,11 +115,14 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     await parts.publish(cellId, signDesired(named, parts.signer))
   }
 
+  const isMeant = async (scope: ConfigDocument['scope'], name: string, cellId: string) => {
+    if (scope === 'fleet') return true
+    return scope === 'cell' ? cellId === name : (await parts.tagsOf(cellId))?.includes(name)
+  }
+
   const tellAll = async (scope: ConfigDocument['scope'], name: string): Promise<void> => {
     for (const cellId of parts.here()) {
-      const isMeant =
-        scope === 'cell' ? cellId === name : (await parts.tagsOf(cellId))?.includes(name)
-      if (isMeant) await tell(cellId)
+      if (await isMeant(scope, name, cellId)) await tell(cellId)
       // Yields, so that a tag of a whole fleet does not block other work
       await setImmediate()
     }
@@ -132,6 +154,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       )
       return kept
     },
+    list: () => [...documents.values()],
     show,
     answerBirth: tell,
     recordReport: (cellId, body) => {

@@ -75,8 +75,9 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
 
   const findStop: CommandAdmissionParts['findStop'] = (cellId, deviceId) => {
     const devices = fleet.cell(cellId)?.announce?.devices
-    const { site = null } = devices?.find(one => one.device_id === deviceId) ?? {}
-    return parts.stops?.findCovering({ cellId, deviceId, site })
+    const { site = null, name } = devices?.find(one => one.device_id === deviceId) ?? {}
+    const stop = parts.stops?.findCovering({ cellId, deviceId, site })
+    return stop && { id: stop.id, reason: stop.reason, device: name ?? deviceId }
   }
 
   const commands = await createCommands({

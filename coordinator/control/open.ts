@@ -16,7 +16,7 @@ import { type ControlEars, createControl } from './control.ts'
 /** Operations on the commands and configuration of cells. */
 interface ControlViews {
   commands: Pick<Commands, 'create' | 'createWithin' | 'get' | 'list' | 'needsApproval' | 'plan'>
-  configs: Pick<Configs, 'set' | 'show'>
+  configs: Pick<Configs, 'set' | 'show' | 'list'>
 }
 
 interface ControlDomainParts

@@ -5,6 +5,7 @@ import { newId } from '../../shared/ids.ts'
 import type { DeviceSeat } from '../../shared/wire/estop.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { nameTarget } from './names.ts'
 import type { EstopReports } from './reports.ts'
 import { canStop, type EstopSender, isConnected, toStoppedCell } from './sender.ts'
 import { concernsCell, type Stop } from './stop.ts'
@@ -62,7 +63,11 @@ export class Estops {
     const { stops, now, logger } = this.#parts
     const startedAt = now()
     const stop = this.#findOrCreate(wanted, reason, by)
-    logger.warn({ estop: stop.id, scope: stop.scope, target: stop.target, by }, 'e-stop engaged')
+    const name = nameTarget(stop, this.#parts.fleet.cells())
+    logger.warn(
+      { estop: stop.id, scope: stop.scope, target: stop.target, name, by },
+      'e-stop engaged',
+    )
     const sent = this.#sendConfirmed(stop, () => this.#noteSent(stop, startedAt))
     // the documents leave in this turn, and the store takes its time after them
     const stored = stops.isStored(stop.id) ? undefined : nextTurn().then(() => this.#store(stop))

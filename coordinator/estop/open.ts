@@ -86,7 +86,7 @@ export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => 
   stops.changes.add(() => void sender.sendMissing())
   parts.fleetListeners.births.add(({ id }) => void sender.answerBirth(id))
   parts.fleetListeners.removals.add(cellId => reports.forget(cellId))
-  parts.alertSources.add(() => observeEstops({ stops, reports, sender }))
+  parts.alertSources.add(() => observeEstops({ stops, reports, sender, fleet }))
   schedules.every('estop.sweep', SWEEP_SECONDS, async () => {
     await estops.sweep()
     await takeOver.run()

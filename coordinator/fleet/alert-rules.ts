@@ -73,6 +73,7 @@ export const ALERT_RULES = {
     level: 'critical',
     raiseAfterMs: 0,
     clearAfterMs: 0,
+    rewordAfterMs: 0,
   },
   /** Long enough for a slow disk, and for a device that is stopped again. */
   estop_unconfirmed: {
@@ -80,6 +81,7 @@ export const ALERT_RULES = {
     level: 'critical',
     raiseAfterMs: 3000,
     clearAfterMs: 0,
+    rewordAfterMs: 0,
   },
   fleet_degraded: {
     says: 'over half of the fleet was lost at once',
@@ -101,12 +103,27 @@ export const ALERT_RULES = {
     raiseAfterMs: 0,
     clearAfterMs: 0,
   },
-} as const satisfies Record<
-  string,
-  { says: string; level: AlertLevel; raiseAfterMs: number; clearAfterMs: number }
->
+} as const satisfies Record<string, AlertRuleFacts>
+
+interface AlertRuleFacts {
+  says: string
+  level: AlertLevel
+  raiseAfterMs: number
+  clearAfterMs: number
+  /** A new message is stored no more often than this; once a minute by default. */
+  rewordAfterMs?: number
+}
 
 export type AlertRule = keyof typeof ALERT_RULES
+
+/** A message with a figure in it is stored no more often than this. */
+const REWORD_MS = 60_000
+
+/** Least time between two messages of one alert, in milliseconds. */
+export const rewordAfterMs = (rule: AlertRule): number => {
+  const facts: AlertRuleFacts = ALERT_RULES[rule]
+  return facts.rewordAfterMs ?? REWORD_MS
+}
 
 /**
  * Finding of one look at the fleet; conditions that are in order are not reported. `hold` means

@@ -1,5 +1,5 @@
 import { type Alert, alertKey } from './alert.ts'
-import { ALERT_RULES, type Observation } from './alert-rules.ts'
+import { ALERT_RULES, type Observation, rewordAfterMs } from './alert-rules.ts'
 
 /** What a look at the fleet changes. */
 export interface AlertChanges {
@@ -15,9 +15,6 @@ interface Watch {
   goodSinceMs: number | undefined
   wordedAtMs: number
 }
-
-/** A message with a figure in it is stored no more often than this. */
-const REWORD_MS = 60_000
 
 /** Judges when a condition has lasted for long enough to raise its alert, or to clear it. */
 export class AlertWatch {
@@ -64,7 +61,7 @@ export class AlertWatch {
       if (nowMs - watch.badSinceMs >= ALERT_RULES[rule].raiseAfterMs)
         changes.raise.push(observation)
       watch.wordedAtMs = nowMs
-    } else if (alert.message !== message && nowMs - watch.wordedAtMs >= REWORD_MS) {
+    } else if (alert.message !== message && nowMs - watch.wordedAtMs >= rewordAfterMs(rule)) {
       watch.wordedAtMs = nowMs
       changes.reword.push({ alert, message })
     }

@@ -114,9 +114,12 @@ export interface CommandRow {
   device_id: string | null
 }
 
-/** Configuration of cells: one row per cell id (scope `cell`) and per tag (scope `tag`). */
+/**
+ * Configuration of cells: one row per cell id (scope `cell`), per tag (scope `tag`), and one for all
+ * (scope `fleet`).
+ */
 export interface ConfigRow {
-  scope: 'cell' | 'tag'
+  scope: 'cell' | 'tag' | 'fleet'
   name: string
   /** Grows over all rows together, so no two changes have the same. */
   version: number

@@ -83,6 +83,7 @@ const RECORD_KEYS: TableKeys<RecordTables> = {
   series: ['cell_id', 'resolution_seconds', 'at'],
   series_cells: ['cell_id'],
   device_series: ['device_id', 'property', 'resolution_seconds', 'at'],
+  module_results: ['cell_id', 'module_id', 'run_id', 'part'],
   usage_buckets: ['hour_at', 'key_id', 'tenant_id', 'model'],
   usage_hours: ['hour_at'],
 }

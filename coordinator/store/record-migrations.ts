@@ -117,6 +117,29 @@ const deviceSeriesTable = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .execute()
 }
 
+const moduleResultTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('module_results')
+    .addColumn('cell_id', 'text', column => column.notNull())
+    .addColumn('module_id', 'text', column => column.notNull())
+    .addColumn('run_id', 'text', column => column.notNull())
+    .addColumn('part', 'integer', column => column.notNull())
+    .addColumn('started_at', 'bigint', column => column.notNull())
+    .addColumn('taken_at', 'bigint', column => column.notNull())
+    .addColumn('elapsed_ms', 'bigint')
+    .addColumn('outcome', 'text')
+    .addColumn('reason', 'text')
+    .addColumn('notes_json', 'text', column => column.notNull())
+    .addColumn('rows_json', 'text', column => column.notNull())
+    .addPrimaryKeyConstraint('module_results_key', ['cell_id', 'module_id', 'run_id', 'part'])
+    .execute()
+  await schema
+    .createIndex('module_results_by_module')
+    .on('module_results')
+    .columns(['module_id', 'taken_at'])
+    .execute()
+}
+
 export const recordMigrations: Record<string, StoreMigration> = {
   '0001_usage': { up: usageTable },
   '0002_series': { up: seriesTables },
@@ -124,4 +147,5 @@ export const recordMigrations: Record<string, StoreMigration> = {
   '0004_usage_buckets': { up: usageBuckets },
   '0005_usage_hours': { up: usageHours, compatibleFrom: '0.1.0' },
   '0006_device_series': { up: deviceSeriesTable, compatibleFrom: '0.1.0' },
+  '0007_module_results': { up: moduleResultTable, compatibleFrom: '0.1.0' },
 }

@@ -8,6 +8,7 @@ export interface RecordTables {
   series: SeriesRow
   series_cells: SeriesCellRow
   device_series: DeviceSeriesRow
+  module_results: ModuleResultRow
 }
 
 export interface UsageRow {
@@ -89,4 +90,24 @@ interface DeviceSeriesRow {
   /** Beginning of the span. */
   at: number
   spans_json: string
+}
+
+/** A part of the last run of a discovery module on a cell. */
+export interface ModuleResultRow {
+  /** Empty for a module that runs on the coordinator. */
+  cell_id: string
+  module_id: string
+  run_id: string
+  part: number
+  /** Start of the run by the clock of its machine. */
+  started_at: number
+  /** Time at which the part arrived. */
+  taken_at: number
+  elapsed_ms: number | null
+  /** How the run ended, in its last part; null in the others. */
+  outcome: string | null
+  reason: string | null
+  /** Warnings and sources. */
+  notes_json: string
+  rows_json: string
 }

@@ -40,11 +40,19 @@ export const estopCommand: DaemonCommand = async context => {
   return 0
 }
 
+const ACTIONS = ['engage', 'status', 'release']
+
 const toRequest = (
   words: readonly string[],
   { device, id, reason }: Partial<Record<'device' | 'id' | 'reason', string>>,
 ): LocalRequest => {
   const [action = 'engage', ...more] = words
+  if (!ACTIONS.includes(action))
+    throw new ShoalError(
+      'wrong_usage',
+      `${JSON.stringify(action)} is not a word of shoald estop, and nothing was stopped or released: ` +
+        'the words are status and release; without a word it engages an e-stop',
+    )
   if (action === 'status' && more.length === 0) return { action }
   const by = `local:${userInfo().username}`.slice(0, 128)
   const { data } = LocalRequest.safeParse({
@@ -129,15 +137,18 @@ const NONE_RELEASED =
 
 const describeAnswer = (
   { action }: LocalRequest,
-  { stops, is_saved, released }: Answer,
+  { stops, is_saved, released, names }: Answer,
   idleDir: string | undefined,
 ): string => {
+  const nameOf = (id: string): string => (Object.hasOwn(names, id) ? `${names[id]} (${id})` : id)
   const lines = stops.map(({ estop_id, scope, target, is_local, reason, engaged_by, failed }) => {
     const where = is_local ? 'this machine' : 'the fleet'
-    const first = `${estop_id}  ${target ?? scope}  engaged on ${where} by ${engaged_by}: ${reason}`
-    return [first, ...failed.map(one => `  not at rest: ${one.device_id}: ${one.reason}`)].join(
-      '\n',
-    )
+    const held = target === null ? scope : nameOf(target)
+    const first = `${estop_id}  ${held}  engaged on ${where} by ${engaged_by}: ${reason}`
+    return [
+      first,
+      ...failed.map(one => `  not at rest: ${nameOf(one.device_id)}: ${one.reason}`),
+    ].join('\n')
   })
   const head = stops.length === 0 ? 'No e-stop is latched.' : 'Latched e-stops:'
   return [

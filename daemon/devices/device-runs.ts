@@ -1,7 +1,10 @@
+import type { HostedDevice } from './hosted-device.ts'
+
 /** Window of the limit of commands, in milliseconds. */
 const MINUTE_MS = 60_000
 
 interface DeviceRun {
+  hosted: HostedDevice
   /** Name of the verb. */
   verb: string
   /** Resolves when the device has done it, or is at rest; never rejects. */
@@ -21,9 +24,10 @@ export class DeviceRuns {
   }
 
   /** Runs a verb, and counts it among those of its device until it has settled. */
-  async track<T>(deviceId: string, verb: string, work: () => Promise<T>): Promise<T> {
+  async track<T>(hosted: HostedDevice, verb: string, work: () => Promise<T>): Promise<T> {
+    const { deviceId } = hosted.device
     const settled = Promise.withResolvers<void>()
-    const run = { verb, settled: settled.promise }
+    const run = { hosted, verb, settled: settled.promise }
     const running = this.#running.get(deviceId) ?? new Set()
     this.#running.set(deviceId, running.add(run))
     try {
@@ -38,6 +42,11 @@ export class DeviceRuns {
   /** Names of the verbs that run on a device now, in the order of their start. */
   listRunning(deviceId: string): string[] {
     return [...(this.#running.get(deviceId) ?? [])].map(({ verb }) => verb)
+  }
+
+  /** Devices on which something runs, also those that their source has withdrawn. */
+  listDevices(): HostedDevice[] {
+    return [...this.#running.values()].flatMap(([...runs]) => runs.slice(-1).map(run => run.hosted))
   }
 
   /** Resolves when nothing runs on the device any more, or on any when none is named. */

@@ -10,6 +10,7 @@ import { type CheckContext, gatherCheck, mergeLimits } from './device-checks.ts'
 import type { DeviceRuns } from './device-runs.ts'
 import type { HostedDevice } from './hosted-device.ts'
 import { watchEnvelope } from './watch-envelope.ts'
+import { watchPresence } from './watch-presence.ts'
 
 export interface DeviceVerbContext extends CheckContext {
   runs: DeviceRuns
@@ -84,21 +85,31 @@ const runVerb = async (
   signal.throwIfAborted()
   if (hazard === 'caution' || hazard === 'unsafe') runs.noteStart(deviceId)
   const execute = (until: AbortSignal) =>
-    runs.track(deviceId, name, () =>
+    runs.track(hosted, name, () =>
       link.execute(deviceId, operations, { signal: until, report, bounds }),
     )
-  if (bounds.motion === undefined) return execute(signal)
-  const watch = watchEnvelope({
-    signal,
-    check: () => checkRunning(gatherCheck(part, hosted, verb, context)),
-    onChange: listener => link.onChange(listener),
-  })
+  if (verb.isUrgent) return execute(signal)
+  const check = () => checkRunning(gatherCheck(part, hosted, verb, context))
+  const onChange = (listener: () => void) => link.onChange(listener)
+  return runWatched(execute, signal, [
+    watchPresence(hosted),
+    ...(bounds.motion === undefined ? [] : [watchEnvelope({ signal, check, onChange })]),
+  ])
+}
+
+/** Runs something until one of its watches aborts, whose reason is then that of the failure. */
+const runWatched = async (
+  execute: (until: AbortSignal) => Promise<Json>,
+  signal: AbortSignal,
+  watches: readonly { signal: AbortSignal; stop(): void }[],
+): Promise<Json> => {
   try {
-    return await execute(AbortSignal.any([signal, watch.signal]))
+    return await execute(AbortSignal.any([signal, ...watches.map(watch => watch.signal)]))
   } catch (error) {
-    throw watch.signal.aborted ? watch.signal.reason : error
+    const violated = watches.find(watch => watch.signal.aborted)
+    throw violated === undefined ? error : violated.signal.reason
   } finally {
-    watch.stop()
+    for (const watch of watches) watch.stop()
   }
 }
 

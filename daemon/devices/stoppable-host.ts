@@ -3,12 +3,12 @@ import type { StoppableDevices } from '../estop/stoppable-devices.ts'
 import type { DeviceHost } from './device-host.ts'
 import type { HostedDevice } from './hosted-device.ts'
 
-/** The devices of a host as an e-stop sees them. */
-export const createStoppableDevices = (
-  host: Pick<DeviceHost, 'listDevices' | 'find' | 'runs'>,
-): StoppableDevices => ({
+type StoppableHost = Pick<DeviceHost, 'listDevices' | 'runs'>
+
+/** The devices of a host as an e-stop sees them: also one that was withdrawn while a verb runs. */
+export const createStoppableDevices = (host: StoppableHost): StoppableDevices => ({
   listDevices: () =>
-    host.listDevices().map(({ device, site = null }) => ({
+    listReached(host).map(({ device, site = null }) => ({
       deviceId: device.deviceId,
       name: device.name,
       site,
@@ -16,11 +16,17 @@ export const createStoppableDevices = (
     })),
   stopDevice: async (deviceId, behaviour) => {
     if (behaviour === 'none') return
-    const hosted = host.find(deviceId)
+    const hosted = listReached(host).find(({ device }) => device.deviceId === deviceId)
     if (hosted === undefined) throw new Error('the device is gone')
     await hosted.link.stop(deviceId, behaviour)
   },
 })
+
+const listReached = (host: StoppableHost): HostedDevice[] => {
+  const listed = host.listDevices()
+  const ids = new Set(listed.map(({ device }) => device.deviceId))
+  return [...listed, ...host.runs.listDevices().filter(({ device }) => !ids.has(device.deviceId))]
+}
 
 /** Behaviour of the verb that was started last, of those that an e-stop affects, or of the profile. */
 const behaviourOf = (

@@ -14,7 +14,20 @@ export const answerLocalRequest = async (
     await estop.engage({ deviceId, reason, by }).catch(() => {})
   }
   const released = request.action === 'release' ? await release(estop, request) : []
-  return { stops: estop.listStops(), is_saved: estop.isSaved, released }
+  const stops = estop.listStops()
+  return { stops, is_saved: estop.isSaved, released, names: namesIn(stops, estop) }
+}
+
+const namesIn = (
+  stops: ReturnType<CellEstop['listStops']>,
+  estop: Pick<CellEstop, 'findDevice'>,
+): Record<string, string> => {
+  const ids = stops.flatMap(({ target, failed }) => [
+    ...(target === null ? [] : [target]),
+    ...failed.map(one => one.device_id),
+  ])
+  const found = ids.flatMap(id => estop.findDevice(id) ?? [])
+  return Object.fromEntries(found.map(({ deviceId, name }) => [deviceId, name]))
 }
 
 const release = async (

@@ -38,6 +38,8 @@ export const LocalAnswer = z.union([
     is_saved: z.boolean(),
     /** Ids of the stops that this request has ended. */
     released: z.array(z.string()).max(1024),
+    /** Names of the devices in these stops, by their id. */
+    names: z.record(z.string().max(128), z.string().max(128)).default({}),
   }),
   z.strictObject({ error: z.string().max(1000) }),
 ])

@@ -5,6 +5,9 @@ const KEPT: ReadonlySet<string> = new Set([
   'link',
   'ratelimit',
   'ratelimit-policy',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
 ])
 const MAX_CHARACTERS = 1024
 

@@ -18,6 +18,7 @@ interface LookupParts {
   ask(request: UpstreamRequest, onStale: (error: UpstreamError) => void): Promise<UpstreamAnswer>
   settings: LookupSettings
   resolver: DnsResolver
+  searchRegistry: LookupContext['searchRegistry']
   now: () => number
   signal: AbortSignal
 }
@@ -26,7 +27,14 @@ const MAX_SOURCES = 64
 const MAX_WARNINGS = 32
 const MAX_MESSAGE_CHARACTERS = 500
 
-export const openLookup = ({ ask, settings, resolver, now, signal }: LookupParts): OpenLookup => {
+export const openLookup = ({
+  ask,
+  settings,
+  resolver,
+  searchRegistry,
+  now,
+  signal,
+}: LookupParts): OpenLookup => {
   const sources: UpstreamSource[] = []
   const warnings: UpstreamWarning[] = []
   const warn = (code: UpstreamWarningCode, message: string, source?: string): void => {
@@ -40,6 +48,7 @@ export const openLookup = ({ ask, settings, resolver, now, signal }: LookupParts
     now,
     settings,
     resolver,
+    searchRegistry,
     warn,
     ask: async request => {
       const { name } = request.source

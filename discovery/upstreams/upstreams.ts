@@ -1,5 +1,5 @@
 import type { UpstreamSource } from '../../shared/wire/findings.ts'
-import type { LookupSettings } from '../lookup-run.ts'
+import type { LookupContext, LookupSettings } from '../lookup-run.ts'
 import type { AnswerCache } from './answer-cache.ts'
 import { type AskParts, askSource, maxBytesOf } from './ask-source.ts'
 import type { CacheEntry } from './cache-entry.ts'
@@ -51,8 +51,9 @@ export class Upstreams {
   }
 
   /** Opens the context of one run, with the lists that its answer shows. */
-  openLookup(signal: AbortSignal): OpenLookup {
+  openLookup(signal: AbortSignal, searchRegistry: LookupContext['searchRegistry']): OpenLookup {
     return openLookup({
+      searchRegistry,
       ask: (request, onStale) => this.ask(request, signal, onStale),
       settings: this.settings,
       resolver: this.#parts.resolver,

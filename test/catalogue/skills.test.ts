@@ -6,6 +6,7 @@ import { cardSkill } from '../../coordinator/a2a/agent-card.ts'
 import { type JsonSchema, jsonSchema } from '../../coordinator/operations/json-schema.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
+import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 
 interface Parameter {
   name: string
@@ -76,17 +77,21 @@ t.test('no skill is registered twice', async t => {
   t.equal(new Set(skills.map(skill => skill.id)).size, skills.length)
 })
 
-t.test('every skill is one file with its name, and every file is registered', async t => {
-  const folder = join(root, 'coordinator/skills')
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-    path => path.includes('/') && path.endsWith('.ts'),
-  )
-  const declared: string[] = []
-  for (const path of files) {
-    const { default: skill } = (await import(join(folder, path))) as { default?: Skill }
-    if (skill === undefined) continue
-    t.equal(basename(path, '.ts'), skill.id, path)
-    declared.push(skill.id)
-  }
-  t.strictSame(declared.toSorted(), skills.map(skill => skill.id).toSorted())
-})
+t.test(
+  'every skill is one file with its name or a module, and every file is registered',
+  async t => {
+    const folder = join(root, 'coordinator/skills')
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+      path => path.includes('/') && path.endsWith('.ts'),
+    )
+    const declared: string[] = []
+    for (const path of files) {
+      const { default: skill } = (await import(join(folder, path))) as { default?: Skill }
+      if (skill === undefined) continue
+      t.equal(basename(path, '.ts'), skill.id, path)
+      declared.push(skill.id)
+    }
+    const modules = DISCOVERY_MODULES.map(({ id }) => id)
+    t.strictSame([...declared, ...modules].toSorted(), skills.map(skill => skill.id).toSorted())
+  },
+)

@@ -5,6 +5,7 @@ import { isTool } from '../../coordinator/operations/declaration.ts'
 import { operations } from '../../coordinator/operations/index.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import { defineSkill, type Skill } from '../../coordinator/skills/skill.ts'
+import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import { pipelineWith } from '../support/app.ts'
 
 const all = [...skills, ...operations].filter(isTool)
@@ -12,9 +13,18 @@ const all = [...skills, ...operations].filter(isTool)
 const REACH_OUT =
   /^(host-inet-.*|conversations-message|mqtt-retained|mqtt-subscribe|multi-agent-conversation|(mavlink|printer)-status)$/
 
+/** Modules reach out, unless they look at the machine itself, and so do their tools that run them. */
+const REACHING_MODULES = new Set(
+  DISCOVERY_MODULES.filter(({ reach }) => reach !== 'host').flatMap(({ id }) => [
+    id,
+    `module-${id}-run`,
+  ]),
+)
+const reachesOut = (id: string): boolean => REACH_OUT.test(id) || REACHING_MODULES.has(id)
+
 /** Groups that only people administer, over REST and the command line. */
 const NO_TOOLS =
-  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas)-|^compliance-report$|^tasks-hooks-delete$|^devices-estop-release$/
+  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas)-|^compliance-report$|^tasks-hooks-delete$|^devices-estop-release$|^discovery-scope-/
 
 t.test('models are offered every operation except administration', async t => {
   t.strictSame(
@@ -51,7 +61,7 @@ t.test('every tool is valid for any client and belongs to a toolset', async t =>
       outputSchema: { type: 'object' },
       annotations: {
         readOnlyHint: effect === 'read',
-        openWorldHint: effect === 'gated' || REACH_OUT.test(id),
+        openWorldHint: effect === 'gated' || reachesOut(id),
         ...(effect === 'gated' && { destructiveHint: true }),
       },
     })),

@@ -19,7 +19,10 @@ export const main = async (argv: string[]): Promise<boolean> => {
   const seed = Number(values.seed)
   const numRuns = Number(values.histories)
   console.log(`seed ${seed}`)
-  const sums = { runs: 0, unsafeRuns: 0, commands: 0, crashes: 0 }
+  const sums = {
+    ...{ runs: 0, unsafeRuns: 0, commands: 0, crashes: 0 },
+    ...{ estops: 0, releases: 0, held: 0, freed: 0 },
+  }
   const result = await fc.check(
     fc.asyncProperty(history, async steps => {
       const findings = await play(steps)
@@ -30,7 +33,7 @@ export const main = async (argv: string[]): Promise<boolean> => {
   )
   console.log(`${result.numRuns} histories`, sums)
   if (result.failed) await explain(result.counterexample?.[0] ?? [])
-  return !result.failed && sums.unsafeRuns > 0
+  return !result.failed && Object.values(sums).every(sum => sum > 0)
 }
 
 const explain = async (steps: Parameters<typeof play>[0]): Promise<void> => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import * as z from 'zod'
 import { loadConfig } from '../../shared/config.ts'
+import { describeConfigFault } from '../../shared/config-fault.ts'
 
 const schema = z.strictObject({
   http: z
@@ -135,4 +136,24 @@ t.test('configuration', async t => {
       t.notMatch(text, /very-secret/)
     },
   )
+})
+
+t.test('a fault inside a list of kinds names the kinds, or the key of the known kind', async t => {
+  const Links = z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('http'), url: z.string().min(3) }),
+    z.strictObject({ kind: z.literal('sim'), seed: z.int().min(1).default(1) }),
+  ])
+  const schema = z.strictObject({ links: z.array(Links) })
+  const describe = (links: object[]) => {
+    const { error } = schema.safeParse({ links })
+    return error?.issues.map(issue => describeConfigFault(schema, { links }, issue)) ?? []
+  }
+  t.strictSame(describe([{ kind: 'simm' }]), ['links.0.kind is "simm": expected one of http, sim'])
+  t.strictSame(describe([{}]), ['links.0.kind is missing: expected one of http, sim'])
+  t.strictSame(describe([{ kind: 'sim', seed: 0 }]), [
+    'links.0.seed is 0: expected an integer from 1',
+  ])
+  t.strictSame(describe([{ kind: 'sim', url: 'x' }]), [
+    'links.0.url is not a known key; known keys: kind, seed',
+  ])
 })

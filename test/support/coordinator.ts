@@ -52,7 +52,13 @@ export const openScene = async (t: Pick<Test, 'teardown'>, options: SceneOptions
     options.store ??
     (await temporaryStore(t, options.folder, { now: options.now }))
   const demo = options.from?.demo ?? (await populate(store))
-  const settings = config({ ...WIDE, state_dir: await temporaryFolder(t), ...options.config })
+  const settings = config({
+    ...WIDE,
+    // tests reach no public name
+    upstreams: { egress: 'off' },
+    state_dir: await temporaryFolder(t),
+    ...options.config,
+  })
   placeSealingKey(settings.state_dir)
   const { logger = silent } = options
   const opened = await openCoordinator(listFor(store, options), settings, logger, options)

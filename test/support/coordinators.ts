@@ -40,13 +40,13 @@ export const startCoordinators = async (
   const sealingKey = randomBytes(32).toString('base64')
   /** State folder of the coordinator that was started last. */
   let latest = ''
-  const start = async (ownKey = sealingKey): Promise<Coordinator> => {
+  const start = async (ownKey = sealingKey, settings: object = {}): Promise<Coordinator> => {
     const state_dir = await temporaryFolder(t)
     writeFileSync(join(state_dir, 'sealing.key'), ownKey, { mode: 0o600 })
     const url = `postgres://postgres@localhost/${database.database}?host=${database.host}`
     const http = { port: 0, ...stop }
     const coordinator = await serve(
-      CoordinatorConfig.parse({ state_dir, http, store: { url } }),
+      CoordinatorConfig.parse({ state_dir, http, store: { url }, ...settings }),
       silent,
     )
     latest = state_dir
@@ -80,7 +80,10 @@ export const startCoordinators = async (
     const { cell_id, credential } = (await answer.json()) as Record<string, string>
     return new RawCell(t, cell_id as string, credential as string)
   }
-  return { store, keys, joinToken: secret, coordinators, start, ask, enrol, stateDir: () => latest }
+  /** Starts a coordinator with further settings. */
+  const startWith = (settings: object) => start(sealingKey, settings)
+  const parts = { store, keys, joinToken: secret, coordinators }
+  return { ...parts, start, startWith, ask, enrol, stateDir: () => latest }
 }
 
 /** A cell that does what a test tells it, over upgrades as a daemon makes them. */

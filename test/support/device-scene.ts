@@ -28,9 +28,13 @@ export const deviceScene = async (t: Test, pipeline: Partial<PipelinePartParts> 
     nowMs: () => performance.now(),
     logger: silent,
   })
+  /** Cells that commands were sent to. */
+  const sent: string[] = []
   const bus = {
-    publish: async (name: string, _cellId: string, _type: string, body: unknown) => {
-      if (name === 'cmd') void executor.receive(JSON.parse(JSON.stringify(body)))
+    publish: async (name: string, to: string, _type: string, body: unknown) => {
+      if (name !== 'cmd') return
+      sent.push(to)
+      if (to === cellId) void executor.receive(JSON.parse(JSON.stringify(body)))
     },
     publishToEach: (_name: string, cellIds: readonly string[]) => cellIds.map(async () => {}),
     disconnect: () => {},
@@ -77,9 +81,10 @@ export const deviceScene = async (t: Test, pipeline: Partial<PipelinePartParts> 
   scene.fleet.admit(cellId, 0)
   let epoch = 0
   /** Announces the devices of the link, and waits until the coordinator lists what it has. */
-  const announce = async (own: Partial<Announce> = {}): Promise<void> => {
+  const announce = async (own: Partial<Announce> = {}): Promise<Announce> => {
     const birth = new DevicesInBirth(host, silent).addTo(announceDevices([]))
-    scene.fleet.birth(cellId, ++epoch, { ...birth, ...own })
+    const whole = { ...birth, ...own }
+    scene.fleet.birth(cellId, ++epoch, whole)
     scene.fleet.state(cellId, epoch, 'ready')
     const isOlder = own.capability !== undefined
     await waitUntil('the devices are listed', () =>
@@ -88,6 +93,7 @@ export const deviceScene = async (t: Test, pipeline: Partial<PipelinePartParts> 
           scene.devices.get(deviceId)?.isAvailable === (available && !isOlder),
       ),
     )
+    return whole
   }
   /** Sets the readings of a device that a motion needs, taken now. */
   const setBattery = (deviceId: string, battery_percent: number): void =>
@@ -108,5 +114,5 @@ export const deviceScene = async (t: Test, pipeline: Partial<PipelinePartParts> 
     const response = await scene.app.inject({ method, url, headers, ...payload })
     return { status: response.statusCode, json: response.json() }
   }
-  return { ...scene, cellId, link, announce, call, setBattery }
+  return { ...scene, cellId, link, sent, announce, call, setBattery }
 }

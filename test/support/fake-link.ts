@@ -114,6 +114,12 @@ export class FakeLink implements DeviceLink {
     this.#notify()
   }
 
+  /** Withdraws a device, as a broker can. */
+  remove(deviceId: string): void {
+    this.devices = this.devices.filter(one => one.deviceId !== deviceId)
+    this.#notify()
+  }
+
   /** Sets readings taken at a time, in unix milliseconds. */
   set(deviceId: string, at: number, values: Record<string, PropertyValue>): void {
     const before = this.states.get(deviceId)?.readings

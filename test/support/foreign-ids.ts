@@ -65,6 +65,8 @@ const BESIDE: Record<string, { kind: Owned; value: (id: string) => unknown }> = 
 const HARMLESS: Record<string, string> = {
   'devices-estop-release estop_id': 'e-stops are the fleet’s',
   'commands-list cell_id': 'cells are shared',
+  'discovery-scope-add cell_id': 'cells are shared',
+  'discovery-scope-remove cell_id': 'cells are shared',
   'commands-create device_id': 'devices belong to cells, which are shared',
   'device-status device_id': 'devices belong to cells, which are shared',
   'device-command device_id': 'devices belong to cells, which are shared',

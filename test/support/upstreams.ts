@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { loadModules, loadRun } from '../../discovery/load.ts'
-import type { LookupRun } from '../../discovery/lookup-run.ts'
+import type { LookupContext, LookupRun } from '../../discovery/lookup-run.ts'
 import { isScan } from '../../discovery/module.ts'
 import { openUpstreams } from '../../discovery/upstreams/open.ts'
 import type { SourceSettings, UpstreamSettings } from '../../discovery/upstreams/settings.ts'
@@ -15,6 +15,8 @@ export interface UpstreamTestOptions extends Partial<Omit<Parts, 'settings'>> {
   /** Answers of the sources by id; only these are configured, at the server of the test. */
   answers?: Record<string, SourceAnswer>
   settings?: Partial<UpstreamSettings>
+  /** What was discovered before. */
+  searchRegistry?: LookupContext['searchRegistry']
   /** Options and keys of sources, beside their addresses. */
   sources?: Record<string, SourceSettings>
 }
@@ -89,7 +91,10 @@ export const runLookup = async <Data = Record<string, unknown>>(
   if (module === undefined || isScan(module)) throw new Error(`${id} is not a lookup`)
   const run = (await loadRun<LookupRun<object, unknown>>(module)) as LookupRun<object, unknown>
   const { upstreams, server, outcomes } = await openTestUpstreams(t, options)
-  const { context, sources, warnings } = upstreams.openLookup(new AbortController().signal)
+  const { context, sources, warnings } = upstreams.openLookup(
+    new AbortController().signal,
+    options.searchRegistry ?? (async () => []),
+  )
   const data = module.data.parse(await run(module.input.parse(input), context)) as Data
   return { data, sources, warnings, server, outcomes }
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { findFreePorts } from '../../bin/up/ports.ts'
 import type { Coordinator } from '../../coordinator/assembly/serve.ts'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { SimLinkConfig } from '../../devices/links/sim/config.ts'
@@ -11,6 +12,7 @@ import { ReplicaSet } from '../prove/support/replica-set.ts'
 import { startCoordinators } from '../support/coordinators.ts'
 import { type ApiCaller, createApiCaller, startDeviceCell } from '../support/device-fleet.ts'
 import { postgresMissing } from '../support/postgres.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /* Two coordinators as processes on one PostgreSQL, and cells with simulated devices. */
@@ -30,6 +32,16 @@ const CELLS = [
 ]
 const NAMES = CELLS.flat().map(({ name }) => name)
 
+/** The simulated devices of a cell. */
+const createRovers = (index: number): SimLink => {
+  const clock = { cellId: `cell_sim_${index}`, now: Date.now, nowMs: () => performance.now() }
+  const own = { profile: 'sim-rover', site: 'hall' }
+  const devices = CELLS[index]?.map(device => ({ ...own, ...device }))
+  return new SimLink(SimLinkConfig.parse({ kind: 'sim', tick_ms: 20, devices }), clock)
+}
+
+const isRover = ({ config }: { config: { name: string } }): boolean => config.name !== 'drone-1'
+
 /** Two coordinators, and two cells that are connected to both. */
 const openFleet = async (t: Test) => {
   const flags = ['--swarm-start-delay-seconds', '6', '--swarm-skew-ms', '1000']
@@ -37,11 +49,8 @@ const openFleet = async (t: Test) => {
   t.teardown(() => set.stop())
   const uses = { uses: CELLS.length, ttlMinutes: 5 }
   const { secret: joinToken } = await createToken(set.store.ledger, uses, { actor: 'test' })
-  const sims = CELLS.map((devices, index) => {
-    const clock = { cellId: `cell_sim_${index}`, now: Date.now, nowMs: () => performance.now() }
-    const own = devices.map(device => ({ profile: 'sim-rover', site: 'hall', ...device }))
-    const config = SimLinkConfig.parse({ kind: 'sim', tick_ms: 20, devices: own })
-    const sim = new SimLink(config, clock)
+  const sims = CELLS.map((_, index) => {
+    const sim = createRovers(index)
     const stop = startDeviceCell(
       { links: [sim] },
       { stateDir: join(set.folder, `cell-${index}`), url: set.replica(index).url, joinToken },
@@ -201,7 +210,7 @@ t.test('a formation goes on when its coordinator is killed', { skip: postgresMis
     250,
   )
   t.match(shown, { state: 'reached', reason: null })
-  for (const name of NAMES.filter(name => name !== 'drone-1'))
+  for (const name of NAMES.filter(name => isRover({ config: { name } })))
     t.equal(findUnit(name).executed, 1, `${name} has moved once`)
   const second = await b.call('operator', 'POST', FORMATIONS, input, newId('key'))
   t.not(second.status, 200, 'the approval is used up')
@@ -260,4 +269,54 @@ t.test('a cell that only one of two coordinators can reach', { skip: postgresMis
     })
     t.ok(rover?.isAtRest())
   })
+})
+
+t.test('a formation of cells at different coordinators', { skip: postgresMissing }, async t => {
+  const { startWith, keys, joinToken } = await startCoordinators(t, 0)
+  const swarm = { start_delay_seconds: 5, skew_ms: 1000 }
+  const [port = 0] = await findFreePorts(1)
+  // cells reach the first one by the address that they are configured with, the second by its own
+  const { url } = await startWith({ swarm })
+  const address = `http://127.0.0.1:${port}`
+  await startWith({ swarm, http: { port, drain_seconds: 0 }, replica: { address } })
+  const [a, b] = [createApiCaller(url, keys), createApiCaller(address, keys)]
+  const network = await TcpProxy.open(t, { port: Number(new URL(url).port), host: '127.0.0.1' })
+  const sims = await Promise.all(
+    [url, `http://127.0.0.1:${network.port}`].map(async (first, index) => {
+      const sim = createRovers(index)
+      const own = { stateDir: await temporaryFolder(t), url: first, joinToken }
+      t.teardown(startDeviceCell({ links: [sim] }, own))
+      return sim
+    }),
+  )
+  for (const at of [a, b]) for (const name of NAMES) await waitForPlan(at, name)
+
+  const input = { formation: 'grid', spacing_m: 1.6, site: 'hall', anchor: { x_m: 8, y_m: 0 } }
+  const { request_id } = (await a.call('operator', 'POST', FORMATIONS, input, newId('key'))).body
+  t.equal((await approve(a, 'approver_a', request_id)).status, 200)
+  t.equal((await approve(b, 'approver_b', request_id)).status, 200)
+  const started = await a.call('operator', 'POST', FORMATIONS, input, newId('key'))
+  t.match(started, { status: 200, body: { parts: { length: 2 } } })
+  network.cut()
+  const units = sims.flatMap(({ world }) => world.units).filter(isRover)
+  await waitUntil('the rovers of both cells move', () =>
+    units.every(unit => Number(unit.state.readings.speed_m_s?.value) > 0.1),
+  )
+  await waitUntil('the first coordinator has lost the second cell', async () => {
+    const plan = { command: 'dock', params: {} }
+    return (await a.call('operator', 'POST', '/v1/devices/rover-3/plan', plan)).status === 503
+  })
+  const path = `${FORMATIONS}/${started.body.formation_id}`
+  t.equal((await a.call('operator', 'POST', `${path}/abort`, { reason: 'x' })).status, 200)
+  await waitUntil('all rest', () => units.every(unit => unit.isAtRest()))
+  const shown = await waitUntil(
+    'the formation has ended',
+    async () => {
+      const { body } = await a.call('operator', 'GET', path)
+      return body.ended_at !== null && body
+    },
+    250,
+  )
+  t.match(shown, { state: 'aborted', reason: 'x' })
+  t.match((await b.call('operator', 'GET', path)).body, { state: 'aborted' })
 })

@@ -6,7 +6,7 @@ import type { CellConfig } from '../../control/configs.ts'
 const Document = z.record(z.string(), z.json())
 
 export const ConfigView = z.object({
-  scope: z.enum(['cell', 'tag']),
+  scope: z.enum(['cell', 'tag', 'fleet']),
   name: z.string(),
   version: z.int(),
   document: Document,

@@ -18,12 +18,13 @@ export default defineOperation({
     reason: EstopReason.describe('Why it is safe to release it.'),
   }),
   output: EstopView,
-  run: async ({ estop_id, reason }, { estops, key, actor }) => {
+  run: async ({ estop_id, reason }, context) => {
+    const { estops, key, actor } = context
     if (key?.kind !== 'person')
       throw new ShoalError(
         'forbidden',
         `an e-stop is released by a person; this key is one of kind ${key?.kind}`,
       )
-    return estopViewOf(await estops.release(estop_id, reason, actor))
+    return estopViewOf(await estops.release(estop_id, reason, actor), context)
   },
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { nameDevice } from '../../estop/names.ts'
 import { pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { EstopView, estopViewOf, FailedDevice } from './estop-view.ts'
@@ -21,12 +22,20 @@ export default defineOperation({
       .array(FailedDevice)
       .describe(`Devices that did not confirm that they are at rest; at most ${MAX_FAILED}.`),
   }),
-  run: async ({ limit }, { estops }) => {
+  run: async ({ limit }, context) => {
+    const { estops, fleet } = context
     const { total, newest } = await estops.list(limit)
     return {
       in_force: total,
-      estops: newest.map(estopViewOf),
-      failed_devices: estops.listFailed().slice(0, MAX_FAILED),
+      estops: newest.map(one => estopViewOf(one, context)),
+      failed_devices: estops
+        .listFailed()
+        .slice(0, MAX_FAILED)
+        .map(({ cell_id, device_id, reason }) => {
+          const cell = fleet.cell(cell_id)
+          const name = cell && nameDevice(device_id, cell)
+          return { cell_id, device_id, name: name ?? null, reason }
+        }),
     }
   },
 })

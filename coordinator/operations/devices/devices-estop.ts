@@ -29,6 +29,9 @@ export default defineOperation({
   output: EstopView,
   run: async ({ reason, ...wanted }, context) => {
     const { estops, actor } = context
-    return estopViewOf(await estops.engage(resolveStopTarget(wanted, context), reason, actor))
+    return estopViewOf(
+      await estops.engage(resolveStopTarget(wanted, context), reason, actor),
+      context,
+    )
   },
 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { CommandView, commandViewOf } from '../commands/command-view.ts'
 import { defineOperation } from '../operation.ts'
+import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
 import { DEVICE_COMMAND } from './plan-device-command.ts'
 import { isOnceOnly, planLiveCommand, RUN_SECONDS, runDeviceCommand } from './run-device-command.ts'
 
@@ -17,8 +17,8 @@ export default defineOperation({
   cli: { group: 'devices', verb: 'run', words: ['command'], pairs: 'params' },
   input: z.strictObject(DEVICE_COMMAND),
   examples: [{ command: 'drive', params: { linear_mps: 0.2 } }],
-  output: CommandView,
+  output: DeviceCommandView,
   plan: planLiveCommand,
   run: async (plan: Awaited<ReturnType<typeof planLiveCommand>>['plan'], context, approval) =>
-    commandViewOf(await runDeviceCommand(plan, context, approval)),
+    deviceCommandViewOf(await runDeviceCommand(plan, context, approval)),
 })

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { EstopScope } from '../../../shared/wire/estop.ts'
 import type { StopReach } from '../../estop/estops.ts'
+import { nameTarget } from '../../estop/names.ts'
 import { stopData } from '../../estop/stop.ts'
+import type { Context } from '../context.ts'
 
 /** Reason of an e-stop or its release, for people and for the audit. */
 export const EstopReason = z.string().trim().min(1).max(300)
@@ -12,6 +14,7 @@ export const EstopView = z.object({
   estop_id: z.string(),
   scope: EstopScope,
   target: z.string().nullable(),
+  target_name: z.string().nullable().describe('Name of the device or cell, where it is known.'),
   cell_id: z.string().nullable().describe('The only cell that it is for; null for others.'),
   is_local: z.boolean().describe('True for a stop that was engaged on the machine of its cell.'),
   engaged_at: z.iso.datetime(),
@@ -30,7 +33,12 @@ export const EstopView = z.object({
     confirmed: z.int().describe('Cells that have it on their disk, or have ended it.'),
     missing: z
       .array(
-        z.object({ cell_id: z.string(), is_connected: z.boolean(), is_supported: z.boolean() }),
+        z.object({
+          cell_id: z.string(),
+          name: z.string().nullable(),
+          is_connected: z.boolean(),
+          is_supported: z.boolean(),
+        }),
       )
       .describe(`Cells that have not confirmed it; at most ${MAX_LISTED}.`),
   }),
@@ -39,23 +47,23 @@ export const EstopView = z.object({
 export const FailedDevice = z.object({
   cell_id: z.string(),
   device_id: z.string(),
+  name: z.string().nullable(),
   reason: z.string(),
 })
 
-export const estopViewOf = ({
-  stop,
-  isStored,
-  asked,
-  confirmed,
-  missing,
-}: StopReach): z.input<typeof EstopView> => ({
+export const estopViewOf = (
+  { stop, isStored, asked, confirmed, missing }: StopReach,
+  { fleet }: Pick<Context, 'fleet'>,
+): z.input<typeof EstopView> => ({
   ...stopData(stop),
+  target_name: nameTarget(stop, fleet.cells()),
   is_stored: isStored,
   cells: {
     asked,
     confirmed,
     missing: missing.slice(0, MAX_LISTED).map(({ cellId, isConnected, isSupported }) => ({
       cell_id: cellId,
+      name: fleet.cell(cellId)?.announce?.name ?? null,
       is_connected: isConnected,
       is_supported: isSupported,
     })),

@@ -13,6 +13,7 @@ import {
   requireChecks,
   type UrgentDeviceCommand,
 } from './plan-device-command.ts'
+import { runOnEveryCell, type UrgentEnd } from './urgent-cells.ts'
 
 /** Time limit of a call that runs a command: planning, and the wait for its end. */
 export const RUN_SECONDS = 60
@@ -72,18 +73,39 @@ const toOperationPlan = (planned: PlannedDeviceCommand): OperationPlan<DeviceCom
   }
 }
 
+/** A command as it stands when the time is up. */
+export interface DeviceCommandEnd {
+  /** Of several cells that were asked, the first that succeeded counts. */
+  command: CommandRecord
+  /** Every cell that an urgent command was sent to; empty for others. */
+  cells: readonly UrgentEnd[]
+}
+
 /**
  * Creates the command, in the transaction that uses its approval where it needs one, and waits for
- * its end. Returns it as it stands when the time is up.
+ * its end. What is urgent goes to every connected cell that announces the device.
  */
 export const runDeviceCommand = async (
   plan: DeviceCommandPlan,
+  context: Context,
+  approval: SingleUseApproval | undefined,
+): Promise<DeviceCommandEnd> => {
+  if (isPlanned(plan)) return { command: await runPlanned(plan, context, approval), cells: [] }
+  const cells = await runOnEveryCell(plan, context)
+  const ends = cells.flatMap(({ command }) => command ?? [])
+  const command = ends.find(({ state }) => state === 'succeeded') ?? ends[0]
+  if (command === undefined) throw new Error('an urgent command has no end')
+  return { command, cells }
+}
+
+const runPlanned = async (
+  plan: PlannedDeviceCommand,
   { commands, actor, signal }: Context,
   approval: SingleUseApproval | undefined,
 ): Promise<CommandRecord> => {
   const { request } = plan
   const made =
-    approval === undefined || !isPlanned(plan)
+    approval === undefined
       ? await commands.create({ ...request, mode: 'live' }, actor)
       : await approval.use((trx, signed) =>
           commands.createWithin(trx, request, actor, { plan: plan.plan, approval: signed }),

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { CommandView, commandViewOf } from '../commands/command-view.ts'
 import type { Context } from '../context.ts'
 import { defineOperation, type Operation } from '../operation.ts'
+import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
 import { DeviceRef } from './device-ref.ts'
 import { prepareDeviceCommand, type UrgentDeviceCommand } from './plan-device-command.ts'
 import { runDeviceCommand } from './run-device-command.ts'
@@ -21,13 +21,13 @@ export const defineUrgentOperation = (
     effect: 'gated',
     isEmergency: true,
     input: z.strictObject({ device_id: DeviceRef }),
-    output: CommandView,
+    output: DeviceCommandView,
     plan: ({ device_id }, context) => {
       const plan = prepareUrgentCommand(device_id, verb, context)
       return { plan, summary: `${verb} ${plan.device.facts.name}` }
     },
     run: async (plan: UrgentDeviceCommand, context) =>
-      commandViewOf(await runDeviceCommand(plan, context, undefined)),
+      deviceCommandViewOf(await runDeviceCommand(plan, context, undefined)),
   })
 
 const prepareUrgentCommand = (

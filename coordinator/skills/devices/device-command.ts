@@ -1,5 +1,8 @@
 import * as z from 'zod'
-import { CommandView, commandViewOf } from '../../operations/commands/command-view.ts'
+import {
+  DeviceCommandView,
+  deviceCommandViewOf,
+} from '../../operations/devices/device-command-view.ts'
 import { DevicePlanView, devicePlanViewOf } from '../../operations/devices/device-plan-view.ts'
 import { DEVICE_COMMAND } from '../../operations/devices/plan-device-command.ts'
 import {
@@ -32,14 +35,14 @@ export default defineSkill({
     /** Null for stop, hold and land, which are carried out without one. */
     plan: DevicePlanView.nullable(),
     /** Null in a dry run. Its state is not final when it takes longer than the call. */
-    outcome: CommandView.nullable(),
+    outcome: DeviceCommandView.nullable(),
   }),
   plan: ({ dry_run, ...input }, context) =>
     dry_run ? planDryCommand(input, context) : planLiveCommand(input, context),
   show: (plan: DeviceCommandPlan) => ({ plan: viewOf(plan), outcome: null }),
   run: async (plan: DeviceCommandPlan, context, approval) => ({
     plan: viewOf(plan),
-    outcome: commandViewOf(await runDeviceCommand(plan, context, approval)),
+    outcome: deviceCommandViewOf(await runDeviceCommand(plan, context, approval)),
   }),
 })
 

@@ -58,7 +58,7 @@ export default defineSkill({
     return planLiveCommand({ device_id: device.id, command, params: message }, context)
   },
   run: async (plan: DeviceCommandPlan, context, approval) => {
-    const record = await runDeviceCommand(plan, context, approval)
+    const { command: record } = await runDeviceCommand(plan, context, approval)
     const { id, facts } = plan.device
     const outcome = commandViewOf(record)
     return { device_id: id, name: facts.name, message: readMessage(record), outcome }

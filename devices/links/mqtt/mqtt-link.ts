@@ -32,6 +32,8 @@ export class MqttLink implements MqttDeviceLink {
   readonly #connection: MqttConnection
   readonly #sources: readonly Source[]
   readonly #table: DeviceTable
+  /** Devices with a verb that runs: they can be stopped although they are withdrawn. */
+  readonly #running = new Set<TableEntry>()
   readonly #confirmations = new Confirmations()
   readonly #listeners = new Set<() => void>()
   #signal: AbortSignal | undefined
@@ -79,13 +81,16 @@ export class MqttLink implements MqttDeviceLink {
     operations: readonly Json[],
     { signal }: ExecuteContext,
   ): Promise<Json> {
-    const entry = this.#require(deviceId)
+    const entry = { ...this.#require(deviceId) }
     const own = operations.map(operation => parseOperation(operation, entry.found))
+    this.#running.add(entry)
     try {
       for (const operation of own) await this.#send(deviceId, operation, signal)
     } catch (error) {
       if (signal.aborted) await this.stop(deviceId, entry.found.profile.atEstop).catch(() => {})
       throw error
+    } finally {
+      this.#running.delete(entry)
     }
     return { confirmed: own.every(({ confirm }) => confirm !== undefined) }
   }
@@ -186,7 +191,8 @@ export class MqttLink implements MqttDeviceLink {
   }
 
   #require(deviceId: string): TableEntry {
-    const entry = this.#table.get(deviceId)
+    const running = [...this.#running].find(one => one.deviceId === deviceId)
+    const entry = this.#table.get(deviceId) ?? running
     if (entry !== undefined) return entry
     throw new ShoalError('not_found', `broker ${this.#config.name} has no device ${deviceId}`)
   }

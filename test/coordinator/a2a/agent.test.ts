@@ -6,6 +6,7 @@ import { operations } from '../../../coordinator/operations/index.ts'
 import { defineOperation } from '../../../coordinator/operations/operation.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
+import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { appWith, config, views } from '../../support/app.ts'
 
@@ -167,11 +168,15 @@ t.test('the served card describes the build of this coordinator and nothing else
     for (const later of ['neural_graph', 'synesthetic_translation', 'hebbian_learning'])
       t.equal(card.capabilities[later], false, later)
     t.equal(card.swarm.physical_devices, true)
-    t.equal(card.swarm.discovery_universe, false)
+    t.equal(card.swarm.discovery_universe, true)
     for (const protocol of ['streaming', 'pushNotifications', 'stateTransitionHistory'])
       t.equal(card.capabilities[protocol], false, `${protocol} is of the bindings`)
     t.equal(card.swarm.mcp_tools, [...skills, ...operations].filter(isTool).length)
-    t.strictSame(card.discovery_universe.endpoints, {})
+    const { modules, domains_covered, endpoints } = card.discovery_universe
+    t.equal(modules, DISCOVERY_MODULES.length)
+    t.strictSame(domains_covered, [...new Set(DISCOVERY_MODULES.map(({ domain }) => domain))])
+    const paths = new Set(operations.map(({ path }) => path))
+    t.ok(Object.values(endpoints).every(path => paths.has(path as string)))
   }
 })
 

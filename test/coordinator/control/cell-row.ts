@@ -16,6 +16,7 @@ export const addCell = (ledger: Ledger, id: string, publicKey: string): Promise<
         role: 'cell',
         tags_json: '[]',
       })
+      .onConflict(conflict => conflict.doNothing())
       .execute()
     await trx
       .insertInto('cells')

@@ -207,6 +207,16 @@ t.test('alerts', async t => {
   const between = { ...full, state: 'hold' } as const
   const lost = { rule: 'cell_lost', state: 'bad' } as const
 
+  t.test('of e-stops name the newest one at once; others are reworded seldom', async t => {
+    const { alerts, look } = await rig(t)
+    const stop = { rule: 'estop_engaged', state: 'bad' } as const
+    await look(0, { ...stop, message: 'first' }, { ...full, message: 'first' })
+    await look(1000, { ...stop, message: 'second' }, { ...full, message: 'second' })
+    const messages = new Map(alerts.raised().map(({ rule, message }) => [rule, message]))
+    t.equal(messages.get('estop_engaged'), 'second')
+    t.equal(messages.get('vram_warn'), 'first')
+  })
+
   t.test('are raised once and cleared once, however long and however often', async t => {
     const { alerts, look, told } = await rig(t)
     for (const ms of [0, 1000, 2000]) await look(ms, full)

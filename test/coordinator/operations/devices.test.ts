@@ -1,6 +1,10 @@
 import t from 'tap'
 import { ShoalError } from '../../../shared/errors.ts'
+import { newId } from '../../../shared/ids.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { deviceScene } from '../../support/device-scene.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { addCell } from '../control/cell-row.ts'
 
 const TO = { x_m: 3, y_m: 4 }
 
@@ -185,6 +189,25 @@ t.test('an e-stop is named by the views, the plan and the refusal of a device', 
   const look = { command: 'look' }
   const seen = await call(demo.operator, 'POST', '/v1/devices/rover/commands', look, 'look')
   t.equal(seen.status, 200, 'it can be read')
+})
+
+t.test('a stop goes to every connected cell that announces the device', async t => {
+  const { link, announce, call, demo, fleet, sent, devices, cellId, store } = await deviceScene(t)
+  link.add('dev_rover', { name: 'rover' })
+  const own = await announce()
+  const other = newId('cell')
+  const signer = createSigner(generatePrivateKey())
+  await addCell(store.ledger, other, signer.publicKey)
+  fleet.admit(other, 0)
+  fleet.birth(other, 1, own)
+  fleet.state(other, 1, 'ready')
+  await waitUntil('both cells are known', () => devices.get('dev_rover')?.alsoOn.includes(other))
+  const answer = call(demo.operator, 'POST', '/v1/devices/rover/stop', {})
+  await waitUntil('both cells got the stop', () => sent.length >= 2)
+  t.strictSame(new Set(sent), new Set([cellId, other]))
+  const { status, json } = await answer
+  t.match({ status, json }, { status: 200, json: { state: 'succeeded', cell_id: cellId } })
+  t.match(json.cells, [{ cell_id: cellId, state: 'succeeded' }, { cell_id: other }])
 })
 
 t.test('stop, hold, land and abort answer while the minute of the key is used up', async t => {

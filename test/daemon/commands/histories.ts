@@ -7,6 +7,7 @@ import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { type Ack, type Command, FINAL_STATES, signCommand } from '../../../shared/wire/command.ts'
 import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import { approvalFor } from '../../support/approval-for.ts'
+import { EstopHistory } from './estop-history.ts'
 import type { DiskMood, HistoryApproval, HistoryStep, VerbMood } from './history-steps.ts'
 import { createPlainStage } from './plain-stage.ts'
 import type { CreateStage, Stage, StagedCommand, StageLife } from './stage.ts'
@@ -23,6 +24,11 @@ export interface Findings {
   unsafeRuns: number
   commands: number
   crashes: number
+  /** E-stops that came into force, releases of them, refusals, and motions after a release. */
+  estops: number
+  releases: number
+  held: number
+  freed: number
 }
 
 /** One cell with its disk and clocks, a coordinator, and the network between them. */
@@ -52,7 +58,12 @@ class World {
     unsafeRuns: 0,
     commands: 0,
     crashes: 0,
+    estops: 0,
+    releases: 0,
+    held: 0,
+    freed: 0,
   }
+  readonly #estops: EstopHistory
   #life = 0
   /** Only lets go of timers: a life that is over has no effect any more. */
   #over = new AbortController()
@@ -61,7 +72,14 @@ class World {
   #asked = 0
 
   constructor(createStage: CreateStage) {
-    this.#stage = createStage({ now: () => this.now + this.skewMs })
+    const now = () => this.now + this.skewMs
+    this.#stage = createStage({ now })
+    this.#estops = new EstopHistory({
+      cellId: this.#stage.cellId,
+      ...{ coordinator, stranger, cell, now },
+      crash: () => this.crash(),
+      violations: this.findings.violations,
+    })
   }
 
   async start(): Promise<void> {
@@ -71,23 +89,31 @@ class World {
     const clock = new CoordinatorClock(() => this.now)
     this.#clock = clock
     this.#executor = undefined
+    const { stoppable, ...staged } = this.#stage.open(this.#createLife(life))
+    const { signal } = this.#over
+    const isCurrent = () => life === this.#life
+    const estop = await this.#estops.start({ devices: stoppable, isCurrent, signal })
     const journal = await CommandJournal.open(this.#file(life), () => this.now + this.skewMs)
     const executor = new CommandExecutor({
       cellId: this.#stage.cellId,
       signer: cell,
       listTrustedKeys: () => [coordinator.publicKey],
-      ...this.#stage.open(this.#createLife(life)),
+      ...staged,
       journal,
+      findStop: deviceId => estop.findStop(deviceId),
       clock,
       now: () => this.now + this.skewMs,
       nowMs: () => this.now,
       acknowledge: ack => {
-        if (life === this.#life) this.acks.push(ack)
+        if (life !== this.#life) return
+        this.acks.push(ack)
+        if (ack.reason === 'estopped') this.findings.held++
       },
       report: () => {},
-      signal: this.#over.signal,
+      signal,
       logger,
     })
+    estop.onEngage(() => executor.endStopped())
     await executor.recover()
     this.#executor = executor
   }
@@ -125,8 +151,11 @@ class World {
       this.soundWrites = step.after
     }
     if (step.do === 'verb') this.verbMood = step.mood
+    if (step.do === 'estop') this.#estops.take(step.step)
     this.#stage.passTime()
     await turn()
+    this.#estops.judge()
+    Object.assign(this.findings, this.#estops.counts)
   }
 
   #issue(act: 'do' | 'stop', step: Omit<Extract<HistoryStep, { do: 'issue' }>, 'do'>): void {
@@ -244,6 +273,7 @@ class World {
     if (hazard === 'unsafe') this.findings.unsafeRuns++
     if (this.#stateOf(id) !== 'executing')
       violations.push(`${hazard}: ran before it was said to be executing`)
+    if (hazard !== 'read' && device_id !== undefined) this.#estops.judgeMotion(device_id)
     if (hazard === 'read' || hazard === 'safe') return
     if (times > 1) violations.push(`${hazard}: ran ${times} times`)
     if (fence < (this.#stopped.get(device_id) ?? 0)) violations.push(`${hazard}: ran after a stop`)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { Hazard } from '../../../shared/wire/command.ts'
+import { type EstopStep, estopStep } from './estop-steps.ts'
 
 /** What the disk does with one of the next writes. */
 export type DiskMood = 'sound' | 'slow' | 'fails' | 'dies before' | 'dies half way' | 'dies after'
@@ -29,6 +30,7 @@ export type HistoryStep =
   | { do: 'ask'; outMs: number; backMs: number }
   | { do: 'disk'; mood: DiskMood; after: number }
   | { do: 'verb'; mood: VerbMood }
+  | { do: 'estop'; step: EstopStep }
 
 const moment = fc.integer({ min: 0, max: 8000 })
 
@@ -111,6 +113,7 @@ export const history: fc.Arbitrary<HistoryStep[]> = fc.array(
         mood: fc.constantFrom<VerbMood>('quick', 'slow', 'dies', 'throws', 'hangs', 'hangs'),
       }),
     },
+    { weight: 5, arbitrary: fc.record({ do: fc.constant('estop' as const), step: estopStep }) },
   ),
   { minLength: 4, maxLength: 40, size: 'max' },
 )

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Verb } from '../../../daemon/commands/verb.ts'
+import type { StoppableDevices } from '../../../daemon/estop/stoppable-devices.ts'
 import { newId } from '../../../shared/ids.ts'
 import type { Hazard } from '../../../shared/wire/command.ts'
 import { devicesWith } from '../../support/devices-with.ts'
@@ -42,12 +43,20 @@ export const createPlainCommand = (
   return { target: { ...target, params: { number } }, part }
 }
 
+const STOPPABLE: StoppableDevices = {
+  listDevices: () => [
+    { deviceId: 'arm', name: 'arm', site: 'hall', atEstop: 'hold' },
+    { deviceId: 'rover', name: 'rover', site: null, atEstop: 'hold' },
+  ],
+  stopDevice: async () => {},
+}
+
 /** Verbs that do nothing but have a hazard, of the cell itself and of two devices. */
 export const createPlainStage: CreateStage = () => ({
   cellId: CELL,
   open: life => {
     const verbs = createPlainVerbs(life)
-    return { verbs, devices: devicesWith(() => verbs) }
+    return { verbs, devices: devicesWith(() => verbs), stoppable: STOPPABLE }
   },
   create: (act, hazard, device, number) =>
     createPlainCommand(CELL, act, hazard, device === 'none' ? undefined : device, number),

@@ -1,4 +1,5 @@
 import type { JudgeParts } from '../../../daemon/commands/judge.ts'
+import type { StoppableDevices } from '../../../daemon/estop/stoppable-devices.ts'
 import type { Command, Hazard } from '../../../shared/wire/command.ts'
 import type { PlanPart } from '../../../shared/wire/plan-part.ts'
 import type { HistoryDevice } from './history-steps.ts'
@@ -22,7 +23,7 @@ export interface StagedCommand {
 export interface Stage {
   cellId: string
   /** Opens what a new life of the daemon executes. */
-  open(life: StageLife): Pick<JudgeParts, 'verbs' | 'devices'>
+  open(life: StageLife): Pick<JudgeParts, 'verbs' | 'devices'> & { stoppable: StoppableDevices }
   /** Chooses a verb; `number` tells its use from all others. */
   create(act: 'do' | 'stop', hazard: Hazard, device: HistoryDevice, number: number): StagedCommand
   /** Lets the devices go on for a moment. */

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { DeviceHost, type DeviceHostParts } from '../../../daemon/devices/device-host.ts'
+import { createStoppableDevices } from '../../../daemon/devices/stoppable-host.ts'
 import type { Command } from '../../../shared/wire/command.ts'
 import { DryRun } from '../../../shared/wire/plan-part.ts'
 import { approvalFor } from '../../support/approval-for.ts'
@@ -102,6 +103,32 @@ t.test('a verb waits until an overtaken one has brought the device to rest', asy
   await executor.waitUntilIdle()
   t.strictSame(order, ['moves', 'at rest', 'moves'])
 })
+
+t.test(
+  'a device that is withdrawn while its verb runs is stopped before the verb ends',
+  async t => {
+    const { executor, acks, plan, approve, link, host } = await cellWithCart(t)
+    const planned = await plan()
+    const begun = Promise.withResolvers<void>()
+    const stoppable = createStoppableDevices(host)
+    const order: unknown[] = []
+    link.execution = async (_operations, { signal }) => {
+      begun.resolve()
+      await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+      order.push(['aborted', [...link.stopped], stoppable.listDevices().map(one => one.deviceId)])
+      await stoppable.stopDevice(ROVER, 'hold')
+      throw new Error('stopped')
+    }
+    await executor.receive(approve(planned))
+    await begun.promise
+    link.remove(ROVER)
+    await executor.waitUntilIdle()
+    t.strictSame(order, [['aborted', [ROVER], [ROVER]]], 'and an e-stop still reaches it')
+    t.strictSame(link.stopped, [ROVER, ROVER])
+    t.match(acks.at(-1), { state: 'failed', reason: 'device_withdrawn' })
+    t.strictSame(stoppable.listDevices(), [])
+  },
+)
 
 t.test('a verb that had to wait for its device is checked once more', async t => {
   const config = { envelope: { min_battery_to_start_percent: 20 } }

@@ -5,6 +5,7 @@ import { CoordinatorTime } from '../../../daemon/devices/formation/coordinator-t
 import { FormationRun } from '../../../daemon/devices/formation/formation-run.ts'
 import { openFormationVerb } from '../../../daemon/devices/formation/open-formation-verb.ts'
 import { type FindUnitVerb, planUnits } from '../../../daemon/devices/formation/unit-plans.ts'
+import type { HostedDevice } from '../../../daemon/devices/hosted-device.ts'
 import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
 import { SimLink } from '../../../devices/links/sim/link.ts'
 import type { FormationParams } from '../../../shared/wire/formation.ts'
@@ -53,7 +54,9 @@ t.test('a unit whose device was taken during its delay does not move', async t =
   }
   await runWith(() => {})
   t.strictSame(moved, [id])
-  const taken = runWith(() => void host.runs.track(id, 'move-to', () => other.promise))
+  const taken = runWith(
+    () => void host.runs.track(host.find(id) as HostedDevice, 'move-to', () => other.promise),
+  )
   await t.rejects(taken, { code: 'conflict', message: /^idle .*\["move-to"\]/ })
   t.strictSame(moved, [id], 'it has not moved again')
   other.resolve()

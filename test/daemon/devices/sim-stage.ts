@@ -1,4 +1,5 @@
 import { DeviceHost } from '../../../daemon/devices/device-host.ts'
+import { createStoppableDevices } from '../../../daemon/devices/stoppable-host.ts'
 import type { DeviceLink } from '../../../devices/device-link.ts'
 import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
 import { SimLink } from '../../../devices/links/sim/link.ts'
@@ -18,7 +19,7 @@ const STEP_MS = 400
 const DEVICES = [
   { name: 'rover', profile: 'sim-rover', battery_metres: 1e6 },
   { name: 'drone', profile: 'sim-drone', x_m: 50, battery_metres: 1e6 },
-  { name: 'printer', profile: 'sim-printer' },
+  { name: 'printer', profile: 'sim-printer', site: 'hall' },
   { name: 'switch', profile: 'sim-switch' },
 ]
 
@@ -91,7 +92,7 @@ export const createSimStage: CreateStage = ({ now }) => {
     cellId: CELL,
     open: life => {
       host = createHost(new WatchedLink(sim, life), now)
-      return { verbs: [], devices: host }
+      return { verbs: [], devices: host, stoppable: createStoppableDevices(host) }
     },
     create: (_act, hazard, device, number) =>
       createDeviceCommand(host, chooseUse(device, hazard, number)),

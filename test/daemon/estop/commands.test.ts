@@ -108,3 +108,22 @@ t.test('a stop of a site ends the verb of a device that was withdrawn while it r
   await executor.waitUntilIdle()
   t.match(endOf(move), { state: 'unknown', reason: 'estopped' })
 })
+
+t.test('a stop holds a device that was withdrawn when it comes back', async t => {
+  const { obey, estop, devices, stopped } = await movingCell(t, ['dev_a', 'dev_b'])
+  const [gone] = devices.splice(0, 1)
+  for (const held of ['dev_a', null]) {
+    const scope = held === null ? ('all' as const) : ('device' as const)
+    const stop = engaged({ scope, target: held })
+    await estop.apply({ version: 1, engaged: [stop], released: [] })
+    await estop.retry()
+    t.notOk(stopped.includes('dev_a'), 'nobody can stop it while it is away')
+    if (gone !== undefined) devices.push(gone)
+    t.match(await obey(target('dev_a', 'move', 'caution')), { reason: 'estopped' })
+    await estop.retry()
+    t.ok(stopped.includes('dev_a'), 'it is stopped when it comes back')
+    devices.pop()
+    stopped.length = 0
+    await estop.retry()
+  }
+})

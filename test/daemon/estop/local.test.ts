@@ -68,10 +68,15 @@ t.test('one device is stopped by its name', async t => {
   const { stateDir, stoppedIds } = await running(t)
   await shoald(stateDir, '--device', 'name of dev_b', '--reason', 'smoke')
   t.strictSame(stoppedIds(), ['dev_b'])
+  t.match(await shoald(stateDir, 'status'), /name of dev_b \(dev_b\)/, 'and shown by it')
   await t.rejects(shoald(stateDir, '--device', 'nobody', '--reason', 'smoke'), {
     message: /no device "nobody"; without --device the whole cell stops/,
   })
   await t.rejects(shoald(stateDir, 'release'), { code: 'wrong_usage' })
+  await t.rejects(shoald(stateDir, 'relase', '--reason', 'done'), {
+    code: 'wrong_usage',
+    message: /"relase" is not a word of shoald estop.* status and release/,
+  })
 })
 
 t.test('the socket belongs to its owner alone, and ends bad requests', async t => {

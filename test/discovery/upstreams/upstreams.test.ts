@@ -122,7 +122,10 @@ t.test('An older answer stands in for a failure, up to its limit', async t => {
       await ask(upstreams)
       answer = trouble
       clock.pass(61)
-      const { context, sources, warnings } = upstreams.openLookup(new AbortController().signal)
+      const { context, sources, warnings } = upstreams.openLookup(
+        new AbortController().signal,
+        async () => [],
+      )
       await context.ask({ source: SOURCE, path: '/things', query: { q: 'a b' }, form: 'json' })
       t.match(sources, [{ cache: 'stale', age_s: 61 }])
       t.match(warnings, [{ code: 'stale_data', source: 'example-service' }])

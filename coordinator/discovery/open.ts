@@ -1,0 +1,51 @@
+import type { LookupContext } from '../../discovery/lookup-run.ts'
+import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
+import type { Base } from '../base/base.ts'
+import type { Budgets } from '../budgets/budgets.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { FleetListeners } from '../fleet/open.ts'
+import type { OpenLeader } from '../leader/open.ts'
+import type { Store } from '../store/store.ts'
+import type { FindingsSink } from './findings-sink.ts'
+import { Lookups } from './lookups.ts'
+import { ModuleResults } from './module-results.ts'
+import { ModuleRuns } from './module-runs.ts'
+
+/** Views of discovery modules. */
+interface DiscoveryViews {
+  moduleRuns: Pick<ModuleRuns, 'run'>
+  lookups: Pick<Lookups, 'run'>
+  moduleResults: Pick<ModuleResults, 'readLast'>
+}
+
+interface DiscoveryDomainParts
+  extends Pick<Base, 'logger' | 'now' | 'nowMs'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  store: Pick<Store, 'records'>
+  budgets: Pick<Budgets, 'moduleRows' | 'moduleRuns'>
+  fleet: Pick<Fleet, 'cell' | 'cells'>
+  fleetListeners: Pick<FleetListeners, 'removals'>
+  lookupClient: Pick<Upstreams, 'openLookup'>
+  findingsSink?: FindingsSink
+  searchRegistry?: LookupContext['searchRegistry']
+}
+
+const FORGET_SECONDS = 3600
+/** Time for which a last result is kept. */
+const KEEP_MS = 30 * 86_400_000
+
+/** Runs of discovery modules, on cells and here, and their last results. */
+export const openDiscovery = (parts: DiscoveryDomainParts): { views: DiscoveryViews } => {
+  const { store, fleetListeners, leaderWork, lookupClient, findingsSink: sink } = parts
+  const { now, logger, searchRegistry = async () => [] } = parts
+  const results = new ModuleResults(store.records)
+  leaderWork.every('discovery.forget', FORGET_SECONDS, () => results.forgetBefore(now() - KEEP_MS))
+  fleetListeners.removals.add(cellId => {
+    results.forgetCell(cellId).catch(error => {
+      logger.warn({ cell: cellId, reason: error.message }, 'results of modules not deleted')
+    })
+  })
+  const moduleRuns = new ModuleRuns({ ...parts, results, sink })
+  const lookups = new Lookups({ ...parts, client: lookupClient, results, sink, searchRegistry })
+  return { views: { moduleRuns, lookups, moduleResults: results } }
+}

@@ -1,0 +1,26 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { defineOperation } from '../operation.ts'
+import { AppliesTo, changeScope, ScopeEntryView, Target } from './scope-document.ts'
+
+export default defineOperation({
+  id: 'discovery-scope-remove',
+  description: 'Take a network, an address or a name out of the scope of active modules.',
+  method: 'DELETE',
+  path: '/v1/discovery/scope',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  tool: false,
+  cli: { group: 'discover', verb: 'scope remove', words: ['target'] },
+  input: z.strictObject({ target: Target, ...AppliesTo }),
+  output: z.object({ entries: z.array(ScopeEntryView) }),
+  run: async ({ target, ...appliesTo }, context) => {
+    const remove = (entries: readonly { target: string }[]) => {
+      const kept = entries.filter(each => each.target !== target)
+      if (kept.length < entries.length) return kept
+      throw new ShoalError('not_found', `${target} is not in this scope; list the entries first`)
+    }
+    return changeScope(appliesTo, remove, context)
+  },
+})

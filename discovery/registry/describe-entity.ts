@@ -1,0 +1,81 @@
+import { KEY_KINDS, type SightingFacts, type SightingKey } from '../sighting.ts'
+import type { FactClaim } from './claim.ts'
+import { judgeRisk, type Risk } from './judge-risk.ts'
+import { judgeType, type TypeGuess } from './judge-type.ts'
+import { type ResolvedFields, readValues, resolveFields } from './resolve-fields.ts'
+import { formatKey } from './trace.ts'
+import { vendorOfMac } from './vendors/vendor-of-mac.ts'
+
+/** What the registry knows of one thing. */
+export interface EntityDescription {
+  fields: ResolvedFields
+  /** Keys by which it is known again, without those that change. */
+  keys: SightingKey[]
+  /** The two likeliest types, best first. */
+  types: [TypeGuess, ...TypeGuess[]]
+  risk: Risk
+  /** Modules and cells that saw it, the newest first. */
+  sources: { module: string; cell_id: string | null; at: string; ttl_s: number | null }[]
+}
+
+export interface EntityEvidence {
+  keys: readonly SightingKey[]
+  claims: readonly FactClaim[]
+  /** Values that an operator has set. */
+  pinned: SightingFacts
+  /** First time that it was recorded, Unix milliseconds. */
+  firstAt: number
+}
+
+const MAX_KEYS = 64
+const MAX_SOURCES = 32
+
+export const describeEntity = (evidence: EntityEvidence, now: number): EntityDescription => {
+  const { claims, pinned, firstAt } = evidence
+  const keys = [...new Map(evidence.keys.map(key => [formatKey(key), key])).values()]
+  const keyKinds = new Set(keys.map(({ kind }) => kind))
+  const fields = resolveFields(withAddresses(claims, keys), pinned, now)
+  const facts = readValues(fields)
+  const age_ms = keyKinds.has('shoal_cell') ? undefined : now - firstAt
+  const vendor = facts.vendor ?? findVendor(keys) ?? ''
+  const subject = { facts, keyKinds, vendor: vendor.toLowerCase(), age_ms, now }
+  return {
+    fields,
+    keys: keys
+      .filter(({ kind }) => KEY_KINDS[kind] !== 'weak' || keys.length === 1)
+      .slice(0, MAX_KEYS),
+    types: judgeType(subject),
+    risk: judgeRisk(subject),
+    sources: listSources(claims),
+  }
+}
+
+const findVendor = (keys: readonly SightingKey[]): string | undefined =>
+  keys
+    .filter(({ kind }) => kind === 'mac')
+    .map(({ value }) => vendorOfMac(value))
+    .find(Boolean)
+
+/** The maker of an interface is a fact of the newest claim, where nobody names one. */
+const withAddresses = (claims: readonly FactClaim[], keys: readonly SightingKey[]): FactClaim[] => {
+  const [newest] = claims.toSorted((a, b) => b.at - a.at)
+  const vendor = findVendor(keys)
+  if (newest === undefined || vendor === undefined || claims.some(({ facts }) => facts.vendor))
+    return [...claims]
+  return [...claims, { ...newest, module: 'oui', facts: { vendor } }]
+}
+
+const listSources = (claims: readonly FactClaim[]): EntityDescription['sources'] => {
+  const newest = new Map<string, FactClaim>()
+  for (const claim of claims.toSorted((a, b) => a.at - b.at))
+    newest.set(`${claim.module} ${claim.cellId}`, claim)
+  return [...newest.values()]
+    .toSorted((a, b) => b.at - a.at)
+    .slice(0, MAX_SOURCES)
+    .map(({ module, cellId, at, ttl_s }) => ({
+      module,
+      cell_id: cellId ?? null,
+      at: new Date(at).toISOString(),
+      ttl_s: ttl_s ?? null,
+    }))
+}

@@ -1,0 +1,196 @@
+import type { Link } from '../../../../shared/mdns/links.ts'
+import {
+  foldName,
+  META_NAME,
+  parseInstanceName,
+  parseTypeName,
+} from '../../../../shared/mdns/names.ts'
+import type { MdnsPacket } from '../../../../shared/mdns/packet.ts'
+import { writeQueries } from './known-answers.ts'
+import { QuestionPlan } from './question-plan.ts'
+import { RecordCache } from './record-cache.ts'
+import {
+  buildService,
+  type FoundService,
+  findPointer,
+  hasLeft,
+  isComplete,
+  type ServiceEntry,
+} from './services.ts'
+
+interface BrowserOptions {
+  links: readonly Link[]
+  isAskable: (link: Link) => boolean
+  types?: readonly string[]
+}
+
+interface Query {
+  link: Link
+  bytes: Buffer
+}
+
+const MAX_SERVICES = 1024
+const MAX_TYPES = 96
+/** Time for further addresses after the first one, so that a row has all of them. */
+const SETTLE_MS = 150
+/** Responders usually add what belongs to an instance; what is missing is asked for after this. */
+const FOLLOW_UP_MS = 120
+
+/**
+ * Finds service instances by the records that hosts send, without sockets or a clock of its own.
+ * Everything that a host can make it keep or ask is bounded.
+ */
+export class Browser {
+  readonly #cache = new RecordCache()
+  readonly #entries = new Map<string, ServiceEntry>()
+  readonly #plans: Map<string, QuestionPlan>
+  readonly #types: ReadonlySet<string> | undefined
+  readonly #foundTypes = new Set<string>()
+  #isOverfull = false
+
+  constructor({ links, isAskable, types }: BrowserOptions) {
+    this.#plans = new Map(
+      links.filter(isAskable).map(link => [link.name, new QuestionPlan(link)] as const),
+    )
+    this.#types = types === undefined ? undefined : new Set(types)
+  }
+
+  /** True when records or services found no room. */
+  get isFull(): boolean {
+    return this.#isOverfull || this.#cache.isFull
+  }
+
+  /** Plans the first questions, after a random wait of 20 to 120 ms (RFC 6762, 5.2). */
+  start(now: number): void {
+    const names = this.#types === undefined ? [META_NAME] : [...this.#types].map(typeName)
+    for (const plan of this.#plans.values())
+      for (const name of names) plan.add({ name, type: 'PTR' }, now + 20 + Math.random() * 100)
+  }
+
+  /** Reads the answers of a packet; questions of others say nothing about services. */
+  read({ isResponse, answers, additionals }: MdnsPacket, link: Link, now: number): void {
+    if (!isResponse) return
+    for (const record of [...answers, ...additionals]) {
+      this.#cache.put(link, record, now)
+      if (record.type !== 'PTR') continue
+      if (foldName(record.name) === META_NAME) this.#addType(record.target, link, now)
+      else this.#addInstance(record.name, record.target, link, now)
+    }
+  }
+
+  /** Packets to send now: planned questions and those for records that expire soon. */
+  takeQueries(now: number): Query[] {
+    for (const entry of this.#entries.values()) if (!entry.isReported) this.#advance(entry, now)
+    for (const { link, record } of this.#cache.takeDue(now))
+      if (this.#isWanted(record.name))
+        this.#plans.get(link.name)?.renew({ name: record.name, type: record.type }, now)
+    return [...this.#plans.values()].flatMap(plan =>
+      writeQueries(plan.takeDue(now), plan.link, this.#cache, now),
+    )
+  }
+
+  /** Services that became complete, and those that left. */
+  *takeReady(now: number): Generator<FoundService> {
+    yield* this.#takeGone(now, this.#cache.listExpired(now))
+    for (const entry of this.#entries.values()) {
+      if (entry.isReported || entry.completeAt === undefined) continue
+      if (now - entry.completeAt < SETTLE_MS || !this.#isAlive(entry)) continue
+      entry.isReported = true
+      yield buildService(this.#cache, entry)
+    }
+  }
+
+  /** At the end: what is incomplete, and what said goodbye less than a second ago. */
+  *takeRest(now: number): Generator<FoundService> {
+    const withdrawn = [...this.#cache.all()].filter(({ isWithdrawn }) => isWithdrawn)
+    yield* this.#takeGone(now, withdrawn)
+    for (const entry of this.#entries.values())
+      if (!entry.isReported) yield buildService(this.#cache, entry)
+  }
+
+  *#takeGone(now: number, ended: ReturnType<RecordCache['listExpired']>): Generator<FoundService> {
+    const gone = ended.flatMap(({ link, record }) => {
+      const entry = record.type === 'PTR' && this.#entries.get(entryKey(link, record.target))
+      return entry ? [entry] : []
+    })
+    for (const entry of gone) this.#entries.delete(entryKey(entry.link, entry.name))
+    const found = gone.map(entry => this.#describeGone(entry, now))
+    for (const record of ended) this.#cache.remove(record)
+    yield* found
+  }
+
+  #describeGone(entry: ServiceEntry, now: number): FoundService {
+    const service = buildService(this.#cache, entry)
+    const { host, link } = service
+    const isHostGone =
+      host !== null && hasLeft(this.#cache, link, host, now) && !this.#hasServices(link, host)
+    return { ...service, isGone: true, isHostGone }
+  }
+
+  #hasServices(link: Link, host: string): boolean {
+    return [...this.#entries.values()].some(
+      ({ link: { name }, ...each }) =>
+        name === link.name &&
+        this.#cache
+          .find(link, 'SRV', each.name)
+          .some(({ record }) => foldName(record.target) === foldName(host)),
+    )
+  }
+
+  #isAlive(entry: ServiceEntry): boolean {
+    return findPointer(this.#cache, entry)?.isWithdrawn === false
+  }
+
+  #addType(name: string, link: Link, now: number): void {
+    const type = parseTypeName(name)
+    if (type === undefined || this.#types !== undefined) return
+    if (this.#foundTypes.size >= MAX_TYPES && !this.#foundTypes.has(type)) {
+      this.#isOverfull = true
+      return
+    }
+    this.#foundTypes.add(type)
+    this.#plans.get(link.name)?.add({ name: typeName(type), type: 'PTR' }, now)
+  }
+
+  #addInstance(typeOf: string, name: string, link: Link, now: number): void {
+    const type = parseTypeName(typeOf)
+    const parsed = parseInstanceName(name)
+    if (type === undefined || parsed?.type !== type || !this.#isWanted(typeOf)) return
+    const key = entryKey(link, name)
+    if (this.#entries.has(key)) return
+    if (this.#entries.size >= MAX_SERVICES) {
+      this.#isOverfull = true
+      return
+    }
+    this.#entries.set(key, { ...parsed, link, name, firstSeenAt: now, isReported: false })
+  }
+
+  /** True for names below a service type that this browser looks for. */
+  #isWanted(name: string): boolean {
+    if (this.#types === undefined) return true
+    const type = parseTypeName(name) ?? parseInstanceName(name)?.type
+    return type === undefined || this.#types.has(type)
+  }
+
+  /** Notes that a service is complete, or asks for what its announcement lacked. */
+  #advance(entry: ServiceEntry, now: number): void {
+    const { link, name } = entry
+    if (isComplete(this.#cache, entry)) {
+      entry.completeAt ??= now
+      return
+    }
+    const plan = this.#plans.get(link.name)
+    if (plan === undefined || now - entry.firstSeenAt < FOLLOW_UP_MS) return
+    const [srv] = this.#cache.find(link, 'SRV', name)
+    if (srv === undefined) plan.add({ name, type: 'SRV' }, now)
+    if (this.#cache.find(link, 'TXT', name).length === 0) plan.add({ name, type: 'TXT' }, now)
+    // hosts outside .local are names of the ordinary DNS
+    if (srv === undefined || !foldName(srv.record.target).endsWith('.local')) return
+    plan.add({ name: srv.record.target, type: 'A' }, now)
+    plan.add({ name: srv.record.target, type: 'AAAA' }, now)
+  }
+}
+
+const typeName = (type: string): string => `${type}.local`
+
+const entryKey = (link: Link, name: string): string => `${link.name}\n${foldName(name)}`

@@ -1,0 +1,83 @@
+import type { Link } from '../../../../shared/mdns/links.ts'
+import { foldName, type InstanceName } from '../../../../shared/mdns/names.ts'
+import { readTxt } from '../../../../shared/mdns/txt.ts'
+import type { CachedRecord, RecordCache } from './record-cache.ts'
+
+/** A service instance as it was heard on one link. */
+export interface FoundService extends InstanceName {
+  link: Link
+  host: string | null
+  port: number | null
+  addresses: readonly string[]
+  ttl_s: number
+  txt: ReadonlyMap<string, string | null>
+  isGone: boolean
+  /** No other service of the host is left, and the host withdrew its addresses. */
+  isHostGone: boolean
+}
+
+/** A service that was heard of, whether or not its records have arrived. */
+export interface ServiceEntry extends InstanceName {
+  link: Link
+  /** Full name: `Printer._ipp._tcp.local`. */
+  name: string
+  firstSeenAt: number
+  /** When host, port, attributes and an address were all known; undefined before. */
+  completeAt?: number
+  isReported: boolean
+}
+
+const MAX_ADDRESSES = 16
+
+/** What the cache knows of a service. */
+export const buildService = (cache: RecordCache, entry: ServiceEntry): FoundService => {
+  const { link, name, instance, type } = entry
+  const [srv] = cache.find(link, 'SRV', name)
+  const [txt] = cache.find(link, 'TXT', name)
+  const pointer = findPointer(cache, entry)
+  const host = srv?.record.target ?? null
+  const isGone = pointer === undefined || pointer.isWithdrawn
+  return {
+    link,
+    instance,
+    type,
+    host,
+    port: srv?.record.port ?? null,
+    addresses: host === null ? [] : listAddresses(cache, link, host),
+    ttl_s: pointer?.record.ttl_s ?? 0,
+    txt: txt === undefined ? new Map() : readTxt(txt.record.strings),
+    isGone,
+    isHostGone: false,
+  }
+}
+
+/** The record that announces the instance; undefined after it expired. */
+export const findPointer = (
+  cache: RecordCache,
+  { link, name, type }: ServiceEntry,
+): (CachedRecord & { record: { type: 'PTR' } }) | undefined =>
+  cache
+    .find(link, 'PTR', `${type}.local`)
+    .find(({ record }) => foldName(record.target) === foldName(name))
+
+export const isComplete = (cache: RecordCache, { link, name }: ServiceEntry): boolean => {
+  const [srv] = cache.find(link, 'SRV', name)
+  if (srv === undefined || cache.find(link, 'TXT', name).length === 0) return false
+  return listAddresses(cache, link, srv.record.target).length > 0
+}
+
+/** True when every address record that is known of the host was withdrawn or has expired. */
+export const hasLeft = (cache: RecordCache, link: Link, host: string, now: number): boolean => {
+  const known = findAddressRecords(cache, link, host)
+  return (
+    known.length > 0 && known.every(({ isWithdrawn, expiresAt }) => isWithdrawn || expiresAt <= now)
+  )
+}
+
+const listAddresses = (cache: RecordCache, link: Link, host: string): string[] =>
+  findAddressRecords(cache, link, host)
+    .map(({ record }) => record.address)
+    .slice(0, MAX_ADDRESSES)
+
+const findAddressRecords = (cache: RecordCache, link: Link, host: string) =>
+  (['A', 'AAAA'] as const).flatMap(type => cache.find<'A' | 'AAAA'>(link, type, host))

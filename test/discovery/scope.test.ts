@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { resolveTarget } from '../../discovery/resolve-target.ts'
+import { findEntryFault, isInScope, requireInScope } from '../../discovery/scope.ts'
+import { MAX_SCOPE_ADDRESSES, type ScanScope } from '../../shared/wire/scan-scope.ts'
+
+const scopeOf = (...targets: string[]): ScanScope => ({
+  entries: targets.map(target => ({ target })),
+})
+
+const v4 = (number: number): string =>
+  [24, 16, 8, 0].map(shift => (number >>> shift) & 255).join('.')
+const V4 = fc.integer({ min: 0, max: 0xffffffff })
+
+t.test('an IPv4 address is in scope exactly when a network of at most a /22 holds it', async () => {
+  const cases = fc.record({ base: V4, bits: fc.integer({ min: 8, max: 32 }), offset: V4 })
+  fc.assert(
+    fc.property(cases, fc.boolean(), ({ base, bits, offset }, isNear) => {
+      const mask = bits === 32 ? 0xffffffff : ~(0xffffffff >>> bits) >>> 0
+      const address = (isNear ? (base & mask) | (offset & ~mask) : offset) >>> 0
+      const isHeld = (address & mask) >>> 0 === (base & mask) >>> 0
+      const isLoopback = address >>> 24 === 127
+      const isMetadata =
+        address >>> 16 === 0xa9fe ||
+        ['168.63.129.16', '100.100.100.200', '192.0.0.192'].includes(v4(address))
+      const wanted =
+        !isMetadata && (isLoopback || (isHeld && 2 ** (32 - bits) <= MAX_SCOPE_ADDRESSES))
+      const scope = scopeOf(`${v4(base)}/${bits}`)
+      const isMapped = isInScope(scope, `::ffff:${v4(address)}`)
+      return isInScope(scope, v4(address)) === wanted && isMapped === wanted
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test(
+  'an IPv6 address is in scope exactly when a network of at most a /118 holds it',
+  async () => {
+    const host = fc.integer({ min: 0, max: 0xffff })
+    fc.assert(
+      fc.property(host, host, fc.integer({ min: 100, max: 128 }), (base, other, bits) => {
+        const isHeld = base >>> (128 - bits) === other >>> (128 - bits)
+        const scope = scopeOf(`2001:db8::${base.toString(16)}/${bits}`)
+        return isInScope(scope, `2001:db8::${other.toString(16)}`) === (isHeld && bits >= 118)
+      }),
+    )
+  },
+)
+
+t.test('no entry allows metadata services and container bridges', async t => {
+  const wide = {
+    entries: [
+      { target: '0.0.0.0/0', is_forced: true },
+      { target: '::/0', is_forced: true },
+    ],
+  }
+  for (const address of ['169.254.169.254', 'fd00:ec2::254', 'fe80::1%eth0', '::ffff:169.254.1.1'])
+    t.notOk(isInScope(wide, address), address)
+  const excluded = { ...wide, excluded: ['172.17.0.0/16', 'fd00:1::/64'] }
+  fc.assert(fc.property(V4, host => !isInScope(excluded, v4(0xac110000 | (host & 0xffff)))))
+  t.notOk(isInScope(excluded, 'fd00:1::5'))
+  t.ok(isInScope(excluded, '172.18.0.1'))
+  t.ok(isInScope({ ...excluded, excluded: ['127.0.0.0/8'] }, '127.0.0.1'), 'loopback always is')
+})
+
+t.test('an address in another spelling than four decimal parts is in no scope', async t => {
+  for (const address of ['0x7f000001', '2130706433', '0177.0.0.1', '127.1', '', 'localhost'])
+    t.notOk(isInScope(scopeOf('127.0.0.0/24'), address), address)
+})
+
+t.test('entries that are too large, or name nothing, are refused with the reason', async t => {
+  t.match(findEntryFault({ target: '10.0.0.0/21' }), /more than 1024 addresses/)
+  t.match(findEntryFault({ target: '2001:db8::/64' }), /more than 1024 addresses/)
+  t.match(findEntryFault({ target: '10.0.0.0/33' }), /is no network or name/)
+  t.match(findEntryFault({ target: '169.254.0.0/24' }), /metadata/)
+  for (const target of ['10.0.0.0/22', '10.0.0.1', '2001:db8::/118', 'printer.lan'])
+    t.equal(findEntryFault({ target }), undefined, target)
+  t.equal(findEntryFault({ target: '10.0.0.0/8', is_forced: true }), undefined)
+})
+
+t.test('a refusal says how to add the target', async t => {
+  t.throws(() => requireInScope(scopeOf(), '192.0.2.1'), {
+    code: 'scope_denied',
+    message: /shoal discover scope add 192\.0\.2\.1/,
+  })
+})
+
+t.test('a name in the scope allows the addresses that it had when it was resolved', async t => {
+  const lookUp = async (name: string) =>
+    name === 'printer.lan' ? [{ address: '192.0.2.7' }] : [{ address: '169.254.169.254' }]
+  const scope = scopeOf('printer.lan', 'cloud.lan')
+  const { addresses, scope: pinned } = await resolveTarget(scope, 'printer.lan', lookUp)
+  t.strictSame(addresses, ['192.0.2.7'])
+  t.ok(isInScope(pinned, '192.0.2.7'))
+  t.notOk(isInScope(scope, '192.0.2.7'), 'of this run only')
+  await t.rejects(resolveTarget(scope, 'cloud.lan', lookUp), { code: 'scope_denied' })
+  await t.rejects(resolveTarget(scopeOf(), 'printer.lan', lookUp), { code: 'scope_denied' })
+  t.strictSame((await resolveTarget(scopeOf('192.0.2.0/24'), 'printer.lan', lookUp)).addresses, [
+    '192.0.2.7',
+  ])
+  await t.rejects(resolveTarget(scope, '192.0.2.7', lookUp), { code: 'scope_denied' })
+})
