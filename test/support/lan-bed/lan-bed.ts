@@ -16,8 +16,6 @@ export interface ScanOrder {
   module: string
   input?: object
   scope: string[]
-  /** Ends the scan after this number of rows. */
-  stopAfterRows?: number
 }
 
 export interface ScanReport {
@@ -58,9 +56,9 @@ export class LanBed {
     return bed
   }
 
-  /** Runs a module in a helper of a process in the namespace of the scanner. */
-  scan(order: ScanOrder): Promise<ScanReport> {
-    return this.#report([SCAN, JSON.stringify(order)])
+  /** Runs modules, one after another, in a helper of a process in the scanner's namespace. */
+  scan(orders: readonly ScanOrder[]): Promise<ScanReport[]> {
+    return this.#report([SCAN, JSON.stringify(orders)])
   }
 
   /** Runs a program in the namespace of the scanner and returns what it printed. */
@@ -78,7 +76,7 @@ export class LanBed {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  async #report(args: string[]): Promise<ScanReport> {
+  async #report(args: string[]): Promise<ScanReport[]> {
     const child = this.#spawn(this.scanner, [process.execPath, ...args])
     const lines: string[] = []
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', line =>
@@ -86,7 +84,7 @@ export class LanBed {
     )
     const [code] = await once(child, 'close')
     if (code !== 0) throw new Error(`the scan ended with ${code}:\n${lines.join('\n')}`)
-    return JSON.parse(lines.at(-1) ?? '{}')
+    return JSON.parse(lines.at(-1) ?? '[]')
   }
 
   async #start(host: BedHost, index: number): Promise<void> {

@@ -56,11 +56,6 @@ export class Namespaces {
     return readCounter(readIn(name, 'cat', '/proc/net/snmp'), 'Ip', 'InReceives')
   }
 
-  /** Number of TCP connections that a namespace began. */
-  countConnections(name: string): number {
-    return readCounter(readIn(name, 'cat', '/proc/net/snmp'), 'Tcp', 'ActiveOpens')
-  }
-
   remove(): void {
     for (const name of this.#names.splice(0)) spawnSync('ip', ['netns', 'del', name])
   }

@@ -24,4 +24,7 @@ for await (const { address, port, state } of scanNetworks(
   if (count === Number(stopAfter)) controller.abort()
 }
 const elapsedMs = Math.round(performance.now() - startedAt)
-process.stdout.write(`${JSON.stringify({ open: open.toSorted(), states, elapsedMs })}\n`)
+// a destroyed socket is closed in the next turn of the loop
+for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+const left = process.getActiveResourcesInfo().filter(name => /TCP|UDP|Timeout/.test(name))
+process.stdout.write(`${JSON.stringify({ open: open.toSorted(), states, elapsedMs, left })}\n`)
