@@ -16,7 +16,6 @@ import { SharedRuns } from './shared-runs.ts'
 
 interface LookupsParts {
   client: Pick<Upstreams, 'openLookup'>
-  searchRegistry: LookupContext['searchRegistry']
   budgets: Pick<Budgets, 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
