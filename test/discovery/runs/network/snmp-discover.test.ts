@@ -28,7 +28,8 @@ const scan = async (lab: NetworkLab, options: object): Promise<Line[]> => {
   return lines as Line[]
 }
 
-const rowsOf = (lines: readonly Line[]) => lines.flatMap(({ row }) => row ?? [])
+const rowsOf = (lines: readonly Line[]): Record<string, unknown>[] =>
+  lines.flatMap(({ row }) => (row === undefined ? [] : [row]))
 
 /** Objects of a switch that snmpd itself does not have (snmpd.conf(5), override). */
 const SWITCH = [
