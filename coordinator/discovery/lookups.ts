@@ -20,7 +20,6 @@ interface LookupsParts {
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
   /** Searches what was discovered. */
-  searchRegistry: LookupContext['searchRegistry']
   /** Unix milliseconds. */
   now: () => number
   logger: Pick<Logger, 'warn'>
