@@ -20,6 +20,7 @@ interface LookupsParts {
   budgets: Pick<Budgets, 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
+  /** Searches what was discovered. */
   /** Unix milliseconds. */
   now: () => number
   logger: Pick<Logger, 'warn'>
