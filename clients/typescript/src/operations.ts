@@ -613,6 +613,8 @@ export interface Operations extends Skills {
   'tokens-create': { input: { 'ttl_minutes'?: number; 'uses'?: number; 'role'?: 'cell'; 'tags'?: (string)[] }; output: { 'id': string; 'role': 'cell'; 'tags': (string)[]; 'uses': number; 'uses_left': number; 'created_at': string; 'expires_at': string; 'revoked_at': string | null; 'secret': string } }
   /** Revoke a join token of your tenant. Cells that joined with it stay. */
   'tokens-revoke': { input: { 'token_id': string }; output: { 'id': string } }
+  /** Ask each outside source once, and name the fields that its answer lacks. */
+  'upstreams-verify': { input: { 'source'?: string }; output: { 'outcome': 'complete' | 'incomplete'; 'sources': ({ 'source': string; 'outcome': 'complete' | 'incomplete' | 'failed' | 'skipped'; 'missing': (string)[]; 'message': string | null })[] } }
   /** Show usage up to now, by hour, day, key, tenant or model. */
   'usage-list': { input: { 'from'?: string; 'to'?: string; 'scope'?: 'key' | 'tenant' | 'all'; 'key_id'?: string; 'tenant_id'?: string; 'model'?: string; 'group_by'?: ('hour' | 'day' | 'key' | 'tenant' | 'model')[]; 'after'?: string; 'limit'?: number }; output: { 'data_state': 'live' | 'empty'; 'from': string; 'to': string; 'usage': ({ 'hour'?: string; 'day'?: string; 'key_id'?: string; 'tenant_id'?: string; 'model'?: string; 'requests': number; 'requests_ok': number; 'requests_cancelled': number; 'requests_failed': number; 'prompt_tokens': number; 'cached_tokens': number; 'completion_tokens': number; 'total_tokens': number; 'duration_ms': number })[]; 'next': string | null } }
   /** List the webhooks of the tenant, oldest first. */

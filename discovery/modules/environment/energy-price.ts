@@ -74,7 +74,11 @@ const EnergyPrice = z.strictObject({
 export type EnergyPrice = z.output<typeof EnergyPrice>
 
 const input = z.strictObject({
-  zone: createChoice(ZONES).default('DE-LU').describe('Bidding zone of the day-ahead market.'),
+  zone: z
+    .string()
+    .max(32)
+    .default('DE-LU')
+    .describe('Bidding zone of the day-ahead market: `DE-LU`, `AT`, `FR`, `IT-North`, `SE3`.'),
 })
 export type PriceInput = z.output<typeof input>
 
