@@ -1,63 +1,130 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { openDeviceFleet } from '../support/device-fleet.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { COMMON_PORTS, FLEET_PORTS } from '../../discovery/net/port-sets.ts'
+import {
+  addressOf,
+  BED_BYSTANDER,
+  BED_HOSTS,
+  BED_NETWORK,
+  BED_SCANNER,
+  listTruth,
+} from '../support/lan-bed/hosts.ts'
+import { LanBed, type ScanOrder } from '../support/lan-bed/lan-bed.ts'
+import { PATH } from '../support/lan-bed/programs.ts'
 
-/* A real coordinator, a real cell and its real helper processes: the way of a finding. */
+const opened = await LanBed.create()
+const skip = typeof opened === 'string' ? opened : false
+const bed = opened as LanBed
+t.teardown(() => (skip === false ? bed.close() : undefined))
 
-t.test('modules run on a cell when they are asked for, and by themselves', async t => {
-  const { call } = await openDeviceFleet(t, [{ discovery: { scope: ['192.0.2.8'] } }])
-  const get = (path: string) => call('operator', 'GET', path)
-  const post = (path: string, body: object) => call('operator', 'POST', path, body)
-  const [cellId] = await waitUntil('the cell is ready', async () => {
-    const { body } = await get('/v1/cells')
-    const cells = body.cells as { id: string; presence: string; capability: number }[] | undefined
-    const ready = cells?.filter(({ presence }) => presence === 'ready').map(({ id }) => id) ?? []
-    const { status } = await get('/v1/modules/network-map/last')
-    return ready.length === 1 && status === 404 && ready
+const SCAN_PORTS = new URL('../support/lan-bed/scan-ports.ts', import.meta.url).pathname
+
+interface PortReport {
+  open: string[]
+  states: Record<string, number>
+  elapsedMs: number
+  /** Sockets and timers that were left after the scan. */
+  left: string[]
+}
+
+const scanPorts = (ports: readonly number[], ...more: string[]): PortReport =>
+  JSON.parse(bed.run(process.execPath, SCAN_PORTS, BED_NETWORK, ports.join(), ...more))
+
+/** Share of the truth that was found, and of what was found that is true. */
+const score = (found: readonly string[], truth: readonly string[]) => {
+  const hits = found.filter(each => truth.includes(each)).length
+  return { recall: hits / truth.length, precision: hits / found.length }
+}
+
+const RUNTIMES = BED_HOSTS.flatMap(({ runtime }, index) =>
+  runtime === undefined ? [] : [`${addressOf(index)} ${runtime}`],
+)
+
+if (skip === false) t.comment(`real programs: ${bed.programs.join(', ') || 'none'}`)
+
+t.test('a port scan finds every open port of twelve hosts and no other', { skip }, async t => {
+  const truth = listTruth()
+  for (const ports of [FLEET_PORTS, COMMON_PORTS]) {
+    const expected = truth.filter(each => ports.includes(Number(each.split(' ')[1])))
+    const { open, states, elapsedMs } = scanPorts(ports)
+    t.comment(`${ports.length} ports: ${JSON.stringify(states)} in ${elapsedMs} ms`)
+    t.comment(JSON.stringify(score(open, expected)))
+    t.strictSame(open, expected)
+    // a host that drops packets is told from one that refuses
+    t.equal(states.filtered, ports.length)
+  }
+})
+
+const nmapMissing =
+  spawnSync('nmap', ['--version'], { env: { PATH } }).error === undefined
+    ? false
+    : 'nmap is not installed'
+
+t.test('a port scan finds what nmap -sT finds', { skip: skip || nmapMissing }, async t => {
+  const text = bed.run('nmap', '-sT', '-n', '-p', FLEET_PORTS.join(), '-oG', '-', BED_NETWORK)
+  const open = [...text.matchAll(/^Host: (\S+) .*Ports: (.*)$/gm)].flatMap(([, host, ports = '']) =>
+    [...ports.matchAll(/(\d+)\/open\//g)].map(([, port]) => `${host} ${port}`),
+  )
+  t.strictSame(scanPorts(FLEET_PORTS).open, open.toSorted())
+})
+
+const indexOf = (label: string): number => BED_HOSTS.findIndex(each => each.label === label)
+
+const fingerprint = (label: string): ScanOrder => ({
+  module: 'http-fingerprint',
+  input: { host: addressOf(indexOf(label)), port: 80 },
+  scope: [BED_NETWORK],
+})
+
+t.test('modules in the helper process of a cell', { skip }, async t => {
+  const [map, runtimes, printer, router, web] = await bed.scan([
+    { module: 'network-map', scope: [] },
+    { module: 'runtime-discover', input: { subnet: BED_NETWORK }, scope: [BED_NETWORK] },
+    ...['printer', 'router', 'web'].map(fingerprint),
+  ])
+
+  t.test('network-map lists the neighbours that a scan has met', async t => {
+    const rows = map?.rows ?? []
+    const met = new Set(rows.filter(({ mac }) => mac !== null).map(({ address }) => address))
+    const missed = BED_HOSTS.map((_, index) => addressOf(index)).filter(each => !met.has(each))
+    t.strictSame(missed, [])
+    t.ok(rows.some(({ kind, address }) => kind === 'own' && address === BED_SCANNER))
   })
 
-  await t.test('what the kernel knows is read in the helper, and kept', async t => {
-    const { status, body } = await post('/v1/skills/network-map', {})
-    t.equal(status, 200)
-    t.match(body, { cells: [{ cell_id: cellId, available: true, reason: null }] })
-    const findings = body.findings as { cell_id: string }[]
-    t.ok(findings.length > 0 && findings.every(({ cell_id }) => cell_id === cellId))
-    const last = await get(`/v1/modules/network-map/last?cell=${cellId}`)
-    t.equal((last.body.findings as object[]).length, findings.length)
-    const again = await post('/v1/modules/network-map/run', { cell: cellId })
-    t.equal(again.status, 200)
+  t.test('runtime-discover names the runtimes', async t => {
+    const { rows = [], warnings, elapsedMs, loopDelayMaxMs } = runtimes ?? {}
+    const found = rows.map(({ host, kind }) => `${host} ${kind}`)
+    t.comment(`${elapsedMs} ms, loop of the daemon late by ${loopDelayMaxMs} ms at most`)
+    t.comment(JSON.stringify(score(found, RUNTIMES)))
+    t.strictSame(found.toSorted(), RUNTIMES.toSorted())
+    t.strictSame(warnings, [])
   })
 
-  await t.test('a target outside the scope is not contacted until it is added', async t => {
-    const server = createServer((_request, response) => response.end('hello'))
-    await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
-    t.teardown(() => server.close())
-    const { port } = server.address() as AddressInfo
-    const near = await post('/v1/skills/http-fingerprint', { host: '127.0.0.1', port })
-    t.match(near, { status: 200, body: { data_state: 'live', cells: [{ available: true }] } })
-    const far = await post('/v1/skills/http-fingerprint', { host: '198.51.100.7', port: 80 })
-    t.match(far, {
-      status: 200,
-      body: { data_state: 'empty', cells: [{ reason: /198\.51\.100\.7 is outside the scope/ }] },
-    })
-    t.match(await post('/v1/skills/http-fingerprint?cell=nobody', { host: '127.0.0.1' }), {
-      status: 404,
-    })
+  t.test('http-fingerprint names products', async t => {
+    t.match(printer?.rows, [{ products: [{ name: 'brother-printer' }] }])
+    t.match(router?.rows, [{ products: [{ name: 'openwrt' }] }])
+    // the stand-in of an absent nginx has no Server header
+    if (bed.programs.includes('nginx')) t.match(web?.rows, [{ products: [{ name: 'nginx' }] }])
   })
+})
 
-  await t.test('the cell proposes its own subnets, and takes what an admin adds', async t => {
-    const added = await post('/v1/discovery/scope', { target: '198.51.100.0/24' })
-    t.equal(added.status, 200)
-    const config = () => get(`/v1/cells/${cellId}/config`)
-    await waitUntil('the scope is in force', async () => {
-      const { reported } = (await config()).body as { reported?: { applied_version: number } }
-      return (reported?.applied_version ?? 0) > 0
-    })
-    t.match((await config()).body, {
-      desired: { document: { discovery: { scope: [{ target: '198.51.100.0/24' }] } } },
-    })
-    t.ok(Array.isArray((await get('/v1/discovery/scope')).body.proposals))
-  })
+t.test('a scan sends nothing to a host outside its scope', { skip }, async t => {
+  const countReceived = () => bed.namespaces.countReceived(bed.bystander)
+  const before = countReceived()
+  const [, nowhere, refused] = await bed.scan([
+    { module: 'runtime-discover', scope: [BED_NETWORK] },
+    { module: 'runtime-discover', scope: [] },
+    { module: 'runtime-discover', input: { subnet: BED_BYSTANDER }, scope: [BED_NETWORK] },
+  ])
+  t.equal(countReceived(), before)
+  t.strictSame(nowhere?.rows, [], 'the own subnet is no scope')
+  t.match(refused?.warnings, [/10\.77\.0\.200 is outside the scope/])
+})
+
+t.test('a scan that was ended leaves no connection and no timer', { skip }, t => {
+  const { states, left } = scanPorts(COMMON_PORTS, '50')
+  const results = Object.values(states).reduce((sum, each) => sum + each, 0)
+  t.equal(results, 50)
+  t.strictSame(left, [])
+  t.end()
 })

@@ -231,6 +231,23 @@ t.test('http-fingerprint', async t => {
     })
   })
 
+  t.test(
+    'identifies the hosts of the configuration; one outside the scope fails alone',
+    async t => {
+      const port = await listen(
+        t,
+        createHttp((_, response) => response.end()),
+      )
+      const warnings: string[] = []
+      const context = createScanContext({
+        config: { hosts: [{ host: '127.0.0.1', port }, { host: '192.0.2.1' }] },
+        onWarning: code => warnings.push(code),
+      })
+      t.match(await listRows(fingerprintModule, fingerprintRun({}, context)), [{ port }])
+      t.strictSame(warnings, ['out_of_scope'])
+    },
+  )
+
   t.test('refuses a host outside the scope', async t => {
     await t.rejects(identify(80, '192.0.2.1'), { code: 'scope_denied' })
   })
