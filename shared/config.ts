@@ -30,6 +30,8 @@ interface ConfigKey {
   defaultValue: unknown
   /** Environment name, where it does not follow from the path. */
   environment: string | undefined
+  /** True for a value that is never printed: `.meta({ secret: true })`. */
+  isHidden: boolean
 }
 
 export type LoadedConfig<T> =
@@ -60,10 +62,10 @@ export const loadConfig = <T extends z.ZodObject>(
 const keysOf = (schema: z.ZodObject, path: string[] = []): ConfigKey[] =>
   Object.entries(schema.shape).flatMap(([name, field]) => {
     const here = [...path, name]
-    const { inner, description, environment } = unwrap(field as z.ZodType)
+    const { inner, description, environment, isHidden } = unwrap(field as z.ZodType)
     if (inner instanceof z.ZodObject) return keysOf(inner, here)
     const defaultValue = defaultOf(field as z.ZodType)
-    return [{ path: here, schema: inner, description, defaultValue, environment }]
+    return [{ path: here, schema: inner, description, defaultValue, environment, isHidden }]
   })
 
 const flagName = (key: ConfigKey): string => key.path.join('-').replaceAll('_', '-')
@@ -89,6 +91,7 @@ const unwrap = (schema: z.ZodType) => {
   let inner = schema
   let description = schema.description ?? ''
   let environment = environmentOf(schema)
+  let isHidden = schema.meta()?.secret === true
   while (
     inner instanceof z.ZodDefault ||
     inner instanceof z.ZodPrefault ||
@@ -97,8 +100,9 @@ const unwrap = (schema: z.ZodType) => {
     inner = inner.unwrap() as z.ZodType
     description ||= inner.description ?? ''
     environment ??= environmentOf(inner)
+    isHidden ||= inner.meta()?.secret === true
   }
-  return { inner, description, environment }
+  return { inner, description, environment, isHidden }
 }
 
 const environmentOf = (schema: z.ZodType): string | undefined => {
@@ -204,7 +208,7 @@ const printConfig = (keys: ConfigKey[], config: unknown): string => {
 const keyLines = (key: ConfigKey, value: unknown): string[] => {
   const indent = '  '.repeat(key.path.length - 1)
   const name = key.path.at(-1) ?? ''
-  const secret = isSecret(name) && value !== undefined
+  const secret = (isSecret(name) || key.isHidden) && value !== undefined
   const text = stringify({ [name]: secret ? '(set)' : (value ?? null) }).trimEnd()
   return [
     `${indent}# ${[key.description, `Default: ${printDefault(key.defaultValue)}.`].join(' ').trim()}`,

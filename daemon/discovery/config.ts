@@ -29,6 +29,7 @@ export const DiscoveryConfig = z.strictObject({
         .regex(/^[a-z0-9-]+$/),
       z.record(z.string().max(64), z.json()),
     )
+    .meta({ secret: true })
     .default({})
     .describe('Settings of modules by their id, such as credentials.'),
 })
