@@ -5,7 +5,7 @@ import { defineLookup } from '../../module.ts'
 const Value = z.number().nullable()
 const Percent = z.number().min(0).max(100).nullable()
 
-export const CONDITIONS = [
+const CONDITIONS = [
   ...['clear', 'partly_cloudy', 'cloudy', 'fog', 'drizzle', 'rain', 'freezing_rain'],
   ...['sleet', 'snow', 'showers', 'thunderstorm', 'hail'],
 ] as const

@@ -41,5 +41,5 @@ export const locate = (satellite: SatRec, at: Date): OrbitPoint | undefined => {
 }
 
 /** Arc on the ground between the two tangents from the satellite. */
-export const footprintOf = (heightKm: number): number =>
+const footprintOf = (heightKm: number): number =>
   2 * EARTH_RADIUS_KM * Math.acos(EARTH_RADIUS_KM / (EARTH_RADIUS_KM + heightKm))
