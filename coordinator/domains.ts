@@ -7,6 +7,7 @@ import { openBudgets } from './budgets/open.ts'
 import { openControl } from './control/open.ts'
 import { openDevices } from './devices/open.ts'
 import { openDiscovery } from './discovery/open.ts'
+import { openRegistry } from './discovery/open-registry.ts'
 import { openEnrolment } from './enrolment/open.ts'
 import { openIdentity } from './enrolment/open-identity.ts'
 import { openEstop } from './estop/open.ts'
@@ -56,6 +57,7 @@ export const domains = [
   openTls,
   openSigningKeys,
   openEvents,
+  openRegistry,
   openAudit,
   openPeople,
   openKeys,

@@ -29,6 +29,12 @@ import {
   visitorRequests,
 } from './key-migrations.ts'
 import { minuteTables, quotaTable, recallTable, usageAnchorTable } from './quota-migrations.ts'
+import {
+  registryDeltas,
+  registryEntities,
+  registryScanners,
+  registryTables,
+} from './registry-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
 import {
   leaseTable,
@@ -110,4 +116,8 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0094_estop_reports': { up: estopReportTable, compatibleFrom: '0.1.0' },
   '0095_formations': { up: formationTable, compatibleFrom: '0.1.0' },
   '0096_formation_parts': { up: formationPartTable, compatibleFrom: '0.1.0' },
+  '0098_discovery_traces': { up: registryTables, compatibleFrom: '0.1.0' },
+  '0099_discovery_entities': { up: registryEntities, compatibleFrom: '0.1.0' },
+  '0100_discovery_deltas': { up: registryDeltas, compatibleFrom: '0.1.0' },
+  '0101_discovery_scanners': { up: registryScanners, compatibleFrom: '0.1.0' },
 })

@@ -12,6 +12,7 @@ type SequenceName =
   | 'estops'
   | 'policies'
   | 'devices'
+  | 'discovery'
   | `command-fence:${string}`
   | `peer-fence:${string}`
 

@@ -9,6 +9,7 @@ import type { EventTables } from './event-tables.ts'
 import type { GateTables } from './gate-tables.ts'
 import type { KeyTables } from './key-tables.ts'
 import type { QuotaTables } from './quota-tables.ts'
+import type { RegistryTables } from './registry-tables.ts'
 import type { ScheduleTables } from './schedule-tables.ts'
 import type { SwarmTables } from './swarm-tables.ts'
 import type { TaskTables } from './task-tables.ts'
@@ -30,6 +31,7 @@ export interface LedgerTables
     GateTables,
     KeyTables,
     QuotaTables,
+    RegistryTables,
     ScheduleTables,
     SwarmTables,
     TaskTables {

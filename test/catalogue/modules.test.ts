@@ -35,7 +35,7 @@ const EXPECTED = {
   satellite: ['iss-position'],
 } satisfies Record<DiscoveryModule['domain'], string[]>
 
-/** Modules of public data, which any key may call; the others look at hosts and networks. */
+/** Modules of public data, which any key may call; the others look at hosts, networks and finds. */
 const PUBLIC = new Set(
   [...EXPECTED.environment, ...EXPECTED.osint, ...EXPECTED.community, ...EXPECTED.satellite]
     .concat(['hub-models', 'ai-benchmarks', 'preprint-search', 'runtime-pull-recommend'])

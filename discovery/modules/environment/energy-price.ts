@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { createChoice } from '../../fields/choice.ts'
 import { defineLookup } from '../../module.ts'
 
 /** Bidding zones of the European day-ahead market, as Energy-Charts names them. */
@@ -52,7 +53,7 @@ export type PriceSlot = z.output<typeof Slot>
 const EnergyPrice = z.strictObject({
   zone: z.enum(ZONES),
   currency: z.literal('EUR'),
-  resolution_min: z.union([z.literal(15), z.literal(30), z.literal(60)]),
+  resolution_minutes: z.union([z.literal(15), z.literal(30), z.literal(60)]),
   prices: z.array(Slot).max(400).describe('Today and, once published, tomorrow.'),
   current: Slot.nullable(),
   stats: z

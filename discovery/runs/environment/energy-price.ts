@@ -75,7 +75,7 @@ const describePrices = (
   return {
     zone,
     currency: 'EUR',
-    resolution_min: RESOLUTIONS.find(each => each >= minutes) ?? 60,
+    resolution_minutes: RESOLUTIONS.find(each => each >= minutes) ?? 60,
     prices: shown.map(toPrice),
     current: current === undefined ? null : toPrice(current),
     stats: summarize(shown.map(({ price }) => price)),

@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { EntityDescription } from '../../discovery/registry/describe-entity.ts'
+import type { ResolvedFields } from '../../discovery/registry/resolve-fields.ts'
+import { takeNumbers } from '../store/sequences.ts'
+import type { SealedTrx } from '../store/store.ts'
+
+export const DELTA_KINDS = [
+  'appeared',
+  'disappeared',
+  'changed',
+  'merged',
+  'split',
+  'erased',
+] as const
+export type DeltaKind = (typeof DELTA_KINDS)[number]
+
+/** A change of the inventory before it has its number. */
+export interface DeltaDraft {
+  kind: DeltaKind
+  entity_id: string
+  /** Field that changed; null for other kinds. */
+  field: string | null
+  before: unknown
+  after: unknown
+  /** The other entity of a merge or split. */
+  other_id: string | null
+  /** Display name of the entity. */
+  name: string | null
+}
+
+export interface Delta extends DeltaDraft {
+  seq: number
+  /** Unix milliseconds. */
+  at: number
+}
+
+/** Fields that vary from one sighting to the next and say nothing about the inventory. */
+const NOISE: ReadonlySet<string> = new Set(['signal_dbm', 'battery_percent'])
+
+/** Most changed fields that are reported of one entity at once. */
+const MAX_CHANGES = 24
+
+/** Changes of what is known of an entity, by field; then those of its type and its risk. */
+export const listChanges = (
+  before: EntityDescription,
+  after: EntityDescription,
+): Pick<DeltaDraft, 'field' | 'before' | 'after'>[] => {
+  const names = Object.keys({ ...before.fields, ...after.fields }).filter(name => !NOISE.has(name))
+  const fields = names.map(field => ({
+    field,
+    before: readValue(before.fields, field),
+    after: readValue(after.fields, field),
+  }))
+  return [
+    { field: 'device_type', before: before.types[0].type, after: after.types[0].type },
+    { field: 'risk_level', before: before.risk.level, after: after.risk.level },
+    ...fields,
+  ]
+    .filter(change => !isDeepStrictEqual(change.before, change.after))
+    .slice(0, MAX_CHANGES)
+}
+
+const readValue = (fields: ResolvedFields, name: string): unknown =>
+  fields[name as keyof ResolvedFields]?.value ?? null
+
+/** Numbers and stores deltas, in the transaction of the change that they report. */
+export const addDeltas = async (
+  trx: SealedTrx,
+  drafts: readonly DeltaDraft[],
+  at: number,
+): Promise<Delta[]> => {
+  if (drafts.length === 0) return []
+  const last = await takeNumbers(trx, 'discovery', drafts.length)
+  const deltas = drafts.map((draft, n) => ({ ...draft, seq: last - drafts.length + 1 + n, at }))
+  const rows = deltas.map(({ seq, kind, entity_id, ...body }) => ({
+    seq,
+    at,
+    kind,
+    entity_id,
+    body_json: JSON.stringify({ ...body, at: undefined }),
+  }))
+  for (let first = 0; first < rows.length; first += 500)
+    await trx
+      .insertInto('discovery_deltas')
+      .values(rows.slice(first, first + 500))
+      .execute()
+  return deltas
+}
+
+/** Most deltas of one event; readers fetch the others by their numbers. */
+const MAX_EVENT_DELTAS = 50
+
+/** Data of the event that reports deltas. */
+export const eventOf = (deltas: readonly Delta[]) => ({
+  first_seq: deltas[0]?.seq ?? 0,
+  last_seq: deltas.at(-1)?.seq ?? 0,
+  count: deltas.length,
+  deltas: deltas.slice(0, MAX_EVENT_DELTAS).map(({ at, ...delta }) => ({
+    ...delta,
+    at: new Date(at).toISOString(),
+  })),
+})
