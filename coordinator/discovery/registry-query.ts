@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { confidenceOf } from '../../discovery/registry/source-weights.ts'
 import type { DiscoveryDeltaRow, DiscoveryEntityRow } from '../store/registry-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -84,6 +84,30 @@ export class RegistryQuery {
       .select(({ fn }) => ['kind', fn.countAll<number>().as('count')])
       .execute()
     return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]))
+  }
+
+  /** Numbers of deltas by kind, for each hour from one time to another. */
+  async countByHour(
+    from: number,
+    to: number,
+  ): Promise<{ from: string; deltas: Record<string, number> }[]> {
+    const hour = sql<number>`(at - ${from}) / 3600000`
+    const rows = await this.#read
+      .selectFrom('discovery_deltas')
+      .where('at', '>=', from)
+      .where('at', '<', to)
+      .groupBy([hour, 'kind'])
+      .select(({ fn }) => [hour.as('hour'), 'kind', fn.countAll<number>().as('count')])
+      .execute()
+    const hours = Array.from({ length: Math.ceil((to - from) / 3_600_000) }, (_, n) => ({
+      from: new Date(from + n * 3_600_000).toISOString(),
+      deltas: {} as Record<string, number>,
+    }))
+    for (const { hour: n, kind, count } of rows) {
+      const found = hours[Math.floor(Number(n))]
+      if (found) found.deltas[kind] = (found.deltas[kind] ?? 0) + Number(count)
+    }
+    return hours
   }
 
   /** Numbers of entities by one of their columns. */

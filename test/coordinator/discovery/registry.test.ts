@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
 import * as z from 'zod'
+import { DELTA_EVENT } from '../../../coordinator/discovery/deltas.ts'
 import { ModuleObserver } from '../../../coordinator/discovery/module-observer.ts'
 import { RegistryAdmin } from '../../../coordinator/discovery/registry-admin.ts'
 import { RegistryQuery } from '../../../coordinator/discovery/registry-query.ts'
-import { DELTA_EVENT, RegistryRecorder } from '../../../coordinator/discovery/registry-recorder.ts'
+import { RegistryRecorder } from '../../../coordinator/discovery/registry-recorder.ts'
 import {
   type RegistryLimits,
   tidyRegistry,
