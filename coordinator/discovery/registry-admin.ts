@@ -1,6 +1,7 @@
 import type { SightingFacts } from '../../discovery/sighting.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { randomId } from '../../shared/ids.ts'
+import { countMatchingRows } from '../store/count.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { DeltaDraft } from './deltas.ts'
 import { describe, draftOf, readEntities, refreshEntities } from './registry-entities.ts'
@@ -150,11 +151,7 @@ export class RegistryAdmin {
     trx: SealedTrx,
     pin: { id: string; kind: PinView['kind']; entityId: string; body: object; actor: string },
   ): Promise<void> {
-    const { count } = await trx
-      .selectFrom('discovery_pins')
-      .select(({ fn }) => fn.countAll<number>().as('count'))
-      .executeTakeFirstOrThrow()
-    if (Number(count) >= MAX_PINS)
+    if ((await countMatchingRows(trx.selectFrom('discovery_pins'))) >= MAX_PINS)
       throw new ShoalError('conflict', `${MAX_PINS} pins are kept; take some of them back first`)
     await trx
       .insertInto('discovery_pins')

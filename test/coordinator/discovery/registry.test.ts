@@ -126,6 +126,12 @@ t.test('sightings become entities whose history can be read', async t => {
     deltas.map(({ seq }) => seq),
     [1, 2, 3, 4],
   )
+  const hour = Date.UTC(2026, 0, 5)
+  t.match(await query.countByHour(hour - 3_600_000, hour + 3_600_000), [
+    { deltas: {} },
+    { deltas: { appeared: 2, changed: 2 } },
+  ])
+  t.strictSame(await query.countBy('is_present'), { 1: 2 })
   t.ok(events.every(({ type }) => type === DELTA_EVENT))
   t.match(events.at(-1)?.data, {
     first_seq: 4,
