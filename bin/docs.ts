@@ -11,6 +11,7 @@ import { CLASS_OF_REACH } from '../daemon/helper/helper-class.ts'
 import { HOST_PROBES } from '../shared/probes/host-probes.ts'
 import type { HostProbe } from '../shared/probes/probe.ts'
 import { clientTypes } from './client-types.ts'
+import { upstreamSourcesPage } from './upstream-sources-page.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -152,6 +153,7 @@ const PAGES = {
   'docs/skills.md': skillsPage,
   'docs/tools.md': toolsPage,
   'docs/host-probes.md': hostProbesPage,
+  'docs/upstream-sources.md': upstreamSourcesPage,
   'clients/typescript/src/operations.ts': () => clientTypes(skills, operations),
 }
 

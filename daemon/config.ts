@@ -82,6 +82,14 @@ export const DaemonConfig = z.strictObject({
         .max(99)
         .default(10)
         .describe('Share of it for what became of commands, which never makes way; samples do.'),
+      findings_percent: z
+        .number()
+        .min(1)
+        .max(50)
+        .default(10)
+        .describe(
+          'Share of it for findings of modules that ran by themselves; the oldest go first.',
+        ),
       drain_bytes_per_second: Setting.drainBytesPerSecond
         .default(128 * 1024)
         .describe('Speed at which it is sent after an outage.'),

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { loadModules } from '../discovery/load.ts'
 import { openSigner } from '../shared/signing.ts'
 import { PROTOCOL_VERSION, VERSION } from '../shared/version.ts'
 import type { Announce, HostFacts } from '../shared/wire/announce.ts'
@@ -16,6 +17,7 @@ import {
 } from './devices/device-services.ts'
 import { DevicesInBirth } from './devices/devices-in-birth.ts'
 import { createPublishVerb } from './devices/mqtt/publish-verb.ts'
+import { autoRunService } from './discovery/auto-run.ts'
 import { createModuleQuestion } from './discovery/module-question.ts'
 import { type FleetCell, type FleetDaemonParts, openFleetCell } from './fleet-cell.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
@@ -76,6 +78,7 @@ export const fleetServices = async (
     await openEstops(cell, uplink),
     await openCommands(cell, uplink, verbs),
     ...listDeviceServices(cell, uplink, askAgain),
+    openAutoRun(cell, uplink),
     uplink,
     telemetry,
     linkService({ ...reach, handle: withQuestions(listQuestions(cell), inference.handle) }),
@@ -192,6 +195,18 @@ const openCommands = async (
     estop: parts.estop,
     devices: devices.host,
     clock,
+    now: Date.now,
+    nowMs: () => performance.now(),
+    logger: parts.logger,
+  })
+
+const openAutoRun = ({ parts, scope, helpers }: FleetCell, uplink: Uplink): Service =>
+  autoRunService({
+    helpers,
+    scope,
+    config: parts.config.discovery,
+    modules: loadModules,
+    keepFindings: body => uplink.keepFindings(body),
     now: Date.now,
     nowMs: () => performance.now(),
     logger: parts.logger,

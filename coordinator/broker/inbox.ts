@@ -3,10 +3,12 @@ import type * as z from 'zod'
 import { Announce } from '../../shared/wire/announce.ts'
 import { DevicesBody } from '../../shared/wire/device.ts'
 import { Envelope, StateBody } from '../../shared/wire/envelope.ts'
+import { FindingsBody } from '../../shared/wire/findings.ts'
 import { HistoryBody, Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { ControlEars } from '../control/control.ts'
 import type { DeviceEars } from '../devices/open.ts'
+import type { FindingsEars } from '../discovery/findings-inbox.ts'
 import type { EstopEars } from '../estop/open.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { SharedValues } from '../fleet/shared-values.ts'
@@ -20,6 +22,8 @@ export interface InboxParts {
   control?: ControlEars
   /** Receiver of the readings of devices. */
   devices?: DeviceEars
+  /** Receiver of findings of scheduled runs; without it they are dropped. */
+  findings?: FindingsEars
   /** Receiver of e-stop reports; without it they are dropped. */
   estops?: Pick<EstopEars, 'onReport'>
   /** Called for every invalid message. */
@@ -35,7 +39,8 @@ type Handler = (cellId: string, message: Envelope) => void
  * logged and dropped, and never reaches the registry.
  */
 export const createInbox = (parts: InboxParts) => {
-  const { fleet, logger, onBirth, control, devices, estops, onDropped, now = Date.now } = parts
+  const { fleet, logger, onBirth, control, devices, findings, estops, onDropped } = parts
+  const { now = Date.now } = parts
   const handle =
     <T extends z.ZodType>(
       schema: T,
@@ -66,6 +71,7 @@ export const createInbox = (parts: InboxParts) => {
     devices: handle(DevicesBody, (cellId, _epoch, { states }, clockAheadMs) =>
       devices?.onStates(cellId, states, clockAheadMs),
     ),
+    findings: handle(FindingsBody, (cellId, _epoch, body) => findings?.onFindings(cellId, body)),
     history: handle(HistoryBody, (cellId, epoch, { samples }, clockAheadMs) =>
       fleet.recordLateSamples?.(cellId, epoch, samples, clockAheadMs),
     ),

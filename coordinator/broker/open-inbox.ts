@@ -3,6 +3,7 @@ import type { GuardedAudit } from '../audit/open.ts'
 import type { Base } from '../base/base.ts'
 import type { ControlEars } from '../control/control.ts'
 import type { DeviceEars } from '../devices/open.ts'
+import type { FindingsEars } from '../discovery/findings-inbox.ts'
 import type { Epochs } from '../enrolment/epochs.ts'
 import type { FleetIdentity } from '../enrolment/fleet-identity.ts'
 import type { EstopEars } from '../estop/open.ts'
@@ -24,6 +25,7 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   epochs: Pick<Epochs, 'note'>
   ears: ControlEars
   deviceEars: DeviceEars
+  findingsEars: FindingsEars
   estopEars: EstopEars
   replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   figures: {
@@ -40,7 +42,7 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
  */
 export const openInbox = (parts: InboxDomainParts): object => {
   const { arrivals, bus, fleet, identity, audit, epochs, replicas } = parts
-  const { ears, deviceEars, estopEars } = parts
+  const { ears, deviceEars, findingsEars, estopEars } = parts
   const { figures, stack, logger } = parts
   const { countReceived, countDropped } = figures.broker
   stack.use(parts.busEnd.move())
@@ -60,6 +62,7 @@ export const openInbox = (parts: InboxDomainParts): object => {
         onBirth,
         control: ears,
         devices: deviceEars,
+        findings: findingsEars,
         estops: estopEars,
         onDropped: countDropped,
       }),

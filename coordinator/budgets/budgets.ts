@@ -30,6 +30,8 @@ export class Budgets {
   readonly moduleRows: Budget<'cell'>
   /** Runs of discovery modules under way; those on the coordinator have no cell. */
   readonly moduleRuns: Budget<'cell'>
+  /** Bytes of findings of scheduled runs that wait to be stored. */
+  readonly waitingFindings: Budget<'cell'>
   /** Bytes of answers of outside sources that are on their way, at their largest. */
   readonly upstreamAnswers: Budget<'source'>
   /** Connections to the plain MQTT port that have not proven which cell they are. */
@@ -115,6 +117,14 @@ export class Budgets {
         atBound: 'The run gets 429, or the cell is listed as busy in a run on several cells.',
       },
       { total: 1024, per: { cell: 4 } },
+    )
+    this.waitingFindings = create(
+      {
+        name: 'waiting_finding_bytes',
+        bounds: 'Bytes of findings of scheduled runs that wait to be stored.',
+        atBound: 'Further messages with findings of the cell are dropped and counted.',
+      },
+      { total: 32 * MIB, per: { cell: 8 * MIB } },
     )
     this.upstreamAnswers = create(
       {

@@ -23,6 +23,6 @@ export interface RecordedRows {
 
 /** Takes what modules found, of runs that somebody asked for and of those on a schedule. */
 export interface FindingsSink {
-  /** Resolves when the rows are stored; a rejection keeps the message, which is delivered again. */
+  /** Resolves when the rows are stored. After a rejection it is called again with the same rows. */
   record(found: RecordedRows): Promise<void>
 }

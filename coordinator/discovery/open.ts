@@ -1,11 +1,15 @@
 import type { LookupContext } from '../../discovery/lookup-run.ts'
+import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
+import { wait } from '../../shared/wait.ts'
 import type { Base } from '../base/base.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { FleetListeners } from '../fleet/open.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
+import { type AutoLookupParts, scheduleLookups } from './auto-lookups.ts'
+import { type FindingsEars, FindingsInbox } from './findings-inbox.ts'
 import type { FindingsSink } from './findings-sink.ts'
 import { Lookups } from './lookups.ts'
 import { ModuleResults } from './module-results.ts'
@@ -19,10 +23,11 @@ interface DiscoveryViews {
 }
 
 interface DiscoveryDomainParts
-  extends Pick<Base, 'logger' | 'now' | 'nowMs'>,
+  extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'>,
     Pick<OpenLeader, 'leaderWork'> {
+  config: AutoLookupParts['config']
   store: Pick<Store, 'records'>
-  budgets: Pick<Budgets, 'moduleRows' | 'moduleRuns'>
+  budgets: Pick<Budgets, 'moduleRows' | 'moduleRuns' | 'waitingFindings'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   fleetListeners: Pick<FleetListeners, 'removals'>
   lookupClient: Pick<Upstreams, 'openLookup'>
@@ -35,9 +40,11 @@ const FORGET_SECONDS = 3600
 const KEEP_MS = 30 * 86_400_000
 
 /** Runs of discovery modules, on cells and here, and their last results. */
-export const openDiscovery = (parts: DiscoveryDomainParts): { views: DiscoveryViews } => {
-  const { store, fleetListeners, leaderWork, lookupClient, findingsSink: sink } = parts
-  const { now, logger, searchRegistry = async () => [] } = parts
+export const openDiscovery = (
+  parts: DiscoveryDomainParts,
+): { findingsEars: FindingsEars; views: DiscoveryViews } => {
+  const { store, fleetListeners, leaderWork, lookupClient, findingsSink: sink, stack } = parts
+  const { searchRegistry = async () => [], now, logger } = parts
   const results = new ModuleResults(store.records)
   leaderWork.every('discovery.forget', FORGET_SECONDS, () => results.forgetBefore(now() - KEEP_MS))
   fleetListeners.removals.add(cellId => {
@@ -46,6 +53,10 @@ export const openDiscovery = (parts: DiscoveryDomainParts): { views: DiscoveryVi
     })
   })
   const moduleRuns = new ModuleRuns({ ...parts, results, sink })
-  const lookups = new Lookups({ ...parts, client: lookupClient, results, sink, searchRegistry })
-  return { views: { moduleRuns, lookups, moduleResults: results } }
+  const lookups = new Lookups({ ...parts, searchRegistry, client: lookupClient, results, sink })
+  scheduleLookups({ ...parts, lookups })
+  const inbox = stack.use(
+    new FindingsInbox({ ...parts, modules: DISCOVERY_MODULES, results, sink, wait }),
+  )
+  return { findingsEars: inbox, views: { moduleRuns, lookups, moduleResults: results } }
 }

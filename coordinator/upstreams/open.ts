@@ -23,10 +23,15 @@ interface UpstreamDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
   }
 }
 
+/** Outside sources that operations may ask. */
+interface UpstreamViews {
+  upstreams: Pick<Upstreams, 'ask' | 'settings'>
+}
+
 /** The client of outside sources, with answers and limits in a folder of this coordinator. */
 export const openUpstreams = async (
   parts: UpstreamDomainParts,
-): Promise<{ lookupClient: Upstreams; views: { upstreams: Pick<Upstreams, 'openLookup'> } }> => {
+): Promise<{ lookupClient: Upstreams; views: UpstreamViews }> => {
   const { config, budgets, replicas, figures, stack, logger, now } = parts
   const { upstreams: settings, site, outbound } = config
   const upstreams = await openClient({

@@ -70,6 +70,10 @@ export const UpstreamsConfig = z.strictObject({
     .default('on')
     .meta({ environment: 'SHOAL_EGRESS' })
     .describe('Requests to outside sources; with off, answers come only from the cache.'),
+  auto_run: z
+    .enum(['on', 'off'])
+    .default('off')
+    .describe('Lookups that run by themselves, such as repo-releases; off by default.'),
   contact: z
     .string()
     .max(300)

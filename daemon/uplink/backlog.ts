@@ -1,8 +1,10 @@
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { FindingsBody } from '../../shared/wire/findings.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { HealthRegistry } from '../health.ts'
 import { drain } from './drain.ts'
+import { FindingsSpool } from './findings-spool.ts'
 import { MAX_RECORD_BYTES } from './records.ts'
 import { type Batch, Spool } from './spool.ts'
 import { TokenBucket } from './token-bucket.ts'
@@ -12,6 +14,8 @@ export interface BacklogParts {
   spool: { folder: string; maxBytes: number; drainBytesPerSecond: number }
   /** Messages that must reach the coordinator: never dropped, and sent first. */
   outbox?: { folder: string; maxBytes: number }
+  /** Findings of modules, in their order. */
+  findings?: { folder: string; maxBytes: number }
   health: HealthRegistry
   logger: Logger
   wait?: Wait
@@ -21,6 +25,7 @@ export interface SpoolLimits {
   maxBytes: number
   drainBytesPerSecond: number
   outboxBytes?: number
+  findingsBytes?: number
 }
 
 /** A message as it waits in the outbox. */
@@ -34,6 +39,7 @@ export interface KeptMessage {
 interface BacklogSenders {
   sendMessages: (messages: KeptMessage[]) => Promise<unknown>
   sendSamples: (batch: Batch) => Promise<void>
+  sendFindings: (body: FindingsBody) => Promise<void>
 }
 
 /**
@@ -57,6 +63,7 @@ export class Backlog {
   #limits: { maxBytes: number; drainBytesPerSecond: number }
   #spool: Spool | undefined
   #outbox: Spool | undefined
+  #findings: FindingsSpool | undefined
   /** Samples from before the first attempt to open the spool. */
   #early: string[] | undefined = []
   /** Number of samples lost while there was neither a connection nor a spool. */
@@ -69,11 +76,12 @@ export class Backlog {
 
   /** Opens what is not open yet. A disk that fails must not keep the cell out of its fleet. */
   async open(): Promise<void> {
-    const { spool, outbox, health, logger } = this.#parts
+    const { spool, outbox, findings, health, logger } = this.#parts
     try {
       const { maxBytes } = this.#limits
       this.#spool ??= await Spool.open({ folder: spool.folder, maxBytes, logger })
       if (outbox) this.#outbox ??= await Spool.open({ ...outbox, ...OUTBOX, logger })
+      if (findings) this.#findings ??= await FindingsSpool.open({ ...findings, logger })
       health.report('spool', 'running')
     } catch (error) {
       health.report('spool', 'waiting', (error as Error).message)
@@ -88,6 +96,7 @@ export class Backlog {
     this.#limits = limits
     this.#spool?.limit(limits.maxBytes)
     if (limits.outboxBytes !== undefined) this.#outbox?.limit(limits.outboxBytes)
+    if (limits.findingsBytes !== undefined) this.#findings?.limit(limits.findingsBytes)
   }
 
   keepSample(text: string): void {
@@ -111,29 +120,38 @@ export class Backlog {
     await this.#outbox?.keep(JSON.stringify(message))
   }
 
-  /** Sends what was kept, messages first, until the signal aborts. */
-  async drain({ sendMessages, sendSamples }: BacklogSenders, signal: AbortSignal): Promise<void> {
-    const [outbox, spool] = [this.#outbox, this.#spool]
+  /** Resolves when the findings are on disk. @throws Error without a disk that keeps them */
+  async keepFindings(body: FindingsBody): Promise<void> {
+    if (this.#findings === undefined) throw new Error('there is no spool for findings')
+    await this.#findings.keep(body)
+  }
+
+  /** Sends what was kept, messages first, and findings until the signal aborts. */
+  async drain(senders: BacklogSenders, signal: AbortSignal): Promise<void> {
+    const { sendMessages, sendSamples, sendFindings } = senders
+    const [outbox, spool, findings] = [this.#outbox, this.#spool, this.#findings]
     const bucket = new TokenBucket(this.#limits.drainBytesPerSecond)
     const how = { bucket, wait: this.#parts.wait ?? realWait, signal }
     const send = async ({ texts }: Batch): Promise<void> => {
       await sendMessages(texts.map(text => JSON.parse(text)))
     }
     if (outbox) await drain({ ...how, spool: outbox, send })
-    if (spool) await drain({ ...how, spool, send: sendSamples })
+    const samples = spool && drain({ ...how, spool, send: sendSamples })
+    await Promise.all([samples, findings?.drain(sendFindings, how)])
   }
 
   /** Makes what a lost connection has not confirmed wait for the next one. */
   release(): void {
     this.#spool?.release()
     this.#outbox?.release()
+    this.#findings?.release()
   }
 
   async close(): Promise<void> {
-    const [spool, outbox] = [this.#spool, this.#outbox]
+    const open = [this.#spool, this.#outbox, this.#findings]
     this.#spool = undefined
     this.#outbox = undefined
-    await spool?.close()
-    await outbox?.close()
+    this.#findings = undefined
+    for (const each of open) await each?.close()
   }
 }

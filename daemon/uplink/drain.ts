@@ -4,13 +4,15 @@ import type { TokenBucket } from './token-bucket.ts'
 
 const WINDOW = 4
 
-interface SpoolDrainOptions {
+export interface SpoolDrainOptions {
   spool: Pick<Spool, 'next' | 'markSent' | 'done'>
   /** Resolves when the coordinator has it. */
   send: (batch: Batch) => Promise<void>
   bucket: TokenBucket
   wait: Wait
   signal: AbortSignal
+  /** Batches that are under way at once; with one they arrive in order. */
+  window?: number
 }
 
 /**
@@ -18,7 +20,7 @@ interface SpoolDrainOptions {
  * flight when a connection ended is sent alone, so that only the culprit is given up.
  */
 export const drain = async (options: SpoolDrainOptions): Promise<void> => {
-  const { spool, bucket, wait, signal } = options
+  const { spool, bucket, wait, signal, window = WINDOW } = options
   const underWay = new Set<Promise<void>>()
   while (!signal.aborted) {
     const batch = await spool.next()
@@ -34,7 +36,7 @@ export const drain = async (options: SpoolDrainOptions): Promise<void> => {
       () => {},
     )
     if (alone) await sending
-    else if (underWay.size >= WINDOW) await Promise.race(underWay)
+    else if (underWay.size >= window) await Promise.race(underWay)
   }
   await Promise.all(underWay)
 }

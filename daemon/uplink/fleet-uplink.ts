@@ -33,7 +33,7 @@ export const reachOf = ({ parts, identity, url, health }: FleetCell) => {
 export const openFleetUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink => {
   const { parts, identity, clock, births, listTrustedKeys } = cell
   const { config, leave, logger } = parts
-  const { outboxBytes, ...telemetryLimits } = spoolLimits(config)
+  const { outboxBytes, findingsBytes, ...telemetryLimits } = spoolLimits(config)
   const onSend = ({ type, id }: Envelope, replica: string): void => {
     if (type !== 'birth') return
     clock.markRequest(id, replica)
@@ -43,6 +43,7 @@ export const openFleetUplink = (cell: FleetCell, reach: ReturnType<typeof reachO
     ...reach,
     spool: { folder: join(config.state_dir, 'spool', 'telemetry'), ...telemetryLimits },
     outbox: { folder: join(config.state_dir, 'spool', 'acks'), maxBytes: outboxBytes },
+    findings: { folder: join(config.state_dir, 'spool', 'findings'), maxBytes: findingsBytes },
     onSend,
     logger,
   })

@@ -1,4 +1,5 @@
 import type { Envelope } from '../../shared/wire/envelope.ts'
+import type { FindingsBody } from '../../shared/wire/findings.ts'
 import { MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
 import { ReplicasBody } from '../../shared/wire/replicas.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
@@ -153,6 +154,14 @@ export class Uplink implements Service {
     }
   }
 
+  /**
+   * Hands findings over to the disk; the home coordinator receives them in their order, now or after
+   * the next connect. Rejects when the disk does not keep them.
+   */
+  keepFindings(body: FindingsBody): Promise<void> {
+    return this.#backlog.keepFindings(body)
+  }
+
   /** Sets other limits for the storage; the rate applies from the next connect on. */
   limitSpool(limits: SpoolLimits): void {
     this.#backlog.limit(limits)
@@ -255,6 +264,7 @@ export class Uplink implements Service {
     const senders = {
       sendMessages: (kept: KeptMessage[]) => session.sendKept(kept),
       sendSamples: (batch: Batch) => session.sendHistory(batch),
+      sendFindings: (body: FindingsBody) => session.publish('findings', body),
     }
     await this.#backlog.drain(senders, signal)
   }

@@ -12,14 +12,22 @@ interface SweepOptions {
 
 /** Discard protocol (RFC 863): nothing may answer, and nothing has to. */
 const DISCARD_PORT = 9
-/** The kernel keeps 1024 entries by default (arp(7), gc_thresh3); a batch leaves room for others. */
+/** Addresses that are resolved at once. */
 const BATCH = 256
-const POLL_MS = 40
-const BATCH_WAIT_MS = 480
+/**
+ * Batches before the pace is slowed: the kernel keeps 1024 entries by default (arp(7), gc_thresh3),
+ * and those without an answer for three seconds.
+ */
+const FAST_BATCHES = 2
+const PACE_MS = 3000
+const POLL_MS = 20
+/** Time without a new answer after which the others count as absent for now. */
+const QUIET_MS = 120
 
 /**
  * Finds the hosts on the link: an empty datagram makes the kernel resolve the address, without
- * privileges, and the ARP table shows who answered. Undefined where there is no such table.
+ * privileges, and the ARP table shows who answered. Undefined where there is no such table. A host
+ * that answers late is in the table later.
  */
 export const sweepNeighbours = async (
   addresses: readonly string[],
@@ -27,8 +35,9 @@ export const sweepNeighbours = async (
 ): Promise<ReadonlySet<string> | undefined> => {
   if ((await readNeighbours()) === undefined) return undefined
   const found = new Set<string>()
-  for (let from = 0; from < addresses.length && !options.signal.aborted; from += BATCH) {
-    const batch = addresses.slice(from, from + BATCH)
+  for (let at = 0; at * BATCH < addresses.length && !options.signal.aborted; at++) {
+    if (at >= FAST_BATCHES) await wait(PACE_MS, options.signal)
+    const batch = addresses.slice(at * BATCH, (at + 1) * BATCH)
     await pokeAll(batch, options)
     await collect(batch, found, options.signal)
   }
@@ -60,11 +69,13 @@ const collect = async (
   found: Set<string>,
   signal: AbortSignal,
 ): Promise<void> => {
-  const sizeBefore = found.size
-  for (let waited = 0; waited <= BATCH_WAIT_MS && !signal.aborted; waited += POLL_MS) {
+  const end = found.size + batch.length
+  for (let quiet = 0; quiet <= QUIET_MS && !signal.aborted; quiet += POLL_MS) {
+    const before = found.size
     const table = await readNeighbours()
     for (const address of batch) if (table?.has(address)) found.add(address)
-    if (found.size - sizeBefore === batch.length) return
+    if (found.size === end) return
+    if (found.size > before) quiet = 0
     await wait(POLL_MS, signal)
   }
 }

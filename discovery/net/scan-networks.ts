@@ -1,9 +1,13 @@
+import { wait } from '../../shared/wait.ts'
 import type { CallProgress } from '../../shared/wire/answer-events.ts'
 import type { ScanScope } from '../../shared/wire/scan-scope.ts'
 import { readLinks } from './links.ts'
 import { sweepNeighbours } from './neighbour-sweep.ts'
 import { readNeighbours } from './neighbour-table.ts'
 import { type PortResult, PortScan } from './port-scan.ts'
+
+/** Time after the sweep in which a host may still answer ARP, such as one with a sleeping radio. */
+const LATE_MS = 500
 
 export interface NetworkScanOptions {
   scope: ScanScope
@@ -23,20 +27,23 @@ export async function* scanNetworks(
   const { isOwn, isOnLink } = readLinks()
   const onLink = addresses.filter(address => !isOwn(address) && isOnLink(address))
   const found = await sweepNeighbours(onLink, options)
+  const sweptAt = performance.now()
   const isAbsent = new Set(found === undefined ? [] : onLink.filter(each => !found.has(each)))
   const isUp = (address: string): boolean => isOwn(address) || (found?.has(address) ?? false)
   const first = addresses.filter(each => !isAbsent.has(each))
   yield* count(new PortScan(first, ports, { ...options, isUp }).run(), first.length, ports, options)
-  const late = await listLate(isAbsent, options)
+  const late = await listLate(isAbsent, sweptAt, options)
   yield* new PortScan(late, ports, { ...options, isUp: () => true }).run()
 }
 
 /** Hosts that the first sweep missed and that have answered by now, such as sleeping ones. */
 const listLate = async (
   absent: ReadonlySet<string>,
+  sweptAt: number,
   { signal }: NetworkScanOptions,
 ): Promise<string[]> => {
   if (absent.size === 0 || signal.aborted) return []
+  await wait(Math.max(0, LATE_MS - (performance.now() - sweptAt)), signal)
   const table = await readNeighbours()
   return [...absent].filter(address => table?.has(address))
 }

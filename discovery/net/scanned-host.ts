@@ -1,7 +1,7 @@
 import type { ProbeOutcome } from './probe-port.ts'
 
-/** Connections at once to a host that answers; small devices accept few. */
-const MAX_PER_HOST = 16
+/** Connections at once to a host that is there; small devices accept few. */
+const MAX_PER_HOST = 32
 /** Connections at once to a host that has not answered yet. */
 const MAX_PER_SILENT_HOST = 4
 /** Ports without an answer after which a host counts as absent. */

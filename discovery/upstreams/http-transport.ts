@@ -73,7 +73,7 @@ const judgeTarget = (url: URL, rules: JudgeRules): Target => {
   }
 }
 
-/** `unix:///run/docker.sock:/containers/json` names a socket and a path, as in nginx. */
+/** `unix:///run/docker.sock:/containers/json` names a socket, a colon and a path, as in nginx. */
 const placeOf = (url: URL): { url: URL; socketPath?: string } => {
   if (url.protocol !== 'unix:') return { url }
   const [socketPath = '', path = ''] = decodeURIComponent(url.pathname).split(':')

@@ -30,6 +30,8 @@ export const TOPICS = {
   ack: { path: 'cells/{cell}/ack/{id}', direction: 'up', qos: 1, retain: false },
   /** Readings of devices that have changed; the latest ones win and are never queued. */
   devices: { path: 'cells/{cell}/devices', direction: 'up', qos: 0, retain: false },
+  /** Findings of modules that ran by themselves, from the disk spool, in order. Level 7. */
+  findings: { path: 'cells/{cell}/findings', direction: 'up', qos: 1, retain: false },
   /** E-stops in force and released, signed, as a whole document. Sent after every birth and change. */
   estop: { path: 'cells/{cell}/estop', direction: 'down', qos: 1, retain: false },
   /** E-stops that are latched on the cell, signed by it. */

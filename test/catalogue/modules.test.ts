@@ -35,27 +35,16 @@ const EXPECTED = {
   satellite: ['iss-position'],
 } satisfies Record<DiscoveryModule['domain'], string[]>
 
-/** Modules of public data, which any key may call; the others look at hosts and networks. */
+/** Modules of public data, which any key may call; the others look at hosts, networks and finds. */
 const PUBLIC = new Set(
   [...EXPECTED.environment, ...EXPECTED.osint, ...EXPECTED.community, ...EXPECTED.satellite]
     .concat(['hub-models', 'ai-benchmarks', 'preprint-search', 'runtime-pull-recommend'])
-    .filter(id => !['tls-cert-check', 'matrix-discover'].includes(id)),
+    .filter(id => !['tls-cert-check', 'matrix-discover', 'registry-search'].includes(id)),
 )
 
-/** Quantities without a unit: places, shares of one, and scales of a standard. */
-const UNITLESS =
-  /(^|_)(lat|lon|score|probability|percentile|index|severity|similarity|running|queued|family)$/
-/** Whole numbers are counts and numbers of registries, unless they are one of these. */
+/** Words for quantities, which a unit has to follow. */
 const QUANTITY =
-  /(^|_)(age|ttl|latency|duration|elapsed|timeout|uptime|memory|speed|temperature|power|energy|distance|signal|rssi|frequency|bandwidth|price|voltage|pressure|humidity)$/
-const UNITS = new RegExp(
-  `(^|_)(${[
-    ...['s', 'ms', 'seconds', 'minutes', 'hours', 'days', 'h', 'm', 'km', 'mm', 'm_s', 'km_h'],
-    ...['bytes', 'kb', 'mb', 'gb', 'mib', 'gib', 'bits', 'mbps', 'kbps', 'per_s', 'percent'],
-    ...['w', 'kw', 'wh', 'kwh', 'w_m2', 'v', 'a', 'c', 'hpa', 'dbm', 'db', 'hz', 'khz', 'mhz'],
-    ...['ghz', 'degrees', 'deg', 'ug_m3', 'eur', 'usd', 'per_mtok', 'eur_kwh', 'eur_mwh', 'b'],
-  ].join('|')})$`,
-)
+  /(^|_)(age|ttl|latency|duration|elapsed|timeout|uptime|memory|speed|temperature|power|energy|distance|signal|rssi|frequency|bandwidth|price|voltage|pressure|humidity|radius|altitude)$/
 
 const root = resolve(import.meta.dirname, '..', '..')
 const known = new Set(Object.values(EXPECTED).flat())
@@ -128,11 +117,10 @@ t.test('every module is one skill and two tools, made from its declaration', asy
 
 /** Times have a fixed form, and the size of a row bounds its objects. */
 const findUnboundedOutput = (output: z.ZodType): string[] => {
-  const isTime = (at: string): boolean =>
-    /_(at|on|from|until|before|after)(\[\])?: a text$/.test(at)
-  return findUnbounded(jsonSchema(output), 'output').filter(
-    at => !at.endsWith(': an object') && !isTime(at),
+  const bounded = JSON.parse(JSON.stringify(jsonSchema(output)), (_key, value) =>
+    value?.format === 'date-time' ? { ...value, maxLength: 64 } : value,
   )
+  return findUnbounded(bounded, 'output').filter(at => !at.endsWith(': an object'))
 }
 
 interface Schema {
@@ -142,14 +130,13 @@ interface Schema {
   anyOf?: Schema[]
 }
 
-/** Names of numbers that say neither a unit nor what they count. */
+/** Names of numbers that end with a quantity instead of its unit. */
 const findUnitless = (
   { type, properties = {}, items, anyOf = [] }: Schema,
   at: string,
 ): string[] => {
-  const name = at.split('.').at(-1) ?? ''
-  const isQuantity = type === 'number' ? !UNITLESS.test(name) : QUANTITY.test(name)
-  const own = isQuantity && type !== 'string' && !UNITS.test(name) ? [at] : []
+  const isNumber = type === 'number' || type === 'integer'
+  const own = isNumber && QUANTITY.test(at.split('.').at(-1) ?? '') ? [at] : []
   return [
     ...own,
     ...anyOf.flatMap(each => findUnitless(each, at)),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { createChoice } from '../../fields/choice.ts'
 import { defineLookup } from '../../module.ts'
 
 const Text = z.string().max(256)
@@ -45,8 +46,7 @@ export default defineLookup({
   access: 'key',
   reach: 'internet',
   input: z.strictObject({
-    task: z
-      .enum(['general', 'reasoning', 'math', 'code', 'document'])
+    task: createChoice(['general', 'reasoning', 'math', 'code', 'document'])
       .exactOptional()
       .describe('All tasks when absent.'),
   }),

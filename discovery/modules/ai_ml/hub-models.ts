@@ -41,7 +41,7 @@ export default defineLookup({
   access: 'key',
   reach: 'internet',
   input: z.strictObject({
-    limit: z.int().min(1).max(100).default(20),
+    limit: z.int().min(1).max(100).exactOptional().describe('Models to list; 20 when absent.'),
     task: z
       .string()
       .regex(/^[a-z0-9-]{2,64}$/)

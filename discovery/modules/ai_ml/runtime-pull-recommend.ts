@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { createChoice } from '../../fields/choice.ts'
 import { defineLookup } from '../../module.ts'
 
 const Bytes = z.int().nonnegative()
@@ -44,7 +45,7 @@ export default defineLookup({
   access: 'key',
   reach: 'internet',
   input: z.strictObject({
-    task: z.enum(PULL_TASKS).default('general'),
+    task: createChoice(PULL_TASKS).default('general'),
     vram_gb: z.number().min(0.5).max(4096).default(8).describe('Memory in decimal gigabytes.'),
   }),
   examples: [{ task: 'code', vram_gb: 24 }],

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { createChoice } from '../../fields/choice.ts'
 import { defineLookup } from '../../module.ts'
 
 /** Bidding zones of the European day-ahead market, as Energy-Charts names them. */
@@ -52,7 +53,7 @@ export type PriceSlot = z.output<typeof Slot>
 const EnergyPrice = z.strictObject({
   zone: z.enum(ZONES),
   currency: z.literal('EUR'),
-  resolution_min: z.union([z.literal(15), z.literal(30), z.literal(60)]),
+  resolution_minutes: z.union([z.literal(15), z.literal(30), z.literal(60)]),
   prices: z.array(Slot).max(400).describe('Today and, once published, tomorrow.'),
   current: Slot.nullable(),
   stats: z
@@ -73,7 +74,11 @@ const EnergyPrice = z.strictObject({
 export type EnergyPrice = z.output<typeof EnergyPrice>
 
 const input = z.strictObject({
-  zone: z.enum(ZONES).default('DE-LU').describe('Bidding zone of the day-ahead market.'),
+  zone: z
+    .string()
+    .max(32)
+    .default('DE-LU')
+    .describe('Bidding zone of the day-ahead market: `DE-LU`, `AT`, `FR`, `IT-North`, `SE3`.'),
 })
 export type PriceInput = z.output<typeof input>
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { createChoice } from '../../fields/choice.ts'
 import { defineLookup } from '../../module.ts'
 
 const Text = z.string().max(256)
@@ -44,8 +45,7 @@ export default defineLookup({
   access: 'operator',
   reach: 'internet',
   input: z.strictObject({
-    provider: z
-      .enum(CLOUD_PROVIDERS)
+    provider: createChoice(CLOUD_PROVIDERS)
       .default('hetzner')
       .describe('Provider with a configured key.'),
   }),

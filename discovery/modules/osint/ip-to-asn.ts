@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { IpAddress } from '../../fields/ip-address.ts'
 import { defineLookup } from '../../module.ts'
 
 const Text = z.string().max(256)
@@ -37,7 +38,7 @@ export default defineLookup({
   access: 'key',
   reach: 'internet',
   input: z.strictObject({
-    ip: z.union([z.ipv4(), z.ipv6()]).describe('IPv4 or IPv6 address.'),
+    ip: IpAddress.describe('IPv4 or IPv6 address.'),
   }),
   examples: [{ ip: '193.0.6.139' }],
   deadlineSeconds: 20,

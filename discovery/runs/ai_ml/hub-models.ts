@@ -5,7 +5,7 @@ import type { HubModels } from '../../modules/ai_ml/hub-models.ts'
 import hf from '../../upstreams/sources/hf.ts'
 
 interface Input {
-  limit: number
+  limit?: number
   task?: string
 }
 
@@ -27,7 +27,7 @@ const FIELDS = [
   ...['library_name', 'safetensors', 'gguf', 'trendingScore'],
 ]
 
-const listModels: LookupRun<Input, HubModels> = async ({ limit, task }, context) => {
+const listModels: LookupRun<Input, HubModels> = async ({ limit = 20, task }, context) => {
   const { tag, filter } = task === undefined ? { tag: undefined } : (TASKS[task] ?? { tag: task })
   const { body } = await context.ask({
     source: hf,

@@ -1,10 +1,12 @@
+import { ShoalError } from '../../../shared/errors.ts'
 import { round } from '../../fields/round.ts'
 import type { LookupContext, LookupRun } from '../../lookup-run.ts'
-import type {
-  EnergyPrice,
-  PriceInput,
-  PriceSlot,
-  Zone,
+import {
+  type EnergyPrice,
+  type PriceInput,
+  type PriceSlot,
+  ZONES,
+  type Zone,
 } from '../../modules/environment/energy-price.ts'
 import awattar from '../../upstreams/sources/awattar.ts'
 import awattarAt from '../../upstreams/sources/awattar-at.ts'
@@ -21,12 +23,20 @@ import type { FoundPrices, PriceWindow } from './price/slot.ts'
 import { askSmard, SMARD_FILTERS } from './price/smard.ts'
 
 /** Day-ahead prices, by the first source that has them for the zone. */
-const run: LookupRun<PriceInput, EnergyPrice> = async ({ zone }, context) => {
+const run: LookupRun<PriceInput, EnergyPrice> = async (input, context) => {
+  const zone = findZone(input.zone)
   const window = windowOf(zone, context.now())
   const found = await trySources(listAttempts(zone, window, context), context)
   if (found.missing > 0)
     context.warn('partial_result', `${found.missing} prices are not known and left out`)
   return describePrices(zone, found, window, context.now())
+}
+
+const findZone = (name: string): Zone => {
+  const zone = ZONES.find(each => each === name)
+  if (zone !== undefined) return zone
+  const message = `${name.slice(0, 32)} is not a bidding zone; zones: ${ZONES.join(', ')}`
+  throw new ShoalError('invalid_request', message, { param: 'zone' })
 }
 
 const listAttempts = (
@@ -65,7 +75,7 @@ const describePrices = (
   return {
     zone,
     currency: 'EUR',
-    resolution_min: RESOLUTIONS.find(each => each >= minutes) ?? 60,
+    resolution_minutes: RESOLUTIONS.find(each => each >= minutes) ?? 60,
     prices: shown.map(toPrice),
     current: current === undefined ? null : toPrice(current),
     stats: summarize(shown.map(({ price }) => price)),

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { runTogether } from '../../net/run-together.ts'
 import { resolveTarget } from '../../resolve-target.ts'
 import { NotPossibleHere, type ScanContext, type ScanRun } from '../../scan-run.ts'
 import { type Fingerprint, fingerprint } from './http/fingerprint.ts'
@@ -20,26 +22,38 @@ export const config = z.strictObject({
 
 /** Longest wait for one answer, in milliseconds. */
 const TIMEOUT_MS = 1500
+/** Hosts that are identified at once. */
+const CONCURRENCY = 4
 /** Ports to try where none is given, in this order. */
 const WEB_PORTS = [443, 80]
 
 const run: ScanRun<Partial<Place>, Fingerprint> = async function* (input, context) {
-  for (const place of listPlaces(input, context.config)) {
-    const found = await identify(place, context)
+  const { signal } = context
+  const { host, ...port } = input
+  const places: Place[] = host === undefined ? listConfigured(context.config) : [{ host, ...port }]
+  const work = (place: Place) =>
+    places.length === 1 ? identify(place, context) : tryTo(place, context)
+  for await (const found of runTogether(places, CONCURRENCY, signal, work))
     if (found !== undefined) yield found
-  }
 }
 
 export default run
 
-const listPlaces = ({ host, ...more }: Partial<Place>, configured: unknown): Place[] => {
-  if (host !== undefined) return [{ host, ...more }]
+const listConfigured = (configured: unknown): Place[] => {
   const { hosts } = config.parse(configured ?? {})
   if (hosts.length > 0) return hosts
   throw new NotPossibleHere(
     'no host to identify: name it in the input, or in discovery.modules.http-fingerprint.hosts',
   )
 }
+
+/** One of several hosts that fails, as one outside the scope does, fails alone. */
+const tryTo = (place: Place, context: ScanContext): Promise<Fingerprint | undefined> =>
+  identify(place, context).catch((error: Error) => {
+    const isDenied = error instanceof ShoalError && error.code === 'scope_denied'
+    context.warn(isDenied ? 'out_of_scope' : 'partial_result', error.message.slice(0, 500))
+    return undefined
+  })
 
 const identify = async (
   { host, port }: Place,

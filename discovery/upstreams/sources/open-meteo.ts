@@ -22,7 +22,7 @@ export default defineSource({
   },
   pauseSeconds: readOpenMeteoPause,
   licence: 'CC-BY-4.0',
-  attribution: '<a href="https://open-meteo.com/">Weather data by Open-Meteo.com</a>',
+  attribution: 'Weather data by Open-Meteo.com (https://open-meteo.com/)',
   verify: {
     path: '/v1/forecast',
     query: { latitude: 48.1, longitude: 11.5, hourly: 'temperature_2m', timeformat: 'unixtime' },

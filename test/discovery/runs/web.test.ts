@@ -219,6 +219,11 @@ t.test('http-fingerprint', async t => {
     t.match(warnings, [/127\.0\.0\.1 gave no web page/])
   })
 
+  t.test('takes the start of a page that never ends', async t => {
+    const server = createHttp((_, response) => response.write('<title>Events</title>'))
+    t.match(await identify(await listen(t, server)), [{ status: 200, title: 'Events' }])
+  })
+
   t.test('decides the scheme by a handshake and shows the certificate', async t => {
     const tls = await issue(['127.0.0.1'], -1, 90)
     const server = createHttps(tls, (_, response) => response.writeHead(401).end())
@@ -230,6 +235,23 @@ t.test('http-fingerprint', async t => {
       certificate: { is_name_match: true },
     })
   })
+
+  t.test(
+    'identifies the hosts of the configuration; one outside the scope fails alone',
+    async t => {
+      const port = await listen(
+        t,
+        createHttp((_, response) => response.end()),
+      )
+      const warnings: string[] = []
+      const context = createScanContext({
+        config: { hosts: [{ host: '127.0.0.1', port }, { host: '192.0.2.1' }] },
+        onWarning: code => warnings.push(code),
+      })
+      t.match(await listRows(fingerprintModule, fingerprintRun({}, context)), [{ port }])
+      t.strictSame(warnings, ['out_of_scope'])
+    },
+  )
 
   t.test('refuses a host outside the scope', async t => {
     await t.rejects(identify(80, '192.0.2.1'), { code: 'scope_denied' })

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
@@ -322,6 +324,18 @@ t.test('A compressed answer is decoded, and bounded by what it becomes', async t
   const source = createSource({ maxBytes: 10_000 })
   const large = ask(upstreams, { source, path: '/large', query: {} })
   t.match(await failureOf(large), { failure: 'too_large' })
+})
+
+t.test('A source may listen on a Unix socket', async t => {
+  const path = join(await temporaryFolder(t), 'source.sock')
+  const server = createServer(({ url }, response) =>
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ url })),
+  ).listen(path)
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const sources = { example: { url: `unix://${path}:` } }
+  const { upstreams } = await openTestUpstreams(t, { sources })
+  t.match(await ask(upstreams), { body: { url: '/things?q=a%20b' } })
 })
 
 t.test('A disk that fails costs the cache and no answer', async t => {

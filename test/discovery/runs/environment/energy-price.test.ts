@@ -9,7 +9,7 @@ const run = (input: object, options: UpstreamTestOptions) =>
 t.test('Quarter hours of today are told, with the cheapest hours ahead', async t => {
   const { data, server, warnings } = await run({}, { answers: { 'energy-charts': 'good.json' } })
   t.equal(server.requests[0]?.path, '/price?bzn=DE-LU&start=2026-03-01&end=2026-03-01')
-  t.match(data, { zone: 'DE-LU', resolution_min: 15, tomorrow_available: false })
+  t.match(data, { zone: 'DE-LU', resolution_minutes: 15, tomorrow_available: false })
   t.equal(data.prices.length, 95)
   t.match(data.current, { start: '2026-03-01T10:00:00.000Z', end: '2026-03-01T10:15:00.000Z' })
   t.match(data.stats, { min_eur_mwh: -12.5, negative_slots: 2 })
@@ -26,7 +26,7 @@ t.test('A licence that is not open is told', async t => {
     { zone: 'CH' },
     { answers: { 'energy-charts': 'restricted.json' } },
   )
-  t.match(data, { resolution_min: 60 })
+  t.match(data, { resolution_minutes: 60 })
   t.match(warnings, [{ code: 'licence_restricted' }])
 })
 
@@ -34,12 +34,12 @@ t.test('Each source stands in for those before it', async t => {
   const smard = ({ path }: { path: string }) =>
     path.includes('index') ? 'index.json' : 'block.json'
   const second = await run({}, { answers: { 'energy-charts': 'html', smard } })
-  t.match(second.data, { resolution_min: 15, prices: { length: 60 } })
+  t.match(second.data, { resolution_minutes: 15, prices: { length: 60 } })
   t.equal(second.server.requests.filter(({ source }) => source === 'smard').length, 3)
 
   const failed = { 'energy-charts': { status: 404 }, smard: 'html' } as const
   const third = await run({}, { answers: { ...failed, awattar: 'good.json' } })
-  t.match(third.data, { resolution_min: 60, current: { eur_mwh: 51, ct_kwh: 5.1 } })
+  t.match(third.data, { resolution_minutes: 60, current: { eur_mwh: 51, ct_kwh: 5.1 } })
   t.match(third.warnings, [{ code: 'fallback_used', source: 'awattar' }])
 
   const sources = { entsoe: { key: 'sesame' } }

@@ -1,0 +1,30 @@
+import { listTargets } from '../../../discovery/net/list-targets.ts'
+import { scanNetworks } from '../../../discovery/net/scan-networks.ts'
+
+/**
+ * Scans ports of a network: `scan-ports.ts NETWORK PORT,PORT [STOP_AFTER]`. Writes the open ones and
+ * the time as JSON. With a number it stops after so many results.
+ */
+const [network = '', ports = '', stopAfter] = process.argv.slice(2)
+const startedAt = performance.now()
+const controller = new AbortController()
+const { addresses, scope } = await listTargets(network, { entries: [{ target: network }] })
+const states: Record<string, number> = {}
+const open: string[] = []
+const options = { scope, signal: controller.signal, report: () => {} }
+let count = 0
+for await (const { address, port, state } of scanNetworks(
+  addresses,
+  ports.split(',').map(Number),
+  options,
+)) {
+  states[state] = (states[state] ?? 0) + 1
+  if (state === 'open') open.push(`${address} ${port}`)
+  count++
+  if (count === Number(stopAfter)) controller.abort()
+}
+const elapsedMs = Math.round(performance.now() - startedAt)
+// a destroyed socket is closed in the next turn of the loop
+for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+const left = process.getActiveResourcesInfo().filter(name => /TCP|UDP|Timeout/.test(name))
+process.stdout.write(`${JSON.stringify({ open: open.toSorted(), states, elapsedMs, left })}\n`)
