@@ -6,7 +6,7 @@ import { constants, gunzip, inflate } from 'node:zlib'
 import { VERSION } from '../../shared/version.ts'
 import type { ScanScope } from '../../shared/wire/scan-scope.ts'
 import { requireInScope } from '../scope.ts'
-import { ANY_SERVER, serverNameOf } from './open-tls.ts'
+import { ANY_SERVER, serverNameOf } from './shake-hands.ts'
 
 export interface HttpTarget {
   /** Name for the Host header and SNI; an address stands for itself. */
