@@ -16,10 +16,11 @@ import { SharedRuns } from './shared-runs.ts'
 
 interface LookupsParts {
   client: Pick<Upstreams, 'openLookup'>
+  /** Searches what was discovered. */
+  searchRegistry: LookupContext['searchRegistry']
   budgets: Pick<Budgets, 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
-  /** Searches what was discovered. */
   /** Unix milliseconds. */
   now: () => number
   logger: Pick<Logger, 'warn'>

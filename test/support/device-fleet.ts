@@ -24,6 +24,8 @@ const noInference: InferenceBackend = {
 export interface DeviceCell {
   /** Section of the cell's configuration. */
   devices?: object
+  /** Section of the cell's configuration for modules. */
+  discovery?: object
   /** Links beside those of the configuration. */
   links?: NonNullable<DaemonParts['links']>
 }
@@ -73,7 +75,7 @@ export const createApiCaller = (url: string, keys: DemoKeys): ApiCaller => {
 
 /** Starts a real cell in this process; returns how to stop it. */
 export const startDeviceCell = (
-  { devices, links = [] }: DeviceCell,
+  { devices, discovery, links = [] }: DeviceCell,
   own: { stateDir: string; url: string; joinToken: string },
 ): (() => Promise<void>) => {
   const stop = new AbortController()
@@ -83,6 +85,7 @@ export const startDeviceCell = (
       log: { level: 'silent' },
       coordinator: { url: own.url, join_token: own.joinToken },
       ...(devices && { devices }),
+      ...(discovery && { discovery }),
     }),
     env: { PATH: process.env.PATH },
     inference: noInference,
