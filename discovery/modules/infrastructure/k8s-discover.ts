@@ -11,7 +11,7 @@ const Pods = z.strictObject({
   running: Count,
   pending: Count,
   failed: Count,
-  gpu_requests: z.number().nonnegative().describe('GPUs that pods which have not ended ask for.'),
+  gpu_requests: Count.describe('GPUs that pods which have not ended ask for.'),
 })
 
 const Cluster = z.strictObject({
@@ -27,9 +27,9 @@ const Node = z.strictObject({
   is_ready: z.boolean(),
   is_schedulable: z.boolean(),
   roles: z.array(z.string().max(128)).max(16),
-  cpu_cores: z.number().nonnegative(),
+  cpu_cores: Count,
   memory_bytes: z.number().nonnegative(),
-  gpus: z.number().nonnegative(),
+  gpus: Count,
   kubelet: z.string().max(64),
   runtime: z.string().max(128),
   os: z.string().max(256),
