@@ -49,6 +49,12 @@ const Http = z.strictObject({
     .describe(
       'Addresses of reverse proxies, also in CIDR notation, whose X-Forwarded-For gives the address of a client.',
     ),
+  publish: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Announce this coordinator as _shoal._tcp by multicast DNS on the interfaces it listens on; never on loopback.',
+    ),
   body_limit_bytes: z
     .int()
     .min(1024)

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
 import type { Logger } from 'pino'
 import { type LoadedConfig, loadConfig } from '../shared/config.ts'
 import { endForSure } from '../shared/end-for-sure.ts'
@@ -59,6 +60,16 @@ const createUnknownCommandError = (word: string): ShoalError => {
   )
 }
 
+/** Asks on the terminal; everything but `y` and `yes` is a no. */
+const confirm = async (question: string): Promise<boolean> => {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(question)).trim())
+  } finally {
+    terminal.close()
+  }
+}
+
 /** Commands speak on standard output; the log stays silent. */
 const runCommand = async (
   command: CliCommand,
@@ -73,7 +84,8 @@ const runCommand = async (
   const stop = stopOnSignals(logger)
   const write = (text: string) => void process.stdout.write(text)
   try {
-    return await command.run({ argv, env, write, logger, signal: stop.signal })
+    const context = { argv, env, write, logger, signal: stop.signal }
+    return await command.run(process.stdin.isTTY ? { ...context, confirm } : context)
   } finally {
     stop.abort()
   }

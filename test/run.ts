@@ -19,7 +19,17 @@ process.env.PATH = `${binFolder}:${process.env.PATH}`
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 
 /** What tests with real peers need; where it is missing they are skipped by name. */
-const DEBIAN_PACKAGES = ['mosquitto', 'nginx', 'nmap', 'pgbouncer', 'postgresql', 'python3-pip']
+const DEBIAN_PACKAGES = [
+  'avahi-daemon',
+  'avahi-utils',
+  'mosquitto',
+  'nginx',
+  'nmap',
+  'pgbouncer',
+  'postgresql',
+  'python3-pip',
+  'snmpd',
+]
 
 /** On a build machine, as root: installs what is missing. A failure shows as skipped tests. */
 const installPackages = (): void => {

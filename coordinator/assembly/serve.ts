@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { CoordinatorConfig } from '../config.ts'
 import { openConnections } from '../http/open-connections.ts'
+import { publishCoordinator } from '../publish/open.ts'
 import { openMqttPort } from './cell-ports.ts'
 import { type CoordinatorOptions, openCoordinator, parts } from './coordinator.ts'
 import { keepCertificate, leaveFirst, listen, openScrapePort } from './listening.ts'
@@ -23,6 +24,7 @@ const served = [
   openMqttPort,
   openScrapePort,
   keepCertificate,
+  publishCoordinator,
   leaveFirst,
 ] as const
 

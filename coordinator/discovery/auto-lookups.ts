@@ -4,7 +4,7 @@ import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Lookups } from './lookups.ts'
 
-interface AutoLookupParts {
+export interface AutoLookupParts {
   config: { upstreams: { egress: 'on' | 'off'; auto_run: 'on' | 'off' } }
   lookups: Pick<Lookups, 'run'>
   leaderWork: Pick<OpenLeader['leaderWork'], 'every'>

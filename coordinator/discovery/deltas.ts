@@ -4,6 +4,9 @@ import type { ResolvedFields } from '../../discovery/registry/resolve-fields.ts'
 import { takeNumbers } from '../store/sequences.ts'
 import type { SealedTrx } from '../store/store.ts'
 
+/** Type of the events that report deltas. */
+export const DELTA_EVENT = 'shoal.discovery.delta'
+
 export const DELTA_KINDS = [
   'appeared',
   'disappeared',

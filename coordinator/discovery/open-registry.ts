@@ -1,3 +1,4 @@
+import type { LookupContext } from '../../discovery/lookup-run.ts'
 import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
@@ -9,6 +10,7 @@ import { RegistryAdmin } from './registry-admin.ts'
 import { RegistryQuery } from './registry-query.ts'
 import { RegistryRecorder } from './registry-recorder.ts'
 import { type RegistryLimits, tidyRegistry } from './registry-upkeep.ts'
+import { searchEntities } from './search-entities.ts'
 import { SightingRates } from './sighting-rates.ts'
 
 interface RegistryParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
@@ -19,12 +21,18 @@ interface RegistryParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'
 interface RegistryViews {
   registry: Pick<
     RegistryQuery,
-    'page' | 'find' | 'deltas' | 'countDeltas' | 'countBy' | 'listScanners'
+    'page' | 'find' | 'deltas' | 'countDeltas' | 'countBy' | 'countByHour' | 'listScanners'
   >
   registryAdmin: Pick<
     RegistryAdmin,
     'merge' | 'split' | 'unpin' | 'setValues' | 'erase' | 'listPins'
   >
+}
+
+interface OpenRegistry {
+  findingsSink: FindingsSink
+  searchRegistry: LookupContext['searchRegistry']
+  views: RegistryViews
 }
 
 const DAY_MS = 86_400_000
@@ -46,7 +54,7 @@ export const openRegistry = ({
   events,
   leaderWork,
   now,
-}: RegistryParts): { findingsSink: FindingsSink; views: RegistryViews } => {
+}: RegistryParts): OpenRegistry => {
   const observer = new ModuleObserver(DISCOVERY_MODULES)
   const rates = new SightingRates(SIGHTINGS_PER_MINUTE)
   const recorder = new RegistryRecorder({ ledger, events, observer, rates, now })
@@ -57,5 +65,7 @@ export const openRegistry = ({
       if (!(await tidyRegistry(ledger, { publish, limits: LIMITS, now: now() }))) return
   })
   const registry = new RegistryQuery(ledger.read, now)
-  return { findingsSink: recorder, views: { registry, registryAdmin } }
+  const searchRegistry: OpenRegistry['searchRegistry'] = (query, limit) =>
+    searchEntities(ledger.read, query, limit)
+  return { findingsSink: recorder, searchRegistry, views: { registry, registryAdmin } }
 }

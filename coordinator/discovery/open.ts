@@ -8,6 +8,7 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { FleetListeners } from '../fleet/open.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
+import { type AutoLookupParts, scheduleLookups } from './auto-lookups.ts'
 import { type FindingsEars, FindingsInbox } from './findings-inbox.ts'
 import type { FindingsSink } from './findings-sink.ts'
 import { Lookups } from './lookups.ts'
@@ -24,6 +25,7 @@ interface DiscoveryViews {
 interface DiscoveryDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'>,
     Pick<OpenLeader, 'leaderWork'> {
+  config: AutoLookupParts['config']
   store: Pick<Store, 'records'>
   budgets: Pick<Budgets, 'moduleRows' | 'moduleRuns' | 'waitingFindings'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
@@ -52,6 +54,7 @@ export const openDiscovery = (
   })
   const moduleRuns = new ModuleRuns({ ...parts, results, sink })
   const lookups = new Lookups({ ...parts, searchRegistry, client: lookupClient, results, sink })
+  scheduleLookups({ ...parts, lookups })
   const inbox = stack.use(
     new FindingsInbox({ ...parts, modules: DISCOVERY_MODULES, results, sink, wait }),
   )

@@ -1,6 +1,7 @@
 import type { SightingFacts } from '../../discovery/sighting.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { randomId } from '../../shared/ids.ts'
+import { countMatchingRows } from '../store/count.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { DeltaDraft } from './deltas.ts'
 import { describe, draftOf, readEntities, refreshEntities } from './registry-entities.ts'
@@ -19,7 +20,7 @@ export interface PinView {
   kind: 'together' | 'apart' | 'values'
   entity_id: string
   values: SightingFacts | null
-  person_id: string
+  actor: string
   at: string
 }
 
@@ -35,8 +36,8 @@ export class RegistryAdmin {
   }
 
   /** Makes two entities one; returns the id of the decision. */
-  merge(entityId: string, otherId: string, personId: string): Promise<string> {
-    return this.#decide(entityId, personId, async trx => {
+  merge(entityId: string, otherId: string, actor: string): Promise<string> {
+    return this.#decide(entityId, actor, async trx => {
       const [one, other] = [await readOwn(trx, entityId), await readOwn(trx, otherId)]
       const traces = [founderOf(one), founderOf(other)]
       return { kind: 'together', body: { traces }, traces }
@@ -44,8 +45,8 @@ export class RegistryAdmin {
   }
 
   /** Separates the traces of an entity that have one of the keys, such as `mac=b8:27:eb:00:00:01`. */
-  split(entityId: string, keys: readonly string[], personId: string): Promise<string> {
-    return this.#decide(entityId, personId, async trx => {
+  split(entityId: string, keys: readonly string[], actor: string): Promise<string> {
+    return this.#decide(entityId, actor, async trx => {
       const own = await readOwn(trx, entityId)
       const hasKey = (trace: StoredTrace): boolean =>
         trace.keys.some(({ kind, value }) => keys.includes(`${kind}=${value}`))
@@ -81,7 +82,7 @@ export class RegistryAdmin {
   async setValues(
     entityId: string,
     values: Readonly<Record<string, string | null>>,
-    personId: string,
+    actor: string,
   ): Promise<string> {
     const { ledger, publish, now } = this.#parts
     return ledger.sealed.write(async trx => {
@@ -92,7 +93,7 @@ export class RegistryAdmin {
       const kept = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null))
       const id = old?.id ?? `pin_${randomId()}`
       await trx.deleteFrom('discovery_pins').where('id', '=', id).execute()
-      await this.#addPin(trx, { id, kind: 'values', entityId, body: kept, personId })
+      await this.#addPin(trx, { id, kind: 'values', entityId, body: kept, actor })
       await publish(trx, await refreshEntities(trx, untouched(entityId), now()))
       return id
     })
@@ -125,14 +126,14 @@ export class RegistryAdmin {
       kind: row.kind,
       entity_id: row.entity_id,
       values: row.kind === 'values' ? JSON.parse(row.body_json) : null,
-      person_id: row.person_id,
+      actor: row.actor,
       at: new Date(row.at).toISOString(),
     }))
   }
 
   #decide(
     entityId: string,
-    personId: string,
+    actor: string,
     plan: (
       trx: SealedTrx,
     ) => Promise<{ kind: 'together' | 'apart'; body: object; traces: readonly string[] }>,
@@ -140,7 +141,7 @@ export class RegistryAdmin {
     return this.#parts.ledger.sealed.write(async trx => {
       const { kind, body, traces } = await plan(trx)
       const id = `pin_${randomId()}`
-      await this.#addPin(trx, { id, kind, entityId, body, personId })
+      await this.#addPin(trx, { id, kind, entityId, body, actor })
       await this.#regroup(trx, traces)
       return id
     })
@@ -148,13 +149,9 @@ export class RegistryAdmin {
 
   async #addPin(
     trx: SealedTrx,
-    pin: { id: string; kind: PinView['kind']; entityId: string; body: object; personId: string },
+    pin: { id: string; kind: PinView['kind']; entityId: string; body: object; actor: string },
   ): Promise<void> {
-    const { count } = await trx
-      .selectFrom('discovery_pins')
-      .select(({ fn }) => fn.countAll<number>().as('count'))
-      .executeTakeFirstOrThrow()
-    if (Number(count) >= MAX_PINS)
+    if ((await countMatchingRows(trx.selectFrom('discovery_pins'))) >= MAX_PINS)
       throw new ShoalError('conflict', `${MAX_PINS} pins are kept; take some of them back first`)
     await trx
       .insertInto('discovery_pins')
@@ -163,7 +160,7 @@ export class RegistryAdmin {
         kind: pin.kind,
         entity_id: pin.entityId,
         body_json: JSON.stringify(pin.body),
-        person_id: pin.personId,
+        actor: pin.actor,
         at: this.#parts.now(),
       })
       .execute()

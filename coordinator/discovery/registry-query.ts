@@ -1,5 +1,6 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { confidenceOf } from '../../discovery/registry/source-weights.ts'
+import { countAll } from '../store/count.ts'
 import type { DiscoveryDeltaRow, DiscoveryEntityRow } from '../store/registry-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { Delta } from './deltas.ts'
@@ -81,9 +82,33 @@ export class RegistryQuery {
     const query = this.#read.selectFrom('discovery_deltas').where('at', '>=', since)
     const rows = await query
       .groupBy('kind')
-      .select(({ fn }) => ['kind', fn.countAll<number>().as('count')])
+      .select(['kind', countAll.as('count')])
       .execute()
-    return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]))
+    return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]))
+  }
+
+  /** Numbers of deltas by kind, for each hour from one whole hour to another. */
+  async countByHour(
+    from: number,
+    to: number,
+  ): Promise<{ from: string; deltas: Record<string, number> }[]> {
+    const hour = sql<number>`at / 3600000`
+    const rows = await this.#read
+      .selectFrom('discovery_deltas')
+      .where('at', '>=', from)
+      .where('at', '<', to)
+      .groupBy([hour, 'kind'])
+      .select([hour.as('hour'), 'kind', countAll.as('count')])
+      .execute()
+    const hours = Array.from({ length: Math.ceil((to - from) / 3_600_000) }, (_, n) => ({
+      from: new Date(from + n * 3_600_000).toISOString(),
+      deltas: {} as Record<string, number>,
+    }))
+    for (const { hour: n, kind, count } of rows) {
+      const found = hours[Math.floor(n) - from / 3_600_000]
+      if (found) found.deltas[kind] = (found.deltas[kind] ?? 0) + count
+    }
+    return hours
   }
 
   /** Numbers of entities by one of their columns. */
@@ -91,9 +116,9 @@ export class RegistryQuery {
     const rows = await this.#read
       .selectFrom('discovery_entities')
       .groupBy(column)
-      .select(({ fn }) => [column, fn.countAll<number>().as('count')])
+      .select([column, countAll.as('count')])
       .execute()
-    return Object.fromEntries(rows.map(row => [String(row[column]), Number(row.count)]))
+    return Object.fromEntries(rows.map(row => [String(row[column]), row.count]))
   }
 
   /** Scanners that have completed a run, the newest first. */

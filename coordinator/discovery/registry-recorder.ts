@@ -2,7 +2,7 @@ import type { Observation } from '../../discovery/registry/observation.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Events } from '../events/bus.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
-import { addDeltas, type DeltaDraft, eventOf } from './deltas.ts'
+import { addDeltas, DELTA_EVENT, type DeltaDraft, eventOf } from './deltas.ts'
 import type { FindingsSink, RecordedRows } from './findings-sink.ts'
 import type { ModuleObserver } from './module-observer.ts'
 import { placeObservations } from './place-observations.ts'
@@ -20,8 +20,6 @@ interface RecorderParts {
   now: () => number
 }
 
-/** Type of the events that report deltas. */
-export const DELTA_EVENT = 'shoal.discovery.delta'
 /** Observations per transaction, so that none holds the sealed lane for long. */
 const AT_ONCE = 256
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { SSE_HEADERS } from '../../shared/wire/sse.ts'
+import { DELTA_EVENT } from '../discovery/deltas.ts'
 import type { Events } from '../events/bus.ts'
 import { type EventStream, type Outlet, openEventStream } from '../events/event-stream.ts'
 import { EventView, TypePattern } from '../events/event-view.ts'
@@ -54,6 +55,14 @@ const STREAM: RouteDocs = {
   answer: 'events',
   events: EventView,
 }
+const DISCOVERY_STREAM: RouteDocs = {
+  id: 'discovery-events',
+  tag: 'discovery',
+  summary:
+    'Stream changes of the inventory as server-sent events; Last-Event-ID resumes an interrupted stream.',
+  answer: 'events',
+  events: EventView,
+}
 /** A key that is revoked or changed is noticed within it. */
 const RECHECK_MS = 1000
 
@@ -85,11 +94,14 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
   app.addHook('preClose', async () => endAll())
   app.addHook('onClose', async () => endAll())
 
-  app.get('/v1/events', { config: { docs: STREAM } }, async (request, reply) => {
+  const sendStream = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    patterns: readonly string[],
+  ): Promise<void> => {
     if (isDraining()) throw new ShoalError('draining', 'the coordinator is stopping')
     let key: Key = requireKey(request)
     const { tenantId = key.tenantId } = request
-    const patterns = patternsOf(request.query)
     const lastEventId = lastIdOf(request.headers['last-event-id'])
     await count(taskCallerOf(request))
     const leave = places.take(key.id)
@@ -137,7 +149,14 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
       leave()
       throw error
     }
-  })
+  }
+
+  app.get('/v1/events', { config: { docs: STREAM } }, (request, reply) =>
+    sendStream(request, reply, patternsOf(request.query)),
+  )
+  app.get('/a2a/discovery/subscribe', { config: { docs: DISCOVERY_STREAM } }, (request, reply) =>
+    sendStream(request, reply, [DELTA_EVENT]),
+  )
 }
 
 const patternsOf = (query: unknown): string[] => {

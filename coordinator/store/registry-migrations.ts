@@ -60,7 +60,7 @@ export const registryEntities = async ({ schema }: Kysely<unknown>): Promise<voi
   let pins = schema
     .createTable('discovery_pins')
     .addColumn('id', 'text', column => column.primaryKey().notNull())
-  for (const name of ['kind', 'entity_id', 'body_json', 'person_id'])
+  for (const name of ['kind', 'entity_id', 'body_json', 'actor'])
     pins = pins.addColumn(name, 'text', column => column.notNull())
   await pins.addColumn('at', 'bigint', column => column.notNull()).execute()
 }

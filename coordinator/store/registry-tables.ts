@@ -64,7 +64,7 @@ export interface DiscoveryPinRow {
   /** Entity that it was made for. */
   entity_id: string
   body_json: string
-  person_id: string
+  actor: string
   at: number
 }
 

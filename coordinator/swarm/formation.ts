@@ -1,3 +1,4 @@
+import type { FormationParams } from '../../shared/wire/formation.ts'
 import type { CommandRecord } from '../control/command.ts'
 import { isFinalCommandState } from '../control/command.ts'
 
@@ -48,7 +49,10 @@ export interface FormationPart {
 export interface ApprovedFormation {
   formation: string
   position_m: number
+  /** Least distance between a unit and anything else. */
+  required_m: number
   units: { device_id: string; cell_id: string; name: string; slot: number[] }[]
+  cells: readonly { cell_id: string; params: Pick<FormationParams, 'stages'> }[]
 }
 
 /** Time before the start at which every cell must have begun its command, in milliseconds. */
@@ -56,7 +60,7 @@ const ACCEPT_MS = 1000
 /** Time after the planned end, and after an abort, in which cells report, in milliseconds. */
 const REPORT_MS = 30_000
 
-type Decision =
+export type Decision =
   | { do: 'nothing' }
   | { do: 'abort'; reason: string }
   | { do: 'stop' }

@@ -2,19 +2,22 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import type { ApprovedPlan } from '../../shared/wire/approved-plan.ts'
-import { FORMATION_VERB, FormationResult } from '../../shared/wire/formation.ts'
+import { FORMATION_VERB } from '../../shared/wire/formation.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
-import { type CommandRecord, isFinalCommandState } from '../control/command.ts'
+import type { CommandRecord } from '../control/command.ts'
 import type { Commands } from '../control/commands.ts'
 import type { Devices } from '../devices/devices.ts'
+import type { Fleet } from '../fleet/fleet.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
+import { findIntrusion } from './find-intrusion.ts'
 import {
+  type Decision,
   type FormationPart,
   judgeFormation,
   OPEN_FORMATION_STATES,
   type StartedFormation,
-  type UnitOutcome,
 } from './formation.ts'
+import { judgeEnd, listOutcomes } from './formation-outcome.ts'
 import type { FormationPlan } from './formation-plan.ts'
 import {
   changeFormation,
@@ -23,11 +26,13 @@ import {
   readFormations,
   readOpenFormations,
 } from './formation-rows.ts'
+import { UnitStopper } from './unit-stopper.ts'
 
 interface FormationsParts {
   ledger: Ledger
   commands: Pick<Commands, 'create' | 'createWithin' | 'get'>
-  devices: Pick<Devices, 'get' | 'profile'>
+  devices: Pick<Devices, 'get' | 'list' | 'profile' | 'state'>
+  fleet: Pick<Fleet, 'cell'>
   /** Unix milliseconds. */
   now: () => number
   logger: Pick<Logger, 'info' | 'warn'>
@@ -44,23 +49,17 @@ interface NewFormation {
 /** Actor of what follows from a formation itself. */
 const OWN_ACTOR: Actor = { actor: 'coordinator' }
 
-/** Urgent verbs that bring a unit to rest, the mildest first. */
-const HALT_VERBS = ['hold', 'stop', 'land']
-const HALT_SECONDS = 30
-/** Time after which units that have not come to rest are stopped again, in milliseconds. */
-const STOP_AGAIN_MS = 3000
-
 /**
  * Formations under way. All state is in the store: every coordinator follows all of them, and each
  * step is taken by the one whose conditional update wins.
  */
 export class Formations {
   readonly #parts: FormationsParts
-  /** Time of the last stop of each formation by this coordinator. */
-  readonly #stoppedAt = new Map<string, number>()
+  readonly #stopper: UnitStopper
 
   constructor(parts: FormationsParts) {
     this.#parts = parts
+    this.#stopper = new UnitStopper(parts)
   }
 
   /** Starts a formation in the transaction that uses its approval: a command for each cell. */
@@ -136,7 +135,7 @@ export class Formations {
     if (!OPEN_FORMATION_STATES.includes(found.state))
       throw new ShoalError('conflict', `formation ${id} has ended: it is ${found.state}`)
     // the units come first; the store may be slow
-    const stopped = this.#stopUnits(found, by)
+    const stopped = this.#stopper.stopAll(found, by)
     await this.#beginAbort(found, reason, by)
     await stopped
     return (await this.get(id)) ?? found
@@ -146,21 +145,27 @@ export class Formations {
   async follow(): Promise<void> {
     const open = await this.listOpen()
     for (const formation of open) await this.#step(formation)
-    for (const id of this.#stoppedAt.keys())
-      if (!open.some(one => one.id === id)) this.#stoppedAt.delete(id)
+    this.#stopper.keep(open)
   }
 
   async #step(formation: StartedFormation): Promise<void> {
     const commands = await this.listCommands(formation)
     const now = this.#parts.now()
-    const decision = judgeFormation(formation, commands, now)
+    const decision = this.#judge(formation, commands, now)
     if (decision.do === 'abort') {
       if (await this.#beginAbort(formation, decision.reason, undefined))
-        await this.#stopUnits(formation, OWN_ACTOR)
+        await this.#stopper.stopAll(formation, OWN_ACTOR)
     } else if (decision.do === 'stop') {
-      if (now - (this.#stoppedAt.get(formation.id) ?? formation.changedAt) > STOP_AGAIN_MS)
-        await this.#stopUnits(formation, OWN_ACTOR)
+      if (this.#stopper.isDue(formation)) await this.#stopper.stopAll(formation, OWN_ACTOR)
     } else if (decision.do === 'end') await this.#end(formation, commands, decision.hasReported)
+  }
+
+  /** What follows from the commands, and from the devices that are no part of the formation. */
+  #judge(formation: StartedFormation, commands: readonly CommandRecord[], now: number): Decision {
+    const decision = judgeFormation(formation, commands, now)
+    if (decision.do !== 'nothing') return decision
+    const reason = findIntrusion(formation, now, this.#parts)
+    return reason === undefined ? decision : { do: 'abort', reason }
   }
 
   /** Returns true for the only caller that has begun the abort. */
@@ -179,40 +184,6 @@ export class Formations {
     })
     if (hasBegun) logger.warn({ formation: formation.id, reason }, 'formation aborted')
     return hasBegun
-  }
-
-  /** Stops every unit, one of each cell first: a unit that is stopped ends the part of its cell. */
-  async #stopUnits(formation: StartedFormation, by: Actor): Promise<void> {
-    const { logger, now } = this.#parts
-    this.#stoppedAt.set(formation.id, now())
-    const firsts = new Set<string>()
-    const units = formation.plan.units
-      .map(unit => ({ unit, isFirst: firsts.size < firsts.add(unit.cell_id).size }))
-      .sort((a, b) => Number(b.isFirst) - Number(a.isFirst))
-    const stopped = await Promise.allSettled(units.map(({ unit }) => this.#stopUnit(unit, by)))
-    for (const one of stopped)
-      if (one.status === 'rejected')
-        logger.warn({ formation: formation.id, err: one.reason }, 'a unit was not stopped')
-  }
-
-  async #stopUnit(
-    { device_id, cell_id }: Pick<UnitOutcome, 'device_id' | 'cell_id'>,
-    by: Actor,
-  ): Promise<void> {
-    const { devices, commands } = this.#parts
-    const device = devices.get(device_id)
-    const verbs = device && devices.profile(device)?.verbs
-    const halt = HALT_VERBS.find(name => verbs?.some(({ verb, urgent }) => verb === name && urgent))
-    const request = {
-      cellId: cell_id,
-      deviceId: device_id,
-      verb: halt ?? 'stop',
-      params: {},
-      hazard: 'safe' as const,
-      mode: 'live' as const,
-      ttlSeconds: HALT_SECONDS,
-    }
-    await commands.create(request, by)
   }
 
   async #end(
@@ -249,41 +220,4 @@ export class Formations {
       details: { formation, request: requestId, units: plan.units.length, ...entry.details },
     })
   }
-}
-
-const judgeEnd = (
-  { state, reason, stoppedBy }: StartedFormation,
-  { hasReported, missed }: { hasReported: boolean; missed: number },
-): { state: 'reached' | 'aborted' | 'failed'; reason: string | undefined } => {
-  if (state === 'aborting') {
-    const silent = `${reason}; a cell has not reported the end`
-    return {
-      state: stoppedBy === undefined ? 'failed' : 'aborted',
-      reason: hasReported ? undefined : silent,
-    }
-  }
-  if (missed === 0) return { state: 'reached', reason: undefined }
-  return { state: 'failed', reason: `${missed} units are not in their slots` }
-}
-
-/** End of each unit, from the results of the commands. */
-const listOutcomes = (
-  { plan }: StartedFormation,
-  commands: readonly CommandRecord[],
-): UnitOutcome[] => {
-  const distances = new Map(
-    commands
-      .filter(({ state }) => isFinalCommandState(state))
-      .flatMap(({ result }) => FormationResult.safeParse(result).data?.units ?? [])
-      .map(({ device_id, distance_m }) => [device_id, distance_m]),
-  )
-  return plan.units.map(({ device_id, cell_id }) => {
-    const distance_m = distances.get(device_id) ?? null
-    return {
-      device_id,
-      cell_id,
-      distance_m,
-      reached: distance_m !== null && distance_m <= plan.position_m,
-    }
-  })
 }

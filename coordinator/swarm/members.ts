@@ -126,7 +126,10 @@ const findUnfit = (
   return undefined
 }
 
-const placeOf = (readings: DeviceReadings | undefined): { x: number; y: number } | undefined => {
+/** Place in the frame of the site; undefined while it is not known. */
+export const placeOf = (
+  readings: DeviceReadings | undefined,
+): { x: number; y: number } | undefined => {
   const [x, y] = [numberOf(readings, 'x_m'), numberOf(readings, 'y_m')]
   return x === undefined || y === undefined ? undefined : { x: round(x), y: round(y) }
 }

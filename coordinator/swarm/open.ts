@@ -2,6 +2,7 @@ import type { Base } from '../base/base.ts'
 import type { Commands } from '../control/commands.ts'
 import type { Devices } from '../devices/devices.ts'
 import type { Stops } from '../estop/stops.ts'
+import type { Fleet } from '../fleet/fleet.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
 import type { SwarmConfig } from './config.ts'
@@ -21,6 +22,7 @@ interface SwarmDomainParts
   config: { swarm: SwarmConfig }
   store: Pick<Store, 'ledger'>
   devices: Devices
+  fleet: Pick<Fleet, 'cell'>
   stops: Pick<Stops, 'findCovering'>
   views: { commands: Pick<Commands, 'create' | 'createWithin' | 'get'> }
 }
@@ -32,9 +34,9 @@ const KEEP_MS = 183 * 86_400_000
 
 /** Formations of devices; every coordinator follows them, so that none must stay. */
 export const openSwarm = (parts: SwarmDomainParts): { views: SwarmViews } => {
-  const { config, store, devices, stops, views, schedules, leaderWork, logger, now } = parts
+  const { config, store, devices, stops, views, schedules, leaderWork, now } = parts
   const { ledger } = store
-  const formations = new Formations({ ledger, commands: views.commands, devices, now, logger })
+  const formations = new Formations({ ...parts, ledger, commands: views.commands })
   schedules.every('swarm.follow', FOLLOW_SECONDS, () => formations.follow())
   leaderWork.every('swarm.forget', FORGET_SECONDS, leaders =>
     leaders.sealed.write(trx => deleteOldFormations(trx, now() - KEEP_MS)),

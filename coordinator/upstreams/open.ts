@@ -11,8 +11,18 @@ import type { SiteConfig, UpstreamsConfig } from './upstreams-config.ts'
 
 type ClientParts = Parameters<typeof openClient>[0]
 
+interface PublicAddresses {
+  provider: { url?: string | undefined }
+  public: { base_url?: string | undefined }
+}
+
 interface UpstreamDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
-  config: { state_dir: string; upstreams: UpstreamsConfig; site: SiteConfig; outbound: Outbound }
+  config: PublicAddresses & {
+    state_dir: string
+    upstreams: UpstreamsConfig
+    site: SiteConfig
+    outbound: Outbound
+  }
   budgets: Pick<Budgets, 'upstreamAnswers'>
   replicas: Pick<Replicas, 'live'>
   figures: {
@@ -36,7 +46,7 @@ export const openUpstreams = async (
   const { upstreams: settings, site, outbound } = config
   const upstreams = await openClient({
     folder: join(config.state_dir, 'upstreams'),
-    settings: { ...settings, site },
+    settings: { ...settings, site, contact: settings.contact ?? findContact(config) },
     cacheBytes: settings.cache_bytes,
     rules: {
       allowed: outbound.allow.flatMap(text => parseAllowed(text) ?? []),
@@ -54,6 +64,10 @@ export const openUpstreams = async (
   stack.defer(() => upstreams.close())
   return { lookupClient: upstreams, views: { upstreams } }
 }
+
+/** Sources that are asked too much must find whom to tell. */
+const findContact = ({ provider, public: addresses }: PublicAddresses): string | undefined =>
+  provider.url ?? addresses.base_url
 
 const admitAnswer = (
   { upstreamAnswers }: Pick<Budgets, 'upstreamAnswers'>,

@@ -81,7 +81,7 @@ export const UpstreamsConfig = z.strictObject({
     .optional()
     .meta({ environment: 'SHOAL_CONTACT_URL' })
     .describe(
-      'Page or mailto: address of the operator, sent with each request; some sources need it.',
+      'Page or mailto: address of the operator, sent with each request; provider.url or public.base_url by default. Some sources need it.',
     ),
   cache_bytes: z
     .int()

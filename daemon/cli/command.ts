@@ -7,6 +7,8 @@ export interface CommandContext {
   write: (text: string) => void
   logger: Logger
   signal: AbortSignal
+  /** Asks the operator a question that is answered by yes or no; absent without a terminal. */
+  confirm?: (question: string) => Promise<boolean>
 }
 
 /** Runs a command and returns its exit code; failures are ShoalErrors. */

@@ -17,15 +17,18 @@ import {
   writeIdentity,
 } from '../identity.ts'
 import type { DaemonCommand } from './command.ts'
+import { discoverCoordinator } from './discover-coordinator.ts'
 import { takeFlags } from './flags.ts'
 import { footprint } from './footprint.ts'
 import { readSettings } from './settings.ts'
 
 export const JOIN_HELP = {
-  usage: 'shoald join URL --token TOKEN',
+  usage: 'shoald join URL|--discover --token TOKEN',
   summary: 'Makes this machine a cell of a fleet, and writes what the daemon needs to start.',
   flags: [
     'URL                 address of the coordinator, https unless it is on this machine',
+    '--discover          look for the coordinator on the local network instead (multicast DNS)',
+    '--yes               with --discover: join the coordinator that made the token without asking',
     '--token TOKEN       the one-time token from an operator; every user of a machine can',
     '                    read the arguments of its programs',
     '--token-file FILE   a file that holds it instead',
@@ -37,12 +40,17 @@ const REFUSED: readonly ErrorCode[] = ['auth_required', 'forbidden']
 
 /** Enrols this machine and writes the files that the daemon needs; it does not start the daemon. */
 export const joinCommand: DaemonCommand = async context => {
-  const { values, words, rest } = takeFlags(context.argv, ['token', 'token-file'], [])
-  const [url, ...more] = words
-  if (url === undefined || more.length > 0) throw createUsageError('one address is needed')
+  const { values, words, switches, rest } = takeFlags(
+    context.argv,
+    ['token', 'token-file'],
+    ['discover', 'yes'],
+  )
+  if (words.length !== (switches.discover ? 0 : 1))
+    throw createUsageError('one address or --discover is needed')
+  const token = values.token ?? (await tokenIn(values['token-file']))
+  const url = words[0] ?? (await discoverCoordinator(context, token, switches.yes))
   const fault = addressFault(url)
   if (fault !== undefined) throw createUsageError(`${url}: ${fault}`)
-  const token = values.token ?? (await tokenIn(values['token-file']))
   const { config, file } = readSettings(context, rest, { mayMiss: true })
 
   const left = footprint(config.state_dir)

@@ -6,7 +6,7 @@ import { constants, gunzip, inflate } from 'node:zlib'
 import { VERSION } from '../../shared/version.ts'
 import type { ScanScope } from '../../shared/wire/scan-scope.ts'
 import { requireInScope } from '../scope.ts'
-import { ANY_SERVER, serverNameOf } from './open-tls.ts'
+import { ANY_SERVER, serverNameOf } from './shake-hands.ts'
 
 export interface HttpTarget {
   /** Name for the Host header and SNI; an address stands for itself. */
@@ -43,7 +43,8 @@ const MAX_HEADER_BYTES = 16 * 1024
 const AGENT = `shoal/${VERSION}`
 
 /**
- * Sends one request and reads at most `maxBytes` of the answer. Redirects are not followed.
+ * Sends one request and reads at most `maxBytes` of the answer, as far as it comes in time. Redirects
+ * are not followed.
  * @throws ShoalError forbidden outside the scope; Error of the system for every other failure
  */
 export const httpProbe = async (
@@ -106,11 +107,15 @@ const send = (target: HttpTarget, question: HttpQuestion): Promise<IncomingMessa
 const readBody = async (response: IncomingMessage, maxBytes: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    // leaving the loop destroys the connection
-    if (bytes >= maxBytes) break
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      // leaving the loop destroys the connection
+      if (bytes >= maxBytes) break
+    }
+  } catch {
+    // a page without end, such as a stream of events: its headers and its start are an answer
   }
   return Buffer.concat(chunks).subarray(0, maxBytes)
 }

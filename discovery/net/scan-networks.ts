@@ -1,7 +1,7 @@
 import { wait } from '../../shared/wait.ts'
 import type { CallProgress } from '../../shared/wire/answer-events.ts'
 import type { ScanScope } from '../../shared/wire/scan-scope.ts'
-import { readLinks } from './links.ts'
+import { readAttachedLinks } from './attached-links.ts'
 import { sweepNeighbours } from './neighbour-sweep.ts'
 import { readNeighbours } from './neighbour-table.ts'
 import { type PortResult, PortScan } from './port-scan.ts'
@@ -24,7 +24,7 @@ export async function* scanNetworks(
   ports: readonly number[],
   options: NetworkScanOptions,
 ): AsyncGenerator<PortResult> {
-  const { isOwn, isOnLink } = readLinks()
+  const { isOwn, isOnLink } = readAttachedLinks()
   const onLink = addresses.filter(address => !isOwn(address) && isOnLink(address))
   const found = await sweepNeighbours(onLink, options)
   const sweptAt = performance.now()

@@ -31,9 +31,4 @@ export class AnswerCache {
     this.#memory.set(entry.key, entry)
     await this.#disk.write(entry)
   }
-
-  async remove(key: string): Promise<void> {
-    this.#memory.delete(key)
-    await this.#disk.remove(key)
-  }
 }

@@ -27,7 +27,7 @@ const MAX_RETRIES = 2
 const MAX_WAIT_MS = 15_000
 const NOT_MODIFIED = 304
 
-export const timeoutOf = ({ timeoutSeconds = TOTAL_SECONDS }: Source): number => timeoutSeconds
+const timeoutOf = ({ timeoutSeconds = TOTAL_SECONDS }: Source): number => timeoutSeconds
 export const maxBytesOf = ({ maxBytes = MAX_BYTES }: Source): number => maxBytes
 
 /**

@@ -43,6 +43,8 @@ export class HostLimits {
   /** Time of the last request by cache key, for sources with a floor, Unix milliseconds. */
   readonly #asked: Map<string, number>
   readonly #kept: StateFile
+  /** Writes happen one after another, so that the newest state stays. */
+  #lastWrite: Promise<void> = Promise.resolve()
 
   private constructor(parts: HostLimitsParts, kept: StateFile) {
     this.#parts = parts
@@ -124,7 +126,10 @@ export class HostLimits {
     ])
     const state: StateFile = { buckets, asked: Object.fromEntries(this.#asked) }
     const text = `${JSON.stringify(state)}\n`
-    await replacePrivate(pathIn(this.#parts.folder), text).catch(this.#parts.onFault)
+    this.#lastWrite = this.#lastWrite
+      .then(() => replacePrivate(pathIn(this.#parts.folder), text))
+      .catch(this.#parts.onFault)
+    await this.#lastWrite
   }
 }
 

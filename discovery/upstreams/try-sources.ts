@@ -36,6 +36,9 @@ export const trySources = async <T>(
 /** Failure of a source; an answer without the fields it must have is one too. */
 export const asUpstreamError = (source: string, error: unknown): UpstreamError => {
   if (error instanceof UpstreamError) return error
+  // a time outside the range of dates (ECMA-262, 21.4.1.1)
+  if (error instanceof RangeError)
+    return new UpstreamError(source, 'malformed', 'its answer has values out of range')
   if (!(error instanceof z.ZodError)) throw error
   const fields = error.issues.slice(0, 3).map(({ path }) => path.join('.'))
   return new UpstreamError(source, 'malformed', `its answer lacks ${fields.join(', ')}`)

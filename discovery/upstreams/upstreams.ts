@@ -144,7 +144,7 @@ export class Upstreams {
       const conditions = entry === undefined ? {} : conditionsOf(entry.headers)
       const reply = await askSource(prepared, conditions, this.#parts, signal)
       const fresh = this.#entryOf(prepared, entry, reply)
-      await this.#parts.cache.write(fresh)
+      if (isKept(prepared.request.source)) await this.#parts.cache.write(fresh)
       return fresh
     } finally {
       leave()
@@ -223,6 +223,10 @@ export class Upstreams {
     }
   }
 }
+
+/** False for a source whose answers are of no use a moment later. */
+const isKept = ({ ttlSeconds, maxStaleSeconds }: Source): boolean =>
+  ttlSeconds > 0 || maxStaleSeconds > 0
 
 /** A status that the request accepts may come with any body; one of another form is null. */
 const readEntry = ({ form }: UpstreamRequest, { status, headers, body }: CacheEntry): unknown => {

@@ -52,9 +52,16 @@ export class MdnsSockets implements AsyncDisposable {
     }
   }
 
-  /** Sends to the group on a link. A link that went down loses the packet, as any network may. */
-  send(link: Link, bytes: Uint8Array): void {
-    this.#senders.get(link.name)?.send(bytes, MDNS_PORT, MDNS_GROUP, () => {})
+  /**
+   * Sends to the group on a link; resolves when the packet left this process. A link that went down
+   * loses the packet, as any network may.
+   */
+  send(link: Link, bytes: Uint8Array): Promise<void> {
+    const socket = this.#senders.get(link.name)
+    return new Promise(resolve => {
+      if (socket === undefined) resolve()
+      else socket.send(bytes, MDNS_PORT, MDNS_GROUP, () => resolve())
+    })
   }
 
   /** Answers a resolver that does not speak multicast DNS (RFC 6762, 6.7). */

@@ -34,6 +34,10 @@ const SHARED = [
   // numbers of the one chain; the rows of others are not shown, see the tests of the audit
   'seq',
   'formation_id',
+  // the surroundings of the cells belong to the fleet, as the cells do
+  'entity_id',
+  'other_entity_id',
+  'pin_id',
 ]
 
 /** A call with an id of a tenant's, and whether nothing but 404 may answer it. */

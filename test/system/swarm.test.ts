@@ -23,16 +23,20 @@ const ROVERS = [
 
 /**
  * A coordinator and two cells in this process, and their simulators; `more` is laid over the
- * configuration of a rover, by its name.
+ * configuration of a rover, by its name, and `others` are rovers that the second cell has as well.
  */
-const openFleet = async (t: Test, more: Record<string, object> = {}) => {
+const openFleet = async (
+  t: Test,
+  more: Record<string, object> = {},
+  others: readonly object[] = [],
+) => {
   const sims = ROVERS.map((rovers, index) => {
     const clock = { cellId: `cell_sim_${index}`, now: Date.now, nowMs: () => performance.now() }
-    const devices = rovers.map(rover => ({
+    const devices = [...rovers, ...(index === 1 ? others : [])].map(rover => ({
       ...rover,
       profile: 'sim-rover',
       site: 'hall',
-      ...more[rover.name],
+      ...('name' in rover ? more[String(rover.name)] : {}),
     }))
     const config = SimLinkConfig.parse({ kind: 'sim', tick_ms: 20, devices })
     return new SimLink(config, clock)
@@ -46,7 +50,7 @@ const openFleet = async (t: Test, more: Record<string, object> = {}) => {
     'the rovers are ready',
     async () => {
       const { body } = await call('operator', 'GET', '/v1/swarm/members')
-      return (body.members as Json[] | undefined)?.length === 4
+      return (body.members as Json[] | undefined)?.length === 4 + others.length
     },
     250,
   )
@@ -164,6 +168,25 @@ t.test('an abort brings the units of both cells to rest', async t => {
   const shown = await waitForEnd(fleet, started.body.formation_id)
   t.match(shown, { state: 'aborted', stopped_by: String })
   t.equal((await fleet.call('operator', 'POST', path, {})).status, 409)
+})
+
+t.test('a formation is aborted when a device that is no part of it comes into its way', async t => {
+  const fleet = await openFleet(t, {}, [{ name: 'visitor', x_m: 4, y_m: 8 }])
+  const input = { ...GRID, anchor: { x_m: 8, y_m: 0.6 }, members: NAMES }
+  await approve(t, fleet, input)
+  const started = await fleet.call('operator', 'POST', PATH, input, newId('key'))
+  t.equal(started.status, 200)
+  await waitForMotion(fleet)
+  // nobody commands it: a person pushes it
+  const go = { op: 'go', x_m: 4, y_m: 1.2, altitude_m: 0, speed_m_s: 1.5 } as const
+  fleet.findUnit('visitor').begin(go)
+  const shown = await waitForEnd(fleet, started.body.formation_id)
+  t.match(shown, {
+    state: 'failed',
+    reason: /^visitor \(.*\) is .* m from .*rover-\d.* is required/,
+  })
+  t.ok(NAMES.every(name => fleet.findUnit(name).isAtRest()))
+  t.ok((shown.outcome as Json[]).some(({ reached }) => !reached))
 })
 
 t.test('no unit moves when one of them is held before the start', async t => {

@@ -3,9 +3,8 @@ import { Latitude, Longitude, placeInput } from '../../fields/coordinates.ts'
 import { defineLookup } from '../../module.ts'
 
 const Value = z.number().nullable()
-const Percent = z.number().min(0).max(100).nullable()
 
-export const CONDITIONS = [
+const CONDITIONS = [
   ...['clear', 'partly_cloudy', 'cloudy', 'fog', 'drizzle', 'rain', 'freezing_rain'],
   ...['sleet', 'snow', 'showers', 'thunderstorm', 'hail'],
 ] as const
@@ -14,14 +13,14 @@ const WeatherPoint = z.strictObject({
   time: z.iso.datetime(),
   step_h: z.union([z.literal(1), z.literal(6)]).describe('Hours that sums and conditions cover.'),
   temperature_c: Value,
-  humidity_percent: Percent,
+  humidity_percent: Value,
   pressure_hpa: Value.describe('At sea level.'),
-  cloud_cover_percent: Percent,
+  cloud_cover_percent: Value,
   wind_speed_m_s: Value,
   wind_gust_m_s: Value,
   wind_direction_deg: Value.describe('Direction that the wind comes from.'),
   precipitation_mm: Value,
-  precipitation_probability_percent: Percent,
+  precipitation_probability_percent: Value,
   condition: z.enum(CONDITIONS).nullable(),
 })
 export type WeatherPoint = z.output<typeof WeatherPoint>

@@ -66,7 +66,7 @@ const Volume = z.strictObject({
   mountpoint: z.string().max(1024),
 })
 
-const Row = z.strictObject({
+export const DockerRow = z.strictObject({
   kind: z.enum(['engine', 'container', 'image', 'network', 'volume']),
   id: z.string().max(128).describe('First 12 digits of the identifier; the name of a volume.'),
   name: Text,
@@ -76,7 +76,7 @@ const Row = z.strictObject({
   network: Network.nullable(),
   volume: Volume.nullable(),
 })
-type Row = z.infer<typeof Row>
+type Row = z.infer<typeof DockerRow>
 
 export default defineScan({
   id: 'docker-inventory',
@@ -89,7 +89,7 @@ export default defineScan({
   examples: [{}],
   deadlineSeconds: 30,
   autoRun: { everySeconds: 300, isPassive: true },
-  row: Row,
+  row: DockerRow,
   observe: row => (row.container === null ? [] : [sightingOf(row, row.container)]),
 })
 

@@ -11,7 +11,7 @@ const Pods = z.strictObject({
   running: Count,
   pending: Count,
   failed: Count,
-  gpu_requests: z.number().nonnegative().describe('GPUs that pods which have not ended ask for.'),
+  gpu_requests: Count.describe('GPUs that pods which have not ended ask for.'),
 })
 
 const Cluster = z.strictObject({
@@ -27,9 +27,9 @@ const Node = z.strictObject({
   is_ready: z.boolean(),
   is_schedulable: z.boolean(),
   roles: z.array(z.string().max(128)).max(16),
-  cpu_cores: z.number().nonnegative(),
+  cpu_cores: Count,
   memory_bytes: z.number().nonnegative(),
-  gpus: z.number().nonnegative(),
+  gpus: Count,
   kubelet: z.string().max(64),
   runtime: z.string().max(128),
   os: z.string().max(256),
@@ -59,7 +59,7 @@ const Service = z.strictObject({
     .max(256),
 })
 
-const Row = z.strictObject({
+export const KubernetesRow = z.strictObject({
   kind: z.enum(['cluster', 'node', 'namespace', 'workload', 'service']),
   api_server: z.string().max(512),
   uid: z
@@ -75,7 +75,7 @@ const Row = z.strictObject({
   workload: Workload.nullable(),
   service: Service.nullable(),
 })
-type Row = z.infer<typeof Row>
+type Row = z.infer<typeof KubernetesRow>
 
 export default defineScan({
   id: 'k8s-discover',
@@ -94,7 +94,7 @@ export default defineScan({
   examples: [{}, { api_server: 'https://10.0.0.10:6443' }],
   deadlineSeconds: 60,
   autoRun: { everySeconds: 600, isPassive: false },
-  row: Row,
+  row: KubernetesRow,
   observe: row => listSightings(row),
 })
 

@@ -16,17 +16,11 @@ const BtHome = z.strictObject({
   version: z.int(),
   is_encrypted: z.boolean().describe('Measurements of an encrypted device stay unknown.'),
   measurements: z
-    .array(
-      z.strictObject({
-        name: z.string().max(32),
-        value: z.union([z.number(), z.boolean()]),
-        unit: z.string().max(16).nullable(),
-      }),
-    )
-    .max(32),
+    .record(z.string().max(40), z.union([z.number(), z.boolean()]))
+    .describe('Readings by name and unit: `temperature_c`, `humidity_percent`, `motion`.'),
 })
 
-const Row = z.strictObject({
+export const BleRow = z.strictObject({
   address: z.string().max(17),
   address_kind: z
     .enum(['public', 'static', 'resolvable', 'non_resolvable', 'unknown'])
@@ -62,7 +56,7 @@ const Row = z.strictObject({
     .max(6),
   is_simulated: z.boolean().describe('It was received by an emulated controller.'),
 })
-type Row = z.infer<typeof Row>
+type Row = z.infer<typeof BleRow>
 
 /** A device that advertises is heard again within seconds. */
 const TTL_SECONDS = 300
@@ -80,7 +74,7 @@ export default defineScan({
   examples: [{}, { timeout: 15 }],
   deadlineSeconds: 80,
   autoRun: { everySeconds: 900, isPassive: false },
-  row: Row,
+  row: BleRow,
   observe: row => listSightings(row),
 })
 

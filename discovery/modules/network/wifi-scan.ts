@@ -5,7 +5,7 @@ import type { Sighting } from '../../sighting.ts'
 
 const Security = z.enum(['open', 'wep', 'wpa', 'wpa2', 'wpa3', 'owe', 'enterprise', 'unknown'])
 
-const Row = z.strictObject({
+export const WifiRow = z.strictObject({
   bssid: z.string().max(17).describe('Address of the radio of the access point.'),
   ssid: z.string().max(64).nullable().describe('Name of the network; null when it is hidden.'),
   is_hidden: z.boolean(),
@@ -32,7 +32,7 @@ const Row = z.strictObject({
     ),
   source: z.enum(['nmcli', 'iw', 'node-wifi']).describe('Program or library that scanned.'),
 })
-type Row = z.infer<typeof Row>
+type Row = z.infer<typeof WifiRow>
 
 /** Beacons come ten times a second; an access point that left is in no scan after ten minutes. */
 const TTL_SECONDS = 600
@@ -48,7 +48,7 @@ export default defineScan({
   examples: [{}],
   deadlineSeconds: 40,
   autoRun: { everySeconds: 900, isPassive: false },
-  row: Row,
+  row: WifiRow,
   observe: row => [sightingOf(row)],
 })
 

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { openTls } from '../../net/open-tls.ts'
 import { runTogether } from '../../net/run-together.ts'
+import { shakeHands } from '../../net/shake-hands.ts'
 import type { TlsFacts } from '../../net/tls-facts.ts'
 import { resolveTarget } from '../../resolve-target.ts'
 import { NotPossibleHere, type ScanContext, type ScanRun } from '../../scan-run.ts'
-import { type Endpoint, parseEndpoint } from './tls/parse-endpoint.ts'
+import { type CheckedEndpoint, parseEndpoint } from './tls/parse-endpoint.ts'
 
 /** `discovery.modules.tls-cert-check` of a cell. */
 export const config = z.strictObject({
@@ -23,7 +23,7 @@ export const config = z.strictObject({
 })
 type Config = z.output<typeof config>
 
-export interface CertificateRow extends Endpoint {
+export interface CertificateRow extends CheckedEndpoint {
   address: string | null
   reachable: boolean
   error: string | null
@@ -49,7 +49,7 @@ const run: ScanRun<{ domains?: string[] }, CertificateRow> = async function* (in
 export default run
 
 const checkEndpoint = async (
-  endpoint: Endpoint,
+  endpoint: CheckedEndpoint,
   context: ScanContext,
   warnDays: Config['warn_days'],
 ): Promise<CertificateRow> => {
@@ -59,7 +59,7 @@ const checkEndpoint = async (
     const { addresses, scope } = await resolveTarget(context.scope, host)
     const [address = host] = addresses
     const { signal } = context
-    const tls = await openTls({ host, port, address, scope, signal, timeoutMs: TIMEOUT_MS })
+    const tls = await shakeHands({ host, port, address, scope, signal, timeoutMs: TIMEOUT_MS })
     return {
       ...endpoint,
       address,

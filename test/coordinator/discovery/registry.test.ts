@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
 import * as z from 'zod'
+import { DELTA_EVENT } from '../../../coordinator/discovery/deltas.ts'
 import { ModuleObserver } from '../../../coordinator/discovery/module-observer.ts'
 import { RegistryAdmin } from '../../../coordinator/discovery/registry-admin.ts'
 import { RegistryQuery } from '../../../coordinator/discovery/registry-query.ts'
-import { DELTA_EVENT, RegistryRecorder } from '../../../coordinator/discovery/registry-recorder.ts'
+import { RegistryRecorder } from '../../../coordinator/discovery/registry-recorder.ts'
 import {
   type RegistryLimits,
   tidyRegistry,
@@ -125,6 +126,12 @@ t.test('sightings become entities whose history can be read', async t => {
     deltas.map(({ seq }) => seq),
     [1, 2, 3, 4],
   )
+  const hour = Date.UTC(2026, 0, 5)
+  t.match(await query.countByHour(hour - 3_600_000, hour + 3_600_000), [
+    { deltas: {} },
+    { deltas: { appeared: 2, changed: 2 } },
+  ])
+  t.strictSame(await query.countBy('is_present'), { 1: 2 })
   t.ok(events.every(({ type }) => type === DELTA_EVENT))
   t.match(events.at(-1)?.data, {
     first_seq: 4,

@@ -2,10 +2,11 @@ import t from 'tap'
 import type { CommandState } from '../../../coordinator/control/command.ts'
 import type { Device } from '../../../coordinator/devices/device.ts'
 import type { DeviceReadings } from '../../../coordinator/devices/device-states.ts'
+import type { Cell } from '../../../coordinator/fleet/cell.ts'
 import { SwarmConfig } from '../../../coordinator/swarm/config.ts'
 import { requireFreeWays } from '../../../coordinator/swarm/feasibility.ts'
+import { findIntrusion } from '../../../coordinator/swarm/find-intrusion.ts'
 import { type FormationState, judgeFormation } from '../../../coordinator/swarm/formation.ts'
-import type { FormationPlan } from '../../../coordinator/swarm/formation-plan.ts'
 import { type Candidate, isExclusion, judgeCandidate } from '../../../coordinator/swarm/members.ts'
 import type { FormationParams } from '../../../shared/wire/formation.ts'
 
@@ -99,27 +100,63 @@ t.test('a device that cannot take part is left out with the reason', async t => 
   t.match(judgeCandidate(createCandidate(fit), 'yard', config), { reason: 'other_site' })
 })
 
+const [device_id, cell_id] = ['dev_1', 'cell_1']
+const MOVES = [
+  { device_id, from: [0, 0, 0], to: [4, 0, 0], speed_m_s: 0.5, delay_s: 0 },
+] as FormationParams['stages'][number]['moves']
+const PLAN = {
+  formation: 'line',
+  cells: [{ cell_id, params: { stages: [{ begins_s: 0, duration_s: 8, moves: MOVES }] } }],
+  units: [{ device_id, cell_id, name: 'rover-1', slot: [4, 0] }],
+  required_m: 0.4,
+  position_m: 0.1,
+}
+
 t.test('a plan is refused while a device that is no part of it stands in the way', t => {
-  const [device_id, cell_id] = ['dev_1', 'cell_1']
-  const moves = [
-    { device_id, from: [0, 0, 0], to: [4, 0, 0], speed_m_s: 0.5, delay_s: 0 },
-  ] as FormationParams['stages'][number]['moves']
-  const stages = [{ begins_s: 0, duration_s: 8, moves }]
-  const plan = {
-    cells: [{ cell_id, params: { position_m: 0.1, skew_ms: 200, stages } }],
-    units: [{ device_id, cell_id, name: 'rover-1', slot: [4, 0] }],
-    required_m: 0.4,
-    position_m: 0.1,
-  } as unknown as FormationPlan
   const createOther = (y: number) => ({
     device: { id: 'dev_2', facts: { name: 'rover-2' } } as Device,
     place: { x: 2, y },
   })
   const own = { ...createOther(0), device: createCandidate({}).device }
-  t.doesNotThrow(() => requireFreeWays(plan, [own, createOther(0.61), { device: own.device }]))
-  t.throws(() => requireFreeWays(plan, [own, createOther(0.59)]), {
+  t.doesNotThrow(() => requireFreeWays(PLAN, [own, createOther(0.61), { device: own.device }]))
+  t.throws(() => requireFreeWays(PLAN, [own, createOther(0.59)]), {
     code: 'conflict',
-    message: /rover-2 \(dev_2\) stands 0\.39 m from the way .* 0\.40 m is required/,
+    message: /rover-2 \(dev_2\) is 0\.39 m from the way of rover-1 .* 0\.40 m is required/,
   })
+  t.end()
+})
+
+t.test('a device that comes too close to a formation under way is found', t => {
+  const unit = createCandidate({}).device
+  /** Looks with the unit and another device at these places; unknown ones are undefined. */
+  const look = (
+    elapsedMs: number,
+    places: { own?: [number, number]; other?: [number, number] },
+    { site = 'hall', presence = 'ready' } = {},
+  ) => {
+    const other = { ...unit, id: 'dev_2', facts: { ...unit.facts, name: 'visitor', site } }
+    const known = new Map([
+      [unit.id, places.own],
+      [other.id, places.other],
+    ])
+    const state = ({ id }: Pick<Device, 'id'>) => {
+      const [x_m, y_m] = known.get(id) ?? []
+      return x_m === undefined ? undefined : createCandidate({ x_m, y_m }).readings
+    }
+    const devices = { get: () => unit, list: () => [unit, other], state }
+    const fleet = { cell: () => ({ presence }) as Cell }
+    return findIntrusion({ plan: PLAN, startAt: START }, START + elapsedMs, { devices, fleet })
+  }
+  t.equal(look(1000, { other: [2, 0.61] }), undefined)
+  t.match(look(1000, { other: [2, 0.59] }), /^visitor \(dev_2\) is 0\.39 m from the way of rover-1/)
+  t.match(look(-1000, { other: [2, 0.59] }), /^visitor/, 'also before the start')
+  t.equal(look(1000, {}), undefined, 'an unknown place is not judged')
+  t.equal(look(1000, { other: [2, 0] }, { site: 'yard' }), undefined, 'another site')
+  t.equal(look(1000, { other: [2, 0] }, { presence: 'dead' }), undefined, 'its cell is elsewhere')
+  t.equal(look(9000, { other: [2, 0] }), undefined, 'the way is over')
+  t.match(look(9000, { other: [4, 0.5] }), /^visitor/, 'its end is not')
+  const pushed = look(1000, { own: [2, 0.8], other: [2, 1.1] })
+  t.match(pushed, 'visitor (dev_2) is 0.30 m from rover-1, and 0.40 m is required')
+  t.equal(look(1000, { own: [2, 0.8], other: [2, 1.21] }), undefined)
   t.end()
 })

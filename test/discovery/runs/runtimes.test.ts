@@ -8,10 +8,10 @@ import apiModule from '../../../discovery/modules/ai_ml/llm-api-discover.ts'
 import runtimeModule from '../../../discovery/modules/ai_ml/runtime-discover.ts'
 import apiRun from '../../../discovery/runs/ai_ml/llm-api-discover.ts'
 import runtimeRun from '../../../discovery/runs/ai_ml/runtime-discover.ts'
-import { Endpoint } from '../../../discovery/runs/ai_ml/runtimes/endpoint.ts'
 import { identifyRuntime } from '../../../discovery/runs/ai_ml/runtimes/identify-runtime.ts'
-import { openEndpoint } from '../../../discovery/runs/ai_ml/runtimes/open-endpoint.ts'
+import { openRuntimePort } from '../../../discovery/runs/ai_ml/runtimes/open-runtime-port.ts'
 import { parseMetrics } from '../../../discovery/runs/ai_ml/runtimes/read-load.ts'
+import { RuntimePort } from '../../../discovery/runs/ai_ml/runtimes/runtime-port.ts'
 import {
   LLM_DECOYS,
   LLM_STAND_INS,
@@ -104,11 +104,11 @@ t.test('runtime-discover names every runtime by its answers', { skip }, async t 
   })
 })
 
-const openAt = async (t: Test, routes: StandIn['routes']): Promise<Endpoint> => {
+const openAt = async (t: Test, routes: StandIn['routes']): Promise<RuntimePort> => {
   const server = await startStandIn({ port: 0, routes }, '127.0.0.1')
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  return new Endpoint({
+  return new RuntimePort({
     ...{ host: '127.0.0.1', address: '127.0.0.1', port, isTls: false },
     ...{ scope: { entries: [] }, signal, timeoutMs: 2000 },
   })
@@ -139,7 +139,7 @@ t.test('a port without an answer is asked twice at most', async t => {
   await once(server, 'listening')
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  const endpoint = await openEndpoint({
+  const endpoint = await openRuntimePort({
     ...{ host: '127.0.0.1', address: '127.0.0.1', port },
     ...{ scope: { entries: [] }, signal, timeoutMs: 2000 },
   })

@@ -219,6 +219,11 @@ t.test('http-fingerprint', async t => {
     t.match(warnings, [/127\.0\.0\.1 gave no web page/])
   })
 
+  t.test('takes the start of a page that never ends', async t => {
+    const server = createHttp((_, response) => response.write('<title>Events</title>'))
+    t.match(await identify(await listen(t, server)), [{ status: 200, title: 'Events' }])
+  })
+
   t.test('decides the scheme by a handshake and shows the certificate', async t => {
     const tls = await issue(['127.0.0.1'], -1, 90)
     const server = createHttps(tls, (_, response) => response.writeHead(401).end())

@@ -5,7 +5,7 @@ import { runTogether } from '../../../net/run-together.ts'
 import { scanNetworks } from '../../../net/scan-networks.ts'
 import type { ScanContext } from '../../../scan-run.ts'
 import { identifyRuntime } from './identify-runtime.ts'
-import { openEndpoint } from './open-endpoint.ts'
+import { openRuntimePort } from './open-runtime-port.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Longest time to name one port, in milliseconds, and to wait for one answer of it. */
@@ -45,6 +45,6 @@ const nameRuntime = async (
 ): Promise<Runtime | undefined> => {
   const signal = AbortSignal.any([ended, AbortSignal.timeout(PORT_MS)])
   const target = { host: address, address, port, scope, signal, timeoutMs: ANSWER_MS }
-  const endpoint = await openEndpoint(target)
+  const endpoint = await openRuntimePort(target)
   return endpoint === undefined ? undefined : identifyRuntime(endpoint)
 }

@@ -1,11 +1,11 @@
 import { originOf } from '../../../net/http-probe.ts'
-import type { Endpoint, Reply } from './endpoint.ts'
 import { LOAD_METRICS, readLoad } from './read-load.ts'
 import { NO_LOAD, type Runtime } from './runtime.ts'
+import type { PortReply, RuntimePort } from './runtime-port.ts'
 import { RUNTIME_RULES, type RuntimeRule, readVersion } from './runtime-rules.ts'
 
 /** Names the runtime behind an endpoint, or a protected LLM API; undefined for anything else. */
-export const identifyRuntime = async (endpoint: Endpoint): Promise<Runtime | undefined> => {
+export const identifyRuntime = async (endpoint: RuntimePort): Promise<Runtime | undefined> => {
   for (const rule of listRules(endpoint.target.port)) {
     const reply = await endpoint.get(rule.path)
     if (reply?.status !== 200) continue
@@ -19,7 +19,7 @@ export const identifyRuntime = async (endpoint: Endpoint): Promise<Runtime | und
 const listRules = (port: number): RuntimeRule[] =>
   RUNTIME_RULES.toSorted((a, b) => Number(b.ports.includes(port)) - Number(a.ports.includes(port)))
 
-const createRuntime = (endpoint: Endpoint, kind: string, facts: Partial<Runtime>): Runtime => ({
+const createRuntime = (endpoint: RuntimePort, kind: string, facts: Partial<Runtime>): Runtime => ({
   url: originOf(endpoint.target),
   host: endpoint.target.address,
   port: endpoint.target.port,
@@ -35,7 +35,7 @@ const createRuntime = (endpoint: Endpoint, kind: string, facts: Partial<Runtime>
   ...facts,
 })
 
-const describeRuntime = async (endpoint: Endpoint, rule: RuntimeRule): Promise<Runtime> => {
+const describeRuntime = async (endpoint: RuntimePort, rule: RuntimeRule): Promise<Runtime> => {
   const models = await rule.models?.(endpoint)
   const { metrics } = rule
   return createRuntime(endpoint, rule.kind, {
@@ -49,7 +49,7 @@ const describeRuntime = async (endpoint: Endpoint, rule: RuntimeRule): Promise<R
 }
 
 const readAccess = async (
-  endpoint: Endpoint,
+  endpoint: RuntimePort,
   { guardedPath = '/v1/models' }: RuntimeRule,
   hasModels: boolean,
 ): Promise<Pick<Runtime, 'state' | 'is_open'>> => {
@@ -59,11 +59,11 @@ const readAccess = async (
   return hasModels ? { state: 'ready', is_open: true } : { state: 'degraded', is_open: null }
 }
 
-const isDenied = (reply: Reply | undefined): reply is Reply =>
+const isDenied = (reply: PortReply | undefined): reply is PortReply =>
   reply?.status === 401 || reply?.status === 403
 
 /** llama.cpp answers 503 with its own error while it reads weights (its server documentation). */
-const findLoading = async (endpoint: Endpoint): Promise<Runtime | undefined> => {
+const findLoading = async (endpoint: RuntimePort): Promise<Runtime | undefined> => {
   const reply = await endpoint.get('/health')
   if (reply?.status !== 503 || !reply.text.includes('"unavailable_error"')) return undefined
   return createRuntime(endpoint, 'llama-cpp', {
@@ -77,7 +77,7 @@ const findLoading = async (endpoint: Endpoint): Promise<Runtime | undefined> => 
  * A list of models that asks for credentials proves an LLM API, unless the server protects every
  * page: then it asks for a bearer token at least.
  */
-const findProtected = async (endpoint: Endpoint): Promise<Runtime | undefined> => {
+const findProtected = async (endpoint: RuntimePort): Promise<Runtime | undefined> => {
   const reply = await endpoint.get('/v1/models')
   if (!isDenied(reply)) return undefined
   const isAll = isDenied(await endpoint.get('/'))

@@ -1,5 +1,5 @@
-import type { Endpoint } from './endpoint.ts'
 import { NO_LOAD, type RuntimeLoad } from './runtime.ts'
+import type { RuntimePort } from './runtime-port.ts'
 
 /** Names of metrics, any of which may be absent: runtimes rename and hide them between versions. */
 interface LoadMetrics {
@@ -39,7 +39,7 @@ export const LOAD_METRICS = {
 } as const satisfies Record<string, LoadMetrics>
 
 /** Reads the load of a runtime from its metrics; nulls where it has none. */
-export const readLoad = async (endpoint: Endpoint, names: LoadMetrics): Promise<RuntimeLoad> => {
+export const readLoad = async (endpoint: RuntimePort, names: LoadMetrics): Promise<RuntimeLoad> => {
   const reply = await endpoint.get('/metrics')
   if (reply?.status !== 200) return NO_LOAD
   const values = parseMetrics(reply.text)

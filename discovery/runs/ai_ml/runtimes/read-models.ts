@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import type { Endpoint } from './endpoint.ts'
 import { MAX_MODELS, type RuntimeModel } from './runtime.ts'
+import type { RuntimePort } from './runtime-port.ts'
 
 /** Reads the models of a runtime; undefined when it does not answer with a list. */
-export type ReadModels = (endpoint: Endpoint) => Promise<RuntimeModel[] | undefined>
+export type ReadModels = (endpoint: RuntimePort) => Promise<RuntimeModel[] | undefined>
 
 const Count = z.number().nonnegative().nullish().catch(null)
 const Word = z.string().nullish().catch(null)

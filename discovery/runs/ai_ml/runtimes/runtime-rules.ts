@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import type { Endpoint } from './endpoint.ts'
 import type { LOAD_METRICS } from './read-load.ts'
 import {
   describeModel,
@@ -10,6 +9,7 @@ import {
   readOpenAiModels,
   readStudioModels,
 } from './read-models.ts'
+import type { RuntimePort } from './runtime-port.ts'
 
 /** How a runtime is recognised: by an answer that only it gives. */
 export interface RuntimeRule {
@@ -271,7 +271,7 @@ export const RUNTIME_RULES: readonly RuntimeRule[] = [
 
 /** Version of a runtime; null where it does not say. */
 export const readVersion = async (
-  endpoint: Endpoint,
+  endpoint: RuntimePort,
   { version }: Pick<RuntimeRule, 'version'>,
 ): Promise<string | null> => {
   if (version === undefined) return null

@@ -1,5 +1,11 @@
 import * as z from 'zod'
-import { cutDecimals, distanceKm, type Place } from '../../../fields/coordinates.ts'
+import {
+  cutDecimals,
+  distanceKm,
+  Latitude,
+  Longitude,
+  type Place,
+} from '../../../fields/coordinates.ts'
 import { round } from '../../../fields/round.ts'
 import { readUtcTime } from '../../../fields/utc-time.ts'
 import type { LookupContext } from '../../../lookup-run.ts'
@@ -20,7 +26,7 @@ const Location = z.object({
       z.object({ id: z.number(), parameter: z.object({ name: z.string(), units: z.string() }) }),
     )
     .max(200),
-  coordinates: z.object({ latitude: z.number(), longitude: z.number() }),
+  coordinates: z.object({ latitude: Latitude, longitude: Longitude }),
   datetimeLast: z.object({ utc: z.string() }).nullish(),
 })
 type Location = z.output<typeof Location>

@@ -1,5 +1,11 @@
 import * as z from 'zod'
-import { cutDecimals, distanceKm, type Place } from '../../../fields/coordinates.ts'
+import {
+  cutDecimals,
+  distanceKm,
+  Latitude,
+  Longitude,
+  type Place,
+} from '../../../fields/coordinates.ts'
 import { round } from '../../../fields/round.ts'
 import { readUtcTime } from '../../../fields/utc-time.ts'
 import type { LookupContext } from '../../../lookup-run.ts'
@@ -11,7 +17,11 @@ const Numeric = z.coerce.number()
 /** One reading of a sensor; all numbers are texts, and times are UTC without a zone. */
 const Reading = z.object({
   timestamp: z.string().max(40),
-  location: z.object({ latitude: Numeric, longitude: Numeric, indoor: Numeric.nullish() }),
+  location: z.object({
+    latitude: Numeric.pipe(Latitude),
+    longitude: Numeric.pipe(Longitude),
+    indoor: Numeric.nullish(),
+  }),
   sensor: z.object({ id: z.number() }),
   sensordatavalues: z
     .array(z.object({ value_type: z.string().max(40), value: z.union([z.string(), z.number()]) }))

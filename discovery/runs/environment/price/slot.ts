@@ -44,7 +44,9 @@ export const selectPrices = (
   slots: readonly Slot[],
   { today, end }: PriceWindow,
 ): FoundPrices => {
-  const inside = slots.filter(slot => slot.start >= today && slot.start < end)
+  const inside = slots.filter(
+    slot => slot.start >= today && slot.end <= end && slot.start < slot.end,
+  )
   const found = inside.filter((slot): slot is Slot & { price: number } => slot.price !== null)
   if (found.length === 0) throw new UpstreamError(id, 'not_found', 'it has no prices of these days')
   return { slots: found, missing: inside.length - found.length }

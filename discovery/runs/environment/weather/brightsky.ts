@@ -26,7 +26,7 @@ const Hour = z.object({
   solar: Value.describe('kWh/m², horizontal, in the hour before'),
   icon: z.string().nullish(),
 })
-export type BrightskyHour = z.output<typeof Hour>
+type BrightskyHour = z.output<typeof Hour>
 
 const Weather = z.object({ weather: z.array(Hour).max(500) })
 

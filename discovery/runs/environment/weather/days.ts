@@ -23,10 +23,7 @@ export const summarizeDays = (points: readonly WeatherPoint[], place: Place): We
 }
 
 /** Sunrise and sunset of a day; null where the sun stays above or below the horizon. */
-export const sunTimes = (
-  date: string,
-  { lat, lon }: Place,
-): Pick<WeatherDay, 'sunrise' | 'sunset'> => {
+const sunTimes = (date: string, { lat, lon }: Place): Pick<WeatherDay, 'sunrise' | 'sunset'> => {
   const { sunrise, sunset } = getTimes(new Date(`${date}T12:00:00Z`), lat, lon)
   return { sunrise: sunrise?.toISOString() ?? null, sunset: sunset?.toISOString() ?? null }
 }

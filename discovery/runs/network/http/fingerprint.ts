@@ -1,6 +1,6 @@
 import { type HttpTarget, httpProbe } from '../../../net/http-probe.ts'
-import { openTls } from '../../../net/open-tls.ts'
 import { runTogether } from '../../../net/run-together.ts'
+import { shakeHands } from '../../../net/shake-hands.ts'
 import { hashFavicon } from './favicon-hash.ts'
 import { type FetchedPage, fetchPage } from './fetch-page.ts'
 import { keepSurest, matchPath, matchProducts, type Product } from './match-products.ts'
@@ -17,7 +17,7 @@ const CONCURRENCY = 4
  * @throws Error when nothing there speaks HTTP
  */
 export const fingerprint = async (plain: Omit<HttpTarget, 'isTls'>) => {
-  const tls = await openTls(plain).catch(() => null)
+  const tls = await shakeHands(plain).catch(() => null)
   const target = { ...plain, isTls: tls !== null }
   const startedAt = performance.now()
   const fetched = await fetchPage(target, '/')

@@ -37,7 +37,8 @@ export const browseServices = async function* (
   const end = performance.now() + timeoutMs
   for (let now = performance.now(); now < end; now = performance.now()) {
     await delay(Math.min(TICK_MS, end - now), undefined, { signal })
-    for (const { link, bytes } of browser.takeQueries(performance.now())) sockets.send(link, bytes)
+    for (const { link, bytes } of browser.takeQueries(performance.now()))
+      await sockets.send(link, bytes)
     yield* browser.takeReady(performance.now())
   }
   yield* browser.takeRest(performance.now())

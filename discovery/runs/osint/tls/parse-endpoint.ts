@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-export interface Endpoint {
+export interface CheckedEndpoint {
   /** Entry as it was written. */
   domain: string
   host: string
@@ -10,7 +10,7 @@ export interface Endpoint {
 const HTTPS = 443
 
 /** Splits `host`, `host:port`, `[v6]:port` or an address; a missing port is 443. */
-export const parseEndpoint = (domain: string): Endpoint => {
+export const parseEndpoint = (domain: string): CheckedEndpoint => {
   if (isIP(domain) !== 0) return { domain, host: domain, port: HTTPS }
   const [, v6, name = domain, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(domain) ?? []
   const number = Number(port ?? HTTPS)

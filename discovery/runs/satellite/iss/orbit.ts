@@ -30,7 +30,7 @@ export const locate = (satellite: SatRec, at: Date): OrbitPoint | undefined => {
   const { position, velocity } = state
   const { latitude, longitude, height } = eciToGeodetic(position, gstime(at))
   const { rsun } = sunPos(jday(at))
-  return {
+  const point = {
     lat: degreesLat(latitude),
     lon: degreesLong(longitude),
     altitudeKm: height,
@@ -38,8 +38,12 @@ export const locate = (satellite: SatRec, at: Date): OrbitPoint | undefined => {
     footprintKm: footprintOf(height),
     isSunlit: shadowFraction(rsun, position) < 1,
   }
+  return Object.values(point).every(isUsable) ? point : undefined
 }
 
+/** Elements that no orbit has give positions that are no numbers. */
+const isUsable = (value: number | boolean): boolean => Number.isFinite(Number(value))
+
 /** Arc on the ground between the two tangents from the satellite. */
-export const footprintOf = (heightKm: number): number =>
+const footprintOf = (heightKm: number): number =>
   2 * EARTH_RADIUS_KM * Math.acos(EARTH_RADIUS_KM / (EARTH_RADIUS_KM + heightKm))

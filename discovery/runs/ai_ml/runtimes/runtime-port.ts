@@ -1,7 +1,7 @@
 import { type HttpTarget, httpProbe } from '../../../net/http-probe.ts'
 
-/** Answer of an endpoint; `json` is undefined for a body of another form. */
-export interface Reply {
+/** Answer of a port; `json` is undefined for a body of another form. */
+export interface PortReply {
   status: number
   text: string
   json: unknown
@@ -13,21 +13,21 @@ export interface Reply {
  * A port that may belong to an LLM runtime. It remembers its answers, and asks nothing more after one
  * request without an answer. Requests only read: none carries a prompt or a credential.
  */
-export class Endpoint {
+export class RuntimePort {
   readonly target: HttpTarget
-  readonly #replies = new Map<string, Promise<Reply | undefined>>()
+  readonly #replies = new Map<string, Promise<PortReply | undefined>>()
   #isSilent = false
 
   constructor(target: HttpTarget) {
     this.target = target
   }
 
-  get(path: string): Promise<Reply | undefined> {
+  get(path: string): Promise<PortReply | undefined> {
     return this.#ask(path)
   }
 
   /** Only for listings that are a POST. */
-  post(path: string, body: object): Promise<Reply | undefined> {
+  post(path: string, body: object): Promise<PortReply | undefined> {
     return this.#ask(path, body)
   }
 
@@ -37,7 +37,7 @@ export class Endpoint {
     return reply?.status === 200 ? reply.json : undefined
   }
 
-  #ask(path: string, body?: object): Promise<Reply | undefined> {
+  #ask(path: string, body?: object): Promise<PortReply | undefined> {
     const known = this.#replies.get(path)
     if (known !== undefined) return known
     const reply = this.#isSilent ? Promise.resolve(undefined) : this.#send(path, body)
@@ -45,7 +45,7 @@ export class Endpoint {
     return reply
   }
 
-  async #send(path: string, body?: object): Promise<Reply | undefined> {
+  async #send(path: string, body?: object): Promise<PortReply | undefined> {
     try {
       const question = body === undefined ? { path } : { path, body }
       const { status, headers, body: bytes } = await httpProbe(this.target, question)

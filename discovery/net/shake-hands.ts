@@ -34,7 +34,7 @@ export const serverNameOf = (host: string): { servername?: string } =>
  * Makes a TLS handshake and reads what the server shows.
  * @throws ShoalError forbidden outside the scope; Error of the system for every other failure
  */
-export const openTls = async (target: TlsTarget): Promise<TlsFacts> => {
+export const shakeHands = async (target: TlsTarget): Promise<TlsFacts> => {
   requireInScope(target.scope, target.address)
   const { socket, isStapled } = await handshake(target)
   try {

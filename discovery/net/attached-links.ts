@@ -1,14 +1,14 @@
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 
-/** Links that this machine is attached to, and its own addresses on them. */
-export interface Links {
+/** AttachedLinks that this machine is attached to, and its own addresses on them. */
+export interface AttachedLinks {
   isOwn(address: string): boolean
   /** True for an IPv4 address on the link of an interface: it answers ARP if it is there. */
   isOnLink(address: string): boolean
 }
 
-export const readLinks = (): Links => {
+export const readAttachedLinks = (): AttachedLinks => {
   const all = Object.values(networkInterfaces()).flatMap(each => each ?? [])
   const own = new Set(all.map(({ address }) => address))
   const links = all

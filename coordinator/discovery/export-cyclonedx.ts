@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import { VERSION } from '../../shared/version.ts'
+import { readFacts } from './entity-facts.ts'
+import type { EntityView } from './registry-query.ts'
+
+/** An inventory as CycloneDX 1.6 JSON (ECMA-424): things are devices, models are components of them. */
+export const formatCycloneDx = (entities: readonly EntityView[], at: number): string =>
+  JSON.stringify({
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    serialNumber: `urn:uuid:${randomUUID()}`,
+    version: 1,
+    metadata: {
+      timestamp: new Date(at).toISOString(),
+      tools: { components: [{ type: 'application', name: 'shoal', version: VERSION }] },
+    },
+    components: entities.map(componentOf),
+  })
+
+/** Types of entities that are programs and not machines. */
+const SOFTWARE: ReadonlySet<string> = new Set(['container', 'pod'])
+
+const componentOf = (entity: EntityView) => {
+  const { vendor, firmware, description, models = [], os } = readFacts(entity)
+  const software = [
+    ...(os === undefined ? [] : [{ type: 'operating-system', name: os }]),
+    ...models.map(name => ({ type: 'machine-learning-model', name })),
+  ]
+  const parts = software.map((part, n) => ({ ...part, 'bom-ref': `${entity.entity_id}#${n}` }))
+  return {
+    type: SOFTWARE.has(entity.device_type) ? 'container' : 'device',
+    'bom-ref': entity.entity_id,
+    name: entity.name ?? entity.entity_id,
+    ...(vendor && { manufacturer: { name: vendor } }),
+    ...(firmware && { version: firmware }),
+    ...(description && { description }),
+    properties: listProperties(entity),
+    ...(parts.length > 0 && { components: parts }),
+  }
+}
+
+const listProperties = (entity: EntityView) => {
+  const { model, serial, location, ip_addresses = [], mac_addresses = [] } = readFacts(entity)
+  const values: [string, string | undefined][] = [
+    ['device_type', entity.device_type],
+    ['risk_level', entity.risk_level],
+    ['confidence', String(entity.confidence)],
+    ['first_seen', entity.first_seen],
+    ['last_seen', entity.last_seen],
+    ['model', model],
+    ['serial', serial],
+    ['location', location],
+    ...ip_addresses.map((value): [string, string] => ['ip_address', value]),
+    ...mac_addresses.map((value): [string, string] => ['mac_address', value]),
+  ]
+  return values.flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name: `shoal:${name}`, value }],
+  )
+}

@@ -1,0 +1,21 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { EntityId } from './entity-view.ts'
+import { PinMade } from './pin-view.ts'
+
+export default defineOperation({
+  id: 'discovery-merge',
+  description: 'Merge two entities; the decision beats all evidence until it is taken back.',
+  method: 'POST',
+  path: '/v1/discovery/entities/{entity_id}/merge',
+  access: 'operator',
+  effect: 'write',
+  tool: false,
+  cli: { group: 'discover', verb: 'merge', words: ['other_entity_id'] },
+  input: z.strictObject({ entity_id: EntityId, other_entity_id: EntityId }),
+  examples: [{ other_entity_id: 'ent_0c06ea628a9fa16aca5b82cb' }],
+  output: PinMade,
+  run: async ({ entity_id, other_entity_id }, { registryAdmin, actor }) => ({
+    pin_id: await registryAdmin.merge(entity_id, other_entity_id, actor.actor),
+  }),
+})

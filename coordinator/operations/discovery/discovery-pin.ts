@@ -1,0 +1,30 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { EntityId } from './entity-view.ts'
+import { PinMade } from './pin-view.ts'
+
+const Value = z.string().min(1).max(256).nullable().exactOptional()
+
+export default defineOperation({
+  id: 'discovery-pin',
+  description: 'Set values of an entity that win over every source; null lets a value go.',
+  method: 'PUT',
+  path: '/v1/discovery/entities/{entity_id}/values',
+  access: 'operator',
+  effect: 'write',
+  tool: false,
+  cli: { group: 'discover', verb: 'pin' },
+  input: z.strictObject({
+    entity_id: EntityId,
+    name: Value,
+    vendor: Value,
+    model: Value,
+    location: Value,
+    description: Value,
+  }),
+  examples: [{ name: 'printer in the hall' }],
+  output: PinMade,
+  run: async ({ entity_id, ...values }, { registryAdmin, actor }) => ({
+    pin_id: await registryAdmin.setValues(entity_id, values, actor.actor),
+  }),
+})

@@ -1,0 +1,38 @@
+import * as z from 'zod'
+import { isScan } from '../../../discovery/module.ts'
+import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import { ModuleOutcome, tryModule } from '../../operations/discovery/run-modules.ts'
+import { defineSkill } from '../skill.ts'
+
+/** Time for all modules together; one that is not ready by then is reported as failed. */
+const QUICK_MS = 4500
+
+/** Modules that send nothing to other machines. */
+const QUICK_MODULES = DISCOVERY_MODULES.filter(
+  module => isScan(module) && (module.reach === 'host' || module.autoRun?.isPassive === true),
+)
+
+export default defineSkill({
+  id: 'discovery-quick',
+  name: 'Quick discovery',
+  description:
+    'Run the modules that look at the cells themselves or only listen, for five seconds at most.',
+  tags: ['discovery', 'scan'],
+  access: 'operator',
+  effect: 'read',
+  onCell: true,
+  mode: 'stream',
+  timeoutSeconds: 10,
+  input: z.strictObject({}),
+  examples: [{}],
+  output: z.object({ data_state: DataState, modules: z.array(ModuleOutcome) }),
+  run: async (_input, context) => {
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(QUICK_MS)])
+    const modules = await Promise.all(
+      QUICK_MODULES.map(module => tryModule(module, { ...context, signal })),
+    )
+    const findings = modules.reduce((sum, { findings }) => sum + (findings ?? 0), 0)
+    return { data_state: dataState(findings), modules }
+  },
+})

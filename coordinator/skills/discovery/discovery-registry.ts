@@ -1,0 +1,24 @@
+import * as z from 'zod'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import { ENTITY_FILTER, EntityView } from '../../operations/discovery/entity-view.ts'
+import { defineSkill } from '../skill.ts'
+
+const PRESET = 50
+const Limit = z.int().min(1).max(200).exactOptional().describe('Most entities; 50 by default.')
+
+export default defineSkill({
+  id: 'discovery-registry',
+  name: 'Discovery registry',
+  description:
+    'List the entities that discovery found, with their type, risk and the source of each value.',
+  tags: ['discovery', 'inventory'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ ...ENTITY_FILTER, limit: Limit }),
+  examples: [{ risk_level: 'high', limit: 20 }],
+  output: z.object({ data_state: DataState, entities: z.array(EntityView) }),
+  run: async ({ limit = PRESET, ...filter }, { registry }) => {
+    const { entities } = await registry.page({ ...filter, limit })
+    return { data_state: dataState(entities.length), entities }
+  },
+})

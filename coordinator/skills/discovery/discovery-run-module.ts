@@ -1,0 +1,26 @@
+import * as z from 'zod'
+import { findModule, readDefaultInput } from '../../operations/discovery/run-modules.ts'
+import { runModule } from '../../operations/modules/module-answer.ts'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'discovery-run-module',
+  name: 'Run a discovery module',
+  description: 'Run one discovery module with its default input, and return its answer.',
+  tags: ['discovery', 'scan'],
+  access: 'operator',
+  effect: 'read',
+  openWorld: true,
+  onCell: true,
+  mode: 'stream',
+  timeoutSeconds: 630,
+  input: z.strictObject({
+    module: z.string().max(64).describe('Id of the module: network-map.'),
+  }),
+  examples: [{ module: 'network-map' }],
+  output: z.object({ module: z.string(), answer: z.any().describe('The answer of its skill.') }),
+  run: async ({ module: id }, context) => {
+    const module = findModule(id)
+    return { module: id, answer: await runModule(module, readDefaultInput(module), context) }
+  },
+})

@@ -1,0 +1,16 @@
+import * as z from 'zod'
+import { DiscoveryState, readDiscoveryState } from '../../operations/discovery/discovery-state.ts'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'discovery-status',
+  name: 'Discovery status',
+  description: 'Show the modules of discovery, the number of entities found, and the last run.',
+  tags: ['discovery', 'status'],
+  access: 'none',
+  effect: 'read',
+  input: z.strictObject({}),
+  examples: [{}],
+  output: DiscoveryState,
+  run: (_input, context) => readDiscoveryState(context),
+})

@@ -1,0 +1,73 @@
+import { request } from 'node:https'
+import { isIP } from 'node:net'
+import type { PinnedTarget } from '../../../resolve-target.ts'
+import { requireInScope } from '../../../scope.ts'
+import type { KubeAccess } from './kube-access.ts'
+
+export interface KubeAnswer {
+  status: number
+  text: string
+}
+
+/** Largest answer, bytes: a page of 500 pods has some 5 MB. */
+const MAX_BYTES = 32 * 1024 * 1024
+const TIMEOUT_MS = 10_000
+
+/**
+ * Asks an API server, with GET only. With credentials the certificate of the server must be valid;
+ * without them nothing is at stake, and any server is asked.
+ */
+export class KubeClient {
+  readonly #access: KubeAccess
+  readonly #target: PinnedTarget
+  readonly #signal: AbortSignal
+
+  constructor(access: KubeAccess, target: PinnedTarget, signal: AbortSignal) {
+    this.#access = access
+    this.#target = target
+    this.#signal = signal
+  }
+
+  /** @throws ShoalError scope_denied; Error of the connection */
+  get(path: string): Promise<KubeAnswer> {
+    const { server, ca, serverName, credentials } = this.#access
+    const { hostname, port, host } = new URL(server)
+    const [address = ''] = this.#target.addresses
+    requireInScope(this.#target.scope, address)
+    const name = serverName ?? hostname.replace(/^\[(.*)\]$/, '$1')
+    const { token, cert, key } = credentials ?? {}
+    const options = {
+      host: address,
+      port: port || 443,
+      path,
+      agent: false as const,
+      signal: AbortSignal.any([this.#signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      rejectUnauthorized: credentials !== undefined,
+      ...(isIP(name) === 0 && { servername: name }),
+      ...(ca !== undefined && { ca }),
+      ...(cert !== undefined && key !== undefined && { cert, key }),
+      headers: {
+        host,
+        accept: 'application/json',
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<KubeAnswer>()
+    const sent = request(options, response => {
+      const parts: Buffer[] = []
+      let bytes = 0
+      response.on('data', (part: Buffer) => {
+        bytes += part.length
+        if (bytes <= MAX_BYTES) parts.push(part)
+        else sent.destroy(new Error(`${path} answered more than ${MAX_BYTES} bytes`))
+      })
+      response.on('error', reject)
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
+      )
+    })
+    sent.on('error', reject)
+    sent.end()
+    return promise
+  }
+}

@@ -1,0 +1,16 @@
+import { listPublishedLinks } from '../../coordinator/publish/open.ts'
+import { Publisher } from '../../coordinator/publish/publisher.ts'
+import { listLinks } from '../../shared/mdns/links.ts'
+
+/** Announces a coordinator on a machine of a lab until its input ends; prints names as JSON lines. */
+const [, , nodeId = '', port = '7070'] = process.argv
+const print = (line: object): void => {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
+await using _publisher = await Publisher.start(
+  { nodeId, port: Number(port), txt: { txtvers: '1', version: '0.1.0', fp: 'x'.repeat(43) } },
+  listPublishedLinks('0.0.0.0', listLinks()),
+  instance => print({ instance }),
+)
+process.stdin.resume()
+await new Promise(resolve => process.stdin.once('end', resolve))
