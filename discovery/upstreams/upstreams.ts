@@ -1,7 +1,7 @@
 import type { UpstreamSource } from '../../shared/wire/findings.ts'
 import type { LookupContext, LookupSettings } from '../lookup-run.ts'
 import type { AnswerCache } from './answer-cache.ts'
-import { type AskParts, askSource, maxBytesOf } from './ask-source.ts'
+import { type AskParts, askSource } from './ask-source.ts'
 import type { CacheEntry } from './cache-entry.ts'
 import { type UpstreamAnswer, UpstreamError, type UpstreamRequest } from './client.ts'
 import type { DnsResolver } from './dns-resolver.ts'
@@ -10,10 +10,10 @@ import { conditionsOf, freshUntil } from './freshness.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { type OpenLookup, openLookup } from './lookup.ts'
 import { type PreparedRequest, prepareRequest } from './prepare.ts'
-import { MalformedBody, readBody } from './read-body.ts'
 import { hasKeySetting, type SourceSettings, type UpstreamSettings } from './settings.ts'
-import { Slots } from './slots.ts'
 import type { Source } from './source.ts'
+import { type AdmitAnswer, SourcePlaces } from './source-places.ts'
+import { toAnswer } from './to-answer.ts'
 
 export interface UpstreamsParts extends AskParts {
   settings: UpstreamSettings
@@ -21,27 +21,25 @@ export interface UpstreamsParts extends AskParts {
   resolver: DnsResolver
   /** Reads the key of a source; undefined when it has none. */
   readKey(source: Source): Promise<string | undefined>
-  /** Takes memory for an answer; undefined when there is none left. The result gives it back. */
-  admit(source: string, bytes: number): (() => void) | undefined
+  admit: AdmitAnswer
   /** Called with each answer, by how the cache took part and its age in seconds. */
   onAnswer(source: string, cache: UpstreamSource['cache'], ageSeconds: number): void
 }
 
-/** Callers that may wait for a place at one source. */
-const MAX_WAITING = 64
 const NOT_MODIFIED = 304
 
 /** The one client of outside sources: cache, limits, retries and provenance for all lookups. */
 export class Upstreams {
   readonly #parts: UpstreamsParts
   readonly #flights = new Flights<CacheEntry>()
-  readonly #slots = new Map<string, Slots>()
+  readonly #places: SourcePlaces
   readonly #closed = new AbortController()
   /** Facts of the configuration for programs. */
   readonly settings: LookupSettings
 
   constructor(parts: UpstreamsParts) {
     this.#parts = parts
+    this.#places = new SourcePlaces(parts.admit)
     this.settings = {
       hasKey: source => hasKeySetting(this.#settingsOf(source)),
       hasOwnUrl: source => this.#settingsOf(source)?.url !== undefined,
@@ -139,7 +137,7 @@ export class Upstreams {
     signal: AbortSignal,
   ): Promise<CacheEntry> {
     this.#obeyFloor(prepared)
-    const leave = await this.#enter(prepared.request.source, signal)
+    const leave = await this.#places.enter(prepared.request.source, signal)
     try {
       const conditions = entry === undefined ? {} : conditionsOf(entry.headers)
       const reply = await askSource(prepared, conditions, this.#parts, signal)
@@ -157,23 +155,6 @@ export class Upstreams {
     const retryAfterSeconds = Math.ceil(waitMs / 1000)
     const message = `it was asked for the same thing less than ${source.floorSeconds} s ago`
     throw new UpstreamError(source.id, 'rate_limited', message, { retryAfterSeconds })
-  }
-
-  /** Takes a place at the source and memory for the answer; returns what gives them back. */
-  async #enter(source: Source, signal: AbortSignal): Promise<() => void> {
-    const slots = this.#slots.get(source.id) ?? new Slots(source.concurrency)
-    this.#slots.set(source.id, slots)
-    if (slots.waiting >= MAX_WAITING) throw createBusyError(source)
-    await slots.enter(signal)
-    const release = this.#parts.admit(source.id, maxBytesOf(source))
-    if (release === undefined) {
-      slots.leave()
-      throw createBusyError(source)
-    }
-    return () => {
-      release()
-      slots.leave()
-    }
   }
 
   #entryOf(
@@ -204,39 +185,12 @@ export class Upstreams {
     entry: CacheEntry,
     cache: UpstreamSource['cache'],
   ): UpstreamAnswer {
-    const { name, licence, attribution, id } = request.source
     const age_s = Math.max(0, Math.floor((this.#parts.now() - entry.fetchedAt) / 1000))
-    this.#parts.onAnswer(id, cache, age_s)
-    return {
-      status: entry.status,
-      headers: entry.headers,
-      body: readEntry(request, entry),
-      source: {
-        name,
-        url: publicUrl.slice(0, 2048),
-        fetched_at: new Date(entry.fetchedAt).toISOString(),
-        age_s,
-        cache,
-        licence,
-        attribution,
-      },
-    }
+    this.#parts.onAnswer(request.source.id, cache, age_s)
+    return toAnswer(request, entry, { publicUrl, cache, age_s })
   }
 }
 
 /** False for a source whose answers are of no use a moment later. */
 const isKept = ({ ttlSeconds, maxStaleSeconds }: Source): boolean =>
   ttlSeconds > 0 || maxStaleSeconds > 0
-
-/** A status that the request accepts may come with any body; one of another form is null. */
-const readEntry = ({ form }: UpstreamRequest, { status, headers, body }: CacheEntry): unknown => {
-  try {
-    return readBody(form, headers['content-type'] ?? '', body)
-  } catch (error) {
-    if (error instanceof MalformedBody && status >= 300) return null
-    throw error
-  }
-}
-
-const createBusyError = ({ id }: Source): UpstreamError =>
-  new UpstreamError(id, 'rate_limited', 'too many requests wait for it', { retryAfterSeconds: 5 })
