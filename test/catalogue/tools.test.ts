@@ -24,7 +24,7 @@ const reachesOut = (id: string): boolean => REACH_OUT.test(id) || REACHING_MODUL
 
 /** Groups that only people administer, over REST and the command line. */
 const NO_TOOLS =
-  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas|upstreams)-|^compliance-report$|^tasks-hooks-delete$|^devices-estop-release$|^discovery-scope-/
+  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas|upstreams)-|^compliance-report$|^tasks-hooks-delete$|^devices-estop-release$|^discovery-/
 
 t.test('models are offered every operation except administration', async t => {
   t.strictSame(

@@ -36,7 +36,6 @@ const SHARED = [
   'formation_id',
   // the surroundings of the cells belong to the fleet, as the cells do
   'entity_id',
-  'other_entity_id',
   'pin_id',
 ]
 

@@ -250,7 +250,7 @@ export interface Operations extends Skills {
   /** Erase everything that is known of an entity, with its history. */
   'discovery-forget': { input: { 'entity_id': string }; output: { 'entity_id': string } }
   /** Merge two entities; the decision beats all evidence until it is taken back. */
-  'discovery-merge': { input: { 'entity_id': string; 'other_entity_id': string }; output: { 'pin_id': string } }
+  'discovery-merge': { input: { 'entity_id': string; 'other': string }; output: { 'pin_id': string } }
   /** Set values of an entity that win over every source; null lets a value go. */
   'discovery-pin': { input: { 'entity_id': string; 'name'?: string | null; 'vendor'?: string | null; 'model'?: string | null; 'location'?: string | null; 'description'?: string | null }; output: { 'pin_id': string } }
   /** List merges, splits and values that operators have set, the newest first. */

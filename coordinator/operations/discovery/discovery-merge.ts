@@ -11,11 +11,11 @@ export default defineOperation({
   access: 'operator',
   effect: 'write',
   tool: false,
-  cli: { group: 'discover', verb: 'merge', words: ['other_entity_id'] },
-  input: z.strictObject({ entity_id: EntityId, other_entity_id: EntityId }),
-  examples: [{ other_entity_id: 'ent_0c06ea628a9fa16aca5b82cb' }],
+  cli: { group: 'discover', verb: 'merge', words: ['other'] },
+  input: z.strictObject({ entity_id: EntityId, other: EntityId }),
+  examples: [{ other: 'ent_0c06ea628a9fa16aca5b82cb' }],
   output: PinMade,
-  run: async ({ entity_id, other_entity_id }, { registryAdmin, actor }) => ({
-    pin_id: await registryAdmin.merge(entity_id, other_entity_id, actor.actor),
+  run: async ({ entity_id, other }, { registryAdmin, actor }) => ({
+    pin_id: await registryAdmin.merge(entity_id, other, actor.actor),
   }),
 })
