@@ -66,11 +66,16 @@ export class BusyCell {
       deviceId,
       name: deviceId,
       site: null,
+      isAvailable: true,
       atEstop: 'hold' as const,
     }))
     estop.attach({
       cellId: id,
-      devices: { listDevices: () => devices, stopDevice: async () => {} },
+      devices: {
+        listDevices: () => devices,
+        onChange: () => () => {},
+        stopDevice: async () => {},
+      },
     })
     estop.onEngage(() => this.#lanes.stopRunning(() => true))
     // the key that a document names is trusted here; checking its signature costs the same

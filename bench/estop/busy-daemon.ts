@@ -49,7 +49,14 @@ export const measureDaemon = async (
     cellId: CELL,
     devices: {
       listDevices: () =>
-        ids.map(deviceId => ({ deviceId, name: deviceId, site: null, atEstop: 'hold' as const })),
+        ids.map(deviceId => ({
+          deviceId,
+          name: deviceId,
+          site: null,
+          isAvailable: true,
+          atEstop: 'hold' as const,
+        })),
+      onChange: () => () => {},
       stopDevice: async () => void counts.stopped++,
     },
   })

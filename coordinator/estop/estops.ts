@@ -4,13 +4,15 @@ import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import type { DeviceSeat } from '../../shared/wire/estop.ts'
 import type { Actor } from '../audit/audit.ts'
+import type { Devices } from '../devices/devices.ts'
+import type { Cell } from '../fleet/cell.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { nameTarget } from './names.ts'
 import type { EstopReports } from './reports.ts'
 import { canStop, type EstopSender, isConnected, toStoppedCell } from './sender.ts'
-import { concernsCell, type Stop } from './stop.ts'
+import { concernsCell, type Stop, type StoppedCell } from './stop.ts'
 import type { Stops } from './stops.ts'
-import { type DeviceCell, findJoined, type StopTarget, widenTarget } from './widen.ts'
+import { findJoined, type StopTarget, widenTarget } from './widen.ts'
 import type { StopWriter } from './writer.ts'
 
 interface EstopsParts {
@@ -19,6 +21,8 @@ interface EstopsParts {
   sender: EstopSender
   writer: StopWriter
   fleet: Pick<Fleet, 'cell' | 'cells'>
+  /** The devices of the store: also those of cells that another coordinator reaches. */
+  devices: Pick<Devices, 'get'>
   /** Unix milliseconds. */
   now: () => number
   logger: Pick<Logger, 'error' | 'warn'>
@@ -120,7 +124,7 @@ export class Estops {
 
   measureReach(stop: Stop): StopReach {
     const { stops, reports, fleet } = this.#parts
-    const cells = [...fleet.cells()].filter(cell => concernsCell(stop, toStoppedCell(cell)))
+    const cells = [...fleet.cells()].filter(cell => concernsCell(stop, this.#describeCell(cell)))
     const isInForce = stop.release === undefined
     const missing = cells
       .filter(({ id }) => reports.find(id)?.latched.has(stop.id) !== isInForce)
@@ -136,7 +140,7 @@ export class Estops {
   #findOrCreate(wanted: StopTarget, reason: string, by: Actor): Stop {
     const { stops, now } = this.#parts
     const inForce = stops.listInForce()
-    const target = widenTarget(inForce, wanted, this.#findCellOf(wanted))
+    const target = widenTarget(inForce, wanted, this.#listCellsOf(wanted))
     const joined = findJoined(inForce, target)
     if (joined !== undefined) return joined
     const at = now()
@@ -155,11 +159,22 @@ export class Estops {
     return stop
   }
 
-  #findCellOf({ scope, target }: StopTarget): DeviceCell | undefined {
-    if (scope !== 'device' || target === null) return undefined
+  /** Cells that announce a device: the stop of any of them alone would cover less than the device. */
+  #listCellsOf({ scope, target }: StopTarget): StoppedCell[] {
+    if (scope !== 'device' || target === null) return []
     return [...this.#parts.fleet.cells()]
-      .map(toStoppedCell)
-      .find(({ hasDevice }) => hasDevice(target))
+      .map(cell => this.#describeCell(cell))
+      .filter(({ hasDevice }) => hasDevice(target))
+  }
+
+  /** A cell with the devices that it announces here, and those that the store has for it. */
+  #describeCell(cell: Cell): StoppedCell {
+    const { id, hasDevice } = toStoppedCell(cell)
+    const isStored = (deviceId: string): boolean => {
+      const { cellId, alsoOn = [] } = this.#parts.devices.get(deviceId) ?? {}
+      return cellId === id || alsoOn.includes(id)
+    }
+    return { id, hasDevice: deviceId => hasDevice(deviceId) || isStored(deviceId) }
   }
 
   async #store(stop: Stop): Promise<void> {

@@ -1,5 +1,6 @@
 import type { EstopBody } from '../../shared/wire/estop.ts'
 import type { Base } from '../base/base.ts'
+import type { Devices } from '../devices/devices.ts'
 import type { Cells } from '../enrolment/cells.ts'
 import type { Events } from '../events/bus.ts'
 import type { Observation } from '../fleet/alert-rules.ts'
@@ -36,6 +37,7 @@ interface EstopDomainParts
   events: Pick<Events, 'addWithin'>
   signing: SigningKey
   cells: Pick<Cells, 'readPublicKeys'>
+  devices: Pick<Devices, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
   alertSources: Set<() => Iterable<Observation>>
@@ -61,7 +63,7 @@ const FORGET_SECONDS = 3600
 const DAY_MS = 86_400_000
 
 export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => {
-  const { store, fleet, signing, bus, stack, schedules, logger, now } = parts
+  const { store, fleet, devices, signing, bus, stack, schedules, logger, now } = parts
   const { ledger } = store
   const stops = await Stops.open({ store, now, logger })
   stack.defer(() => stops.close())
@@ -80,7 +82,7 @@ export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => 
   })
   const writer = new StopWriter({ ledger, events: parts.events, now, logger })
   const takeOver = new StopTakeOver({ stops, writer, nowMs: parts.nowMs, logger })
-  const estops = new Estops({ stops, reports, sender, writer, fleet, now, logger })
+  const estops = new Estops({ stops, reports, sender, writer, fleet, devices, now, logger })
 
   reports.received.add(received => takeOver.note(received))
   stops.changes.add(() => void sender.sendMissing())

@@ -1,5 +1,5 @@
 import type { EstopScope } from '../../shared/wire/estop.ts'
-import type { Stop } from './stop.ts'
+import type { Stop, StoppedCell } from './stop.ts'
 
 /** Devices, a site, a cell or everything that an e-stop is engaged for. */
 export interface StopTarget {
@@ -34,17 +34,14 @@ export const findJoined = (
   return equal.length < MAX_PER_TARGET ? undefined : equal.at(-1)
 }
 
-/** Cell of a device, and the devices of that cell. */
-export interface DeviceCell {
-  id: string
-  hasDevice: (deviceId: string) => boolean
-}
-
-/** Returns the target of a new stop: the wanted one, or one that covers it. */
+/**
+ * Returns the target of a new stop: the wanted one, or one that covers it. `cells` are those that
+ * announce a wanted device.
+ */
 export const widenTarget = (
   inForce: readonly Stop[],
   wanted: StopTarget,
-  cell: DeviceCell | undefined,
+  cells: readonly StoppedCell[],
 ): StopTarget => {
   if (inForce.length >= MAX_STOPS) return ALL
   const targets = new Set(
@@ -52,7 +49,8 @@ export const widenTarget = (
   )
   if (targets.has(wanted.target ?? '')) return wanted
   if (wanted.scope === 'site') return targets.size < MAX_SITES ? wanted : ALL
-  if (wanted.scope !== 'device' || cell === undefined) return wanted
-  const others = [...targets].filter(target => cell.hasDevice(target))
-  return others.length < MAX_DEVICES ? wanted : { scope: 'cell', target: cell.id }
+  if (wanted.scope !== 'device') return wanted
+  const full = cells.find(({ hasDevice }) => [...targets].filter(hasDevice).length >= MAX_DEVICES)
+  if (full === undefined) return wanted
+  return cells.length === 1 ? { scope: 'cell', target: full.id } : ALL
 }

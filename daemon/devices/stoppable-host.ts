@@ -3,7 +3,7 @@ import type { StoppableDevices } from '../estop/stoppable-devices.ts'
 import type { DeviceHost } from './device-host.ts'
 import type { HostedDevice } from './hosted-device.ts'
 
-type StoppableHost = Pick<DeviceHost, 'listDevices' | 'runs'>
+type StoppableHost = Pick<DeviceHost, 'listDevices' | 'onChange' | 'runs'>
 
 /** The devices of a host as an e-stop sees them: also one that was withdrawn while a verb runs. */
 export const createStoppableDevices = (host: StoppableHost): StoppableDevices => ({
@@ -12,8 +12,10 @@ export const createStoppableDevices = (host: StoppableHost): StoppableDevices =>
       deviceId: device.deviceId,
       name: device.name,
       site,
+      isAvailable: device.available,
       atEstop: behaviourOf(device, host.runs.listRunning(device.deviceId)),
     })),
+  onChange: listener => host.onChange(listener),
   stopDevice: async (deviceId, behaviour) => {
     if (behaviour === 'none') return
     const hosted = listReached(host).find(({ device }) => device.deviceId === deviceId)

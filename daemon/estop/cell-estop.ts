@@ -39,7 +39,7 @@ export class CellEstop {
   readonly #lastSites = new Map<string, string | null>()
   #cell: AttachedCell = {
     cellId: '',
-    devices: { listDevices: () => [], stopDevice: async () => {} },
+    devices: { listDevices: () => [], onChange: () => () => {}, stopDevice: async () => {} },
   }
   #stopper: DeviceStopper
 
@@ -61,6 +61,7 @@ export class CellEstop {
   attach(cell: AttachedCell): void {
     this.#cell = cell
     this.#stopper = this.#createStopper()
+    cell.devices.onChange(() => void this.#stopReturned())
     if (this.#parts.latch.list().length > 0) void this.#stopDevices()
   }
 
@@ -162,6 +163,11 @@ export class CellEstop {
   async #stopDevices(): Promise<void> {
     await this.#stopper.stopAll()
     this.#notify()
+  }
+
+  async #stopReturned(): Promise<void> {
+    if (this.#parts.latch.list().length === 0) return
+    if (await this.#stopper.stopReturned()) this.#notify()
   }
 
   #createStopper(): DeviceStopper {

@@ -23,6 +23,8 @@ type StopState = { isAtRest: true } | { isAtRest: false; isPending: boolean; rea
 export class DeviceStopper {
   readonly #parts: DeviceStopperParts
   readonly #states = new Map<string, StopState>()
+  /** Ids of the covered devices that were available at the last look. */
+  #reached: ReadonlySet<string> = new Set()
 
   constructor(parts: DeviceStopperParts) {
     this.#parts = parts
@@ -30,15 +32,27 @@ export class DeviceStopper {
 
   /** Sends the stop to every covered device. Resolves when each has confirmed or failed. */
   async stopAll(): Promise<void> {
-    await this.#stopEach(this.#listCovered())
+    await this.#stopEach(this.#look().covered)
   }
 
-  /** Repeats the stop of devices that have failed, and stops those that have appeared since. */
+  /** Repeats the stop of devices that have failed, and stops those that have returned. */
   async retry(): Promise<void> {
-    const covered = this.#listCovered()
+    const { covered, returned } = this.#look()
     const ids = new Set(covered.map(({ deviceId }) => deviceId))
     for (const id of this.#states.keys()) if (!ids.has(id)) this.#states.delete(id)
-    await this.#stopEach(covered.filter(({ deviceId }) => this.#isDue(deviceId)))
+    await this.#stopEach(
+      covered.filter(device => returned.includes(device) || this.#isDue(device.deviceId)),
+    )
+  }
+
+  /**
+   * Stops the covered devices that have returned since the last look, and tells whether there were
+   * some: a device that was away may have begun to move, such as after a restart.
+   */
+  async stopReturned(): Promise<boolean> {
+    const { returned } = this.#look()
+    await this.#stopEach(returned)
+    return returned.length > 0
   }
 
   /** Reason why a covered device is not known to be at rest; undefined when it is. */
@@ -48,8 +62,13 @@ export class DeviceStopper {
     return state.isAtRest ? undefined : state.reason
   }
 
-  #listCovered(): StoppableDevice[] {
-    return this.#parts.devices.listDevices().filter(this.#parts.isCovered)
+  #look(): { covered: StoppableDevice[]; returned: StoppableDevice[] } {
+    const { devices, isCovered } = this.#parts
+    const covered = devices.listDevices().filter(isCovered)
+    const reached = covered.filter(({ isAvailable }) => isAvailable)
+    const returned = reached.filter(({ deviceId }) => !this.#reached.has(deviceId))
+    this.#reached = new Set(reached.map(({ deviceId }) => deviceId))
+    return { covered, returned }
   }
 
   #isDue(deviceId: string): boolean {

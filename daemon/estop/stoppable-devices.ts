@@ -6,6 +6,8 @@ export interface StoppableDevice {
   name: string
   /** Null for a device without a site. */
   site: string | null
+  /** False while its link does not reach it. */
+  isAvailable: boolean
   /** Effect of an e-stop on it now: that of its running verb, or of its profile. */
   atEstop: EstopBehaviour
 }
@@ -13,6 +15,8 @@ export interface StoppableDevice {
 /** The devices of the cell and the way to stop them that no queue and no running verb delays. */
 export interface StoppableDevices {
   listDevices(): readonly StoppableDevice[]
+  /** Calls back when a device may have gone or returned. Returns how to stop that. */
+  onChange(listener: () => void): () => void
   /** Resolves when the device is at rest; rejects with the reason why it did not confirm that. */
   stopDevice(deviceId: string, behaviour: EstopBehaviour): Promise<void>
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { EstopScope } from '../../../shared/wire/estop.ts'
 import type { StopReach } from '../../estop/estops.ts'
 import { nameTarget } from '../../estop/names.ts'
-import { stopData } from '../../estop/stop.ts'
+import { type Stop, stopData } from '../../estop/stop.ts'
 import type { Context } from '../context.ts'
 
 /** Reason of an e-stop or its release, for people and for the audit. */
@@ -36,7 +36,9 @@ export const EstopView = z.object({
         z.object({
           cell_id: z.string(),
           name: z.string().nullable(),
-          is_connected: z.boolean(),
+          is_connected: z
+            .boolean()
+            .describe('False while it has no connection to the coordinator that answers.'),
           is_supported: z.boolean(),
         }),
       )
@@ -53,10 +55,10 @@ export const FailedDevice = z.object({
 
 export const estopViewOf = (
   { stop, isStored, asked, confirmed, missing }: StopReach,
-  { fleet }: Pick<Context, 'fleet'>,
+  { fleet, devices }: Pick<Context, 'fleet' | 'devices'>,
 ): z.input<typeof EstopView> => ({
   ...stopData(stop),
-  target_name: nameTarget(stop, fleet.cells()),
+  target_name: nameTarget(stop, fleet.cells()) ?? nameStored(stop, devices),
   is_stored: isStored,
   cells: {
     asked,
@@ -69,3 +71,7 @@ export const estopViewOf = (
     })),
   },
 })
+
+/** Name by the store: the cell of the device may be connected to another coordinator. */
+const nameStored = ({ scope, target }: Stop, devices: Context['devices']): string | null =>
+  (scope === 'device' && devices.get(target ?? '')?.facts.name) || null

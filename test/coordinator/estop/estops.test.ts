@@ -332,3 +332,38 @@ t.test('many stops keep the documents of a cell small, and never cover less', as
   for (const deviceId of ids)
     t.ok(coordinator.stops.findCovering({ cellId: cell.id, deviceId, site: 'hall' }))
 })
+
+t.test('a stop of a device that several cells announce is widened to everything', async t => {
+  const { coordinator, cells } = await scene(t)
+  const ids = Array.from({ length: 33 }, (_, at) => `dev_${at}x`)
+  const facts = ids.map(id => ({ device_id: id, site: 'hall' })) as never[]
+  const [one, both] = cells.map(({ id }) => coordinator.registry.get(id)?.announce?.devices ?? [])
+  one?.push(...facts)
+  both?.push(...facts.slice(-1))
+  const scopes: string[] = []
+  for (const target of ids) {
+    const { stop } = await coordinator.estops.engage({ scope: 'device', target }, 'x', PERSON)
+    scopes.push(stop.scope)
+  }
+  t.strictSame([...new Set(scopes)], ['device', 'all'], 'the first cell alone would cover less')
+  t.equal(scopes.indexOf('all'), 32)
+})
+
+t.test('a device whose cell another coordinator reaches is asked of that cell', async t => {
+  const { coordinator, cells } = await scene(t)
+  const [near, far] = cells
+  const known = coordinator.registry.get(far?.id ?? '')
+  if (near === undefined || far === undefined || known === undefined) return
+  coordinator.registry.set(far.id, { id: far.id, presence: 'unknown' } as typeof known)
+  const device = { id: 'dev_1a', cellId: far.id, alsoOn: [] }
+  coordinator.stored.set(device.id, device as never)
+  const target = { scope: 'device', target: device.id } as const
+  t.match(await coordinator.estops.engage(target, 'smoke', PERSON), {
+    stop: { scope: 'device' },
+    asked: 1,
+    confirmed: 0,
+    missing: [{ cellId: far.id, isConnected: false, isSupported: true }],
+  })
+  coordinator.stored.set(device.id, { ...device, cellId: near.id, alsoOn: [far.id] } as never)
+  t.match(await coordinator.estops.engage(target, 'smoke', PERSON), { asked: 2 })
+})

@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import { Listeners } from '../../../coordinator/base/listeners.ts'
+import type { Device } from '../../../coordinator/devices/device.ts'
 import { openEstop } from '../../../coordinator/estop/open.ts'
 import type { Observation } from '../../../coordinator/fleet/alert-rules.ts'
 import type { Cell } from '../../../coordinator/fleet/cell.ts'
@@ -36,6 +37,7 @@ const createCell = (deviceIds: string[], site: string | null) => {
     deviceId,
     name: deviceId,
     site,
+    isAvailable: true,
     atEstop: 'hold' as const,
   }))
   const live = { hear: (_body: unknown): void => {}, ready: (): void => {}, isCut: false }
@@ -51,7 +53,11 @@ const createCell = (deviceIds: string[], site: string | null) => {
     const estop = new CellEstop({ latch, now: Date.now, logger: silent })
     estop.attach({
       cellId: id,
-      devices: { listDevices: () => devices, stopDevice: async () => {} },
+      devices: {
+        listDevices: () => devices,
+        onChange: () => () => {},
+        stopDevice: async () => {},
+      },
     })
     await new EstopService({
       cellId: id,
@@ -111,6 +117,7 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
     )
     const fleetListeners = { births: new Listeners(), removals: new Listeners() } as FleetListeners
     const alertSources = new Set<() => Iterable<Observation>>()
+    const stored = new Map<string, Device>()
     const sweeps: (() => Promise<void>)[] = []
     const opened = await openEstop({
       store,
@@ -119,6 +126,7 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
       cells: {
         readPublicKeys: async () => new Map(cells.map(({ id, key }) => [id, key.publicKey])),
       },
+      devices: { get: id => stored.get(id) },
       fleet: { cell: id => registry.get(id), cells: () => registry.values() },
       fleetListeners,
       alertSources,
@@ -152,7 +160,7 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
       await settle()
     }
     const { estops } = opened.views
-    return { ...opened, estops, store, disk, bus, sweep, observe, birth, registry, stack }
+    return { ...opened, estops, store, disk, bus, sweep, observe, birth, registry, stored, stack }
   }
   const coordinator = await start()
   const daemons = await Promise.all(cells.map(cell => cell.start()))

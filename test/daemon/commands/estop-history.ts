@@ -75,6 +75,7 @@ export class EstopHistory {
     const estop = new CellEstop({ latch, now, logger: silent, wait: waitUntilAborted })
     const devices: StoppableDevices = {
       listDevices: life.devices.listDevices,
+      onChange: life.devices.onChange,
       stopDevice: (deviceId, behaviour) => {
         this.#stopped.add(deviceId)
         return life.devices.stopDevice(deviceId, behaviour)

@@ -45,9 +45,10 @@ export const createPlainCommand = (
 
 const STOPPABLE: StoppableDevices = {
   listDevices: () => [
-    { deviceId: 'arm', name: 'arm', site: 'hall', atEstop: 'hold' },
-    { deviceId: 'rover', name: 'rover', site: null, atEstop: 'hold' },
+    { deviceId: 'arm', name: 'arm', site: 'hall', isAvailable: true, atEstop: 'hold' },
+    { deviceId: 'rover', name: 'rover', site: null, isAvailable: true, atEstop: 'hold' },
   ],
+  onChange: () => () => {},
   stopDevice: async () => {},
 }
 

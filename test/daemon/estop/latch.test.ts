@@ -174,3 +174,27 @@ t.test('a device that does not come to rest is named, and stopped again', async 
   await estop.retry()
   t.match(estop.listStops(), [{ failed: [], engaged_at: NOW }])
 })
+
+t.test('a held device is stopped at each return, however short it was away', async t => {
+  const [staying, roaming] = [device('dev_a'), device('dev_b')]
+  const devices = [staying, roaming]
+  const { estop, state, stopped } = await cellWith(devices)
+  state.change()
+  t.strictSame(stopped, [], 'nothing is held yet')
+  await estop.engage({ reason: 'smoke', by: 'local:ann' })
+  state.change()
+  t.strictSame(stopped, ['dev_a', 'dev_b'], 'a reading is no return')
+
+  devices.pop()
+  state.change()
+  devices.push(roaming)
+  state.change()
+  t.strictSame(stopped.slice(2), ['dev_b'], 'it was withdrawn')
+  for (const isAvailable of [false, true]) {
+    roaming.isAvailable = isAvailable
+    state.change()
+  }
+  t.strictSame(stopped.slice(3), ['dev_b'], 'its link lost it')
+  await estop.retry()
+  t.equal(stopped.length, 4)
+})

@@ -28,6 +28,7 @@ export const device = (deviceId: string, site: string | null = null): StoppableD
   deviceId,
   name: `name of ${deviceId}`,
   site,
+  isAvailable: true,
   atEstop: 'hold',
 })
 
@@ -37,13 +38,17 @@ export const cellWith = async (
   memory = memoryFile(),
 ) => {
   const stopped: string[] = []
-  const state = { stop: async (_id: string): Promise<void> => {} }
+  const state = { stop: async (_id: string): Promise<void> => {}, change: (): void => {} }
   const latch = await EstopLatch.open({ file: memory.file, now: () => NOW, logger: silent })
   const estop = new CellEstop({ latch, now: () => NOW, logger: silent })
   estop.attach({
     cellId: CELL,
     devices: {
       listDevices: () => devices,
+      onChange: listener => {
+        state.change = listener
+        return () => {}
+      },
       stopDevice: async id => {
         stopped.push(id)
         await state.stop(id)

@@ -5,7 +5,7 @@ import { loadRun } from '../../../discovery/load.ts'
 import type { LookupContext, LookupRun } from '../../../discovery/lookup-run.ts'
 import { isScan } from '../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
-import { UpstreamError } from '../../../discovery/upstreams/client.ts'
+import { UpstreamError, type UpstreamRequest } from '../../../discovery/upstreams/client.ts'
 import { FIXTURE_NOW } from '../../support/upstreams.ts'
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures/upstreams')
@@ -49,7 +49,7 @@ const createContext = (source: string, answer: (path: string) => unknown): Looku
   ({
     signal: new AbortController().signal,
     now: () => FIXTURE_NOW,
-    ask: async ({ source: { id, name }, path }) => {
+    ask: async ({ source: { id, name }, path }: UpstreamRequest) => {
       if (id !== source) throw new UpstreamError(id, 'not_reached', 'it is not part of this test')
       const fetched_at = new Date(FIXTURE_NOW).toISOString()
       const facts = { name, url: '', fetched_at, age_s: 0, cache: 'miss' as const }
