@@ -10,8 +10,13 @@ import { pipelineWith } from '../support/app.ts'
 
 const all = [...skills, ...operations].filter(isTool)
 /** To addresses of users, sites, devices and other agents. */
-const REACH_OUT =
-  /^(host-inet-.*|conversations-message|mqtt-retained|mqtt-subscribe|multi-agent-conversation|(mavlink|printer)-status)$/
+const REACH_OUT = new RegExp(
+  `^(${[
+    ...['host-inet-.*', 'conversations-message', 'mqtt-retained', 'mqtt-subscribe'],
+    ...['multi-agent-conversation', '(mavlink|printer)-status'],
+    ...['discovery-run-module', 'wireless-full'],
+  ].join('|')})$`,
+)
 
 /** Modules reach out, unless they look at the machine itself, and so do their tools that run them. */
 const REACHING_MODULES = new Set(
