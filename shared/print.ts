@@ -76,42 +76,60 @@ const FEW = 3
  * or, for many rows, as a table without the last columns.
  */
 const formatTable = (rows: Row[], columns: number): string => {
-  const names = Object.keys(rows[0] ?? {})
+  // rows may have different members, and none of them is left out
+  const names = [...new Set(rows.flatMap(row => Object.keys(row)))]
   if (names.length === 0) return 'none\n'
-  const inner = names.filter(name => rows.some(row => isTable(row[name])))
+  const inner = names.filter(name => rows.some(row => isTable(memberOf(row, name))))
   if (inner.length > 0) return formatNested(rows, inner, columns)
   const linesOf = (chosen: string[]) => [
     chosen.map(escapeHidden),
-    ...rows.map(row => chosen.map(name => formatCell(name, row[name]))),
+    ...rows.map(row => chosen.map(name => formatCell(name, memberOf(row, name)))),
   ]
-  const filled = names.filter(name => rows.some(row => formatCell(name, row[name]) !== '-'))
+  const filled = names.filter(name =>
+    rows.some(row => formatCell(name, memberOf(row, name)) !== '-'),
+  )
   return (
     fitTable(linesOf(names), columns) ??
     fitTable(linesOf(filled), columns) ??
     (rows.length > FEW ? fitFirstColumns(filled, linesOf, columns) : undefined) ??
-    rows.map(row => formatMembers(names.map(name => [name, row[name]]))).join('\n')
+    rows.map(row => formatMembers(names.map(name => [name, memberOf(row, name)]))).join('\n')
   )
 }
 
+/** Value of a member; undefined for a name that only other rows have, also for `constructor`. */
+const memberOf = (row: Row, name: string): unknown =>
+  Object.hasOwn(row, name) ? row[name] : undefined
+
 /** Puts tables nested in rows below the table, each with a column that names its row. */
 const formatNested = (rows: Row[], inner: string[], columns: number): string => {
-  const outer = rows.map(row => omitMembers(row, inner))
+  const outer = rows.map(row => omitTables(row, inner))
   const below = inner.map(name => {
-    const all = rows.flatMap(row => listInnerRows(row, name))
+    const all = rows.flatMap((row, at) => listInnerRows(row, name, at))
     return `${escapeHidden(name)}:\n${formatTable(all, columns)}`
   })
-  return [formatTable(outer, columns), ...below].join('\n')
+  const hasOuter = outer.some(row => Object.keys(row).length > 0)
+  return [...(hasOuter ? [formatTable(outer, columns)] : []), ...below].join('\n')
 }
+
+/** Members of a row without its tables; where another row has a table, this one may have a value. */
+const omitTables = (row: Row, inner: string[]): Row =>
+  Object.fromEntries(
+    Object.entries(row).filter(
+      ([name, value]) => !inner.includes(name) || !(isTable(value) || isEmpty(value)),
+    ),
+  )
+
+const isEmpty = (value: unknown): boolean =>
+  value === null || (Array.isArray(value) && value.length === 0)
 
 const omitMembers = (row: Row, names: string[]): Row =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)))
 
-/** Rows inside one member of a row, each prefixed with the first column of that row: its id. */
-const listInnerRows = (row: Row, name: string): Row[] => {
-  const value = row[name]
-  const [first] = Object.entries(row)
-  if (!isTable(value) || first === undefined) return []
-  const [id, of] = first
+/** Rows inside one member of a row, each prefixed with the first value of that row, or its number. */
+const listInnerRows = (row: Row, name: string, at: number): Row[] => {
+  const value = memberOf(row, name)
+  if (!isTable(value)) return []
+  const [id, of] = Object.entries(row).find(([, each]) => !isTable(each)) ?? ['row', at + 1]
   return value.map(each => ({ [Object.hasOwn(each, id) ? 'of' : id]: of, ...each }))
 }
 

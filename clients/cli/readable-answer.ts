@@ -1,21 +1,10 @@
+import { arrangePlan, arrangeWith, isRow, namesOf, showExactly } from './exact-plan.ts'
 import { describeParameters, isParameterSchema } from './parameter-schema.ts'
 
 type Row = Record<string, unknown>
 
 /** Members that people decide on: their numbers are shown unrounded. */
 const EXACT = ['operations', 'bounds', 'checks', 'readings', 'evidence', 'units']
-/** Columns that come first; the other ones follow in the order of the answer. */
-const FIRST = [
-  'name',
-  'op',
-  'verdict',
-  'observed',
-  'requires',
-  'limit',
-  'source',
-  'warning',
-  'cell_id',
-]
 
 /**
  * Copies an answer for people: plans of the coordinator as members and tables in place of their JSON
@@ -28,7 +17,7 @@ export const readableAnswer = (answer: unknown): unknown => {
   const request = readableRequest(answer)
   if (request !== answer) return request
   return Object.fromEntries(
-    Object.entries(answer).map(([name, value]) => [
+    Object.entries(describeChecks(answer)).map(([name, value]) => [
       name,
       name === 'requests' && Array.isArray(value) ? value.map(omitPlans) : showMember(name, value),
     ]),
@@ -46,16 +35,17 @@ export const readableRequest = (request: Row): Row => {
   if (!isRow(plan)) return request
   const names = namesOf(plan)
   const members = Object.entries(request).map(([name, value]): [string, unknown] => {
-    if (name === 'plan_text') return ['plan', arrange(plan, names)]
+    if (name === 'plan_text') return ['plan', arrangePlan(plan)]
     const evidence = name === 'evidence_text' ? parse(evidence_text) : undefined
-    return evidence === undefined ? [name, value] : ['evidence', arrange(evidence, names)]
+    if (evidence === undefined) return [name, value]
+    return ['evidence', arrangeWith(describeChecks(evidence), names)]
   })
   return Object.fromEntries(members)
 }
 
 const showMember = (name: string, value: unknown): unknown => {
-  if (name === 'plan' && isRow(value)) return arrange(value, namesOf(value))
-  return EXACT.includes(name) ? showExactly(readableAnswer(value)) : readableAnswer(value)
+  if (name === 'plan' && isRow(value)) return arrangeWith(describeChecks(value), namesOf(value))
+  return EXACT.includes(name) ? showExactly(value) : readableAnswer(value)
 }
 
 /** A list of requests has no room for plans; `gates show` shows one. */
@@ -74,50 +64,14 @@ const parse = (text: unknown): unknown => {
   }
 }
 
-/** Names of devices by their id, as far as the plan has them. */
-const namesOf = ({ units }: Row): ReadonlyMap<unknown, unknown> =>
-  new Map(
-    Array.isArray(units) ? units.filter(isRow).map(({ device_id, name }) => [device_id, name]) : [],
-  )
-
-/** Orders columns, adds names to device ids, and moves members of members into their row. */
-const arrange = (value: unknown, names: ReadonlyMap<unknown, unknown>): unknown => {
-  if (Array.isArray(value))
-    return value.map(each => arrange(isRow(each) ? flattenRow(omitLimit(each)) : each, names))
-  if (!isRow(value)) return showExactly(value)
-  const name = value.name ?? names.get(value.device_id)
-  const row = name === undefined ? value : { name, ...value }
-  return Object.fromEntries(
-    [...FIRST.filter(key => key in row), ...Object.keys(row).filter(key => !FIRST.includes(key))]
-      .map(key => [key, row[key]] as const)
-      .map(([key, inner]) => [key, arrange(inner, names)]),
-  )
-}
-
-const flattenRow = (row: Row): Row =>
-  Object.fromEntries(
-    Object.entries(row).flatMap(([name, value]) =>
-      isRow(value)
-        ? Object.entries(flattenRow(value)).map(([inner, each]) => [`${name}.${inner}`, each])
-        : [[name, value]],
-    ),
-  )
-
-/** Numbers unrounded, and text with wide gaps in quotes, so that it cannot pass for columns. */
-const showExactly = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(each => showExactly(omitLimit(each)))
-  if (isRow(value))
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, showExactly(each)]))
-  if (typeof value === 'number') return String(value)
-  return typeof value === 'string' && / {2}/.test(value) ? JSON.stringify(value) : value
-}
-
 /** The limit of a check has the same meaning in words, as what it requires. */
-const omitLimit = <T>(check: T): T | Row => {
+const describeChecks = <T>(value: T): T | Row => {
+  if (!isRow(value) || !Array.isArray(value.checks)) return value
+  return { ...value, checks: value.checks.map(omitLimit) }
+}
+
+const omitLimit = (check: unknown): unknown => {
   if (!isRow(check) || typeof check.requires !== 'string') return check
   const { limit: _, ...others } = check
   return others
 }
-
-const isRow = (value: unknown): value is Row =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

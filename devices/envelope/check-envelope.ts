@@ -100,10 +100,11 @@ const checkMotion = ({ motion, envelope }: EnvelopeCheck): Finding[] => {
 const checkLaunch = ({ motion, self, now }: EnvelopeCheck): Finding[] => {
   if (motion?.launch === undefined) return []
   const { x, y } = motion.launch
-  const place = [x, y].map(name => readFreshNumber(self, name, now) ?? null)
-  const verdict = place.includes(null) ? 'fails' : 'holds'
-  const observed = verdict === 'holds' ? place : null
-  return [{ name: 'launch_position', observed, limit: [x, y], source: 'verb', verdict }]
+  const place = [x, y].map(name => readFreshNumber(self, name, now))
+  const isKnown = !place.includes(undefined)
+  const observed = isKnown ? place.join(', ') : `${x} or ${y} is unknown or stale`
+  const verdict = isKnown ? 'holds' : 'fails'
+  return [{ name: 'launch_position', observed, limit: null, source: 'verb', verdict }]
 }
 
 const checkMost = (

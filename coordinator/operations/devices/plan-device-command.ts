@@ -62,13 +62,14 @@ export const prepareDeviceCommand = (
   { devices, fleet }: Pick<Context, 'devices' | 'fleet'>,
 ): UrgentDeviceCommand & { facts: DeviceVerbFacts } => {
   const device = devices.find(device_id)
-  const { cellId, id, facts } = device
+  const { id, facts } = device
+  const cellId = findCommandedCell(device, fleet)
   const announce = fleet.cell(cellId)?.announce
-  if (announce === undefined)
-    throw new ShoalError('cell_unavailable', `${cellId} is not connected to this coordinator`)
+  if (announce === undefined) throw createElsewhereError(cellId)
   const { capability = FIRST_CAPABILITY } = announce
   requireLevel(cellId, capability, NEEDS.devices, 'a command for a device')
-  const verb = requireVerb(device, devices.profile(device)?.verbs ?? [], command)
+  const verb = requireVerb(device, devices.profile({ cellId, facts })?.verbs ?? [], command)
+  if (cellId !== device.cellId && verb.urgent !== true) throw createElsewhereError(device.cellId)
   // the cell tries what is urgent in any case
   if (!facts.writable && verb.hazard !== 'read' && verb.urgent !== true)
     throw new ShoalError(
@@ -78,6 +79,18 @@ export const prepareDeviceCommand = (
   const request = { cellId, deviceId: id, verb: command, params, ttlSeconds: TTL_SECONDS }
   return { device, request, facts: verb }
 }
+
+/**
+ * Cell whose announcement describes the commands of a device here: its own, or, while that is not
+ * connected to this coordinator, another one that announces the device, for what is urgent.
+ */
+export const findCommandedCell = (
+  { cellId, alsoOn }: Device,
+  fleet: Pick<Context['fleet'], 'cell'>,
+): string => [cellId, ...alsoOn].find(one => fleet.cell(one)?.announce !== undefined) ?? cellId
+
+const createElsewhereError = (cellId: string): ShoalError =>
+  new ShoalError('cell_unavailable', `${cellId} is not connected to this coordinator`)
 
 const requireVerb = (
   { facts }: Device,

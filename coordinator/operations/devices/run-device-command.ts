@@ -27,7 +27,9 @@ export const isOnceOnly = (
   { device_id, command }: DeviceCommandInput,
   { devices }: DeviceViews,
 ): boolean => {
-  const { verbs = [] } = devices.profile(devices.find(device_id)) ?? {}
+  const { cellId, alsoOn, facts } = devices.find(device_id)
+  const profiles = [cellId, ...alsoOn].map(one => devices.profile({ cellId: one, facts }))
+  const { verbs = [] } = profiles.find(one => one !== undefined) ?? {}
   return !verbs.some(({ verb, urgent }) => verb === command && urgent === true)
 }
 

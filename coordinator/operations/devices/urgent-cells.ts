@@ -1,5 +1,6 @@
 import type { CommandRecord } from '../../control/command.ts'
 import { commandEnd } from '../../control/command-end.ts'
+import type { Cell } from '../../fleet/cell.ts'
 import { isPresent } from '../../fleet/presence.ts'
 import type { Context } from '../context.ts'
 import type { UrgentDeviceCommand } from './plan-device-command.ts'
@@ -26,9 +27,9 @@ export const runOnEveryCell = async (
 ): Promise<UrgentEnd[]> => {
   const others = device.alsoOn.filter(cellId => {
     const cell = fleet.cell(cellId)
-    return cell !== undefined && isPresent(cell.presence)
+    return cell !== undefined && isPresent(cell.presence) && isUrgentOn(cell, request)
   })
-  const cellIds = [device.cellId, ...others]
+  const cellIds = [...new Set([request.cellId, device.cellId, ...others])]
   const done = new AbortController()
   const until = AbortSignal.any([signal, done.signal])
   const ends = await Promise.allSettled(
@@ -43,6 +44,16 @@ export const runOnEveryCell = async (
   if (first?.status === 'rejected' && ends.every(({ status }) => status === 'rejected'))
     throw first.reason
   return ends.map((end, at) => ({ cellId: cellIds[at] ?? '', ...describeEnd(end) }))
+}
+
+/** A verb that is urgent on one cell may need a plan and people on another one. */
+const isUrgentOn = (
+  { announce }: Pick<Cell, 'announce'>,
+  { deviceId, verb }: UrgentDeviceCommand['request'],
+): boolean => {
+  const device = announce?.devices?.find(one => one.device_id === deviceId)
+  const profile = announce?.device_profiles?.find(one => one.profile === device?.profile)
+  return profile?.verbs.some(one => one.verb === verb && one.urgent === true) ?? false
 }
 
 const describeEnd = (end: PromiseSettledResult<CommandRecord>): Omit<UrgentEnd, 'cellId'> =>

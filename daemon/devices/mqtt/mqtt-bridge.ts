@@ -77,9 +77,9 @@ export class MqttBridge {
   /** The broker of the fleet has more names than the one that is configured. */
   readonly #resolveHost: LinkContext['resolveHost'] = async (host, port) => {
     const address = await this.#parts.context.resolveHost(host, port).catch(error => {
-      throw error instanceof ShoalError && error.code === 'conflict'
-        ? createUnknownBrokerError(host, error)
-        : error
+      const isNameless = error instanceof ShoalError && error.code === 'conflict'
+      const isUnknown = isNameless && this.find({ broker: host, port }).linked === undefined
+      throw isUnknown ? createUnknownBrokerError(host, error) : error
     })
     this.find({ broker: address, port })
     return address

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { answerCall } from '../../../clients/cli/answer-call.ts'
 import { readableAnswer } from '../../../clients/cli/readable-answer.ts'
@@ -41,6 +42,56 @@ t.test('an approver reads plan and checks as tables, with exact numbers and name
     /\nevidence\.checks:\nname +verdict +observed +limit\nbattery_percent +pass +87\.25 +20\n/,
   )
   t.notMatch(text, /[{}]/)
+})
+
+t.test('an approver sees every member of every operation, whatever the others have', async t => {
+  const fields = { command: 178, param1: 1 }
+  const operations = [
+    { message: 'COMMAND_LONG', fields },
+    { message: 'COMMAND_INT', fields: { command: 192, x: 473_769_012, y: 85_417_000 } },
+  ]
+  const text = shown(request({ plan_text: JSON.stringify({ operations }) }))
+  t.match(text, /COMMAND_INT +192 +- +473769012 +85417000\n/)
+
+  const limits = [{ limit: 500, requires: 'at most 1' }]
+  t.match(shown(request({ plan_text: JSON.stringify({ limits }) })), /500/)
+  t.match(shown({ operations: [{ type: 'object', properties: { speed: 77 } }] }), /77/)
+
+  const { tree } = fc.letrec(tie => ({
+    tree: fc.oneof(
+      { maxDepth: 4 },
+      fc.constant('leaf'),
+      fc.array(tie('tree'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('a', 'b', 'a.b', 'checks', 'constructor'), tie('tree'), {
+        maxKeys: 3,
+      }),
+    ),
+  }))
+  const check = (plan: unknown) => {
+    let leaves = 1000
+    const numbered = JSON.stringify(plan).replaceAll('"leaf"', () => `${++leaves}`)
+    const text = shown({ subject: 'shoal:x', plan_text: numbered })
+    for (let leaf = 1001; leaf <= leaves; leaf++) if (!text.includes(`${leaf}`)) return false
+    return true
+  }
+  fc.assert(fc.property(fc.record({ plan: tree }), check), { numRuns: 2000 })
+})
+
+t.test('different plans look different to an approver', async t => {
+  const texts = [
+    { a: { b: 1 } },
+    { 'a.b': 1 },
+    { a: { b: '1' } },
+    { a: [{ b: 1 }] },
+    { a: { b: 'x,y' } },
+    { a: { b: ['x', 'y'] } },
+    { a: { b: '' } },
+    { a: { b: null } },
+    { 'a  b': 1 },
+    { a: '2026-01-01T00:00:00.500Z' },
+    { a: '2026-01-01T00:00:00Z' },
+  ].map(plan => shown(request({ plan_text: JSON.stringify(plan) })))
+  t.equal(new Set(texts).size, texts.length, texts.join('\n'))
 })
 
 t.test('the plan of another requester stays the text that is approved', async t => {

@@ -1,4 +1,7 @@
 import t from 'tap'
+import { putDevices } from '../../../coordinator/devices/device-rows.ts'
+import { bumpRevision } from '../../../coordinator/store/revisions.ts'
+import { nextSequence } from '../../../coordinator/store/sequences.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
@@ -208,6 +211,51 @@ t.test('a stop goes to every connected cell that announces the device', async t 
   const { status, json } = await answer
   t.match({ status, json }, { status: 200, json: { state: 'succeeded', cell_id: cellId } })
   t.match(json.cells, [{ cell_id: cellId, state: 'succeeded' }, { cell_id: other }])
+})
+
+t.test('a stop passes another cell while that of the device is connected elsewhere', async t => {
+  const { link, announce, call, demo, sent, devices, cellId, store } = await deviceScene(t)
+  link.add('dev_rover', { name: 'rover' })
+  await announce()
+  const elsewhere = newId('cell')
+  const rover = { ...devices.find('dev_rover'), cellId: elsewhere, alsoOn: [cellId] }
+  await store.ledger.sealed.write(async trx => {
+    await putDevices(trx, [rover], await nextSequence(trx, 'devices'))
+    await bumpRevision(trx, 'devices')
+  })
+  await devices.setLabels('dev_rover', {}, { actor: 'ann' })
+  await waitUntil('it is read', () => devices.get('dev_rover')?.cellId === elsewhere)
+  const live = { command: 'look' }
+  const look = await call(demo.operator, 'POST', '/v1/devices/rover/commands', live, 'look')
+  t.equal(look.status, 503, 'anything else is for its own cell')
+  for (const [path, body] of [
+    ['stop', {}],
+    ['commands', { command: 'stop' }],
+  ] as const) {
+    const { status, json } = await call(demo.operator, 'POST', `/v1/devices/rover/${path}`, body)
+    t.match({ status, json }, { status: 200, json: { state: 'succeeded', cell_id: cellId } })
+    t.match(json.cells, [{ cell_id: cellId, state: 'succeeded' }, { cell_id: elsewhere }])
+  }
+  t.strictSame(sent, [cellId, cellId])
+})
+
+t.test('a command that is urgent on one cell alone is sent to no other', async t => {
+  const { link, announce, call, demo, fleet, sent, devices, cellId, store } = await deviceScene(t)
+  link.add('dev_rover', { name: 'rover' })
+  const own = await announce()
+  const other = newId('cell')
+  await addCell(store.ledger, other, createSigner(generatePrivateKey()).publicKey)
+  const device_profiles = own.device_profiles?.map(profile => ({
+    ...profile,
+    verbs: profile.verbs.map(({ urgent: _, ...verb }) => verb),
+  }))
+  fleet.admit(other, 0)
+  fleet.birth(other, 1, { ...own, ...(device_profiles && { device_profiles }) })
+  fleet.state(other, 1, 'ready')
+  await waitUntil('both cells are known', () => devices.get('dev_rover')?.alsoOn.includes(other))
+  const { json } = await call(demo.operator, 'POST', '/v1/devices/rover/stop', {})
+  t.match(json, { state: 'succeeded', cells: [{ cell_id: cellId }] })
+  t.strictSame(sent, [cellId])
 })
 
 t.test('stop, hold, land and abort answer while the minute of the key is used up', async t => {

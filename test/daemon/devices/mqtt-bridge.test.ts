@@ -5,7 +5,7 @@ import { createDeviceQuestions } from '../../../daemon/devices/device-questions.
 import { MqttBridge } from '../../../daemon/devices/mqtt/mqtt-bridge.ts'
 import { createPublishVerb } from '../../../daemon/devices/mqtt/publish-verb.ts'
 import { DEVICE_QUESTIONS } from '../../../daemon/devices/questions/index.ts'
-import { createHostResolver } from '../../../daemon/devices/resolve-host.ts'
+import { createHostResolver, type Lookup } from '../../../daemon/devices/resolve-host.ts'
 import type { BrokerConfig } from '../../../devices/mqtt/broker-config.ts'
 import type { MqttSubscribeEvent } from '../../../shared/wire/mqtt-bridge.ts'
 import { createEnd, createLinkContext } from '../../support/link-context.ts'
@@ -16,8 +16,8 @@ import { waitUntil } from '../../support/wait-until.ts'
 const needsBroker = { skip: mosquittoMissing }
 
 /** A cell with one configured broker, its questions and its verb. */
-const openCell = (t: Test, config: BrokerConfig, scope: string[] = []) => {
-  const context = createLinkContext(t, { resolveHost: createHostResolver(scope) })
+const openCell = (t: Test, config: BrokerConfig, scope: string[] = [], lookUp?: Lookup) => {
+  const context = createLinkContext(t, { resolveHost: createHostResolver(scope, lookUp) })
   const link = createBrokerLink(config, context)
   const host = new DeviceHost({ config: {}, links: [link], ...context })
   host.start(createEnd(t))
@@ -67,6 +67,25 @@ t.test('a subscription yields retained and live messages of any payload', needsB
     { topic: 'home/"\\\u202e', payload: '__proto__', encoding: 'text', retained: false },
     'messages',
   ])
+})
+
+t.test('a name without an address is a mistake of the caller, unless it is configured', async t => {
+  const { mqtt } = openCell(
+    t,
+    brokerConfig(1883, { url: 'mqtt://broker.lan:1883' }),
+    [],
+    async () => [],
+  )
+  const message = 'the name broker.lan has no address'
+  await t.rejects(mqtt.requireScope({ host: 'broker.lan', port: 1883 }), {
+    code: 'conflict',
+    message,
+  })
+  const mistyped = mqtt.requireScope({ host: 'hoem', port: 1883 })
+  await t.rejects(mistyped, {
+    code: 'invalid_request',
+    message: /^no configured broker has the name hoem/,
+  })
 })
 
 t.test('a subscription ends at each of its bounds', needsBroker, async t => {
