@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { FormationPlan } from './formation-plan.ts'
-import type { SwarmUnit } from './members.ts'
+import type { Exclusion, SwarmUnit } from './members.ts'
 import { type Bystander, findObstacle, type PlannedWays } from './planned-ways.ts'
 
 type PlannedCells = Pick<FormationPlan, 'cells' | 'units'>
@@ -35,4 +35,21 @@ export const requireFreeWays = (plan: PlannedWays, present: readonly Bystander[]
   const obstacle = findObstacle(plan, present)
   if (obstacle !== undefined)
     throw new ShoalError('conflict', `${obstacle}; move it away, or plan another formation`)
+}
+
+/** Describes a device that may stand in any way, because its place is not known here. */
+export const describeUnseen = (excluded: readonly Exclusion[]): string | undefined => {
+  const unseen = excluded.find(({ isUnseen }) => isUnseen)
+  if (unseen === undefined) return undefined
+  const { device, message } = unseen
+  return (
+    `the place of ${device.facts.name} (${device.id}) is unknown or stale here, and it may stand in ` +
+    `the way (${message}); wait until its position is known, switch it off, or give it another site`
+  )
+}
+
+/** @throws ShoalError cell_unavailable that names a device whose place is not known here */
+export const requireKnownPlaces = (excluded: readonly Exclusion[]): void => {
+  const refusal = describeUnseen(excluded)
+  if (refusal !== undefined) throw new ShoalError('cell_unavailable', refusal)
 }

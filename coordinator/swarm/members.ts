@@ -1,4 +1,5 @@
 import type { FormationUnit } from '../../devices/swarm/planned-formation.ts'
+import type { DeviceKind } from '../../shared/wire/device.ts'
 import type { SafetyEnvelope } from '../../shared/wire/safety-envelope.ts'
 import { type Device, reasonOf } from '../devices/device.ts'
 import type { DeviceReadings } from '../devices/device-states.ts'
@@ -25,6 +26,8 @@ export interface Exclusion {
   message: string
   /** Place where it stands, when that is known. */
   place?: { x: number; y: number }
+  /** True for an available robot or drone that may be anywhere: its place now is not known here. */
+  isUnseen: boolean
 }
 
 /** A device that can take part. */
@@ -46,6 +49,7 @@ export interface Candidate {
 
 /** Verbs that move a device to a position. */
 const MOVE_VERBS = ['move-to', 'go-to']
+const MOVING_KINDS: readonly DeviceKind[] = ['robot', 'drone']
 /** Speed from which a device counts as moving. */
 const MOVING_M_S = 0.05
 
@@ -64,6 +68,7 @@ export const judgeCandidate = (
     device,
     reason,
     message,
+    isUnseen: isUnseen(candidate),
     ...(place && { place }),
   })
   const found = findExclusion(candidate, site)
@@ -83,6 +88,15 @@ export const judgeCandidate = (
     ...(altitudes && { altitudes }),
   }
 }
+
+/** What is switched off moves no more; what its cell reaches may come into a way unseen. */
+const isUnseen = ({ device: { isAvailable, kind }, readings }: Candidate): boolean =>
+  isAvailable &&
+  MOVING_KINDS.includes(kind) &&
+  ['x_m', 'y_m'].some(
+    name =>
+      numberOf(readings, name) === undefined || readings?.readings.get(name)?.isStale === true,
+  )
 
 export const isExclusion = (judged: SwarmUnit | Exclusion): judged is Exclusion =>
   'reason' in judged

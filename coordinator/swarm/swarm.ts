@@ -3,7 +3,7 @@ import type { Device } from '../devices/device.ts'
 import type { Devices } from '../devices/devices.ts'
 import type { Stops } from '../estop/stops.ts'
 import type { SwarmConfig } from './config.ts'
-import { isAtStart, requireFreeWays } from './feasibility.ts'
+import { isAtStart, requireFreeWays, requireKnownPlaces } from './feasibility.ts'
 import type { FormationPlan } from './formation-plan.ts'
 import type { Formations } from './formations.ts'
 import {
@@ -86,11 +86,13 @@ export class Swarm {
 
   /**
    * True while each unit of a plan can take part and is where the plan begins.
-   * @throws ShoalError conflict where another device is in the way by now
+   * @throws ShoalError conflict where another device is in the way by now, and cell_unavailable where
+   * one may be
    */
   async isFeasible(plan: FormationPlan, selection: SwarmSelection): Promise<boolean> {
     const { units, excluded } = await this.listMembers(selection)
     if (!isAtStart(plan, units, this.config.position_m)) return false
+    requireKnownPlaces(excluded)
     requireFreeWays(plan, [...units, ...excluded])
     return true
   }
@@ -141,5 +143,6 @@ const toBystander = ({ device, place }: SwarmUnit): Exclusion => ({
   device,
   reason: 'not_asked',
   message: 'it is not one of the members',
+  isUnseen: false,
   place: { x: place.x, y: place.y },
 })

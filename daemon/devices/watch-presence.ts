@@ -12,11 +12,11 @@ interface PresenceWatch {
  * withdrawn is stopped as its profile says before the verb ends: nobody finds it by its id any more.
  */
 export const watchPresence = ({ device, link }: HostedDevice): PresenceWatch => {
-  const { deviceId, profile } = device
+  const { deviceId, name, profile } = device
   const gone = new AbortController()
   const failure = new CommandFailure(
     'device_withdrawn',
-    `${deviceId} was withdrawn by its source while this ran; it was told to stop`,
+    `${name} (${deviceId}) was withdrawn by its source while this ran; it was told to stop`,
   )
   const look = (): void => {
     if (link.list().some(one => one.deviceId === deviceId)) return

@@ -6,6 +6,7 @@ import { FORMATION_GATE, type Precondition } from '../../../shared/wire/plan-par
 import type { SingleUseApproval } from '../../gates/approval.ts'
 import { ownSubject } from '../../gates/own-subject.ts'
 import { type GateRequest, stateAt } from '../../gates/request.ts'
+import { requireKnownPlaces } from '../../swarm/feasibility.ts'
 import type { StartedFormation } from '../../swarm/formation.ts'
 import { FormationPlan, toFormationPlan } from '../../swarm/formation-plan.ts'
 import type { PlannedSwarm } from '../../swarm/plan-swarm.ts'
@@ -40,6 +41,7 @@ export const planFormationRun = async (
   if (earlier !== undefined)
     return { ...toOperationPlan(earlier.covers, subject, startAt), request: earlier.request }
   const planned = await context.swarm.plan(input)
+  requireKnownPlaces(planned.excluded)
   const covers = await planOnCells(planned, context)
   return toOperationPlan(covers, subject, startAt)
 }

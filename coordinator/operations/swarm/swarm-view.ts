@@ -3,6 +3,7 @@ import { Formation } from '../../../devices/swarm/formation.ts'
 import { iso, isoOrNull } from '../../../shared/time.ts'
 import { FORMATION_GATE } from '../../../shared/wire/plan-part.ts'
 import { AnchorInput } from '../../swarm/config.ts'
+import { describeUnseen } from '../../swarm/feasibility.ts'
 import type { StartedFormation } from '../../swarm/formation.ts'
 import { roundDistance } from '../../swarm/formation-plan.ts'
 import type { Exclusion } from '../../swarm/members.ts'
@@ -66,6 +67,10 @@ export const SwarmPlanView = z.object({
     }),
   ),
   excluded: z.array(ExcludedView),
+  refusal: z
+    .string()
+    .nullable()
+    .describe('Why a live call is refused now: a device whose place is unknown; null otherwise.'),
   /** Gate that must approve it. */
   gate: z.literal(FORMATION_GATE),
 })
@@ -105,6 +110,7 @@ export const swarmPlanViewOf = ({
     }
   }),
   excluded: excluded.map(excludedViewOf),
+  refusal: describeUnseen(excluded) ?? null,
   gate: FORMATION_GATE,
 })
 

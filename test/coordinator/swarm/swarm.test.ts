@@ -4,7 +4,7 @@ import type { Device } from '../../../coordinator/devices/device.ts'
 import type { DeviceReadings } from '../../../coordinator/devices/device-states.ts'
 import type { Cell } from '../../../coordinator/fleet/cell.ts'
 import { SwarmConfig } from '../../../coordinator/swarm/config.ts'
-import { requireFreeWays } from '../../../coordinator/swarm/feasibility.ts'
+import { requireFreeWays, requireKnownPlaces } from '../../../coordinator/swarm/feasibility.ts'
 import { findIntrusion } from '../../../coordinator/swarm/find-intrusion.ts'
 import { type FormationState, judgeFormation } from '../../../coordinator/swarm/formation.ts'
 import { type Candidate, isExclusion, judgeCandidate } from '../../../coordinator/swarm/members.ts'
@@ -123,6 +123,28 @@ t.test('a plan is refused while a device that is no part of it stands in the way
     code: 'conflict',
     message: /rover-2 \(dev_2\) is 0\.39 m from the way of rover-1 .* 0\.40 m is required/,
   })
+  t.end()
+})
+
+t.test('a plan is refused while the place of an available robot is unknown', t => {
+  const judged = (values: Record<string, unknown>, changes: Partial<Device>, verbs?: string[]) => {
+    const { device, ...candidate } = createCandidate(values)
+    const other = { ...candidate, device: { ...device, kind: 'robot' as const, ...changes }, verbs }
+    return [judgeCandidate(other, 'hall', SwarmConfig.parse({}))].filter(isExclusion)
+  }
+  const refusal = {
+    code: 'cell_unavailable',
+    message: /rover-1 \(dev_1\) .*cell_1 is not connected/,
+  }
+  t.throws(() => requireKnownPlaces(judged({}, {})), refusal, 'its cell is connected elsewhere')
+  for (const [title, values] of [
+    ['stale', { x_m: 7, y_m: 2 }],
+    ['on the globe', { lat: 50, lon: 8 }],
+  ] as const)
+    t.throws(() => requireKnownPlaces(judged(values, { kind: 'drone' }, ['stop'])), title)
+  t.doesNotThrow(() => requireKnownPlaces(judged({ x_m: 1, y_m: 2 }, {}, ['stop'])), 'an obstacle')
+  t.doesNotThrow(() => requireKnownPlaces(judged({}, { isAvailable: false })), 'switched off')
+  t.doesNotThrow(() => requireKnownPlaces(judged({}, { kind: 'printer' })), 'it stays')
   t.end()
 })
 
