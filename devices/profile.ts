@@ -32,6 +32,9 @@ export interface Position {
   altitude_m: number
 }
 
+/** Checks that a motion may waive; those of place and separation are none of them. */
+export type WaivableCheck = 'battery_percent'
+
 /** Motion of a plan, for the checks; part of its bounds as `motion`. */
 export interface PlannedMotion {
   /** Positions that it passes, the last one being its end; empty for a motion without a known end. */
@@ -46,11 +49,16 @@ export interface PlannedMotion {
   reach_m?: number
   /** Return to the place of the launch, which the device reports; `path` is empty. */
   launch?: LaunchMotion
+  /**
+   * Checks that warn and neither refuse nor stop this motion, where it is safer than staying: a return
+   * with a low battery. All others hold.
+   */
+  waives?: readonly WaivableCheck[]
   /** Altitude to which a motion without a known end rises or sinks; it keeps its own when absent. */
   end_altitude_m?: number
 }
 
-/** Way back: up to an altitude, straight to above the launch, and down. */
+/** Way back: up to an altitude, straight to above the launch, and down, also below a least altitude. */
 export interface LaunchMotion {
   frame: Frame
   /** Names of the properties that have the coordinates of the launch. */

@@ -64,15 +64,11 @@ export class Estops {
    * resolves when every connected cell has confirmed it and it is stored, or after a second.
    */
   async engage(wanted: StopTarget, reason: string, by: Actor): Promise<StopReach> {
-    const { stops, now, logger } = this.#parts
+    const { stops, now } = this.#parts
     const startedAt = now()
     const stop = this.#findOrCreate(wanted, reason, by)
-    const name = nameTarget(stop, this.#parts.fleet.cells())
-    logger.warn(
-      { estop: stop.id, scope: stop.scope, target: stop.target, name, by },
-      'e-stop engaged',
-    )
     const sent = this.#sendConfirmed(stop, () => this.#noteSent(stop, startedAt))
+    this.#noteEngaged(stop, by)
     // the documents leave in this turn, and the store takes its time after them
     const stored = stops.isStored(stop.id) ? undefined : nextTurn().then(() => this.#store(stop))
     await waitAtMost(ANSWER_MS, Promise.all([sent, stored]))
@@ -186,6 +182,13 @@ export class Estops {
     } catch (error) {
       logger.error({ err: error, estop: stop.id }, 'e-stop in force, but not stored; trying again')
     }
+  }
+
+  #noteEngaged(stop: Stop, by: Actor): void {
+    const { fleet, logger } = this.#parts
+    const { id: estop, scope, target } = stop
+    const name = nameTarget(stop, fleet.cells())
+    logger.warn({ estop, scope, target, name, by }, 'e-stop engaged')
   }
 
   #noteSent({ id }: Stop, startedAt: number): void {

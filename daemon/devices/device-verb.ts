@@ -92,7 +92,7 @@ const runVerb = async (
   const check = () => checkRunning(gatherCheck(part, hosted, verb, context))
   const onChange = (listener: () => void) => link.onChange(listener)
   return runWatched(execute, signal, [
-    watchPresence(hosted),
+    watchPresence(hosted, hazard),
     ...(bounds.motion === undefined ? [] : [watchEnvelope({ signal, check, onChange })]),
   ])
 }
@@ -104,7 +104,9 @@ const runWatched = async (
   watches: readonly { signal: AbortSignal; stop(): void }[],
 ): Promise<Json> => {
   try {
-    return await execute(AbortSignal.any([signal, ...watches.map(watch => watch.signal)]))
+    const until = AbortSignal.any([signal, ...watches.map(watch => watch.signal)])
+    until.throwIfAborted()
+    return await execute(until)
   } catch (error) {
     const violated = watches.find(watch => watch.signal.aborted)
     throw violated === undefined ? error : violated.signal.reason

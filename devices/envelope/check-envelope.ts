@@ -27,6 +27,7 @@ export interface EnvelopeCheck {
   isGeofenceOverridden?: boolean
 }
 
+const WAIVED = 'staying would be less safe than this motion'
 const OVERRIDDEN = 'two persons have approved to override the geofence'
 
 /**
@@ -37,8 +38,8 @@ export const checkEnvelope = (check: EnvelopeCheck): Precondition[] => {
   if (check.hazard === 'read' || check.hazard === 'safe') return []
   const { envelope, interlocks = [], self, now } = check
   const battery = findBatteryToStart(envelope)
-  return [
-    ...checkPlace(check),
+  return waiveChecks(check, [
+    ...checkPlace(check, check.motion),
     ...toPreconditions(check, [
       ...(battery ? checkLeast('battery_percent', battery, self, now) : []),
       ...checkLinkQuality(check),
@@ -48,25 +49,40 @@ export const checkEnvelope = (check: EnvelopeCheck): Precondition[] => {
       ...checkRate(check),
       ...interlocks.map(interlock => checkInterlock(interlock, self, now)),
     ]),
-  ]
+  ])
 }
 
 /** Checks what must hold while a verb runs, from the newest readings alone. */
 export const checkRunning = (check: EnvelopeCheck): Precondition[] => {
   const { envelope, self, now } = check
   const battery = envelope.min_battery_to_continue_percent
-  return [
-    ...checkPlace({ ...check, motion: undefined }),
+  return waiveChecks(check, [
+    ...checkPlace(check, undefined),
     ...toPreconditions(check, battery ? checkLeast('battery_percent', battery, self, now) : []),
-  ]
+  ])
 }
 
-/** Checks that depend on where the device is, or will be, and how old that knowledge is. */
-const checkPlace = (check: EnvelopeCheck): Precondition[] => {
-  const { envelope, self, peers, motion, now, isGeofenceOverridden = false } = check
+/** Lets the checks that the motion waives warn where they fail. */
+const waiveChecks = (
+  { motion }: EnvelopeCheck,
+  checks: readonly Precondition[],
+): Precondition[] => {
+  const waived: readonly string[] = motion?.waives ?? []
+  return checks.map(one =>
+    one.holds || !waived.includes(one.name) ? one : { ...one, holds: true, warning: WAIVED },
+  )
+}
+
+/**
+ * Checks that depend on where the device is, or will be by a motion, and how old that knowledge is.
+ */
+const checkPlace = (check: EnvelopeCheck, motion: PlannedMotion | undefined): Precondition[] => {
+  const { envelope, self, peers, now, isGeofenceOverridden = false } = check
   const { max_state_age_ms: age, min_separation_m: separation, geofences } = envelope
   const isPlaced = motion !== undefined || hasPosition(self)
-  const fenced = isPlaced ? checkGeofences(geofences, self, motion, now) : []
+  const fenced = isPlaced
+    ? checkGeofences(geofences, self, { motion, launch: check.motion?.launch }, now)
+    : []
   return [
     ...toPreconditions(check, age ? [checkStateAge(age, self, now)] : []),
     ...toPreconditions(check, fenced).map(one =>

@@ -1,15 +1,28 @@
 import type { EnvelopeSource, Geofence } from '../../shared/wire/safety-envelope.ts'
-import type { PlannedMotion } from '../profile.ts'
-import { type Course, plotCourse } from './course.ts'
+import type { LaunchMotion, PlannedMotion } from '../profile.ts'
+import { type Course, type Point, plotCourse, plotLaunch } from './course.ts'
 import { type Finding, judge, roundReading } from './finding.ts'
 import type { Bound } from './merge-envelopes.ts'
 import { isInside, measureToBorder } from './plane.ts'
 import type { DeviceSnapshot } from './snapshot.ts'
 
+/** Horizontal distance from the launch at which a vehicle still lands there: wind moves it. */
+const LANDING_M = 5
+
+/** What a device is about to do. */
+interface FencedMotion {
+  /** Undefined for a device whose position alone counts. */
+  motion: PlannedMotion | undefined
+  /** Place where it may land, below a least altitude too. */
+  launch: LaunchMotion | undefined
+}
+
 interface FencedCourse {
   fence: Geofence
   /** Undefined when the position, or its frame, is unknown. */
   course: Course | undefined
+  /** Undefined where it lands nowhere, or where the place is unknown. */
+  launch: Point | undefined
 }
 
 /**
@@ -19,14 +32,19 @@ interface FencedCourse {
 export const checkGeofences = (
   fences: readonly Bound<Geofence>[],
   self: DeviceSnapshot,
-  motion: PlannedMotion | undefined,
+  { motion, launch }: FencedMotion,
   now: number,
 ): Finding[] =>
   [...Map.groupBy(fences, ({ source }) => source)].flatMap(([source, bounds]) => {
-    const all = bounds.map(({ value: fence }) => ({
-      fence,
-      course: plotCourse(fence.frame, self, motion, now),
-    }))
+    const all = bounds.map(({ value: fence }) => {
+      const course = plotCourse(fence.frame, self, motion, now)
+      const isPlotted = launch?.frame === fence.frame
+      return {
+        fence,
+        course,
+        launch: isPlotted ? plotLaunch(launch, course, self, now) : undefined,
+      }
+    })
     return [...checkMargins(source, all), ...checkAltitudes(source, all)]
   })
 
@@ -77,26 +95,42 @@ const checkAltitudes = (source: EnvelopeSource, all: readonly FencedCourse[]): F
   if (limited.length === 0) return []
   const min = Math.max(...limited.map(({ fence }) => fence.min_altitude_m ?? -Infinity))
   const max = Math.min(...limited.map(({ fence }) => fence.max_altitude_m ?? Infinity))
-  const worst = findWorst(limited, altitude => Math.max(altitude - max, min - altitude))
+  const worst = findWorst(limited, { min, max })
   return [
     {
       name: 'altitude_m',
-      observed: worst === undefined ? null : roundReading(worst),
+      observed: worst === undefined ? null : roundReading(worst.altitude_m),
       limit: { min: Number.isFinite(min) ? min : null, max: Number.isFinite(max) ? max : null },
       source,
-      verdict: judge(worst, value => value >= min && value <= max),
+      verdict: judge(worst?.excess_m, value => value <= 0),
       doubt: 'the altitude in the frame of the geofence is unknown',
     },
   ]
 }
 
+interface FencedAltitude {
+  altitude_m: number
+  /** Distance beyond the nearest limit; not above 0 where it is within them. */
+  excess_m: number
+}
+
 /** Altitude with the greatest excess; undefined when one is unknown. */
 const findWorst = (
   all: readonly FencedCourse[],
-  measureExcess: (altitude: number) => number,
-): number | undefined => {
+  { min, max }: { min: number; max: number },
+): FencedAltitude | undefined => {
   if (all.some(({ course }) => course === undefined)) return undefined
   return all
-    .flatMap(({ course }) => course?.legs.map(([, [, , altitude]]) => altitude) ?? [])
-    .toSorted((a, b) => measureExcess(b) - measureExcess(a))[0]
+    .flatMap(({ course, launch }) =>
+      (course?.legs ?? []).map(([, to]): FencedAltitude => {
+        const [, , altitude_m] = to
+        const below = isLanding(to, launch) ? Number.NEGATIVE_INFINITY : min - altitude_m
+        return { altitude_m, excess_m: Math.max(altitude_m - max, below) }
+      }),
+    )
+    .reduce((worst, one) => (one.excess_m > worst.excess_m ? one : worst))
 }
+
+/** True where a vehicle comes down at its launch: the least altitude does not hold there. */
+const isLanding = ([x, y]: Point, launch: Point | undefined): boolean =>
+  launch !== undefined && Math.hypot(x - launch[0], y - launch[1]) <= LANDING_M

@@ -41,6 +41,26 @@ export const plotCourse = (
   }
 }
 
+/** Plots the place of the launch on the plane of a course; undefined while either is unknown. */
+export const plotLaunch = (
+  launch: LaunchMotion,
+  course: Course | undefined,
+  self: DeviceSnapshot,
+  now: number,
+): Point | undefined => {
+  const place = readLaunch(launch, self, now)
+  return place && course && [...course.toPlane(place), 0]
+}
+
+const readLaunch = (
+  launch: LaunchMotion,
+  self: DeviceSnapshot,
+  now: number,
+): [x: number, y: number] | undefined => {
+  const [x, y] = [launch.x, launch.y].map(name => readFreshNumber(self, name, now))
+  return x === undefined || y === undefined ? undefined : [x, y]
+}
+
 /** True for a motion without a known end. */
 const isOpen = ({ path, launch }: PlannedMotion): boolean =>
   path.length === 0 && launch === undefined
@@ -66,8 +86,9 @@ const listReturn = (
   now: number,
 ): readonly Position[] | undefined => {
   const { frame } = launch
-  const [x, y] = [launch.x, launch.y].map(name => readFreshNumber(self, name, now))
-  if (x === undefined || y === undefined) return undefined
+  const place = readLaunch(launch, self, now)
+  if (place === undefined) return undefined
+  const [x, y] = place
   const altitude_m = Math.max(start.altitude_m, launch.altitude_m)
   return [
     { ...start, altitude_m },

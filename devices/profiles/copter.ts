@@ -51,6 +51,8 @@ const planReturn = (operation: MavlinkOperation, { options }: PlanTarget): Devic
       launch: { frame: 'wgs84', x: 'launch_lat', y: 'launch_lon', altitude_m: return_altitude_m },
       max_speed_m_s: return_speed_m_s,
       max_duration_s: FLIGHT_TIMEOUT_S,
+      // what hovers with a low battery falls
+      waives: ['battery_percent'],
     },
     bounds: { goal: { altitude_m: 0, mode: 'rtl' } },
   }

@@ -45,8 +45,8 @@ export const MavlinkLinkConfig = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Send a heartbeat each second as a ground station. A vehicle may act when it ends: its ' +
-        'failsafe then depends on this cell.',
+      'Send a heartbeat each second as a ground station, and ask where the vehicle was launched. ' +
+        'A vehicle may act when the heartbeat ends: its failsafe then depends on this cell.',
     ),
 })
 export type MavlinkLinkConfig = z.infer<typeof MavlinkLinkConfig>

@@ -60,8 +60,12 @@ export class MavlinkLink implements DeviceLink {
     const ending = AbortSignal.any([signal, this.#end.signal])
     const timers = [
       setInterval(() => this.#report(), REPORT_MS),
-      setInterval(() => this.#askLaunches(), ASK_LAUNCH_MS),
-      ...(this.#config.heartbeat ? [setInterval(() => this.#beat(), HEARTBEAT_MS)] : []),
+      ...(this.#config.heartbeat
+        ? [
+            setInterval(() => this.#beat(), HEARTBEAT_MS),
+            setInterval(() => this.#askLaunches(), ASK_LAUNCH_MS),
+          ]
+        : []),
     ]
     const end = (): void => {
       for (const timer of timers) clearInterval(timer)
@@ -154,7 +158,7 @@ export class MavlinkLink implements DeviceLink {
     try {
       await this.#context.resolveHost(peer.address, peer.port)
       vehicle.pin(peer)
-      this.#sender.requestLaunch(vehicle)
+      if (this.#config.heartbeat) this.#sender.requestLaunch(vehicle)
       this.#fault = undefined
     } catch (error) {
       this.#fault = `a sender was refused: ${(error as Error).message}`

@@ -2,7 +2,7 @@ import type { PropertyFacts } from '../../../shared/wire/device.ts'
 import { SHARED_PROPERTIES } from '../../properties.ts'
 
 const STATE_AGE_MS = 5000
-/** The launch is asked for every ten seconds. */
+/** The launch is asked for every ten seconds, or sent by the vehicle itself. */
 const LAUNCH_AGE_MS = 35_000
 const WARNING_AGE_MS = 600_000
 

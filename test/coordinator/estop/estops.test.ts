@@ -18,6 +18,15 @@ t.test('a stop is latched on every cell while the store has not answered', async
   t.match(await answer, { isStored: true, asked: 2, confirmed: 2, missing: [] })
 })
 
+t.test('the documents of a stop leave before anything is logged', async t => {
+  const { coordinator, cells } = await scene(t)
+  const target = cells[1]?.id ?? ''
+  await coordinator.estops.engage({ scope: 'cell', target }, 'fire', PERSON)
+  const [sent, engaged] = ['document', 'e-stop engaged'].map(one => coordinator.order.indexOf(one))
+  t.equal(sent, 0)
+  t.ok(Number(engaged) > 0)
+})
+
 t.test('a stop of all is signed once, and what concerns one cell names it', async t => {
   const { coordinator, cells } = await scene(t)
   const newest = () => cells.map(({ documents }) => documents.at(-1))

@@ -101,6 +101,11 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
   const start = async () => {
     const disk = { fault: undefined as Error | undefined, wait: Promise.resolve() }
     const bus = { fault: undefined as Error | undefined }
+    /** Documents that leave and lines of the log, in their order. */
+    const order: string[] = []
+    const logger = Object.assign(Object.create(silent), {
+      warn: (_facts: object, message: string) => void order.push(message),
+    })
     const failing: ChangeHook<LedgerTables> = async (work, commit) => {
       await disk.wait
       if (disk.fault) throw disk.fault
@@ -133,6 +138,7 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
       bus: {
         publishToEach: (_name, ids, _type, body) => {
           if (bus.fault) throw bus.fault
+          order.push('document')
           return ids.map(async id => cells.find(one => one.id === id)?.receive(body))
         },
       },
@@ -144,7 +150,7 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
       },
       config: { audit: { retention_days: 183 } },
       stack,
-      logger: silent,
+      logger,
       now: Date.now,
       nowMs: () => clock.ms,
     })
@@ -160,7 +166,20 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
       await settle()
     }
     const { estops } = opened.views
-    return { ...opened, estops, store, disk, bus, sweep, observe, birth, registry, stored, stack }
+    return {
+      ...opened,
+      estops,
+      store,
+      disk,
+      bus,
+      order,
+      sweep,
+      observe,
+      birth,
+      registry,
+      stored,
+      stack,
+    }
   }
   const coordinator = await start()
   const daemons = await Promise.all(cells.map(cell => cell.start()))

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { DeviceHost, type DeviceHostParts } from '../../../daemon/devices/device-host.ts'
 import { createStoppableDevices } from '../../../daemon/devices/stoppable-host.ts'
+import { watchPresence } from '../../../daemon/devices/watch-presence.ts'
 import type { Command } from '../../../shared/wire/command.ts'
 import { DryRun } from '../../../shared/wire/plan-part.ts'
 import { approvalFor } from '../../support/approval-for.ts'
@@ -127,6 +128,32 @@ t.test(
     t.strictSame(link.stopped, [ROVER, ROVER])
     t.match(acks.at(-1), { state: 'failed', reason: 'device_withdrawn' })
     t.strictSame(stoppable.listDevices(), [])
+  },
+)
+
+t.test(
+  'a device that is withdrawn is not stopped by a verb that reads or has not begun',
+  async t => {
+    const { executor, acks, createCommand, link } = await cellWithCart(t)
+    const begun = Promise.withResolvers<void>()
+    link.execution = async (_operations, { signal }) => {
+      begun.resolve()
+      await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+      throw new Error('no answer')
+    }
+    await executor.receive(createCommand({ verb: 'look', params: {}, hazard: 'read' }))
+    await begun.promise
+    const [device] = link.devices
+    link.remove(ROVER)
+    await executor.waitUntilIdle()
+    t.match(acks.at(-1), { state: 'failed', reason: 'device_withdrawn' })
+    if (device === undefined) throw new Error('no device')
+    const hosted = { device, link, site: undefined, limits: [] }
+    t.match(watchPresence(hosted, 'unsafe').signal, {
+      aborted: true,
+      reason: { reason: 'device_withdrawn', message: /before this began/ },
+    })
+    t.strictSame(link.stopped, [])
   },
 )
 

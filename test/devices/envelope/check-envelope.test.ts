@@ -10,6 +10,7 @@ import { isInside, type PlanePoint } from '../../../devices/envelope/plane.ts'
 import type { DeviceSnapshot } from '../../../devices/envelope/snapshot.ts'
 import { isWindowOpen } from '../../../devices/envelope/time-windows.ts'
 import type { PlannedMotion } from '../../../devices/profile.ts'
+import copter from '../../../devices/profiles/copter.ts'
 import { SHARED_PROPERTIES } from '../../../devices/properties.ts'
 import type { PropertyValue } from '../../../shared/wire/device.ts'
 import type { SafetyEnvelope } from '../../../shared/wire/safety-envelope.ts'
@@ -288,6 +289,41 @@ t.test(
     t.strictSame(find({}, { self: { ...stale, properties } }), ['launch_position'])
   },
 )
+
+t.test('a return with a low battery warns, and may land below the least altitude', async t => {
+  const { x_m: _, y_m: __, ...properties } = SHARED_PROPERTIES
+  const { lat, lon } = properties
+  const at = (values: Record<string, PropertyValue>) => ({
+    ...snapshot({ battery_percent: 12, launch_lat: 52.001, launch_lon: 13, ...values }),
+    properties: { ...properties, launch_lat: lat, launch_lon: lon },
+  })
+  const target = { device_id: 'dev_copter', options: { return_speed_m_s: 8 }, envelope: {} }
+  const verbs = [copter.verbs['return-to-launch'], copter.verbs['set-mode']]
+  const envelope = merge({
+    ...{ min_battery_to_start_percent: 30, min_battery_to_continue_percent: 20, max_speed_m_s: 8 },
+    geofences: [{ frame: 'wgs84', min_altitude_m: 10, max_altitude_m: 40 }],
+  })
+  for (const motion of verbs.map(verb => verb?.plan({ mode: 'rtl' }, target).motion)) {
+    const base = { hazard: 'caution' as const, envelope, motion, peers: [], now: NOW }
+    const find = (self: DeviceSnapshot, check: typeof checkEnvelope) =>
+      check({ ...base, self, recentCommands: 0 }).filter(({ holds, warning }) => !holds || warning)
+    const away = at({ lat: 52, lon: 13, altitude_m: 20 })
+    const warned = [{ name: 'battery_percent', observed: 12, holds: true, warning: String }]
+    t.match(find(away, checkEnvelope), warned)
+    t.match(find(away, checkRunning), warned)
+    const landing = at({ lat: 52.00101, lon: 13, altitude_m: 1 })
+    t.match(find(landing, checkRunning), warned, 'it lands at its launch')
+    const low = at({ lat: 52, lon: 13, altitude_m: 1 })
+    t.match(find(low, checkRunning), [{ name: 'altitude_m', holds: false }, ...warned])
+    const high = at({ lat: 52.001, lon: 13, altitude_m: 41 })
+    t.match(find(high, checkEnvelope), [{ name: 'altitude_m', holds: false }, ...warned])
+    t.match(find(high, checkRunning), [{ name: 'altitude_m', holds: false }, ...warned])
+  }
+  const own = { battery_percent: 12, lat: 52, lon: 13, altitude_m: 20 }
+  t.strictSame(failing({ min_battery_to_start_percent: 30 }, { self: at(own) }), [
+    'battery_percent',
+  ])
+})
 
 t.test('interlocks are checked, and a device without a battery has no limit of one', async t => {
   const interlocks = [

@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { parse } from 'yaml'
 import type { DeviceLink, ExecuteContext } from '../../../devices/device-link.ts'
 import { MavlinkLinkConfig } from '../../../devices/links/mavlink/config.ts'
 import { parseConnection } from '../../../devices/links/mavlink/connection.ts'
@@ -274,7 +277,7 @@ t.test('a landing is not undone by the end of the flight that it interrupts', as
 })
 
 t.test('a return is a flight: it lasts until the landing, and an abort brakes', async t => {
-  const rig = await openRig(t)
+  const rig = await openRig(t, { heartbeat: true })
   await waitForVehicle(rig)
   const { copter: vehicle, read } = rig
   await waitUntil('the launch is known', () => read('launch_lat') === 48.1)
@@ -316,13 +319,31 @@ t.test('a pilot who takes over ends a flight, and the cell does not interfere', 
   t.equal(rig.copter.received.length, 3)
 })
 
-t.test('a heartbeat of a ground station is sent only when it is configured', async t => {
+t.test('a heartbeat and questions are sent only where a heartbeat is configured', async t => {
   const silent = await openRig(t)
   const beating = await openRig(t, { heartbeat: true })
   await waitForVehicle(silent)
   await waitUntil('a heartbeat arrives', () => beating.copter.heartbeats.length > 0)
   t.match(beating.copter.heartbeats[0], { type: 6, autopilot: 8 })
   t.strictSame(silent.copter.heartbeats, [])
+  await waitUntil('the launch is known', () => beating.read('launch_lat') === 48.1)
+  t.equal(beating.copter.questions, 1)
+  t.equal(silent.copter.questions, 0)
+})
+
+t.test('each vehicle of the documented example can return', async t => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/devices.md'), 'utf8')
+  const [, example = ''] = page.split('### MAVLink')[1]?.split('```') ?? []
+  const { devices } = parse(example.replace(/^yaml/, ''))
+  const config = MavlinkLinkConfig.parse(devices.links[0])
+  const link = openMavlinkLink(config, createLinkContext(t, { resolveHost }))
+  t.equal(config.heartbeat, true, 'the launch is asked for')
+  t.equal(link.list().length, 2)
+  for (const { name, envelope = {}, options, profile } of link.list()) {
+    const target = { device_id: name, options, envelope }
+    const motion = profile.verbs['return-to-launch']?.plan({}, target).motion
+    t.ok(Number(motion?.max_speed_m_s) <= (envelope.max_speed_m_s ?? Infinity), name)
+  }
 })
 
 t.test('arming, and flying out of a geofence, need two persons', async t => {

@@ -45,6 +45,8 @@ export const findUdpPort = async (): Promise<number> => {
 export class StandInCopter {
   readonly received: Command[] = []
   readonly heartbeats: object[] = []
+  /** Number of messages that the cell has asked for. */
+  questions = 0
   readonly state = {
     base_mode: 0x51,
     custom_mode: 0,
@@ -124,6 +126,7 @@ export class StandInCopter {
   }
 
   #sendLaunch(): void {
+    this.questions += 1
     const { lat, lon } = this.state.launch
     const [latitude, longitude] = [Math.round(lat * 1e7), Math.round(lon * 1e7)]
     this.send(HOME_POSITION, { latitude, longitude })
