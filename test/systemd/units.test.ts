@@ -94,7 +94,7 @@ t.test('the memory of the coordinator covers its heap and the answers that it ho
   t.ok(
     sizeOf(compose, /^ {2}mem_limit: (\d+)([mg])$/m) >= heapBytes(compose) + heldBytes + REST_BYTES,
   )
-  const flagsOf = (text: string) => text.match(/--(?:max|heap)-[a-z-]+=\d+/g)
+  const flagsOf = (text: string) => text.match(/--(?:max|min|initial|heap)-[a-z-]+=\d+/g)
   t.strictSame(flagsOf(compose), flagsOf(unit), 'a container has the flags of the unit')
 })
 
