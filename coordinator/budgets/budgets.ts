@@ -132,7 +132,7 @@ export class Budgets {
         bounds: 'Bytes of answers of outside sources that are on their way, at their largest.',
         atBound: 'The source is not asked; an older answer is used, else the next source.',
       },
-      { total: 256 * MIB, per: { source: 64 * MIB } },
+      { total: 48 * MIB, per: { source: 32 * MIB } },
     )
     this.mqttStrangers = create(
       {
