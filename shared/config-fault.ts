@@ -39,11 +39,17 @@ const describeUnknownKeys = (
   names: readonly string[],
   node: Node | undefined,
 ): string => {
-  const known = Object.keys(node?.properties ?? {}).join(', ')
+  const known = listProperties(node).join(', ')
   return names
     .map(name => `${[...path, name].join('.')} is not a known key; known keys: ${known}`)
     .join('\n  ')
 }
+
+/** Keys that an object at a path may have; none where the schema does not list them. */
+export const listKnownKeys = (schema: z.ZodType, path: Path, values: unknown): string[] =>
+  listProperties(nodeAt(schemaOf(schema), path, values))
+
+const listProperties = (node: Node | undefined): string[] => Object.keys(node?.properties ?? {})
 
 /** The password in an address such as `postgres://user:password@host`. */
 const PASSWORD_IN_URL = /(\/\/[^/:@]*:)[^/]*@/g
@@ -106,7 +112,7 @@ const describeString = ({ format, pattern, minLength, maxLength, examples }: Nod
   return `a string${of}${pattern === undefined ? '' : ` that matches ${pattern}`}`
 }
 
-const schemaOf = (schema: z.ZodObject): Node =>
+const schemaOf = (schema: z.ZodType): Node =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' })
 
 /** Subschema at a path; undefined where the schema does not describe it. */

@@ -84,7 +84,7 @@ export const measureDaemon = async (
     signer: cell,
     listTrustedKeys: () => [coordinator.publicKey],
     verbs: [],
-    devices: { hasDevice: () => true, findVerb: () => move },
+    devices: { findName: id => id, findVerb: () => move },
     findStop: id => estop.findStop(id),
     journal,
     clock: new CoordinatorClock(() => performance.now()),

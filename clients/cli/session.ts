@@ -33,6 +33,9 @@ export interface OpenSession extends CliSession {
 /** Gives a command its session once the flags are read. */
 export type RunWithSession = (run: (session: OpenSession) => Promise<void>) => Promise<void>
 
+const hasPlan = (value: PrintableRows): boolean =>
+  !Array.isArray(value) && typeof value.plan === 'object' && value.plan !== null
+
 /** Throws `config_invalid` for invalid settings, before any request is sent. */
 export const openSession = async (
   options: GlobalOptions,
@@ -47,7 +50,8 @@ export const openSession = async (
   trustAuthorities(settings)
   const write = (text: string): void => void process.stdout.write(text)
   const print = (value: PrintableRows): void =>
-    write(formatOutput(value, format, terminalWidth(process.stdout)))
+    // nothing of a plan that somebody decides on is left out, however narrow the terminal
+    write(formatOutput(value, format, hasPlan(value) ? undefined : terminalWidth(process.stdout)))
   const hint = (text: string): void => void process.stderr.write(`${text}\n`)
   const api = createApi(settings)
   const progress = createProgress({ output: process.stderr, env })

@@ -81,8 +81,18 @@ export class CommandJudge {
     if (device_id === undefined || mode === 'dry' || hazard === 'read') return undefined
     const stop = this.isUrgent(command) ? undefined : this.#parts.findStop?.(device_id)
     return (
-      stop && toRejection('estopped', `e-stop ${stop.estop_id} holds ${device_id}: ${stop.reason}`)
+      stop &&
+      toRejection(
+        'estopped',
+        `e-stop ${stop.estop_id} holds ${this.#describeDevice(device_id)}: ${stop.reason}`,
+      )
     )
+  }
+
+  /** Name and id of a device, for people; a device that was withdrawn has only its id. */
+  #describeDevice(deviceId: string): string {
+    const name = this.#parts.devices?.findName(deviceId)
+    return name === undefined ? deviceId : `${name} (${deviceId})`
   }
 
   #findVerb({ device_id, verb }: Command): Verb | undefined {
@@ -97,8 +107,11 @@ export class CommandJudge {
         'unknown_verb',
         `this cell does not support ${verb}; a verb of a device needs its device_id`,
       )
-    if (this.#parts.devices?.hasDevice(device_id))
-      return toRejection('unknown_verb', `${device_id} does not support ${verb}`)
+    if (this.#parts.devices?.findName(device_id) !== undefined)
+      return toRejection(
+        'unknown_verb',
+        `${this.#describeDevice(device_id)} does not support ${verb}`,
+      )
     return this.#verbs.has(verb)
       ? toRejection('no_device', `${verb} takes no device_id: it is a verb of the cell itself`)
       : toRejection('unknown_device', `this cell has no device ${device_id}`)

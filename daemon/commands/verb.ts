@@ -43,7 +43,8 @@ export interface Verb extends VerbFacts {
 
 /** Verbs of devices. Their names repeat, so that each is found by its device. */
 export interface DeviceVerbs {
-  hasDevice(deviceId: string): boolean
+  /** Returns undefined for a device that the cell does not have. */
+  findName(deviceId: string): string | undefined
   findVerb(deviceId: string, verb: string): Verb | undefined
 }
 

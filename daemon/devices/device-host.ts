@@ -75,8 +75,8 @@ export class DeviceHost implements DeviceVerbs {
     return this.listDevices().find(({ device }) => device.deviceId === deviceId)
   }
 
-  hasDevice(deviceId: string): boolean {
-    return this.find(deviceId) !== undefined
+  findName(deviceId: string): string | undefined {
+    return this.find(deviceId)?.device.name
   }
 
   /**

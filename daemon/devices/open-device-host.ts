@@ -4,6 +4,7 @@ import type { DeviceLink, LinkContext } from '../../devices/device-link.ts'
 import { type LinkConfig, openLink } from '../../devices/links/index.ts'
 import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { DevicesConfig } from './config.ts'
+import { FILE_REMEDY, findFileFaults } from './config-faults.ts'
 import { DeviceHost } from './device-host.ts'
 import { MqttBridge } from './mqtt/mqtt-bridge.ts'
 import { readSecret } from './read-secret.ts'
@@ -53,6 +54,8 @@ export const openDeviceHost = async ({
     stateDir: join(stateDir, 'devices'),
     env,
   }
+  for (const fault of await findFileFaults(config.links))
+    logger.error({ fault }, `a link to devices cannot connect: ${FILE_REMEDY}`)
   const opened = await Promise.all(config.links.map(link => openSafely(link, context)))
   const all = [...opened.filter(link => link !== undefined), ...links]
   const host = new DeviceHost({ config, links: all, envelopes, ...context })

@@ -14,12 +14,15 @@ interface PresenceWatch {
  * is stopped for a verb that only reads, or that has not begun.
  */
 export const watchPresence = ({ device, link }: HostedDevice, hazard: Hazard): PresenceWatch => {
-  const { deviceId, profile } = device
+  const { deviceId, name, profile } = device
   const gone = new AbortController()
   const isListed = (): boolean => link.list().some(one => one.deviceId === deviceId)
   const end = (detail: string): void =>
     gone.abort(
-      new CommandFailure('device_withdrawn', `${deviceId} was withdrawn by its source ${detail}`),
+      new CommandFailure(
+        'device_withdrawn',
+        `${name} (${deviceId}) was withdrawn by its source ${detail}`,
+      ),
     )
   const look = (): void => {
     if (isListed()) return

@@ -8,7 +8,7 @@ import {
   link,
   selfChecks,
 } from './fleet-checks.ts'
-import { disk, gpus, spool, weights } from './machine-checks.ts'
+import { devices, disk, gpus, spool, weights } from './machine-checks.ts'
 import { bluetooth, wifi } from './radio-checks.ts'
 
 /** Every check, in the order in which one thing leans on another. */
@@ -24,6 +24,7 @@ const checksFor = (patient: CheckSubject): Record<string, DoctorCheck> => ({
   weights,
   disk,
   spool,
+  devices,
   bluetooth,
   wifi,
 })

@@ -3,11 +3,12 @@ import { readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogueEntry } from '../../shared/catalogue.ts'
+import { FILE_REMEDY, findFileFaults } from '../devices/config-faults.ts'
 import { chooseSampler, thisMachine } from '../gpu/choose.ts'
 import { type GpuReading, type GpuSampler, noGpus } from '../gpu/sampler.ts'
 import { checkGguf } from '../inference/gguf.ts'
 import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
-import { type DoctorCheck, fail, ok, warn } from './check.ts'
+import { type DoctorCheck, fail, ok, skip, warn } from './check.ts'
 
 /* What can be seen without the coordinator. */
 
@@ -70,6 +71,16 @@ export const spool: DoctorCheck = async ({ config }) => {
   return bytes > config.spool.max_bytes * 0.9
     ? warn(says, 'the oldest samples are dropped until the coordinator is back')
     : ok(says)
+}
+
+/** Checks the files that links to devices need. */
+export const devices: DoctorCheck = async ({ config: { devices: configured } }) => {
+  const { links } = configured
+  if (links.length === 0) return skip('no links to devices are configured')
+  const faults = await findFileFaults(links)
+  return faults.length === 0
+    ? ok(`${links.length} links to devices; their files can be read`)
+    : fail(faults.join('; '), FILE_REMEDY)
 }
 
 /** Checks the headers of weights files; digests are verified when a file is loaded. */

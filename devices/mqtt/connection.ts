@@ -1,15 +1,12 @@
 import type { Socket } from 'node:net'
-import { MqttClient } from 'mqtt'
+import type { MqttClient } from 'mqtt'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Wait, wait as waitMs } from '../../shared/wait.ts'
 import type { LinkContext } from '../device-link.ts'
 import { BoundedSocket, type MqttLimits } from './bounded-socket.ts'
+import { createClient, waitForClose } from './session-client.ts'
 
-const KEEPALIVE_SECONDS = 15
-const CONNECT_TIMEOUT_MS = 10_000
 const MAX_PAUSE_MS = 30_000
-/** Filters in one SUBSCRIBE packet. */
-const FILTERS_AT_ONCE = 100
 
 export interface MqttMessage {
   topic: string
@@ -225,36 +222,3 @@ export class MqttConnection {
 }
 
 const ignore = (): void => {}
-
-const createClient = (
-  stream: BoundedSocket,
-  clientId: string,
-  credentials: { username?: string; password?: string },
-): MqttClient =>
-  new MqttClient(() => stream, {
-    ...credentials,
-    clientId,
-    protocolVersion: 4,
-    clean: true,
-    keepalive: KEEPALIVE_SECONDS,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    reconnectPeriod: 0,
-    queueQoSZero: false,
-    resubscribe: false,
-    subscribeBatchSize: FILTERS_AT_ONCE,
-  })
-
-/** Rejects when the client has closed, with its first error. */
-const waitForClose = (client: MqttClient): Promise<never> => {
-  let first: Error | undefined
-  client.on('error', error => {
-    first ??= error
-    client.stream.destroy()
-  })
-  const closed = new Promise<never>((_resolve, reject) => {
-    client.once('close', () => reject(first ?? new Error('the connection ended')))
-  })
-  // also awaited after a first error; the second rejection is the same one
-  closed.catch(ignore)
-  return closed
-}

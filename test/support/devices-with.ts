@@ -5,7 +5,7 @@ export const devicesWith = (
   listVerbs: () => readonly Verb[],
   hasDevice: (deviceId: string) => boolean = () => true,
 ): DeviceVerbs => ({
-  hasDevice,
+  findName: deviceId => (hasDevice(deviceId) ? `name of ${deviceId}` : undefined),
   findVerb: (deviceId, name) =>
     hasDevice(deviceId) ? listVerbs().find(({ verb }) => verb === name) : undefined,
 })

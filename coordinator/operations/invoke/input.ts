@@ -1,3 +1,5 @@
+import type * as z from 'zod'
+import { listKnownKeys } from '../../../shared/config-fault.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { firstIssue } from '../../../shared/first-issue.ts'
 import type { Declaration } from '../declaration.ts'
@@ -11,11 +13,27 @@ export const parseInput = (
   const result = schema.safeParse(input)
   if (!result.success) {
     const { param, message } = firstIssue(result.error, input)
-    throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
+    const known = listKnownFields(schema, result.error, input)
+    const hint = known.length === 0 ? '' : `; known fields: ${known.join(', ')}`
+    const details = param === undefined ? {} : { param }
+    throw new ShoalError('invalid_request', `${message}${hint}`, details)
   }
   requireWholeText(result.data)
   return result.data
 }
+
+/** Most fields that an error lists. */
+const MAX_KNOWN = 40
+
+/** Fields that are known beside an unknown one; none for another fault. */
+const listKnownFields = (
+  schema: Declaration['input'],
+  { issues: [issue] }: z.ZodError,
+  input: unknown,
+): string[] =>
+  issue?.code === 'unrecognized_keys'
+    ? listKnownKeys(schema, issue.path, input).slice(0, MAX_KNOWN)
+    : []
 
 /** Ids and names become keys of the store and rows of the audit, which hold whole characters only. */
 const requireWholeText = (input: object): void => {

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Command } from 'commander'
 import t from 'tap'
+import { describeFailure } from '../../../clients/cli/describe-failure.ts'
 import { nextStep } from '../../../clients/cli/next-step.ts'
 import { createCoordinatorUnreachableError } from '../../../clients/cli/unreachable.ts'
 import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
@@ -13,6 +15,22 @@ import { temporaryFolder, temporaryStore } from '../../coordinator/store/tempora
 import { appWith, views } from '../../support/app.ts'
 import { createApiDocument, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import { hasPython, runInTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
+
+t.test('a wrong parameter of a device points to the line that lists the right ones', async t => {
+  const devices = new Command('shoal').command('devices')
+  devices.command('show').argument('<device_id>')
+  const run = devices.command('run').argument('<device_id>').argument('<command>')
+  run.argument('[params...]').action(() => {})
+  await devices.parseAsync(['run', 'rover 1', 'move-to', 'x_m=z'], { from: 'user' })
+  const step = (param: string) =>
+    describeFailure(new ShoalError('invalid_request', 'x_m: must be a number', { param }), {
+      format: 'text',
+      command: run,
+    }).text
+  for (const param of ['params.x_m', 'command'])
+    t.match(step(param), /^shoal devices show 'rover 1' lists its commands and their param/m, param)
+  t.notMatch(step('idempotency_key'), 'devices show')
+})
 
 t.test('every error has a next step or is self-explanatory', async t => {
   const saysAll: ErrorCode[] = [

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { observeEstops } from '../../../coordinator/estop/observe.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { signEstopped } from '../../../shared/wire/estop.ts'
 import { heldBy, PERSON, scene, settle } from './scene.ts'
@@ -376,3 +377,26 @@ t.test('a device whose cell another coordinator reaches is asked of that cell', 
   coordinator.stored.set(device.id, { ...device, cellId: near.id, alsoOn: [far.id] } as never)
   t.match(await coordinator.estops.engage(target, 'smoke', PERSON), { asked: 2 })
 })
+
+t.test(
+  'an alert names the device that it is about, and the one that has not come to rest',
+  async t => {
+    const { coordinator, cells } = await scene(t, { cells: 1 })
+    const facts = cells[0]?.facts ?? []
+    for (const [at, one] of facts.entries()) one.name = `rover-${at + 1}`
+    await coordinator.estops.engage({ scope: 'device', target: 'dev_0a' }, 'smoke', PERSON)
+    const fleet = { cells: () => coordinator.registry.values() }
+    const sender = {
+      listConnected: () => [...coordinator.registry.values()],
+      isConfirmed: () => true,
+    }
+    const failed = [{ device_id: 'dev_0b', reason: 'no answer' }]
+    const reports = { find: () => ({ failed }) as never }
+    const { newest } = await coordinator.estops.list(9)
+    const stops = { listInForce: () => newest.map(({ stop }) => stop) }
+    t.match(
+      [...observeEstops({ stops, reports, sender, fleet })].map(({ message }) => message),
+      [/ for device rover-1 \(dev_0a\): smoke$/, /^rover-2 \(dev_0b\): no answer$/],
+    )
+  },
+)

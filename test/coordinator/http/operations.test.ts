@@ -5,7 +5,9 @@ import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
+import cellsConfigSet from '../../../coordinator/operations/cells/cells-config-set.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
+import { parseInput } from '../../../coordinator/operations/invoke/input.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { createCallLimits } from '../../../coordinator/quota/call-limits.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
@@ -220,4 +222,13 @@ t.test('a key may make 60 calls in any minute, an operator 300', async t => {
   t.throws(() => count('b', operator), { code: 'rate_limited' })
   clock.ms = 60_001
   t.doesNotThrow(() => count('a', client))
+})
+
+t.test('a call with an unknown field lists the known ones, also of an object inside', async t => {
+  const set = (input: object) => () => parseInput(cellsConfigSet, { cell_id: 'cell_1', ...input })
+  t.throws(set({ document: { envelope: {} } }), {
+    param: 'document.envelope',
+    message: /^unknown field document\.envelope; known fields: telemetry, .*envelopes/,
+  })
+  t.throws(set({ document: {}, version: 1 }), { message: /known fields: .*document, if_version$/ })
 })

@@ -47,7 +47,7 @@ const movingCell = async (t: Test, ids: string[]) => {
   ]
   const commands = await rig(t, {
     devices: {
-      hasDevice: id => ids.includes(id),
+      findName: id => (ids.includes(id) ? `name of ${id}` : undefined),
       findVerb: (_id, name) => verbs.find(({ verb }) => verb === name),
     },
     findStop: id => at.estop.findStop(id),
@@ -87,7 +87,7 @@ t.test('a held device reads, stops and plans, and does nothing else', async t =>
   t.match(await obey(dry), { state: 'succeeded' })
   const refused = await obey(target('dev_a', 'lights', 'safe'))
   t.match(refused, { state: 'rejected', reason: 'estopped' })
-  t.match(refused?.message, `e-stop ${stop.estop_id} holds dev_a: smoke`)
+  t.match(refused?.message, `e-stop ${stop.estop_id} holds name of dev_a (dev_a): smoke`)
 })
 
 t.test('an e-stop during the checks of a command keeps it from running', async t => {
