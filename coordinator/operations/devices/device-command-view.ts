@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { CommandView, commandViewOf } from '../commands/command-view.ts'
 import type { DeviceCommandEnd } from './run-device-command.ts'
-
-const MAX_CELLS = 32
+import { MAX_CELLS } from './urgent-cells.ts'
 
 /** Outcome of a command of a device. */
 export const DeviceCommandView = CommandView.extend({
@@ -24,7 +23,7 @@ export const deviceCommandViewOf = ({
   cells,
 }: DeviceCommandEnd): z.input<typeof DeviceCommandView> => ({
   ...commandViewOf(command),
-  cells: cells.slice(0, MAX_CELLS).map(({ cellId, command, reason }) => ({
+  cells: cells.map(({ cellId, command, reason }) => ({
     cell_id: cellId,
     state: command?.state ?? null,
     reason: reason ?? null,

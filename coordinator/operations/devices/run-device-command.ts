@@ -77,7 +77,7 @@ const toOperationPlan = (planned: PlannedDeviceCommand): OperationPlan<DeviceCom
 
 /** A command as it stands when the time is up. */
 export interface DeviceCommandEnd {
-  /** Of several cells that were asked, the first that succeeded counts. */
+  /** Of several cells, the one that the device belongs to counts, where it is reachable. */
   command: CommandRecord
   /** Every cell that an urgent command was sent to; empty for others. */
   cells: readonly UrgentEnd[]
@@ -93,11 +93,7 @@ export const runDeviceCommand = async (
   approval: SingleUseApproval | undefined,
 ): Promise<DeviceCommandEnd> => {
   if (isPlanned(plan)) return { command: await runPlanned(plan, context, approval), cells: [] }
-  const cells = await runOnEveryCell(plan, context)
-  const ends = cells.flatMap(({ command }) => command ?? [])
-  const command = ends.find(({ state }) => state === 'succeeded') ?? ends[0]
-  if (command === undefined) throw new Error('an urgent command has no end')
-  return { command, cells }
+  return runOnEveryCell(plan, context)
 }
 
 const runPlanned = async (

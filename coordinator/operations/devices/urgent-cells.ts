@@ -1,12 +1,15 @@
-import type { CommandRecord } from '../../control/command.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { CommandRecord, CommandState } from '../../control/command.ts'
 import { commandEnd } from '../../control/command-end.ts'
 import type { Cell } from '../../fleet/cell.ts'
 import { isPresent } from '../../fleet/presence.ts'
 import type { Context } from '../context.ts'
 import type { UrgentDeviceCommand } from './plan-device-command.ts'
 
+/** Most cells that one urgent command is sent to. */
+export const MAX_CELLS = 32
 const END_MS = 30_000
-/** Longest wait for the other cells once one has brought the device to rest. */
+/** Longest wait for the other cells once the one that counts has brought the device to rest. */
 const OTHERS_MS = 1000
 
 /** End of an urgent command on one of the cells that announce its device. */
@@ -17,33 +20,77 @@ export interface UrgentEnd {
   reason: string | undefined
 }
 
+/** Ends of an urgent command on all of its cells, and the one that is the answer. */
+interface UrgentOutcome {
+  /** That of the cell that the device belongs to, where it is reachable; else the first success. */
+  command: CommandRecord
+  cells: readonly UrgentEnd[]
+}
+
 /**
  * Sends an urgent command to the cell of a device and to every other connected cell that announces
- * it: nobody knows which of them reaches it. Rejects only when no cell could be asked.
+ * it: nobody knows which of them reaches it. Rejects when no cell could be asked, and when the cell
+ * of the device is connected and could not be.
  */
 export const runOnEveryCell = async (
   { device, request }: UrgentDeviceCommand,
   { commands, fleet, actor, signal }: Context,
-): Promise<UrgentEnd[]> => {
+): Promise<UrgentOutcome> => {
   const others = device.alsoOn.filter(cellId => {
     const cell = fleet.cell(cellId)
     return cell !== undefined && isPresent(cell.presence) && isUrgentOn(cell, request)
   })
-  const cellIds = [...new Set([request.cellId, device.cellId, ...others])]
+  const cellIds = [...new Set([request.cellId, device.cellId, ...others])].slice(0, MAX_CELLS)
+  const isOwnerHere = isPresent(fleet.cell(device.cellId)?.presence ?? 'unknown')
   const done = new AbortController()
   const until = AbortSignal.any([signal, done.signal])
   const ends = await Promise.allSettled(
     cellIds.map(async cellId => {
       const made = await commands.create({ ...request, cellId, mode: 'live' }, actor)
       const end = await commandEnd(commands, made, { timeoutMs: END_MS, signal: until })
-      if (end.state === 'succeeded') setTimeout(() => done.abort(), OTHERS_MS).unref()
+      const isDecisive = cellId === device.cellId || !isOwnerHere
+      if (end.state === 'succeeded' && isDecisive) setTimeout(() => done.abort(), OTHERS_MS).unref()
       return end
     }),
   )
   const [first] = ends
   if (first?.status === 'rejected' && ends.every(({ status }) => status === 'rejected'))
     throw first.reason
-  return ends.map((end, at) => ({ cellId: cellIds[at] ?? '', ...describeEnd(end) }))
+  const cells = ends.map((end, at) => ({ cellId: cellIds[at] ?? '', ...describeEnd(end) }))
+  const owner = ends[cellIds.indexOf(device.cellId)]
+  if (isOwnerHere && owner?.status === 'rejected') throw createOwnerError(owner.reason, cells)
+  return { command: chooseCommand(cells, device.cellId, isOwnerHere), cells }
+}
+
+/** States of a command that its cell has not answered. */
+const UNANSWERED: readonly CommandState[] = ['queued', 'sent', 'expired', 'unknown']
+
+/** Command whose state is that of the call: of the owner, unless nothing reaches it. */
+const chooseCommand = (
+  cells: readonly UrgentEnd[],
+  ownerId: string,
+  isOwnerHere: boolean,
+): CommandRecord => {
+  const made = cells.flatMap(({ command }) => command ?? [])
+  const own = made.find(({ cellId }) => cellId === ownerId)
+  if (own !== undefined && (isOwnerHere || !UNANSWERED.includes(own.state))) return own
+  const command = made.find(({ state }) => state === 'succeeded') ?? made[0]
+  if (command === undefined) throw new Error('an urgent command has no end')
+  return command
+}
+
+/** The other cells were asked all the same: the error names what they did. */
+const createOwnerError = (reason: unknown, cells: readonly UrgentEnd[]): ShoalError => {
+  const [code, message] =
+    reason instanceof ShoalError
+      ? [reason.code, reason.message]
+      : (['internal', 'the command could not be stored'] as const)
+  const told = cells.flatMap(({ cellId, command }) =>
+    command === undefined ? [] : [`${cellId}: ${command.state}`],
+  )
+  return new ShoalError(code, `${message}; other cells got it, ${told.join(', ')}`, {
+    cause: reason,
+  })
 }
 
 /** A verb that is urgent on one cell may need a plan and people on another one. */

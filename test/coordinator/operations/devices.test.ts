@@ -1,10 +1,12 @@
 import t from 'tap'
+import type { CommandRecord } from '../../../coordinator/control/command.ts'
 import { putDevices } from '../../../coordinator/devices/device-rows.ts'
 import { bumpRevision } from '../../../coordinator/store/revisions.ts'
 import { nextSequence } from '../../../coordinator/store/sequences.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
+import { signAck } from '../../../shared/wire/command.ts'
 import { deviceScene } from '../../support/device-scene.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { addCell } from '../control/cell-row.ts'
@@ -211,6 +213,48 @@ t.test('a stop goes to every connected cell that announces the device', async t 
   const { status, json } = await answer
   t.match({ status, json }, { status: 200, json: { state: 'succeeded', cell_id: cellId } })
   t.match(json.cells, [{ cell_id: cellId, state: 'succeeded' }, { cell_id: other }])
+})
+
+t.test('the state of a stop is that of the cell of the device, whatever others did', async t => {
+  const { link, announce, call, demo, fleet, ears, views, devices, cellId, store } =
+    await deviceScene(t)
+  link.add('dev_rover', { name: 'rover' })
+  const own = await announce()
+  const cells = Array.from({ length: 40 }, () => ({
+    id: newId('cell'),
+    signer: createSigner(generatePrivateKey()),
+  }))
+  for (const { id, signer } of cells) {
+    await addCell(store.ledger, id, signer.publicKey)
+    fleet.admit(id, 0)
+    fleet.birth(id, 1, own)
+    fleet.state(id, 1, 'ready')
+  }
+  await waitUntil('all are known', () => devices.get('dev_rover')?.alsoOn.length === cells.length)
+  const asked = Promise.withResolvers<void>()
+  link.execution = async () => {
+    await asked.promise
+    throw new ShoalError('conflict', 'the brake is stuck')
+  }
+  const answer = call(demo.operator, 'POST', '/v1/devices/rover/stop', {})
+  const listSent = async () => (await views.commands.list({ limit: 100 })).filter(isSentToOther)
+  const isSentToOther = ({ cellId: to, state }: CommandRecord) => to !== cellId && state === 'sent'
+  const sent = await waitUntil('the others got it', async () => {
+    const found = await listSent()
+    return found.length >= 31 && found
+  })
+  for (const { id, signer } of cells)
+    for (const one of sent.filter(({ cellId: to }) => to === id))
+      ears.onAck(
+        id,
+        signAck({ command_id: one.id, cell_id: id, state: 'succeeded', at: Date.now() }, signer),
+      )
+  asked.resolve()
+  const { status, json } = await answer
+  t.match({ status, json }, { status: 200, json: { state: 'failed', cell_id: cellId } })
+  t.equal(json.cells.length, 32)
+  t.match(json.cells[0], { cell_id: cellId, state: 'failed' })
+  t.ok(json.cells.slice(1).every(({ state }: { state: string }) => state === 'succeeded'))
 })
 
 t.test('a stop passes another cell while that of the device is connected elsewhere', async t => {
