@@ -38,6 +38,7 @@ const plantSkill = async (): Promise<string> => {
     'coordinator',
     'daemon',
     'devices',
+    'discovery',
     'shared',
     'clients',
     'bin',
