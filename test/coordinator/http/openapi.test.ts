@@ -301,7 +301,9 @@ t.test('published addresses follow from the listener unless they are configured'
 })
 
 t.test('exactly the operations and skills that run on a cell take one in the query', async t => {
-  const declared = [...operations, ...skills].filter(({ onCell }) => onCell).map(({ id }) => id)
+  const declared = [...operations, ...skills]
+    .filter(({ onCell, method, input }) => onCell || (method === 'GET' && 'cell' in input.shape))
+    .map(({ id }) => id)
   const takes = described
     .filter(({ operation }) =>
       (operation.parameters ?? []).some(one => one.name === 'cell' && one.in === 'query'),
