@@ -15,7 +15,7 @@ interface Described {
 }
 
 /** A fault of the coordinator itself is never an answer; these say that something else is missing. */
-const EXPECTED_5XX = ['cell_unavailable', 'draining']
+const EXPECTED_5XX = ['cell_unavailable', 'draining', 'upstream_unavailable']
 
 /** Says what is wrong with an answer by the document; undefined when it is as described. */
 export const judgeBy = (document: OpenApiDocument) => {

@@ -39,6 +39,8 @@ export const fuzz = async ({
     state_dir: folder,
     http: { port: 0, drain_seconds: 0 },
     keys: { public_request: true, public_tenant: 'demo' },
+    // a test asks nobody outside of its machine
+    upstreams: { egress: 'off' },
   })
   const coordinator = await serve(config, silent)
   try {
