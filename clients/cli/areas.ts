@@ -16,6 +16,7 @@ const AREAS: Record<string, readonly string[]> = {
     'mqtt',
     'discover',
     'modules',
+    'upstreams',
     'tags',
     'replicas',
     'tokens',

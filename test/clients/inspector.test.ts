@@ -108,6 +108,8 @@ t.test('the inspector lists every tool by group, one page each', async t => {
 const GIVEN: Record<string, [name: string, input: Record<string, string>]> = {
   agents: ['sads-discover', {}],
   host: ['host-os-info', { cell_id: cell.id }],
+  // it works without a network
+  modules: ['module-runtime-pull-recommend-run', {}],
 }
 
 /** One tool of a group: what only looks and needs nothing, where there is such a one. */
