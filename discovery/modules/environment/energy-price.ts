@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { createChoice } from '../../fields/choice.ts'
 import { defineLookup } from '../../module.ts'
 
 /** Bidding zones of the European day-ahead market, as Energy-Charts names them. */

@@ -106,7 +106,10 @@ t.test('a daemon without its coordinator is stopped and released on the machine'
   await waitUntilTrue(isReady)
   coordinator.state.refuse = { status: 503, body: '{}' }
   coordinator.cut()
-  t.match(await shoald('--device', 'rover-1', '--reason', 'smoke'), /rover-1 \(dev_\w+\) .*local:.*: smoke/)
+  t.match(
+    await shoald('--device', 'rover-1', '--reason', 'smoke'),
+    /rover-1 \(dev_\w+\) .*local:.*: smoke/,
+  )
   t.match(await shoald('--reason', 'fire'), /all .*: fire/)
   t.equal(reports().length, 0)
   coordinator.state.refuse = undefined

@@ -5,7 +5,7 @@ import { loadRun } from '../../../discovery/load.ts'
 import type { LookupContext, LookupRun } from '../../../discovery/lookup-run.ts'
 import { isScan } from '../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
-import { UpstreamError, type UpstreamRequest } from '../../../discovery/upstreams/client.ts'
+import { UpstreamError } from '../../../discovery/upstreams/client.ts'
 import { FIXTURE_NOW } from '../../support/upstreams.ts'
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures/upstreams')
