@@ -8,11 +8,11 @@ type Network = [Address, number]
 
 /**
  * True when active probes may contact the address: loopback, and what an operator added. Addresses
- * of cloud metadata and of container bridges never are.
+ * of cloud metadata, of container bridges, and of no single host never are.
  */
 export const isInScope = (scope: ScanScope, address: string): boolean => {
   const parsed = parseAddress(address)
-  if (parsed === undefined || isMetadataAddress(parsed)) return false
+  if (parsed === undefined || isNeverTarget(parsed)) return false
   if (parsed.range() === 'loopback') return true
   if (isExcluded(scope, parsed)) return false
   return scope.entries.some(entry => holdsAddress(entry, parsed))
@@ -36,7 +36,7 @@ export const createOutOfScopeError = (target: string): ShoalError =>
 /** True for an address that no entry, also not that of a name, can allow. */
 export const isForbiddenAddress = (scope: ScanScope, address: string): boolean => {
   const parsed = parseAddress(address)
-  return parsed === undefined || isMetadataAddress(parsed) || isExcluded(scope, parsed)
+  return parsed === undefined || isNeverTarget(parsed) || isExcluded(scope, parsed)
 }
 
 /** Network of an entry; undefined for a name. */
@@ -57,6 +57,7 @@ export const findEntryFault = ({ target, is_forced = false }: ScopeEntry): strin
   const network = parseNetwork(target)
   if (network === undefined) return isName(target) ? undefined : `${target} is no network or name`
   if (isMetadataAddress(network[0])) return `${target} holds metadata services of clouds`
+  if (isOfNoHost(network[0])) return `${target} is of no single host: a probe would reach many`
   const count = countAddresses(network)
   if (is_forced || count <= MAX_SCOPE_ADDRESSES) return undefined
   return `${target} has more than ${MAX_SCOPE_ADDRESSES} addresses; add it in parts, or force it`
@@ -73,6 +74,13 @@ const parseAddress = (text: string): Address | undefined => {
   if (isV4(address) && !ipaddr.IPv4.isValidFourPartDecimal(address)) return undefined
   return ipaddr.process(address)
 }
+
+/** A datagram to a group reaches every host of the link, with the credentials that it carries. */
+const isOfNoHost = (address: Address): boolean =>
+  ['multicast', 'broadcast'].includes(address.range())
+
+const isNeverTarget = (address: Address): boolean =>
+  isMetadataAddress(address) || isOfNoHost(address)
 
 const isV4 = (text: string): boolean => !text.includes(':')
 

@@ -14,6 +14,11 @@ export class ModuleObserver {
     this.#modules = new Map(modules.map(module => [module.id, module]))
   }
 
+  /** False for a module whose rows are about no things, such as a weather forecast. */
+  canObserve(id: string): boolean {
+    return this.#modules.get(id)?.observe !== undefined
+  }
+
   /** Observations without their site; a row that says nothing about a thing gives none. */
   observe({ cellId, module: id, rows, startedAt }: RecordedRows, now: number): Observation[] {
     const module = this.#modules.get(id)

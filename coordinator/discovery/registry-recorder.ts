@@ -33,6 +33,7 @@ export class RegistryRecorder implements FindingsSink {
 
   async record(found: RecordedRows): Promise<void> {
     const { ledger, observer, rates, now } = this.#parts
+    if (!observer.canObserve(found.module)) return
     const observations = observer.observe(found, now())
     const holder = found.cellId ?? 'coordinator'
     if (!rates.take(holder, observations.length, now()))

@@ -1,3 +1,4 @@
+import { cleanText } from '../../shared/mdns/txt.ts'
 import type { ModuleRow, UpstreamSource } from '../../shared/wire/findings.ts'
 import type { ModuleResultRow } from '../store/record-tables.ts'
 import type { RunOutcome } from './findings-sink.ts'
@@ -42,7 +43,8 @@ export const columnsOf = (part: ResultPart): ModuleResultRow => ({
   taken_at: part.takenAt,
   elapsed_ms: part.elapsedMs,
   outcome: part.outcome ?? null,
-  reason: part.reason,
+  // it may quote what a host answered, and PostgreSQL keeps no NUL
+  reason: part.reason === null ? null : cleanText(part.reason.toWellFormed()),
   notes_json: JSON.stringify(part.notes),
   rows_json: JSON.stringify(part.rows),
 })

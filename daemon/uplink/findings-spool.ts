@@ -12,6 +12,12 @@ interface FindingsSpoolOptions {
   logger: Logger
 }
 
+/**
+ * Time between two messages. The coordinator refuses the messages of a cell beyond 20 a second over
+ * time, and what it refuses is lost, because the link has confirmed it.
+ */
+const PACE_MS = 60
+
 type DrainOptions = Pick<SpoolDrainOptions, 'bucket' | 'wait' | 'signal'>
 
 /**
@@ -52,7 +58,10 @@ export class FindingsSpool {
     options: DrainOptions,
   ): Promise<void> {
     const send = async ({ texts }: Batch): Promise<void> => {
-      for (const text of texts) await publish(JSON.parse(text))
+      for (const text of texts) {
+        await publish(JSON.parse(text))
+        await options.wait(PACE_MS, signal)
+      }
     }
     const { signal } = options
     const gone = waitUntilAborted(0, signal)

@@ -80,9 +80,12 @@ export class EvidenceGraph {
   /** Records which traces were at the same address, or elsewhere with the same strong key. */
   #linkNeighbours(seen: Trace, at: number): boolean {
     let isChanged = false
+    let count = 0
     for (const id of this.#listCandidates(seen)) {
       const link = linkAt(seen, this.traces.get(id) as Trace, at)
       if (link === undefined) continue
+      // a host may announce any number of things at its address
+      if (++count > MAX_COMPARED) break
       const old = this.links.get(linkId(link))
       const next = old === undefined ? link : joinLinks(old, link)
       isChanged ||= !isSameLink(old, next)

@@ -61,7 +61,8 @@ const normaliseHex = (kind: KeyKind, value: string): NormalisedKey => {
 const normaliseText = (kind: KeyKind, value: string): NormalisedKey => {
   const isName = kind === 'fqdn' || kind === 'name'
   const text = isName ? value.toLowerCase().replace(/\.$/, '') : value.toLowerCase()
-  if (text === '') return { rejected: 'malformed' }
+  // a key is stored as it is, and PostgreSQL keeps neither NUL nor half a surrogate pair
+  if (text === '' || /\p{Cc}/u.test(text) || !text.isWellFormed()) return { rejected: 'malformed' }
   if (kind === 'fqdn' && !text.includes('.')) return finishText('name', text)
   // `.local` names are unique on their link only (RFC 6762, 3)
   return finishText(kind === 'fqdn' && text.endsWith('.local') ? 'name' : kind, text)

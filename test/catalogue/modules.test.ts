@@ -108,6 +108,8 @@ t.test('every module is one skill and two tools, made from its declaration', asy
     const skill = skills.find(each => each.id === id)
     t.match(skill, { access, effect: 'read', path: `/v1/skills/${id}`, group: 'discovery' })
     t.ok(ids.has(`module-${id}-run`) && ids.has(`module-${id}-last`), id)
+    const last = operations.find(operation => operation.id === `module-${id}-last`)
+    t.equal(last?.access, 'operator', 'a last result shows what somebody else asked')
   }
   t.equal(
     operations.filter(({ group }) => group === 'modules').length,

@@ -18,19 +18,33 @@ t.test('an IPv4 address is in scope exactly when a network of at most a /22 hold
     fc.property(cases, fc.boolean(), ({ base, bits, offset }, isNear) => {
       const mask = bits === 32 ? 0xffffffff : ~(0xffffffff >>> bits) >>> 0
       const address = (isNear ? (base & mask) | (offset & ~mask) : offset) >>> 0
-      const isHeld = (address & mask) >>> 0 === (base & mask) >>> 0
+      // the address for all hosts is refused as the base of a network as well
+      const isHeld = base !== 0xffffffff && (address & mask) >>> 0 === (base & mask) >>> 0
       const isLoopback = address >>> 24 === 127
       const isMetadata =
         address >>> 16 === 0xa9fe ||
         ['168.63.129.16', '100.100.100.200', '192.0.0.192'].includes(v4(address))
+      const isGroup = address >>> 28 === 14 || address === 0xffffffff
       const wanted =
-        !isMetadata && (isLoopback || (isHeld && 2 ** (32 - bits) <= MAX_SCOPE_ADDRESSES))
+        !isMetadata &&
+        !isGroup &&
+        (isLoopback || (isHeld && 2 ** (32 - bits) <= MAX_SCOPE_ADDRESSES))
       const scope = scopeOf(`${v4(base)}/${bits}`)
       const isMapped = isInScope(scope, `::ffff:${v4(address)}`)
       return isInScope(scope, v4(address)) === wanted && isMapped === wanted
     }),
     { numRuns: 2000 },
   )
+})
+
+t.test('groups of hosts are never in scope, whatever an operator forces', async () => {
+  const scope: ScanScope = {
+    entries: ['0.0.0.0/0', '::/0'].map(target => ({ target, is_forced: true })),
+  }
+  for (const group of ['224.0.0.251', '239.255.255.250', '255.255.255.255', 'ff02::fb'])
+    t.notOk(isInScope(scope, group), group)
+  t.ok(isInScope(scope, '192.0.2.1'))
+  t.match(findEntryFault({ target: '224.0.0.0/24' }), /no single host/)
 })
 
 t.test(

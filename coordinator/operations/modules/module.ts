@@ -42,10 +42,14 @@ const createRunOperation = (module: DiscoveryModule): Operation =>
       runModule(module, input, { ...context, cellId }) as never,
   })
 
-/** Reads the last result of a module, whoever asked for it. */
+/**
+ * Reads the last result of a module, whoever asked for it. It shows what somebody asked, perhaps of
+ * another tenant: a place, a domain, the programs of a machine.
+ */
 const createLastOperation = (module: DiscoveryModule): Operation =>
   defineOperation({
     ...describeModule(module),
+    access: 'operator',
     id: `module-${module.id}-last`,
     description: `Show the last result of the module ${module.id}, without running it.`,
     method: 'GET',

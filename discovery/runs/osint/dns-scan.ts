@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Answer, RecordType } from 'dns-packet'
+import { ShoalError } from '../../../shared/errors.ts'
 import { normaliseDomain } from '../../fields/domain-name.ts'
 import type { LookupContext, LookupRun } from '../../lookup-run.ts'
 import type { DnsScan } from '../../modules/osint/dns-scan.ts'
@@ -26,9 +27,21 @@ const OTHERS = [
   ['_443._tcp', 'TLSA'],
 ] as const
 const MAX_RECORDS = 500
+/**
+ * Names that resolvers answer from their own network (RFC 6303, RFC 6762, RFC 8375, ICANN `internal`):
+ * hosts of the operator, which callers with any key must not learn of.
+ */
+const LOCAL_NAMES =
+  /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|private|home\.arpa|in-addr\.arpa|ip6\.arpa)$/
 
 const scanDomain: LookupRun<Input, DnsScan> = async (input, context) => {
   const domain = normaliseDomain(input.domain)
+  if (LOCAL_NAMES.test(domain))
+    throw new ShoalError(
+      'invalid_request',
+      `${domain} is no name of the internet, and names of this network are not read`,
+      { param: 'domain' },
+    )
   const queries = new Queries(context)
   // the first answer says whether the other questions have any sense
   const { outcome } = await queries.ask(domain, 'SOA')

@@ -160,3 +160,13 @@ t.test('the last result is that of the newest whole run, over its parts', async 
   await results.forgetBefore(2)
   t.strictSame(await results.readLast('m', undefined), [])
 })
+
+t.test('a reason is stored whatever characters a host put into it', async t => {
+  const { results } = await rig(t, {})
+  await results.keep({
+    ...{ cellId: 'a', module: 'm', runId: 'one', startedAt: 1, takenAt: 1, elapsedMs: null },
+    ...{ outcome: 'failed', reason: "unexpected '\0' and '\ud83d'", rows: [] },
+    notes: { warnings: [] },
+  })
+  t.match(await results.readLast('m', 'a'), [{ reason: "unexpected '\ufffd' and '\ufffd'" }])
+})

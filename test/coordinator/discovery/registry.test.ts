@@ -245,6 +245,20 @@ t.test('a cell that reports too much is told to wait', async t => {
   await record('b')
 })
 
+t.test('a module about no things leaves nothing in the registry', async t => {
+  const { run, query } = await openScene(t)
+  await run([host(1)], 'weather-forecast')
+  t.strictSame(await query.listScanners(5), [])
+  t.equal((await query.page({ limit: 5 })).entities.length, 0)
+})
+
+t.test('a name with control characters does not stop the others of its run', async t => {
+  const { run, query } = await openScene(t)
+  const spoofed: Sighting = { keys: [{ kind: 'serial', value: 'SN\u0000123456' }], facts: {} }
+  await run([spoofed, { ...host(1), facts: { name: 'one\u0000' } }])
+  t.equal((await query.page({ limit: 5 })).entities.length, 1)
+})
+
 t.test('several coordinators record one history', async t => {
   const { all, clock, query } = await openScene(t, 2)
   const hosts = [1, 2, 3, 4, 5, 6].map(n => host(n))

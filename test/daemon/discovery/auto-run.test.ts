@@ -8,7 +8,9 @@ import type { RecordedRows } from '../../../coordinator/discovery/findings-sink.
 import { ModuleResults } from '../../../coordinator/discovery/module-results.ts'
 import { KnownCoordinators } from '../../../daemon/coordinators/known-coordinators.ts'
 import { type AutoRunParts, autoRunService } from '../../../daemon/discovery/auto-run.ts'
+import { FindingsSpool } from '../../../daemon/uplink/findings-spool.ts'
 import { Nudge } from '../../../daemon/uplink/nudge.ts'
+import { TokenBucket } from '../../../daemon/uplink/token-bucket.ts'
 import { Uplink } from '../../../daemon/uplink/uplink.ts'
 import { type DiscoveryModule, isScan } from '../../../discovery/module.ts'
 import { NotPossibleHere, type ScanRun } from '../../../discovery/scan-run.ts'
@@ -142,6 +144,32 @@ t.test('ten thousand findings arrive in order, although the link is cut in betwe
   t.ok(seen > 40, 'some messages were sent again')
   const [last] = await results.readLast('test-scan', 'cell_a')
   t.match(last, { outcome: 'complete' })
+})
+
+t.test('many kept messages come no faster than the coordinator takes them', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-findings-'))
+  const spool = await FindingsSpool.open({ folder, maxBytes: 2 ** 20, logger })
+  const stop = new AbortController()
+  t.teardown(async () => {
+    await spool.close()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  })
+  const ids = { run_id: 'r', started_at: 1, input_hash: 'h' }
+  const count = 700
+  for (let part = 0; part < count; part++)
+    await spool.keep({ module: 'test-scan', ...ids, part, rows: [] })
+  let [sent, waitedMs] = [0, 0]
+  const publish = async () => {
+    if (++sent === count) stop.abort()
+  }
+  await spool.drain(publish, {
+    bucket: new TokenBucket(1e9),
+    wait: async milliseconds => {
+      waitedMs += milliseconds
+    },
+    signal: stop.signal,
+  })
+  t.ok(waitedMs >= (count - 1) * 50, `${waitedMs} ms for ${sent} messages`)
 })
 
 t.test('the findings of a run that was not possible here say why', async t => {

@@ -105,6 +105,16 @@ t.test('a scan reads the records of a domain, and says what is weak', async t =>
   ])
 })
 
+t.test('names of the own network are not asked for', async t => {
+  for (const domain of [
+    'nas.lan',
+    'db.corp.internal',
+    '1.168.192.in-addr.arpa',
+    'router.home.arpa',
+  ])
+    await t.rejects(run(t, 'dns-scan', { domain }), { code: 'invalid_request' }, domain)
+})
+
 t.test('a name that does not exist is a result', async t => {
   const { data, asked } = await run<DnsScan>(t, 'dns-scan', { domain: 'nothing.example' })
   t.match(data, { exists: false, records: [], findings: [] })

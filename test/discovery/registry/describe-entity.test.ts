@@ -56,6 +56,8 @@ t.test('keys have one form, and what identifies nothing is rejected with a reaso
     ['fqdn', 'Printer.LAN.', 'fqdn=printer.lan'],
     ['fqdn', 'printer.local', 'name=printer.local'],
     ['name', 'localhost', 'placeholder'],
+    ['serial', 'SN\u0000123456', 'malformed'],
+    ['serial', 'SN123456\ud83d', 'malformed'],
   ] as const) {
     const { key, rejected } = normaliseKey({ kind, value })
     t.equal(rejected ?? `${key?.kind}=${key?.value}`, result, `${kind} ${value}`)

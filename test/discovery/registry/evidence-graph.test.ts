@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { EvidenceGraph } from '../../../discovery/registry/evidence-graph.ts'
+import { MAX_COMPARED } from '../../../discovery/registry/key-evidence.ts'
 import type { Observation } from '../../../discovery/registry/observation.ts'
 import type { KeyKind, SightingKey } from '../../../discovery/sighting.ts'
 
@@ -204,6 +205,15 @@ t.test('the order of sightings of one time does not matter', async t => {
     { numRuns: 500 },
   )
   t.pass('500 pairs of orders')
+})
+
+t.test('a host that announces many things at its address gets few links', async t => {
+  const graph = new EvidenceGraph()
+  const count = 200
+  for (let n = 0; n < count; n++) graph.observe(see([`mdns_id=made-up:${n}`, 'ip=10.0.0.9']), AT)
+  t.equal(graph.traces.size, count)
+  t.ok(graph.links.size <= count * MAX_COMPARED, `${graph.links.size}`)
+  t.ok(graph.links.size < (count * (count - 1)) / 2)
 })
 
 t.test('no thing has two serial numbers, whatever is seen', async t => {
