@@ -1,4 +1,5 @@
 import { request } from 'node:http'
+import { type BoundedAnswer, readAnswer } from '../../../net/read-answer.ts'
 import { NotPossibleHere } from '../../../scan-run.ts'
 
 /** Largest answer, bytes; a host with a thousand containers sends about 3 MB. */
@@ -28,26 +29,10 @@ export class EngineClient {
     return JSON.parse(text)
   }
 
-  #request(path: string): Promise<{ status: number; text: string }> {
+  #request(path: string): Promise<BoundedAnswer> {
     const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(TIMEOUT_MS)])
-    const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>()
     const options = { socketPath: this.#socketPath, path, signal, agent: false }
-    const sent = request({ ...options, headers: { host: 'localhost' } }, response => {
-      const parts: Buffer[] = []
-      let bytes = 0
-      response.on('data', (part: Buffer) => {
-        bytes += part.length
-        if (bytes <= MAX_BYTES) parts.push(part)
-        else sent.destroy(new Error(`${path} answered more than ${MAX_BYTES} bytes`))
-      })
-      response.on('error', reject)
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
-      )
-    })
-    sent.on('error', reject)
-    sent.end()
-    return promise
+    return readAnswer(request({ ...options, headers: { host: 'localhost' } }), path, MAX_BYTES)
   }
 }
 

@@ -1,13 +1,9 @@
 import { request } from 'node:https'
 import { isIP } from 'node:net'
+import { type BoundedAnswer, readAnswer } from '../../../net/read-answer.ts'
 import type { PinnedTarget } from '../../../resolve-target.ts'
 import { requireInScope } from '../../../scope.ts'
 import type { KubeAccess } from './kube-access.ts'
-
-export interface KubeAnswer {
-  status: number
-  text: string
-}
 
 /** Largest answer, bytes: a page of 500 pods has some 5 MB. */
 const MAX_BYTES = 32 * 1024 * 1024
@@ -29,7 +25,7 @@ export class KubeClient {
   }
 
   /** @throws ShoalError scope_denied; Error of the connection */
-  get(path: string): Promise<KubeAnswer> {
+  get(path: string): Promise<BoundedAnswer> {
     const { server, ca, serverName, credentials } = this.#access
     const { hostname, port, host } = new URL(server)
     const [address = ''] = this.#target.addresses
@@ -52,22 +48,6 @@ export class KubeClient {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
     }
-    const { promise, resolve, reject } = Promise.withResolvers<KubeAnswer>()
-    const sent = request(options, response => {
-      const parts: Buffer[] = []
-      let bytes = 0
-      response.on('data', (part: Buffer) => {
-        bytes += part.length
-        if (bytes <= MAX_BYTES) parts.push(part)
-        else sent.destroy(new Error(`${path} answered more than ${MAX_BYTES} bytes`))
-      })
-      response.on('error', reject)
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
-      )
-    })
-    sent.on('error', reject)
-    sent.end()
-    return promise
+    return readAnswer(request(options), path, MAX_BYTES)
   }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { KubeAnswer } from './kube-client.ts'
+import type { BoundedAnswer } from '../../../net/read-answer.ts'
 
-type Get = (path: string) => Promise<KubeAnswer>
+type Get = (path: string) => Promise<BoundedAnswer>
 
 const PAGE = 500
 /** Most objects of one kind. */
@@ -28,7 +28,7 @@ export class ListRefused extends Error {
   override readonly name = 'ListRefused'
   readonly status: number
 
-  constructor(path: string, { status, text }: KubeAnswer) {
+  constructor(path: string, { status, text }: BoundedAnswer) {
     const { data } = Status.safeParse(parseJson(text))
     super(`${path} answered ${status} ${data?.reason ?? ''}: ${data?.message ?? ''}`.slice(0, 400))
     this.status = status
