@@ -89,7 +89,7 @@ export const judgeCandidate = (
   }
 }
 
-/** What is switched off moves no more; what its cell reaches may come into a way unseen. */
+/** A device that is switched off stays where it is; an available one may enter a planned path unseen. */
 const isUnseen = ({ device: { isAvailable, kind }, readings }: Candidate): boolean =>
   isAvailable &&
   MOVING_KINDS.includes(kind) &&

@@ -12,7 +12,7 @@ const HOUR = 3600
 
 const DEFAULT: SourceWeight = { priority: 30, weight: 0.5, halfLife_s: 6 * HOUR }
 
-/** What asks the thing itself, with credentials, beats what reads its banners or hears its radio. */
+/** Modules that query a device with credentials outweigh those that read banners or radio signals. */
 const BY_MODULE: Readonly<Record<string, SourceWeight>> = {
   'snmp-discover': { priority: 90, weight: 0.9, halfLife_s: 24 * HOUR },
   'docker-inventory': { priority: 90, weight: 0.95, halfLife_s: HOUR },

@@ -67,7 +67,7 @@ export interface SourceKey {
   isRequired: boolean
 }
 
-/** What a source sent, before it is judged. */
+/** Raw answer of a source, before its form is checked. */
 export interface SourceReply {
   status: number
   headers: Readonly<Record<string, string>>

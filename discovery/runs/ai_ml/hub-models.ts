@@ -74,7 +74,7 @@ type Row = z.infer<typeof Row>
 const FORMATS = ['gguf', 'safetensors', 'onnx', 'mlx'] as const
 
 const toModel = (row: Row): HubModel => {
-  const { id, gguf, safetensors } = row
+  const { id, gguf, safetensors, library_name: library } = row
   const [owner = '', name = id] = id.includes('/') ? id.split('/') : ['', id]
   const tags = row.tags ?? []
   const tagged = (prefix: string): string | null =>
@@ -85,7 +85,7 @@ const toModel = (row: Row): HubModel => {
     author: (row.author ?? owner).slice(0, 256),
     name: name.slice(0, 256),
     task: row.pipeline_tag?.slice(0, 64) ?? null,
-    library: row.library_name?.slice(0, 64) ?? null,
+    library: library?.slice(0, 64) ?? null,
     licence: tagged('license:'),
     gated: gated === 'false' ? 'no' : gated === 'manual' ? 'manual' : 'auto',
     downloads_30d: row.downloads ?? 0,

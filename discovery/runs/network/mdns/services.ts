@@ -22,7 +22,7 @@ export interface ServiceEntry extends InstanceName {
   /** Full name: `Printer._ipp._tcp.local`. */
   name: string
   firstSeenAt: number
-  /** When host, port, attributes and an address were all known; undefined before. */
+  /** Time at which host, port, attributes and an address were all known; undefined before. */
   completeAt?: number
   isReported: boolean
 }

@@ -6,7 +6,7 @@ import { runLookup, type UpstreamTestOptions } from '../../../support/upstreams.
 const run = (input: object, options: UpstreamTestOptions) =>
   runLookup<EnergyPrice>(t, 'energy-price', input, options)
 
-t.test('Quarter hours of today are told, with the cheapest hours ahead', async t => {
+t.test('The prices of today are listed by quarter hour, with the cheapest hours ahead', async t => {
   const { data, server, warnings } = await run({}, { answers: { 'energy-charts': 'good.json' } })
   t.equal(server.requests[0]?.path, '/price?bzn=DE-LU&start=2026-03-01&end=2026-03-01')
   t.match(data, { zone: 'DE-LU', resolution_minutes: 15, tomorrow_available: false })
