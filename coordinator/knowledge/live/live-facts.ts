@@ -1,0 +1,109 @@
+import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
+import type { Catalogue } from '../../../shared/catalogue.ts'
+import { AGENT_ROLES } from '../../agents/roles.ts'
+import type { Devices } from '../../devices/devices.ts'
+import type { EntityView, RegistryQuery } from '../../discovery/registry-query.ts'
+import type { Alert } from '../../fleet/alert.ts'
+import type { Fleet } from '../../fleet/fleet.ts'
+import type { Router } from '../../fleet/router.ts'
+import type { GateKeeper } from '../../gates/gates.ts'
+import type { Policies } from '../../gates/policies.ts'
+import type { Tenant } from '../../people/tenants.ts'
+import type { GraphFacts } from '../graph-model.ts'
+import { alertFacts, fleetFacts, modelFacts } from './fleet-facts.ts'
+import { complianceFacts, governanceFacts } from './governance-facts.ts'
+import { type CallableFacts, moduleFacts, skillFacts } from './skill-facts.ts'
+import { deviceFacts, discoveryFacts, tenantFacts } from './thing-facts.ts'
+
+/** Views of the running system that the live layers are derived from. */
+export interface LiveViews {
+  fleet: Pick<Fleet, 'cells'>
+  routing: { router: Pick<Router, 'tenantOf'> }
+  catalogue: Catalogue
+  devices: Pick<Devices, 'list'>
+  registry: Pick<RegistryQuery, 'page'>
+  gates: Pick<GateKeeper, 'definitions' | 'list'>
+  policies: Pick<Policies, 'current'>
+  monitor: { alerts: () => Alert[] }
+  people: { tenant(id: string): Promise<Tenant | undefined> }
+}
+
+export interface LiveSources {
+  views: LiveViews
+  tiers: object
+  callable: readonly CallableFacts[]
+}
+
+/** Entities and requests that a graph takes in at most, the newest ones. */
+const MOST_ENTITIES = 5000
+const MOST_REQUESTS = 200
+const ENTITY_PAGE = 200
+/** Cells or devices that are described in one step. */
+const AT_ONCE = 250
+
+type Pause = () => Promise<void>
+
+/** Derives the live layers as the tenant may see them: shared parts, and its own. */
+export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
+  // what a running program cannot change is derived once
+  const fixed = [
+    modelFacts(views.catalogue, tiers),
+    skillFacts(callable, DISCOVERY_MODULES),
+    moduleFacts(DISCOVERY_MODULES),
+    complianceFacts(),
+  ]
+  return async (tenantId: string, pause: Pause): Promise<GraphFacts> => {
+    const { fleet, routing, devices, gates, policies, monitor, people } = views
+    const tenant = (await people.tenant(tenantId)) ?? { id: tenantId, name: tenantId }
+    const requests = await gates.list(
+      { states: ['pending', 'approved'], limit: MOST_REQUESTS },
+      { tenantId },
+    )
+    const entities = await readEntities(views.registry, pause)
+    const tenantOf = (cellId: string) => routing.router.tenantOf(cellId)
+    const parts: (() => GraphFacts)[] = [
+      ...fixed.map(facts => () => facts),
+      ...inParts([...fleet.cells()], cells => fleetFacts({ cells, tenantOf, tenantId })),
+      ...inParts(devices.list(), deviceFacts),
+      () =>
+        governanceFacts({
+          definitions: gates.definitions,
+          policy: policies.current(),
+          roles: AGENT_ROLES,
+          requests,
+        }),
+      () => tenantFacts(tenant),
+      ...inParts(entities, discoveryFacts),
+      () => alertFacts(monitor.alerts()),
+    ]
+    const facts: GraphFacts = { nodes: [], edges: [] }
+    for (const derive of parts) {
+      await pause()
+      const { nodes, edges } = derive()
+      facts.nodes = facts.nodes.concat(nodes)
+      facts.edges = facts.edges.concat(edges)
+    }
+    return facts
+  }
+}
+
+const inParts = <T>(all: readonly T[], derive: (part: T[]) => GraphFacts): (() => GraphFacts)[] =>
+  Array.from(
+    { length: Math.ceil(all.length / AT_ONCE) },
+    (_, n) => () => derive(all.slice(n * AT_ONCE, (n + 1) * AT_ONCE)),
+  )
+
+const readEntities = async (
+  registry: LiveViews['registry'],
+  pause: Pause,
+): Promise<EntityView[]> => {
+  const all: EntityView[] = []
+  let after: string | undefined
+  do {
+    await pause()
+    const { entities, next } = await registry.page({ limit: ENTITY_PAGE, after })
+    all.push(...entities)
+    after = next ?? undefined
+  } while (after !== undefined && all.length < MOST_ENTITIES)
+  return all
+}

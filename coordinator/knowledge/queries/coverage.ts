@@ -1,0 +1,29 @@
+import type { TenantGraph } from '../tenant-graph.ts'
+
+interface Coverage {
+  covered: string[]
+  uncovered: string[]
+}
+
+/**
+ * Which nodes of a layer have an edge to a node in `by`: another layer, or a kind of node. Without
+ * `by` an edge to any other layer counts.
+ */
+export const coverageOf = (
+  { adjacency }: Pick<TenantGraph, 'adjacency'>,
+  layer: string,
+  by: string | undefined,
+): Coverage => {
+  const coverage: Coverage = { covered: [], uncovered: [] }
+  const counts = (other: number): boolean => {
+    const node = adjacency.node(other)
+    return by === undefined ? node.layer !== layer : node.layer === by || node.kind === by
+  }
+  for (const [number, { id, layer: own }] of adjacency.nodes.entries()) {
+    if (own !== layer) continue
+    const { from, to } = adjacency.placesOf(number)
+    const isCovered = adjacency.others.subarray(from, to).some(counts)
+    coverage[isCovered ? 'covered' : 'uncovered'].push(id)
+  }
+  return coverage
+}
