@@ -1,0 +1,23 @@
+/** First day of the month of a calendar day: `2026-11-20` is in `2026-11-01`. */
+export const monthOf = (day: string): string => `${day.slice(0, 7)}-01`
+
+/** Month so many months after another; both are first days. */
+export const addMonths = (month: string, count: number): string => {
+  const at = new Date(`${month}T00:00:00Z`)
+  at.setUTCMonth(at.getUTCMonth() + count)
+  return at.toISOString().slice(0, 10)
+}
+
+/** Calendar day of a time in Unix milliseconds, UTC. */
+export const dayAt = (at: number): string => new Date(at).toISOString().slice(0, 10)
+
+/** Months from `first` to `last`, both included. */
+export const listMonths = (first: string, last: string): string[] => {
+  const months: string[] = []
+  for (let month = first; month <= last; month = addMonths(month, 1)) months.push(month)
+  return months
+}
+
+/** Days from one calendar day to another; negative when the second is the earlier one. */
+export const daysBetween = (from: string, to: string): number =>
+  Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000)

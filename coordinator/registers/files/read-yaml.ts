@@ -1,0 +1,42 @@
+import { parseDocument } from 'yaml'
+import { type FileEntry, MAX_RECORD_CHARS } from './file-format.ts'
+import { readLines } from './read-lines.ts'
+
+/**
+ * Records of a YAML file: a block sequence at the left margin with one record per `- `. Each item
+ * is parsed by itself, so that the size of the file does not matter; aliases are refused.
+ */
+export async function* readYaml(text: AsyncIterable<string>): AsyncGenerator<FileEntry> {
+  let item: string[] = []
+  let start = 0
+  let chars = 0
+  for await (const { line, text: content } of readLines(text)) {
+    const isItem = content.startsWith('- ') || content === '-'
+    if (isItem && item.length > 0) yield parseItem(item, start)
+    if (isItem) {
+      item = [content]
+      start = line
+      chars = 0
+    } else if (item.length > 0 && /^(\s|#|$)/.test(content)) item.push(content)
+    else if (!/^(\s*#|\s*$|---|\.\.\.|%)/.test(content))
+      return yield { line, fault: 'the file must be a list with one record per "- " at the margin' }
+    chars += content.length
+    if (chars > MAX_RECORD_CHARS) return yield { line: start, fault: 'the record is too long' }
+  }
+  if (item.length > 0) yield parseItem(item, start)
+}
+
+const parseItem = (lines: readonly string[], line: number): FileEntry => {
+  const document = parseDocument(lines.join('\n'), { logLevel: 'silent', version: '1.2' })
+  const [error] = document.errors
+  if (error !== undefined) {
+    const offset = error.linePos?.[0].line ?? 1
+    return { line: line + offset - 1, fault: error.message.split('\n')[0]?.slice(0, 200) ?? '' }
+  }
+  try {
+    const [value] = document.toJS({ maxAliasCount: 0 }) as unknown[]
+    return { line, value }
+  } catch {
+    return { line, fault: 'aliases are not supported' }
+  }
+}

@@ -1,0 +1,99 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { Ledger } from '../store/store.ts'
+import {
+  deleteRow,
+  type Place,
+  type Reader,
+  recordOf,
+  type StoredRecord,
+  selectRecords,
+  upsertRows,
+} from './record-rows.ts'
+import type { Register } from './register.ts'
+import { REGISTERS } from './register-list.ts'
+
+/** A record that names a person. */
+export interface PersonRecord extends StoredRecord {
+  register: Register
+}
+
+/** Numbers of records that an erasure has changed. */
+export interface Erasure {
+  deleted: number
+  cleared: number
+}
+
+/** Every record of a tenant that names the person, in all registers. Throws `not_found`. */
+export const findPersonRecords = async (
+  db: Reader,
+  tenantId: string,
+  personId: string,
+): Promise<PersonRecord[]> => {
+  const found: PersonRecord[] = []
+  for (const register of REGISTERS) {
+    if (register.personal === undefined) continue
+    // the id has no character that JSON escapes; the pattern may match more, never less
+    const query = selectRecords(db, { tenantId, register: register.id })
+      .where('record_json', 'like', `%"${personId}"%`)
+      .orderBy('id')
+    const rows = (await query.execute()).map(recordOf)
+    const named = rows.filter(row => fieldsOf(register, row, personId).length > 0)
+    found.push(...named.map(row => ({ ...row, register })))
+  }
+  if (found.length === 0) throw new ShoalError('not_found', `no record names person ${personId}`)
+  return found
+}
+
+/** Fields of a record that hold the id of the person. */
+const fieldsOf = (
+  { personal }: Register,
+  { record }: Pick<StoredRecord, 'record'>,
+  personId: string,
+): string[] => Object.keys(personal?.persons ?? {}).filter(field => record[field] === personId)
+
+/**
+ * Deletes the records about a person and clears its id in all others, in one transaction. The audit
+ * keeps the id and the counts, as evidence that the erasure was carried out. Throws `not_found`.
+ */
+export const erasePerson = (
+  ledger: Ledger,
+  personId: string,
+  { tenantId, by, at }: { tenantId: string; by: Actor; at: number },
+): Promise<Erasure> =>
+  ledger.sealed.write(async trx => {
+    const erasure: Erasure = { deleted: 0, cleared: 0 }
+    for (const found of await findPersonRecords(trx, tenantId, personId)) {
+      const place: Place = { tenantId, register: found.register.id }
+      const cleared = withoutPerson(found, personId)
+      if (cleared === undefined) {
+        await deleteRow(trx, place, found.id)
+        erasure.deleted++
+      } else {
+        const facts = { isExample: found.isExample, at, by: by.actor }
+        await upsertRows(trx, place, [{ id: found.id, json: JSON.stringify(cleared) }], facts)
+        erasure.cleared++
+      }
+    }
+    const details = { records_deleted: erasure.deleted, records_cleared: erasure.cleared }
+    const entry = {
+      ...by,
+      at,
+      tenant: tenantId,
+      action: 'person.erase',
+      subject: personId,
+      details,
+    }
+    await appendAudit(trx, { ...entry, outcome: 'done' })
+    return erasure
+  })
+
+/** The record without the id of the person; undefined for one that is about the person. */
+const withoutPerson = (
+  found: PersonRecord,
+  personId: string,
+): Record<string, unknown> | undefined => {
+  const fields = fieldsOf(found.register, found, personId)
+  if (fields.some(field => found.register.personal?.persons[field] === 'delete')) return undefined
+  return Object.fromEntries(Object.entries(found.record).filter(([name]) => !fields.includes(name)))
+}

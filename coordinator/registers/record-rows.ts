@@ -1,0 +1,114 @@
+import type { Kysely } from 'kysely'
+import type { RegisterRow } from '../store/register-tables.ts'
+import type { SealedTrx } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+
+export type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
+
+/** A record with what is kept beside it. Times are unix milliseconds. */
+export interface StoredRecord {
+  id: string
+  record: Record<string, unknown>
+  revision: number
+  isExample: boolean
+  changedAt: number
+  changedBy: string
+}
+
+/** Register of one tenant. */
+export interface Place {
+  tenantId: string
+  register: string
+}
+
+export const recordOf = (row: RegisterRow): StoredRecord => ({
+  id: row.id,
+  record: JSON.parse(row.record_json),
+  revision: row.revision,
+  isExample: row.is_example === 1,
+  changedAt: row.changed_at,
+  changedBy: row.changed_by,
+})
+
+export const selectRecords = (db: Reader, { tenantId, register }: Place) =>
+  db
+    .selectFrom('register_records')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('register', '=', register)
+
+export const readRow = (db: Reader, place: Place, id: string): Promise<RegisterRow | undefined> =>
+  selectRecords(db, place).where('id', '=', id).executeTakeFirst()
+
+interface NewRow {
+  id: string
+  json: string
+}
+
+interface WriteFacts {
+  isExample?: boolean
+  importId?: string
+  at: number
+  by: string
+}
+
+/** Adds records, or replaces those with the same ids; a replaced one gets the next revision. */
+export const upsertRows = async (
+  trx: SealedTrx,
+  { tenantId, register }: Place,
+  rows: readonly NewRow[],
+  { isExample = false, importId, at, by }: WriteFacts,
+): Promise<void> => {
+  await trx
+    .insertInto('register_records')
+    .values(
+      rows.map(({ id, json }) => ({
+        tenant_id: tenantId,
+        register,
+        id,
+        record_json: json,
+        revision: 1,
+        is_example: isExample ? 1 : 0,
+        import_id: importId ?? null,
+        changed_at: at,
+        changed_by: by,
+      })),
+    )
+    .onConflict(conflict =>
+      conflict.columns(['tenant_id', 'register', 'id']).doUpdateSet(row => ({
+        record_json: row.ref('excluded.record_json'),
+        revision: row('register_records.revision', '+', 1),
+        is_example: row.ref('excluded.is_example'),
+        import_id: row.ref('excluded.import_id'),
+        changed_at: row.ref('excluded.changed_at'),
+        changed_by: row.ref('excluded.changed_by'),
+      })),
+    )
+    .execute()
+}
+
+export const deleteRow = async (
+  trx: SealedTrx,
+  { tenantId, register }: Place,
+  id: string,
+): Promise<void> => {
+  await trx
+    .deleteFrom('register_records')
+    .where('tenant_id', '=', tenantId)
+    .where('register', '=', register)
+    .where('id', '=', id)
+    .execute()
+}
+
+/**
+ * Deletes the example records of a tenant: its own ones replace them, because figures over both
+ * would describe no organisation. Returns their number.
+ */
+export const deleteExampleRows = async (trx: SealedTrx, tenantId: string): Promise<number> => {
+  const { numDeletedRows } = await trx
+    .deleteFrom('register_records')
+    .where('tenant_id', '=', tenantId)
+    .where('is_example', '=', 1)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}
