@@ -1,0 +1,89 @@
+import * as z from 'zod'
+import { ShoalError } from '../../shared/errors.ts'
+import { DAY_MS } from '../../shared/time.ts'
+import type { Base } from '../base/base.ts'
+import type { OpenLeader } from '../leader/open.ts'
+import { JobError } from '../queue/job-error.ts'
+import { defineJobKind } from '../queue/job-kind.ts'
+import type { OpenQueue } from '../queue/open.ts'
+import type { Store } from '../store/store.ts'
+import type { FlowsConfig, SynergiesConfig } from './flow.ts'
+import { FLOW_RUN, Flows } from './flows.ts'
+import { FlowRunner } from './run-flow.ts'
+import { forgetRuns } from './run-store.ts'
+import type { StepCaller } from './step-caller.ts'
+
+interface FlowDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
+  config: { flows: FlowsConfig; synergies: SynergiesConfig }
+  store: Pick<Store, 'ledger'>
+  work: Pick<OpenQueue, 'queue' | 'addKind'>
+}
+
+/** Flows for operations. */
+interface FlowViews {
+  flows: Flows
+}
+
+/** What makes the calls of runs; runs wait until it is connected. */
+export interface OpenFlows {
+  flows: Flows
+  connectFlows(caller: StepCaller): void
+}
+
+const Payload = z.object({
+  run_id: z.string(),
+  flow_id: z.string(),
+  team: z.string().optional(),
+  cost_cents: z.int(),
+})
+
+const KEPT_DAYS = 90
+const FORGET_SECONDS = 3600
+
+export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowViews } => {
+  const { config, store, work, leaderWork, now } = parts
+  const { ledger } = store
+  requireKnownFlows(config)
+  let caller: StepCaller | undefined
+  work.addKind(
+    defineJobKind({
+      kind: FLOW_RUN,
+      payload: Payload,
+      account: ({ team, cost_cents }) => ({
+        project: 'flows',
+        costCents: cost_cents,
+        ...(team === undefined ? {} : { team }),
+      }),
+      // an attempt ends only when its process does: a run survives that as often as it happens
+      maxAttempts: 10_000,
+      backOff: { firstSeconds: 1, factor: 2, maxSeconds: 60 },
+      concurrency: 8,
+      timeoutSeconds: 3600,
+      leaseSeconds: 10,
+      keptDays: KEPT_DAYS,
+      run: async ({ run_id }, attempt) => {
+        if (caller === undefined) throw new JobError('the coordinator starts', { early: true })
+        await FlowRunner.carryOn({ ledger, caller, now }, run_id, attempt)
+      },
+    }),
+  )
+  leaderWork.every('flows.forget', FORGET_SECONDS, led =>
+    led.free.write(trx => forgetRuns(trx, now() - KEPT_DAYS * DAY_MS)),
+  )
+  const { flows: named, synergies } = config
+  const flows = new Flows({ ledger, queue: work.queue, flows: named, synergies, now })
+  const connectFlows = (given: StepCaller): void => {
+    caller = given
+    work.queue.wake()
+  }
+  return { flows, connectFlows, views: { flows } }
+}
+
+/** Throws `config_invalid` for a synergy whose flows do not exist. */
+const requireKnownFlows = ({ flows, synergies }: FlowDomainParts['config']): void => {
+  for (const [id, synergy] of Object.entries(synergies)) {
+    const missing = synergy.flows.find(flow => !Object.hasOwn(flows, flow))
+    if (missing !== undefined)
+      throw new ShoalError('config_invalid', `synergies.${id}.flows: no flow ${missing}`)
+  }
+}

@@ -1,0 +1,228 @@
+import { appendAudit } from '../audit/audit.ts'
+import type { Job } from '../queue/job.ts'
+import { JobError } from '../queue/job-error.ts'
+import type { Ledger } from '../store/store.ts'
+import { holdAll, resolveInput } from './evaluate.ts'
+import { type FlowStep, RUN } from './flow.ts'
+import { type FlowRun, hasEnded, type RunState, type StepCall } from './run.ts'
+import { readRun, readStepCalls, takeRun, writeRun, writeStepCall } from './run-store.ts'
+import type { StepCaller, StepResult } from './step-caller.ts'
+
+interface RunnerParts {
+  ledger: Ledger
+  caller: StepCaller
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+/** Interval at which a waiting run is looked at. */
+const LOOK_SECONDS = 1
+
+/**
+ * Carries a run on from the point that the store has, until it ends or waits. Each call is stored
+ * before it is made and after it has ended, so that another process goes on at the same call.
+ */
+export class FlowRunner {
+  readonly #parts: RunnerParts
+  readonly #job: Job
+  readonly #signal: AbortSignal
+  #run: FlowRun
+  readonly #calls = new Map<string, StepCall>()
+
+  private constructor(parts: RunnerParts, run: FlowRun, job: Job, signal: AbortSignal) {
+    this.#parts = parts
+    this.#run = run
+    this.#job = job
+    this.#signal = signal
+  }
+
+  /** Throws JobError when the run has to be looked at again later. */
+  static async carryOn(
+    parts: RunnerParts,
+    runId: string,
+    { job, signal }: { job: Job; signal: AbortSignal },
+  ): Promise<void> {
+    const { ledger } = parts
+    const run = await ledger.free.write(trx => takeRun(trx, runId, job))
+    if (hasEnded(run)) return
+    const runner = new FlowRunner(parts, run, job, signal)
+    for (const call of await readStepCalls(ledger.read, runId)) runner.#calls.set(keyOf(call), call)
+    await runner.#perform()
+  }
+
+  async #perform(): Promise<void> {
+    const { steps } = this.#run
+    for (const [position, step] of steps.entries()) {
+      const call = await this.#settle(position, step)
+      if (call === undefined) return this.#compensate('cancelled', 'cancelled by an operator')
+      if (call.state === 'failed' && step.on_failure === 'stop')
+        return this.#compensate('failed', `${step.id}: ${call.reason}`)
+    }
+    await this.#end('done')
+  }
+
+  /** Brings a step to its end; undefined when the run was cancelled before it began. */
+  async #settle(position: number, step: FlowStep): Promise<StepCall | undefined> {
+    const known = this.#calls.get(keyOf({ position, isUndo: false }))
+    if (known !== undefined && hasSettled(known)) return known
+    if (known?.state !== 'running' && (await this.#isCancelled())) {
+      if (known !== undefined) await this.#parts.caller.withdraw(this.#run, known)
+      return undefined
+    }
+    const { skill, gate, summary, input, when } = step
+    if (known === undefined && !holdAll(when, this.#outputs()))
+      return this.#store({ ...this.#begun(position, false), state: 'skipped' })
+    return this.#call(position, step.id, { skill, gate, summary, input, isUndo: false })
+  }
+
+  async #call(
+    position: number,
+    stepId: string,
+    action: Pick<FlowStep, 'skill' | 'gate' | 'summary' | 'input'> & { isUndo: boolean },
+  ): Promise<StepCall> {
+    const { caller } = this.#parts
+    const { isUndo } = action
+    const known = this.#calls.get(keyOf({ position, isUndo }))
+    if (known?.state === 'waiting') {
+      const found = await caller.look(this.#run, known)
+      if (found.kind !== 'go') return this.#take(known, found)
+    }
+    const interrupted = known?.state === 'running' ? known : undefined
+    const call = interrupted ?? (await this.#store(this.#begun(position, isUndo, known)))
+    const request = {
+      run: this.#run,
+      stepId,
+      action,
+      input: resolveInput(action.input, this.#outputs()),
+      callKey: `flow:${this.#run.id}:${position}${isUndo ? ':undo' : ''}`,
+      interrupted,
+      gateRequestId: known?.gateRequestId,
+    }
+    return this.#take(call, await caller.call(request, this.#signal))
+  }
+
+  /** Stores the outcome of an attempt. Throws JobError where the run cannot go on now. */
+  async #take(call: StepCall, result: StepResult): Promise<StepCall> {
+    if (this.#signal.aborted || result.kind === 'later')
+      throw waitingFor(result.kind === 'later' ? result.reason : 'stopped')
+    const { gateRequestId = call.gateRequestId, taskId } = result as Partial<StepCall>
+    if (result.kind === 'waiting') {
+      if (call.state !== 'waiting')
+        await this.#store({ ...call, ...result, state: 'waiting', gateRequestId, taskId })
+      throw waitingFor(result.reason)
+    }
+    const isDone = result.kind === 'done'
+    const settled = await this.#store({
+      ...call,
+      state: result.kind,
+      output: isDone ? result.output : undefined,
+      reason: isDone ? undefined : result.reason,
+      endedAt: this.#parts.now(),
+    })
+    if (result.kind !== 'unknown') return settled
+    await this.#end('unknown', result.reason)
+    throw new JobError(`unknown: ${result.reason}`, { final: true })
+  }
+
+  /** Undoes the steps that are done, the last one first. */
+  async #compensate(end: RunState, reason: string): Promise<void> {
+    const faults: string[] = []
+    for (const [position, step] of [...this.#run.steps.entries()].reverse()) {
+      const done = this.#calls.get(keyOf({ position, isUndo: false }))
+      if (done?.state !== 'done' || step.compensate === undefined) continue
+      const { skill, input } = step.compensate
+      const key = keyOf({ position, isUndo: true })
+      const known = this.#calls.get(key)
+      const call =
+        known !== undefined && hasSettled(known)
+          ? known
+          : await this.#call(position, step.id, {
+              skill,
+              gate: undefined,
+              summary: undefined,
+              input,
+              isUndo: true,
+            })
+      if (call.state === 'failed') faults.push(`${step.id} was not undone: ${call.reason}`)
+    }
+    await this.#end(faults.length === 0 ? end : 'failed', [reason, ...faults].join('; '))
+  }
+
+  async #end(state: RunState, reason?: string): Promise<void> {
+    const { ledger, now } = this.#parts
+    const { id, tenantId, flowId, keyId, requestId } = this.#run
+    await ledger.sealed.write(async trx => {
+      await writeRun(trx, this.#run, this.#job.fence, { state, reason: reason ?? null }, now())
+      await appendAudit(trx, {
+        actor: `key:${keyId}`,
+        requestId,
+        at: now(),
+        tenant: tenantId,
+        action: 'flow.end',
+        subject: id,
+        outcome: 'done',
+        details: { flow_id: flowId, state },
+      })
+    })
+  }
+
+  async #isCancelled(): Promise<boolean> {
+    this.#run = await readRun(this.#parts.ledger.read, this.#run.id)
+    return this.#run.isCancelled
+  }
+
+  #outputs(): ReadonlyMap<string, unknown> {
+    const done = [...this.#calls.values()].filter(call => call.state === 'done' && !call.isUndo)
+    const { id, flowId, steps } = this.#run
+    return new Map<string, unknown>([
+      ...done.map(call => [steps[call.position]?.id ?? '', call.output] as const),
+      [RUN, { id, flow_id: flowId }],
+    ])
+  }
+
+  #begun(position: number, isUndo: boolean, known?: StepCall): StepCall {
+    return {
+      position,
+      isUndo,
+      state: 'running',
+      gateRequestId: known?.gateRequestId,
+      taskId: undefined,
+      output: undefined,
+      reason: undefined,
+      startedAt: this.#parts.now(),
+      endedAt: undefined,
+    }
+  }
+
+  async #store(call: StepCall): Promise<StepCall> {
+    const { ledger, now } = this.#parts
+    const state: RunState =
+      call.state === 'waiting' ? 'waiting' : call.isUndo ? 'compensating' : 'running'
+    await ledger.free.write(async trx => {
+      await writeRun(trx, this.#run, this.#job.fence, { state }, now())
+      await writeStepCall(trx, {
+        run_id: this.#run.id,
+        position: call.position,
+        undo: call.isUndo ? 1 : 0,
+        state: call.state,
+        gate_request_id: call.gateRequestId ?? null,
+        task_id: call.taskId ?? null,
+        output_json: call.output === undefined ? null : JSON.stringify(call.output),
+        reason: call.reason ?? null,
+        started_at: call.startedAt,
+        ended_at: call.endedAt ?? null,
+      })
+    })
+    this.#calls.set(keyOf(call), call)
+    return call
+  }
+}
+
+const keyOf = ({ position, isUndo }: Pick<StepCall, 'position' | 'isUndo'>): string =>
+  `${position}${isUndo ? ' undo' : ''}`
+
+const hasSettled = ({ state }: StepCall): boolean => state !== 'running' && state !== 'waiting'
+
+/** The run goes on when it is looked at again; this costs no attempt. */
+const waitingFor = (reason: string): JobError =>
+  new JobError(reason, { early: true, retryAfterSeconds: LOOK_SECONDS })

@@ -1,0 +1,68 @@
+import type { RampUpRow } from '../store/flow-tables.ts'
+
+export const RAMP_UP_STATES = ['running', 'done', 'aborted'] as const
+export type RampUpState = (typeof RAMP_UP_STATES)[number]
+
+/** Settings for cells, in stages. */
+export interface RampUpPlan {
+  document: Record<string, unknown>
+  /** Cells that each stage adds. */
+  stages: string[][]
+  apply_seconds: number
+  hold_seconds: number
+}
+
+/** A plan with the documents that its cells had before, by cell; absent for a cell without one. */
+export interface StartedPlan extends RampUpPlan {
+  before: Record<string, Record<string, unknown>>
+}
+
+/** One roll-out of settings. Times are Unix milliseconds. */
+export interface RampUp {
+  id: string
+  tenantId: string
+  keyId: string
+  requestId: string
+  jobId: string
+  state: RampUpState
+  reason: string | undefined
+  plan: StartedPlan
+  stage: number
+  stageBeganAt: number
+  heldSince: number | undefined
+  isAborted: boolean
+  createdAt: number
+  endedAt: number | undefined
+}
+
+export const rampUpOf = (row: RampUpRow): RampUp => ({
+  id: row.id,
+  tenantId: row.tenant_id,
+  keyId: row.key_id,
+  requestId: row.request_id,
+  jobId: row.job_id,
+  state: row.state as RampUpState,
+  reason: row.reason ?? undefined,
+  plan: JSON.parse(row.plan_json),
+  stage: row.stage,
+  stageBeganAt: row.stage_began_at,
+  heldSince: row.held_since ?? undefined,
+  isAborted: row.aborted === 1,
+  createdAt: row.created_at,
+  endedAt: row.ended_at ?? undefined,
+})
+
+/** Cells of each stage, in order of their ids; every stage has at least one cell more. */
+export const planStages = (
+  cellIds: readonly string[],
+  stagesPercent: readonly number[],
+): string[][] => {
+  const sorted = cellIds.toSorted()
+  let from = 0
+  return stagesPercent.flatMap(percent => {
+    const until = Math.ceil((sorted.length * percent) / 100)
+    const stage = sorted.slice(from, until)
+    from = Math.max(from, until)
+    return stage.length === 0 ? [] : [stage]
+  })
+}

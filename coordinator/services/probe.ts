@@ -1,0 +1,74 @@
+import { SendError } from '../../shared/outbound/send-error.ts'
+import type { Sender } from '../outbound/sender.ts'
+
+/** `unknown` says nothing about the service: the question itself could not be asked or answered. */
+export const SERVICE_STATES = ['up', 'degraded', 'down', 'unknown', 'not_configured'] as const
+export type ServiceState = (typeof SERVICE_STATES)[number]
+
+/** Answer of one address. */
+export interface Check {
+  name: string
+  url: string
+  state: 'up' | 'down' | 'unknown'
+  httpStatus: number | undefined
+  /** Time until the whole answer was there, in milliseconds. */
+  latencyMs: number
+  /** Reason why it is not up. */
+  fault: string | undefined
+  /** Parsed JSON of the answer; undefined when it is not JSON. */
+  body: unknown
+}
+
+export interface Question {
+  name: string
+  url: string
+  /** Returns what is wrong with an answer of status 200. */
+  findFault?: (body: unknown) => string | undefined
+}
+
+export type Ask = (question: Question, signal: AbortSignal) => Promise<Check>
+
+const MAX_ANSWER_BYTES = 256 * 1024
+/** Failures of a connection that only the target can cause. */
+const REFUSING = ['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'EPIPE']
+
+/** Asks addresses by GET, and tells whether what answers is up. */
+export const createAsk =
+  (sender: Pick<Sender, 'send'>, nowMs: () => number): Ask =>
+  async ({ name, url, findFault = () => undefined }, signal) => {
+    const begun = nowMs()
+    const checkOf = (rest: Pick<Check, 'state'> & Partial<Check>): Check => ({
+      name,
+      url,
+      httpStatus: undefined,
+      fault: undefined,
+      body: undefined,
+      latencyMs: Math.round(nowMs() - begun),
+      ...rest,
+    })
+    try {
+      const message = { url, method: 'GET' as const, maxAnswerBytes: MAX_ANSWER_BYTES }
+      const { status, body: bytes } = await sender.send(message, signal)
+      const body = parseJson(bytes)
+      const fault = status === 200 ? findFault(body) : `it answered ${status}`
+      const state = status >= 500 ? 'down' : fault === undefined ? 'up' : 'unknown'
+      return checkOf({ state, httpStatus: status, fault, body })
+    } catch (error) {
+      return checkOf({ state: stateOf(error), fault: (error as Error).message })
+    }
+  }
+
+const stateOf = (error: unknown): Check['state'] => {
+  if (!(error instanceof SendError)) throw error
+  if (error.reason === 'aborted') throw error
+  const { code = '' } = (error.cause ?? {}) as NodeJS.ErrnoException
+  return error.reason === 'timed_out' || REFUSING.includes(code) ? 'down' : 'unknown'
+}
+
+const parseJson = (bytes: Buffer): unknown => {
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,148 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { a2aScene, askUntil, caller } from '../../support/a2a.ts'
+import { startStandIns } from '../../support/stand-in-services.ts'
+import { temporaryFolder } from '../store/temporary.ts'
+
+const scene = async (t: Test) => {
+  const standIns = await startStandIns(t)
+  const { url } = standIns
+  const token_file = join(await temporaryFolder(t), 'token')
+  await writeFile(token_file, 'syt_secret\n')
+  const opened = await a2aScene(t, {
+    config: {
+      services: {
+        keycloak: { url, repair_url: `${url}/repair` },
+        // nothing listens on the port for tcpmux here
+        cockpit: { url: 'http://127.0.0.1:1/health' },
+      },
+      notices: {
+        matrix: { homeserver_url: url, room_id: '!ops:acme-corp.com', token_file },
+        webhook_url: `${url}/notice`,
+      },
+      chat_servers: { demo: { url }, other: { url } },
+    },
+  })
+  const { demo } = opened
+  const as = (key: string) => async (id: string, input: object) =>
+    caller(opened.url, key).json(`/v1/skills/${id}`, input)
+  return { ...opened, standIns, ask: as(demo.operator), as }
+}
+
+t.test('a service is asked for its health', async t => {
+  const { ask, standIns } = await scene(t)
+  const { keycloak } = standIns
+  const check = (more: object = {}) =>
+    ask('cockpit-health-check', { service_id: 'keycloak', dry_run: true, ...more })
+  const shallow = await check()
+  t.match(shallow, { status: 200, json: { state: 'up', data_state: 'live', reason: null } })
+  t.equal(shallow.json.checks.length, 5)
+  t.equal((await check({ deep_check: true })).json.checks.length, 13)
+
+  keycloak.realms.pop()
+  t.match((await check()).json, { state: 'degraded', reason: 'realm partners: it answered 404' })
+  keycloak.isReady = false
+  t.match((await check()).json, { state: 'down', repair: { state: 'dry_run', run_id: null } })
+  const api = await ask('cockpit-health-check', { service_id: 'iio_api' })
+  t.match(api.json, { state: 'degraded', reason: 'health: it reports unavailable' })
+  t.match((await ask('cockpit-health-check', {})).json, {
+    state: 'down',
+    repair: { state: 'not_configured' },
+  })
+})
+
+t.test('a service that is up, unknown or foreign is never repaired', async t => {
+  const { ask } = await scene(t)
+  t.match(await ask('repair-trigger', { service_id: 'keycloak' }), {
+    status: 200,
+    json: { repair: 'not_needed', job_id: null },
+  })
+  t.match((await ask('repair-trigger', { service_id: 'cockpit' })).json, {
+    repair: 'not_configured',
+  })
+  t.match(await ask('repair-trigger', { service_id: 'printer' }), {
+    status: 422,
+    json: { error: { param: 'service_id', message: /known: cockpit, keycloak, iio_api/ } },
+  })
+})
+
+t.test('a service that is down gets one repair, after an approval', async t => {
+  const { ask, standIns, url, demo } = await scene(t)
+  standIns.keycloak.isReady = false
+  const first = await ask('cockpit-health-check', { service_id: 'keycloak' })
+  const { run_id, incident_id } = first.json.repair
+  t.equal(first.json.repair.state, 'started')
+  const again = await ask('cockpit-health-check', { service_id: 'keycloak' })
+  t.match(again.json.repair, { run_id, incident_id }, 'one incident has one repair')
+
+  const { json } = caller(url, demo.operator)
+  const waiting = await askUntil(
+    () => json(`/v1/flows/runs/${run_id}`),
+    ({ json }) => json.state === 'waiting',
+  )
+  const [call] = waiting.json.calls
+  t.equal(standIns.got.filter(({ path }) => path === '/repair').length, 0)
+  const path = `/v1/gates/requests/${call.gate_request_id}`
+  t.match((await json(path)).json, { gate_id: 'gate.repair-run' })
+  await caller(url, demo.approver_a).json(`${path}/approve`, {})
+  await askUntil(
+    () => json(`/v1/flows/runs/${run_id}`),
+    ({ json }) => json.state === 'done',
+  )
+  const sent = await askUntil(
+    async () => standIns.got,
+    got => got.some(({ path }) => path === '/repair') && got.some(({ path }) => path === '/notice'),
+  )
+  t.match(sent.find(({ path }) => path === '/repair')?.body, {
+    service_id: 'keycloak',
+    incident_id,
+  })
+  const notices = sent.filter(({ method }) => method === 'PUT')
+  t.equal(notices.length, 1, 'the room is told once')
+  t.match(notices[0], {
+    path: /^\/_matrix\/client\/v3\/rooms\/!ops%3Aacme-corp.com\/send\/m.room.message\/job_/,
+    headers: { authorization: 'Bearer syt_secret' },
+    body: { msgtype: 'm.notice', body: /keycloak is down \(health: it answered 503\)/ },
+  })
+})
+
+t.test('each tenant sees the state of its own chat server', async t => {
+  const { as, demo } = await scene(t)
+  const status = async (key: string) => (await as(key)('get_tenant_chat_status', {})).json
+  t.match(await status(demo.operator), {
+    data_state: 'live',
+    up: 1,
+    total: 1,
+    servers: [{ tenant_id: 'demo', software: 'Synapse 1.118.0', login_flows: ['m.login.sso'] }],
+  })
+  t.match(await status(demo.stranger), { total: 1, servers: [{ tenant_id: 'other' }] })
+})
+
+t.test('the test suite runs real checks and names what it skips', async t => {
+  const { ask, standIns } = await scene(t)
+  const suite = (input: object) => ask('run-test-suite', input)
+  const outcomes = async (input: object) =>
+    Object.fromEntries(
+      (await suite(input)).json.cases.map(({ id, outcome }: { id: string; outcome: string }) => [
+        id,
+        outcome,
+      ]),
+    )
+  t.match(await outcomes({ scenario: 'keycloak-full', scope: 'auth' }), {
+    'service-keycloak': 'passed',
+    access: 'passed',
+  })
+  standIns.keycloak.isReady = false
+  t.match(await outcomes({ scenario: 'full-stack' }), {
+    'service-keycloak': 'failed',
+    'service-cockpit': 'failed',
+    'chat-servers': 'passed',
+    cells: 'skipped',
+    store: 'passed',
+  })
+  const dry = await suite({ scenario: 'regression', dry_run: true })
+  t.match(dry.json, { passed: 0, failed: 0, skipped: 0 })
+  t.ok(dry.json.cases.length > 20)
+  t.match(await suite({ realms: 'a b' }), { status: 422, json: { error: { param: 'realms' } } })
+})
