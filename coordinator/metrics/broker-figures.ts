@@ -4,9 +4,9 @@ import type { Bus } from '../broker/bus.ts'
 
 export interface BrokerFigures {
   /** Wraps a listener and counts its messages. */
-  countReceived<A extends [TopicName, ...unknown[]]>(
-    receive: (...args: A) => void,
-  ): (...args: A) => void
+  countReceived<A extends [TopicName, ...unknown[]], R>(
+    receive: (...args: A) => R,
+  ): (...args: A) => R
   /** A message was not what it should be. */
   countDropped(topic: TopicName): void
   /** Wraps a bus and counts its messages. */
@@ -23,7 +23,7 @@ export const createBrokerFigures = (): BrokerFigures => {
       receive =>
       (...args) => {
         messages.add(['from_cells', args[0]])
-        receive(...args)
+        return receive(...args)
       },
     countDropped: topic => dropped.add([topic]),
     watch: bus => ({

@@ -4,6 +4,7 @@ import type { Budgets } from '../budgets/budgets.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { type BrokerFigures, createBrokerFigures } from './broker-figures.ts'
 import { budgetMetrics } from './budget-metrics.ts'
+import { createDiscoveryFigures, type DiscoveryFigures } from './discovery-figures.ts'
 import { createEventFigures, type EventFigures } from './event-figures.ts'
 import { fleetMetrics } from './fleet-metrics.ts'
 import { createHttpFigures, type HttpFigures } from './http-figures.ts'
@@ -24,6 +25,7 @@ export interface Figures {
   queue: QueueFigures
   events: EventFigures
   upstreams: UpstreamFigures
+  discovery: DiscoveryFigures
 }
 
 export const createFigures = (): Figures => ({
@@ -35,6 +37,7 @@ export const createFigures = (): Figures => ({
   queue: createQueueFigures(),
   events: createEventFigures(),
   upstreams: createUpstreamFigures(),
+  discovery: createDiscoveryFigures(),
 })
 
 interface MetricSources {
@@ -69,6 +72,7 @@ const partMetrics = ({ figures, budgets, fleet, vitals }: MetricSources): Metric
   ...figures.queue.metrics,
   ...figures.events.metrics,
   ...figures.upstreams.metrics,
+  ...figures.discovery.metrics,
   ...figures.store.metrics,
   createMetric(
     {

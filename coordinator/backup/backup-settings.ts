@@ -1,0 +1,35 @@
+import { Cron } from 'croner'
+import * as z from 'zod'
+
+/** Backups that the coordinator makes itself. */
+export const BackupSettings = z
+  .strictObject({
+    folder: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Folder for backups; `backups` in the state folder by default.'),
+    schedule: z
+      .string()
+      .refine(isCron, { error: 'must be a cron expression such as 0 3 * * *' })
+      .optional()
+      .describe('Cron expression (UTC) at which backups are made; without it none is scheduled.'),
+    keep: z.int().min(1).max(1000).default(14).describe('Scheduled backups to keep.'),
+    passphrase_file: z
+      .string()
+      .optional()
+      .describe('File with the passphrase that seals the secrets of scheduled backups.'),
+  })
+  .refine(({ schedule, passphrase_file }) => schedule === undefined || passphrase_file, {
+    path: ['passphrase_file'],
+    error: 'a scheduled backup needs the file with its passphrase',
+  })
+export type BackupSettings = z.output<typeof BackupSettings>
+
+function isCron(text: string): boolean {
+  try {
+    return new Cron(text, { paused: true, timezone: 'UTC' }).nextRun() !== null
+  } catch {
+    return false
+  }
+}

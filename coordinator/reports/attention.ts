@@ -1,0 +1,82 @@
+import type { DiagnosisCheck } from '../fleet/diagnosis.ts'
+import type { BackupStanding } from './backup-standing.ts'
+
+/** Something that a person should look at today. */
+export interface Attention {
+  severity: 'critical' | 'warn'
+  what: string
+  /** Command or skill that shows more, or that helps. */
+  next: string
+}
+
+export interface DayFacts {
+  checks: readonly DiagnosisCheck[]
+  /** Alerts that are raised and that nobody has acknowledged. */
+  unacknowledged: readonly { level: 'warn' | 'critical'; message: string }[]
+  modelsMissing: readonly string[]
+  pendingRequests: number
+  deadJobs: number
+  errorPercent: number | null
+  backups: BackupStanding
+}
+
+/** Share of failed requests from which a person should look. */
+const ERROR_PERCENT = 1
+const CRITICAL_ERROR_PERCENT = 5
+
+/** Lists what needs a person, the critical things first. */
+export const listAttention = (facts: DayFacts): Attention[] => {
+  const { errorPercent, modelsMissing, pendingRequests, deadJobs, backups } = facts
+  const found: Attention[] = [
+    ...facts.checks.flatMap(checkAttention),
+    ...facts.unacknowledged.map(
+      ({ level, message }): Attention => ({
+        severity: level,
+        what: `Unacknowledged alert: ${message}`,
+        next: 'shoal alerts list',
+      }),
+    ),
+  ]
+  const add = (isNeeded: boolean, attention: Attention) => {
+    if (isNeeded) found.push(attention)
+  }
+  add(modelsMissing.length > 0, {
+    severity: 'warn',
+    what: `Models without a cell: ${modelsMissing.slice(0, 5).join(', ')}`,
+    next: 'shoal skills run gap-report',
+  })
+  add((errorPercent ?? 0) > ERROR_PERCENT, {
+    severity: (errorPercent ?? 0) > CRITICAL_ERROR_PERCENT ? 'critical' : 'warn',
+    what: `${errorPercent} percent of the requests failed within 24 hours`,
+    next: 'shoal skills run performance-report',
+  })
+  add(pendingRequests > 0, {
+    severity: 'warn',
+    what: `Approval requests that are pending: ${pendingRequests}`,
+    next: 'shoal gates requests --state pending',
+  })
+  add(deadJobs > 0, {
+    severity: 'warn',
+    what: `Jobs that were given up: ${deadJobs}`,
+    next: 'shoal queue dead-letters',
+  })
+  add(backups.remedy !== undefined, {
+    severity: backups.state === 'damaged' ? 'critical' : 'warn',
+    what: `Backup: ${backups.state}`,
+    next: backups.remedy ?? '',
+  })
+  return found.toSorted((a, b) => rank(a) - rank(b))
+}
+
+const checkAttention = ({ result, title, observed, remedy }: DiagnosisCheck): Attention[] =>
+  result !== 'fail' && result !== 'warn'
+    ? []
+    : [
+        {
+          severity: result === 'fail' ? 'critical' : 'warn',
+          what: `Check failed: ${title} (${observed})`,
+          next: remedy ?? 'shoal skills run self-diagnose',
+        },
+      ]
+
+const rank = ({ severity }: Attention): number => (severity === 'critical' ? 0 : 1)

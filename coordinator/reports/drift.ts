@@ -1,0 +1,115 @@
+export const DRIFT_CLASSES = ['LEGIT', 'CRUFT', 'PEARL', 'LIVE_SHIM'] as const
+export type DriftClass = (typeof DRIFT_CLASSES)[number]
+export const DRIFT_KINDS = ['cell', 'model', 'configuration', 'key'] as const
+type DriftKind = (typeof DRIFT_KINDS)[number]
+
+/** One thing, how it relates to what is declared, and what that follows from. */
+export interface DriftItem {
+  kind: DriftKind
+  id: string
+  class: DriftClass
+  evidence: string
+}
+
+export interface DriftFacts {
+  /** Enrolled cells that are not revoked. */
+  cells: readonly {
+    id: string
+    isPresent: boolean
+    isDrained: boolean
+    isQuarantined: boolean
+  }[]
+  catalogue: readonly { id: string; isServed: boolean; requests: number }[]
+  /** Models that cells offer and the catalogue lacks. */
+  undeclaredModels: readonly { id: string; cellId: string; isLoaded: boolean }[]
+  /** Desired settings of each cell that is present; undefined reports have not come yet. */
+  configurations: readonly { cellId: string; isApplied: boolean | undefined; reason: string }[]
+  /** Documents with settings: of the fleet, of tags, and of single cells. */
+  documents: readonly { scope: 'fleet' | 'tag' | 'cell'; name: string; isUsed: boolean }[]
+  /** Keys that open something now. */
+  keys: readonly {
+    id: string
+    createdAt: number
+    lastUsedAt: number | undefined
+    expiresAt: number | undefined
+  }[]
+  now: number
+}
+
+const DAY_MS = 86_400_000
+/** Time without use after which a key counts as left behind. */
+export const UNUSED_DAYS = 90
+
+/**
+ * Classifies what there is against what is declared. LEGIT: declared and there. CRUFT: declared or
+ * left behind, and not there or not used. PEARL: there and working, but not declared. LIVE_SHIM:
+ * works by an override or a temporary measure.
+ */
+export const scanDrift = (facts: DriftFacts): DriftItem[] => [
+  ...facts.cells.map(cellItem),
+  ...facts.catalogue.map(modelItem),
+  ...facts.undeclaredModels.map(undeclaredItem),
+  ...facts.configurations.flatMap(configurationItem),
+  ...facts.documents.flatMap(documentItem),
+  ...facts.keys.map(key => keyItem(key, facts.now)),
+]
+
+const item = (kind: DriftKind, id: string, drift: DriftClass, evidence: string): DriftItem => ({
+  kind,
+  id,
+  class: drift,
+  evidence,
+})
+
+const cellItem = ({ id, ...cell }: DriftFacts['cells'][number]): DriftItem => {
+  if (cell.isQuarantined) return item('cell', id, 'LIVE_SHIM', 'enrolled, and in quarantine')
+  if (!cell.isPresent) return item('cell', id, 'CRUFT', 'enrolled, and not connected')
+  if (cell.isDrained)
+    return item('cell', id, 'LIVE_SHIM', 'connected, and taken out of routing by an operator')
+  return item('cell', id, 'LEGIT', 'enrolled and connected')
+}
+
+const modelItem = ({ id, isServed, requests }: DriftFacts['catalogue'][number]): DriftItem =>
+  isServed
+    ? item('model', id, 'LEGIT', `in the catalogue and served; ${requests} requests in 24 hours`)
+    : item('model', id, 'CRUFT', `in the catalogue, and no cell serves it; ${requests} requests`)
+
+const undeclaredItem = ({
+  id,
+  cellId,
+  isLoaded,
+}: DriftFacts['undeclaredModels'][number]): DriftItem =>
+  isLoaded
+    ? item('model', id, 'PEARL', `loaded on ${cellId}, and not in the catalogue`)
+    : item('model', id, 'CRUFT', `offered by ${cellId}, not loaded, and not in the catalogue`)
+
+/** A cell that has not reported yet is neither. */
+const configurationItem = ({
+  cellId,
+  isApplied,
+  reason,
+}: DriftFacts['configurations'][number]): DriftItem[] => {
+  if (isApplied === undefined) return []
+  return isApplied
+    ? [item('configuration', cellId, 'LEGIT', 'the cell applied its desired settings')]
+    : [item('configuration', cellId, 'CRUFT', `desired settings are not in force: ${reason}`)]
+}
+
+const documentItem = ({ scope, name, isUsed }: DriftFacts['documents'][number]): DriftItem[] => {
+  const id = `${scope}:${name}`
+  if (!isUsed) return [item('configuration', id, 'CRUFT', 'settings that no enrolled cell has')]
+  if (scope === 'cell')
+    return [item('configuration', id, 'LIVE_SHIM', 'settings of one cell over those of the fleet')]
+  return [item('configuration', id, 'LEGIT', `settings of the ${scope}, in use`)]
+}
+
+const keyItem = (key: DriftFacts['keys'][number], now: number): DriftItem => {
+  const { id, createdAt, lastUsedAt, expiresAt } = key
+  const unusedDays = Math.floor((now - (lastUsedAt ?? createdAt)) / DAY_MS)
+  if (unusedDays > UNUSED_DAYS)
+    return item('key', id, 'CRUFT', `valid, and not used for ${unusedDays} days`)
+  if (expiresAt !== undefined)
+    return item('key', id, 'LIVE_SHIM', `temporary, until ${new Date(expiresAt).toISOString()}`)
+  const used = lastUsedAt === undefined ? 'not used yet' : `used ${unusedDays} days ago`
+  return item('key', id, 'LEGIT', `valid, ${used}`)
+}

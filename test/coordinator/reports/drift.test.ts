@@ -1,0 +1,74 @@
+import t from 'tap'
+import { type DriftFacts, scanDrift } from '../../../coordinator/reports/drift.ts'
+
+const DAY_MS = 86_400_000
+const NOW = 1000 * DAY_MS
+const none: DriftFacts = {
+  cells: [],
+  catalogue: [],
+  undeclaredModels: [],
+  configurations: [],
+  documents: [],
+  keys: [],
+  now: NOW,
+}
+const cell = { id: 'a', isPresent: true, isDrained: false, isQuarantined: false }
+const key = { id: 'k', createdAt: 0, lastUsedAt: NOW - 90 * DAY_MS, expiresAt: undefined }
+
+for (const [title, facts, expected] of [
+  ['a connected cell', { cells: [cell] }, 'LEGIT'],
+  ['a cell that is away', { cells: [{ ...cell, isPresent: false }] }, 'CRUFT'],
+  ['a drained cell', { cells: [{ ...cell, isDrained: true }] }, 'LIVE_SHIM'],
+  ['a cell in quarantine', { cells: [{ ...cell, isQuarantined: true }] }, 'LIVE_SHIM'],
+  ['a served model', { catalogue: [{ id: 'm', isServed: true, requests: 0 }] }, 'LEGIT'],
+  ['a model without a cell', { catalogue: [{ id: 'm', isServed: false, requests: 1 }] }, 'CRUFT'],
+  [
+    'a loaded model that the catalogue lacks',
+    { undeclaredModels: [{ id: 'm', cellId: 'a', isLoaded: true }] },
+    'PEARL',
+  ],
+  [
+    'an offered model that the catalogue lacks',
+    { undeclaredModels: [{ id: 'm', cellId: 'a', isLoaded: false }] },
+    'CRUFT',
+  ],
+  [
+    'settings that were applied',
+    { configurations: [{ cellId: 'a', isApplied: true, reason: '' }] },
+    'LEGIT',
+  ],
+  [
+    'settings that are not in force',
+    { configurations: [{ cellId: 'a', isApplied: false, reason: 'rolled_back' }] },
+    'CRUFT',
+  ],
+  [
+    'settings of a cell that is gone',
+    { documents: [{ scope: 'cell', name: 'a', isUsed: false }] },
+    'CRUFT',
+  ],
+  [
+    'settings of one cell',
+    { documents: [{ scope: 'cell', name: 'a', isUsed: true }] },
+    'LIVE_SHIM',
+  ],
+  ['settings of the fleet', { documents: [{ scope: 'fleet', name: '', isUsed: true }] }, 'LEGIT'],
+  ['a key that was used 90 days ago', { keys: [key] }, 'LEGIT'],
+  [
+    'a key that was used 91 days ago',
+    { keys: [{ ...key, lastUsedAt: NOW - 91 * DAY_MS }] },
+    'CRUFT',
+  ],
+  ['a key that was never used', { keys: [{ ...key, lastUsedAt: undefined }] }, 'CRUFT'],
+  ['a temporary key', { keys: [{ ...key, expiresAt: NOW + 1 }] }, 'LIVE_SHIM'],
+] as const satisfies [string, Partial<DriftFacts>, string][])
+  t.test(`${title} is ${expected}`, async t => {
+    const items = scanDrift({ ...none, ...facts })
+    t.match(items, [{ class: expected, evidence: /./ }])
+    t.equal(items.length, 1)
+  })
+
+t.test('a cell that has not reported its settings is left out', async t => {
+  const configurations = [{ cellId: 'a', isApplied: undefined, reason: '' }]
+  t.strictSame(scanDrift({ ...none, configurations }), [])
+})
