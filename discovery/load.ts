@@ -46,11 +46,15 @@ export const loadRun = async <Run>(
 
 const rankOf = (file: string): number => MODULE_DOMAINS.indexOf(dirname(file) as ModuleDomain)
 
-/** Files of declarations by domain and name; none while there is no folder. */
-const listFiles = (): string[] =>
-  (existsSync(FOLDER) ? readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }) : [])
+let files: readonly string[] | undefined
+
+/** Files of declarations by domain and name, read once: each run of a module looks its file up. */
+const listFiles = (): readonly string[] => {
+  files ??= (existsSync(FOLDER) ? readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }) : [])
     .filter(file => file.endsWith('.ts'))
     .toSorted((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1))
+  return files
+}
 
 const loadModule = async (file: string): Promise<DiscoveryModule> => {
   const { default: module } = (await import(pathToFileURL(join(FOLDER, file)).href)) as {

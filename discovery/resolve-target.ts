@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js'
 import { ShoalError } from '../shared/errors.ts'
 import type { ScanScope } from '../shared/wire/scan-scope.ts'
 import {
+  createForbiddenError,
   createOutOfScopeError,
   isForbiddenAddress,
   isInScope,
@@ -27,7 +28,8 @@ const lookUpAll: Lookup = name => lookup(name, { all: true })
 /**
  * Resolves a host once and checks every address of it: in the scope, or of a name in the scope.
  * Addresses of cloud metadata and of container bridges are refused in any case.
- * @throws ShoalError scope_denied, or invalid_request for a name without an address
+ * @throws ShoalError scope_denied, or invalid_request for a name without an address and for what is
+ * neither a name nor an address in its usual form
  */
 export const resolveTarget = async (
   scope: ScanScope,
@@ -35,17 +37,23 @@ export const resolveTarget = async (
   lookUp: Lookup = lookUpAll,
 ): Promise<PinnedTarget> => {
   if (ipaddr.isValid(host)) {
+    if (!host.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(host))
+      throw new ShoalError('invalid_request', `${host} is not an address of four decimal parts`)
     requireInScope(scope, host)
     return { host, addresses: [host], scope }
   }
+  if (/[/:@\s]/.test(host))
+    throw new ShoalError(
+      'invalid_request',
+      `${host} is not a name or an address: write it without scheme, port and path`,
+    )
   const isNamed = isNameInScope(scope, host)
   const addresses = await findAddresses(host, lookUp)
   for (const address of addresses) {
     const isAllowed = isNamed ? !isForbiddenAddress(scope, address) : false
-    if (!isAllowed && !isInScope(scope, address))
-      throw createOutOfScopeError(
-        isForbiddenAddress(scope, address) ? `${host} (${address})` : host,
-      )
+    if (isAllowed || isInScope(scope, address)) continue
+    if (isForbiddenAddress(scope, address)) throw createForbiddenError(`${host} (${address})`)
+    throw createOutOfScopeError(host)
   }
   if (!isNamed) return { host, addresses, scope }
   const pinned = addresses.map(target => ({ target }))

@@ -20,17 +20,25 @@ export const isInScope = (scope: ScanScope, address: string): boolean => {
 
 /** True when an operator added the name; `resolve-target.ts` then allows what it resolves to. */
 export const isNameInScope = (scope: ScanScope, name: string): boolean =>
-  scope.entries.some(({ target }) => target === name.toLowerCase())
+  scope.entries.some(({ target }) => normaliseTarget(target) === normaliseTarget(name))
 
 /** @throws ShoalError scope_denied, which says how to add the target */
 export const requireInScope = (scope: ScanScope, address: string): void => {
-  if (!isInScope(scope, address)) throw createOutOfScopeError(address)
+  if (isInScope(scope, address)) return
+  if (isForbiddenAddress(scope, address)) throw createForbiddenError(address)
+  throw createOutOfScopeError(normaliseTarget(address))
 }
 
 export const createOutOfScopeError = (target: string): ShoalError =>
   new ShoalError(
     'scope_denied',
     `${target} is outside the scope of discovery; an operator may add it: shoal discover scope add ${target}`,
+  )
+
+export const createForbiddenError = (target: string): ShoalError =>
+  new ShoalError(
+    'scope_denied',
+    `discovery never contacts ${target}: it is of a metadata service, a container bridge, or no single host`,
   )
 
 /** True for an address that no entry, also not that of a name, can allow. */
@@ -49,19 +57,46 @@ export const parseNetwork = (target: string): Network | undefined => {
   return ipaddr.isValidCIDR(target) ? ipaddr.parseCIDR(target) : undefined
 }
 
+/**
+ * The one spelling of a target that entries have: a network by its first address, IPv4 inside IPv6 as
+ * IPv4, a name in lower case without its last dot. Text that is no target is returned as it is.
+ */
+export const normaliseTarget = (text: string): string => {
+  const target = text.trim().toLowerCase().replace(/\.$/, '')
+  const network = parseNetwork(target)
+  if (network === undefined) return target
+  const [first, bits] = unmapNetwork(network)
+  if (bits === bitsOf(first)) return first.toString()
+  const kind = first.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6
+  return `${kind.networkAddressFromCIDR(`${first}/${bits}`)}/${bits}`
+}
+
+const unmapNetwork = ([address, bits]: Network): Network =>
+  address.kind() === 'ipv6' && (address as ipaddr.IPv6).isIPv4MappedAddress() && bits >= 96
+    ? [(address as ipaddr.IPv6).toIPv4Address(), bits - 96]
+    : [address, bits]
+
 /** Number of addresses of a network; a large one is not exact. */
 export const countAddresses = ([address, bits]: Network): number => 2 ** (bitsOf(address) - bits)
+
+/** Prefix of the largest network that an entry may be, also a forced one. */
+const LEAST_PREFIX = { ipv4: 8, ipv6: 32 } as const
 
 /** Why an entry is not accepted; undefined for a good one. */
 export const findEntryFault = ({ target, is_forced = false }: ScopeEntry): string | undefined => {
   const network = parseNetwork(target)
-  if (network === undefined) return isName(target) ? undefined : `${target} is no network or name`
+  if (network === undefined) return isName(target) ? undefined : describeNoTarget(target)
   if (isMetadataAddress(network[0])) return `${target} holds metadata services of clouds`
   if (isOfNoHost(network[0])) return `${target} is of no single host: a probe would reach many`
-  const count = countAddresses(network)
+  const [least, count] = [LEAST_PREFIX[network[0].kind()], countAddresses(network)]
+  if (network[1] < least)
+    return `${target} is larger than a /${least}; add the networks that are yours`
   if (is_forced || count <= MAX_SCOPE_ADDRESSES) return undefined
   return `${target} has more than ${MAX_SCOPE_ADDRESSES} addresses; add it in parts, or force it`
 }
+
+const describeNoTarget = (target: string): string =>
+  `${target} is not a network, an address or a name: write 192.168.1.0/24, 192.168.1.5 or printer.lan, without scheme and port`
 
 const NAME = /^(?=.*[a-z])[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*\.?$/
 

@@ -25,6 +25,8 @@ export interface DeltaDraft {
   field: string | null
   before: unknown
   after: unknown
+  /** Set when `before` or `after` was too long; lists then have only items that the other lacks. */
+  is_truncated?: true
   /** The other entity of a merge or split. */
   other_id: string | null
   /** Display name of the entity. */
@@ -47,7 +49,7 @@ const MAX_CHANGES = 24
 export const listChanges = (
   before: EntityDescription,
   after: EntityDescription,
-): Pick<DeltaDraft, 'field' | 'before' | 'after'>[] => {
+): Pick<DeltaDraft, 'field' | 'before' | 'after' | 'is_truncated'>[] => {
   const names = Object.keys({ ...before.fields, ...after.fields }).filter(name => !NOISE.has(name))
   const fields = names.map(field => ({
     field,
@@ -61,10 +63,51 @@ export const listChanges = (
   ]
     .filter(change => !isDeepStrictEqual(change.before, change.after))
     .slice(0, MAX_CHANGES)
+    .map(change => ({ ...change, ...boundValues(change.before, change.after) }))
 }
 
 const readValue = (fields: ResolvedFields, name: string): unknown =>
   fields[name as keyof ResolvedFields]?.value ?? null
+
+/** Most bytes of the value before or after a change, as JSON. */
+const MAX_VALUE_BYTES = 2048
+
+const boundValues = (
+  before: unknown,
+  after: unknown,
+): Pick<DeltaDraft, 'before' | 'after' | 'is_truncated'> => {
+  if (bytesOf(before) <= MAX_VALUE_BYTES && bytesOf(after) <= MAX_VALUE_BYTES)
+    return { before, after }
+  const [old, next] = [without(before, after), without(after, before)]
+  return { before: cutValue(old), after: cutValue(next), is_truncated: true }
+}
+
+/** Items of a list that another one lacks; other values as they are. */
+const without = (value: unknown, other: unknown): unknown => {
+  if (!Array.isArray(value) || !Array.isArray(other)) return value
+  const known = new Set(other.map(item => JSON.stringify(item)))
+  return value.filter(item => !known.has(JSON.stringify(item)))
+}
+
+/** The first items or characters that fit; null for an object that does not fit. */
+const cutValue = (value: unknown): unknown => {
+  if (bytesOf(value) <= MAX_VALUE_BYTES) return value
+  // a character of JSON takes at most six bytes
+  if (typeof value === 'string') return value.slice(0, MAX_VALUE_BYTES / 6).toWellFormed()
+  return Array.isArray(value) ? takeWithin(value, MAX_VALUE_BYTES) : null
+}
+
+/** The first items whose JSON fits into a number of bytes. */
+const takeWithin = <T>(items: readonly T[], maxBytes: number): T[] => {
+  let bytes = 2
+  const end = items.findIndex(item => {
+    bytes += bytesOf(item) + 1
+    return bytes > maxBytes
+  })
+  return items.slice(0, end < 0 ? items.length : end)
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
 /** Numbers and stores deltas, in the transaction of the change that they report. */
 export const addDeltas = async (
@@ -90,16 +133,16 @@ export const addDeltas = async (
   return deltas
 }
 
-/** Most deltas of one event; readers fetch the others by their numbers. */
+/** Most deltas of one event, and most bytes; readers fetch the others by their numbers. */
 const MAX_EVENT_DELTAS = 50
+const MAX_EVENT_BYTES = 64 * 1024
 
 /** Data of the event that reports deltas. */
 export const eventOf = (deltas: readonly Delta[]) => ({
   first_seq: deltas[0]?.seq ?? 0,
   last_seq: deltas.at(-1)?.seq ?? 0,
   count: deltas.length,
-  deltas: deltas.slice(0, MAX_EVENT_DELTAS).map(({ at, ...delta }) => ({
-    ...delta,
-    at: new Date(at).toISOString(),
-  })),
+  deltas: takeWithin(deltas.slice(0, MAX_EVENT_DELTAS), MAX_EVENT_BYTES).map(
+    ({ at, ...delta }) => ({ ...delta, at: new Date(at).toISOString() }),
+  ),
 })

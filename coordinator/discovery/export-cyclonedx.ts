@@ -3,9 +3,12 @@ import { VERSION } from '../../shared/version.ts'
 import { readFacts } from './entity-facts.ts'
 import type { EntityView } from './registry-query.ts'
 
-/** An inventory as CycloneDX 1.6 JSON (ECMA-424): things are devices, models are components of them. */
-export const formatCycloneDx = (entities: readonly EntityView[], at: number): string =>
-  JSON.stringify({
+/**
+ * Beginning of an inventory as CycloneDX 1.6 JSON (ECMA-424), whose components follow: things are
+ * devices, and models are components of them.
+ */
+export const formatInventoryHead = (at: number): string => {
+  const head = JSON.stringify({
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     serialNumber: `urn:uuid:${randomUUID()}`,
@@ -14,8 +17,13 @@ export const formatCycloneDx = (entities: readonly EntityView[], at: number): st
       timestamp: new Date(at).toISOString(),
       tools: { components: [{ type: 'application', name: 'shoal', version: VERSION }] },
     },
-    components: entities.map(componentOf),
   })
+  return `${head.slice(0, -1)},"components":[`
+}
+
+export const INVENTORY_END = ']}\n'
+
+export const formatComponent = (entity: EntityView): string => JSON.stringify(componentOf(entity))
 
 /** Types of entities that are programs and not machines. */
 const SOFTWARE: ReadonlySet<string> = new Set(['container', 'pod'])

@@ -1,71 +1,58 @@
-import { readFacts } from './entity-facts.ts'
-import { formatCycloneDx } from './export-cyclonedx.ts'
-import type { EntityView } from './registry-query.ts'
+import { setImmediate } from 'node:timers/promises'
+import { ShoalError } from '../../shared/errors.ts'
+import type { Budgets } from '../budgets/budgets.ts'
+import type { EntityFilter } from './entity-page.ts'
+import { EXPORTS, type ExportFormatName } from './export-formats.ts'
+import type { RegistryQuery } from './registry-query.ts'
 
-export const EXPORT_FORMATS = ['json', 'csv', 'jsonl', 'cyclonedx'] as const
-type ExportFormat = (typeof EXPORT_FORMATS)[number]
-
-export const EXPORT_TYPES: Record<ExportFormat, string> = {
-  json: 'application/json',
-  csv: 'text/csv; charset=utf-8',
-  jsonl: 'application/jsonl; charset=utf-8',
-  cyclonedx: 'application/vnd.cyclonedx+json; version=1.6',
+export interface ExportRequest {
+  format: ExportFormatName
+  filter: EntityFilter
+  /** Key whose share of held answers the text in memory counts for. */
+  keyId: string | undefined
 }
 
-/** Entities as text; a page of CSV has its header line only when it is the first. */
-export const exportEntities = (
-  entities: readonly EntityView[],
-  format: ExportFormat,
-  { isFirst, at }: { isFirst: boolean; at: number },
-): string => {
-  if (format === 'json') return JSON.stringify({ entities })
-  if (format === 'jsonl') return entities.map(entity => `${JSON.stringify(entity)}\n`).join('')
-  if (format === 'cyclonedx') return formatCycloneDx(entities, at)
-  const lines = entities.map(entity => columnsOf(entity).map(formatCell).join(','))
-  return [...(isFirst ? [COLUMNS.join(',')] : []), ...lines].map(line => `${line}\r\n`).join('')
+interface ExportParts {
+  registry: Pick<RegistryQuery, 'readParts'>
+  budgets: Pick<Budgets, 'heldAnswers'>
+  now: () => number
 }
 
-const COLUMNS = [
-  'entity_id',
-  'name',
-  'device_type',
-  'risk_level',
-  'confidence',
-  'is_present',
-  'first_seen',
-  'last_seen',
-  'vendor',
-  'model',
-  'ip_addresses',
-  'mac_addresses',
-  'sources',
-  'risk_reasons',
-]
+/** Memory that an export has in any case: its rows that were read, and their text. */
+const HELD_BYTES = 256 * 1024
+const RETRY_SECONDS = 30
 
-const columnsOf = (entity: EntityView): string[] => {
-  const { vendor, model, ip_addresses = [], mac_addresses = [] } = readFacts(entity)
-  return [
-    entity.entity_id,
-    entity.name ?? '',
-    entity.device_type,
-    entity.risk_level,
-    String(entity.confidence),
-    String(entity.is_present),
-    entity.first_seen,
-    entity.last_seen,
-    vendor ?? '',
-    model ?? '',
-    ip_addresses.join(' '),
-    mac_addresses.join(' '),
-    [...new Set(entity.sources.map(({ module }) => module))].join(' '),
-    entity.risk.reasons.map(({ reason }) => reason).join('; '),
-  ]
-}
-
-/** A spreadsheet would run a cell that begins like a formula (OWASP, CSV injection). */
-const FORMULA = /^[=+\-@\t\r]/
-
-const formatCell = (value: string): string => {
-  const text = FORMULA.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+/**
+ * Writes an inventory in parts; the next part is read once this one was taken. Entities come in the
+ * order of their ids, each as it is when it is read: those that exist all the time are there exactly
+ * once. Throws `rate_limited` when the key holds too many unread answers.
+ */
+export async function* exportEntities(
+  { registry, budgets, now }: ExportParts,
+  { format, filter, keyId }: ExportRequest,
+): AsyncGenerator<string> {
+  const { begin, format: formatEntity, between, end } = EXPORTS[format]
+  const share = budgets.heldAnswers.open(keyId === undefined ? {} : { key: keyId })
+  if (!share.take(HELD_BYTES))
+    throw new ShoalError('rate_limited', 'too much of the answers of this key is unread', {
+      retryAfterSeconds: RETRY_SECONDS,
+    })
+  try {
+    let text = begin(now())
+    let count = 0
+    for await (const { entities, bytes } of registry.readParts(filter)) {
+      const more = Math.max(0, 2 * bytes - HELD_BYTES)
+      share.force(more)
+      for (const entity of entities)
+        text += `${count++ === 0 ? '' : between}${formatEntity(entity)}`
+      if (text !== '') yield text
+      text = ''
+      share.give(more)
+      // a file is read without a turn of the event loop, which other requests need
+      await setImmediate()
+    }
+    yield text + end
+  } finally {
+    share.close()
+  }
 }

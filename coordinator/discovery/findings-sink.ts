@@ -9,11 +9,13 @@ export interface RecordedRows {
   cellId: string | undefined
   /** Id of the module. */
   module: string
-  /** Id of the run, the same in all its parts. A part may arrive again: recording is repeatable. */
+  /** Id of the run, the same in all its parts. A part may arrive again: it is recorded once. */
   runId: string
+  /** Number of the part within the run, from 0. */
+  part: number
   /** Hash of the input: only runs with equal input can be compared. */
   inputHash: string
-  /** Start of the run, Unix milliseconds by the clock of its machine. */
+  /** Start of the run, Unix milliseconds. */
   startedAt: number
   /** Rows that fit the row schema of the module; `data` of a lookup is its only row. */
   rows: readonly ModuleRow[]
@@ -21,8 +23,11 @@ export interface RecordedRows {
   outcome: RunOutcome | undefined
 }
 
+/** Outcome of recording; `stored` is a part that was recorded before. */
+export type Recording = 'new' | 'stored' | 'late'
+
 /** Takes what modules found, of runs that somebody asked for and of those on a schedule. */
 export interface FindingsSink {
-  /** Resolves when the rows are stored. After a rejection it is called again with the same rows. */
-  record(found: RecordedRows): Promise<void>
+  /** Resolves when the rows are committed. After a rejection the same rows may come again. */
+  record(found: RecordedRows): Promise<Recording>
 }

@@ -10,7 +10,7 @@ import { randomId } from '../../shared/ids.ts'
 import type { ModuleRow } from '../../shared/wire/findings.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { FindingsSink } from './findings-sink.ts'
-import type { LookupResult } from './module-result.ts'
+import type { LookupResult, RunFigures } from './module-result.ts'
 import type { ModuleResults } from './module-results.ts'
 import { SharedRuns } from './shared-runs.ts'
 
@@ -21,6 +21,7 @@ interface LookupsParts {
   budgets: Pick<Budgets, 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
+  figures: RunFigures
   /** Unix milliseconds. */
   now: () => number
   logger: Pick<Logger, 'warn'>
@@ -59,16 +60,21 @@ export class Lookups {
     inputHash: string,
     ends: AbortSignal,
   ): Promise<LookupResult> {
-    const place = this.#parts.budgets.moduleRuns.open({})
-    if (!place.take(1))
+    const { budgets, figures, now } = this.#parts
+    const place = budgets.moduleRuns.open({})
+    if (!place.take(1)) {
+      figures.discovery.countRun(module.id, 'refused')
       throw new ShoalError('rate_limited', 'too many modules run on the coordinator now')
-    const startedAt = this.#parts.now()
+    }
+    const startedAt = now()
     try {
       const deadline = AbortSignal.timeout(module.deadlineSeconds * 1000)
       const result = await this.#ask(module, input, AbortSignal.any([ends, deadline]))
+      figures.discovery.countRun(module.id, 'complete')
       await this.#record(module, result, { inputHash, startedAt })
       return result
     } catch (error) {
+      figures.discovery.countRun(module.id, 'failed')
       throw toAnswerError(module, error)
     } finally {
       place.close()
@@ -93,7 +99,7 @@ export class Lookups {
   ): Promise<void> {
     const { results, sink, logger } = this.#parts
     const rows = [{ data } as ModuleRow]
-    const run = { module: id, runId: randomId(), startedAt, outcome: 'complete' } as const
+    const run = { module: id, runId: randomId(), part: 0, startedAt, outcome: 'complete' } as const
     try {
       const notes = { warnings, sources }
       const elapsedMs = takenAt - startedAt
@@ -106,6 +112,12 @@ export class Lookups {
 }
 
 const toAnswerError = ({ id, deadlineSeconds }: Lookup, error: unknown): unknown => {
+  if (error instanceof UpstreamError && error.failure === 'offline')
+    return new ShoalError(
+      'upstream_unavailable',
+      `${id} has no answer in its cache, and upstreams.egress is off`,
+      { cause: error },
+    )
   if (error instanceof UpstreamError)
     return new ShoalError('upstream_unavailable', error.message, {
       retryAfterSeconds: Math.ceil(error.retryAfterSeconds ?? RETRY_SECONDS),

@@ -1,5 +1,7 @@
 import type { DiscoveryModule } from '../../discovery/module.ts'
+import { concealKey } from '../../discovery/registry/conceal-row.ts'
 import type { Observation } from '../../discovery/registry/observation.ts'
+import type { Pseudonyms } from '../../discovery/registry/pseudonyms.ts'
 import { Sighting } from '../../discovery/sighting.ts'
 import type { RecordedRows } from './findings-sink.ts'
 
@@ -9,8 +11,10 @@ const MAX_SIGHTINGS = 256
 /** Turns rows into observations by what their modules declare. */
 export class ModuleObserver {
   readonly #modules: ReadonlyMap<string, DiscoveryModule>
+  readonly #pseudonyms: Pseudonyms
 
-  constructor(modules: readonly DiscoveryModule[]) {
+  constructor(modules: readonly DiscoveryModule[], pseudonyms: Pseudonyms) {
+    this.#pseudonyms = pseudonyms
     this.#modules = new Map(modules.map(module => [module.id, module]))
   }
 
@@ -30,7 +34,11 @@ export class ModuleObserver {
       (observe(row, { cellId }) ?? [])
         .slice(0, MAX_SIGHTINGS)
         .filter(sighting => Sighting.safeParse(sighting).success)
-        .map(sighting => ({ sighting, module: id, cellId, site: '', at })),
+        .map(sighting => ({ sighting: this.#conceal(sighting), module: id, cellId, site: '', at })),
     )
+  }
+
+  #conceal(sighting: Sighting): Sighting {
+    return { ...sighting, keys: sighting.keys.map(key => concealKey(key, this.#pseudonyms)) }
   }
 }

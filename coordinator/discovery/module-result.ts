@@ -1,4 +1,11 @@
+import type { ShoalError } from '../../shared/errors.ts'
 import type { ModuleRow, UpstreamSource, UpstreamWarning } from '../../shared/wire/findings.ts'
+import type { RunOutcome } from './findings-sink.ts'
+
+/** Counts runs of modules by how they ended; `refused` when too many were under way. */
+export interface RunFigures {
+  discovery: { countRun(module: string, status: RunOutcome | 'refused'): void }
+}
 
 export interface ModuleWarning {
   code: string
@@ -12,6 +19,8 @@ export interface CellResult {
   available: boolean
   /** Why it is not available, or why it is not complete. */
   reason: string | null
+  /** Error of a cell that refused or failed; undefined for a machine that cannot run the module. */
+  refusal?: ShoalError
   /** End of the run, unix milliseconds. */
   takenAt: number
   elapsedMs: number | null

@@ -1,6 +1,6 @@
-import type { Transaction } from 'kysely'
+import type { ExpressionBuilder, Transaction } from 'kysely'
 import type { ModuleRow } from '../../shared/wire/findings.ts'
-import type { RecordTables } from '../store/record-tables.ts'
+import type { ModuleResultRow, RecordTables } from '../store/record-tables.ts'
 import type { Records } from '../store/store.ts'
 import {
   columnsOf,
@@ -16,6 +16,15 @@ const PART_BYTES = 256 * 1024
 /** Most cells whose results are read at once, those with the newest results. */
 const MAX_CELLS = 200
 const MAX_READ_BYTES = 16 * 1024 * 1024
+
+/** A stored part of a result, as an editor sees it. */
+export interface StoredPart {
+  cellId: string
+  module: string
+  rows: readonly ModuleRow[]
+  notes: ResultNotes
+  reason: string | null
+}
 
 type RecordsTrx = Transaction<RecordTables>
 
@@ -41,12 +50,16 @@ export class ModuleResults {
     })
   }
 
-  /** Keeps one part of a run; it takes the place of the run before with its last part. */
+  /**
+   * Keeps one part of a run; it takes the place of the run before with its last part. A run that
+   * started before the last one is not kept.
+   */
   async keepPart(part: ResultPart): Promise<void> {
     const isKept = part.part < MAX_PARTS
     if (!isKept && part.outcome === undefined) return
     const cut = isKept ? part : { ...part, rows: [], notes: withCutNote(part.notes) }
     await this.#records.free.write(async trx => {
+      if (await hasLaterRun(trx, part)) return
       await putPart(trx, cut)
       await deleteOthers(trx, part, part.outcome === undefined ? 'unfinished' : 'all')
     })
@@ -86,6 +99,17 @@ export class ModuleResults {
     return results
   }
 
+  /** Edits all stored parts, one after another; a lookup that loses its row is deleted. */
+  async edit(
+    change: (part: StoredPart) => Pick<StoredPart, 'rows' | 'notes' | 'reason'>,
+  ): Promise<void> {
+    const keys = await this.#records.read
+      .selectFrom('module_results')
+      .select(['cell_id', 'module_id', 'run_id', 'part'])
+      .execute()
+    for (const key of keys) await this.#records.free.write(trx => editPart(trx, key, change))
+  }
+
   async forgetCell(cellId: string): Promise<void> {
     await this.#records.free.write(trx =>
       trx.deleteFrom('module_results').where('cell_id', '=', cellId).execute(),
@@ -97,6 +121,35 @@ export class ModuleResults {
       trx.deleteFrom('module_results').where('taken_at', '<', time).execute(),
     )
   }
+}
+
+const editPart = async (
+  trx: RecordsTrx,
+  key: Pick<ModuleResultRow, 'cell_id' | 'module_id' | 'run_id' | 'part'>,
+  change: (part: StoredPart) => Pick<StoredPart, 'rows' | 'notes' | 'reason'>,
+): Promise<void> => {
+  const isPart = (row: ExpressionBuilder<RecordTables, 'module_results'>) => row.and(key)
+  const stored = trx.selectFrom('module_results').selectAll().where(isPart)
+  const found = await stored.executeTakeFirst()
+  if (found === undefined) return
+  const { cell_id, module_id, reason } = found
+  const rows = JSON.parse(found.rows_json)
+  const notes = JSON.parse(found.notes_json)
+  const next = change({ cellId: cell_id, module: module_id, rows, notes, reason })
+  if (cell_id === '' && next.rows.length < rows.length) {
+    await trx.deleteFrom('module_results').where(isPart).execute()
+    return
+  }
+  if (next.rows.length === rows.length && next.notes === notes && next.reason === reason) return
+  await trx
+    .updateTable('module_results')
+    .set({
+      rows_json: JSON.stringify(next.rows),
+      notes_json: JSON.stringify(next.notes),
+      reason: next.reason,
+    })
+    .where(isPart)
+    .execute()
 }
 
 /** Lists of rows that fit into one part each; one that is empty for no rows. */
@@ -123,15 +176,32 @@ const withCutNote = (notes: ResultNotes): ResultNotes => ({
   ],
 })
 
+/** A part that arrives again stays as it is stored: an erasure may have edited it since. */
 const putPart = async (trx: RecordsTrx, part: ResultPart): Promise<void> => {
-  const row = columnsOf(part)
   await trx
     .insertInto('module_results')
-    .values(row)
+    .values(columnsOf(part))
     .onConflict(conflict =>
-      conflict.columns(['cell_id', 'module_id', 'run_id', 'part']).doUpdateSet(row),
+      conflict.columns(['cell_id', 'module_id', 'run_id', 'part']).doNothing(),
     )
     .execute()
+}
+
+const hasLaterRun = async (
+  trx: RecordsTrx,
+  { cellId, module, runId, startedAt }: ResultPart,
+): Promise<boolean> => {
+  const later = await trx
+    .selectFrom('module_results')
+    .select('run_id')
+    .where('cell_id', '=', cellId)
+    .where('module_id', '=', module)
+    .where('run_id', '!=', runId)
+    .where('outcome', 'is not', null)
+    .where('started_at', '>', startedAt)
+    .limit(1)
+    .execute()
+  return later.length > 0
 }
 
 /** Deletes other runs of the module on the cell: all, or those that never came to their end. */

@@ -9,7 +9,7 @@ import type { Budgets } from '../budgets/budgets.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { chooseCells } from './choose-cells.ts'
 import type { FindingsSink } from './findings-sink.ts'
-import type { CellResult } from './module-result.ts'
+import type { CellResult, RunFigures } from './module-result.ts'
 import type { ModuleResults } from './module-results.ts'
 import { type ScanCellParts, scanCell } from './scan-cell.ts'
 import { type HeldResult, SharedRuns, type SharedWork } from './shared-runs.ts'
@@ -19,6 +19,7 @@ interface ModuleRunsParts extends ScanCellParts {
   budgets: Pick<Budgets, 'moduleRows' | 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
+  figures: RunFigures
   logger: Pick<Logger, 'warn'>
 }
 
@@ -48,7 +49,8 @@ export class ModuleRuns {
 
   /**
    * Runs a module on one cell or on every capable one, and passes the results, in the order of the
-   * cells, to `use`. Cells that fail have a result with the reason; a named one throws.
+   * cells, to `use`. Cells that fail have a result with the reason.
+   * @throws ShoalError of the first cell when every cell refused or failed with the same code
    */
   async run<T>(
     module: Scan,
@@ -72,7 +74,9 @@ export class ModuleRuns {
     try {
       await forEachAtOnce(cellIds.length, CELLS_AT_ONCE, ask)
       await setImmediate()
-      return use(held.map(each => each?.result).filter(each => each !== undefined))
+      const results = held.map(each => each?.result).filter(each => each !== undefined)
+      throwIfAllRefused(results)
+      return use(results)
     } finally {
       for (const each of held) each?.release()
     }
@@ -88,7 +92,7 @@ export class ModuleRuns {
       return await this.#join(module, input, cellId, caller)
     } catch (error) {
       if (caller.signal.aborted || !(error instanceof ShoalError)) throw error
-      const result = createAbsence(cellId, error.message, this.#parts.now())
+      const result = createAbsence(cellId, error, this.#parts.now())
       return { result, release: () => {} }
     }
   }
@@ -110,18 +114,24 @@ export class ModuleRuns {
     cellId: string,
     inputHash: string,
   ): SharedWork<CellResult, CallProgress> {
-    const { budgets, now } = this.#parts
+    const { budgets, figures, now } = this.#parts
     const share = budgets.moduleRows.open({ cell: cellId })
     const place = budgets.moduleRuns.open({ cell: cellId })
     const start: SharedWork<CellResult, CallProgress>['start'] = async (signal, report) => {
-      if (!place.take(1))
+      if (!place.take(1)) {
+        figures.discovery.countRun(module.id, 'refused')
         throw new ShoalError('rate_limited', `cell ${cellId} runs too many modules now`)
+      }
       try {
         const startedAt = now()
         const scan = { module, input, cellId, share }
         const result = await scanCell(this.#parts, scan, signal, report)
+        figures.discovery.countRun(module.id, outcomeOf(result))
         await this.#record(module, result, { inputHash, startedAt })
         return result
+      } catch (error) {
+        figures.discovery.countRun(module.id, 'failed')
+        throw error
       } finally {
         place.close()
       }
@@ -136,9 +146,10 @@ export class ModuleRuns {
     { inputHash, startedAt }: { inputHash: string; startedAt: number },
   ): Promise<void> {
     const { results, sink, logger } = this.#parts
-    const { cellId, available, rows } = result
-    const outcome = available ? 'complete' : 'unavailable'
-    const run = { cellId, module: id, runId: randomId(), startedAt, rows, outcome } as const
+    const { cellId, rows } = result
+    const outcome = outcomeOf(result)
+    const ids = { cellId, module: id, runId: randomId(), part: 0 }
+    const run = { ...ids, startedAt, rows, outcome } as const
     const { warnings, reason, takenAt, elapsedMs } = result
     try {
       await results.keep({ ...run, takenAt, elapsedMs, reason, notes: { warnings } })
@@ -149,10 +160,19 @@ export class ModuleRuns {
   }
 }
 
-const createAbsence = (cellId: string, reason: string, takenAt: number): CellResult => ({
+const outcomeOf = ({ available }: CellResult) => (available ? 'complete' : 'unavailable')
+
+const throwIfAllRefused = (results: readonly CellResult[]): void => {
+  const refusal = results[0]?.refusal
+  if (refusal !== undefined && results.every(each => each.refusal?.code === refusal.code))
+    throw refusal
+}
+
+const createAbsence = (cellId: string, refusal: ShoalError, takenAt: number): CellResult => ({
   cellId,
   available: false,
-  reason: reason.slice(0, 500),
+  reason: refusal.message.slice(0, 500),
+  refusal,
   takenAt,
   elapsedMs: null,
   warnings: [],

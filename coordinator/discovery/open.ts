@@ -1,7 +1,7 @@
 import type { LookupContext } from '../../discovery/lookup-run.ts'
 import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
+import type { Pseudonyms } from '../../discovery/registry/pseudonyms.ts'
 import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
-import { wait } from '../../shared/wait.ts'
 import type { Base } from '../base/base.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -9,7 +9,8 @@ import type { FleetListeners } from '../fleet/open.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
 import { type AutoLookupParts, scheduleLookups } from './auto-lookups.ts'
-import { type FindingsEars, FindingsInbox } from './findings-inbox.ts'
+import { AutoRunUses } from './auto-run-uses.ts'
+import { type FindingsEars, FindingsInbox, type FindingsInboxParts } from './findings-inbox.ts'
 import type { FindingsSink } from './findings-sink.ts'
 import { Lookups } from './lookups.ts'
 import { ModuleResults } from './module-results.ts'
@@ -20,6 +21,7 @@ interface DiscoveryViews {
   moduleRuns: Pick<ModuleRuns, 'run'>
   lookups: Pick<Lookups, 'run'>
   moduleResults: Pick<ModuleResults, 'readLast'>
+  autoRunUses: Pick<AutoRunUses, 'summarise'>
 }
 
 interface DiscoveryDomainParts
@@ -31,6 +33,8 @@ interface DiscoveryDomainParts
   fleet: Pick<Fleet, 'cell' | 'cells'>
   fleetListeners: Pick<FleetListeners, 'removals'>
   lookupClient: Pick<Upstreams, 'openLookup'>
+  pseudonyms: Pseudonyms
+  figures: FindingsInboxParts['figures']
   findingsSink?: FindingsSink
   searchRegistry?: LookupContext['searchRegistry']
 }
@@ -47,7 +51,9 @@ export const openDiscovery = (
   const { searchRegistry = async () => [], now, logger } = parts
   const results = new ModuleResults(store.records)
   leaderWork.every('discovery.forget', FORGET_SECONDS, () => results.forgetBefore(now() - KEEP_MS))
+  const uses = new AutoRunUses(now)
   fleetListeners.removals.add(cellId => {
+    uses.forget(cellId)
     results.forgetCell(cellId).catch(error => {
       logger.warn({ cell: cellId, reason: error.message }, 'results of modules not deleted')
     })
@@ -56,7 +62,10 @@ export const openDiscovery = (
   const lookups = new Lookups({ ...parts, searchRegistry, client: lookupClient, results, sink })
   scheduleLookups({ ...parts, lookups })
   const inbox = stack.use(
-    new FindingsInbox({ ...parts, modules: DISCOVERY_MODULES, results, sink, wait }),
+    new FindingsInbox({ ...parts, modules: DISCOVERY_MODULES, results, sink, uses }),
   )
-  return { findingsEars: inbox, views: { moduleRuns, lookups, moduleResults: results } }
+  return {
+    findingsEars: inbox,
+    views: { moduleRuns, lookups, moduleResults: results, autoRunUses: uses },
+  }
 }

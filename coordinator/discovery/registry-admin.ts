@@ -1,18 +1,13 @@
 import type { SightingFacts } from '../../discovery/sighting.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { randomId } from '../../shared/ids.ts'
+import type { Actor } from '../audit/audit.ts'
 import { countMatchingRows } from '../store/count.ts'
-import type { Ledger, SealedTrx } from '../store/store.ts'
-import type { DeltaDraft } from './deltas.ts'
-import { describe, draftOf, readEntities, refreshEntities } from './registry-entities.ts'
-import { deleteTraces, readTracesOf, type StoredTrace } from './registry-rows.ts'
+import type { SealedTrx } from '../store/store.ts'
+import { type ErasureParts, eraseEntity } from './erase-entity.ts'
+import { refreshEntities } from './registry-entities.ts'
+import { readTracesOf, type StoredTrace } from './registry-rows.ts'
 import { StoredEvidence } from './stored-evidence.ts'
-
-interface AdminParts {
-  ledger: Pick<Ledger, 'sealed' | 'read'>
-  publish: (trx: SealedTrx, drafts: readonly DeltaDraft[]) => Promise<void>
-  now: () => number
-}
 
 /** A decision of an operator, as it is listed. */
 export interface PinView {
@@ -29,9 +24,9 @@ const MAX_PINS = 2000
 
 /** Decisions of operators about entities. They beat all evidence and can be taken back. */
 export class RegistryAdmin {
-  readonly #parts: AdminParts
+  readonly #parts: ErasureParts
 
-  constructor(parts: AdminParts) {
+  constructor(parts: ErasureParts) {
     this.#parts = parts
   }
 
@@ -99,23 +94,9 @@ export class RegistryAdmin {
     })
   }
 
-  /** Deletes everything that is known of an entity; a later sighting finds it anew. */
-  async erase(entityId: string): Promise<void> {
-    const { ledger, publish } = this.#parts
-    await ledger.sealed.write(async trx => {
-      const own = await readOwn(trx, entityId)
-      const row = (await readEntities(trx, [entityId])).get(entityId)
-      await deleteTraces(
-        trx,
-        own.map(({ id }) => id),
-      )
-      for (const table of ['discovery_pins', 'discovery_deltas'] as const)
-        await trx.deleteFrom(table).where('entity_id', '=', entityId).execute()
-      await trx.deleteFrom('discovery_entities').where('id', '=', entityId).execute()
-      // the delta says that it went, and no more
-      if (row)
-        await publish(trx, [{ ...draftOf(entityId, describe(row)), kind: 'erased', name: null }])
-    })
+  /** Deletes everything that is known of an entity; see `eraseEntity`. */
+  erase(entityId: string, by: Actor): Promise<void> {
+    return eraseEntity(this.#parts, entityId, by)
   }
 
   async listPins(limit: number): Promise<PinView[]> {
@@ -167,12 +148,15 @@ export class RegistryAdmin {
   }
 
   async #regroup(trx: SealedTrx, traceIds: readonly string[]): Promise<void> {
-    const { publish, now } = this.#parts
-    const evidence = new StoredEvidence(trx)
+    const { publish, pseudonyms, now } = this.#parts
+    const evidence = new StoredEvidence(trx, pseudonyms)
     const moves = await evidence.regroup(traceIds)
-    await evidence.save()
+    if (evidence.isCut)
+      throw new ShoalError('conflict', 'too many sightings are connected with these entities')
+    const at = now()
+    const alarms = await evidence.save(at)
     const ids = new Set(moves.flatMap(({ from, to }) => (from === undefined ? [to] : [from, to])))
-    await publish(trx, await refreshEntities(trx, { ids, seen: new Set(), moves }, now()))
+    await publish(trx, await refreshEntities(trx, { ids, seen: new Set(), moves }, at), alarms)
   }
 }
 

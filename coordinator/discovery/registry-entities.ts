@@ -1,11 +1,12 @@
 import type { Kysely } from 'kysely'
 import { describeEntity, type EntityDescription } from '../../discovery/registry/describe-entity.ts'
 import type { Move } from '../../discovery/registry/evidence-graph.ts'
-import type { SightingFacts } from '../../discovery/sighting.ts'
+import { KEY_KINDS, type SightingFacts, type SightingKey } from '../../discovery/sighting.ts'
 import type { DiscoveryEntityRow } from '../store/registry-tables.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type DeltaDraft, listChanges } from './deltas.ts'
+import { indexEntities, unindexEntity } from './entity-index.ts'
 import { readInParts, readTracesOf, type StoredTrace } from './registry-rows.ts'
 import { listAbsent } from './scanners.ts'
 
@@ -27,6 +28,7 @@ export const refreshEntities = async (
   const traces = Map.groupBy(await readTracesOf(trx, ids), ({ entityId }) => entityId as string)
   const pinned = await readPinnedValues(trx, ids)
   const deltas: DeltaDraft[] = []
+  const rows: DiscoveryEntityRow[] = []
   for (const id of ids) {
     const [old, own] = [before.get(id), traces.get(id)]
     if (own === undefined) {
@@ -36,7 +38,9 @@ export const refreshEntities = async (
     const next = rowOf(id, own, { old, isSeen: seen.has(id), pinned: pinned.get(id) ?? {}, now })
     deltas.push(...compareRows(old, next, moves))
     await putEntity(trx, next)
+    rows.push(next)
   }
+  await indexEntities(trx, rows)
   return deltas
 }
 
@@ -103,6 +107,7 @@ const rowOf = (
   }: { old: DiscoveryEntityRow | undefined; isSeen: boolean; pinned: SightingFacts; now: number },
 ): DiscoveryEntityRow => {
   const firstAt = Math.min(...traces.map(({ bornAt }) => bornAt))
+  const lastAt = Math.max(...traces.map(each => each.lastAt))
   const claims = traces.flatMap(trace => trace.claims)
   const keys = traces.flatMap(trace => trace.keys)
   const description = describeEntity({ keys, claims, pinned, firstAt }, now)
@@ -113,11 +118,26 @@ const rowOf = (
     risk_level: description.risk.level,
     risk_points: description.risk.points,
     sources: ` ${modules.join(' ')} `,
+    is_new: description.risk.reasons.some(({ id }) => id === 'new_device') ? 1 : 0,
     is_present: isSeen || old === undefined ? 1 : old.is_present,
     first_at: firstAt,
-    last_at: Math.max(...traces.map(({ lastAt }) => lastAt)),
+    last_at: lastAt,
+    holder: findHolder(traces),
+    keep_rank: keepRankOf(keys, lastAt > firstAt),
     description_json: JSON.stringify(description),
   }
+}
+
+/** Cell that saw the oldest trace first; of a row of an older version that of the oldest claim. */
+const findHolder = (traces: readonly StoredTrace[]): string => {
+  const [founder] = traces.toSorted((a, b) => a.bornAt - b.bornAt || (a.id < b.id ? -1 : 1))
+  return founder?.bornBy || (founder?.claims.at(-1)?.cellId ?? '')
+}
+
+/** Entities without a strong key go first, and of these the ones that were seen only once. */
+const keepRankOf = (keys: readonly SightingKey[], isSeenAgain: boolean): number => {
+  const isStrong = keys.some(({ kind }) => KEY_KINDS[kind] === 'strong')
+  return (isStrong ? 2 : 0) + (isSeenAgain ? 1 : 0)
 }
 
 const compareRows = (
@@ -145,10 +165,16 @@ const removeMerged = async (
   old: DiscoveryEntityRow,
   moves: readonly Move[],
 ): Promise<DeltaDraft> => {
-  await trx.deleteFrom('discovery_entities').where('id', '=', old.id).execute()
+  await deleteEntity(trx, old.id)
   const into = moves.find(({ from }) => from === old.id)?.to ?? null
   const kind = into === null ? 'erased' : 'merged'
   return { ...draftOf(old.id, describe(old)), kind, other_id: into }
+}
+
+/** Deletes an entity with everything by which it is found; its traces stay. */
+export const deleteEntity = async (trx: SealedTrx, id: string): Promise<void> => {
+  await trx.deleteFrom('discovery_entities').where('id', '=', id).execute()
+  await unindexEntity(trx, id)
 }
 
 /** A delta of an entity without its kind. */

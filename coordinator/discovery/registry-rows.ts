@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { FactClaim } from '../../discovery/registry/claim.ts'
 import { listConnections, listSiteAddresses } from '../../discovery/registry/evidence-graph.ts'
 import type { Link } from '../../discovery/registry/link.ts'
@@ -48,27 +48,76 @@ export const readTracesOf = async (
     )
   ).map(traceOfRow)
 
-/** Ids of the traces that have one of the names. */
-export const readTraceIds = async (db: Reading, names: Iterable<string>): Promise<string[]> =>
-  (
-    await readInParts(names, part =>
-      db
-        .selectFrom('discovery_trace_names')
-        .select('trace_id')
-        .distinct()
-        .where('name', 'in', part)
-        .execute(),
-    )
-  ).map(({ trace_id }) => trace_id)
+/**
+ * Ids of the traces that have one of the names: of each name those that were seen last. Ends when it
+ * has found more than `limit`.
+ */
+export const readTraceIds = async (
+  db: Reading,
+  names: readonly string[],
+  { perName, limit }: { perName: number; limit: number },
+): Promise<string[]> => {
+  const ids = new Set<string>()
+  for (let at = 0; at < names.length && ids.size <= limit; at += AT_ONCE) {
+    const part = names.slice(at, at + AT_ONCE)
+    const rows = await db
+      .selectFrom(table =>
+        table
+          .selectFrom('discovery_trace_names')
+          .innerJoin('discovery_traces', 'discovery_traces.id', 'trace_id')
+          .where('name', 'in', part)
+          .select(({ fn }) => [
+            'trace_id',
+            fn
+              .agg<number>('row_number')
+              .over(window => window.partitionBy('name').orderBy('last_at', 'desc'))
+              .as('place'),
+          ])
+          .as('named'),
+      )
+      .select('trace_id')
+      .distinct()
+      .where('place', '<=', perName)
+      .limit(limit + 1)
+      .execute()
+    for (const { trace_id } of rows) ids.add(trace_id)
+  }
+  return [...ids]
+}
 
-export const readLinks = async (db: Reading, ids: Iterable<string>): Promise<Link[]> =>
-  readInParts(ids, part =>
+/** Characters of what is stored of each trace, by its id. */
+export const readTraceLengths = async (
+  db: Reading,
+  ids: Iterable<string>,
+): Promise<Map<string, number>> => {
+  const length = sql<number>`length(claims_json) + length(keys_json) + length(spans_json)`
+  const rows = await readInParts(ids, part =>
     db
+      .selectFrom('discovery_traces')
+      .select(['id', length.as('length')])
+      .where('id', 'in', part)
+      .execute(),
+  )
+  return new Map(rows.map(row => [row.id, Number(row.length)]))
+}
+
+/** Links of traces, at most `limit`. */
+export const readLinks = async (
+  db: Reading,
+  ids: readonly string[],
+  limit: number,
+): Promise<Link[]> => {
+  const links: Link[] = []
+  for (let at = 0; at < ids.length && links.length < limit; at += AT_ONCE) {
+    const part = ids.slice(at, at + AT_ONCE)
+    const query = db
       .selectFrom('discovery_links')
       .selectAll()
       .where(row => row.or([row('a', 'in', part), row('b', 'in', part)]))
-      .execute(),
-  )
+    links.push(...(await query.limit(limit - links.length).execute()))
+  }
+  return links
+}
 
 export const readIdentityPins = async (db: Reading): Promise<IdentityPin[]> => {
   const query = db.selectFrom('discovery_pins').selectAll().where('kind', '!=', 'values')
@@ -109,6 +158,7 @@ export const deleteTraces = async (trx: SealedTrx, ids: readonly string[]): Prom
   if (ids.length === 0) return
   await trx.deleteFrom('discovery_trace_names').where('trace_id', 'in', ids).execute()
   await trx.deleteFrom('discovery_seen').where('trace_id', 'in', ids).execute()
+  await trx.deleteFrom('discovery_key_alarms').where('trace_id', 'in', ids).execute()
   await trx.deleteFrom('discovery_links').where('a', 'in', ids).execute()
   await trx.deleteFrom('discovery_links').where('b', 'in', ids).execute()
   await trx.deleteFrom('discovery_traces').where('id', 'in', ids).execute()
@@ -120,19 +170,23 @@ const rowOfTrace = (trace: StoredTrace): DiscoveryTraceRow => ({
   founded_id: trace.foundedId,
   site: trace.site,
   keys_json: JSON.stringify(trace.keys),
+  hostnames_json: JSON.stringify(trace.hostnames),
   spans_json: JSON.stringify(trace.spans),
   claims_json: JSON.stringify(trace.claims),
   born_at: trace.bornAt,
   last_at: trace.lastAt,
+  born_by: trace.bornBy,
   is_shared: trace.isShared ? 1 : 0,
 })
 
 const traceOfRow = (row: DiscoveryTraceRow): StoredTrace => ({
   id: row.id,
+  bornBy: row.born_by,
   entityId: row.entity_id,
   foundedId: row.founded_id,
   site: row.site,
   keys: JSON.parse(row.keys_json),
+  hostnames: JSON.parse(row.hostnames_json),
   spans: JSON.parse(row.spans_json),
   claims: JSON.parse(row.claims_json),
   bornAt: row.born_at,

@@ -1,11 +1,12 @@
+import { countAll } from '../store/count.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
-import type { DeltaDraft } from './deltas.ts'
 import { refreshEntities } from './registry-entities.ts'
+import type { Publish } from './registry-recorder.ts'
 import { deleteTraces, readTracesOf } from './registry-rows.ts'
 
 /** Bounds of what the registry keeps. */
 export interface RegistryLimits {
-  /** Most entities; those that were seen least recently go. */
+  /** Most entities; those of the cell in whose share most count go. */
   maxEntities: number
   /** Time for which a trace is kept that nobody sees any more. */
   keepTracesMs: number
@@ -16,26 +17,36 @@ export interface RegistryLimits {
 }
 
 interface UpkeepParts {
-  publish: (trx: SealedTrx, drafts: readonly DeltaDraft[]) => Promise<void>
+  publish: Publish
   limits: RegistryLimits
   now: number
 }
 
 /** Rows per transaction, so that none holds the sealed lane for long. */
 const AT_ONCE = 500
+const SCANNERS_AT_ONCE = 20
 const DAY_MS = 86_400_000
 
-/** Deletes what is old or too much, a part per call; true when there is more of it. */
+/** What one call has done; `excess` are entities of one cell that were too many. */
+export interface Upkeep {
+  isDone: boolean
+  excess: { holder: string; entities: number } | undefined
+}
+
+/** Deletes what is old or too much, a part per call. */
 export const tidyRegistry = async (
   ledger: Pick<Ledger, 'sealed'>,
   parts: UpkeepParts,
-): Promise<boolean> =>
+): Promise<Upkeep> =>
   ledger.sealed.write(async trx => {
-    const deltas = await deleteOldDeltas(trx, parts)
-    const traces = await deleteOldTraces(trx, parts)
-    const entities = await deleteExcess(trx, parts)
-    await ageEntities(trx, parts)
-    return deltas || traces || entities
+    const isMore = [
+      await deleteOldDeltas(trx, parts),
+      await deleteOldTraces(trx, parts),
+      await deleteScanners(trx, parts),
+      await ageEntities(trx, parts),
+    ]
+    const excess = await deleteExcess(trx, parts)
+    return { isDone: excess === undefined && !isMore.includes(true), excess }
   })
 
 const deleteOldDeltas = async (trx: SealedTrx, { limits, now }: UpkeepParts): Promise<boolean> => {
@@ -45,11 +56,15 @@ const deleteOldDeltas = async (trx: SealedTrx, { limits, now }: UpkeepParts): Pr
     .executeTakeFirst()
   const before = now - limits.keepDeltasMs
   const upTo = Number(newest?.seq ?? 0) - limits.maxDeltas
-  await trx
-    .deleteFrom('discovery_deltas')
-    .where(row => row.or([row('at', '<', before), row('seq', '<=', upTo)]))
+  const oldest = await trx
+    .selectFrom('discovery_deltas')
+    .select(['seq', 'at'])
+    .orderBy('seq')
+    .limit(AT_ONCE)
     .execute()
-  return false
+  const old = oldest.filter(({ seq, at }) => at < before || seq <= upTo).map(({ seq }) => seq)
+  if (old.length > 0) await trx.deleteFrom('discovery_deltas').where('seq', 'in', old).execute()
+  return old.length === AT_ONCE
 }
 
 /** A trace that nobody sees any more takes its keys and addresses with it. */
@@ -86,16 +101,49 @@ const passFoundations = async (trx: SealedTrx, ids: ReadonlySet<string>): Promis
   }
 }
 
-const deleteExcess = async (trx: SealedTrx, parts: UpkeepParts): Promise<boolean> => {
+/** Scanners of cells that were removed, and those that have not run within the retention. */
+const deleteScanners = async (trx: SealedTrx, { limits, now }: UpkeepParts): Promise<boolean> => {
+  const before = now - limits.keepTracesMs
+  const rows = await trx
+    .selectFrom('discovery_scanners')
+    .select('id')
+    .where(row =>
+      row.or([
+        row.and([row('at', '<', before), row('newest_started_at', '<', before)]),
+        row(
+          'cell_id',
+          'in',
+          row.selectFrom('cells').select('cells.id').where('revoked_at', 'is not', null),
+        ),
+      ]),
+    )
+    .limit(SCANNERS_AT_ONCE)
+    .execute()
+  if (rows.length === 0) return false
+  const ids = rows.map(({ id }) => id)
+  await trx.deleteFrom('discovery_seen').where('scanner_id', 'in', ids).execute()
+  await trx.deleteFrom('discovery_scanners').where('id', 'in', ids).execute()
+  return rows.length === SCANNERS_AT_ONCE
+}
+
+/** The excess comes from the cell in whose share most entities count, so that no cell displaces others. */
+const deleteExcess = async (trx: SealedTrx, parts: UpkeepParts): Promise<Upkeep['excess']> => {
+  const shares = await trx
+    .selectFrom('discovery_entities')
+    .groupBy('holder')
+    .select(['holder', countAll.as('count')])
+    .execute()
+  const excess = shares.reduce((sum, { count }) => sum + count, 0) - parts.limits.maxEntities
+  const [largest] = shares.toSorted((a, b) => b.count - a.count)
+  if (excess <= 0 || largest === undefined) return undefined
   const rows = await trx
     .selectFrom('discovery_entities')
     .select('id')
-    .orderBy('last_at', 'desc')
-    .orderBy('id')
-    .offset(parts.limits.maxEntities)
-    .limit(AT_ONCE)
+    .where('holder', '=', largest.holder)
+    .orderBy('keep_rank')
+    .orderBy('last_at')
+    .limit(Math.min(AT_ONCE, excess))
     .execute()
-  if (rows.length === 0) return false
   const ids = new Set(rows.map(({ id }) => id))
   const traces = await readTracesOf(trx, ids)
   for (let at = 0; at < traces.length; at += AT_ONCE)
@@ -104,21 +152,20 @@ const deleteExcess = async (trx: SealedTrx, parts: UpkeepParts): Promise<boolean
       traces.slice(at, at + AT_ONCE).map(({ id }) => id),
     )
   await publishRefresh(trx, ids, parts)
-  return rows.length === AT_ONCE
+  return { holder: largest.holder, entities: rows.length }
 }
 
 /** Judges entities again whose first day has just ended: they are new no more. */
-const ageEntities = async (trx: SealedTrx, parts: UpkeepParts): Promise<void> => {
+const ageEntities = async (trx: SealedTrx, parts: UpkeepParts): Promise<boolean> => {
   const rows = await trx
     .selectFrom('discovery_entities')
     .select('id')
+    .where('is_new', '=', 1)
     .where('first_at', '<', parts.now - DAY_MS)
-    .where('first_at', '>', parts.now - 2 * DAY_MS)
-    .where('risk_points', '>', 0)
-    .where('description_json', 'like', '%"new_device"%')
     .limit(AT_ONCE)
     .execute()
   if (rows.length > 0) await publishRefresh(trx, new Set(rows.map(({ id }) => id)), parts)
+  return rows.length === AT_ONCE
 }
 
 const publishRefresh = async (

@@ -1,4 +1,6 @@
 import type { ScanModule } from '../../discovery/module.ts'
+import { concealRow, concealText } from '../../discovery/registry/conceal-row.ts'
+import type { Pseudonyms } from '../../discovery/registry/pseudonyms.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { CallProgress } from '../../shared/wire/answer-events.ts'
 import {
@@ -14,6 +16,7 @@ import type { CellResult, ModuleWarning } from './module-result.ts'
 
 export interface ScanCellParts {
   fleet: Pick<Fleet, 'cell'>
+  pseudonyms: Pseudonyms
   /** Unix milliseconds. */
   now: () => number
   /** Monotonic milliseconds. */
@@ -38,16 +41,18 @@ const MAX_WARNINGS = 32
 class Collected {
   readonly rows: ModuleRow[] = []
   readonly warnings: ModuleWarning[] = []
-  absence: string | undefined
+  absence: Pick<CellResult, 'reason' | 'refusal'> | undefined
   readonly #scan: CellScan
+  readonly #pseudonyms: Pseudonyms
 
-  constructor(scan: CellScan) {
+  constructor(scan: CellScan, pseudonyms: Pseudonyms) {
     this.#scan = scan
+    this.#pseudonyms = pseudonyms
   }
 
   /** Returns false when there is no memory for more. */
   add(item: ScanItem): boolean {
-    if (item.type === 'unavailable') this.absence = item.reason
+    if (item.type === 'unavailable') this.absence = this.#toAbsence(item)
     else if (item.type === 'warning') this.warn(item.code, item.message)
     else return this.#addRow(item.row)
     return true
@@ -55,7 +60,16 @@ class Collected {
 
   warn(code: string, message: string): void {
     if (this.warnings.length < MAX_WARNINGS)
-      this.warnings.push({ code, message: message.slice(0, 500) })
+      this.warnings.push({
+        code,
+        message: concealText(message, this.#pseudonyms).slice(0, 500),
+      })
+  }
+
+  #toAbsence(item: Extract<ScanItem, { type: 'unavailable' }>): Collected['absence'] {
+    const reason = concealText(item.reason, this.#pseudonyms)
+    const { code } = item
+    return { reason, ...(code !== undefined && { refusal: new ShoalError(code, reason) }) }
   }
 
   /** A cell is not trusted to send what its version of the module declares. */
@@ -66,7 +80,7 @@ class Collected {
     else if (!share.take(Buffer.byteLength(JSON.stringify(data)))) {
       this.warn('partial_result', 'the coordinator has no memory for more rows')
       return false
-    } else this.rows.push(data as ModuleRow)
+    } else this.rows.push(concealRow(module.id, data as ModuleRow, this.#pseudonyms))
     return true
   }
 }
@@ -76,7 +90,7 @@ class Collected {
  * @throws ShoalError as `streamFromCell` does when the cell gave nothing
  */
 export const scanCell = async (
-  { fleet, now, nowMs }: ScanCellParts,
+  { fleet, pseudonyms, now, nowMs }: ScanCellParts,
   scan: CellScan,
   signal: AbortSignal,
   report: (progress: CallProgress) => void,
@@ -90,7 +104,7 @@ export const scanCell = async (
     maxBytes: RUN_MAX_BYTES + FRAME_BYTES,
     maxSeconds: module.deadlineSeconds + EXTRA_SECONDS,
   }
-  const collected = new Collected(scan)
+  const collected = new Collected(scan, pseudonyms)
   try {
     for await (const event of streamFromCell(fleet, cellId, question, signal)) {
       if (event.type === 'progress') report(event.progress)
@@ -104,7 +118,8 @@ export const scanCell = async (
   return {
     cellId,
     available: absence === undefined,
-    reason: absence ?? null,
+    reason: null,
+    ...absence,
     takenAt: now(),
     elapsedMs: Math.round(nowMs() - startedMs),
     warnings,

@@ -1,4 +1,6 @@
+import type { DiscoveryScannerRow } from '../store/registry-tables.ts'
 import type { SealedTrx } from '../store/store.ts'
+import type { RecordedRows, Recording } from './findings-sink.ts'
 import { readInParts } from './registry-rows.ts'
 
 /** A module on a cell with one input. */
@@ -17,48 +19,86 @@ export const scannerOf = (
   inputHash: string,
 ): Scanner => ({ id: `${cellId ?? ''} ${module} ${inputHash}`, cellId, module })
 
-/** Notes that the current run of a scanner saw traces; those that it said goodbye to it forgets. */
+/** One part of a run. */
+type RunPart = Pick<RecordedRows, 'runId' | 'part' | 'startedAt' | 'outcome'>
+
+/**
+ * Compares a part with what is stored of its scanner. It is late when its run started before the
+ * newest one: it says nothing about what is there now.
+ */
+export const judgePart = (
+  known: DiscoveryScannerRow | undefined,
+  { runId, part, startedAt }: RunPart,
+): Recording => {
+  if (known === undefined) return 'new'
+  if (runId === known.newest_run_id) return part < known.newest_parts ? 'stored' : 'new'
+  if (runId === known.run_id) return 'stored'
+  return startedAt < known.newest_started_at ? 'late' : 'new'
+}
+
+export const readScanner = (
+  trx: SealedTrx,
+  { id }: Scanner,
+): Promise<DiscoveryScannerRow | undefined> =>
+  trx.selectFrom('discovery_scanners').selectAll().where('id', '=', id).executeTakeFirst()
+
+/** Records that the run after `runs` saw traces; traces that said goodbye count as missed. */
 export const noteSeen = async (
   trx: SealedTrx,
   scanner: Scanner,
-  seen: { present: readonly string[]; gone: readonly string[] },
+  { present, gone }: { present: readonly string[]; gone: readonly string[] },
+  runs: number,
 ): Promise<void> => {
-  const runs = await countRuns(trx, scanner)
-  const put = async (ids: readonly string[], run: number): Promise<void> => {
-    for (let at = 0; at < ids.length; at += 300)
-      await trx
-        .insertInto('discovery_seen')
-        .values(
-          ids.slice(at, at + 300).map(trace_id => ({ scanner_id: scanner.id, trace_id, run })),
-        )
-        .onConflict(conflict => conflict.columns(['scanner_id', 'trace_id']).doUpdateSet({ run }))
-        .execute()
-  }
-  await put(seen.present, runs + 1)
-  await put(seen.gone, runs - MISSED_RUNS)
+  await putSeen(trx, scanner, present, runs + 1)
+  await putSeen(trx, scanner, gone, runs - MISSED_RUNS)
+}
+
+/** Records what a late run saw; what is known of a trace already stays as it is. */
+export const noteSeenLate = async (
+  trx: SealedTrx,
+  { id }: Scanner,
+  present: readonly string[],
+  runs: number,
+): Promise<void> => {
+  for (let at = 0; at < present.length; at += 300)
+    await trx
+      .insertInto('discovery_seen')
+      .values(
+        present.slice(at, at + 300).map(trace_id => ({ scanner_id: id, trace_id, run: runs })),
+      )
+      .onConflict(conflict => conflict.doNothing())
+      .execute()
 }
 
 /**
- * Ends a run and returns the traces that the scanner has now missed in enough completed runs. A run
- * that is reported again changes nothing.
+ * Records that a part of the newest run is stored. When that completes the run, returns the traces
+ * that the scanner has now missed in enough completed runs. A run with a lost part misses nothing.
  */
-export const completeRun = async (
+export const storePart = async (
   trx: SealedTrx,
   { id, cellId, module }: Scanner,
-  { runId, now }: { runId: string; now: number },
+  known: DiscoveryScannerRow | undefined,
+  { runId, part, startedAt, outcome, now }: RunPart & { now: number },
 ): Promise<string[]> => {
-  const known = await trx
-    .selectFrom('discovery_scanners')
-    .selectAll()
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (known?.run_id === runId) return []
-  const runs = (known?.runs ?? 0) + 1
+  const before = known?.newest_run_id === runId ? known : undefined
+  const isWhole = part === (before?.newest_parts ?? 0) && before?.newest_is_whole !== 0
+  const isComplete = isWhole && outcome === 'complete'
+  const runs = (known?.runs ?? 0) + (isComplete ? 1 : 0)
+  const values = {
+    run_id: isComplete ? runId : (known?.run_id ?? ''),
+    runs,
+    at: isComplete ? now : (known?.at ?? now),
+    newest_run_id: runId,
+    newest_started_at: startedAt,
+    newest_parts: part + 1,
+    newest_is_whole: isWhole ? 1 : 0,
+  }
   await trx
     .insertInto('discovery_scanners')
-    .values({ id, cell_id: cellId ?? '', module, run_id: runId, runs, at: now })
-    .onConflict(conflict => conflict.column('id').doUpdateSet({ run_id: runId, runs, at: now }))
+    .values({ id, cell_id: cellId ?? '', module, ...values })
+    .onConflict(conflict => conflict.column('id').doUpdateSet(values))
     .execute()
+  if (!isComplete) return []
   const missed = trx.selectFrom('discovery_seen').select('trace_id').where('scanner_id', '=', id)
   const rows = await missed.where('run', '=', runs - MISSED_RUNS).execute()
   return rows.map(({ trace_id }) => trace_id)
@@ -86,7 +126,16 @@ export const listAbsent = async (
   return entityIds.filter(id => !present.has(id))
 }
 
-const countRuns = async (trx: SealedTrx, { id }: Scanner): Promise<number> => {
-  const query = trx.selectFrom('discovery_scanners').select('runs').where('id', '=', id)
-  return (await query.executeTakeFirst())?.runs ?? 0
+const putSeen = async (
+  trx: SealedTrx,
+  { id }: Scanner,
+  ids: readonly string[],
+  run: number,
+): Promise<void> => {
+  for (let at = 0; at < ids.length; at += 300)
+    await trx
+      .insertInto('discovery_seen')
+      .values(ids.slice(at, at + 300).map(trace_id => ({ scanner_id: id, trace_id, run })))
+      .onConflict(conflict => conflict.columns(['scanner_id', 'trace_id']).doUpdateSet({ run }))
+      .execute()
 }

@@ -5,11 +5,14 @@ import {
   listSiteAddresses,
   type Move,
 } from '../../discovery/registry/evidence-graph.ts'
+import { type KeyAlarm, MAX_COMPARED } from '../../discovery/registry/key-evidence.ts'
 import type { Link } from '../../discovery/registry/link.ts'
 import type { Observation } from '../../discovery/registry/observation.ts'
 import { listPinTraces } from '../../discovery/registry/pin.ts'
-import { traceOf } from '../../discovery/registry/trace.ts'
+import { type TraceHash, traceOf } from '../../discovery/registry/trace.ts'
+import type { EventDraft } from '../events/bus.ts'
 import type { SealedTrx } from '../store/store.ts'
+import { alarmEvents, replaceAlarms } from './key-alarms.ts'
 import {
   putLink,
   putTrace,
@@ -17,12 +20,20 @@ import {
   readIdentityPins,
   readLinks,
   readTraceIds,
+  readTraceLengths,
   readTraces,
   type StoredTrace,
 } from './registry-rows.ts'
 
-/** Most traces that one transaction reads around some sightings. */
-const MAX_LOADED = 4096
+/** Bounds of what one transaction reads around its sightings, whose own traces do not count. */
+export interface EvidenceBounds {
+  traces: number
+  /** Characters of JSON of these traces. */
+  length: number
+  links: number
+}
+
+const BOUNDS: EvidenceBounds = { traces: 4096, length: 32 * 1024 * 1024, links: 32_768 }
 
 /** What a batch of observations did to the traces. */
 export interface EvidenceChange {
@@ -37,15 +48,31 @@ export interface EvidenceChange {
  */
 export class StoredEvidence {
   readonly #trx: SealedTrx
-  readonly #graph = new EvidenceGraph()
+  readonly #hashes: TraceHash
+  readonly #left: EvidenceBounds
+  #isCut = false
+  readonly #graph: EvidenceGraph
   readonly #claims = new Map<string, readonly FactClaim[]>()
   readonly #lastAt = new Map<string, number>()
   readonly #dirty = new Set<string>()
   readonly #knownIds = new Set<string>()
   readonly #knownLinks = new Map<string, Link>()
+  readonly #regrouped = new Set<string>()
+  readonly #alarms: KeyAlarm[] = []
 
-  constructor(trx: SealedTrx) {
+  constructor(trx: SealedTrx, hashes: TraceHash, bounds: EvidenceBounds = BOUNDS) {
     this.#trx = trx
+    this.#hashes = hashes
+    this.#left = { ...bounds }
+    this.#graph = new EvidenceGraph(hashes)
+  }
+
+  /**
+   * True when more belongs to the sightings than the bounds allow: with part of the evidence, traces
+   * must be neither merged nor split, and alarms of keys neither raised nor ended.
+   */
+  get isCut(): boolean {
+    return this.#isCut
   }
 
   /** Takes observations in and assigns their traces to entities. */
@@ -64,18 +91,24 @@ export class StoredEvidence {
     return { seen, moves }
   }
 
-  /** Assigns the traces around some of them again, after a change of evidence or pins. */
+  /**
+   * Assigns the traces around some of them again, after a change of evidence or pins. When the
+   * evidence is cut, only new traces are assigned, each to an entity of its own.
+   */
   async regroup(ids: readonly string[]): Promise<Move[]> {
     if (ids.length === 0) return []
     for (const pin of await readIdentityPins(this.#trx)) this.#graph.pins.set(pin.id, pin)
     await this.#loadConnected(ids)
-    const { moves } = this.#graph.regroup(ids)
+    if (this.#isCut) return this.#keepApart(ids)
+    const { moves, alarms, traceIds } = this.#graph.regroup(ids)
+    this.#alarms.push(...alarms)
+    for (const id of traceIds) this.#regrouped.add(id)
     for (const { traceId } of moves) this.#dirty.add(traceId)
     return moves
   }
 
-  /** Writes what has changed. */
-  async save(): Promise<void> {
+  /** Writes what has changed, and returns the events of keys that turned out to be shared. */
+  async save(now: number): Promise<EventDraft[]> {
     for (const id of this.#dirty) {
       const trace = this.#stored(id)
       await putTrace(this.#trx, trace)
@@ -83,11 +116,23 @@ export class StoredEvidence {
     }
     for (const [id, link] of this.#graph.links)
       if (this.#knownLinks.get(id) !== link) await putLink(this.#trx, link)
+    const raised = await replaceAlarms(this.#trx, this.#regrouped, this.#alarms, now)
+    return alarmEvents(raised, id => this.entityOf(id))
   }
 
   /** Entity of a trace that was observed. */
   entityOf(traceId: string): string | undefined {
     return this.#graph.traces.get(traceId)?.entityId
+  }
+
+  #keepApart(ids: readonly string[]): Move[] {
+    const fresh = ids.flatMap(id => this.#graph.traces.get(id) ?? [])
+    return fresh
+      .filter(({ entityId }) => entityId === undefined)
+      .map(trace => {
+        trace.entityId = trace.foundedId
+        return { traceId: trace.id, from: undefined, to: trace.foundedId }
+      })
   }
 
   #stored(id: string): StoredTrace {
@@ -107,35 +152,56 @@ export class StoredEvidence {
 
   /** Reads the traces of the observations, and those that they may be linked with. */
   async #loadAround(observations: readonly Observation[], now: number): Promise<void> {
-    const traces = observations.flatMap(observation => traceOf(observation, now) ?? [])
+    const traces = observations.flatMap(
+      observation => traceOf(observation, now, this.#hashes) ?? [],
+    )
     const names = traces.flatMap(trace => [...listConnections(trace), ...listSiteAddresses(trace)])
-    const ids = await readTraceIds(this.#trx, names)
-    await this.#load([...traces.map(({ id }) => id), ...ids])
-    for (const link of await readLinks(
-      this.#trx,
-      traces.map(({ id }) => id),
-    ))
-      this.#addLink(link)
+    const ids = traces.map(({ id }) => id)
+    await this.#load(ids)
+    await this.#loadWithin(await this.#findNamed(names, MAX_COMPARED + 1))
+    await this.#loadLinks(ids)
   }
 
   /** Reads everything that is connected with some traces. */
   async #loadConnected(start: readonly string[]): Promise<void> {
     const reached = new Set<string>()
     let edge = [...new Set(start)]
-    while (edge.length > 0 && reached.size < MAX_LOADED) {
+    while (edge.length > 0 && !this.#isCut) {
       for (const id of edge) reached.add(id)
-      await this.#load(edge)
-      const links = await readLinks(this.#trx, edge)
-      for (const link of links) this.#addLink(link)
+      await this.#loadWithin(edge)
+      const links = await this.#loadLinks(edge)
       const own = edge.flatMap(id => this.#graph.traces.get(id) ?? [])
-      const near = await readTraceIds(this.#trx, own.flatMap(listConnections))
+      const near = await this.#findNamed(own.flatMap(listConnections), BOUNDS.traces)
       const pinned = [...this.#graph.pins.values()]
         .map(listPinTraces)
         .filter(ids => ids.some(id => edge.includes(id)))
       const next = [...near, ...links.flatMap(({ a, b }) => [a, b]), ...pinned.flat()]
       edge = [...new Set(next)].filter(id => !reached.has(id))
     }
-    await this.#load(edge)
+  }
+
+  /** Ids of the traces with one of the names that are known here, or may still be read. */
+  #findNamed(names: readonly string[], perName: number): Promise<string[]> {
+    const limit = this.#graph.traces.size + Math.max(0, this.#left.traces)
+    return readTraceIds(this.#trx, [...new Set(names)], { perName, limit })
+  }
+
+  /** Reads traces unless they are beyond the bounds. */
+  async #loadWithin(ids: readonly string[]): Promise<void> {
+    const missing = ids.filter(id => !this.#graph.traces.has(id))
+    const lengths = await readTraceLengths(this.#trx, missing)
+    this.#left.traces -= lengths.size
+    for (const length of lengths.values()) this.#left.length -= length
+    if (this.#left.traces < 0 || this.#left.length < 0) this.#isCut = true
+    else await this.#load(missing)
+  }
+
+  async #loadLinks(ids: readonly string[]): Promise<Link[]> {
+    const links = await readLinks(this.#trx, ids, Math.max(0, this.#left.links) + 1)
+    this.#left.links -= links.length
+    if (this.#left.links < 0) this.#isCut = true
+    for (const link of links) this.#addLink(link)
+    return links
   }
 
   async #load(ids: readonly string[]): Promise<void> {

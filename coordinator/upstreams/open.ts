@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { openUpstreams as openClient } from '../../discovery/upstreams/open.ts'
+import type { UpstreamSettings } from '../../discovery/upstreams/settings.ts'
 import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
 import { parseAllowed } from '../../shared/outbound/allow-list.ts'
+import type { OnReload } from '../../shared/reload-on-hangup.ts'
 import type { Base } from '../base/base.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import { ownAddresses } from '../outbound/open.ts'
@@ -16,13 +18,14 @@ interface PublicAddresses {
   public: { base_url?: string | undefined }
 }
 
+interface LookupConfig extends PublicAddresses {
+  upstreams: UpstreamsConfig
+  site: SiteConfig
+}
+
 interface UpstreamDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
-  config: PublicAddresses & {
-    state_dir: string
-    upstreams: UpstreamsConfig
-    site: SiteConfig
-    outbound: Outbound
-  }
+  config: LookupConfig & { state_dir: string; outbound: Outbound }
+  onReload?: OnReload<LookupConfig> | undefined
   budgets: Pick<Budgets, 'upstreamAnswers'>
   replicas: Pick<Replicas, 'live'>
   figures: {
@@ -42,12 +45,17 @@ interface UpstreamViews {
 export const openUpstreams = async (
   parts: UpstreamDomainParts,
 ): Promise<{ lookupClient: Upstreams; views: UpstreamViews }> => {
-  const { config, budgets, replicas, figures, stack, logger, now } = parts
-  const { upstreams: settings, site, outbound } = config
+  const { config, onReload, budgets, replicas, figures, stack, logger, now } = parts
+  const { outbound } = config
+  let settings = toSettings(config)
+  onReload?.(reloaded => {
+    settings = toSettings(reloaded)
+    logger.info('settings of outside sources reloaded')
+  })
   const upstreams = await openClient({
     folder: join(config.state_dir, 'upstreams'),
-    settings: { ...settings, site, contact: settings.contact ?? findContact(config) },
-    cacheBytes: settings.cache_bytes,
+    readSettings: () => settings,
+    cacheBytes: config.upstreams.cache_bytes,
     rules: {
       allowed: outbound.allow.flatMap(text => parseAllowed(text) ?? []),
       allowHttp: outbound.allow_http,
@@ -63,6 +71,11 @@ export const openUpstreams = async (
   })
   stack.defer(() => upstreams.close())
   return { lookupClient: upstreams, views: { upstreams } }
+}
+
+const toSettings = (config: LookupConfig): UpstreamSettings => {
+  const { upstreams, site } = config
+  return { ...upstreams, site, contact: upstreams.contact ?? findContact(config) }
 }
 
 /** Sources that are asked too much must find whom to tell. */

@@ -4,6 +4,7 @@ import { canonicalHash } from '../../shared/canonical-hash.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { type FindingsBody, ScanItem } from '../../shared/wire/findings.ts'
 import type { Service } from '../service.ts'
+import type { AutoRunBudget } from './auto-run-budget.ts'
 import type { CellScope } from './cell-scope.ts'
 import { FindingsParts } from './findings-parts.ts'
 import { type ModuleRunParts, runModule } from './run-module.ts'
@@ -13,6 +14,7 @@ export interface AutoRunParts extends ModuleRunParts {
   modules: () => Promise<readonly DiscoveryModule[]>
   /** Resolves when the findings are on disk. */
   keepFindings(body: FindingsBody): Promise<void>
+  budget: AutoRunBudget
   /** Unix milliseconds. */
   now: () => number
   /** Monotonic milliseconds. */
@@ -22,6 +24,7 @@ export interface AutoRunParts extends ModuleRunParts {
   logger: Pick<Logger, 'debug' | 'warn'>
 }
 
+const NO_BUDGET = 'the hourly budget of findings is used up (discovery.auto_run)'
 const LOOK_EVERY_MS = 5000
 /** Share of an interval by which runs are moved, so that the cells of a fleet do not run at once. */
 const JITTER = 0.1
@@ -57,6 +60,7 @@ class Schedule {
     this.#modules ??= (await this.#parts.modules()).filter(canRunByItself)
     for (const module of this.#modules) {
       if (signal.aborted || !this.#parts.scope.isAutoRun) return
+      if (!this.#parts.budget.allows(module)) continue
       if (!this.#isDue(module) || !isAllowed(module, this.#parts.scope)) continue
       await runOnce(this.#parts, module, signal)
     }
@@ -87,14 +91,18 @@ const isAllowed = ({ reach, autoRun }: ScanModule, scope: AutoRunParts['scope'])
 
 const runOnce = async (
   parts: AutoRunParts,
-  { id, input }: ScanModule,
+  module: ScanModule,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { now, keepFindings, logger } = parts
+  const { now, nowMs, keepFindings, budget, logger } = parts
+  const { id, input } = module
   const facts = { module: id, inputHash: canonicalHash(input.parse({})), startedAt: now() }
   const findings = new FindingsParts(facts, keepFindings)
   try {
-    await findings.end(await collect(parts, id, findings, signal))
+    const startedMs = nowMs()
+    const end = await collect(parts, id, findings, signal)
+    budget.charge(module, nowMs() - startedMs)
+    await findings.end({ ...end, use: budget.use() })
   } catch (error) {
     logger.warn({ module: id, reason: (error as Error).message }, 'findings not kept')
   }
@@ -114,9 +122,12 @@ const collect = async (
     for await (const event of items) {
       if (event.type !== 'item') continue
       const item = ScanItem.parse(event.value)
-      if (item.type === 'row') await findings.add(item.row)
-      else if (item.type === 'unavailable') [outcome, reason] = ['unavailable', item.reason]
-      else reason ??= item.message
+      if (item.type === 'row') {
+        if (!parts.budget.takeFinding()) return { outcome: 'failed', reason: NO_BUDGET }
+        await findings.add(item.row)
+      }
+      if (item.type === 'unavailable') [outcome, reason] = ['unavailable', item.reason]
+      if (item.type === 'warning') reason ??= item.message
     }
     return { outcome, reason }
   } catch (error) {

@@ -8,22 +8,20 @@ import type { DiscoveryConfig } from './config.ts'
 import { type OwnNetworks, readOwnNetworks } from './own-networks.ts'
 
 interface CellScopeParts {
+  /** Read for each run, since a reload replaces its values. */
   config: Pick<DiscoveryConfig, 'scope' | 'large_scope'>
   readNetworks?: () => OwnNetworks
 }
 
 /** What this cell may scan, and whether modules run by themselves. */
 export class CellScope {
-  readonly #own: readonly ScopeEntry[]
+  readonly #config: CellScopeParts['config']
   readonly #readNetworks: () => OwnNetworks
   #settings: DiscoverySettings = {}
 
   constructor({ config, readNetworks = readOwnNetworks }: CellScopeParts) {
     this.#readNetworks = readNetworks
-    this.#own = [
-      ...config.scope.map(target => ({ target })),
-      ...config.large_scope.map(target => ({ target, is_forced: true })),
-    ]
+    this.#config = config
   }
 
   /** Replaces the settings that the coordinator has made. */
@@ -38,7 +36,15 @@ export class CellScope {
   /** The scope of a run that starts now; bridges may have come since the last one. */
   read(): ScanScope {
     const excluded = this.#readNetworks().excluded.slice(0, MAX_SCOPE_ENTRIES)
-    return { entries: [...this.#own, ...(this.#settings.scope ?? [])], excluded }
+    return { entries: [...this.#listOwn(), ...(this.#settings.scope ?? [])], excluded }
+  }
+
+  #listOwn(): ScopeEntry[] {
+    const { scope, large_scope } = this.#config
+    return [
+      ...scope.map(target => ({ target })),
+      ...large_scope.map(target => ({ target, is_forced: true })),
+    ]
   }
 
   /** Subnets of this machine, as proposals for the scope. */

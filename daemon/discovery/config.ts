@@ -21,6 +21,25 @@ export const DiscoveryConfig = z.strictObject({
       'this machine and what the coordinator adds.',
   ),
   large_scope: listTargets(true).describe('The same for networks that are larger than a /22.'),
+  auto_run: z
+    .strictObject({
+      max_findings_per_hour: z
+        .int()
+        .min(1)
+        .default(20_000)
+        .describe('Findings that modules that run by themselves may report in an hour.'),
+      max_active_seconds_per_hour: z
+        .int()
+        .min(0)
+        .max(3600)
+        .default(1800)
+        .describe(
+          'Time in an hour in which they may contact other machines or use a radio; a run that has ' +
+            'begun ends at its own deadline.',
+        ),
+    })
+    .prefault({})
+    .describe('Hourly budget of modules that run by themselves on this cell.'),
   modules: z
     .record(
       z

@@ -1,10 +1,10 @@
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 
-/** AttachedLinks that this machine is attached to, and its own addresses on them. */
+/** Links that this machine is attached to, and its own addresses on them. */
 export interface AttachedLinks {
   isOwn(address: string): boolean
-  /** True for an IPv4 address on the link of an interface: it answers ARP if it is there. */
+  /** True for an address on the link of an interface, whose host answers neighbour resolution. */
   isOnLink(address: string): boolean
 }
 
@@ -12,12 +12,19 @@ export const readAttachedLinks = (): AttachedLinks => {
   const all = Object.values(networkInterfaces()).flatMap(each => each ?? [])
   const own = new Set(all.map(({ address }) => address))
   const links = all
-    .filter(({ family, internal, cidr }) => family === 'IPv4' && !internal && cidr !== null)
-    .map(({ cidr }) => ipaddr.IPv4.parseCIDR(cidr as string))
+    .filter(({ internal, cidr }) => !internal && cidr !== null)
+    .map(({ cidr }) => ipaddr.parseCIDR(cidr as string))
+    // every link has that network, so it tells nothing
+    .filter(([address]) => address.range() !== 'linkLocal' || address.kind() === 'ipv4')
   return {
     isOwn: address => own.has(address),
-    isOnLink: address =>
-      ipaddr.IPv4.isValidFourPartDecimal(address) &&
-      links.some(link => ipaddr.IPv4.parse(address).match(link)),
+    isOnLink: address => {
+      if (!ipaddr.isValid(address)) return false
+      const parsed = ipaddr.parse(address)
+      return links.some(
+        ([base, bits]) =>
+          base.kind() === parsed.kind() && parsed.match([base, bits] as [never, number]),
+      )
+    },
   }
 }

@@ -6,7 +6,7 @@ import { constants, gunzip, inflate } from 'node:zlib'
 import { VERSION } from '../../shared/version.ts'
 import type { ScanScope } from '../../shared/wire/scan-scope.ts'
 import { requireInScope } from '../scope.ts'
-import { ANY_SERVER, serverNameOf } from './shake-hands.ts'
+import { ANY_SERVER, serverNameOf, toTlsError } from './shake-hands.ts'
 
 export interface HttpTarget {
   /** Name for the Host header and SNI; an address stands for itself. */
@@ -99,7 +99,7 @@ const send = (target: HttpTarget, question: HttpQuestion): Promise<IncomingMessa
     })
     request.once('response', resolve)
     // later ones reach the reader of the body
-    request.on('error', reject)
+    request.on('error', error => reject(toTlsError(error)))
     request.end(body)
   })
 }

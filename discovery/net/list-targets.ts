@@ -23,6 +23,9 @@ export interface Targets {
 /** Most addresses of one run, also of forced networks: those of a /16. */
 export const MAX_FORCED_ADDRESSES = 65_536
 
+/** Most addresses that are looked at, also of a huge network that holds forbidden ones alone. */
+const MAX_VISITED = 4 * MAX_FORCED_ADDRESSES
+
 const LOOPBACK = ['127.0.0.1', '::1']
 const LOOPBACK_NETWORKS = ['127.0.0.0/8', '::1/128']
 
@@ -92,8 +95,11 @@ const take = (networks: readonly Network[], more: readonly string[], scope: Scan
   const addresses = new Set(more)
   let isCut = false
   let unforced = 0
+  let visited = 0
   for (const network of networks)
     for (const address of walk(network)) {
+      visited++
+      if (visited > MAX_VISITED) return { addresses: [...addresses], scope, isCut: true }
       if (addresses.has(address) || !isInScope(scope, address)) continue
       const isFull =
         addresses.size >= MAX_FORCED_ADDRESSES ||

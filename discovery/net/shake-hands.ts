@@ -30,6 +30,17 @@ export const ANY_SERVER: ConnectionOptions = {
 export const serverNameOf = (host: string): { servername?: string } =>
   isIP(host) === 0 ? { servername: host } : {}
 
+/** Explains a failed handshake; OpenSSL's own text names its source files and threads. */
+export const toTlsError = (error: Error): Error => {
+  const { code = '', reason } = error as { code?: string; reason?: string }
+  if (!code.startsWith('ERR_SSL_')) return error
+  const text =
+    code === 'ERR_SSL_WRONG_VERSION_NUMBER'
+      ? 'the server does not speak TLS'
+      : `the TLS handshake failed: ${reason ?? code}`
+  return new Error(text, { cause: error })
+}
+
 /**
  * Makes a TLS handshake and reads what the server shows.
  * @throws ShoalError forbidden outside the scope; Error of the system for every other failure
@@ -59,7 +70,7 @@ const handshake = (target: TlsTarget): Promise<{ socket: TLSSocket; isStapled: b
     })
     const fail = (error: Error): void => {
       socket.destroy()
-      reject(error)
+      reject(toTlsError(error))
     }
     const onAbort = (): void => fail(new Error(`no TLS handshake within ${timeoutMs} ms`))
     limit.addEventListener('abort', onAbort, { once: true })

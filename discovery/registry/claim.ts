@@ -12,6 +12,8 @@ export interface FactClaim {
 
 /** Most claims that are kept of a trace; the oldest go. */
 export const MAX_CLAIMS = 12
+/** Most characters of JSON of these claims; the newest claim always stays. */
+const MAX_CLAIM_LENGTH = 64 * 1024
 
 /** Puts a claim in place of an older one of the same module and cell. */
 export const putClaim = (claims: readonly FactClaim[], next: FactClaim): FactClaim[] => {
@@ -22,4 +24,14 @@ export const putClaim = (claims: readonly FactClaim[], next: FactClaim): FactCla
   return [...claims.filter(claim => !isSame(claim)), next]
     .toSorted((a, b) => b.at - a.at)
     .slice(0, MAX_CLAIMS)
+    .filter(createLengthFilter())
+}
+
+/** Lets claims pass while they fit; the first one passes in any case. */
+const createLengthFilter = () => {
+  let length = 0
+  return (claim: FactClaim, place: number): boolean => {
+    length += JSON.stringify(claim).length
+    return place === 0 || length <= MAX_CLAIM_LENGTH
+  }
 }

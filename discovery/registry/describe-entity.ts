@@ -34,10 +34,11 @@ export const describeEntity = (evidence: EntityEvidence, now: number): EntityDes
   const { claims, pinned, firstAt } = evidence
   const keys = [...new Map(evidence.keys.map(key => [formatKey(key), key])).values()]
   const keyKinds = new Set(keys.map(({ kind }) => kind))
-  const fields = resolveFields(withAddresses(claims, keys), pinned, now)
+  const macVendor = findVendor(keys)
+  const fields = resolveFields(withVendor(claims, macVendor), pinned, now)
   const facts = readValues(fields)
   const age_ms = keyKinds.has('shoal_cell') ? undefined : now - firstAt
-  const vendor = facts.vendor ?? findVendor(keys) ?? ''
+  const vendor = facts.vendor ?? macVendor ?? ''
   const subject = { facts, keyKinds, vendor: vendor.toLowerCase(), age_ms, now }
   return {
     fields,
@@ -50,16 +51,17 @@ export const describeEntity = (evidence: EntityEvidence, now: number): EntityDes
   }
 }
 
-const findVendor = (keys: readonly SightingKey[]): string | undefined =>
-  keys
-    .filter(({ kind }) => kind === 'mac')
-    .map(({ value }) => vendorOfMac(value))
-    .find(Boolean)
+const findVendor = (keys: readonly SightingKey[]): string | undefined => {
+  for (const { kind, value } of keys) {
+    const vendor = kind === 'mac' ? vendorOfMac(value) : undefined
+    if (vendor !== undefined) return vendor
+  }
+  return undefined
+}
 
-/** The maker of an interface is a fact of the newest claim, where nobody names one. */
-const withAddresses = (claims: readonly FactClaim[], keys: readonly SightingKey[]): FactClaim[] => {
+/** Adds the vendor of a MAC address to the newest claim, where no module names a vendor. */
+const withVendor = (claims: readonly FactClaim[], vendor: string | undefined): FactClaim[] => {
   const [newest] = claims.toSorted((a, b) => b.at - a.at)
-  const vendor = findVendor(keys)
   if (newest === undefined || vendor === undefined || claims.some(({ facts }) => facts.vendor))
     return [...claims]
   return [...claims, { ...newest, module: 'oui', facts: { vendor } }]

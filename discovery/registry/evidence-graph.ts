@@ -4,7 +4,7 @@ import type { Observation } from './observation.ts'
 import { partitionTraces } from './partition.ts'
 import { type IdentityPin, listPinTraces } from './pin.ts'
 import { addMoment } from './spans.ts'
-import { formatKey, type Trace, traceOf } from './trace.ts'
+import { addHostnames, formatKey, type Trace, type TraceHash, traceOf } from './trace.ts'
 
 /** A trace that now belongs to another entity; `from` is undefined for a new trace. */
 export interface Move {
@@ -17,6 +17,8 @@ export interface Move {
 export interface Regrouping {
   moves: Move[]
   alarms: KeyAlarm[]
+  /** Ids of the traces that were looked at together. */
+  traceIds: ReadonlySet<string>
 }
 
 /** Most traces that are looked at together; more of them are connected by keys that mean nothing. */
@@ -33,6 +35,11 @@ export class EvidenceGraph {
   readonly #byConnection = new Map<string, Set<string>>()
   readonly #byAddress = new Map<string, Set<string>>()
   readonly #linked = new Map<string, Set<string>>()
+  readonly #hashes: TraceHash
+
+  constructor(hashes: TraceHash) {
+    this.#hashes = hashes
+  }
 
   addTrace(trace: Trace): void {
     this.traces.set(trace.id, trace)
@@ -54,20 +61,22 @@ export class EvidenceGraph {
     observation: Observation,
     now: number,
   ): { trace: Trace; isNewEvidence: boolean } | undefined {
-    const found = traceOf(observation, now)
+    const found = traceOf(observation, now, this.#hashes)
     if (found === undefined) return undefined
     const known = this.traces.get(found.id)
     const trace = known ?? found
     if (known === undefined) this.addTrace(trace)
     const isLinked = this.#linkNeighbours(trace, observation.at)
     trace.spans = addMoment(trace.spans, observation.at)
-    return { trace, isNewEvidence: known === undefined || isLinked }
+    const isRenamed = found.hostnames.some(name => !trace.hostnames.includes(name))
+    trace.hostnames = addHostnames(found.hostnames, trace.hostnames)
+    return { trace, isNewEvidence: known === undefined || isLinked || isRenamed }
   }
 
   /** Assigns the traces around some of them to entities; an entity has the id of its oldest trace. */
   regroup(traceIds: Iterable<string>): Regrouping {
-    const result: Regrouping = { moves: [], alarms: [] }
     const done = new Set<string>()
+    const result: Regrouping = { moves: [], alarms: [], traceIds: done }
     for (const id of traceIds) {
       if (done.has(id) || !this.traces.has(id)) continue
       const component = this.#listComponent(id)

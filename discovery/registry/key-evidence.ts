@@ -1,11 +1,17 @@
 import { KEY_KINDS, type KeyKind, type SightingKey } from '../sighting.ts'
+import { contestName } from './contested-keys.ts'
 import type { TraceGroups } from './groups.ts'
 import { type Link, linkId } from './link.ts'
 import { formatKey, isInterface, type Trace } from './trace.ts'
 
-/** A key that should identify one thing and is carried by several: a copied image, a cloned disk. */
+/**
+ * A key that should identify one thing and is carried by several. `contradicted`: its carriers cannot
+ * be one thing, as with a copied image; `quarantined`: two hosts of a site show it at once, so one may
+ * pretend to be the other; `shared`: the same, and the hosts agree in their name.
+ */
 export interface KeyAlarm {
   key: SightingKey
+  state: 'contradicted' | 'quarantined' | 'shared'
   traces: readonly string[]
 }
 
@@ -18,13 +24,16 @@ interface Carriers {
 /** Most carriers of one key that are compared in pairs; a medium key with more identifies nothing. */
 export const MAX_COMPARED = 64
 
-/** Keys and their carriers, in the order of the keys. */
-export const listCarriers = (traces: readonly Trace[]): Carriers[] => {
+/** Keys and their carriers, in the order of the keys, without keys in quarantine at their site. */
+export const listCarriers = (
+  traces: readonly Trace[],
+  quarantined: ReadonlySet<string>,
+): Carriers[] => {
   const carriers = new Map<string, Carriers>()
   for (const trace of traces)
     for (const key of trace.keys) {
       const name = formatConnection(key, trace.site)
-      if (name === undefined) continue
+      if (name === undefined || quarantined.has(contestName(key, trace.site))) continue
       const entry = carriers.get(name) ?? { key, traces: [] }
       carriers.set(name, { key, traces: [...entry.traces, trace] })
     }
@@ -46,7 +55,7 @@ export const joinByKeys = (
   const alarms: KeyAlarm[] = []
   for (const { key, traces } of carriers) {
     if (!fits(key.kind) || joinAll(groups, traces)) continue
-    alarms.push({ key, traces: traces.map(({ id }) => id) })
+    alarms.push({ key, state: 'contradicted', traces: traces.map(({ id }) => id) })
     for (const ofSite of Map.groupBy(traces, ({ site }) => site).values()) joinAll(groups, ofSite)
   }
   return alarms

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import type { KeyKind, SightingKey } from '../sighting.ts'
+import { isPseudonym } from './pseudonyms.ts'
 import { isPrivateMac, type RejectedKeyReason, rejectMac, rejectText } from './rejected-keys.ts'
 
 /** A key in its one canonical form, or the reason why it is none. */
@@ -29,6 +30,7 @@ export const formatMac = (value: string): string | undefined => {
 }
 
 const normaliseMac = (kind: KeyKind, value: string): NormalisedKey => {
+  if (isPseudonym(value)) return { key: { kind: kind === 'mac' ? 'private_mac' : kind, value } }
   const mac = formatMac(value)
   if (mac === undefined) return { rejected: 'malformed' }
   const rejected = rejectMac(mac)

@@ -18,6 +18,10 @@ export const addMoment = (spans: readonly Span[], at: number): Span[] => {
   return [...others, joined].toSorted(([a], [b]) => a - b).slice(-MAX_SPANS)
 }
 
+/** True when a moment of one lies within a span of the other. */
+export const isOverlapping = (one: readonly Span[], other: readonly Span[]): boolean =>
+  one.some(([from, to]) => other.some(([start, end]) => from <= end && start <= to))
+
 /** Milliseconds between a moment and the nearest span: 0 inside of one, Infinity without spans. */
 export const distanceToSpans = (spans: readonly Span[], at: number): number =>
   Math.min(Number.POSITIVE_INFINITY, ...spans.map(span => distanceTo(span, at)))

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { KEY_KINDS, type KeyKind, type SightingKey } from '../sighting.ts'
-import { formatMac, normaliseKey } from './normalise-key.ts'
+import { formatMac, type NormalisedKey, normaliseKey } from './normalise-key.ts'
 import type { Observation } from './observation.ts'
+import type { Pseudonyms } from './pseudonyms.ts'
 import { rejectMac } from './rejected-keys.ts'
 import type { Span } from './spans.ts'
 
@@ -14,9 +14,13 @@ export interface Trace {
   site: string
   /** Canonical and sorted. */
   keys: readonly SightingKey[]
+  /** Names by which the host calls itself, the newest first; they change and are no keys. */
+  hostnames: readonly string[]
   spans: readonly Span[]
   /** First time that the registry recorded it, Unix milliseconds; it never changes. */
   bornAt: number
+  /** Cell that saw it first; empty for modules that run on the coordinator. */
+  bornBy: string
   /** True when a virtual router answered: its address belongs to no machine. */
   isShared: boolean
   /** Entity that it belongs to; undefined until it was assigned to one. */
@@ -38,10 +42,21 @@ const EXCLUSIVE: ReadonlySet<KeyKind> = new Set([
 /** Kinds that are unique within a site, because switches deliver by them (IEEE 802.1Q, 8.8). */
 const INTERFACE: ReadonlySet<KeyKind> = new Set(['mac', 'private_mac'])
 
+/** Kinds of strong keys that a host can announce without owning them, or that a copied disk carries. */
+const CONTESTABLE: ReadonlySet<KeyKind> = new Set([
+  'serial',
+  'snmp_engine_id',
+  'mdns_id',
+  'home_assistant_id',
+  'tls_spki',
+  'ssh_host_key',
+])
+
 /** Kinds of things that run inside of others and have the address of these. */
 const CONTAINED: ReadonlySet<KeyKind> = new Set(['container_id', 'kubernetes_uid'])
 
 export const isExclusive = (kind: KeyKind): boolean => EXCLUSIVE.has(kind)
+export const isContestable = (kind: KeyKind): boolean => CONTESTABLE.has(kind)
 export const isInterface = (kind: KeyKind): boolean => INTERFACE.has(kind)
 /** Other strong keys: files of a system, which go where its image goes. */
 export const isSharedByCopies = (kind: KeyKind): boolean =>
@@ -53,8 +68,15 @@ export const isBare = (trace: Trace): boolean =>
 
 export const formatKey = ({ kind, value }: SightingKey): string => `${kind}=${value}`
 
+/** Hashes what identifies a trace, with a key: an id must not give away the addresses in it. */
+export type TraceHash = Pick<Pseudonyms, 'hashTrace'>
+
 /** Makes the trace of an observation; undefined when nothing in it identifies anything. */
-export const traceOf = (observation: Observation, bornAt: number): Trace | undefined => {
+export const traceOf = (
+  observation: Observation,
+  bornAt: number,
+  hashes: TraceHash,
+): Trace | undefined => {
   const normalised = observation.sighting.keys.map(normaliseKey)
   const keys = identityOf(dropContradictions(normalised.flatMap(({ key }) => (key ? [key] : []))))
   if (keys.length === 0) return undefined
@@ -62,13 +84,15 @@ export const traceOf = (observation: Observation, bornAt: number): Trace | undef
     normalised.some(({ rejected }) => rejected === 'virtual_router') ||
     hasVirtualRouter(observation)
   const { site } = observation
-  const id = hashIdentity(site, keys, isShared)
+  const id = hashes.hashTrace(JSON.stringify([site, isShared, keys.map(formatKey)]))
   return {
     id,
     site,
     keys,
+    hostnames: listHostnames(normalised),
     spans: [],
     bornAt,
+    bornBy: observation.cellId ?? '',
     isShared,
     entityId: undefined,
     foundedId: `ent_${id}`,
@@ -84,17 +108,22 @@ const dropContradictions = (keys: readonly SightingKey[]): SightingKey[] => {
     .toSorted((a, b) => (formatKey(a) < formatKey(b) ? -1 : 1))
 }
 
+const MAX_HOSTNAMES = 4
+
+const listHostnames = (keys: readonly NormalisedKey[]): string[] =>
+  addHostnames(
+    keys.flatMap(({ key }) => (key?.kind === 'name' ? [key.value] : [])),
+    [],
+  )
+
+export const addHostnames = (newer: readonly string[], older: readonly string[]): string[] =>
+  [...new Set([...newer, ...older])].slice(0, MAX_HOSTNAMES)
+
 /** Names are left out where anything else identifies the trace: they change, and many share them. */
 const identityOf = (keys: readonly SightingKey[]): readonly SightingKey[] => {
   const better = keys.filter(({ kind }) => kind !== 'name')
   return better.length > 0 ? better : keys
 }
-
-const hashIdentity = (site: string, keys: readonly SightingKey[], isShared: boolean): string =>
-  createHash('sha256')
-    .update(JSON.stringify([site, isShared, keys.map(formatKey)]))
-    .digest('hex')
-    .slice(0, 24)
 
 /** Modules that leave out the address of a virtual router as a key still report it as a fact. */
 const hasVirtualRouter = ({ sighting }: Observation): boolean =>

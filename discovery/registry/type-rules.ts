@@ -63,7 +63,12 @@ export const TYPE_RULES: readonly TypeRule[] = [
   { type: 'container', weight: 0.99, find: byKey('container_id') },
   { type: 'pod', weight: 0.95, find: byKey('kubernetes_uid') },
   { type: 'virtual_machine', weight: 0.95, find: byKey('cloud_instance_id') },
-  { type: 'virtual_machine', weight: 0.6, find: byText(/\b(vmware|qemu|virtualbox|xen|kvm)\b/) },
+  {
+    type: 'virtual_machine',
+    weight: 0.6,
+    // IEEE lists the prefix of VirtualBox under PCS Systemtechnik, and that of Xen under Xensource
+    find: byText(/\b(vmware|qemu|virtualbox|xen|kvm|parallels|pcs systemtechnik|xensource)\b/),
+  },
   {
     type: 'llm_server',
     weight: 0.9,

@@ -21,8 +21,8 @@ export interface DnsResolver {
 }
 
 interface ResolverParts {
-  /** `address` or `address:port`; those of the machine when there are none. */
-  servers: readonly string[]
+  /** Lists `address` or `address:port`; those of the machine are asked when there are none. */
+  listServers: () => readonly string[]
   isOffline: () => boolean
   timeoutMs?: number
 }
@@ -37,13 +37,14 @@ const TRUNCATED = 0x0200
 const AUTHENTIC = 0x0020
 
 export const createDnsResolver = ({
-  servers,
+  listServers,
   isOffline,
   timeoutMs = TIMEOUT_MS,
 }: ResolverParts): DnsResolver => ({
   resolve: async (name, type, signal) => {
-    if (isOffline()) throw new UpstreamError('dns', 'offline', 'egress is off')
+    if (isOffline()) throw new UpstreamError('dns', 'offline', 'upstreams.egress is off')
     const failures: string[] = []
+    const servers = listServers()
     for (const server of servers.length > 0 ? servers : getServers()) {
       try {
         const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])

@@ -8,14 +8,13 @@ import { createDnsResolver } from './dns-resolver.ts'
 import { HostLimits } from './host-limits.ts'
 import { createHttpTransport } from './http-transport.ts'
 import { createReadKey } from './read-key.ts'
-import type { UpstreamSettings } from './settings.ts'
 import { Upstreams, type UpstreamsParts } from './upstreams.ts'
 import { createWhoisTransport } from './whois-transport.ts'
 
-interface OpenUpstreamsParts extends Pick<UpstreamsParts, 'admit' | 'onAnswer' | 'onRequest'> {
+interface OpenUpstreamsParts
+  extends Pick<UpstreamsParts, 'readSettings' | 'admit' | 'onAnswer' | 'onRequest'> {
   /** Folder of this process for answers and limits. */
   folder: string
-  settings: UpstreamSettings
   cacheBytes: number
   /** What may be asked of hosts that nobody configured. */
   rules: JudgeRules
@@ -33,13 +32,12 @@ interface OpenUpstreamsParts extends Pick<UpstreamsParts, 'admit' | 'onAnswer' |
 
 /** Opens the client of outside sources with its cache and limits on disk. */
 export const openUpstreams = async (parts: OpenUpstreamsParts): Promise<Upstreams> => {
-  const { settings, rules, ca, onFault, now, resolve = systemResolve } = parts
+  const { readSettings, rules, ca, onFault, now, resolve = systemResolve } = parts
   const folder = join(parts.folder, 'answers')
   const http = createHttpTransport({ rules, resolve, ...(ca === undefined ? {} : { ca }) })
   const disk = await DiskCache.open({ folder, maxBytes: parts.cacheBytes, onFault })
   return new Upstreams({
     ...parts,
-    settings,
     cache: new AnswerCache(disk),
     limits: await HostLimits.open({ ...parts, now }),
     transports: {
@@ -49,10 +47,10 @@ export const openUpstreams = async (parts: OpenUpstreamsParts): Promise<Upstream
       'whois:': createWhoisTransport({ rules, resolve }),
     },
     resolver: createDnsResolver({
-      servers: (settings.sources.dns?.servers ?? []) as string[],
-      isOffline: () => settings.egress === 'off',
+      listServers: () => (readSettings().sources.dns?.servers ?? []) as string[],
+      isOffline: () => readSettings().egress === 'off',
     }),
-    readKey: createReadKey(settings),
+    readKey: createReadKey(readSettings),
     wait: parts.wait ?? wait,
     random: parts.random ?? Math.random,
   })

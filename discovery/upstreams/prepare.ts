@@ -1,11 +1,14 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { VERSION } from '../../shared/version.ts'
 import { UpstreamError, type UpstreamRequest } from './client.ts'
 
 /** A request as it is sent, and as it is remembered. */
 export interface PreparedRequest {
   request: UpstreamRequest
-  /** Hash of method, address, headers and body, all without secrets. */
+  /**
+   * Hash of method, address, headers and body, keyed with the API key where one is sent: callers with
+   * different keys of a source never share an answer, and the hash does not reveal the key.
+   */
   cacheKey: string
   method: 'GET' | 'POST'
   url: URL
@@ -49,12 +52,10 @@ export const prepareRequest = (
   const method = body === undefined ? 'GET' : 'POST'
   return {
     request,
-    cacheKey: hash([
-      method,
-      publicUrl.href,
-      JSON.stringify(Object.entries(headers).toSorted()),
-      body,
-    ]),
+    cacheKey: hash(
+      [method, publicUrl.href, JSON.stringify(Object.entries(headers).toSorted()), body],
+      own,
+    ),
     method,
     publicUrl: publicUrl.href,
     url: own === undefined ? publicUrl : addKeyToUrl(publicUrl, request, address, own),
@@ -115,5 +116,7 @@ const keyHeader = (
 const printAgent = (contact: string | undefined): string =>
   contact === undefined ? `shoal/${VERSION}` : `shoal/${VERSION} (+${contact})`
 
-const hash = (parts: readonly (string | undefined)[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+const hash = (parts: readonly (string | undefined)[], secret: string | undefined): string =>
+  (secret === undefined ? createHash('sha256') : createHmac('sha256', secret))
+    .update(JSON.stringify(parts))
+    .digest('hex')

@@ -11,10 +11,10 @@ const KEY = /^[\x21-\x7e]{1,4096}$/
  * key needs no restart. The message of a failure repeats nothing of it.
  */
 export const createReadKey =
-  ({ sources }: Pick<UpstreamSettings, 'sources'>) =>
+  (readSettings: () => Pick<UpstreamSettings, 'sources'>) =>
   async ({ id: own, key: facts }: Pick<Source, 'id' | 'key'>): Promise<string | undefined> => {
     const id = facts?.sharedWith ?? own
-    const { key, key_file } = sources[id] ?? {}
+    const { key, key_file } = readSettings().sources[id] ?? {}
     if (key === undefined && key_file === undefined) return undefined
     const text = key ?? (await readFile(key_file ?? '', 'utf8').catch(() => ''))
     const found = text.trim()

@@ -83,4 +83,12 @@ export interface SourceCheck {
   fields: readonly string[]
 }
 
+/** Token in the header `authorization` (RFC 6750), configured as `SHOAL_<ID>_TOKEN`. */
+export const BEARER_TOKEN = {
+  in: 'header',
+  name: 'authorization',
+  prefix: 'Bearer ',
+  variable: 'TOKEN',
+} as const
+
 export const defineSource = (source: Source): Source => source

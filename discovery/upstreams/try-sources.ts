@@ -33,6 +33,18 @@ export const trySources = async <T>(
   throw combineFailures(failures)
 }
 
+/**
+ * Reads the body of an answer.
+ * @throws UpstreamError malformed for a body without the fields that it must have
+ */
+export const readAnswer = <T>({ id }: Pick<Source, 'id'>, read: () => T): T => {
+  try {
+    return read()
+  } catch (error) {
+    throw asUpstreamError(id, error)
+  }
+}
+
 /** Failure of a source; an answer without the fields it must have is one too. */
 export const asUpstreamError = (source: string, error: unknown): UpstreamError => {
   if (error instanceof UpstreamError) return error

@@ -16,7 +16,8 @@ import { type AdmitAnswer, SourcePlaces } from './source-places.ts'
 import { toAnswer } from './to-answer.ts'
 
 export interface UpstreamsParts extends AskParts {
-  settings: UpstreamSettings
+  /** Settings in force, which a reload replaces. */
+  readSettings: () => UpstreamSettings
   cache: AnswerCache
   resolver: DnsResolver
   /** Reads the key of a source; undefined when it has none. */
@@ -44,7 +45,9 @@ export class Upstreams {
       hasKey: source => hasKeySetting(this.#settingsOf(source)),
       hasOwnUrl: source => this.#settingsOf(source)?.url !== undefined,
       option: (source, name) => this.#settingsOf(source)?.[name],
-      site: parts.settings.site,
+      get site() {
+        return parts.readSettings().site
+      },
     }
   }
 
@@ -91,7 +94,7 @@ export class Upstreams {
   }
 
   #settingsOf(source: string): SourceSettings | undefined {
-    return this.#parts.settings.sources[source]
+    return this.#parts.readSettings().sources[source]
   }
 
   async #prepare(request: UpstreamRequest): Promise<PreparedRequest> {
@@ -105,7 +108,7 @@ export class Upstreams {
       )
     const builtIn = secret === undefined ? source.url : (source.urlWithKey ?? source.url)
     const base = this.#settingsOf(source.id)?.url?.replace(/\/+$/, '') ?? builtIn
-    return prepareRequest(request, { base, secret, contact: this.#parts.settings.contact })
+    return prepareRequest(request, { base, secret, contact: this.#parts.readSettings().contact })
   }
 
   #isFresh({ fetchedAt, freshUntil }: CacheEntry): boolean {
@@ -124,7 +127,7 @@ export class Upstreams {
     signal: AbortSignal,
   ): Promise<CacheEntry> {
     const { source } = prepared.request
-    if (this.#parts.settings.egress === 'off')
+    if (this.#parts.readSettings().egress === 'off')
       throw new UpstreamError(source.id, 'offline', 'upstreams.egress is off')
     return this.#flights.join(prepared.cacheKey, signal, all =>
       this.#refresh(prepared, entry, AbortSignal.any([all, this.#closed.signal])),

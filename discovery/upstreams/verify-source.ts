@@ -33,6 +33,8 @@ export const verifySource = async (
     return { outcome: missing.length === 0 ? 'complete' : 'incomplete', missing, message: null }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
+    if (error.failure === 'offline')
+      return { outcome: 'skipped', missing: [], message: 'upstreams.egress is off' }
     return { outcome: 'failed', missing: [], message: error.message }
   }
 }

@@ -19,6 +19,8 @@ export type MdnsRecord =
   | (RecordBase & { type: 'SRV'; target: string; port: number })
   | (RecordBase & { type: 'TXT'; strings: readonly Buffer[] })
   | (RecordBase & { type: 'A' | 'AAAA'; address: string })
+  /** Denies records of all other types under its name (RFC 6762, 6.1). */
+  | (RecordBase & { type: 'NSEC'; existing: readonly string[] })
 
 export interface MdnsPacket {
   isResponse: boolean
@@ -78,6 +80,8 @@ const convertRecord = (answer: Answer): MdnsRecord[] => {
     case 'A':
     case 'AAAA':
       return [{ ...base, type: answer.type, address: answer.data }]
+    case 'NSEC':
+      return [{ ...base, type: answer.type, existing: answer.data.rrtypes }]
     default:
       return []
   }

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { resolveTarget } from '../../discovery/resolve-target.ts'
-import { findEntryFault, isInScope, requireInScope } from '../../discovery/scope.ts'
+import {
+  findEntryFault,
+  isInScope,
+  isNameInScope,
+  normaliseTarget,
+  requireInScope,
+} from '../../discovery/scope.ts'
 import { MAX_SCOPE_ADDRESSES, type ScanScope } from '../../shared/wire/scan-scope.ts'
 
 const scopeOf = (...targets: string[]): ScanScope => ({
@@ -39,7 +45,10 @@ t.test('an IPv4 address is in scope exactly when a network of at most a /22 hold
 
 t.test('groups of hosts are never in scope, whatever an operator forces', async () => {
   const scope: ScanScope = {
-    entries: ['0.0.0.0/0', '::/0'].map(target => ({ target, is_forced: true })),
+    entries: ['192.0.0.0/8', '239.0.0.0/8', '255.0.0.0/8', 'ff02::/32'].map(target => ({
+      target,
+      is_forced: true,
+    })),
   }
   for (const group of ['224.0.0.251', '239.255.255.250', '255.255.255.255', 'ff02::fb'])
     t.notOk(isInScope(scope, group), group)
@@ -62,12 +71,8 @@ t.test(
 )
 
 t.test('no entry allows metadata services and container bridges', async t => {
-  const wide = {
-    entries: [
-      { target: '0.0.0.0/0', is_forced: true },
-      { target: '::/0', is_forced: true },
-    ],
-  }
+  const networks = ['169.0.0.0/8', '172.0.0.0/8', 'fd00:ec2::/32', 'fd00:1::/32', 'fe80::/32']
+  const wide = { entries: networks.map(target => ({ target, is_forced: true })) }
   for (const address of ['169.254.169.254', 'fd00:ec2::254', 'fe80::1%eth0', '::ffff:169.254.1.1'])
     t.notOk(isInScope(wide, address), address)
   const excluded = { ...wide, excluded: ['172.17.0.0/16', 'fd00:1::/64'] }
@@ -85,11 +90,17 @@ t.test('an address in another spelling than four decimal parts is in no scope', 
 t.test('entries that are too large, or name nothing, are refused with the reason', async t => {
   t.match(findEntryFault({ target: '10.0.0.0/21' }), /more than 1024 addresses/)
   t.match(findEntryFault({ target: '2001:db8::/64' }), /more than 1024 addresses/)
-  t.match(findEntryFault({ target: '10.0.0.0/33' }), /is no network or name/)
+  t.match(findEntryFault({ target: '10.0.0.0/33' }), /is not a network, an address or a name/)
   t.match(findEntryFault({ target: '169.254.0.0/24' }), /metadata/)
   for (const target of ['10.0.0.0/22', '10.0.0.1', '2001:db8::/118', 'printer.lan'])
     t.equal(findEntryFault({ target }), undefined, target)
-  t.equal(findEntryFault({ target: '10.0.0.0/8', is_forced: true }), undefined)
+  for (const target of ['10.0.0.0/8', '2001:db8::/32'])
+    t.equal(findEntryFault({ target, is_forced: true }), undefined, target)
+  t.match(findEntryFault({ target: '10.0.0.0/7', is_forced: true }), /larger than a \/8/)
+  t.match(findEntryFault({ target: '2001:db8::/31', is_forced: true }), /larger than a \/32/)
+  const everywhere = ['0.0.0.0/0', '::/0'].map(target => ({ target, is_forced: true }))
+  for (const address of ['192.0.2.1', '2001:db8::1'])
+    t.notOk(isInScope({ entries: everywhere }, address), 'nor does a stored one count')
 })
 
 t.test('a refusal says how to add the target', async t => {
@@ -107,10 +118,41 @@ t.test('a name in the scope allows the addresses that it had when it was resolve
   t.strictSame(addresses, ['192.0.2.7'])
   t.ok(isInScope(pinned, '192.0.2.7'))
   t.notOk(isInScope(scope, '192.0.2.7'), 'of this run only')
+  for (const [entry, host] of [
+    ['printer.lan', 'Printer.LAN.'],
+    ['printer.lan.', 'printer.lan'],
+  ] as const)
+    t.ok(isNameInScope(scopeOf(entry), host), `${entry} is ${host}`)
   await t.rejects(resolveTarget(scope, 'cloud.lan', lookUp), { code: 'scope_denied' })
   await t.rejects(resolveTarget(scopeOf(), 'printer.lan', lookUp), { code: 'scope_denied' })
   t.strictSame((await resolveTarget(scopeOf('192.0.2.0/24'), 'printer.lan', lookUp)).addresses, [
     '192.0.2.7',
   ])
   await t.rejects(resolveTarget(scope, '192.0.2.7', lookUp), { code: 'scope_denied' })
+})
+
+t.test('a target has one spelling, whatever an operator writes', async t => {
+  for (const [text, target] of [
+    ['10.1.1.5/24', '10.1.1.0/24'],
+    ['192.0.2.7/32', '192.0.2.7'],
+    [' Printer.LAN. ', 'printer.lan'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7/120', '192.0.2.0/24'],
+    ['2001:DB8:0::5/118', '2001:db8::/118'],
+    ['fd00::0001', 'fd00::1'],
+    ['http://printer.lan', 'http://printer.lan'],
+  ] as const)
+    t.equal(normaliseTarget(text), target, text)
+})
+
+t.test('a refusal suggests to add only what can be added', async t => {
+  const wide: ScanScope = { entries: [], excluded: ['172.17.0.0/16'] }
+  for (const address of ['169.254.169.254', '224.0.0.251', '172.17.0.2'])
+    t.throws(() => requireInScope(wide, address), {
+      code: 'scope_denied',
+      message: /^discovery never contacts /,
+    })
+  t.throws(() => requireInScope(wide, '::ffff:192.0.2.7'), { message: /scope add 192\.0\.2\.7$/ })
+  for (const host of ['2130706433', '0x7f000001', '127.1', 'http://nas.lan', 'nas.lan:80', '[::1]'])
+    await t.rejects(resolveTarget(wide, host), { code: 'invalid_request' }, host)
 })

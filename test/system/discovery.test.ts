@@ -1,16 +1,27 @@
-import { spawnSync } from 'node:child_process'
-import t from 'tap'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
 import { COMMON_PORTS, FLEET_PORTS } from '../../discovery/net/port-sets.ts'
+import { Avahi } from '../support/avahi.ts'
 import {
   addressOf,
+  addressOf6,
   BED_BYSTANDER,
   BED_HOSTS,
   BED_NETWORK,
+  BED_NETWORK_6,
   BED_SCANNER,
+  BED_SNMP_USER,
+  BED_VOID,
+  indexOf,
+  listRuntimes,
   listTruth,
+  listTruth6,
 } from '../support/lan-bed/hosts.ts'
 import { LanBed, type ScanOrder } from '../support/lan-bed/lan-bed.ts'
-import { PATH } from '../support/lan-bed/programs.ts'
+import { programMissing } from '../support/network-lab.ts'
+import { countForeignPackets } from '../support/packet-counter.ts'
 
 const opened = await LanBed.create()
 const skip = typeof opened === 'string' ? opened : false
@@ -27,48 +38,68 @@ interface PortReport {
   left: string[]
 }
 
-const scanPorts = (ports: readonly number[], ...more: string[]): PortReport =>
-  JSON.parse(bed.run(process.execPath, SCAN_PORTS, BED_NETWORK, ports.join(), ...more))
+const scanPorts = async (
+  network: string,
+  ports: readonly number[],
+  ...more: string[]
+): Promise<PortReport> =>
+  JSON.parse(await bed.run(process.execPath, SCAN_PORTS, network, ports.join(), ...more))
 
-/** Share of the truth that was found, and of what was found that is true. */
-const score = (found: readonly string[], truth: readonly string[]) => {
+/** Prints the share of the truth that was found, and of what was found that is true. */
+const printScore = (t: Test, found: readonly string[], truth: readonly string[]): void => {
   const hits = found.filter(each => truth.includes(each)).length
-  return { recall: hits / truth.length, precision: hits / found.length }
+  const [recall, precision] = [hits / truth.length, hits / found.length]
+  t.comment(`recall ${recall}, precision ${precision}, ${truth.length} to find`)
 }
 
-const RUNTIMES = BED_HOSTS.flatMap(({ runtime }, index) =>
-  runtime === undefined ? [] : [`${addressOf(index)} ${runtime}`],
-)
+if (skip === false) t.comment(`real programs: ${bed.programs.toSorted().join(', ') || 'none'}`)
 
-if (skip === false) t.comment(`real programs: ${bed.programs.join(', ') || 'none'}`)
+const atPorts = (truth: readonly string[], ports: readonly number[]): string[] =>
+  truth.filter(each => ports.includes(Number(each.split(' ')[1])))
 
-t.test('a port scan finds every open port of twelve hosts and no other', { skip }, async t => {
-  const truth = listTruth()
+t.test('a port scan finds every open port of the hosts and no other', { skip }, async t => {
   for (const ports of [FLEET_PORTS, COMMON_PORTS]) {
-    const expected = truth.filter(each => ports.includes(Number(each.split(' ')[1])))
-    const { open, states, elapsedMs } = scanPorts(ports)
+    const expected = atPorts(listTruth(), ports)
+    const { open, states, elapsedMs } = await scanPorts(BED_NETWORK, ports)
     t.comment(`${ports.length} ports: ${JSON.stringify(states)} in ${elapsedMs} ms`)
-    t.comment(JSON.stringify(score(open, expected)))
+    printScore(t, open, expected)
     t.strictSame(open, expected)
     // a host that drops packets is told from one that refuses
     t.equal(states.filtered, ports.length)
   }
 })
 
-const nmapMissing =
-  spawnSync('nmap', ['--version'], { env: { PATH } }).error === undefined
-    ? false
-    : 'nmap is not installed'
-
-t.test('a port scan finds what nmap -sT finds', { skip: skip || nmapMissing }, async t => {
-  const text = bed.run('nmap', '-sT', '-n', '-p', FLEET_PORTS.join(), '-oG', '-', BED_NETWORK)
-  const open = [...text.matchAll(/^Host: (\S+) .*Ports: (.*)$/gm)].flatMap(([, host, ports = '']) =>
-    [...ports.matchAll(/(\d+)\/open\//g)].map(([, port]) => `${host} ${port}`),
-  )
-  t.strictSame(scanPorts(FLEET_PORTS).open, open.toSorted())
+t.test('a scan over IPv6 probes the hosts that answer on the link alone', { skip }, async t => {
+  const expected = atPorts(listTruth6(), FLEET_PORTS)
+  const { open, states, elapsedMs } = await scanPorts(BED_NETWORK_6, FLEET_PORTS)
+  t.comment(`${FLEET_PORTS.length} ports: ${JSON.stringify(states)} in ${elapsedMs} ms`)
+  printScore(t, open, expected)
+  t.strictSame(open, expected)
+  // the scanner's own address is one of the network
+  const hosts = BED_HOSTS.filter(({ isIpv6 }) => isIpv6).length + 1
+  t.equal((states.open ?? 0) + (states.closed ?? 0), hosts * FLEET_PORTS.length)
+  t.notOk(states.filtered, 'no address without a host was probed')
 })
 
-const indexOf = (label: string): number => BED_HOSTS.findIndex(each => each.label === label)
+t.test(
+  'a port scan finds what nmap -sT finds',
+  { skip: skip || programMissing('nmap') },
+  async t => {
+    const ports = FLEET_PORTS
+    for (const [network, options] of [
+      [BED_NETWORK, []],
+      [BED_NETWORK_6, ['-6']],
+    ] as const) {
+      const words = ['-sT', '-n', ...options, '-p', ports.join(), '-oG', '-', network]
+      const text = await bed.run('nmap', ...words)
+      const open = [...text.matchAll(/^Host: (\S+) .*Ports: (.*)$/gm)].flatMap(
+        ([, host, found = '']) =>
+          [...found.matchAll(/(\d+)\/open\//g)].map(([, port]) => `${host} ${port}`),
+      )
+      t.strictSame((await scanPorts(network, ports)).open, open.toSorted(), network)
+    }
+  },
+)
 
 const fingerprint = (label: string): ScanOrder => ({
   module: 'http-fingerprint',
@@ -77,6 +108,9 @@ const fingerprint = (label: string): ScanOrder => ({
 })
 
 t.test('modules in the helper process of a cell', { skip }, async t => {
+  // both families are met by a scan first
+  await scanPorts(BED_NETWORK, [22])
+  await scanPorts(BED_NETWORK_6, [22])
   const [map, runtimes, printer, router, web] = await bed.scan([
     { module: 'network-map', scope: [] },
     { module: 'runtime-discover', input: { subnet: BED_NETWORK }, scope: [BED_NETWORK] },
@@ -86,17 +120,25 @@ t.test('modules in the helper process of a cell', { skip }, async t => {
   t.test('network-map lists the neighbours that a scan has met', async t => {
     const rows = map?.rows ?? []
     const met = new Set(rows.filter(({ mac }) => mac !== null).map(({ address }) => address))
-    const missed = BED_HOSTS.map((_, index) => addressOf(index)).filter(each => !met.has(each))
-    t.strictSame(missed, [])
+    const expected = BED_HOSTS.flatMap(({ isIpv6 }, index) =>
+      isIpv6 ? [addressOf(index), addressOf6(index)] : [addressOf(index)],
+    )
+    t.strictSame(
+      expected.filter(each => !met.has(each)),
+      [],
+    )
     t.ok(rows.some(({ kind, address }) => kind === 'own' && address === BED_SCANNER))
+    const isLinkLocal = ({ kind, address }: Record<string, unknown>): boolean =>
+      kind === 'own' && /^fe80:/.test(String(address))
+    t.ok(rows.some(isLinkLocal), 'link-local addresses are listed')
   })
 
-  t.test('runtime-discover names the runtimes', async t => {
-    const { rows = [], warnings, elapsedMs, loopDelayMaxMs } = runtimes ?? {}
-    const found = rows.map(({ host, kind }) => `${host} ${kind}`)
-    t.comment(`${elapsedMs} ms, loop of the daemon late by ${loopDelayMaxMs} ms at most`)
-    t.comment(JSON.stringify(score(found, RUNTIMES)))
-    t.strictSame(found.toSorted(), RUNTIMES.toSorted())
+  t.test('runtime-discover names every runtime', async t => {
+    const { rows = [], warnings, elapsedMs } = runtimes ?? {}
+    const found = rows.map(({ host, port, kind }) => `${host} ${port} ${kind}`)
+    t.comment(`${elapsedMs} ms`)
+    printScore(t, found, listRuntimes())
+    t.strictSame(found.toSorted(), listRuntimes())
     t.strictSame(warnings, [])
   })
 
@@ -108,23 +150,110 @@ t.test('modules in the helper process of a cell', { skip }, async t => {
   })
 })
 
-t.test('a scan sends nothing to a host outside its scope', { skip }, async t => {
-  const countReceived = () => bed.namespaces.countReceived(bed.bystander)
-  const before = countReceived()
-  const [, nowhere, refused] = await bed.scan([
-    { module: 'runtime-discover', scope: [BED_NETWORK] },
-    { module: 'runtime-discover', scope: [] },
-    { module: 'runtime-discover', input: { subnet: BED_BYSTANDER }, scope: [BED_NETWORK] },
-  ])
-  t.equal(countReceived(), before)
-  t.strictSame(nowhere?.rows, [], 'the own subnet is no scope')
-  t.match(refused?.warnings, [/10\.77\.0\.200 is outside the scope/])
+const snmpMissing = skip || programMissing('snmpd')
+
+t.test('snmp-discover reads agents of version 2c and version 3', { skip: snmpMissing }, async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-bed-snmp-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  for (const kind of ['auth', 'priv'] as const)
+    writeFileSync(join(folder, kind), `${BED_SNMP_USER[kind]}\n`)
+  const config = {
+    communities: ['public'],
+    users: [
+      {
+        name: BED_SNMP_USER.name,
+        auth_protocol: 'sha256',
+        auth_key_file: join(folder, 'auth'),
+        priv_protocol: 'aes',
+        priv_key_file: join(folder, 'priv'),
+      },
+    ],
+  }
+  const order = { module: 'snmp-discover', input: { subnet: BED_NETWORK }, scope: [BED_NETWORK] }
+  const [report] = await bed.scan([{ ...order, config }])
+  const rows = report?.rows ?? []
+  const found = rows.map(({ ip, version, name }) => `${ip} ${version} ${name}`)
+  const truth = [
+    `${addressOf(indexOf('printer'))} 2c printer`,
+    `${addressOf(indexOf('router'))} 3 router`,
+  ]
+  t.comment(`${report?.elapsedMs} ms`)
+  printScore(t, found, truth)
+  t.strictSame(found.toSorted(), truth.toSorted())
+  t.match(
+    rows.find(({ name }) => name === 'printer'),
+    {
+      serial: 'E77B1234',
+      printer: { pages: 1200, supplies: [{ type: 'toner_cartridge', level_percent: 60 }] },
+      resources: { memory_bytes: Number },
+    },
+  )
+  t.match(
+    rows.find(({ name }) => name === 'router'),
+    { is_router: true, printer: null },
+  )
 })
 
-t.test('a scan that was ended leaves no connection and no timer', { skip }, t => {
-  const { states, left } = scanPorts(COMMON_PORTS, '50')
+const avahiMissing =
+  skip ||
+  programMissing('avahi-daemon') ||
+  programMissing('avahi-browse') ||
+  programMissing('dbus-daemon')
+
+t.test('mdns-scan finds what avahi-browse finds', { skip: avahiMissing }, async t => {
+  using avahi = await Avahi.start(bed.lab, 'scanner')
+  const truth = await avahi.browse()
+  const [report] = await bed.scan([{ module: 'mdns-scan', scope: ['10.77.0.0/24'] }])
+  const found = (report?.rows ?? []).flatMap(({ instance, type, host, port, addresses }) =>
+    (addresses as string[]).map(address => [instance, type, host, port, address].join('|')),
+  )
+  printScore(t, found, truth)
+  t.strictSame(found.toSorted(), truth)
+  const services = BED_HOSTS.flatMap(({ mdns = [] }) => mdns.map(({ type }) => type))
+  t.equal(new Set(truth.map(line => line.split('|')[1])).size, new Set(services).size)
+  t.ok(
+    truth.some(line => line.includes('fd77::')),
+    'with addresses of IPv6',
+  )
+})
+
+t.test('a scan stays in its scope', { skip: skip || programMissing('nft') }, async t => {
+  const networks = { ip: BED_NETWORK, ip6: BED_NETWORK_6 }
+  const readForeign = await countForeignPackets(bed.lab, 'scanner', networks)
+  const order = { module: 'runtime-discover', scope: [BED_NETWORK] }
+  const [, , nowhere, refused] = await bed.scan([
+    order,
+    { ...order, scope: [BED_NETWORK_6] },
+    { ...order, scope: [] },
+    { ...order, input: { subnet: BED_BYSTANDER } },
+    { module: 'snmp-discover', input: { subnet: '10.77.0.0/24' }, scope: [BED_NETWORK] },
+    { module: 'http-fingerprint', input: { host: BED_BYSTANDER }, scope: [BED_NETWORK] },
+    { module: 'tls-cert-check', input: { domains: [BED_BYSTANDER] }, scope: [BED_NETWORK] },
+  ])
+  t.equal(await readForeign(), 0, 'no packet left for another network')
+  t.strictSame(nowhere?.rows, [], 'the own subnet is no scope')
+  t.match(refused?.warnings, [/10\.77\.0\.200 is outside the scope/])
+  await bed.scan([{ ...order, input: { subnet: BED_BYSTANDER }, scope: [BED_BYSTANDER] }])
+  t.ok((await readForeign()) > 0, 'the counter counts')
+})
+
+t.test('a scan ends at its deadline when every host swallows its packets', { skip }, async t => {
+  const lines = (await bed.lab.runScript(
+    'scanner',
+    'lab-scan.ts',
+    'runtime-discover',
+    JSON.stringify({ input: { subnet: BED_VOID }, scope: [BED_VOID], deadlineSeconds: 1 }),
+  )) as { row?: object; warning?: string; message?: string; left?: string[]; elapsedMs?: number }[]
+  t.match(lines, [
+    { warning: 'partial_result', message: 'it was ended after 1 s' },
+    { left: [], elapsedMs: Number },
+  ])
+  t.comment(`ended after ${lines.at(-1)?.elapsedMs} ms`)
+})
+
+t.test('a scan that was ended leaves no connection and no timer', { skip }, async t => {
+  const { states, left } = await scanPorts(BED_NETWORK, COMMON_PORTS, '50')
   const results = Object.values(states).reduce((sum, each) => sum + each, 0)
   t.equal(results, 50)
   t.strictSame(left, [])
-  t.end()
 })

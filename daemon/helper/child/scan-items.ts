@@ -8,6 +8,7 @@ import {
 import { ShoalError } from '../../../shared/errors.ts'
 import { firstIssue } from '../../../shared/first-issue.ts'
 import {
+  MODULE_REFUSALS,
   ModuleRow,
   ROW_MAX_BYTES,
   RUN_MAX_BYTES,
@@ -53,20 +54,23 @@ export async function* scanItems(
       yield { type: 'row', row }
     }
   } catch (error) {
-    const reason = explainAbsence(error)
-    if (reason !== undefined && bytes === 0) yield { type: 'unavailable', reason }
+    const absence = explainAbsence(error)
+    if (absence !== undefined && bytes === 0) yield absence
     else if (!deadline.aborted) warn('partial_result', describeFailure(error, bytes))
   }
   if (deadline.aborted) warn('partial_result', `it was ended after ${deadlineSeconds} s`)
   yield* warnings.take()
 }
 
+type Absence = Extract<ScanItem, { type: 'unavailable' }>
+
 /** Reason why the program cannot do what was asked here; undefined for any other failure. */
-const explainAbsence = (error: unknown): string | undefined => {
-  const isAbsent =
-    error instanceof NotPossibleHere ||
-    (error instanceof ShoalError && ['scope_denied', 'invalid_request'].includes(error.code))
-  return isAbsent ? error.message.slice(0, MAX_TEXT_LENGTH) : undefined
+const explainAbsence = (error: unknown): Absence | undefined => {
+  if (!(error instanceof Error)) return undefined
+  const absence = { type: 'unavailable', reason: error.message.slice(0, MAX_TEXT_LENGTH) } as const
+  if (error instanceof NotPossibleHere) return absence
+  const code = MODULE_REFUSALS.find(each => error instanceof ShoalError && error.code === each)
+  return code === undefined ? undefined : { ...absence, code }
 }
 
 /** A program that failed before its first row has no result; throws its error then. */

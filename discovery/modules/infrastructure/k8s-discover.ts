@@ -38,10 +38,12 @@ const Node = z.strictObject({
 })
 
 const Workload = z.strictObject({
-  kind: z.enum(['deployment']),
-  replicas: Count,
+  kind: z
+    .enum(['deployment', 'stateful_set', 'daemon_set', 'pod'])
+    .describe('`pod`: one that belongs to no other workload of this list, such as that of a job.'),
+  replicas: Count.describe('Pods that are wanted.'),
   ready: Count,
-  images: z.array(z.string().max(512)).max(32),
+  images: z.array(z.string().max(512)).max(32).describe('Of containers and init containers.'),
 })
 
 const Service = z.strictObject({
@@ -80,7 +82,8 @@ type Row = z.infer<typeof KubernetesRow>
 export default defineScan({
   id: 'k8s-discover',
   name: 'Kubernetes discovery',
-  description: 'Read version, nodes, namespaces, workloads and services of a Kubernetes cluster.',
+  description:
+    'Read version, nodes, namespaces, workloads with their images, and services of a Kubernetes cluster.',
   tags: ['infrastructure', 'containers', 'kubernetes', 'cluster'],
   access: 'operator',
   reach: 'lan',

@@ -73,7 +73,6 @@ export default defineScan({
   }),
   examples: [{}, { timeout: 15 }],
   deadlineSeconds: 80,
-  autoRun: { everySeconds: 900, isPassive: false },
   row: BleRow,
   observe: row => listSightings(row),
 })

@@ -43,6 +43,36 @@ const Neighbour = z.strictObject({
   system_description: Text.nullable(),
 })
 
+const Percent = z.number().min(0).max(100).nullable()
+
+const Resources = z.strictObject({
+  processors: z.int().positive().nullable(),
+  cpu_percent: Percent.describe('Mean of all processors over the last minute.'),
+  memory_bytes: z.number().nonnegative().nullable(),
+  memory_used_bytes: z
+    .number()
+    .nonnegative()
+    .nullable()
+    .describe('As the agent counts it; many include buffers and caches.'),
+})
+
+const Printer = z.strictObject({
+  model: Short.nullable(),
+  serial: Short.nullable(),
+  pages: z.number().nonnegative().nullable().describe('Pages printed in its life.'),
+  supplies: z
+    .array(
+      z.strictObject({
+        type: Short.describe('`toner`, `ink_cartridge`, `waste_toner` (RFC 3805).'),
+        description: Short.nullable(),
+        colour: Short.nullable(),
+        is_receptacle: z.boolean().describe('It fills up instead of being consumed.'),
+        level_percent: Percent.describe('Null when the printer does not measure it.'),
+      }),
+    )
+    .max(32),
+})
+
 const Row = z.strictObject({
   ip: Short,
   version: z.enum(['2c', '3']).nullable().describe('Null when no credentials were accepted.'),
@@ -62,6 +92,8 @@ const Row = z.strictObject({
   contact: Text.nullable(),
   is_router: z.boolean().nullable().describe('It offers layer 3 (sysServices, RFC 3418).'),
   is_bridge: z.boolean().nullable().describe('It offers layer 2 (sysServices, RFC 3418).'),
+  resources: Resources.nullable().describe('Null without the HOST-RESOURCES-MIB (RFC 2790).'),
+  printer: Printer.nullable().describe('Null without the Printer-MIB (RFC 3805).'),
   interfaces: z.array(Interface).max(96),
   components: z.array(Component).max(32),
   neighbours: z.array(Neighbour).max(48),
@@ -87,7 +119,7 @@ export default defineScan({
   id: 'snmp-discover',
   name: 'SNMP discovery',
   description:
-    'Read system, interfaces, components, neighbours and forwarding tables of SNMP devices in scope.',
+    'Read system, load, printer supplies, interfaces, components, neighbours and forwarding tables of SNMP devices in scope.',
   tags: ['network', 'lan', 'snmp', 'topology'],
   access: 'operator',
   reach: 'lan',
@@ -131,6 +163,7 @@ const factsOf = (row: Row): SightingFacts => {
     ...(macs.length > 0 && { mac_addresses: macs }),
     ...(neighbours.length > 0 && { neighbours }),
     ...(row.default_credentials !== null && { default_credentials: row.default_credentials }),
+    ...(row.printer !== null && { claimed_types: ['printer'] }),
     services: [
       {
         port: 161,

@@ -47,7 +47,6 @@ export default defineScan({
   input: z.strictObject({}),
   examples: [{}],
   deadlineSeconds: 40,
-  autoRun: { everySeconds: 900, isPassive: false },
   row: WifiRow,
   observe: row => [sightingOf(row)],
 })

@@ -21,8 +21,12 @@ export const DnsScan = z.strictObject({
         type: z.string().max(16),
         name: Name,
         ttl_s: z.int().nullable(),
-        value: Text,
+        value: Text.nullable().describe('Null for an address that is not of the internet.'),
         priority: z.int().nullable(),
+        scope: z
+          .enum(['global', 'private', 'reserved'])
+          .nullable()
+          .describe('Part of the address space of an A or AAAA record.'),
       }),
     )
     .max(500),

@@ -3,6 +3,7 @@ import { readUtcTime } from '../../fields/utc-time.ts'
 import type { LookupRun } from '../../lookup-run.ts'
 import type { HubModels } from '../../modules/ai_ml/hub-models.ts'
 import hf from '../../upstreams/sources/hf.ts'
+import { readAnswer } from '../../upstreams/try-sources.ts'
 
 interface Input {
   limit?: number
@@ -35,7 +36,7 @@ const listModels: LookupRun<Input, HubModels> = async ({ limit = 20, task }, con
     query: { pipeline_tag: tag, filter, sort: 'trendingScore', limit, expand: FIELDS },
     form: 'json',
   })
-  const rows = z.array(z.unknown()).parse(body)
+  const rows = readAnswer(hf, () => z.array(z.unknown()).parse(body))
   const models = rows.flatMap(row => Row.safeParse(row).data ?? []).map(toModel)
   if (models.length < rows.length)
     context.warn(

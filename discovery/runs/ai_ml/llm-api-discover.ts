@@ -5,19 +5,39 @@ import { type ApiPlace, askApi, createUnknownRow } from './apis/ask-api.ts'
 import { PROVIDERS } from './apis/providers.ts'
 import { findRuntimes } from './runtimes/find-runtimes.ts'
 
+/** True for a URL of scheme, host, port and path alone. */
+const isPlainUrl = (text: string): boolean => {
+  const url = URL.parse(text)
+  return url === null || `${url.username}${url.password}${url.search}${url.hash}` === ''
+}
+
 const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name)
+
+const Endpoint = z
+  .strictObject({
+    name: z.string().min(1).max(64),
+    // credentials in a URL would be part of the findings
+    base_url: z
+      .url({ protocol: /^https?$/ })
+      .max(300)
+      .refine(isPlainUrl, 'must have neither credentials nor a query; put the key into key_file'),
+    protocol: z.enum(['openai', 'anthropic']).default('openai'),
+    key_file: z.string().max(4096).exactOptional().describe('File with the API key.'),
+    allow_http: z
+      .boolean()
+      .default(false)
+      .describe('Send the key over http, where everybody on the way can read it.'),
+  })
+  .refine(
+    ({ base_url, key_file, allow_http }) =>
+      key_file === undefined || allow_http || base_url.startsWith('https:'),
+    { path: ['base_url'], message: 'an API key is sent over http only with allow_http: true' },
+  )
 
 /** `discovery.modules.llm-api-discover` of a cell. */
 export const config = z.strictObject({
   endpoints: z
-    .array(
-      z.strictObject({
-        name: z.string().min(1).max(64),
-        base_url: z.url({ protocol: /^https?$/ }).max(300),
-        protocol: z.enum(['openai', 'anthropic']).default('openai'),
-        key_file: z.string().max(4096).exactOptional().describe('File with the API key.'),
-      }),
-    )
+    .array(Endpoint)
     .max(64)
     .default([])
     .describe('LLM APIs that a scan cannot find; their hosts have to be in the scope.'),

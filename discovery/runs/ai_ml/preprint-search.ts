@@ -2,6 +2,7 @@ import type { LookupContext, LookupRun } from '../../lookup-run.ts'
 import type { PreprintSearch } from '../../modules/ai_ml/preprint-search.ts'
 import { UpstreamError } from '../../upstreams/client.ts'
 import arxiv from '../../upstreams/sources/arxiv.ts'
+import { readAnswer } from '../../upstreams/try-sources.ts'
 import { type ArxivFeed, readArxiv } from './arxiv/read-arxiv.ts'
 
 interface Input {
@@ -37,7 +38,7 @@ const askFeed = async (search: string, context: LookupContext): Promise<ArxivFee
     sortOrder: 'descending',
   }
   const { body } = await context.ask({ source: arxiv, path: '/api/query', query, form: 'xml' })
-  const feed = readArxiv(String(body))
+  const feed = readAnswer(arxiv, () => readArxiv(String(body)))
   if (feed.error !== undefined)
     throw new UpstreamError(arxiv.id, 'refused', `it refused the search: ${feed.error}`)
   if (feed.total > 0 && feed.items.length === 0 && feed.unparsed === 0)

@@ -5,6 +5,7 @@ import { UpstreamError } from '../../upstreams/client.ts'
 import type { Source } from '../../upstreams/source.ts'
 import digitalocean from '../../upstreams/sources/digitalocean.ts'
 import hetzner from '../../upstreams/sources/hetzner.ts'
+import { readAnswer } from '../../upstreams/try-sources.ts'
 import { readDroplets } from './cloud/read-digitalocean.ts'
 import { HETZNER_KINDS, readHetzner } from './cloud/read-hetzner.ts'
 
@@ -73,13 +74,12 @@ const listKind = async (
   context: LookupContext,
 ): Promise<CloudResource[]> => {
   const found: CloudResource[] = []
-  for (let page = 1; page <= MAX_PAGES; ) {
+  for (let page = 1; page <= MAX_PAGES; page++) {
     const query = { page, per_page: 50 }
     const { body } = await context.ask({ source: hetzner, path: `/${kind}`, query, form: 'json' })
-    found.push(...readHetzner(kind, body))
-    const next = Page.parse(body).meta?.pagination.next_page ?? undefined
-    if (next === undefined) return found
-    page = next
+    found.push(...readAnswer(hetzner, () => readHetzner(kind, body)))
+    const { meta } = readAnswer(hetzner, () => Page.parse(body))
+    if (typeof meta?.pagination.next_page !== 'number') return found
   }
   context.warn('partial_result', `only ${MAX_PAGES} pages of ${kind} were read`, hetzner.name)
   return found
@@ -90,7 +90,8 @@ const listDroplets = async (context: LookupContext): Promise<CloudResource[]> =>
   for (let page = 1; page <= MAX_PAGES; page++) {
     const query = { page, per_page: 100 }
     const request = { source: digitalocean, path: '/droplets', query, form: 'json' as const }
-    const { resources, hasNext } = readDroplets((await context.ask(request)).body)
+    const { body } = await context.ask(request)
+    const { resources, hasNext } = readAnswer(digitalocean, () => readDroplets(body))
     found.push(...resources)
     if (!hasNext) return found
   }

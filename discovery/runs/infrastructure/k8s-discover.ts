@@ -5,15 +5,26 @@ import {
   type ClusterRow,
   clusterRow,
   countPods,
+  daemonSetRow,
+  isOwnWorkload,
   namespaceRow,
   nodeRow,
+  podRow,
+  replicaRow,
   serviceRow,
-  workloadRow,
 } from './k8s/cluster-rows.ts'
 import { accessFor, findAccess, KubeConfig } from './k8s/find-access.ts'
 import type { KubeAccess } from './k8s/kube-access.ts'
 import { KubeClient } from './k8s/kube-client.ts'
-import { Deployment, Namespace, Node, Pod, Service, Version } from './k8s/kube-objects.ts'
+import {
+  DaemonSet,
+  Namespace,
+  Node,
+  Pod,
+  ReplicaWorkload,
+  Service,
+  Version,
+} from './k8s/kube-objects.ts'
 import { ListRefused, listObjects } from './k8s/list-objects.ts'
 
 export const config = KubeConfig
@@ -76,8 +87,15 @@ async function* readCluster(
       namespace,
       byNamespace && (byNamespace.get(namespace.metadata.name) ?? []),
     )
-  for (const each of toList(await list('/apis/apps/v1/deployments', Deployment)))
-    yield workloadRow(server, each)
+  for (const [path, kind] of [
+    ['deployments', 'deployment'],
+    ['statefulsets', 'stateful_set'],
+  ] as const)
+    for (const each of toList(await list(`/apis/apps/v1/${path}`, ReplicaWorkload)))
+      yield replicaRow(server, kind, each)
+  for (const each of toList(await list('/apis/apps/v1/daemonsets', DaemonSet)))
+    yield daemonSetRow(server, each)
+  for (const pod of (pods ?? []).filter(isOwnWorkload)) yield podRow(server, pod)
   for (const each of toList(await list('/api/v1/services', Service))) yield serviceRow(server, each)
 }
 

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import type { BleRow } from '../../modules/network/ble-scan.ts'
 import type { ScanRun } from '../../scan-run.ts'
-import { loadAssignedNames } from './ble/assigned-names.ts'
 import { HeardDevices } from './ble/heard-devices.ts'
 import { createNobleBackend } from './ble/noble-backend.ts'
 
@@ -34,8 +33,7 @@ const run: ScanRun<{ timeout: number }, z.infer<typeof BleRow>> = async function
   signal.throwIfAborted()
   if (heard.leftOut > 0)
     warn('partial_result', `${heard.leftOut} or more further devices were left out`)
-  const names = loadAssignedNames()
-  for (const device of heard.devices) yield device.toRow(names, is_simulated)
+  for (const device of heard.devices) yield device.toRow(is_simulated)
 }
 
 export default run

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { runTogether } from '../../net/run-together.ts'
 import { resolveTarget } from '../../resolve-target.ts'
-import { NotPossibleHere, type ScanContext, type ScanRun } from '../../scan-run.ts'
+import type { ScanContext, ScanRun } from '../../scan-run.ts'
 import { type Fingerprint, fingerprint } from './http/fingerprint.ts'
 
 const Place = z.strictObject({
@@ -42,7 +42,8 @@ export default run
 const listConfigured = (configured: unknown): Place[] => {
   const { hosts } = config.parse(configured ?? {})
   if (hosts.length > 0) return hosts
-  throw new NotPossibleHere(
+  throw new ShoalError(
+    'invalid_request',
     'no host to identify: name it in the input, or in discovery.modules.http-fingerprint.hosts',
   )
 }

@@ -4,7 +4,7 @@ import { type Link, listLinks } from '../../../shared/mdns/links.ts'
 import { cleanText } from '../../../shared/mdns/txt.ts'
 import type { ScanScope } from '../../../shared/wire/scan-scope.ts'
 import { NotPossibleHere, type ScanContext, type ScanRun } from '../../scan-run.ts'
-import { isInScope, parseNetwork } from '../../scope.ts'
+import { findEntryFault, isInScope, parseNetwork } from '../../scope.ts'
 import { browseServices } from './mdns/browse.ts'
 import { readDeviceFacts } from './mdns/device-facts.ts'
 import type { FoundService } from './mdns/services.ts'
@@ -67,8 +67,8 @@ export const isLinkInScope = (scope: ScanScope, { address, cidr }: Link): boolea
   const [own, bits] = ipaddr.IPv4.parseCIDR(cidr)
   return (
     isInScope(scope, address) &&
-    scope.entries.some(({ target }) => {
-      const network = parseNetwork(target)
+    scope.entries.some(entry => {
+      const network = findEntryFault(entry) === undefined ? parseNetwork(entry.target) : undefined
       return network?.[0].kind() === 'ipv4' && network[1] <= bits && own.match(network)
     })
   )
@@ -83,7 +83,8 @@ const warnAboutPassive = (passive: readonly Link[], { warn }: ScanContext): void
 const isPortRefused = (error: unknown): boolean =>
   ['EADDRINUSE', 'EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')
 
-const createRow = (service: FoundService) => ({
+/** Row of a service, with texts within the limits of the declaration. */
+export const createRow = (service: FoundService) => ({
   instance: limitText(service.instance),
   type: service.type.slice(0, MAX_TYPE),
   interface: service.link.name,

@@ -1,9 +1,12 @@
 import { listTargets } from '../../net/list-targets.ts'
+import { findPresentHosts } from '../../net/present-hosts.ts'
 import { runTogether } from '../../net/run-together.ts'
+import { enterpriseName } from '../../registry/vendors/enterprise-name.ts'
 import type { ScanRun } from '../../scan-run.ts'
 import { isInScope } from '../../scope.ts'
-import { enterpriseName, enterpriseOf, readEngineId } from './snmp/enterprises.ts'
+import { enterpriseOf, readEngineId } from './snmp/engine-id.ts'
 import { findAgent } from './snmp/find-agent.ts'
+import { readHostResources, readPrinter } from './snmp/read-host.ts'
 import { readComponents, readInterfaces, readNeighbours, readStations } from './snmp/read-tables.ts'
 import type { SnmpSession } from './snmp/session.ts'
 import { readCredentials, SnmpConfig, type SnmpCredentials } from './snmp/snmp-config.ts'
@@ -28,10 +31,11 @@ const runSnmpDiscover: ScanRun<{ subnet: string }> = async function* ({ subnet }
   const { signal } = context
   const ask = (address: string) =>
     isInScope(scope, address) ? readHost(address, credentials, signal) : undefined
-  for await (const row of runTogether(addresses, WINDOW, signal, async each => ({
-    found: await ask(each),
-  })))
-    if (row.found !== undefined) yield row.found
+  const askAll = (some: readonly string[]) =>
+    runTogether(some, WINDOW, signal, async each => ({ found: await ask(each) }))
+  const { first, listLate } = await findPresentHosts(addresses, { scope, signal })
+  for await (const { found } of askAll(first)) if (found !== undefined) yield found
+  for await (const { found } of askAll(await listLate())) if (found !== undefined) yield found
 }
 export default runSnmpDiscover
 
@@ -54,8 +58,8 @@ const readHost = async (address: string, credentials: SnmpCredentials, signal: A
     ...system,
     enterprise,
     vendor: main?.manufacturer ?? enterpriseName(enterprise),
-    model: main?.model ?? null,
-    serial: main?.serial ?? null,
+    model: main?.model ?? tables.printer?.model ?? null,
+    serial: main?.serial ?? tables.printer?.serial ?? null,
     firmware: main?.software ?? main?.firmware ?? null,
     ...tables,
     default_credentials: hasDefaultCommunity,
@@ -76,6 +80,8 @@ const UNKNOWN_SYSTEM = {
 /** Tables of an agent, as many as the time allows; what is missing then is marked. */
 const readTables = async (session: SnmpSession | undefined) => {
   const tables = {
+    resources: null as Awaited<ReturnType<typeof readHostResources>>['resources'],
+    printer: null as Awaited<ReturnType<typeof readPrinter>>['printer'],
     interfaces: [] as Awaited<ReturnType<typeof readInterfaces>>['interfaces'],
     components: [] as Awaited<ReturnType<typeof readComponents>>['components'],
     neighbours: [] as Awaited<ReturnType<typeof readNeighbours>>['neighbours'],
@@ -85,6 +91,8 @@ const readTables = async (session: SnmpSession | undefined) => {
   if (session === undefined) return tables
   const end = performance.now() + TABLES_MS
   const steps = [
+    () => readHostResources(session),
+    () => readPrinter(session),
     () => readInterfaces(session),
     () => readComponents(session),
     () => readNeighbours(session),

@@ -5,6 +5,7 @@ import type { CtCertificate, CtSearch } from '../../modules/osint/ct-log-search.
 import { UpstreamError } from '../../upstreams/client.ts'
 import certspotter from '../../upstreams/sources/certspotter.ts'
 import crtsh from '../../upstreams/sources/crtsh.ts'
+import { readAnswer } from '../../upstreams/try-sources.ts'
 import { readCertspotter } from './ct-log/read-certspotter.ts'
 import { readCrtsh } from './ct-log/read-crtsh.ts'
 import { summariseCertificates } from './ct-log/summarise-certificates.ts'
@@ -55,7 +56,7 @@ const queryCrtsh = async (
     form: 'json',
   })
   if (status === 404) return []
-  const { certificates, unparsed } = readCrtsh(body, context.now())
+  const { certificates, unparsed } = readAnswer(crtsh, () => readCrtsh(body, context.now()))
   warnOfUnparsed(unparsed, crtsh.name, context)
   return certificates
 }
@@ -64,7 +65,7 @@ const queryCrtsh = async (
 const askCertspotter = async (domain: string, context: LookupContext): Promise<CtCertificate[]> => {
   const found: CtCertificate[] = []
   let after: string | undefined
-  for (let page = 0; page < MAX_PAGES; page++) {
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
     const { body } = await context.ask({
       source: certspotter,
       path: '/v1/issuances',
@@ -76,7 +77,8 @@ const askCertspotter = async (domain: string, context: LookupContext): Promise<C
       },
       form: 'json',
     })
-    const { certificates, unparsed, lastId } = readCertspotter(body, context.now())
+    const page = readAnswer(certspotter, () => readCertspotter(body, context.now()))
+    const { certificates, unparsed, lastId } = page
     warnOfUnparsed(unparsed, certspotter.name, context)
     found.push(...certificates)
     if (lastId === undefined) return found.filter(one => concerns(one, domain))

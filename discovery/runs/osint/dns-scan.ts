@@ -107,9 +107,12 @@ class Queries {
   }
 
   listRecords(): DnsScan['records'] {
-    return this.#answers.flatMap(answer =>
+    const records = this.#answers.flatMap(answer =>
       answer.type === 'RRSIG' ? [] : (readRecord(answer) ?? []),
     )
+    if (records.some(({ value }) => value === null))
+      this.#context.warn('partial_result', 'addresses of private networks are left out', 'dns')
+    return records
   }
 
   async #ask(name: string, type: RecordType): Promise<DnsAnswer> {

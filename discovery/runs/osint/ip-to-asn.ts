@@ -1,10 +1,12 @@
 import ipaddr from 'ipaddr.js'
 import * as z from 'zod'
+import { addressScope } from '../../fields/address-scope.ts'
 import type { LookupContext, LookupRun } from '../../lookup-run.ts'
 import type { IpAsn } from '../../modules/osint/ip-to-asn.ts'
 import { UpstreamError } from '../../upstreams/client.ts'
 import { readNames, readTexts } from '../../upstreams/dns-records.ts'
 import ripestat from '../../upstreams/sources/ripestat.ts'
+import { readAnswer } from '../../upstreams/try-sources.ts'
 import { type Origin, originName, pointerName, readOrigins, readSystem } from './asn/read-cymru.ts'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
@@ -17,7 +19,7 @@ const MAX_SYSTEMS = 16
 
 const findNetwork: LookupRun<Input, IpAsn> = async ({ ip }, context) => {
   const address = ipaddr.process(ip)
-  const scope = scopeOf(address)
+  const scope = addressScope(address)
   const known = {
     ip: address.toString(),
     family: address.kind() === 'ipv4' ? (4 as const) : (6 as const),
@@ -39,15 +41,6 @@ const NOWHERE: Omit<IpAsn, 'ip' | 'family' | 'scope'> = {
   asns: [],
   abuse_contacts: [],
   reverse_dns: [],
-}
-
-/** Names of ranges in ipaddr.js that are for use inside of networks. */
-const PRIVATE = ['private', 'uniqueLocal', 'linkLocal', 'loopback', 'carrierGradeNat']
-
-const scopeOf = (address: Address): IpAsn['scope'] => {
-  const range = address.range()
-  if (range === 'unicast') return 'global'
-  return PRIVATE.includes(range) ? 'private' : 'reserved'
 }
 
 type Network = Pick<IpAsn, 'announced' | 'prefix' | 'asns'>
@@ -96,11 +89,11 @@ const Overview = z.object({ data: z.object({ holder: z.string().nullish() }) })
 const Contacts = z.object({ data: z.object({ abuse_contacts: z.array(z.string()).nullish() }) })
 
 const askRipestat = async (address: Address, context: LookupContext): Promise<Network> => {
-  const { data } = NetworkInfo.parse(await getRipestat('network-info', address.toString(), context))
+  const { data } = await getRipestat(NetworkInfo, 'network-info', address.toString(), context)
   const numbers = data.asns.filter(asn => /^\d{1,10}$/.test(asn)).slice(0, MAX_SYSTEMS)
   const asns = await Promise.all(
     numbers.map(async asn => {
-      const overview = Overview.parse(await getRipestat('as-overview', `AS${asn}`, context))
+      const overview = await getRipestat(Overview, 'as-overview', `AS${asn}`, context)
       return {
         asn: Number(asn),
         name: overview.data.holder?.slice(0, 256) ?? null,
@@ -110,35 +103,35 @@ const askRipestat = async (address: Address, context: LookupContext): Promise<Ne
       }
     }),
   )
-  return { announced: asns.length > 0, prefix: data.prefix ?? null, asns }
+  return { announced: asns.length > 0, prefix: data.prefix?.slice(0, 64) ?? null, asns }
 }
 
 /** Contacts are worth a warning when they are missing, and no failure. */
 const findAbuseContacts = async (address: Address, context: LookupContext): Promise<string[]> => {
   try {
-    const body = await getRipestat('abuse-contact-finder', address.toString(), context)
-    return (Contacts.parse(body).data.abuse_contacts ?? [])
-      .slice(0, 16)
-      .map(text => text.slice(0, 256))
+    const resource = address.toString()
+    const { data } = await getRipestat(Contacts, 'abuse-contact-finder', resource, context)
+    return (data.abuse_contacts ?? []).slice(0, 16).map(text => text.slice(0, 256))
   } catch (error) {
-    if (!(error instanceof UpstreamError) && !(error instanceof z.ZodError)) throw error
+    if (!(error instanceof UpstreamError)) throw error
     context.warn('partial_result', `abuse contacts are unknown: ${error.message}`, ripestat.name)
     return []
   }
 }
 
-const getRipestat = async (
+const getRipestat = async <T extends z.ZodType>(
+  schema: T,
   call: string,
   resource: string,
   { ask }: LookupContext,
-): Promise<unknown> => {
+): Promise<z.output<T>> => {
   const { body } = await ask({
     source: ripestat,
     path: `/data/${call}/data.json`,
     query: { resource, sourceapp: 'shoal' },
     form: 'json',
   })
-  return body
+  return readAnswer(ripestat, () => schema.parse(body))
 }
 
 const findHostNames = async (address: Address, context: LookupContext): Promise<string[]> => {

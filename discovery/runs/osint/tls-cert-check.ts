@@ -4,7 +4,7 @@ import { runTogether } from '../../net/run-together.ts'
 import { shakeHands } from '../../net/shake-hands.ts'
 import type { TlsFacts } from '../../net/tls-facts.ts'
 import { resolveTarget } from '../../resolve-target.ts'
-import { NotPossibleHere, type ScanContext, type ScanRun } from '../../scan-run.ts'
+import type { ScanContext, ScanRun } from '../../scan-run.ts'
 import { type CheckedEndpoint, parseEndpoint } from './tls/parse-endpoint.ts'
 
 /** `discovery.modules.tls-cert-check` of a cell. */
@@ -38,7 +38,8 @@ const run: ScanRun<{ domains?: string[] }, CertificateRow> = async function* (in
   const { domains: configured, warn_days } = config.parse(context.config ?? {})
   const domains = [...new Set(input.domains ?? configured)]
   if (domains.length === 0)
-    throw new NotPossibleHere(
+    throw new ShoalError(
+      'invalid_request',
       'no domains to check: name them in the input, or in discovery.modules.tls-cert-check.domains',
     )
   yield* runTogether(domains, CONCURRENCY, context.signal, domain =>

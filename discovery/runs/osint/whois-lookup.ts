@@ -7,6 +7,7 @@ import { UpstreamError } from '../../upstreams/client.ts'
 import rdap from '../../upstreams/sources/rdap.ts'
 import rdapBootstrap from '../../upstreams/sources/rdap-bootstrap.ts'
 import whois from '../../upstreams/sources/whois.ts'
+import { readAnswer } from '../../upstreams/try-sources.ts'
 import { findRdapServer } from './whois/read-bootstrap.ts'
 import { type Registration, readRdap } from './whois/read-rdap.ts'
 import { findReferral, readWhois } from './whois/read-whois.ts'
@@ -47,7 +48,7 @@ const askRdap = async (domain: string, context: LookupContext): Promise<Whois | 
   })
   const host = server === CONFIGURED ? rdap.name : new URL(server).host
   if (status === 404) return toWhois(domain, { method: 'rdap', server: host }, undefined, context)
-  const { found, related } = readRdap(body)
+  const { found, related } = readAnswer(rdap, () => readRdap(body))
   const details = related === undefined ? undefined : await askRegistrar(related, context)
   return toWhois(domain, { method: 'rdap', server: host }, merge(found, details), context)
 }
@@ -57,7 +58,7 @@ const CONFIGURED = 'configured'
 const findServer = async (domain: string, context: LookupContext): Promise<string | undefined> => {
   if (context.settings.hasOwnUrl(rdap.id)) return CONFIGURED
   const { body } = await context.ask({ source: rdapBootstrap, path: '/dns.json', form: 'json' })
-  return findRdapServer(body, domain)
+  return readAnswer(rdapBootstrap, () => findRdapServer(body, domain))
 }
 
 /** The record of the registrar has more; without it that of the registry stands. */
@@ -69,7 +70,7 @@ const askRegistrar = async (
     const { origin, pathname } = new URL(url)
     const request = { source: rdap, baseUrl: origin, path: pathname, headers: RDAP_JSON }
     const { body } = await context.ask({ ...request, form: 'json' })
-    return readRdap(body).found
+    return readAnswer(rdap, () => readRdap(body)).found
   } catch (error) {
     context.signal.throwIfAborted()
     context.warn('partial_result', `the registrar gave no record: ${(error as Error).message}`)

@@ -1,4 +1,4 @@
-import { defineSource } from '../source.ts'
+import { BEARER_TOKEN, defineSource } from '../source.ts'
 
 /** Certificate search of SSLMate, https://sslmate.com/help/reference/ct_search_api_v1. */
 export default defineSource({
@@ -9,13 +9,7 @@ export default defineSource({
   maxStaleSeconds: 7 * 86_400,
   rate: { requests: 10, perSeconds: 3600 },
   concurrency: 1,
-  key: {
-    in: 'header',
-    name: 'authorization',
-    prefix: 'Bearer ',
-    variable: 'TOKEN',
-    isRequired: false,
-  },
+  key: { ...BEARER_TOKEN, isRequired: false },
   licence: null,
   attribution: 'Certificate data: SSLMate Certificate Transparency Search',
   verify: {

@@ -1,4 +1,4 @@
-import { defineSource } from '../source.ts'
+import { BEARER_TOKEN, defineSource } from '../source.ts'
 
 /** Droplets of an account, https://docs.digitalocean.com/reference/api. */
 export default defineSource({
@@ -9,14 +9,13 @@ export default defineSource({
   maxStaleSeconds: 3600,
   rate: { requests: 250, perSeconds: 60 },
   concurrency: 2,
-  key: {
-    in: 'header',
-    name: 'authorization',
-    prefix: 'Bearer ',
-    variable: 'TOKEN',
-    isRequired: true,
-  },
+  key: { ...BEARER_TOKEN, isRequired: true },
   licence: null,
   attribution: null,
-  verify: { path: '/droplets', query: { per_page: 1 }, form: 'json', fields: ['droplets'] },
+  verify: {
+    path: '/droplets',
+    query: { per_page: 1 },
+    form: 'json',
+    fields: ['droplets', 'meta.total'],
+  },
 })

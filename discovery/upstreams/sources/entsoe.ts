@@ -12,4 +12,13 @@ export default defineSource({
   key: { in: 'query', name: 'securityToken', variable: 'TOKEN', isRequired: true },
   licence: null,
   attribution: 'ENTSO-E Transparency Platform',
+  verify: {
+    path: '/api',
+    query: {
+      ...{ documentType: 'A44', in_Domain: '10Y1001A1001A82H', out_Domain: '10Y1001A1001A82H' },
+      ...{ periodStart: '202601012300', periodEnd: '202601022300' },
+    },
+    form: 'xml',
+    fields: ['<Publication_MarketDocument', '<timeInterval>', '<price.amount>'],
+  },
 })

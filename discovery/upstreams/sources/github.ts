@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineSource } from '../source.ts'
+import { BEARER_TOKEN, defineSource } from '../source.ts'
 
 /** Releases of repositories, https://docs.github.com/rest/releases; 60 requests an hour without a token. */
 export default defineSource({
@@ -12,13 +12,7 @@ export default defineSource({
   rateWithKey: { requests: 4500, perSeconds: 3600 },
   concurrency: 4,
   isPersisted: true,
-  key: {
-    in: 'header',
-    name: 'authorization',
-    prefix: 'Bearer ',
-    variable: 'TOKEN',
-    isRequired: false,
-  },
+  key: { ...BEARER_TOKEN, isRequired: false },
   options: {
     repos: z
       .array(z.string().min(3).max(256))

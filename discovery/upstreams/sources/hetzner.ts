@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineSource } from '../source.ts'
+import { BEARER_TOKEN, defineSource } from '../source.ts'
 
 /** Resources of a project, https://docs.hetzner.cloud; 3,600 requests an hour. */
 export default defineSource({
@@ -10,13 +10,7 @@ export default defineSource({
   maxStaleSeconds: 3600,
   rate: { requests: 3000, perSeconds: 3600 },
   concurrency: 2,
-  key: {
-    in: 'header',
-    name: 'authorization',
-    prefix: 'Bearer ',
-    variable: 'TOKEN',
-    isRequired: true,
-  },
+  key: { ...BEARER_TOKEN, isRequired: true },
   options: {
     default_provider: z
       .enum(['hetzner', 'digitalocean'])
@@ -29,6 +23,6 @@ export default defineSource({
     path: '/servers',
     query: { per_page: 1 },
     form: 'json',
-    fields: ['meta.pagination.page'],
+    fields: ['servers', 'meta.pagination.page'],
   },
 })

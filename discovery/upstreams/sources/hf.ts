@@ -1,4 +1,4 @@
-import { defineSource } from '../source.ts'
+import { BEARER_TOKEN, defineSource } from '../source.ts'
 
 /** Models and leaderboards, https://huggingface.co/docs/hub/api; 500 requests in five minutes. */
 export default defineSource({
@@ -10,13 +10,7 @@ export default defineSource({
   rate: { requests: 400, perSeconds: 300 },
   rateWithKey: { requests: 900, perSeconds: 300 },
   concurrency: 4,
-  key: {
-    in: 'header',
-    name: 'authorization',
-    prefix: 'Bearer ',
-    variable: 'TOKEN',
-    isRequired: false,
-  },
+  key: { ...BEARER_TOKEN, isRequired: false },
   licence: null,
   attribution: 'Model data: Hugging Face Hub',
   verify: {

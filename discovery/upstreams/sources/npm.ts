@@ -14,4 +14,10 @@ export default defineSource({
   concurrency: 1,
   licence: null,
   attribution: 'Packages: npm',
+  verify: {
+    path: '/-/v1/search',
+    query: { text: 'mqtt', size: 1 },
+    form: 'json',
+    fields: ['objects[].package.name', 'objects[].package.version'],
+  },
 })

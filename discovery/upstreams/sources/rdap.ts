@@ -11,4 +11,9 @@ export default defineSource({
   concurrency: 1,
   licence: null,
   attribution: 'Registration data: the registry and registrar of the domain',
+  verify: {
+    path: '/domain/example.com',
+    form: 'json',
+    fields: ['ldhName', 'events[].eventAction', 'entities[].roles'],
+  },
 })

@@ -1,5 +1,8 @@
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
 import t from 'tap'
+import { Budget } from '../../../coordinator/budgets/budget.ts'
 import { exportEntities } from '../../../coordinator/discovery/export-entities.ts'
+import type { ExportFormatName } from '../../../coordinator/discovery/export-formats.ts'
 import type { EntityView } from '../../../coordinator/discovery/registry-query.ts'
 
 const AT = Date.UTC(2026, 0, 5)
@@ -17,42 +20,97 @@ const ENTITY: EntityView = {
   types: [{ type: 'llm_server', confidence: 0.9, evidence: ['ollama at port 11434'] }],
   risk: { level: 'high', points: 50, reasons: [] },
   keys: [],
+  key_alarms: [],
   sources: [],
   fields: {
     vendor: field('Acme'),
+    firmware: field('1.2'),
+    os: field('linux'),
+    description: field('a server'),
     models: field(['model-a:7b']),
     ip_addresses: field(['10.0.0.1']),
   },
 }
+const BARE: EntityView = {
+  ...ENTITY,
+  entity_id: 'ent_2',
+  name: null,
+  device_type: 'container',
+  fields: {},
+}
 
-const write = (format: 'json' | 'csv' | 'jsonl' | 'cyclonedx', isFirst = true): string =>
-  exportEntities([ENTITY], format, { isFirst, at: AT })
+const budget = new Budget<'key' | 'cell'>({ total: 2 ** 20, per: { key: 2 ** 19, cell: 2 ** 19 } })
 
-t.test('entities are exported as text', async t => {
-  t.equal(JSON.parse(write('json')).entities[0].entity_id, 'ent_1')
-  t.equal(write('jsonl').split('\n').length, 2)
-  const [head, row] = write('csv').split('\r\n')
+/** An export of entities that are read one by one. */
+const open = (format: ExportFormatName, entities: readonly EntityView[] = [ENTITY, BARE]) =>
+  exportEntities(
+    {
+      registry: {
+        async *readParts() {
+          for (const entity of entities) yield { entities: [entity], bytes: 200_000 }
+        },
+      },
+      budgets: { heldAnswers: budget },
+      now: () => AT,
+    },
+    { format, filter: {}, keyId: 'key_1' },
+  )
+
+const write = async (format: ExportFormatName, entities?: readonly EntityView[]) => {
+  let text = ''
+  for await (const part of open(format, entities)) text += part
+  return text
+}
+
+t.test('an export has all parts in one text', async t => {
+  const ids = (list: EntityView[]) => list.map(({ entity_id }) => entity_id)
+  t.strictSame(ids(JSON.parse(await write('json')).entities), ['ent_1', 'ent_2'])
+  t.strictSame(JSON.parse(await write('json', [])), { entities: [] })
+  const lines = (await write('jsonl')).trimEnd().split('\n')
+  t.strictSame(ids(lines.map(line => JSON.parse(line))), ['ent_1', 'ent_2'])
+  t.equal(await write('jsonl', []), '')
+  const [head, row, bare, end] = (await write('csv')).split('\r\n')
   t.match(head, /^entity_id,name,/)
   t.match(row, /^ent_1,"'=cmd, ""x""",llm_server,high/, 'no spreadsheet runs a name')
-  t.match(write('csv', false), /^ent_1/, 'a later page has no header')
+  t.match(bare, /^ent_2,,container/)
+  t.equal(end, '')
 })
 
-t.test('an inventory in CycloneDX has devices and their models', async t => {
-  const bom = JSON.parse(write('cyclonedx'))
-  t.match(bom, {
-    bomFormat: 'CycloneDX',
-    specVersion: '1.6',
-    serialNumber: /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-    version: 1,
-    components: [
-      {
-        type: 'device',
-        'bom-ref': 'ent_1',
-        manufacturer: { name: 'Acme' },
-        components: [{ type: 'machine-learning-model', name: 'model-a:7b' }],
-      },
-    ],
-  })
+t.test('cells that begin like a formula are text', async t => {
+  for (const name of ['+1', '-1', '@sum', '\t=1', '\r=1', '\n=1', '＝1']) {
+    const text = await write('csv', [{ ...ENTITY, name }])
+    t.ok(text.includes(`'${name}`), JSON.stringify(name))
+  }
+})
+
+t.test('an inventory is valid CycloneDX 1.6 with devices and their models', async t => {
+  const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6)
+  for (const entities of [[], [ENTITY], [ENTITY, BARE]])
+    t.equal(await validator.validate(await write('cyclonedx', entities)), null)
+  t.ok(await validator.validate('{"bomFormat":"CycloneDX","specVersion":"1.6","x":1}'))
+  const bom = JSON.parse(await write('cyclonedx'))
+  t.match(bom.components, [
+    {
+      type: 'device',
+      'bom-ref': 'ent_1',
+      manufacturer: { name: 'Acme' },
+      components: [
+        { type: 'operating-system', name: 'linux' },
+        { type: 'machine-learning-model', name: 'model-a:7b' },
+      ],
+    },
+    { type: 'container', name: 'ent_2' },
+  ])
   const refs = JSON.stringify(bom).match(/"bom-ref":"[^"]+"/g) ?? []
   t.equal(new Set(refs).size, refs.length, 'references are unique')
+})
+
+t.test('an export counts for its key while it is read, and not after its reader left', async t => {
+  const parts = open('jsonl')
+  await parts.next()
+  t.equal(budget.usedBy('key', 'key_1'), 400_000)
+  const other = open('jsonl')
+  await t.rejects(other.next(), { code: 'rate_limited' })
+  await parts.return(undefined)
+  t.equal(budget.used, 0)
 })

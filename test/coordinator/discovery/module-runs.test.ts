@@ -5,13 +5,16 @@ import type { CellResult } from '../../../coordinator/discovery/module-result.ts
 import { ModuleResults } from '../../../coordinator/discovery/module-results.ts'
 import { ModuleRuns } from '../../../coordinator/discovery/module-runs.ts'
 import { newCell } from '../../../coordinator/fleet/cell.ts'
+import { createDiscoveryFigures } from '../../../coordinator/metrics/discovery-figures.ts'
 import { createModuleQuestion } from '../../../daemon/discovery/module-question.ts'
 import { withQuestions } from '../../../daemon/questions/with-questions.ts'
 import { type DiscoveryModule, isScan } from '../../../discovery/module.ts'
 import { NotPossibleHere, type ScanRun } from '../../../discovery/scan-run.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { config } from '../../support/app.ts'
 import { linkCell, silent } from '../../support/cell.ts'
+import { TEST_PSEUDONYMS } from '../../support/pseudonyms.ts'
 import { helpersWith, testModule } from '../../support/test-module.ts'
 import { temporaryStore } from '../store/temporary.ts'
 
@@ -39,12 +42,20 @@ const rig = async (t: Test, programs: Record<string, ScanRun<never>>, level = CA
   const store = await temporaryStore(t)
   const results = new ModuleResults(store.records)
   const recorded: RecordedRows[] = []
+  const figures = { discovery: createDiscoveryFigures() }
   const budgets = new Budgets(config().limits)
   const runs = new ModuleRuns({
     fleet: { cells: () => cells.values(), cell: id => cells.find(each => each.id === id) },
     budgets,
     results,
-    sink: { record: async found => void recorded.push(found) },
+    sink: {
+      record: async found => {
+        recorded.push(found)
+        return 'new'
+      },
+    },
+    figures,
+    pseudonyms: TEST_PSEUDONYMS,
     now: () => 1_800_000_000_000,
     nowMs: () => performance.now(),
     logger: silent,
@@ -55,7 +66,8 @@ const rig = async (t: Test, programs: Record<string, ScanRun<never>>, level = CA
     const answer = runs.run(scanOf(testModule), input, caller, found => structuredClone(found))
     return { answer: answer as Promise<CellResult[]>, reports }
   }
-  return { ask, results, recorded, budgets }
+  const [runCounter] = figures.discovery.metrics
+  return { ask, results, recorded, budgets, countRuns: () => runCounter?.read() }
 }
 
 const scanOf = (module: DiscoveryModule) => {
@@ -70,7 +82,8 @@ t.test('a module runs on every capable cell, and each answers for itself', async
   const broken: ScanRun<never> = () => {
     throw new Error('it broke')
   }
-  const { ask, results, recorded, budgets } = await rig(t, { a: run, b: notHere, c: broken })
+  const programs = { a: run, b: notHere, c: broken }
+  const { ask, results, recorded, budgets, countRuns } = await rig(t, programs)
   const { answer, reports } = ask({ count: 2 })
   const [a, b, c] = await answer
   t.match(a, { cellId: 'a', available: true, reason: null, rows: [{ name: 'thing 0' }, {}] })
@@ -87,6 +100,12 @@ t.test('a module runs on every capable cell, and each answers for itself', async
   t.match(await results.readLast('test-scan', 'a'), [{ rows: a?.rows, outcome: 'complete' }])
   t.equal((await results.readLast('test-scan', undefined)).length, 2)
   t.equal(budgets.moduleRows.used + budgets.moduleRuns.used, 0)
+  const statuses = countRuns()?.map(({ labels, value }) => [labels.status, value])
+  t.strictSame(statuses?.toSorted(), [
+    ['complete', 1],
+    ['failed', 1],
+    ['unavailable', 1],
+  ])
 })
 
 t.test('a named cell that cannot run the module is an error', async t => {
@@ -96,6 +115,23 @@ t.test('a named cell that cannot run the module is an error', async t => {
   const { answer, reports } = ask({ count: 2 }, 'a')
   t.equal((await answer).length, 1)
   t.ok(reports.length > 1, 'its own progress is reported')
+})
+
+t.test('a refusal of every cell is the error of the call, and that of some is not', async t => {
+  const refuse: ScanRun<never> = () => {
+    throw new ShoalError('scope_denied', '192.0.2.1 is outside the scope')
+  }
+  const all = await rig(t, { a: refuse, b: refuse })
+  for (const cellId of ['a', undefined])
+    await t.rejects(all.ask({ count: 1 }, cellId).answer, {
+      code: 'scope_denied',
+      message: '192.0.2.1 is outside the scope',
+    })
+  const some = await rig(t, { a: refuse, b: run })
+  t.match(await some.ask({ count: 1 }).answer, [
+    { available: false, reason: /outside the scope/ },
+    { available: true },
+  ])
 })
 
 t.test('a cell below the level of modules is not asked', async t => {
@@ -157,6 +193,11 @@ t.test('the last result is that of the newest whole run, over its parts', async 
   await keep('two', 1, 'complete')
   await keep('two', 1, 'complete')
   t.match(await results.readLast('m', 'a'), [{ runId: 'two', rows: [{}, {}] }])
+  await results.keepPart({
+    ...{ ...part, startedAt: 0, takenAt: 2, runId: 'old', part: 0 },
+    ...{ rows: [], outcome: 'complete' },
+  })
+  t.match(await results.readLast('m', 'a'), [{ runId: 'two' }], 'an older run comes too late')
   await results.forgetBefore(2)
   t.strictSame(await results.readLast('m', undefined), [])
 })

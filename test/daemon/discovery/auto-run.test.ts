@@ -2,12 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { Budgets } from '../../../coordinator/budgets/budgets.ts'
-import { FindingsInbox } from '../../../coordinator/discovery/findings-inbox.ts'
-import type { RecordedRows } from '../../../coordinator/discovery/findings-sink.ts'
-import { ModuleResults } from '../../../coordinator/discovery/module-results.ts'
 import { KnownCoordinators } from '../../../daemon/coordinators/known-coordinators.ts'
 import { type AutoRunParts, autoRunService } from '../../../daemon/discovery/auto-run.ts'
+import { AutoRunBudget } from '../../../daemon/discovery/auto-run-budget.ts'
+import { DiscoveryConfig } from '../../../daemon/discovery/config.ts'
 import { FindingsSpool } from '../../../daemon/uplink/findings-spool.ts'
 import { Nudge } from '../../../daemon/uplink/nudge.ts'
 import { TokenBucket } from '../../../daemon/uplink/token-bucket.ts'
@@ -15,8 +13,6 @@ import { Uplink } from '../../../daemon/uplink/uplink.ts'
 import { type DiscoveryModule, isScan } from '../../../discovery/module.ts'
 import { NotPossibleHere, type ScanRun } from '../../../discovery/scan-run.ts'
 import { FindingsBody } from '../../../shared/wire/findings.ts'
-import { temporaryStore } from '../../coordinator/store/temporary.ts'
-import { config } from '../../support/app.ts'
 import { helpersWith, testModule } from '../../support/test-module.ts'
 import { logger, newHealth, newIdentity, noWait, standIn, waitUntilTrue } from '../stand-in.ts'
 
@@ -44,6 +40,7 @@ const schedule = (
     find: async () => testModule,
     now: () => 1_800_000_000_000,
     nowMs: () => timeMs,
+    budget: createBudget(() => timeMs),
     random: () => 0.5,
     logger,
     wait: async () => {
@@ -63,6 +60,13 @@ const schedule = (
   const begun = service.start({ signal: stop.signal, fail: done.reject })
   return { kept, whenDone: begun.then(() => done.promise), stop, passed: () => timeMs }
 }
+
+const createBudget = (nowMs: () => number, limits: object = {}) =>
+  new AutoRunBudget({
+    config: DiscoveryConfig.parse({ auto_run: limits }),
+    now: () => 1_800_000_000_000,
+    nowMs,
+  })
 
 const things = (count: number): ScanRun<never> =>
   function* () {
@@ -102,48 +106,25 @@ t.test('ten thousand findings arrive in order, although the link is cut in betwe
     await coordinator.close()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
-  let seen = 0
-  coordinator.state.accept = topic => {
-    if (topic.endsWith('/findings') && ++seen % 9 === 0) coordinator.cut()
+  const bodies: FindingsBody[] = []
+  coordinator.state.accept = (topic, { body }) => {
+    if (!topic.endsWith('/findings')) return true
+    bodies.push(FindingsBody.parse(body))
+    if (bodies.length % 3 === 0) coordinator.cut()
     return true
   }
   const keepFindings = (body: FindingsBody) => uplink.keepFindings(body)
   const { whenDone } = schedule(t, things(5000), 2, { keepFindings })
   await whenDone
-  const listBodies = () =>
-    coordinator.heard.flatMap(({ topic, message }) =>
-      topic === 'findings' ? [FindingsBody.parse(message.body)] : [],
-    )
-  await waitUntilTrue(() => listBodies().filter(({ end }) => end !== undefined).length >= 2)
+  // an end that was sent again counts once, and each run has its own
+  const listEnded = () => bodies.flatMap(({ run_id, end }) => (end === undefined ? [] : [run_id]))
+  await waitUntilTrue(() => new Set(listEnded()).size === 2)
 
-  const recorded = new Map<string, RecordedRows>()
-  let failures = 3
-  const store = await temporaryStore(t)
-  const results = new ModuleResults(store.records)
-  const inbox = new FindingsInbox({
-    modules: [testModule],
-    results,
-    sink: {
-      record: async found => {
-        if (failures-- > 0) throw new Error('the store is away')
-        recorded.set(`${found.runId} ${found.rows[0]?.size_bytes}`, found)
-      },
-    },
-    budgets: new Budgets(config().limits),
-    now: Date.now,
-    nowMs: () => 0,
-    wait: noWait(),
-    logger,
-  })
-  for (const body of listBodies()) inbox.onFindings('cell_a', body)
-  await waitUntilTrue(() => [...recorded.values()].filter(({ outcome }) => outcome).length === 2)
-  await inbox[Symbol.asyncDispose]()
-  const rows = [...recorded.values()].flatMap(found => found.rows.map(row => row.size_bytes))
+  const parts = new Map(bodies.map(body => [`${body.run_id} ${body.part}`, body]))
+  const rows = [...parts.values()].flatMap(body => body.rows.map(row => row.size_bytes))
   const wanted = Array.from({ length: 5000 }, (_, n) => n)
   t.strictSame(rows, [...wanted, ...wanted])
-  t.ok(seen > 40, 'some messages were sent again')
-  const [last] = await results.readLast('test-scan', 'cell_a')
-  t.match(last, { outcome: 'complete' })
+  t.ok(bodies.length > 40, 'some messages were sent again')
 })
 
 t.test('many kept messages come no faster than the coordinator takes them', async t => {
@@ -215,32 +196,62 @@ t.test('nothing runs while it is off, and no active module without a scope', asy
   await whenDone
 })
 
-t.test('a cell that sends findings too fast, or of an unknown module, is refused', async t => {
-  const budgets = new Budgets(config().limits)
-  const never = new Promise<void>(() => {})
-  const inbox = new FindingsInbox({
-    modules: [testModule],
-    results: { keepPart: () => never },
-    sink: undefined,
-    budgets,
-    now: Date.now,
-    nowMs: () => 0,
-    wait: noWait(),
-    logger,
+t.test('runs stop at the hourly budget of the cell and go on in its next hour', async t => {
+  let timeMs = 0
+  const { kept, whenDone } = schedule(t, things(10), 4, {
+    budget: createBudget(() => timeMs, { max_findings_per_hour: 25 }),
+    nowMs: () => timeMs,
+    wait: async () => {
+      timeMs += 5 * SECOND_MS
+      await new Promise(resolve => setImmediate(resolve))
+    },
   })
-  const body: FindingsBody = {
-    ...{ module: 'test-scan', run_id: 'r', part: 0, started_at: 1, input_hash: 'h' },
-    rows: [],
-  }
-  t.throws(() => inbox.onFindings('a', { ...body, module: 'other' }), /no module other/)
-  for (let n = 0; n < 601; n++) inbox.onFindings('a', body)
-  t.throws(() => inbox.onFindings('a', body), /too fast/)
-  const large = { ...body, rows: [{ name: 'x'.repeat(250_000) }] }
-  const fill = () => {
-    for (let n = 0; n < 100; n++) inbox.onFindings('b', large)
-  }
-  t.throws(fill, /too many findings wait/)
-  t.ok(budgets.waitingFindings.usedBy('cell', 'b') <= budgets.waitingFindings.limits.per.cell)
+  await whenDone
+  t.strictSame(
+    kept.map(({ rows, end }) => [rows.length, end?.outcome, end?.use?.findings]),
+    [
+      [10, 'complete', 10],
+      [10, 'complete', 20],
+      [5, 'failed', 25],
+      [10, 'complete', 10],
+    ],
+  )
+  t.match(kept[2]?.end?.reason, /hourly budget of findings/)
+  t.ok(timeMs >= 3600 * SECOND_MS)
+})
+
+t.test('active modules wait when their time in the hour is used up, passive ones do not', t => {
+  let nowMs = 0
+  const budget = createBudget(() => nowMs, { max_active_seconds_per_hour: 60 })
+  const [active, passive] = [withAutoRun(testModule, false), withAutoRun(testModule, true)]
+  if (!isScan(active) || !isScan(passive)) throw new TypeError('no scan')
+  budget.charge(passive, 90 * SECOND_MS)
+  t.ok(budget.allows(active))
+  budget.charge(active, 60 * SECOND_MS)
+  t.notOk(budget.allows(active))
+  t.ok(budget.allows(passive))
+  t.match(budget.use(), { active_seconds: 60, ends_at: 1_800_003_600_000 })
+  nowMs = 3600 * SECOND_MS
+  t.ok(budget.allows(active))
+  t.end()
+})
+
+t.test('a budget follows its settings, and a run counts in the hour in which it ends', t => {
+  let nowMs = 0
+  const config = DiscoveryConfig.parse({ auto_run: { max_active_seconds_per_hour: 60 } })
+  const budget = new AutoRunBudget({ config, now: () => 0, nowMs: () => nowMs })
+  const active = withAutoRun(testModule, false)
+  if (!isScan(active)) throw new TypeError('no scan')
+  t.ok(budget.allows(active))
+  nowMs = 3601 * SECOND_MS
+  budget.charge(active, 90 * SECOND_MS)
+  t.match(budget.use(), { active_seconds: 90 })
+  t.notOk(budget.allows(active))
+  config.auto_run = { max_active_seconds_per_hour: 120, max_findings_per_hour: 1 }
+  t.ok(budget.allows(active))
+  t.ok(budget.takeFinding())
+  t.notOk(budget.takeFinding())
+  t.end()
 })
 
 const withAutoRun = (module: DiscoveryModule, isPassive: boolean): DiscoveryModule =>

@@ -1,9 +1,14 @@
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
 import type { MatrixServers } from '../../../discovery/modules/community/matrix-discover.ts'
 import type { RegistrySearch } from '../../../discovery/modules/community/registry-search.ts'
 import type { RepoReleases } from '../../../discovery/modules/community/repo-releases.ts'
 import type { CloudInventory } from '../../../discovery/modules/infrastructure/cloud-discover.ts'
 import { readRepo } from '../../../discovery/runs/community/repo-releases.ts'
+import { parseAllowed } from '../../../shared/outbound/allow-list.ts'
 import type { SourceAnswer, SourceRequest } from '../../support/upstream-server.ts'
 import { runLookup, type UpstreamTestOptions } from '../../support/upstreams.ts'
 
@@ -169,6 +174,63 @@ t.test('a provider without a key is not configured, and nothing is asked', async
   )
   t.match(found.data.resources, [{ id: '7', ipv4: ['198.51.100.9'], memory_bytes: 8 * 1024 ** 3 }])
 })
+
+t.test(
+  'a Matrix server is described by its own documents, and one that is limited says so',
+  async t => {
+    const span = { from: Date.now() - 60_000, to: Date.now() + 3_600_000 }
+    const authority = await issueAuthority('test', span)
+    const { certificate, key } = await issueServerCertificate(authority, ['localhost'], span)
+    let isLimited = false
+    const documents: Record<string, object> = {
+      '/_matrix/client/versions': { versions: ['v1.11'] },
+      '/_matrix/client/v3/login': {
+        flows: [{ type: 'm.login.password' }, { type: 'm.login.sso' }],
+      },
+      '/_matrix/federation/v1/version': { server: { name: 'Synapse', version: '1.120.0' } },
+    }
+    const pem = key.export({ type: 'pkcs8', format: 'pem' }) as string
+    const server = createServer({ cert: `${certificate}`, key: pem }, ({ url = '' }, response) => {
+      const found = documents[url]
+      if (isLimited) response.writeHead(429, { 'retry-after': '600' }).end()
+      else response.writeHead(found ? 200 : 404, JSON_TYPE).end(JSON.stringify(found ?? {}))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    const name = `localhost:${port}`
+    const look = () =>
+      runLookup<MatrixServers>(
+        t,
+        'matrix-discover',
+        {},
+        {
+          sources: { matrix: { servers: [name] }, dns: { servers: ['127.0.0.1:1'] } },
+          ca: `${authority.certificate}`,
+          rules: { allowed: [parseAllowed(name)].flatMap(each => each ?? []), allowHttp: false },
+          resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+        },
+      )
+    const { data } = await look()
+    t.match(data.servers, [
+      {
+        server_name: name,
+        software: 'Synapse',
+        version: '1.120.0',
+        spec_versions: ['v1.11'],
+        sso: true,
+        client_ok: true,
+        federation_ok: true,
+        errors: [],
+      },
+    ])
+    isLimited = true
+    t.match((await look()).data.servers, [{ client_ok: false, errors: [/HTTP 429/] }])
+  },
+)
 
 t.test(
   'Matrix servers are none until some are configured, and one that fails says why',

@@ -40,6 +40,13 @@ t.test('targets of a network', async t => {
     await t.rejects(listTargets('10.0.0.4/30', scope), { code: 'scope_denied' })
   })
 
+  t.test('a huge network of forbidden addresses ends', async t => {
+    const forced = { entries: [{ target: 'fd00:1::/32', is_forced: true }] }
+    const scope = { ...forced, excluded: ['fd00:1::/64'] }
+    await t.rejects(listTargets('fd00:1::/64', scope), { code: 'scope_denied' })
+    t.equal((await listTargets('fd00:1:0:2::/64', scope)).addresses.length, 65_536)
+  })
+
   t.test('without a network it is loopback and the scope, with its names', async t => {
     const lookUp = async (name: string) => (name === 'nas.lan' ? [{ address: '10.9.9.9' }] : [])
     const { addresses, scope } = await listTargets(

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { DnsScan } from '../../../discovery/modules/osint/dns-scan.ts'
+import dnsScan, { type DnsScan } from '../../../discovery/modules/osint/dns-scan.ts'
 import type { IpAsn } from '../../../discovery/modules/osint/ip-to-asn.ts'
 import { checkSpf } from '../../../discovery/runs/osint/dns/check-spf.ts'
 import { openDnsServer, type Zone } from '../../support/dns-server.ts'
@@ -27,7 +27,7 @@ const ZONE: Zone = {
     },
   ],
   'NS shoal.example': [{ type: 'NS', name: 'shoal.example', ttl: 300, data: 'ns1.shoal.example' }],
-  'A shoal.example': [{ type: 'A', name: 'shoal.example', ttl: 300, data: '192.0.2.10' }],
+  'A shoal.example': [{ type: 'A', name: 'shoal.example', ttl: 300, data: '198.41.0.4' }],
   'MX shoal.example': [
     {
       type: 'MX',
@@ -95,7 +95,7 @@ t.test('a scan reads the records of a domain, and says what is weak', async t =>
   })
   t.match(
     data.records.find(({ type }) => type === 'A'),
-    { value: '192.0.2.10', ttl_s: 300 },
+    { value: '198.41.0.4', ttl_s: 300, scope: 'global' },
   )
   t.strictSame(data.findings.map(({ code }) => code).sort(), [
     'caa_missing',
@@ -103,6 +103,41 @@ t.test('a scan reads the records of a domain, and says what is weak', async t =>
     'dnssec_missing',
     'one_nameserver',
   ])
+})
+
+const addressRecord = (data: string) =>
+  ({ type: 'A', name: 'shoal.example', ttl: 300, data }) as const
+
+t.test('an address of the own network behind a public name is reported and not shown', async t => {
+  for (const [address, scope] of [
+    ['10.11.12.13', 'private'],
+    ['127.0.0.53', 'private'],
+    ['169.254.7.7', 'private'],
+    ['0.0.0.0', 'reserved'],
+  ] as const) {
+    const zone: Zone = {
+      ...ZONE,
+      'A shoal.example': [addressRecord(address), addressRecord('198.41.0.4')],
+    }
+    const domain = 'shoal.example'
+    const { data, warnings } = await run<DnsScan>(t, 'dns-scan', { domain }, { zone })
+    const found = data.records.filter(({ type }) => type === 'A')
+    t.match(
+      found,
+      [
+        { value: null, scope },
+        { value: '198.41.0.4', scope: 'global' },
+      ],
+      address,
+    )
+    t.match(warnings, [{ code: 'partial_result', message: /private networks/ }])
+    t.ok(data.findings.some(({ code }) => code === 'split_horizon'))
+    t.notMatch(JSON.stringify(data), address)
+  }
+})
+
+t.test('a scan of names leaves no evidence in the registry', async t => {
+  t.equal(dnsScan.observe, undefined)
 })
 
 t.test('names of the own network are not asked for', async t => {
@@ -141,7 +176,7 @@ t.test('a resolver that does not answer fails the scan', async t => {
 t.test('with egress off nothing is asked', async t => {
   const options = { settings: { egress: 'off' as const } }
   const scan = runLookup(t, 'dns-scan', { domain: 'shoal.example' }, options)
-  await t.rejects(scan, /dns: egress is off/)
+  await t.rejects(scan, /dns: upstreams.egress is off/)
 })
 
 t.test('lookups of an SPF record are counted through its includes, and end at a loop', async t => {

@@ -4,6 +4,7 @@ import { EvidenceGraph } from '../../../discovery/registry/evidence-graph.ts'
 import { MAX_COMPARED } from '../../../discovery/registry/key-evidence.ts'
 import type { Observation } from '../../../discovery/registry/observation.ts'
 import type { KeyKind, SightingKey } from '../../../discovery/sighting.ts'
+import { TEST_PSEUDONYMS } from '../../support/pseudonyms.ts'
 
 const AT = Date.UTC(2026, 0, 5)
 const MAC = 'b8:27:eb:00:00:01'
@@ -25,7 +26,7 @@ const see = (keys: string[], minute = 0, site = 'home'): Observation => ({
 
 /** Groups of the numbers of observations that are one thing. */
 const groupOf = (observations: readonly Observation[]): number[][] => {
-  const graph = new EvidenceGraph()
+  const graph = new EvidenceGraph(TEST_PSEUDONYMS)
   const ids = observations.map(observation => {
     const seen = graph.observe(observation, AT)
     if (seen?.isNewEvidence) graph.regroup([seen.trace.id])
@@ -168,6 +169,80 @@ t.test('contradictions keep sightings apart', async t => {
     t.strictSame(groupOf(observations), groups, title)
 })
 
+const [VICTIM, OTHER] = ['b8:27:eb:00:00:0a', 'b8:27:eb:00:00:0b']
+
+/** What a scan of two hosts with one strong key sees, and the alarms of the registry. */
+const judgeScan = (strong: string, first: readonly string[], second: readonly string[]) => {
+  const graph = new EvidenceGraph(TEST_PSEUDONYMS)
+  const alarms = new Map<string, string>()
+  const groups = [
+    see([`mac=${VICTIM}`, 'ip=10.0.0.1']),
+    see([`mac=${OTHER}`, 'ip=10.0.0.2']),
+    see([strong, 'ip=10.0.0.1', ...first]),
+    see([strong, 'ip=10.0.0.2', ...second]),
+  ].map(observation => {
+    const seen = graph.observe(observation, AT)
+    const { alarms: raised } = graph.regroup([seen?.trace.id ?? ''])
+    for (const { key, state } of raised) alarms.set(`${key.kind}=${key.value}`, state)
+    return seen?.trace
+  })
+  const entities = new Set(groups.map(trace => trace?.entityId))
+  return { entities: entities.size, alarms: Object.fromEntries(alarms) }
+}
+
+t.test('a strong key that two hosts of a site show at once joins them only with a reason', t => {
+  const engine = 'snmp_engine_id=80001f888012345678'
+  for (const [title, strong, first, second, entities, alarms] of [
+    ['a stolen SNMP engine', engine, [], [], 2, { [engine]: 'quarantined' }],
+    [
+      'a stolen announcement with all its identities',
+      'mdns_id=cast:1',
+      ['serial=AB1234'],
+      ['serial=AB1234'],
+      2,
+      { 'mdns_id=cast:1': 'quarantined', 'serial=ab1234': 'quarantined' },
+    ],
+    [
+      'a stolen engine of a host with another name',
+      engine,
+      ['name=one'],
+      ['name=two'],
+      2,
+      { [engine]: 'quarantined' },
+    ],
+    [
+      'two interfaces with one SSH key',
+      engine,
+      ['ssh_host_key=aa11'],
+      ['ssh_host_key=aa11'],
+      1,
+      {},
+    ],
+    [
+      'two interfaces with one host name',
+      engine,
+      ['name=router'],
+      ['name=router'],
+      1,
+      { [engine]: 'shared' },
+    ],
+  ] as const)
+    t.strictSame(judgeScan(strong, first, second), { entities, alarms }, title)
+  t.end()
+})
+
+t.test('a host that moves to another interface keeps its identity', t => {
+  const strong = 'snmp_engine_id=80001f888012345678'
+  const moved = [
+    see([`mac=${VICTIM}`, 'ip=10.0.0.1', strong], 0),
+    see([`mac=${OTHER}`, 'ip=10.0.0.2', strong], 10),
+  ]
+  t.strictSame(groupOf(moved), [[0, 1]])
+  const both = [...moved, see([`mac=${VICTIM}`, 'ip=10.0.0.1', strong], 12)]
+  t.strictSame(groupOf(both), [[0, 2], [1]], 'seen before and after: both are there')
+  t.end()
+})
+
 const VALUES: readonly SightingKey[] = [
   ...['aa11', 'bb22'].map(value => ({ kind: 'ssh_host_key', value }) as const),
   ...['AB1234', 'AB9999'].map(value => ({ kind: 'serial', value }) as const),
@@ -185,7 +260,7 @@ const anyObservation = fc
 const manyObservations = fc.array(anyObservation, { minLength: 2, maxLength: 14 })
 
 const partitionOf = (observations: readonly Observation[]): string => {
-  const graph = new EvidenceGraph()
+  const graph = new EvidenceGraph(TEST_PSEUDONYMS)
   for (const observation of observations) {
     const seen = graph.observe(observation, AT)
     if (seen?.isNewEvidence) graph.regroup([seen.trace.id])
@@ -208,7 +283,7 @@ t.test('the order of sightings of one time does not matter', async t => {
 })
 
 t.test('a host that announces many things at its address gets few links', async t => {
-  const graph = new EvidenceGraph()
+  const graph = new EvidenceGraph(TEST_PSEUDONYMS)
   const count = 200
   for (let n = 0; n < count; n++) graph.observe(see([`mdns_id=made-up:${n}`, 'ip=10.0.0.9']), AT)
   t.equal(graph.traces.size, count)
@@ -219,7 +294,7 @@ t.test('a host that announces many things at its address gets few links', async 
 t.test('no thing has two serial numbers, whatever is seen', async t => {
   fc.assert(
     fc.property(manyObservations, observations => {
-      const graph = new EvidenceGraph()
+      const graph = new EvidenceGraph(TEST_PSEUDONYMS)
       for (const observation of observations) {
         const seen = graph.observe(observation, AT)
         if (seen?.isNewEvidence) graph.regroup([seen.trace.id])
@@ -245,7 +320,7 @@ t.test('merges and splits of an operator reverse exactly', async t => {
       fc.nat(),
       fc.boolean(),
       (observations, n, m, isMerge) => {
-        const graph = new EvidenceGraph()
+        const graph = new EvidenceGraph(TEST_PSEUDONYMS)
         for (const observation of observations) graph.observe(observation, AT)
         const ids = [...graph.traces.keys()]
         graph.regroup(ids)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import apiModule from '../../../discovery/modules/ai_ml/llm-api-discover.ts'
 import runtimeModule from '../../../discovery/modules/ai_ml/runtime-discover.ts'
-import apiRun from '../../../discovery/runs/ai_ml/llm-api-discover.ts'
+import apiRun, { config as apiConfig } from '../../../discovery/runs/ai_ml/llm-api-discover.ts'
 import runtimeRun from '../../../discovery/runs/ai_ml/runtime-discover.ts'
 import { identifyRuntime } from '../../../discovery/runs/ai_ml/runtimes/identify-runtime.ts'
 import { openRuntimePort } from '../../../discovery/runs/ai_ml/runtimes/open-runtime-port.ts'
@@ -179,7 +179,7 @@ t.test('llm-api-discover', async t => {
   const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
   const config = {
     endpoints: [
-      { name: 'mine', base_url, key_file },
+      { name: 'mine', base_url, key_file, allow_http: true },
       { name: 'far', base_url: 'http://192.0.2.1/v1' },
     ],
   }
@@ -202,6 +202,51 @@ t.test('llm-api-discover', async t => {
       [{ method: 'GET', path: '/v1/models', hasCredentials: true }],
     )
     t.notMatch(JSON.stringify(rows), /sk-test/)
+  })
+
+  t.test('sends a key to its own origin and to no other server', async t => {
+    const others: SeenRequest[] = []
+    const other = await startStandIn(
+      { port: 0, routes: { '/v1/models': list } },
+      '127.0.0.1',
+      each => others.push(each),
+    )
+    const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+    const moved = createServer(socket => {
+      socket.on('error', () => {})
+      socket.once('data', () =>
+        socket.end(`HTTP/1.1 307 Moved\r\nlocation: ${elsewhere}/v1/models\r\n\r\n`),
+      )
+    }).listen(0, '127.0.0.1')
+    await once(moved, 'listening')
+    t.teardown(() => {
+      other.close()
+      moved.close()
+    })
+    const movedUrl = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/v1`
+    const endpoints = [
+      { name: 'moved', base_url: movedUrl, key_file, allow_http: true },
+      { name: 'open', base_url: `${elsewhere}/v1` },
+    ]
+    const asked = await listRows(
+      apiModule,
+      apiRun({}, createScanContext({ config: { endpoints } })),
+    )
+    t.match(asked.find(({ name }) => name === 'moved')?.models, [])
+    t.strictSame(
+      others.map(({ hasCredentials }) => hasCredentials),
+      [false],
+    )
+  })
+
+  t.test('refuses a key over http unless the configuration allows it', async t => {
+    const faultOf = (endpoint: object) =>
+      apiConfig.safeParse({ endpoints: [{ name: 'a', ...endpoint }] }).error?.issues[0]?.message
+    t.match(faultOf({ base_url: 'http://10.0.0.1/v1', key_file }), /only with allow_http: true/)
+    t.equal(faultOf({ base_url: 'http://10.0.0.1/v1', key_file, allow_http: true }), undefined)
+    t.equal(faultOf({ base_url: 'https://llm.example/v1', key_file }), undefined)
+    for (const base_url of ['https://user:pw@llm.example/v1', 'https://llm.example/v1?key=sk'])
+      t.match(faultOf({ base_url }), /neither credentials nor a query/)
   })
 
   t.test('names public providers without contacting them', async t => {

@@ -116,8 +116,18 @@ t.test('tls-cert-check', async t => {
     const context = createScanContext({ config: { domains: ['192.0.2.7'] } })
     t.equal((await listRows(certificateModule, certificateRun({}, context)))[0]?.host, '192.0.2.7')
     await t.rejects(listRows(certificateModule, certificateRun({}, createScanContext({}))), {
-      name: 'NotPossibleHere',
+      code: 'invalid_request',
     })
+  })
+
+  t.test('a server without TLS is reported as such', async t => {
+    const port = await listen(
+      t,
+      createHttp((_, response) => response.end()),
+    )
+    t.match(await check([`127.0.0.1:${port}`]), [
+      { grade: 'unreachable', error: 'the server does not speak TLS' },
+    ])
   })
 })
 

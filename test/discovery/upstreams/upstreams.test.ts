@@ -95,6 +95,22 @@ t.test('An answer that has not changed is confirmed and is then as good as new',
   t.equal(server.requests.length, 2)
 })
 
+t.test('Settings that are replaced hold from the next request on', async t => {
+  const settings: Record<string, unknown> = {}
+  const source = createSource({
+    ttlSeconds: 0,
+    key: { in: 'header', name: 'x-key', isRequired: true },
+  })
+  const { upstreams, server } = await open(t, GOOD, { settings })
+  t.match(await failureOf(ask(upstreams, { source })), { failure: 'auth_missing' })
+  settings.sources = { example: { url: server.urlOf('example'), key: SECRET } }
+  t.equal(upstreams.settings.hasKey('example'), true)
+  t.match(await ask(upstreams, { source }), { body: { value: 1 } })
+  t.equal(server.requests[0]?.headers['x-key'], SECRET)
+  settings.egress = 'off'
+  t.match(await ask(upstreams, { source }), { source: { cache: 'stale' } })
+})
+
 t.test('A lifetime of HTTP counts where it is longer than that of the source', async t => {
   const clock = createClock()
   const headers = { ...GOOD.headers, 'cache-control': 'public, max-age=600' }
@@ -283,6 +299,25 @@ t.test('A key goes to its source and nowhere else', async t => {
       t.match(refused, { failure: 'refused' })
       t.notMatch(String(refused.stack), SECRET)
     })
+  await t.test('two keys of a source never share an answer', async t => {
+    const folder = await temporaryFolder(t)
+    const file = join(await temporaryFolder(t), 'key')
+    const source = createSource({ key: { in: 'header', name: 'x-key', isRequired: false } })
+    const answer = ({ headers }: SourceRequest) => ({
+      ...GOOD,
+      body: JSON.stringify({ of: headers['x-key'] ?? null }),
+    })
+    const sources = { example: { key_file: file } }
+    const { upstreams } = await open(t, answer, { folder, sources })
+    const askWith = async (key: string) => {
+      await writeFile(file, key)
+      const { body, source: shown } = await ask(upstreams, { source })
+      return { body, cache: shown.cache }
+    }
+    t.match(await askWith('first-key'), { body: { of: 'first-key' }, cache: 'miss' })
+    t.match(await askWith('second-key'), { body: { of: 'second-key' }, cache: 'miss' })
+    t.match(await askWith('first-key'), { body: { of: 'first-key' }, cache: 'hit' })
+  })
   await t.test('a source that needs one is not asked without', async t => {
     const { upstreams, server } = await open(t, GOOD)
     const source = createSource({ key: { in: 'header', name: 'x-key', isRequired: true } })

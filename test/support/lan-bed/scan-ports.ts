@@ -1,5 +1,6 @@
 import { listTargets } from '../../../discovery/net/list-targets.ts'
 import { scanNetworks } from '../../../discovery/net/scan-networks.ts'
+import { listOpenResources } from '../open-resources.ts'
 
 /**
  * Scans ports of a network: `scan-ports.ts NETWORK PORT,PORT [STOP_AFTER]`. Writes the open ones and
@@ -24,7 +25,5 @@ for await (const { address, port, state } of scanNetworks(
   if (count === Number(stopAfter)) controller.abort()
 }
 const elapsedMs = Math.round(performance.now() - startedAt)
-// a destroyed socket is closed in the next turn of the loop
-for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
-const left = process.getActiveResourcesInfo().filter(name => /TCP|UDP|Timeout/.test(name))
+const left = await listOpenResources()
 process.stdout.write(`${JSON.stringify({ open: open.toSorted(), states, elapsedMs, left })}\n`)

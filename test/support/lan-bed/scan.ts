@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { runModule } from '../../../daemon/discovery/run-module.ts'
 import { createSpawner } from '../../../daemon/helper/helper-child.ts'
 import { Helpers } from '../../../daemon/helper/helpers.ts'
@@ -9,15 +8,13 @@ import type { ScanOrder, ScanReport } from './lan-bed.ts'
 const orders = JSON.parse(process.argv[2] ?? '[]') as ScanOrder[]
 const helpers = new Helpers({ spawn: createSpawner(process.env) })
 
-const scan = async ({ module, input, scope }: ScanOrder): Promise<ScanReport> => {
+const scan = async ({ module, input, scope, config = {} }: ScanOrder): Promise<ScanReport> => {
   const parts = {
     helpers,
-    config: { enabled: true, modules: {} },
+    config: { enabled: true, modules: { [module]: config as Record<string, never> } },
     scope: { read: () => ({ entries: scope.map(target => ({ target })) }) },
   }
-  const report: ScanReport = { rows: [], warnings: [], elapsedMs: 0, loopDelayMaxMs: 0 }
-  const delay = monitorEventLoopDelay({ resolution: 2 })
-  delay.enable()
+  const report: ScanReport = { rows: [], warnings: [], elapsedMs: 0 }
   const startedAt = performance.now()
   const events = runModule(parts, module, input ?? {}, new AbortController().signal)
   for await (const event of events) {
@@ -28,7 +25,6 @@ const scan = async ({ module, input, scope }: ScanOrder): Promise<ScanReport> =>
     if (item.type === 'unavailable') report.warnings.push(item.reason)
   }
   report.elapsedMs = Math.round(performance.now() - startedAt)
-  report.loopDelayMaxMs = Math.round(delay.max / 1e6)
   return report
 }
 

@@ -7,7 +7,7 @@ import type { Panels } from './panels.ts'
 import { createForecast, createHourStep, requireSteps } from './series.ts'
 
 /** `20190301:0910`, UTC; the minutes are those of the satellite and not zero. */
-const Hour = z.object({ time: z.string().regex(/^\d{8}:\d{4}$/), P: z.number() })
+const Hour = z.object({ time: z.string().regex(/^\d{8}:\d{4}$/), P: z.number().nonnegative() })
 const Series = z.object({ outputs: z.object({ hourly: z.array(Hour).max(9000) }) })
 
 const YEAR = 2019

@@ -23,6 +23,7 @@ const KINDS: Readonly<Record<Kind, CloudResource['kind']>> = {
 }
 
 const GIB = 1024 ** 3
+const Gigabytes = z.number().min(0).max(1e6).nullish()
 const Address = z.object({ ip: z.string().nullish() }).nullish()
 
 const Resource = z.object({
@@ -38,12 +39,12 @@ const Resource = z.object({
   /** Address of a floating IP. */
   ip: z.string().nullish(),
   /** Size of a volume, GB. */
-  size: z.number().nullish(),
+  size: Gigabytes,
   server_type: z
     .object({
       cores: z.int().nullish(),
-      memory: z.number().nullish(),
-      disk: z.number().nullish(),
+      memory: Gigabytes,
+      disk: Gigabytes,
       prices: z
         .array(z.object({ location: z.string(), price_monthly: z.object({ net: z.string() }) }))
         .nullish(),
@@ -76,9 +77,9 @@ const toResource = (kind: CloudResource['kind'], each: Resource): CloudResource 
     status: each.status?.slice(0, 64) ?? null,
     region: region?.slice(0, 64) ?? null,
     created_at: readUtcTime(each.created),
-    ipv4: ipv4.flatMap(ip => ip ?? []),
-    ipv6: ipv6.flatMap(ip => ip ?? []),
-    private_ips: (each.private_net ?? []).flatMap(({ ip }) => ip ?? []).slice(0, 16),
+    ipv4: listIps(ipv4),
+    ipv6: listIps(ipv6),
+    private_ips: listIps((each.private_net ?? []).map(({ ip }) => ip)),
     cpu_cores: type?.cores ?? null,
     memory_bytes: type?.memory ? Math.round(type.memory * GIB) : null,
     disk_bytes: diskGb ? Math.round(diskGb * GIB) : null,
@@ -86,6 +87,9 @@ const toResource = (kind: CloudResource['kind'], each: Resource): CloudResource 
     monthly_cost_eur: price === undefined ? null : Number(price) || null,
   }
 }
+
+const listIps = (ips: readonly (string | null | undefined)[]): string[] =>
+  ips.flatMap(ip => ip?.slice(0, 64) ?? []).slice(0, 16)
 
 const trimLabels = (labels: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(

@@ -1,6 +1,14 @@
 import type * as z from 'zod'
 import type { KubernetesRow } from '../../../modules/infrastructure/k8s-discover.ts'
-import type { Deployment, Namespace, Node, Pod, Service } from './kube-objects.ts'
+import type {
+  DaemonSet,
+  Namespace,
+  Node,
+  Pod,
+  PodSpec,
+  ReplicaWorkload,
+  Service,
+} from './kube-objects.ts'
 import { countUnits } from './parse-quantity.ts'
 
 export type ClusterRow = z.infer<typeof KubernetesRow>
@@ -42,9 +50,7 @@ export const nodeRow = (server: string, { metadata, spec, status }: Node): Clust
     ...createRow(server, metadata),
     kind: 'node',
     node: {
-      is_ready: (status.conditions ?? []).some(
-        condition => condition.type === 'Ready' && condition.status === 'True',
-      ),
+      is_ready: isReady(status.conditions),
       is_schedulable: spec.unschedulable !== true,
       roles: roles.slice(0, 16).map(key => cut(key.slice(ROLE.length), 128)),
       cpu_cores: countUnits(capacity?.cpu),
@@ -59,6 +65,11 @@ export const nodeRow = (server: string, { metadata, spec, status }: Node): Clust
   }
 }
 
+const isReady = (conditions: Node['status']['conditions']): boolean =>
+  (conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True')
+
+const hasEnded = ({ phase }: Pod['status']): boolean => phase === 'Succeeded' || phase === 'Failed'
+
 /** Device plugins name GPUs `nvidia.com/gpu`, `amd.com/gpu` and `gpu.intel.com/i915`. */
 const countGpus = (quantities: Record<string, string> | null | undefined): number =>
   Object.entries(quantities ?? {})
@@ -69,7 +80,7 @@ const countGpus = (quantities: Record<string, string> | null | undefined): numbe
 export const countPods = (pods: readonly Pod[]): Pods => {
   const phases = pods.map(({ status }) => status.phase)
   const count = (phase: string): number => phases.filter(each => each === phase).length
-  const alive = pods.filter(({ status }) => !['Succeeded', 'Failed'].includes(status.phase))
+  const alive = pods.filter(({ status }) => !hasEnded(status))
   return {
     total: pods.length,
     running: count('Running'),
@@ -92,19 +103,56 @@ export const namespaceRow = (
   pods: pods === null ? null : countPods(pods),
 })
 
-export const workloadRow = (
-  server: string,
-  { metadata, spec, status }: Deployment,
-): ClusterRow => ({
+type Workload = NonNullable<ClusterRow['workload']>
+
+const workloadRow = (server: string, metadata: Metadata, workload: Workload): ClusterRow => ({
   ...createRow(server, metadata),
   kind: 'workload',
-  workload: {
-    kind: 'deployment',
+  workload,
+})
+
+export const replicaRow = (
+  server: string,
+  kind: 'deployment' | 'stateful_set',
+  { metadata, spec, status }: ReplicaWorkload,
+): ClusterRow =>
+  workloadRow(server, metadata, {
+    kind,
     replicas: spec.replicas,
     ready: status.readyReplicas ?? 0,
-    images: (spec.template?.spec.containers ?? []).slice(0, 32).map(({ image }) => cut(image, 512)),
-  },
-})
+    images: listImages(spec.template?.spec),
+  })
+
+export const daemonSetRow = (server: string, { metadata, spec, status }: DaemonSet): ClusterRow =>
+  workloadRow(server, metadata, {
+    kind: 'daemon_set',
+    replicas: status.desiredNumberScheduled ?? 0,
+    ready: status.numberReady ?? 0,
+    images: listImages(spec.template?.spec),
+  })
+
+/** Controllers that have rows of their own; a Deployment owns its pods through a ReplicaSet. */
+const LISTED_OWNERS = new Set(['ReplicaSet', 'StatefulSet', 'DaemonSet'])
+
+/** True for a pod that has not ended and whose images no other workload lists. */
+export const isOwnWorkload = ({ metadata, status }: Pod): boolean =>
+  !hasEnded(status) &&
+  !(metadata.ownerReferences ?? []).some(
+    ({ kind, controller }) => controller === true && LISTED_OWNERS.has(kind),
+  )
+
+export const podRow = (server: string, { metadata, spec, status }: Pod): ClusterRow =>
+  workloadRow(server, metadata, {
+    kind: 'pod',
+    replicas: 1,
+    ready: isReady(status.conditions) ? 1 : 0,
+    images: listImages(spec),
+  })
+
+const listImages = (spec: PodSpec | undefined): string[] => {
+  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+  return [...new Set(containers.map(({ image }) => cut(image, 512)))].slice(0, 32)
+}
 
 export const serviceRow = (server: string, { metadata, spec }: Service): ClusterRow => ({
   ...createRow(server, metadata),

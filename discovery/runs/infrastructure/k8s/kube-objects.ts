@@ -6,6 +6,9 @@ const Metadata = z.object({
   namespace: z.string().max(253).optional(),
   uid: z.string().max(64),
   labels: z.record(z.string(), z.string()).nullish(),
+  ownerReferences: z
+    .array(z.object({ kind: z.string(), controller: z.boolean().optional() }))
+    .nullish(),
 })
 const Quantities = z.record(z.string(), z.string()).nullish()
 
@@ -33,20 +36,25 @@ export type Node = z.infer<typeof Node>
 export const Namespace = z.object({ metadata: Metadata })
 export type Namespace = z.infer<typeof Namespace>
 
+const Container = z.object({
+  image: z.string().default(''),
+  resources: z.object({ requests: Quantities, limits: Quantities }).nullish(),
+})
+const PodSpec = z.object({
+  containers: z.array(Container).default([]),
+  initContainers: z.array(Container).nullish(),
+})
+export type PodSpec = z.infer<typeof PodSpec>
+
 export const Pod = z.object({
   metadata: Metadata,
-  spec: z
+  spec: PodSpec.optional(),
+  status: z
     .object({
-      containers: z
-        .array(
-          z.object({
-            resources: z.object({ requests: Quantities, limits: Quantities }).nullish(),
-          }),
-        )
-        .default([]),
+      phase: z.string().default('Unknown'),
+      conditions: z.array(z.object({ type: z.string(), status: z.string() })).nullish(),
     })
-    .optional(),
-  status: z.object({ phase: z.string().default('Unknown') }).default({ phase: 'Unknown' }),
+    .default({ phase: 'Unknown' }),
 })
 export type Pod = z.infer<typeof Pod>
 
@@ -69,16 +77,25 @@ export const Service = z.object({
 })
 export type Service = z.infer<typeof Service>
 
-export const Deployment = z.object({
+const Template = z.object({ spec: PodSpec }).optional()
+
+/** A Deployment or a StatefulSet: both count their pods in the same fields. */
+export const ReplicaWorkload = z.object({
   metadata: Metadata,
-  spec: z.object({
-    replicas: z.int().nonnegative().default(1),
-    template: z
-      .object({
-        spec: z.object({ containers: z.array(z.object({ image: z.string().default('') })) }),
-      })
-      .optional(),
-  }),
+  spec: z.object({ replicas: z.int().nonnegative().default(1), template: Template }),
   status: z.object({ readyReplicas: z.int().nonnegative().optional() }).default({}),
 })
-export type Deployment = z.infer<typeof Deployment>
+export type ReplicaWorkload = z.infer<typeof ReplicaWorkload>
+
+/** A DaemonSet: the number of its pods follows from the nodes. */
+export const DaemonSet = z.object({
+  metadata: Metadata,
+  spec: z.object({ template: Template }),
+  status: z
+    .object({
+      desiredNumberScheduled: z.int().nonnegative().optional(),
+      numberReady: z.int().nonnegative().optional(),
+    })
+    .default({}),
+})
+export type DaemonSet = z.infer<typeof DaemonSet>

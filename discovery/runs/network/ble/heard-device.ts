@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { BleRow } from '../../../modules/network/ble-scan.ts'
-import type { AssignedNames } from './assigned-names.ts'
+import { bluetoothCompany, bluetoothService } from '../../../registry/vendors/bluetooth-names.ts'
 import type { Advertisement } from './ble-backend.ts'
 import { type BleAddressKind, classifyAddress } from './classify-address.ts'
 import { type BtHomeFacts, readBtHome } from './read-bthome.ts'
@@ -72,7 +72,7 @@ export class HeardDevice {
     if (percent <= 100) this.#battery = percent
   }
 
-  toRow({ companyOf, serviceOf }: AssignedNames, isSimulated: boolean): Row {
+  toRow(isSimulated: boolean): Row {
     const { name, tx_power_dbm, isConnectable, serviceUuids, serviceData } = this.#last
     const uuids = new Set([...serviceUuids, ...serviceData.map(({ uuid }) => uuid)].map(padUuid))
     return {
@@ -84,10 +84,10 @@ export class HeardDevice {
       is_connectable: isConnectable,
       advertisements: this.#count,
       company_id: this.#maker?.companyId ?? null,
-      company: this.#maker === undefined ? null : companyOf(this.#maker.companyId),
+      company: this.#maker === undefined ? null : bluetoothCompany(this.#maker.companyId),
       services: [...uuids]
         .slice(0, MAX_SERVICES)
-        .map(uuid => ({ uuid: uuid.slice(0, 36), name: serviceOf(uuid) })),
+        .map(uuid => ({ uuid: uuid.slice(0, 36), name: bluetoothService(uuid) })),
       ibeacon: this.#maker?.ibeacon ?? null,
       eddystone: [...this.#frames.values()],
       bthome: this.#bthome ?? null,

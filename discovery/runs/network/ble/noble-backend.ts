@@ -4,6 +4,8 @@ import { type Noble, type NoblePeripheral, openNoble, type UartOptions } from '.
 
 /** Time in which an adapter must be ready; one that is switched off reports that at once. */
 const READY_MS = 4000
+/** The same for a controller behind a serial port, which is reset and set up command by command. */
+const SERIAL_READY_MS = 8000
 
 /** The Bluetooth adapter that noble finds, or the one behind a serial port. */
 export const createNobleBackend = (uart: UartOptions | undefined): BleBackend => ({
@@ -11,7 +13,7 @@ export const createNobleBackend = (uart: UartOptions | undefined): BleBackend =>
     const noble = await openNoble(uart)
     const onDiscover = (found: NoblePeripheral): void => onAdvertisement(toAdvertisement(found))
     try {
-      await waitUntilOn(noble, signal)
+      await waitUntilOn(noble, uart === undefined ? READY_MS : SERIAL_READY_MS, signal)
       noble.on('discover', onDiscover)
       await noble.startScanningAsync([], true)
       await untilAborted(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
@@ -29,7 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** `poweredOff` may be followed by another state within a moment; the last one counts. */
-const waitUntilOn = async (noble: Noble, signal: AbortSignal): Promise<void> => {
+const waitUntilOn = async (noble: Noble, readyMs: number, signal: AbortSignal): Promise<void> => {
   const ready = Promise.withResolvers<void>()
   let last = 'unknown'
   const fail = (): void => ready.reject(new NotPossibleHere(REASONS[last] ?? NO_ANSWER))
@@ -38,7 +40,7 @@ const waitUntilOn = async (noble: Noble, signal: AbortSignal): Promise<void> => 
     if (state === 'poweredOn') ready.resolve()
     else if (state === 'unsupported' || state === 'unauthorized') fail()
   }
-  const timer = setTimeout(fail, READY_MS)
+  const timer = setTimeout(fail, readyMs)
   signal.addEventListener('abort', fail, { once: true })
   noble.on('stateChange', onState)
   try {

@@ -5,7 +5,8 @@ import {
   parseInstanceName,
   parseTypeName,
 } from '../../../../shared/mdns/names.ts'
-import type { MdnsPacket } from '../../../../shared/mdns/packet.ts'
+import type { MdnsPacket, MdnsRecord } from '../../../../shared/mdns/packet.ts'
+import type { MdnsQuestion } from '../../../../shared/mdns/query.ts'
 import { writeQueries } from './known-answers.ts'
 import { QuestionPlan } from './question-plan.ts'
 import { RecordCache } from './record-cache.ts'
@@ -15,6 +16,7 @@ import {
   findPointer,
   hasLeft,
   isComplete,
+  isDenied,
   type ServiceEntry,
 } from './services.ts'
 
@@ -29,6 +31,8 @@ interface Query {
   bytes: Buffer
 }
 
+/** Types of records that one host answers for, so that one answer is enough. */
+const UNIQUE_TYPES = ['SRV', 'TXT', 'A', 'AAAA'] as const
 const MAX_SERVICES = 1024
 const MAX_TYPES = 96
 /** Time for further addresses after the first one, so that a row has all of them. */
@@ -72,6 +76,7 @@ export class Browser {
     if (!isResponse) return
     for (const record of [...answers, ...additionals]) {
       this.#cache.put(link, record, now)
+      this.#settle(record, link)
       if (record.type !== 'PTR') continue
       if (foldName(record.name) === META_NAME) this.#addType(record.target, link, now)
       else this.#addInstance(record.name, record.target, link, now)
@@ -82,7 +87,7 @@ export class Browser {
   takeQueries(now: number): Query[] {
     for (const entry of this.#entries.values()) if (!entry.isReported) this.#advance(entry, now)
     for (const { link, record } of this.#cache.takeDue(now))
-      if (this.#isWanted(record.name))
+      if (record.type !== 'NSEC' && this.#isWanted(record.name))
         this.#plans.get(link.name)?.renew({ name: record.name, type: record.type }, now)
     return [...this.#plans.values()].flatMap(plan =>
       writeQueries(plan.takeDue(now), plan.link, this.#cache, now),
@@ -106,6 +111,15 @@ export class Browser {
     yield* this.#takeGone(now, withdrawn)
     for (const entry of this.#entries.values())
       if (!entry.isReported) yield buildService(this.#cache, entry)
+  }
+
+  /** Ends questions that a record answers or denies; others may still answer those for pointers. */
+  #settle(record: MdnsRecord, link: Link): void {
+    const plan = this.#plans.get(link.name)
+    if (plan === undefined || record.type === 'PTR' || record.ttl_s === 0) return
+    for (const type of UNIQUE_TYPES)
+      if (record.type === 'NSEC' ? !record.existing.includes(type) : record.type === type)
+        plan.settle({ name: record.name, type })
   }
 
   *#takeGone(now: number, ended: ReturnType<RecordCache['listExpired']>): Generator<FoundService> {
@@ -181,13 +195,16 @@ export class Browser {
     }
     const plan = this.#plans.get(link.name)
     if (plan === undefined || now - entry.firstSeenAt < FOLLOW_UP_MS) return
+    const ask = (question: MdnsQuestion): void => {
+      if (!isDenied(this.#cache, link, question)) plan.add(question, now)
+    }
     const [srv] = this.#cache.find(link, 'SRV', name)
-    if (srv === undefined) plan.add({ name, type: 'SRV' }, now)
-    if (this.#cache.find(link, 'TXT', name).length === 0) plan.add({ name, type: 'TXT' }, now)
+    if (srv === undefined) ask({ name, type: 'SRV' })
+    if (this.#cache.find(link, 'TXT', name).length === 0) ask({ name, type: 'TXT' })
     // hosts outside .local are names of the ordinary DNS
     if (srv === undefined || !foldName(srv.record.target).endsWith('.local')) return
-    plan.add({ name: srv.record.target, type: 'A' }, now)
-    plan.add({ name: srv.record.target, type: 'AAAA' }, now)
+    ask({ name: srv.record.target, type: 'A' })
+    ask({ name: srv.record.target, type: 'AAAA' })
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Link } from '../../../../shared/mdns/links.ts'
 import { foldName, type InstanceName } from '../../../../shared/mdns/names.ts'
+import type { MdnsQuestion } from '../../../../shared/mdns/query.ts'
 import { readTxt } from '../../../../shared/mdns/txt.ts'
 import type { CachedRecord, RecordCache } from './record-cache.ts'
 
@@ -62,9 +63,19 @@ export const findPointer = (
 
 export const isComplete = (cache: RecordCache, { link, name }: ServiceEntry): boolean => {
   const [srv] = cache.find(link, 'SRV', name)
-  if (srv === undefined || cache.find(link, 'TXT', name).length === 0) return false
-  return listAddresses(cache, link, srv.record.target).length > 0
+  if (srv === undefined) return false
+  const { target } = srv.record
+  const isKnown = (type: 'TXT' | 'A' | 'AAAA', of: string): boolean =>
+    cache.find(link, type, of).length > 0 || isDenied(cache, link, { name: of, type })
+  const hasAddress = listAddresses(cache, link, target).length > 0
+  return isKnown('TXT', name) && (hasAddress || (isKnown('A', target) && isKnown('AAAA', target)))
 }
+
+/** True when the owner of a name has stated that it has no record of the type (RFC 6762, 6.1). */
+export const isDenied = (cache: RecordCache, link: Link, { name, type }: MdnsQuestion): boolean =>
+  cache
+    .find(link, 'NSEC', name)
+    .some(({ record, isWithdrawn }) => !isWithdrawn && !record.existing.includes(type))
 
 /** True when every address record that is known of the host was withdrawn or has expired. */
 export const hasLeft = (cache: RecordCache, link: Link, host: string, now: number): boolean => {

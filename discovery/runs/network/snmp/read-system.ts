@@ -1,5 +1,5 @@
 import type { SnmpSession } from './session.ts'
-import { readNumber, readText } from './values.ts'
+import { readNumber, readText, readUnsigned } from './values.ts'
 
 /** Group `system` (RFC 3418). */
 const SYSTEM = '1.3.6.1.2.1.1'
@@ -15,7 +15,7 @@ export const readSystem = async (session: SnmpSession) => {
   if (found === undefined) return undefined
   const values = new Map(found.map(({ oid, value }) => [oid, value]))
   const value = (number: number) => values.get(`${SYSTEM}.${number}.0`)
-  const ticks = readNumber(value(3))
+  const ticks = readUnsigned(value(3))
   const services = readNumber(value(7))
   return {
     description: readText(value(1), 256),

@@ -1,5 +1,5 @@
 import type { SnmpSession } from './session.ts'
-import { formatMac, readCounter, readMac, readNumber, readText } from './values.ts'
+import { formatMac, readCounter, readMac, readNumber, readText, readUnsigned } from './values.ts'
 import { type SnmpTable, walkTable } from './walk.ts'
 
 const TEXT = 64
@@ -27,7 +27,7 @@ export const readInterfaces = async (session: SnmpSession) => {
       mac: readMac(row.get(6)),
       admin_up: isUp(row.get(7)),
       oper_up: isUp(row.get(8)),
-      speed_mbps: readNumber(extra?.get(15)) ?? toMegabits(readNumber(row.get(5))),
+      speed_mbps: readUnsigned(extra?.get(15)) ?? toMegabits(readUnsigned(row.get(5))),
       in_bytes: readCounter(extra?.get(6)),
       out_bytes: readCounter(extra?.get(10)),
     }

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import snmp, { type Session, type User, type Varbind } from 'net-snmp'
 import type { SnmpUser } from './snmp-config.ts'
 
@@ -9,6 +10,28 @@ const MAX_REPETITIONS = 20
 
 /** Most requests to one host, which also ends a walk through endless tables. */
 const MAX_REQUESTS = 300
+
+/** Event of a session whose request got an answer that the library failed on. */
+const UNREADABLE = 'unreadable'
+
+interface Receiver {
+  onMsg(this: EventEmitter, bytes: Buffer): void
+}
+
+const { prototype } = (snmp as unknown as { Session: { prototype: Receiver } }).Session
+const { onMsg } = prototype
+
+/**
+ * Drops answers that the library fails on: it throws where nobody catches, for instance at a wrong
+ * security level, so that any host could end the process.
+ */
+prototype.onMsg = function (bytes) {
+  try {
+    onMsg.call(this, bytes)
+  } catch {
+    this.emit(UNREADABLE)
+  }
+}
 
 interface SessionTarget {
   address: string
@@ -27,6 +50,8 @@ export class SnmpSession implements Disposable {
   readonly #session: Session
   readonly #signal: AbortSignal
   readonly #onAbort = (): void => this[Symbol.dispose]()
+  /** Ends the request in flight without an answer. */
+  #abandon = (): void => {}
   #requests = 0
   #isClosed = false
 
@@ -35,6 +60,7 @@ export class SnmpSession implements Disposable {
     this.#signal = signal
     // the library reports packets that it cannot read; the request then runs into its time limit
     session.on('error', () => {})
+    session.on(UNREADABLE as 'error', () => this.#abandon())
     signal.addEventListener('abort', this.#onAbort, { once: true })
   }
 
@@ -84,6 +110,7 @@ export class SnmpSession implements Disposable {
   ): Promise<SnmpValue[] | undefined> {
     if (this.#isClosed || ++this.#requests > MAX_REQUESTS) return Promise.resolve(undefined)
     const { promise, resolve } = Promise.withResolvers<SnmpValue[] | undefined>()
+    this.#abandon = () => resolve(undefined)
     try {
       send((error, found) => resolve(error ? undefined : (found ?? []).flatMap(readVarbind)))
     } catch {

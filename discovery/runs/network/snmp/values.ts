@@ -30,6 +30,13 @@ export const formatMac = (octets: readonly number[]): string | null =>
 export const readNumber = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null
 
+/** A number of 32 bits; agents that leave out the leading zero send large ones as negative. */
+export const readUnsigned = (value: unknown): number | null => {
+  const number = readNumber(value)
+  if (number === null || number < -(2 ** 31)) return null
+  return number < 0 ? number + 2 ** 32 : number
+}
+
 /** A 64-bit counter, which the library gives as bytes, in decimal. */
 export const readCounter = (value: unknown): string | null => {
   if (typeof value === 'number') return String(value)

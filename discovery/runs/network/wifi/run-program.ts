@@ -10,7 +10,7 @@ export interface ProgramResult {
 const MAX_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 20_000
 
-/** Runs a program without a shell; undefined when it is not installed. */
+/** Runs a program without a shell; undefined when it is not installed or may not be run. */
 export const runProgram = (
   file: string,
   words: readonly string[],
@@ -22,7 +22,7 @@ export const runProgram = (
       const status = error === null ? 0 : statusOf(error.code)
       const result = { status, stdout: String(stdout), stderr: String(stderr).slice(0, 1000) }
       if (signal.aborted) reject(signal.reason)
-      else if (error?.code === 'ENOENT') resolve(undefined)
+      else if (['ENOENT', 'EACCES'].includes(String(error?.code))) resolve(undefined)
       else resolve(result)
     })
   })

@@ -46,7 +46,7 @@ const toCertificate = (row: z.infer<typeof Row>, nowMs: number): CtCertificate |
     .map(name => name.trim().toLowerCase())
     .filter(name => isDomainName(name.replace(/^\*\./, '')))
   return {
-    id: String(row.id),
+    id: String(row.id).slice(0, 64),
     issuer: row.issuer_name.slice(0, 512),
     issuer_org: readOrganisation(row.issuer_name),
     common_name: row.common_name?.slice(0, 256) ?? null,

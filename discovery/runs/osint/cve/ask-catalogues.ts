@@ -1,8 +1,8 @@
-import * as z from 'zod'
 import type { LookupContext } from '../../../lookup-run.ts'
 import { UpstreamError } from '../../../upstreams/client.ts'
 import kev from '../../../upstreams/sources/kev.ts'
 import nvd from '../../../upstreams/sources/nvd.ts'
+import { readAnswer } from '../../../upstreams/try-sources.ts'
 import { type KevEntry, readKev } from './read-kev.ts'
 import { type NvdPage, readNvdPage } from './read-nvd.ts'
 
@@ -28,7 +28,7 @@ const askPage = async (
 ): Promise<NvdPage> => {
   const all = { ...query, noRejected: '', resultsPerPage: PAGE, startIndex }
   const { body } = await ask({ source: nvd, path: '/cves/2.0', query: all, form: 'json' })
-  return readNvdPage(body)
+  return readAnswer(nvd, () => readNvdPage(body))
 }
 
 /** Exploited vulnerabilities; none, with a warning, when the catalogue cannot be read. */
@@ -37,9 +37,9 @@ export const askExploited = async (
 ): Promise<ReadonlyMap<string, KevEntry>> => {
   try {
     const { body } = await context.ask({ source: kev, path: '', form: 'json' })
-    return readKev(body)
+    return readAnswer(kev, () => readKev(body))
   } catch (error) {
-    if (!(error instanceof UpstreamError) && !(error instanceof z.ZodError)) throw error
+    if (!(error instanceof UpstreamError)) throw error
     context.warn('partial_result', 'which ones are exploited is unknown', kev.name)
     return new Map()
   }

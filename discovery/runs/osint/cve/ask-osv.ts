@@ -5,6 +5,7 @@ import type { LookupContext } from '../../../lookup-run.ts'
 import type { CveCheck } from '../../../modules/osint/cve-check.ts'
 import { UpstreamError } from '../../../upstreams/client.ts'
 import osv from '../../../upstreams/sources/osv.ts'
+import { readAnswer } from '../../../upstreams/try-sources.ts'
 
 type Item = CveCheck['items'][number]
 
@@ -63,7 +64,7 @@ export const askOsv = async (
   try {
     const body = { package: found, ...(version === undefined ? {} : { version }) }
     const answer = await context.ask({ source: osv, path: '/v1/query', body, form: 'json' })
-    const { vulns } = Answer.parse(answer.body)
+    const { vulns } = readAnswer(osv, () => Answer.parse(answer.body))
     return (vulns ?? [])
       .flatMap(each => Vulnerability.safeParse(each).data ?? [])
       .map(one => ({
@@ -71,7 +72,7 @@ export const askOsv = async (
         match: version === undefined ? 'product' : 'version',
       }))
   } catch (error) {
-    if (!(error instanceof UpstreamError) && !(error instanceof z.ZodError)) throw error
+    if (!(error instanceof UpstreamError)) throw error
     context.warn('partial_result', 'package databases were not asked', osv.name)
     return []
   }

@@ -47,7 +47,7 @@ export const listAffected = (configurations: readonly Configuration[]): Affected
         vendor,
         product,
         range: printRange(match, cpe),
-        fixedIn: match.versionEndExcluding ?? null,
+        fixedIn: match.versionEndExcluding?.slice(0, 64) ?? null,
       }
     })
 
@@ -59,7 +59,7 @@ const printRange = (match: Match, { version }: CpeName): string => {
     ['<', match.versionEndExcluding],
   ].flatMap(([sign, bound]) => (bound ? [`${sign} ${bound}`] : []))
   if (bounds.length > 0) return bounds.join(', ').slice(0, 256)
-  return version === '*' ? 'all versions' : version === '-' ? 'not stated' : version
+  return version === '*' ? 'all versions' : version === '-' ? 'not stated' : version.slice(0, 256)
 }
 
 export interface InstalledProduct {

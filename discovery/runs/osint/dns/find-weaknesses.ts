@@ -13,6 +13,14 @@ const RULES: readonly (DnsFinding & { applies: (scan: Scanned) => boolean })[] =
   },
   {
     severity: 'medium',
+    code: 'split_horizon',
+    message:
+      'a name has an address that is not of the internet: the resolver answers for its own network, or the domain publishes private addresses',
+    applies: ({ records }) =>
+      records.some(({ scope }) => scope === 'private' || scope === 'reserved'),
+  },
+  {
+    severity: 'medium',
     code: 'spf_too_many_lookups',
     message: `the SPF record needs more than ${MAX_SPF_LOOKUPS} lookups, so that receivers ignore it (RFC 7208)`,
     applies: ({ mail }) => mail.spf.lookups > MAX_SPF_LOOKUPS,

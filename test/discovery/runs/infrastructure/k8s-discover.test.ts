@@ -28,12 +28,24 @@ const NODE = {
     ],
   },
 }
-const pod = (name: string, phase: string, gpus?: string) => ({
-  metadata: meta(name, 'shop'),
-  spec: { containers: [{ resources: gpus ? { limits: { 'nvidia.com/gpu': gpus } } : {} }] },
-  status: { phase },
+const pod = (name: string, phase: string, owner: string, gpus?: string) => ({
+  metadata: { ...meta(name, 'shop'), ownerReferences: [{ kind: owner, controller: true }] },
+  spec: {
+    containers: [
+      { image: `${name}:1`, resources: gpus ? { limits: { 'nvidia.com/gpu': gpus } } : {} },
+    ],
+  },
+  status: { phase, conditions: [{ type: 'Ready', status: 'True' }] },
 })
-const PODS = [pod('a', 'Running', '1'), pod('b', 'Pending'), pod('c', 'Failed', '1')]
+const PODS = [
+  pod('a', 'Running', 'ReplicaSet', '1'),
+  pod('b', 'Pending', 'Job'),
+  pod('c', 'Failed', 'Job', '1'),
+]
+/** Template of pods with one container, and one that prepares it. */
+const TEMPLATE = {
+  spec: { containers: [{ image: 'nginx:1.27' }], initContainers: [{ image: 'busybox:1' }] },
+}
 const LISTS: Record<string, unknown[]> = {
   '/api/v1/nodes': [NODE],
   '/api/v1/namespaces': [{ metadata: meta('kube-system') }, { metadata: meta('shop') }],
@@ -46,8 +58,18 @@ const LISTS: Record<string, unknown[]> = {
   '/apis/apps/v1/deployments': [
     {
       metadata: meta('web', 'shop'),
-      spec: { replicas: 3, template: { spec: { containers: [{ image: 'nginx:1.27' }] } } },
+      spec: { replicas: 3, template: TEMPLATE },
       status: { readyReplicas: 2 },
+    },
+  ],
+  '/apis/apps/v1/statefulsets': [
+    { metadata: meta('db', 'shop'), spec: { replicas: 1, template: TEMPLATE } },
+  ],
+  '/apis/apps/v1/daemonsets': [
+    {
+      metadata: meta('logs', 'shop'),
+      spec: { template: TEMPLATE },
+      status: { desiredNumberScheduled: 4, numberReady: 3 },
     },
   ],
 }
@@ -139,7 +161,13 @@ t.test('k8s-discover reads a cluster with the credentials of a kubeconfig', asyn
   t.match(rows.slice(2), [
     { kind: 'namespace', name: 'kube-system', pods: { total: 0 } },
     { kind: 'namespace', name: 'shop', pods: { total: 3 } },
-    { kind: 'workload', name: 'web', workload: { replicas: 3, ready: 2, images: ['nginx:1.27'] } },
+    {
+      name: 'web',
+      workload: { kind: 'deployment', replicas: 3, ready: 2, images: ['nginx:1.27', 'busybox:1'] },
+    },
+    { name: 'db', workload: { kind: 'stateful_set', replicas: 1, ready: 0 } },
+    { name: 'logs', workload: { kind: 'daemon_set', replicas: 4, ready: 3 } },
+    { name: 'b', workload: { kind: 'pod', replicas: 1, ready: 1, images: ['b:1'] } },
     { kind: 'service', service: { type: 'NodePort', ports: [{ port: 80, node_port: 30080 }] } },
   ])
   t.notMatch(seen.map(({ path }) => path).join(), /secrets|configmaps/)
@@ -192,13 +220,23 @@ t.test('a program that a kubeconfig names is not run', async t => {
 })
 
 t.test('a kind that may not be listed costs that kind only', async t => {
-  const { url, ca } = await openCluster(t, ['/api/v1/pods', '/api/v1/nodes'])
+  const { url, ca } = await openCluster(t, [
+    '/api/v1/pods',
+    '/api/v1/nodes',
+    '/apis/apps/v1/daemonsets',
+  ])
   const { rows, warnings } = await scan({
     kubeconfig: writeKubeconfig(t, url, ca, { token: TOKEN }),
   })
   t.match(rows[0], { cluster: { pods: null, is_authenticated: true } })
   t.equal(rows.filter(({ kind }) => kind === 'namespace').length, 2)
-  t.match(warnings, [/nodes answered 403 Forbidden/, /pods answered 403/])
+  t.match(warnings, [
+    /nodes answered 403 Forbidden/,
+    /pods answered 403/,
+    /daemonsets answered 403 Forbidden: may not list/,
+  ])
+  const kinds = rows.flatMap(({ workload }) => workload?.kind ?? [])
+  t.strictSame(kinds, ['deployment', 'stateful_set'])
 })
 
 t.test('a server outside the scope is not contacted', async t => {

@@ -9,7 +9,7 @@ import {
 import { readBtHome } from '../../../../discovery/runs/network/ble/read-bthome.ts'
 import { readEddystone } from '../../../../discovery/runs/network/ble/read-eddystone.ts'
 import run from '../../../../discovery/runs/network/ble-scan.ts'
-import { fuzzBle } from '../../../support/ble-fuzz.ts'
+import { fuzzBle } from '../../../support/discovery-fuzz/ble.ts'
 import {
   extendedPacket,
   installController,

@@ -71,6 +71,29 @@ t.test('an announcement without an address leads to a question for the addresses
   t.strictSame(tick(900), [], 'a service is reported once')
 })
 
+const denial = (name: string, ...rrtypes: string[]): Answer =>
+  ({ type: 'NSEC', name, ttl: 120, flush: true, data: { nextDomain: name, rrtypes } }) as Answer
+
+t.test('a record that its owner denies is neither asked for nor waited for', async t => {
+  const { ask, tell, tick } = createBrowser()
+  ask(150)
+  tell(200, pointer(), ...service(), denial('web.local', 'AAAA'))
+  t.strictSame(ask(330), ['AAAA web.local'])
+  t.strictSame(tick(1000), [], 'an address may still come')
+  tell(1400, denial('WEB.local', 'HINFO'))
+  t.notMatch(ask(1500).join(), /AAAA/, 'the question is settled')
+  t.match(tick(1700), [{ instance: 'web', host: 'web.local', addresses: [] }])
+})
+
+t.test('a question that was answered is not repeated', async t => {
+  const { ask, tell } = createBrowser()
+  ask(150)
+  tell(200, pointer(), ...service())
+  t.strictSame(ask(330), ['A web.local', 'AAAA web.local'])
+  tell(400, address())
+  t.notOk(ask(1400).includes('A web.local'))
+})
+
 t.test('a record is asked for again after 80 percent of its lifetime, and expires', async t => {
   const { ask, tell, tick } = createBrowser()
   ask(150)

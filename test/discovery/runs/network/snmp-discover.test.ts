@@ -1,11 +1,11 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import module from '../../../../discovery/modules/network/snmp-discover.ts'
-import { readEngineId } from '../../../../discovery/runs/network/snmp/enterprises.ts'
+import { readEngineId } from '../../../../discovery/runs/network/snmp/engine-id.ts'
 import { SnmpSession } from '../../../../discovery/runs/network/snmp/session.ts'
 import { readCounter, readText } from '../../../../discovery/runs/network/snmp/values.ts'
 import { walkTable } from '../../../../discovery/runs/network/snmp/walk.ts'
@@ -50,6 +50,27 @@ const SWITCH = [
   'override 1.3.6.1.2.1.17.7.1.2.2.1.2.10.2.17.34.51.68.85 integer 1',
 ]
 
+/** Objects of a printer, which the same agent answers for (RFC 3805; RFC 2790, hrDeviceTable). */
+const PRINTER = [
+  'override 1.3.6.1.2.1.25.3.2.1.2.900001 object_id 1.3.6.1.2.1.25.3.1.5',
+  'override 1.3.6.1.2.1.25.3.2.1.3.900001 octet_str "LaserJet 400"',
+  'override 1.3.6.1.2.1.43.5.1.1.17.1 octet_str "VNB-1"',
+  'override 1.3.6.1.2.1.43.10.2.1.4.1.1 counter 4711',
+  ...[
+    // black toner of which a quarter is left, and a waste box that is not measured
+    [1, 3, 21, 'Black cartridge', 2000, 500],
+    [0, 4, 4, 'Waste box', -2, -3],
+  ].flatMap(([colorant, kind, type, description, capacity, level], at) => [
+    `override 1.3.6.1.2.1.43.11.1.1.3.1.${at + 1} integer ${colorant}`,
+    `override 1.3.6.1.2.1.43.11.1.1.4.1.${at + 1} integer ${kind}`,
+    `override 1.3.6.1.2.1.43.11.1.1.5.1.${at + 1} integer ${type}`,
+    `override 1.3.6.1.2.1.43.11.1.1.6.1.${at + 1} octet_str "${description}"`,
+    `override 1.3.6.1.2.1.43.11.1.1.8.1.${at + 1} integer ${capacity}`,
+    `override 1.3.6.1.2.1.43.11.1.1.9.1.${at + 1} integer ${level}`,
+  ]),
+  'override 1.3.6.1.2.1.43.12.1.1.4.1.1 octet_str "black"',
+]
+
 t.test('a real agent is read by community and by user', { skip }, async t => {
   await using lab = new NetworkLab()
   lab.addHost('scanner', '10.9.0.1/29')
@@ -63,6 +84,7 @@ t.test('a real agent is read by community and by user', { skip }, async t => {
     'syslocation rack 4',
     'sysservices 2',
     ...SWITCH,
+    ...PRINTER,
   ])
   using _server = await startSnmpd(lab, 'server', [
     'createUser shoal SHA-256 "auth-passphrase" AES "priv-passphrase"',
@@ -110,6 +132,15 @@ t.test('a real agent is read by community and by user', { skip }, async t => {
       { local_port: 'uplink', chassis_mac: '00:11:22:33:44:55', system_name: 'core-1' },
     ])
     t.match(row?.stations, [{ mac: '02:11:22:33:44:55', vlan: 10, port: 'lo' }])
+    t.match(row?.printer, {
+      ...{ model: 'LaserJet 400', serial: 'VNB-1', pages: 4711 },
+      supplies: [
+        { type: 'toner_cartridge', colour: 'black', level_percent: 25, is_receptacle: false },
+        { type: 'waste_toner', colour: null, level_percent: null, is_receptacle: true },
+      ],
+    })
+    const memory_bytes = Math.floor(totalmem() / 1024) * 1024
+    t.match(row?.resources, { processors: cpus().length, memory_bytes })
     const [sighting] = module.observe?.(row as never, { cellId: 'cell-a' }) ?? []
     t.match(sighting?.facts, { model: 'AC-48', neighbours: ['core-1', '02:11:22:33:44:55'] })
     t.ok(sighting?.keys.some(({ kind, value }) => kind === 'serial' && value === 'SN-4711'))
@@ -119,7 +150,10 @@ t.test('a real agent is read by community and by user', { skip }, async t => {
     const rows = rowsOf(await scan(lab, { config: { users: [user] } }))
     t.match(
       rows.find(({ ip }) => ip === '10.9.0.3'),
-      { version: '3', name: 'server-1', engine_id: /^80001f88/, engine_vendor: 'Net-SNMP' },
+      {
+        ...{ version: '3', name: 'server-1', engine_id: /^80001f88/, engine_vendor: 'Net-SNMP' },
+        ...{ resources: { processors: cpus().length }, printer: null },
+      },
     )
   })
 

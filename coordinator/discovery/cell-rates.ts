@@ -8,8 +8,8 @@ interface Minute {
 const MINUTE_MS = 60_000
 const MAX_HOLDERS = 20_000
 
-/** Bounds the sightings that one cell may report per minute to this coordinator. */
-export class SightingRates {
+/** Bounds what one cell may report per minute to this coordinator: sightings, or messages. */
+export class CellRates {
   readonly #perMinute: number
   readonly #minutes = new LRUCache<string, Minute>({ max: MAX_HOLDERS })
 
@@ -20,8 +20,9 @@ export class SightingRates {
   /** False when the minute is used up; a first batch that is larger than it is taken. */
   take(holder: string, count: number, now: number): boolean {
     const known = this.#minutes.get(holder)
-    const minute =
-      known !== undefined && now - known.start < MINUTE_MS ? known : { start: now, count: 0 }
+    // a clock that was set back must not make the minute longer
+    const isSame = known !== undefined && now >= known.start && now < known.start + MINUTE_MS
+    const minute = isSame ? known : { start: now, count: 0 }
     if (minute.count > 0 && minute.count + count > this.#perMinute) return false
     this.#minutes.set(holder, { ...minute, count: minute.count + count })
     return true

@@ -1,0 +1,110 @@
+import type { TraceHash } from '../../discovery/registry/trace.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { Events } from '../events/bus.ts'
+import type { Ledger, Records, SealedTrx } from '../store/store.ts'
+import {
+  eraseFromDeltas,
+  eraseFromEvents,
+  eraseFromNewDeltas,
+  eraseFromOthers,
+} from './erase-mentions.ts'
+import { eraseFromResults } from './erase-results.ts'
+import { type Mentions, mentionsOf } from './mentions.ts'
+import type { ModuleObserver } from './module-observer.ts'
+import type { ModuleResults } from './module-results.ts'
+import { deleteEntity } from './registry-entities.ts'
+import type { Publish } from './registry-recorder.ts'
+import { deleteTraces, readTracesOf, type StoredTrace } from './registry-rows.ts'
+
+export interface ErasureParts {
+  ledger: Pick<Ledger, 'sealed' | 'read' | 'overwriteDeleted'>
+  records: Pick<Records, 'overwriteDeleted'>
+  results: Pick<ModuleResults, 'edit'>
+  observer: Pick<ModuleObserver, 'observe'>
+  events: Pick<Events, 'reload'>
+  publish: Publish
+  pseudonyms: TraceHash
+  now: () => number
+}
+
+/** Traces per statement: the number of its parameters is limited. */
+const AT_ONCE = 100
+
+/**
+ * Deletes everything that is known of an entity, also from the records of others; a later sighting
+ * finds it anew. The entity itself goes last, so that an erasure that was cut off can be repeated.
+ * @throws ShoalError not_found
+ */
+export const eraseEntity = async (
+  parts: ErasureParts,
+  entityId: string,
+  by: Actor,
+): Promise<void> => {
+  const { ledger, records, events } = parts
+  const traces = await readTracesOf(ledger.read, [entityId])
+  if (traces.length === 0) throw new ShoalError('not_found', `no entity ${entityId}`)
+  const ids = listIds(entityId, traces)
+  const mentions = mentionsOf(ids, traces)
+  await eraseFromResults(parts, traces, mentions)
+  await eraseFromOthers(ledger, mentions, id => ids.has(id))
+  const upTo = await eraseFromDeltas(ledger, mentions)
+  await ledger.sealed.write(trx => eraseWithin(trx, parts, { entityId, mentions, upTo, by }))
+  await events.reload()
+  await ledger.overwriteDeleted()
+  await records.overwriteDeleted()
+}
+
+/** Ids that the entity has, and those of entities that were merged into it. */
+const listIds = (entityId: string, traces: readonly StoredTrace[]): ReadonlySet<string> =>
+  new Set([entityId, ...traces.map(({ foundedId }) => foundedId)])
+
+interface Erasure {
+  entityId: string
+  mentions: Mentions
+  /** Number of the last delta that was looked at. */
+  upTo: number
+  by: Actor
+}
+
+const eraseWithin = async (
+  trx: SealedTrx,
+  { publish, now }: ErasureParts,
+  { entityId, mentions, upTo, by }: Erasure,
+): Promise<void> => {
+  const traces = await readTracesOf(trx, [entityId])
+  const ids = listIds(entityId, traces)
+  await deletePins(trx, ids, new Set(traces.map(({ id }) => id)))
+  for (let at = 0; at < traces.length; at += AT_ONCE)
+    await deleteTraces(
+      trx,
+      traces.slice(at, at + AT_ONCE).map(trace => trace.id),
+    )
+  for (const id of ids) {
+    await trx.deleteFrom('discovery_deltas').where('entity_id', '=', id).execute()
+    await deleteEntity(trx, id)
+  }
+  await eraseFromNewDeltas(trx, mentions, upTo)
+  await eraseFromEvents(trx, mentions, id => ids.has(id))
+  const audit = { action: 'discovery.erase', subject: entityId, outcome: 'done' } as const
+  await appendAudit(trx, { ...by, ...audit, at: now() })
+  const nothing = { field: null, before: null, after: null, other_id: null, name: null }
+  await publish(trx, [{ ...nothing, kind: 'erased', entity_id: entityId }])
+}
+
+/** Decisions for the entity, and those that name its traces: they decide nothing without them. */
+const deletePins = async (
+  trx: SealedTrx,
+  ids: ReadonlySet<string>,
+  traceIds: ReadonlySet<string>,
+): Promise<void> => {
+  for (const { id, entity_id, body_json } of await trx
+    .selectFrom('discovery_pins')
+    .selectAll()
+    .execute()) {
+    const { traces = [], others = [] } = JSON.parse(body_json)
+    const isAbout = [...traces, ...others].some((trace: string) => traceIds.has(trace))
+    if (ids.has(entity_id) || isAbout)
+      await trx.deleteFrom('discovery_pins').where('id', '=', id).execute()
+  }
+}

@@ -1,0 +1,47 @@
+import { formatCsvHead, formatCsvRow } from './export-csv.ts'
+import { formatComponent, formatInventoryHead, INVENTORY_END } from './export-cyclonedx.ts'
+import type { EntityView } from './registry-query.ts'
+
+export const EXPORT_FORMATS = ['json', 'csv', 'jsonl', 'cyclonedx'] as const
+export type ExportFormatName = (typeof EXPORT_FORMATS)[number]
+
+/** Text of an export: its entities one after the other, and what stands around them. */
+export interface ExportFormat {
+  mediaType: string
+  /** @param at time of the export, Unix milliseconds */
+  begin: (at: number) => string
+  format: (entity: EntityView) => string
+  between: string
+  end: string
+}
+
+export const EXPORTS: Readonly<Record<ExportFormatName, ExportFormat>> = {
+  json: {
+    mediaType: 'application/json',
+    begin: () => '{"entities":[',
+    format: entity => JSON.stringify(entity),
+    between: ',\n',
+    end: ']}\n',
+  },
+  csv: {
+    mediaType: 'text/csv; charset=utf-8',
+    begin: formatCsvHead,
+    format: formatCsvRow,
+    between: '',
+    end: '',
+  },
+  jsonl: {
+    mediaType: 'application/jsonl; charset=utf-8',
+    begin: () => '',
+    format: entity => `${JSON.stringify(entity)}\n`,
+    between: '',
+    end: '',
+  },
+  cyclonedx: {
+    mediaType: 'application/vnd.cyclonedx+json; version=1.6',
+    begin: formatInventoryHead,
+    format: formatComponent,
+    between: ',\n',
+    end: INVENTORY_END,
+  },
+}
