@@ -24,13 +24,20 @@ export const percentile = (values: readonly number[], percent: number): number =
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? NaN
 }
 
+const readUnit = (): string =>
+  readFileSync(new URL('../systemd/shoal-coordinator.service', import.meta.url), 'utf8')
+
 /** Flags of Node in the unit of the coordinator, so that what is measured is what is shipped. */
 export const readServiceFlags = (): string[] => {
-  const unit = new URL('../systemd/shoal-coordinator.service', import.meta.url)
-  const [, flags = ''] =
-    /^ExecStart=\S+ ((?:--\S+ )+)\S+\.mjs/m.exec(readFileSync(unit, 'utf8')) ?? []
+  const [, flags = ''] = /^ExecStart=\S+ ((?:--\S+ )+)\S+\.mjs/m.exec(readUnit()) ?? []
   return flags.trim().split(' ')
 }
+
+/** Environment in the unit of the coordinator: settings of the memory allocator. */
+export const readServiceEnv = (): Record<string, string> =>
+  Object.fromEntries(
+    [...readUnit().matchAll(/^Environment=(\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]),
+  )
 
 export const round = (value: number): number => Math.round(value * 10) / 10
 

@@ -14,7 +14,7 @@ import { openStore } from '../../coordinator/store/store.ts'
 import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { parseTopic, wildcardFor } from '../../shared/wire/topics.ts'
 import { findFreePort, startMosquitto } from '../../test/support/mosquitto.ts'
-import { readServiceFlags } from '../measure.ts'
+import { readServiceEnv, readServiceFlags } from '../measure.ts'
 import type { BrokerTarget, CellLogin } from './simulated-cell.ts'
 
 /** Something that the same simulated cells can be pointed at. */
@@ -110,7 +110,10 @@ export const coordinatorSide = async (
         String(port),
         ...flags,
       ],
-      { stdio: ['ignore', 'pipe', 'inherit'] } as const,
+      {
+        env: { ...process.env, ...readServiceEnv() },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      } as const,
     )
     const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
     await new Promise<void>((resolve, reject) => {

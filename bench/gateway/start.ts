@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
-import { readServiceFlags } from '../measure.ts'
+import { readServiceEnv, readServiceFlags } from '../measure.ts'
 
 interface Gateway {
   url: string
@@ -38,7 +38,7 @@ export const startGateway = async (folder: string, children: ChildProcess[]): Pr
     ...['--limits-connections', '20000', '--limits-connections-per-address', '20000'],
   ]
   const options = ['--state-dir', stateDir, '--http-port', '0', ...noLimit]
-  const coordinator = run([...readServiceFlags(), program, ...options])
+  const coordinator = run([...readServiceFlags(), program, ...options], readServiceEnv())
   const url = (await line(coordinator, /"url":"([^"]+)"/))[1] ?? ''
   const script = join(import.meta.dirname, 'cell.ts')
   const cell = run([script, url, join(folder, 'cell')], { JOIN_TOKEN: secret })

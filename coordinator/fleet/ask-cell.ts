@@ -111,10 +111,11 @@ class Answer implements AnswerListener {
     this.#status = status
   }
 
-  onData(piece: Buffer): void {
+  onData(piece: Buffer): boolean {
     this.#bytes += piece.length
-    if (this.#bytes <= this.#maxBytes) this.#held.add(piece)
-    else this.onOverflow()
+    if (this.#bytes <= this.#maxBytes) return this.#held.add(piece)
+    this.onOverflow()
+    return true
   }
 
   onTrailers(): void {}

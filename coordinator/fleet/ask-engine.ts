@@ -1,9 +1,10 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { HEADER_MAX_TOKENS } from '../../shared/wire/link.ts'
-import { Follower, type FollowOptions } from './attempt.ts'
+import { Follower } from './attempt.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import type { CellRequest } from './cell-link.ts'
 import { type CellEngine, load } from './engine.ts'
+import type { FollowOptions } from './follow-options.ts'
 import { firstByteLimitMs, silenceLimitMs } from './health/time-limits.ts'
 
 export interface EngineRequest extends Pick<CellRequest, 'path' | 'body'> {

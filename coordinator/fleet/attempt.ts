@@ -3,7 +3,6 @@ import { HEADER_USAGE_SO_FAR, TRAILER_USAGE } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
 import {
   AnswerHold,
-  type AnswerMemory,
   type CutReason,
   createBusyError,
   createKeyBoundError,
@@ -28,34 +27,14 @@ import type {
   CellRequest,
   CellStream,
 } from './cell-link.ts'
-import type { ClientAnswer } from './client-answer.ts'
 import { countWholeEventBytes, DONE, endsWithDone } from './event-ends.ts'
+import type { FollowOptions } from './follow-options.ts'
 import type { Fault } from './health/fault.ts'
 import { ServiceClock } from './health/service-clock.ts'
 import { UNSENT_MS } from './health/time-limits.ts'
 import { HeldPieces } from './held-pieces.ts'
 import { PartialUsage } from './partial-usage.ts'
 import { CELL_SWEEPS, LEAST_BYTES_PER_SWEEP, SWEEP_SECONDS } from './transfers.ts'
-
-/** Members of the client's answer that an attempt uses; the reader of a probe has them too. */
-export type AnswerReader = Pick<ClientAnswer, 'isGone' | 'isStalled' | 'start' | 'write' | 'drop'>
-
-export interface FollowOptions {
-  client: AnswerReader
-  memory: AnswerMemory
-  /** Key whose share of the memory the answer takes. */
-  keyId: string
-  /** True when the client asked for server-sent events. */
-  streaming: boolean
-  accept: ((status: number, headers: AnswerHeaders) => boolean) | undefined
-  /** Called before the first byte is forwarded; from then on no other cell can take over. */
-  onStart: () => void
-  /**
-   * Returns the time without progress after which the cell counts as hanging, in milliseconds;
-   * undefined while it loads the model.
-   */
-  limitMs?: (hasBegun: boolean) => number | undefined
-}
 
 /** Largest answer that is kept until it is whole. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
@@ -123,10 +102,12 @@ export class Follower implements AnswerListener, HoldOwner {
     if (this.#declined && streaming && status === 200) this.cancel()
   }
 
-  onData(piece: Buffer): void {
+  onData(piece: Buffer): boolean {
     const length = this.#isPassedOn ? countWholeEventBytes(piece, this.#held) : 0
-    if (length > 0) this.#passWith(piece.subarray(0, length))
+    if (length === 0) return this.#keep(piece)
+    this.#passWith(piece.subarray(0, length))
     if (length < piece.length) this.#keep(piece.subarray(length))
+    return false
   }
 
   onTrailers(headers: AnswerHeaders): void {
@@ -150,17 +131,22 @@ export class Follower implements AnswerListener, HoldOwner {
     if (isDone) this.#keep(DONE)
   }
 
-  #keep(piece: Buffer): void {
+  /** Returns true when it has no more use for the piece. */
+  #keep(piece: Buffer): boolean {
     // forwarding earlier bytes closes the attempt when the client is gone
-    if (this.#isClosed) return
+    if (this.#isClosed) return true
     if (!this.#isPassedOn && !this.#hold.isWatched && this.#held.bytes > 0)
       // from the second piece on: most answers are one, and after that the beats see a silence
       this.#hold.watch(CELL_SWEEPS)
     if (this.#isTooLarge(piece)) this.#refuseTooLarge()
-    else if (this.#hold.take(piece.length)) this.#held.add(piece)
-    // part of an event, which can go out as it is
-    else if (this.#isPassedOn) this.#passWith(piece)
-    else this.#refuseAt(this.#hold.refusedBy)
+    else if (this.#hold.take(piece.length)) return this.#held.add(piece)
+    else if (!this.#isPassedOn) this.#refuseAt(this.#hold.refusedBy)
+    else {
+      // part of an event, which can go out as it is
+      this.#passWith(piece)
+      return false
+    }
+    return true
   }
 
   #isTooLarge(piece: Buffer): boolean {

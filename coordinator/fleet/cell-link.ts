@@ -32,7 +32,8 @@ export type AnswerHeaders = Readonly<Record<string, string | undefined>>
 /** Hears of one answer: its head, its pieces, its trailers if there are any, and always its end. */
 export interface AnswerListener {
   onHead(status: number, headers: AnswerHeaders): void
-  onData(piece: Buffer): void
+  /** Returns true when it has no more use for the piece, whose memory may be released then. */
+  onData(piece: Buffer): boolean
   onTrailers(headers: AnswerHeaders): void
   /**
    * A beat of the link: the cell has answered a ping, or, when `isLate`, has not answered one in

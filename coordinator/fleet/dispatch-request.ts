@@ -73,4 +73,8 @@ export interface DispatchOutcome {
   usage: Usage | undefined
   /** Status the client was sent; undefined when it left before. */
   httpStatus: number | undefined
+  /** Time at which the client's stream began, in monotonic milliseconds; undefined without one. */
+  beganAtMs?: number | undefined
+  /** Cells that had the request without answering it. */
+  retries?: number
 }

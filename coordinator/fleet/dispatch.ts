@@ -5,7 +5,12 @@ import type { Follower } from './attempt.ts'
 import { endOf, timingOf } from './attempt-end.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { ClientAnswer } from './client-answer.ts'
-import type { DeclinedAnswer, Dispatch, DispatchResult } from './dispatch-request.ts'
+import type {
+  DeclinedAnswer,
+  Dispatch,
+  DispatchOutcome,
+  DispatchResult,
+} from './dispatch-request.ts'
 import { type CellEngine, claim, healthOf, isHalfOpen, release } from './engine.ts'
 import { findLiveliest } from './find-liveliest.ts'
 import { ProbeReader } from './health/probe-reader.ts'
@@ -33,6 +38,8 @@ class Dispatcher {
   #place: Place | undefined
   /** The last cell that had it. */
   #cellId: string | undefined
+  #beganAtMs: number | undefined
+  #retries = 0
 
   constructor(request: Dispatch) {
     this.#request = request
@@ -59,6 +66,7 @@ class Dispatcher {
         return DONE
       }
       last = attempt.error
+      this.#retries++
     }
     if (this.#request.quiet) {
       this.#settleFailures(false)
@@ -208,6 +216,7 @@ class Dispatcher {
   }
 
   #noteStart(): void {
+    this.#beganAtMs = performance.now()
     this.#settleFailures(true)
     this.#releaseBody()
   }
@@ -223,21 +232,25 @@ class Dispatcher {
    * Records the request before ending the answer, so that no answered request is missing on record.
    */
   async #finish(attempt: Exclude<AttemptResult, { kind: 'retry' | 'declined' }>): Promise<void> {
-    const { record } = this.#request
     const cellId = this.#cellId
     this.#releaseBody()
     if (attempt.kind === 'tooLarge') return this.#refuse(attempt.error)
     const { usage } = attempt
     if (attempt.kind === 'cancelled')
-      return record({ status: 'cancelled', cellId, usage, httpStatus: undefined })
+      return this.#record({ status: 'cancelled', cellId, usage, httpStatus: undefined })
     const { httpStatus } = attempt
     if (attempt.kind === 'broken') {
-      await record({ status: 'failed', cellId, usage, httpStatus })
+      await this.#record({ status: 'failed', cellId, usage, httpStatus })
       return this.#client.breakOff(attempt.error)
     }
     const { rest } = attempt
     try {
-      await record({ status: httpStatus === 200 ? 'ok' : 'refused', cellId, usage, httpStatus })
+      await this.#record({
+        status: httpStatus === 200 ? 'ok' : 'refused',
+        cellId,
+        usage,
+        httpStatus,
+      })
     } catch (error) {
       rest.discard()
       throw error
@@ -246,11 +259,17 @@ class Dispatcher {
     else this.#client.sendWhole(httpStatus, rest, cellId ?? '')
   }
 
+  #record(outcome: DispatchOutcome): Promise<void> {
+    outcome.beganAtMs = this.#beganAtMs
+    outcome.retries = this.#retries
+    return this.#request.record(outcome)
+  }
+
   /** Refuses an answer that cannot be kept; only one that is too large for any request counts. */
   async #refuse(error: ShoalError): Promise<void> {
     const status = error.code === 'internal' ? 'failed' : 'refused'
     const httpStatus = httpStatusOf(error.code)
-    await this.#request.record({ status, cellId: this.#cellId, usage: undefined, httpStatus })
+    await this.#record({ status, cellId: this.#cellId, usage: undefined, httpStatus })
     this.#client.refuse(error)
   }
 
@@ -264,7 +283,7 @@ class Dispatcher {
     )
     const httpStatus = this.#client.isGone ? undefined : 503
     const cellId = this.#cellId
-    await this.#request.record({ status: 'refused', cellId, usage: undefined, httpStatus })
+    await this.#record({ status: 'refused', cellId, usage: undefined, httpStatus })
     this.#client.refuse(error)
   }
 }

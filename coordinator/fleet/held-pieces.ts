@@ -1,24 +1,24 @@
-/** A smaller piece costs more than it holds, and keeps all that came from the socket with it. */
-const LARGE_BYTES = 4096
+import { releaseMemory } from '../base/release-memory.ts'
+
 const LEAST_BLOCK_BYTES = 1024
-const MOST_BLOCK_BYTES = 64 * 1024
+/** Size of a large block: `malloc` returns it to the system (`MALLOC_MMAP_THRESHOLD_` of the unit). */
+const MOST_BLOCK_BYTES = 256 * 1024
 const EMPTY = Buffer.alloc(0)
 
 /**
  * Bytes that are kept until they are whole, in about as much memory as they have, in whatever pieces
- * they come. The first piece is not copied: it is mostly all there is.
+ * they come. A piece is a part of one read of the link and keeps all of that read in memory, with the
+ * pieces of other answers, so pieces are copied into blocks. The first one is not: it is mostly all
+ * there is.
  */
 export class HeldPieces {
+  /** The first piece and the full blocks. */
   #pieces: Buffer[] = []
   /** Pieces that `shift` has returned. */
   #shifted = 0
   #bytes = 0
-  /**
-   * Buffer for copies of small pieces; its bytes from `#start` to before `#end` are not in
-   * `#pieces` yet.
-   */
+  /** Buffer for copies of pieces; its bytes before `#end` are not in `#pieces` yet. */
   #block = EMPTY
-  #start = 0
   #end = 0
 
   get bytes(): number {
@@ -26,17 +26,22 @@ export class HeldPieces {
   }
 
   get lastByte(): number | undefined {
-    return this.#end > this.#start ? this.#block[this.#end - 1] : this.#pieces.at(-1)?.at(-1)
+    return this.#end > 0 ? this.#block[this.#end - 1] : this.#pieces.at(-1)?.at(-1)
   }
 
-  /** @param piece must stay as it is */
-  add(piece: Buffer): void {
-    if (piece.length === 0) return
-    if (this.#bytes === 0 || piece.length >= LARGE_BYTES) {
-      this.#seal()
-      this.#pieces.push(piece)
-    } else this.#copy(piece)
+  /**
+   * Returns true when the piece was copied; else it must stay as it is.
+   */
+  add(piece: Buffer): boolean {
+    if (piece.length === 0) return true
+    const isFirst = this.#bytes === 0
     this.#bytes += piece.length
+    if (!isFirst) this.#copy(piece)
+    else {
+      this.#pieces = [piece]
+      this.#shifted = 0
+    }
+    return !isFirst
   }
 
   /** All of it, and `last` behind it. */
@@ -56,14 +61,15 @@ export class HeldPieces {
     return piece
   }
 
+  /** Releases large blocks at once: the next garbage collection may be many answers away. */
   clear(): void {
-    if (this.#pieces.length === 0 && this.#bytes === 0) return
+    if (this.#pieces.length === 0) return
+    this.#seal()
+    for (const block of this.#pieces.slice(Math.max(1, this.#shifted)))
+      releaseMemory(Buffer.from(block.buffer))
     this.#pieces = []
     this.#shifted = 0
     this.#bytes = 0
-    this.#block = EMPTY
-    this.#start = 0
-    this.#end = 0
   }
 
   #copy(piece: Buffer): void {
@@ -71,15 +77,14 @@ export class HeldPieces {
       this.#seal()
       const wanted = Math.min(Math.max(this.#bytes, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
       this.#block = Buffer.allocUnsafeSlow(Math.max(wanted, piece.length))
-      this.#start = 0
-      this.#end = 0
     }
     this.#end += piece.copy(this.#block, this.#end)
   }
 
   #seal(): void {
-    if (this.#end === this.#start) return
-    this.#pieces.push(this.#block.subarray(this.#start, this.#end))
-    this.#start = this.#end
+    if (this.#end === 0) return
+    this.#pieces.push(this.#block.subarray(0, this.#end))
+    this.#block = EMPTY
+    this.#end = 0
   }
 }

@@ -66,11 +66,12 @@ export class LineReader implements AnswerListener {
     this.#status.resolve(status)
   }
 
-  onData(piece: Buffer): void {
+  onData(piece: Buffer): boolean {
     this.#bytes += piece.length
     if (this.#bytes > this.#limits.maxBytes) this.#fail(`more than ${this.#limits.maxBytes} bytes`)
     else this.#split(piece)
     this.#news.wake()
+    return false
   }
 
   onTrailers(): void {}

@@ -15,8 +15,7 @@ export const rankOf = (report: EngineReport, sample: Sample | undefined): Rank =
   const { state, memory_bytes, remaining_seconds, reason } = report
   if (state === 'loading') return [STEP.loading, remaining_seconds ?? Number.MAX_SAFE_INTEGER]
   if (reason !== undefined) return [STEP.refused, 0]
-  const limitPercent = report.memory_limit_percent ?? LIMIT_PERCENT
-  const freeBytes = sample && freeBytesOf(sample, limitPercent)
+  const freeBytes = sample && freeBytesOf(sample, report.memory_limit_percent)
   if (freeBytes === undefined || memory_bytes === undefined) return [STEP.unknown, 0]
   const restBytes = freeBytes - memory_bytes
   return [restBytes < 0 ? STEP.evicts : STEP.fits, -restBytes]
@@ -28,7 +27,10 @@ export const compareRanks = (a: Rank, b: Rank): number => a[0] - b[0] || a[1] - 
  * Free memory of the GPUs, or of the host when no GPU has its own, computed as the cell computes
  * it.
  */
-const freeBytesOf = ({ gpus, host }: Sample, limitPercent: number): number | undefined => {
+export const freeBytesOf = (
+  { gpus, host }: Sample,
+  limitPercent = LIMIT_PERCENT,
+): number | undefined => {
   const own = gpus.filter(gpu => !gpu.unified_memory && gpu.vram_total_bytes !== null)
   const parts =
     own.length > 0

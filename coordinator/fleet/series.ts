@@ -104,11 +104,20 @@ export class Series {
     for (const late of this.#late.take({ cellId, samples, clockAheadMs })) this.#addCounted(late)
   }
 
-  /** Points of one metric, oldest first, without empty spans, including rows not written yet. */
-  async points(cellId: string, metric: CellMetric, resolution: ResolutionName): Promise<Point[]> {
+  /**
+   * Points of one metric, oldest first, without empty spans, including rows not written yet; those
+   * before `since` (Unix milliseconds) are left out.
+   */
+  async points(
+    cellId: string,
+    metric: CellMetric,
+    resolution: ResolutionName,
+    since = 0,
+  ): Promise<Point[]> {
     const { seconds, keepSeconds, rowSeconds } = RESOLUTIONS[resolution]
     await this.#runInTurn(() => this.#readLate())
-    const from = floor(this.#now() - keepSeconds * 1000, seconds)
+    const oldest = Math.max(since, this.#now() - keepSeconds * 1000)
+    const from = floor(oldest, seconds)
     const whole: Segment = new Map()
     for (const segment of await this.#store.read(cellId, seconds, floor(from, rowSeconds)))
       mergeSegment(whole, segment)

@@ -50,14 +50,14 @@ export class FrameHandler implements FrameSink {
     bytes: Buffer,
     start: number,
     end: number,
-  ): void {
+  ): boolean {
     this.#credit.chargeFrame(end - start)
     if (!this.#isReady && (type !== FRAME.settings || flags & FLAG.ack))
       throw protocolFault('does not begin with its settings')
     if (this.#block !== undefined && type !== FRAME.continuation)
       throw protocolFault('has not ended a header block')
-    if (type === FRAME.data) this.#onData(flags, id, bytes, start, end)
-    else if (type === FRAME.headers) this.#onHeaders(flags, id, bytes, start, end)
+    if (type === FRAME.data) return this.#onData(flags, id, bytes, start, end)
+    if (type === FRAME.headers) this.#onHeaders(flags, id, bytes, start, end)
     else if (type === FRAME.continuation) this.#onContinuation(flags, id, bytes, start, end)
     else if (type === FRAME.windowUpdate) this.#onWindowUpdate(id, bytes, start, end)
     else if (type === FRAME.reset) this.#onReset(id, bytes, start, end)
@@ -65,19 +65,20 @@ export class FrameHandler implements FrameSink {
     else if (type === FRAME.ping) this.#onPing(flags, id, bytes, start, end)
     else if (type === FRAME.goAway) this.#onGoAway(id, bytes, start, end)
     else if (type === FRAME.pushPromise) throw protocolFault('pushes a stream')
+    return false
   }
 
-  #onData(flags: number, id: number, bytes: Buffer, start: number, end: number): void {
+  #onData(flags: number, id: number, bytes: Buffer, start: number, end: number): boolean {
     const length = end - start
     const [from, to] = stripPadding(flags, bytes, start, end)
     this.#refillSession(length)
     const stream = this.#owner.findStream(id)
     if (stream === undefined) {
       this.#credit.earnLate(to - from)
-      return
+      return true
     }
     this.#credit.earnAnswer(to - from)
-    stream.handleData(bytes, from, to, length, (flags & FLAG.endStream) !== 0)
+    return stream.handleData(bytes, from, to, length, (flags & FLAG.endStream) !== 0)
   }
 
   /** Everything is consumed at once, so only streams hold the cell back, never the session. */

@@ -1,3 +1,4 @@
+import { releaseMemory } from '../base/release-memory.ts'
 import { ERROR_CODE, SessionFault } from './fault.ts'
 
 /** Frame types (RFC 9113, section 6). */
@@ -21,7 +22,10 @@ export const HEAD_BYTES = 9
 export const MAX_FRAME_BYTES = 16_384
 
 export interface FrameSink {
-  /** Handles one frame. Its payload is `bytes` from `start` up to `end` and is never modified. */
+  /**
+   * Handles one frame. Its payload is `bytes` from `start` up to `end` and is never modified, but
+   * its memory may be released when the call returns true: nobody needs the bytes any longer.
+   */
   handleFrame(
     type: number,
     flags: number,
@@ -29,12 +33,13 @@ export interface FrameSink {
     bytes: Buffer,
     start: number,
     end: number,
-  ): void
+  ): boolean
 }
 
 /**
  * Splits the bytes of a socket into frames, however they are cut into pieces. A frame that lies
- * within one piece is not copied; at most one incomplete frame is buffered.
+ * within one piece is not copied; at most one incomplete frame is buffered. A large piece of which
+ * nobody needs a byte any longer is released at once.
  */
 export class FrameReader {
   readonly #sink: FrameSink
@@ -47,16 +52,21 @@ export class FrameReader {
     this.#sink = sink
   }
 
-  /** @throws SessionFault for a frame that is too large, and anything that the sink throws */
+  /**
+   * @param piece belongs to the reader from now on
+   * @throws SessionFault for a frame that is too large, and anything that the sink throws
+   */
   read(piece: Buffer): void {
     let at = this.#part === undefined ? 0 : this.#completePart(piece)
+    let isDone = true
     while (!this.#isStopped && piece.length - at >= HEAD_BYTES) {
       const end = at + HEAD_BYTES + readLength(piece, at)
       if (end > piece.length) break
-      this.#emitFrame(piece, at, end)
+      isDone = this.#emitFrame(piece, at, end) && isDone
       at = end
     }
     if (!this.#isStopped && at < piece.length) this.#keepPart(piece, at)
+    if (isDone) releaseMemory(piece)
   }
 
   /** Stops reading: the sink receives no further frame, not even of the current piece. */
@@ -86,17 +96,17 @@ export class FrameReader {
         part.copy(this.#part)
       } else {
         this.#part = undefined
-        this.#emitFrame(part, 0, bytes)
+        if (this.#emitFrame(part, 0, bytes)) releaseMemory(part)
       }
     }
     return taken
   }
 
-  #emitFrame(bytes: Buffer, at: number, end: number): void {
+  #emitFrame(bytes: Buffer, at: number, end: number): boolean {
     const type = bytes[at + 3] as number
     const flags = bytes[at + 4] as number
     const id = readUint31(bytes, at + 5)
-    this.#sink.handleFrame(type, flags, id, bytes, at + HEAD_BYTES, end)
+    return this.#sink.handleFrame(type, flags, id, bytes, at + HEAD_BYTES, end)
   }
 }
 

@@ -97,20 +97,37 @@ export class LinkStream implements CellStream, SendingStream {
     this.#end()
   }
 
-  /** @param frameBytes size of the payload with its padding, which counts against the window */
-  handleData(bytes: Buffer, start: number, end: number, frameBytes: number, isEnd: boolean): void {
+  /**
+   * Returns true when nobody needs the bytes any longer.
+   * @param frameBytes size of the payload with its padding, which counts against the window
+   */
+  handleData(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    frameBytes: number,
+    isEnd: boolean,
+  ): boolean {
     if (!this.#hasHead) this.#fail()
     else if (frameBytes > this.#window) this.#owner.resetStream(this, ERROR_CODE.flowControl)
-    else this.#takeData(bytes, start, end, frameBytes, isEnd)
+    else return this.#takeData(bytes, start, end, frameBytes, isEnd)
+    return true
   }
 
-  #takeData(bytes: Buffer, start: number, end: number, frameBytes: number, isEnd: boolean): void {
+  #takeData(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    frameBytes: number,
+    isEnd: boolean,
+  ): boolean {
     this.#window -= frameBytes
     this.#expected -= end - start
-    if (end > start) this.#listener.onData(bytes.subarray(start, end))
-    if (this.#isClosed) return
+    const isDone = end === start || this.#listener.onData(bytes.subarray(start, end))
+    if (this.#isClosed) return isDone
     if (isEnd) this.#end()
     else this.#refill()
+    return isDone
   }
 
   /** Ends the stream and notifies the listener, once. */

@@ -8,6 +8,7 @@ import type { OpenMinute } from './minute.ts'
 import { MinuteWindow } from './minute-window.ts'
 import { openSharedLimits } from './open-shared.ts'
 import { LeasedQuota, type Quota } from './quota.ts'
+import { type Refusal, Refusals } from './refusals.ts'
 import type { TierSettings } from './tiers.ts'
 import { createUsage, type NewUsage } from './usage.ts'
 import { type JournaledUsage, journalUsage } from './usage-journal.ts'
@@ -26,6 +27,7 @@ interface QuotaViews {
 
 /** Usage for the parts that answer requests. */
 interface RecordedUsage extends Pick<JournaledUsage, 'record'> {
+  countRefusal(refusal: Refusal): void
   /** Reports every row after it was recorded. Returns how to stop that. */
   onRecorded(listener: (row: NewUsage) => void): () => void
   /** Returns what is missing of the recorded usage; undefined while it is whole. */
@@ -50,6 +52,7 @@ const SWEEP_SECONDS = 10
 const TIDY_SECONDS = 60
 const RETURN_SECONDS = 0.25
 const CHECK_SECONDS = 3600
+const REFUSAL_SECONDS = 10
 
 export const openQuota = async (
   parts: QuotaParts,
@@ -83,6 +86,9 @@ export const openQuota = async (
   stack.defer(() => watch.close())
   stack.defer(store.revisions.onChange('usage', () => void watch.check()))
   schedules.every('usage.check', CHECK_SECONDS, () => watch.check())
+  const refusals = new Refusals(records)
+  stack.defer(() => refusals.flush())
+  schedules.every('usage.refusals', REFUSAL_SECONDS, () => refusals.flush())
   const recorded = new Listeners<[NewUsage]>()
   const record: RecordedUsage['record'] = async row => {
     await journal.record(row)
@@ -90,12 +96,18 @@ export const openQuota = async (
   }
   const read: QuotaViews['usage']['read'] = async question => {
     await journal.settle()
+    await refusals.flush()
     return queryUsage(records, question)
   }
   return {
     quota,
     openMinute: shared?.openMinute ?? (() => new MinuteWindow()),
-    usage: { record, onRecorded: recorded.add, trouble: () => watch.trouble() },
+    usage: {
+      record,
+      countRefusal: refusals.count,
+      onRecorded: recorded.add,
+      trouble: () => watch.trouble(),
+    },
     views: { tiers: config.tiers, usage: { read } },
   }
 }

@@ -7,6 +7,8 @@ export const HOUR_MS = 3_600_000
 /** The hour a row is of, in SQL. */
 export const hourOfRow = sql<number>`at - at % ${sql.lit(HOUR_MS)}`
 
+const atMost = (ms: number) => sql<number>`case when ttft_ms <= ${sql.lit(ms)} then 1 else 0 end`
+
 /** Increments of a row to its bucket, in SQL. */
 export const ROW_SUMS = {
   ok: sql<number>`case when status = 'ok' then 1 else 0 end`,
@@ -16,6 +18,20 @@ export const ROW_SUMS = {
   cached_tokens: sql<number>`coalesce(cached_tokens, 0)`,
   completion_tokens: sql<number>`coalesce(completion_tokens, 0)`,
   duration_ms: sql<number>`duration_ms`,
+  // requests that were refused leave no row; see `refusals.ts`
+  refused: sql<number>`0`,
+  unavailable: sql<number>`0`,
+  retries: sql<number>`coalesce(retries, 0)`,
+  ttft_count: sql<number>`case when ttft_ms is null then 0 else 1 end`,
+  ttft_ms: sql<number>`coalesce(ttft_ms, 0)`,
+  ttft_le_100: atMost(100),
+  ttft_le_250: atMost(250),
+  ttft_le_500: atMost(500),
+  ttft_le_1000: atMost(1000),
+  ttft_le_2500: atMost(2500),
+  ttft_le_5000: atMost(5000),
+  ttft_le_10000: atMost(10_000),
+  ttft_le_30000: atMost(30_000),
 } as const
 export type UsageSum = keyof typeof ROW_SUMS
 export const USAGE_SUMS = Object.keys(ROW_SUMS) as UsageSum[]
@@ -101,7 +117,7 @@ export const forgetChecksums = async (
   )
 }
 
-/** Forgets buckets and totals of hours before an instant. */
+/** Forgets buckets, totals and calls of hours before an instant. */
 export const forgetBuckets = async (
   { free }: Pick<Records, 'free'>,
   before: number,
@@ -109,5 +125,6 @@ export const forgetBuckets = async (
   await free.write(async trx => {
     await trx.deleteFrom('usage_buckets').where('hour_at', '<', before).execute()
     await trx.deleteFrom('usage_hours').where('hour_at', '<', before).execute()
+    await trx.deleteFrom('call_hours').where('hour_at', '<', before).execute()
   })
 }

@@ -46,7 +46,7 @@ export interface UsageStore {
 export const requireNumbers = (row: NewUsage): void => {
   for (const name of NUMBERS) {
     const value = row[name]
-    if (value !== null && !(Number.isSafeInteger(value) && value >= 0))
+    if (value != null && !(Number.isSafeInteger(value) && value >= 0))
       throw new TypeError(`usage of ${row.request_id}: ${name} is ${value}`)
   }
 }
@@ -56,6 +56,8 @@ const NUMBERS = [
   'completion_tokens',
   'cached_tokens',
   'duration_ms',
+  'ttft_ms',
+  'retries',
 ] as const
 
 const USAGE = {
@@ -75,6 +77,8 @@ const USAGE = {
     'cached_tokens',
     'duration_ms',
     'request_id',
+    'ttft_ms',
+    'retries',
   ],
 } as const satisfies InsertTarget<RecordTables, 'usage'>
 

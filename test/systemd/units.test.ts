@@ -96,6 +96,8 @@ t.test('the memory of the coordinator covers its heap and the answers that it ho
   )
   const flagsOf = (text: string) => text.match(/--(?:max|min|initial|heap)-[a-z-]+=\d+/g)
   t.strictSame(flagsOf(compose), flagsOf(unit), 'a container has the flags of the unit')
+  const allocatorOf = (text: string) => text.match(/MALLOC_\w+=\d+/g)
+  t.strictSame(allocatorOf(compose), allocatorOf(unit), 'and its settings of the allocator')
 })
 
 t.test('docs/limits.md has the bounds of the units', async t => {

@@ -41,11 +41,10 @@ t.test('a single piece is returned without a copy', async t => {
   t.equal(held.toBuffer(), piece)
 })
 
-t.test('small pieces use about their own size in memory, not that of their buffers', async t => {
+/** Bytes that a function leaves in memory. */
+const countBytes = async (fill: () => void): Promise<number> => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
-  const held = new HeldPieces()
-  const pieces = 50_000
   const used = async () => {
     gc()
     await new Promise(setImmediate)
@@ -54,8 +53,48 @@ t.test('small pieces use about their own size in memory, not that of their buffe
     return heapUsed + arrayBuffers
   }
   const before = await used()
-  for (let i = 0; i < pieces; i++) held.add(Buffer.allocUnsafeSlow(1000).subarray(0, 2))
-  const after = await used()
-  t.equal(held.bytes, pieces * 2)
-  t.ok(after - before < 10 * held.bytes, `${after - before} bytes for ${held.bytes}`)
+  fill()
+  return (await used()) - before
+}
+
+t.test('small pieces use about their own size in memory, not that of their buffers', async t => {
+  const held = new HeldPieces()
+  const used = await countBytes(() => {
+    for (let i = 0; i < 50_000; i++) held.add(Buffer.allocUnsafeSlow(1000).subarray(0, 2))
+  })
+  t.equal(held.bytes, 100_000)
+  t.ok(used < 10 * held.bytes, `${used} bytes for ${held.bytes}`)
 })
+
+t.test('answers that share the reads of a link keep their own bytes only', async t => {
+  const kept = new HeldPieces()
+  const readBytes = 64 * 1024
+  const pieceBytes = readBytes / 4
+  const used = await countBytes(() => {
+    for (let i = 0; i < 256; i++)
+      kept.add(Buffer.allocUnsafeSlow(readBytes).subarray(0, pieceBytes))
+  })
+  t.ok(used < 1.5 * kept.bytes, `${used} bytes for ${kept.bytes}`)
+})
+
+t.test(
+  'a cleared answer releases its memory at once, and what was shifted stays whole',
+  async t => {
+    const held = new HeldPieces()
+    const fill = () => {
+      for (let i = 0; i < 256; i++) held.add(Buffer.alloc(16 * 1024, i))
+    }
+    fill()
+    held.shift()
+    const block = held.shift() as Buffer
+    const copy = Buffer.from(block)
+    const before = process.memoryUsage().arrayBuffers
+    const { bytes } = held
+    held.clear()
+    const released = before - process.memoryUsage().arrayBuffers
+    t.ok(released >= 0.9 * bytes, `${released} of ${bytes} bytes`)
+    t.ok(block.equals(copy))
+    fill()
+    t.equal(held.toBuffer().length, 256 * 16 * 1024)
+  },
+)

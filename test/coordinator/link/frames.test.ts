@@ -7,8 +7,10 @@ import { type Frame, frame } from './raw-cell.ts'
 const framesOf = (pieces: Buffer[]): Frame[] => {
   const frames: Frame[] = []
   const reader = new FrameReader({
-    handleFrame: (type, flags, id, bytes, start, end) =>
-      frames.push({ type, flags, id, payload: Buffer.from(bytes.subarray(start, end)) }),
+    handleFrame: (type, flags, id, bytes, start, end) => {
+      frames.push({ type, flags, id, payload: Buffer.from(bytes.subarray(start, end)) })
+      return false
+    },
   })
   for (const piece of pieces) reader.read(piece)
   return frames
@@ -48,8 +50,10 @@ t.test('a reader gives the same frames however the bytes are split', async t => 
 t.test('the payload of a frame that arrived in parts is not overwritten', async t => {
   const payloads: Buffer[] = []
   const reader = new FrameReader({
-    handleFrame: (_type, _flags, _id, bytes, start, end) =>
-      payloads.push(bytes.subarray(start, end)),
+    handleFrame: (_type, _flags, _id, bytes, start, end) => {
+      payloads.push(bytes.subarray(start, end))
+      return false
+    },
   })
   for (const byte of 'abc') {
     const bytes = frame(0, 0, 1, Buffer.from(byte.repeat(100)))
@@ -80,6 +84,7 @@ t.test('a stopped reader emits no further frame, not even of the same piece', as
     handleFrame: () => {
       frames++
       reader.stop()
+      return false
     },
   })
   reader.read(
@@ -100,4 +105,23 @@ t.test('padding is stripped, and refused when it exceeds the payload', async t =
   t.equal(stripHex('0200 00'.replace(' ', '')), '', 'there may be nothing else')
   t.equal(stripHex('00'), '')
   for (const wrong of ['', '01', '03aabb', 'ffaabb']) t.throws(() => stripHex(wrong), { code: 1 })
+})
+
+t.test('a large read is released at once if nobody needs a byte of it, and else stays', async t => {
+  const needed = new Set<number>()
+  const reader = new FrameReader({ handleFrame: (_type, _flags, id) => !needed.has(id) })
+  const frames = [1, 3, 5, 7, 9].map(id => frame(0, 0, id, Buffer.alloc(16_000)))
+  const readAll = () => {
+    const all = Buffer.concat(frames)
+    // a copy in memory of its own, cut within the last frame, as a socket delivers it
+    const first = Buffer.from(new Uint8Array(all.subarray(0, 70_000)).buffer)
+    reader.read(first)
+    reader.read(all.subarray(70_000))
+    return first.length
+  }
+  t.equal(readAll(), 0, 'every byte was copied or dropped')
+  needed.add(9)
+  t.equal(readAll(), 0, 'the frame that was cut is kept elsewhere')
+  needed.add(3)
+  t.equal(readAll(), 70_000)
 })

@@ -80,6 +80,7 @@ export const collectFrames = (cell: Socket) => {
     handleFrame: (type, flags, id, bytes, start, end) => {
       heard.push({ type, flags, id, payload: bytes.subarray(start, end) })
       wake()
+      return false
     },
   })
   let left = PREFACE_BYTES

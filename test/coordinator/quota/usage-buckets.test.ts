@@ -72,7 +72,7 @@ t.test('a completed hour', async t => {
       found.find(each => each.model === 'm2'),
       { ...same, ...once, ...tokens, model: 'm2' },
     )
-    t.strictSame(
+    t.match(
       found.find(each => each.model === 'm1' && each.hour_at === NOON - HOUR_MS),
       {
         ...same,
@@ -86,6 +86,30 @@ t.test('a completed hour', async t => {
       },
     )
     t.equal(await openRows(store), 1)
+  })
+
+  t.test('sums times to first token, with their distribution, and retries', async t => {
+    const store = await temporaryStore(t)
+    const usage = createUsage(store)
+    for (const other of [
+      { ttft_ms: 100, retries: 1 },
+      { ttft_ms: 101, retries: 2 },
+      { ttft_ms: null, retries: 0 },
+      {},
+    ])
+      await usage.record(row(other))
+    const sums = {
+      ttft_count: 2,
+      ttft_ms: 201,
+      ttft_le_100: 1,
+      ttft_le_250: 2,
+      ttft_le_30000: 2,
+      retries: 3,
+    }
+    t.match(await queryUsage(store.records, EVER), [sums])
+    await keeperOf(store).tidy()
+    t.match(await buckets(store), [sums])
+    t.match(await queryUsage(store.records, EVER), [sums])
   })
 
   t.test('counts each row once, however often it is sealed or late a row arrives', async t => {

@@ -18,6 +18,7 @@ export const floodFrames = (socket: Socket): void => {
     handleFrame: (type, flags, _id, bytes, start, end) => {
       if (type === FRAME.ping && (flags & FLAG.ack) === 0)
         socket.write(frame(FRAME.ping, FLAG.ack, 0, Buffer.from(bytes.subarray(start, end))))
+      return false
     },
   })
   let left = PREFACE_BYTES

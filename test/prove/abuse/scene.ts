@@ -5,7 +5,7 @@ import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { CellLogin } from '../../../bench/fleet/simulated-cell.ts'
 import { enrolCells } from '../../../bench/fleet/targets.ts'
-import { readServiceFlags } from '../../../bench/measure.ts'
+import { readServiceEnv, readServiceFlags } from '../../../bench/measure.ts'
 import { findFreePorts } from '../../../bin/up/ports.ts'
 import { MEMORY_FOLDER } from '../../support/memory-folder.ts'
 import { Process } from '../../support/stack.ts'
@@ -62,7 +62,13 @@ export class AbuseScene {
     const limit = ['prlimit', `--nofile=${DESCRIPTORS}:${DESCRIPTORS}`]
     const priority = mayRaise() ? ['nice', '-n', `${HONEST_NICE}`] : []
     const wrap = [...priority, ...limit]
-    const coordinator = new Process('shoal-coordinator', () => flags, {}, wrap, readServiceFlags())
+    const coordinator = new Process(
+      'shoal-coordinator',
+      () => flags,
+      readServiceEnv(),
+      wrap,
+      readServiceFlags(),
+    )
     const attacker = { port, mqttPort, key: keys.attacker }
     const scene = new AbuseScene({ folder, logins, coordinator, attacker })
     try {

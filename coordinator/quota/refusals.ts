@@ -1,0 +1,93 @@
+import { sql } from 'kysely'
+import type { Records } from '../store/store.ts'
+import { HOUR_MS, USAGE_SUMS } from './usage-buckets.ts'
+
+/** A request that was refused. */
+export interface Refusal {
+  /** Unix milliseconds. */
+  at: number
+  keyId: string
+  tenantId: string
+  /** Model of the catalogue; empty for a request that named none of it. */
+  model: string
+  /** True when no cell took the request; false for a limit that was reached, and for invalid ones. */
+  isUnavailable: boolean
+}
+
+interface RefusalCount {
+  hour_at: number
+  key_id: string
+  tenant_id: string
+  model: string
+  refused: number
+  unavailable: number
+}
+
+/**
+ * Counts refused requests in memory and adds them to the buckets of usage from time to time: a
+ * client that is refused in a loop costs no write each time. A crash loses the counts of the last
+ * seconds.
+ */
+export class Refusals {
+  readonly #records: Pick<Records, 'free'>
+  #counts = new Map<string, RefusalCount>()
+
+  constructor(records: Pick<Records, 'free'>) {
+    this.#records = records
+  }
+
+  count = ({ at, keyId, tenantId, model, isUnavailable }: Refusal): void => {
+    const hour_at = at - (at % HOUR_MS)
+    this.#add({
+      hour_at,
+      key_id: keyId,
+      tenant_id: tenantId,
+      model,
+      refused: isUnavailable ? 0 : 1,
+      unavailable: isUnavailable ? 1 : 0,
+    })
+  }
+
+  /** Writes the counts. Rejects with `store_unavailable`; they are kept then. */
+  async flush(): Promise<void> {
+    if (this.#counts.size === 0) return
+    const counts = [...this.#counts.values()]
+    this.#counts = new Map()
+    try {
+      await this.#records.free.write(async trx => {
+        for (const { hour_at, key_id, tenant_id, model, ...counted } of counts) {
+          const sums = { ...NO_SUMS, ...counted }
+          await trx
+            .insertInto('usage_buckets')
+            .values({ hour_at, key_id, tenant_id, model, ...sums })
+            .onConflict(conflict =>
+              conflict.columns(['hour_at', 'key_id', 'tenant_id', 'model']).doUpdateSet({
+                refused: sql<number>`usage_buckets.refused + excluded.refused`,
+                unavailable: sql<number>`usage_buckets.unavailable + excluded.unavailable`,
+              }),
+            )
+            .execute()
+        }
+      })
+    } catch (error) {
+      for (const count of counts) this.#add(count)
+      throw error
+    }
+  }
+
+  #add(count: RefusalCount): void {
+    const { hour_at, key_id, tenant_id, model } = count
+    const id = [hour_at, key_id, tenant_id, model].join(' ')
+    const known = this.#counts.get(id)
+    if (known === undefined) this.#counts.set(id, count)
+    else {
+      known.refused += count.refused
+      known.unavailable += count.unavailable
+    }
+  }
+}
+
+const NO_SUMS = Object.fromEntries(USAGE_SUMS.map(name => [name, 0])) as Record<
+  (typeof USAGE_SUMS)[number],
+  number
+>
