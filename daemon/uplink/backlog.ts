@@ -14,8 +14,8 @@ export interface BacklogParts {
   spool: { folder: string; maxBytes: number; drainBytesPerSecond: number }
   /** Messages that must reach the coordinator: never dropped, and sent first. */
   outbox?: { folder: string; maxBytes: number }
-  /** Findings of modules, in their order. */
-  findings?: { folder: string; maxBytes: number }
+  /** Findings of modules, in their order; `confirmMs` as in `FindingsSpool`. */
+  findings?: { folder: string; maxBytes: number; confirmMs?: number }
   health: HealthRegistry
   logger: Logger
   wait?: Wait
@@ -39,7 +39,8 @@ export interface KeptMessage {
 interface BacklogSenders {
   sendMessages: (messages: KeptMessage[]) => Promise<unknown>
   sendSamples: (batch: Batch) => Promise<void>
-  sendFindings: (body: FindingsBody) => Promise<void>
+  /** Rejects when the signal aborts before the coordinator has stored the findings. */
+  sendFindings: (body: FindingsBody, signal: AbortSignal) => Promise<void>
 }
 
 /**

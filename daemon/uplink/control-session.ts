@@ -27,11 +27,14 @@ export class ControlSession {
     this.#options = options
   }
 
-  /** Resolves when the coordinator has the message; rejects when the connection ends first. */
-  async publish(name: TopicName, body: unknown, id?: string): Promise<void> {
+  /**
+   * Resolves when the coordinator has the message; rejects when the connection ends or the signal
+   * aborts first.
+   */
+  async publish(name: TopicName, body: unknown, id?: string, signal?: AbortSignal): Promise<void> {
     const message = this.#envelope(name, body)
     this.#options.onSend?.(message, this.replica)
-    await this.#options.mqtt.publish(name, message, id)
+    await this.#options.mqtt.publish(name, message, id, signal)
   }
 
   /** Sends the newest sample; older ones that still wait are dropped. */

@@ -75,18 +75,27 @@ export class MqttSession {
     socket.on('drain', () => this.#flush())
   }
 
-  /** Resolves when the coordinator has acknowledged; rejects when the connection ends first. */
-  publish(name: TopicName, message: Envelope, id?: string): Promise<void> {
+  /**
+   * Resolves when the coordinator has acknowledged; rejects when the connection ends or the signal
+   * aborts first.
+   */
+  publish(name: TopicName, message: Envelope, id?: string, signal?: AbortSignal): Promise<void> {
     const { qos, retain } = TOPICS[name]
     const topic = topicFor(name, this.#identity.cell_id, id)
     return new Promise((resolve, reject) => {
       if (!this.#client.connected) return reject(createConnectionEndedError())
       this.#pending.add(reject)
+      const withdraw = (): void => {
+        this.#client.removeOutgoingMessage(messageId)
+      }
       this.#client.publish(topic, JSON.stringify(message), { qos, retain }, error => {
+        signal?.removeEventListener('abort', withdraw)
         this.#pending.delete(reject)
         if (error) reject(error)
         else resolve()
       })
+      const messageId = this.#client.getLastMessageId()
+      signal?.addEventListener('abort', withdraw)
     })
   }
 

@@ -264,7 +264,8 @@ export class Uplink implements Service {
     const senders = {
       sendMessages: (kept: KeptMessage[]) => session.sendKept(kept),
       sendSamples: (batch: Batch) => session.sendHistory(batch),
-      sendFindings: (body: FindingsBody) => session.publish('findings', body),
+      sendFindings: (body: FindingsBody, signal: AbortSignal) =>
+        session.publish('findings', body, undefined, signal),
     }
     await this.#backlog.drain(senders, signal)
   }
