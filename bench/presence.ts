@@ -13,7 +13,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { stringify } from 'yaml'
 import { findFreePort } from '../test/support/mosquitto.ts'
-import { type ReportRow, readServiceFlags, report } from './measure.ts'
+import { type ReportRow, readServiceEnv, readServiceFlags, report } from './measure.ts'
 
 const bin = join(import.meta.dirname, '..', 'bin')
 const SETTLE_MS = 3000
@@ -125,6 +125,7 @@ const startFleet = async (cable: Cable, folder: string) => {
   )
   const program = [join(bin, 'shoal-coordinator.mjs'), '--config', config]
   const coordinator = spawn(process.execPath, [...readServiceFlags(), ...program], {
+    env: { ...process.env, ...readServiceEnv() },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const waitForState = watch(coordinator)

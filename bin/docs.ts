@@ -11,13 +11,15 @@ import { CLASS_OF_REACH } from '../daemon/helper/helper-class.ts'
 import { HOST_PROBES } from '../shared/probes/host-probes.ts'
 import type { HostProbe } from '../shared/probes/probe.ts'
 import { clientTypes } from './client-types.ts'
+import { registerFieldsPage } from './register-fields-page.ts'
 import { upstreamSourcesPage } from './upstream-sources-page.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
 const commandOf = (operation: Operation): string => {
   const { group, verb, file } = cliOf(operation)
-  return [group, verb, ...(file === undefined ? [] : ['<file>'])].join(' ')
+  const takesFile = file !== undefined || operation.upload !== undefined
+  return [group, verb, ...(takesFile ? ['<file>'] : [])].join(' ')
 }
 
 /** docs/skills.md, made from the lists. */
@@ -154,6 +156,7 @@ const PAGES = {
   'docs/tools.md': toolsPage,
   'docs/host-probes.md': hostProbesPage,
   'docs/upstream-sources.md': upstreamSourcesPage,
+  'docs/register-fields.md': registerFieldsPage,
   'clients/typescript/src/operations.ts': () => clientTypes(skills, operations),
 }
 

@@ -4,15 +4,21 @@ import * as z from 'zod'
 import { Catalogue, CatalogueEntry, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
 import { COORDINATOR_MQTT_PORT } from '../shared/wire/mqtt-port.ts'
 import { AgentsConfig } from './agents/config.ts'
+import { BackupSettings } from './backup/backup-settings.ts'
 import { LimitsConfig } from './budgets/limits-config.ts'
+import { BusinessConfig } from './business/business-config.ts'
 import { ConversationsConfig } from './conversations/conversations-config.ts'
 import { EventsConfig } from './events/events-config.ts'
 import { CascadeConfig } from './fleet/cascade-steps.ts'
+import { FlowsConfig, SynergiesConfig } from './flows/flow.ts'
 import { Declarations } from './gates/compliance/report.ts'
 import { Gates } from './gates/definition.ts'
 import { isAddressRange } from './http/trusted-proxies.ts'
 import { Outbound } from './outbound/outbound-config.ts'
 import { Tiers } from './quota/tiers.ts'
+import { RampUpConfig } from './rampup/rampup-config.ts'
+import { ReleaseRecords } from './reports/release.ts'
+import { ChatServersConfig, NoticesConfig, ServicesConfig } from './services/services-config.ts'
 import { StoreSettings } from './store/store-settings.ts'
 import { SwarmConfig } from './swarm/config.ts'
 import { SiteConfig, UpstreamsConfig } from './upstreams/upstreams-config.ts'
@@ -304,14 +310,23 @@ export const CoordinatorConfig = z
         'Human-approval policy, YAML, until another one is approved; the bundled policy by default. See docs/gates.md.',
       ),
     usage: Usage.prefault({}),
+    backup: BackupSettings.prefault({}),
+    release: ReleaseRecords,
     events: EventsConfig.prefault({}),
     outbound: Outbound.prefault({}),
     webhooks: WebhooksConfig.prefault({}),
     conversations: ConversationsConfig.prefault({}),
     swarm: SwarmConfig.prefault({}),
+    business: BusinessConfig.prefault({}),
     site: SiteConfig.prefault({}),
     upstreams: UpstreamsConfig.prefault({}),
     cascade: CascadeConfig.prefault({}),
+    rampup: RampUpConfig.prefault({}),
+    services: ServicesConfig.prefault({}),
+    notices: NoticesConfig.prefault({}),
+    chat_servers: ChatServersConfig.describe('Matrix homeservers by tenant; see docs/flows.md.'),
+    flows: FlowsConfig.describe('Sequences of skills by id; see docs/flows.md.'),
+    synergies: SynergiesConfig.describe('Flows that work together, by id; see docs/flows.md.'),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),
     ).describe('Models that clients may name; see docs/operations.md.'),

@@ -1,9 +1,11 @@
 import { openAgents } from './agents/open.ts'
 import { openAudit } from './audit/open.ts'
+import { openBackup } from './backup/open.ts'
 import type { ViewsOf } from './base/open-all.ts'
 import { openBroker } from './broker/open.ts'
 import { openInbox } from './broker/open-inbox.ts'
 import { openBudgets } from './budgets/open.ts'
+import { openBusiness } from './business/open.ts'
 import { openControl } from './control/open.ts'
 import { openDevices } from './devices/open.ts'
 import { openDiscovery } from './discovery/open.ts'
@@ -17,21 +19,29 @@ import { openAnswerMemory } from './fleet/open-answer-memory.ts'
 import { openMonitor } from './fleet/open-monitor.ts'
 import { openPresence } from './fleet/open-presence.ts'
 import { openReplicaStates } from './fleet/replica-states.ts'
+import { openFlows } from './flows/open.ts'
 import { openGates } from './gates/open.ts'
 import { openServer } from './http/open.ts'
 import { openIdempotency, openMarks } from './idempotency/open.ts'
 import { openKeys } from './keys/open.ts'
+import { openKnowledge } from './knowledge/open.ts'
 import { openLeader } from './leader/open.ts'
 import { openMigrations } from './leader/open-migrations.ts'
 import { openFigures } from './metrics/open.ts'
+import { openCallHours } from './metrics/open-call-hours.ts'
 import { openVitals } from './metrics/open-vitals.ts'
 import { openOutbound } from './outbound/open.ts'
 import { openPeople } from './people/open.ts'
+import { openPlanning } from './planning/open.ts'
 import { openQueue } from './queue/open.ts'
 import { openQuota } from './quota/open.ts'
+import { openRampUps } from './rampup/open.ts'
+import { openRegisters } from './registers/open.ts'
 import { openReplicas } from './replicas/open.ts'
+import { openReports } from './reports/open.ts'
 import { openRecurring } from './schedules/open.ts'
 import { openKeyCheck, openSecretsPart } from './secrets/open.ts'
+import { openServices } from './services/open.ts'
 import { openSigningKeys } from './signing/open.ts'
 import { openStorePart } from './store/open.ts'
 import { openSwarm } from './swarm/open.ts'
@@ -62,16 +72,21 @@ export const domains = [
   openPeople,
   openKeys,
   openVisitors,
+  openRegisters,
   openIdempotency,
   openGates,
   openQuota,
+  openCallHours,
   openAgents,
   openQueue,
+  openFlows,
   openRecurring,
   openOutbound,
   openUpstreams,
+  openPlanning,
   openWebhooks,
   openServer,
+  openServices,
   openAnswerMemory,
   openFleet,
   openReplicaStates,
@@ -82,11 +97,16 @@ export const domains = [
   openDevices,
   openEstop,
   openControl,
+  openRampUps,
   openSwarm,
   openDiscovery,
+  openBusiness,
   openInbox,
   openPresence,
   openVitals,
+  openKnowledge,
+  openBackup,
+  openReports,
 ] as const
 
 /** The part of the domains that operations see. */

@@ -8,10 +8,12 @@ import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
 import { createStallMeter, createSystemdNotify, notifySystemd } from '../shared/notify.ts'
 import { onReaderGone } from '../shared/reader-gone.ts'
+import { reloadOnHangup } from '../shared/reload-on-hangup.ts'
 import { lockState } from '../shared/state-lock.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
 import { rewordWrongValue } from '../shared/wrong-value.ts'
 import { addAdminCommands } from './admin/admin.ts'
+import { addBackupCommands } from './admin/backup.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { localActor, type RunAlone, silentLogger } from './admin/on-store.ts'
 import { addPolicyCommands } from './admin/policy.ts'
@@ -81,7 +83,9 @@ const createCoordinatorLogger = ({ log: { level }, replica }: CoordinatorConfig)
   })
 
 const run = async (argv: string[], env: Environment): Promise<void> => {
-  const loaded = loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv, env, more: MORE })
+  const read = () =>
+    loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv, env, more: MORE })
+  const loaded = read()
   if (loaded.action === 'print') {
     process.stdout.write(loaded.text)
     return
@@ -94,7 +98,8 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   const endStart = () => endForSure(logger, START_TIMEOUT_MS)
   stop.signal.addEventListener('abort', endStart, { once: true })
   onStopSignals({ names: ['SIGTERM', 'SIGINT'], onFirst: () => stop.abort() })
-  const coordinator = await serve(config, logger)
+  const onReload = reloadOnHangup(read, logger)
+  const coordinator = await serve(config, logger, { onReload })
   stop.signal.removeEventListener('abort', endStart)
   onLauncherGone(env, process.stdin, () => stop.abort())
   const longestStallMs = env.WATCHDOG_USEC ? createStallMeter(stop.signal) : () => 0
@@ -168,6 +173,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
   const runAlone: RunAlone = run => runLocked(stateDir(), run)
   addBrokerCommands(program, readStoreConfig, openShared)
   addPolicyCommands(program, readStoreConfig, localActor)
+  addBackupCommands(program, { config: readConfig, env, runAlone })
   addStoreCommands(program, readConfig, {
     sign: async store => openSigning((await openShared(store)).secrets),
     runAlone,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { DeviceLink } from '../devices/device-link.ts'
 import type { Metric } from '../shared/metrics/metric.ts'
+import type { OnReload } from '../shared/reload-on-hangup.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
 import type { EngineReport } from '../shared/wire/telemetry.ts'
 import type { Verb } from './commands/verb.ts'
@@ -31,8 +32,8 @@ export interface DaemonParts {
   config: DaemonConfig
   /** Settings of the cell's own file; those of `config` by default. */
   local?: CellSettings
-  /** Registers a listener for the settings of the cell's own file after each reload. */
-  onReload?: (listener: (local: CellSettings) => void) => void
+  /** Registers a listener for the cell's own file after each reload. */
+  onReload?: OnReload<DaemonConfig>
   env: Record<string, string | undefined>
   inference: InferenceBackend
   /** Links to devices besides those of the configuration. */

@@ -5,6 +5,7 @@ import { OpenBirths } from './desired/freshness.ts'
 import { type OpenedDeviceHost, openDeviceHost } from './devices/open-device-host.ts'
 import { CellScope } from './discovery/cell-scope.ts'
 import { checkModuleConfig } from './discovery/check-config.ts'
+import { LiveDiscovery } from './discovery/live-discovery.ts'
 import type { CellEstop } from './estop/cell-estop.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
 import type { HealthRegistry } from './health.ts'
@@ -35,6 +36,8 @@ export interface FleetCell {
   devices: OpenedDeviceHost
   /** What modules may contact. */
   scope: CellScope
+  /** Settings of modules. */
+  discovery: LiveDiscovery
   /** Processes for foreign code. */
   helpers: Helpers
   health: HealthRegistry
@@ -50,6 +53,11 @@ export const openFleetCell = async (
 ): Promise<FleetCell> => {
   const { config, logger, signal } = parts
   const helpers = await openHelpers(parts)
+  const discovery = new LiveDiscovery({
+    config: config.discovery,
+    helper: helpers.get('host'),
+    logger,
+  })
   const url = config.coordinator.url ?? stored.coordinator_url
   const begun = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
   const identity = ownIdentity(config.state_dir, begun)
@@ -77,7 +85,8 @@ export const openFleetCell = async (
       logger,
     }),
     listTrustedKeys,
-    scope: new CellScope({ config: config.discovery }),
+    scope: new CellScope({ config: discovery }),
+    discovery,
     helpers,
     health,
     gpus,

@@ -18,6 +18,7 @@ import {
 import { DevicesInBirth } from './devices/devices-in-birth.ts'
 import { createPublishVerb } from './devices/mqtt/publish-verb.ts'
 import { autoRunService } from './discovery/auto-run.ts'
+import { AutoRunBudget } from './discovery/auto-run-budget.ts'
 import { createModuleQuestion } from './discovery/module-question.ts'
 import { type FleetCell, type FleetDaemonParts, openFleetCell } from './fleet-cell.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
@@ -153,7 +154,7 @@ const openDesired = (
     askAgain: () => void
   },
 ): DesiredService => {
-  const { parts, identity, live, births, devices, scope, listTrustedKeys, health } = cell
+  const { parts, identity, live, births, devices, scope, discovery, listTrustedKeys, health } = cell
   const { config, local, onReload, inference, logger } = parts
   const restartEngines = async (limits: EngineLimits) => inference.restart?.(limits)
   const desired = new DesiredService({
@@ -176,7 +177,10 @@ const openDesired = (
     askAgain,
     logger,
   })
-  onReload?.(settings => void desired.reload(settings))
+  onReload?.(own => {
+    void desired.reload(settingsOf(own))
+    void discovery.reload(own.discovery)
+  })
   return desired
 }
 
@@ -200,13 +204,18 @@ const openCommands = async (
     logger: parts.logger,
   })
 
-const openAutoRun = ({ parts, scope, helpers }: FleetCell, uplink: Uplink): Service =>
+const openAutoRun = ({ parts, scope, discovery, helpers }: FleetCell, uplink: Uplink): Service =>
   autoRunService({
     helpers,
     scope,
-    config: parts.config.discovery,
+    config: discovery,
     modules: loadModules,
     keepFindings: body => uplink.keepFindings(body),
+    budget: new AutoRunBudget({
+      config: discovery,
+      now: Date.now,
+      nowMs: () => performance.now(),
+    }),
     now: Date.now,
     nowMs: () => performance.now(),
     logger: parts.logger,
@@ -215,7 +224,7 @@ const openAutoRun = ({ parts, scope, helpers }: FleetCell, uplink: Uplink): Serv
 const listQuestions = (cell: FleetCell): Question[] => [
   openHostProbes(cell),
   openDeviceQuestions(cell),
-  createModuleQuestion({ ...cell, config: cell.parts.config.discovery }),
+  createModuleQuestion({ ...cell, config: cell.discovery }),
 ]
 
 const openHostProbes = ({ parts: { config }, helpers }: FleetCell) =>

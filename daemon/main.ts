@@ -7,9 +7,9 @@ import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
 import { onReaderGone } from '../shared/reader-gone.ts'
+import { reloadOnHangup } from '../shared/reload-on-hangup.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
 import { VERSION } from '../shared/version.ts'
-import type { CellSettings } from '../shared/wire/desired.ts'
 import { type CliCommand, COMMANDS_HELP, commandHelp, commands } from './cli/commands.ts'
 import { DaemonConfig } from './config.ts'
 import { daemon } from './daemon.ts'
@@ -121,24 +121,6 @@ const run = async (
     stop.abort()
     // shutdown is complete; handles still open belong to libraries
     endForSure(logger, STOP_TIMEOUT_MS, 0)
-  }
-}
-
-/** Reloads the configuration on SIGHUP; settings that cannot change at run time are kept. */
-const reloadOnHangup = (read: () => LoadedConfig<DaemonConfig>, logger: Logger) => {
-  let reload = (_local: CellSettings): void => {
-    logger.warn('nothing to reload: this cell belongs to no fleet')
-  }
-  process.on('SIGHUP', () => {
-    try {
-      const loaded = read()
-      if (loaded.action === 'run') reload(settingsOf(loaded.config))
-    } catch (error) {
-      logger.error({ reason: (error as Error).message }, 'configuration not read again')
-    }
-  })
-  return (listener: typeof reload): void => {
-    reload = listener
   }
 }
 

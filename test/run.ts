@@ -23,6 +23,7 @@ const DEBIAN_PACKAGES = [
   'avahi-daemon',
   'avahi-utils',
   'mosquitto',
+  'nftables',
   'nginx',
   'nmap',
   'pgbouncer',

@@ -1,13 +1,15 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import * as z from 'zod'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import {
   DEMO_NAMES,
+  DEMO_TENANT,
   type DemoKeys,
   type DemoName,
   demoKeys,
 } from '../../coordinator/keys/bootstrap.ts'
+import { loadExample } from '../../coordinator/registers/example.ts'
 import { faultOf } from '../../coordinator/store/faults.ts'
 import type { StorePlace } from '../../coordinator/store/place.ts'
 import { openStore, type Store } from '../../coordinator/store/store.ts'
@@ -54,9 +56,14 @@ export const openState = async (
     const { keys, issued } = await demoKeys(store, known)
     if (issued.length > 0)
       await replacePrivate(keysFileOf(folder), `${JSON.stringify(keys, null, 2)}\n`)
-    return { folder, place, keys, issued, firstStart: before.length === 0 }
+    const firstStart = before.length === 0
+    if (firstStart) await loadExample(store, EXAMPLE_FOLDER, { tenantId: DEMO_TENANT, by: BY })
+    return { folder, place, keys, issued, firstStart }
   })
 }
+
+const EXAMPLE_FOLDER = resolve(import.meta.dirname, '..', '..', 'examples', 'organisation')
+const BY = { actor: 'bootstrap' }
 
 const makeFolder = (path: string): void => {
   try {

@@ -16,10 +16,11 @@ import type { OpenSession } from './session.ts'
 export const answerCall = async (
   session: OpenSession,
   call: ApiCall,
-  { exit, units }: Pick<DescribedOperation, 'exit' | 'units'>,
+  { exit, units, isText }: Pick<DescribedOperation, 'exit' | 'units' | 'isText'>,
   wait: boolean,
 ): Promise<void> => {
   const { api, format, print, progress, settings } = session
+  if (isText) return writeParts(session, call)
   // before the call: an answer that is lost must not take it along
   if (call.callKey !== undefined && format === 'text')
     session.hint(`idempotency key ${call.callKey}; --idempotency-key repeats the call safely`)
@@ -31,8 +32,14 @@ export const answerCall = async (
   const step = outcomeStep(shown) ?? requestStep(shown, call)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
-  process.exitCode = end?.exit ?? endedExit(call, answer) ?? exitOf(answer as PrintableRows, exit)
+  process.exitCode =
+    end === undefined
+      ? (endedExit(call, answer) ?? exitOf(answer, exit))
+      : end.exit || exitOf(resultOf(end.answer), exit)
 }
+
+/** Result of a task; undefined for other work. */
+const resultOf = (answer: object): unknown => (answer as { result?: unknown }).result
 
 interface PendingAnswer {
   request_id?: string | null
@@ -99,14 +106,22 @@ const writeText = async (
   if (whole) print({ type: first.type, text })
 }
 
+/** Writes an answer of any length while it arrives. */
+const writeParts = async (
+  { api, write, isTerminal }: OpenSession,
+  call: ApiCall,
+): Promise<void> => {
+  for await (const text of api.text(call)) write(isTerminal ? onScreen(text) : text)
+}
+
 const onScreen = (text: string): string => escapeHiddenInText(text.replaceAll('\r\n', '\n'))
 
 /** Exit code of a command that has ended within its call; undefined for other answers. */
 const endedExit = ({ method }: ApiCall, answer: unknown): number | undefined =>
   method === 'POST' && isSentCommand(answer) ? exitOfCommand(answer) : undefined
 
-/** Exit code for an answer; `pending` is not a success. */
-const exitOf = (answer: PrintableRows, exit: ExitCodes | undefined): number => {
-  const value = exit && (answer as Record<string, unknown>)[exit.field]
+/** Exit code for an answer, or for the result of a task; `pending` is not a success. */
+const exitOf = (answer: unknown, exit: ExitCodes | undefined): number => {
+  const value = exit && (answer as Record<string, unknown> | undefined)?.[exit.field]
   return exit?.codes[String(value)] ?? 0
 }

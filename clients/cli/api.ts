@@ -1,5 +1,6 @@
 import { type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
 import { createCoordinatorUnreachableError, NotCoordinator } from './unreachable.ts'
+import { openUpload } from './upload-file.ts'
 
 /** One request. `query` and `body` in wire names. */
 export interface ApiCall {
@@ -7,6 +8,8 @@ export interface ApiCall {
   path: string
   query?: Record<string, unknown>
   body?: object
+  /** File that is the body, in place of an object. */
+  upload?: string
   /** Idempotency key: the call is carried out once, however often it is sent with it. */
   callKey?: string
 }
@@ -29,6 +32,8 @@ export interface Api {
   get(path: string): Promise<unknown>
   /** The JSON of the answer, or a `TextAnswer`. */
   call(call: ApiCall): Promise<unknown>
+  /** The text of an answer as it arrives. */
+  text(call: ApiCall): AsyncGenerator<string>
   /** A document that may be known already: undefined when it is still the one with this tag. */
   getIfChanged(
     path: string,
@@ -74,15 +79,25 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     return response
   }
 
-  const call: Api['call'] = async ({ method, path, query = {}, body, callKey }) => {
+  const call: Api['call'] = async ({ method, path, query = {}, body, upload, callKey }) => {
+    // the type of a file is sent as its content-type
     const content = body === undefined ? {} : { 'content-type': 'application/json' }
+    const file = upload === undefined ? {} : { body: await openUpload(upload) }
     const once = callKey === undefined ? {} : { 'idempotency-key': callKey }
     const response = await ask(withQuery(path, query), {
       method,
       headers: { ...content, ...once, ...identity },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? file : { body: JSON.stringify(body) }),
     })
     return contentOf(response)
+  }
+
+  async function* text({ path, query = {} }: ApiCall): AsyncGenerator<string> {
+    const response = await ask(withQuery(path, query), { headers: identity })
+    const decoder = new TextDecoder()
+    for await (const bytes of rethrowUnreachable(response.body ?? new ReadableStream(), url))
+      yield decoder.decode(bytes, { stream: true })
+    yield decoder.decode()
   }
 
   const getIfChanged: Api['getIfChanged'] = async (path, etag) => {
@@ -122,7 +137,8 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     }
   }
 
-  return { get: path => call({ method: 'GET', path }), call, getIfChanged, stream, events }
+  const get: Api['get'] = path => call({ method: 'GET', path })
+  return { get, call, text, getIfChanged, stream, events }
 }
 
 /**
@@ -159,7 +175,7 @@ const withQuery = (path: string, query: Record<string, unknown>): string => {
 }
 
 /** Media types accepted as text; HTML pages, such as a proxy's, are not from a coordinator. */
-const TEXT = /^(text\/(csv|plain)|application\/jsonl)/
+const TEXT = /^(text\/(csv|plain)|application\/(jsonl|yaml))/
 const NEXT = /<([^>]+)>; rel="next"/
 
 const contentOf = async (response: Response): Promise<unknown> => {

@@ -21,9 +21,11 @@ const AREAS: Record<string, readonly string[]> = {
     'replicas',
     'tokens',
   ],
+  Knowledge: ['graph'],
   Governance: ['gates', 'policy', 'audit', 'compliance', 'persons', 'signing'],
-  'Events and work': ['events', 'webhooks', 'queue'],
+  'Events and work': ['events', 'webhooks', 'queue', 'flows', 'portal'],
   'Keys and usage': ['keys', 'tenants', 'tiers', 'usage'],
+  Business: ['registers', 'people'],
   'This program': ['login', 'profile', 'doctor', 'completion', 'help'],
 }
 const OTHERS = 'More'

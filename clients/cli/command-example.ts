@@ -18,8 +18,13 @@ export const quoteWord = (word: string): string =>
 export const pathOf = (command: Command): string =>
   command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 
+/** Choices that fit into a line of usage. */
+const MAX_CHOICES = 8
+
 /** `<cell_id>`, `[name]`, `<text...>`, `<bash|zsh|fish>` */
 export const argumentTerm = (argument: Argument): string => {
-  const name = `${argument.argChoices?.join('|') ?? argument.name()}${argument.variadic ? '...' : ''}`
+  const { argChoices: choices = [] } = argument
+  const isShort = choices.length > 0 && choices.length <= MAX_CHOICES
+  const name = `${isShort ? choices.join('|') : argument.name()}${argument.variadic ? '...' : ''}`
   return argument.required ? `<${name}>` : `[${name}]`
 }

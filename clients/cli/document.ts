@@ -62,8 +62,10 @@ const Described = z.object({
     arguments: z.array(Name),
     exit: ExitCodes.optional(),
     file: Name.optional(),
+    upload: z.boolean().default(false),
     words: z.array(Name).default([]),
     pairs: Name.optional(),
+    is_text: z.boolean().default(false),
     units: z.record(z.string(), z.string()).default({}),
   }),
 })
@@ -85,6 +87,8 @@ export interface DescribedOperation {
   summary: string
   /** `['cells', 'list']` */
   words: string[]
+  /** True for a call whose body is the file that the last argument names. */
+  takesUpload: boolean
   /** Fields of the path, in order. */
   arguments: string[]
   /** Help text per argument. */
@@ -101,6 +105,8 @@ export interface DescribedOperation {
   file: string | undefined
   /** Fields of the answer that are sizes, with their unit: bytes, bytes/s, KiB or MiB. */
   units: Record<string, string>
+  /** True for an answer that is text of any length. */
+  isText: boolean
   /** `task`: it answers with the id of a task, and is done later. */
   mode: string | undefined
   /** A body that works. */
@@ -132,6 +138,7 @@ const operationOf = (
     path,
     summary,
     words: [cli.group, ...cli.verb],
+    takesUpload: cli.upload,
     arguments: cli.arguments,
     argumentNotes: Object.fromEntries(
       parameters.map(({ name, description = '' }) => [name, description]),
@@ -142,6 +149,7 @@ const operationOf = (
     exit: cli.exit,
     file: cli.file,
     units: cli.units,
+    isText: cli.is_text,
     mode,
     example,
     fields: [

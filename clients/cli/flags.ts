@@ -3,9 +3,12 @@ import { ShoalError } from '../../shared/errors.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import type { Field, FieldSchema } from './document.ts'
 
-/** Flags of the program itself; a field of the same name becomes `--input-url`. */
+/**
+ * Flags of the program itself; a field of the same name becomes `--input-url`. `--format` is that of
+ * the text of an operation which has formats of its own.
+ */
 const TAKEN = [
-  ...['url', 'key', 'tenant', 'profile', 'ca-file', 'format'],
+  ...['url', 'key', 'tenant', 'profile', 'ca-file'],
   ...['json', 'wait', 'idempotency-key', 'help', 'version'],
 ]
 
@@ -26,8 +29,8 @@ export const optionsOf = (field: Field): Option[] => {
   const choices = textsOf(schema.enum)
   if (choices.length > 0) return [new Option(`${flag} <choice>`, text).choices(choices)]
   if (type === 'string') return [new Option(`${flag} <text>`, text)]
-  if (type === 'array' && schema.items?.type === 'string') {
-    const words = textsOf(schema.items.enum)
+  if (isTextList(field)) {
+    const words = listChoices(field)
     return words.length > 0
       ? [new Option(`${flag} <choice...>`, text).choices(words)]
       : [new Option(`${flag} <text...>`, text)]
@@ -38,6 +41,15 @@ export const optionsOf = (field: Field): Option[] => {
     type === 'integer' || type === 'number' ? ['<number>', number] : ['<json>', json]
   return [new Option(`${flag} ${placeholder}`, text).argParser(parse)]
 }
+
+/** True for a field that is a list of texts; as an argument it takes all words that follow. */
+export const isTextList = ({ schema }: Field): boolean => {
+  const list = withoutNull(schema)
+  return typeOf(list) === 'array' && list.items?.type === 'string'
+}
+
+/** Texts that the members of a list may be; none when any text may be. */
+export const listChoices = ({ schema }: Field): string[] => textsOf(withoutNull(schema).items?.enum)
 
 /** Values of the fields that were typed; the others get the coordinator's defaults. */
 export const typedValues = (

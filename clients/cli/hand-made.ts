@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import { ShoalError } from '../../shared/errors.ts'
 import { escapeHiddenInJson, escapeHiddenInText } from '../../shared/visible.ts'
 import type { ChatCompletionChunk } from '../../shared/wire/openai.ts'
 import { addAgentSession } from './agent-session.ts'
@@ -8,7 +9,7 @@ import { addDoctor } from './doctor.ts'
 import { addEventWatch } from './event-watch.ts'
 import { addGateWatch, promptHere } from './gate-watch.ts'
 import { helpLayout } from './help-layout.ts'
-import type { Environment } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
 import { addProfileCommands } from './profile-commands.ts'
 import type { OpenSession, RunWithSession } from './session.ts'
 import { DEFAULT_URL } from './settings.ts'
@@ -39,7 +40,14 @@ export const handMade = (env: Environment, run: RunWithSession): Command => {
     .option('--profile <name>', 'profile stored by shoal login, or SHOAL_PROFILE')
     .option('--ca-file <file>', 'certificate authority to trust, PEM, or SHOAL_CA_FILE')
     .addOption(
-      new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'),
+      new Option('--format <format>', 'output format')
+        .choices(FORMATS)
+        .default('text')
+        // a command may have formats of its own: the hook checks them
+        .argParser(String),
+    )
+    .hook('preAction', (above, command) =>
+      requireFormat(above.opts<GlobalOptions>().format, command),
     )
     .option('-V, --version', 'the versions of this program and of the coordinator')
 
@@ -69,6 +77,20 @@ export const handMade = (env: Environment, run: RunWithSession): Command => {
   addCompletion(program)
   addComplete(program, env)
   return program
+}
+
+const FORMATS = ['text', 'json']
+
+/** Throws `wrong_usage` for a format that the command does not have. */
+const requireFormat = (format: string, { options }: Command): void => {
+  const own = options.find(({ long }) => long === '--format')?.argChoices
+  const choices = own === undefined ? FORMATS : ['text', ...own]
+  if (choices.includes(format)) return
+  const allowed = (own ?? FORMATS).join(', ')
+  throw new ShoalError(
+    'wrong_usage',
+    `--format <format> cannot be '${format}': allowed choices are ${allowed}`,
+  )
 }
 
 const health: Run = async ({ api, print }) =>

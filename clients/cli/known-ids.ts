@@ -14,6 +14,8 @@ const LISTS: Record<string, readonly string[]> = {
   name: ['profile', 'list'],
   estop: ['devices', 'estops'],
   formation: ['swarm', 'list'],
+  entity: ['discover', 'list'],
+  pin: ['discover', 'pins'],
 }
 
 /**

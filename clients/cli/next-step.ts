@@ -49,9 +49,15 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   request_timeout: 'try again; shoal health shows the state of the service',
   cell_unavailable: 'shoal health shows how many cells and models are available',
   store_unavailable: 'see the log of the coordinator for the fault of its store',
-  upstream_unavailable: ({ retryAfterSeconds }) =>
-    `an outside source does not answer; try again in ${retryAfterSeconds ?? 60} s`,
-  scope_denied: 'devices.scope in the configuration of the cell names what it may contact',
+  upstream_unavailable: ({ message, retryAfterSeconds = 60 }) =>
+    message.includes('upstreams.egress is off')
+      ? 'shoal upstreams verify shows which outside sources the coordinator may ask'
+      : `an outside source does not answer; try again in ${retryAfterSeconds} s`,
+  // discovery names the command that adds the target
+  scope_denied: ({ message }) =>
+    message.includes('discovery')
+      ? undefined
+      : 'devices.scope in the configuration of the cell names what it may contact',
   // a cell reports brokers of its site, the coordinator its own
   broker_unavailable: ({ message }) =>
     message.startsWith('cell ')

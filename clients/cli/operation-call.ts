@@ -4,24 +4,25 @@ import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import type { ApiCall } from './api.ts'
 import type { DescribedOperation } from './document.ts'
-import { parsePairs, typedValues } from './flags.ts'
+import { isTextList, parsePairs, typedValues } from './flags.ts'
 
 /** True for an operation whose input is the body of its request. */
-export const hasBody = ({ method }: DescribedOperation): boolean =>
-  method === 'POST' || method === 'PUT'
+export const hasBody = ({ method, takesUpload }: DescribedOperation): boolean =>
+  (method === 'POST' || method === 'PUT') && !takesUpload
 
 /** The request of a command, from its arguments and flags. */
 export const callOf = (operation: DescribedOperation, command: Command): ApiCall => {
-  const { json = {}, idempotencyKey, ...values } = command.opts<CallOptions>()
+  const { json = {}, idempotencyKey, ...values } = command.optsWithGlobals<CallOptions>()
   const typed = typedValues(
     operation.fields,
     values,
-    name => command.getOptionValueSource(name) === 'cli',
+    name => command.getOptionValueSourceWithGlobals(name) === 'cli',
   )
   const { args } = command
   const input = { ...json, ...typed, ...fileOf(operation, args), ...argumentsOf(operation, args) }
   const path = fillPath(operation, args)
-  if (!hasBody(operation)) return { method: operation.method, path, query: input }
+  const upload = operation.takesUpload ? { upload: args.at(-1) ?? '' } : {}
+  if (!hasBody(operation)) return { method: operation.method, path, query: input, ...upload }
   const inQuery = operation.fields.filter(({ place }) => place === 'query').map(({ name }) => name)
   const entries = Object.entries(input)
   const query = Object.fromEntries(entries.filter(([name]) => inQuery.includes(name)))
@@ -50,7 +51,12 @@ const argumentsOf = (
   args: readonly string[],
 ): object => {
   const given = args.slice(inPath.length)
-  const words = Object.fromEntries(inputWords.map((name, i) => [name, given[i]]))
+  const words = Object.fromEntries(
+    inputWords.map((name, i) => {
+      const isList = fields.some(each => each.name === name && isTextList(each))
+      return [name, isList ? given.slice(i) : given[i]]
+    }),
+  )
   const rest = given.slice(inputWords.length)
   const field = fields.find(({ name }) => name === pairs)
   if (field === undefined || rest.length === 0) return words

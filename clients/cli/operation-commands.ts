@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import type { ApiCall } from './api.ts'
 import { pathOf, quoteWord, setExample } from './command-example.ts'
 import type { DescribedOperation, Field } from './document.ts'
-import { flagOf, jsonObject, optionsOf } from './flags.ts'
+import { flagOf, isTextList, jsonObject, listChoices, optionsOf } from './flags.ts'
 import { mayTakeLong } from './follow.ts'
 import { callOf, hasBody } from './operation-call.ts'
 
@@ -23,7 +23,8 @@ export const addOperationCommands = (
     command.description(escapeHidden(operation.summary))
     for (const name of operation.arguments)
       command.argument(`<${name}>`, escapeHidden(operation.argumentNotes[name] ?? ''))
-    if (operation.file !== undefined) command.argument('<file>', 'a file, or - for standard input')
+    if (operation.file !== undefined || operation.takesUpload)
+      command.argument('<file>', 'a file, or - for standard input')
     addInputArguments(command, operation)
     for (const field of listFlags(operation))
       for (const option of optionsOf(field)) command.addOption(option)
@@ -59,7 +60,12 @@ const addInputArguments = (
 ): void => {
   const describeField = (name: string): string =>
     escapeHidden(fields.find(field => field.name === name)?.schema.description ?? '')
-  for (const name of inputWords) command.argument(`<${name}>`, describeField(name))
+  for (const name of inputWords) {
+    const list = fields.find(field => field.name === name && isTextList(field))
+    const argument = new Argument(list ? `<${name}...>` : `<${name}>`, describeField(name))
+    const choices = list === undefined ? [] : listChoices(list)
+    command.addArgument(choices.length > 0 ? argument.choices(choices) : argument)
+  }
   if (pairs !== undefined) command.argument(`[${pairs}...]`, 'name=value, or one JSON object')
 }
 
@@ -131,10 +137,12 @@ const wordsText = (
   return [
     pathOf(command),
     ...inPath.map(name => name.toUpperCase()),
-    ...inputWords.map(name => quoteWord(String(example[name] ?? name.toUpperCase()))),
+    ...inputWords.flatMap(name => [example[name] ?? name.toUpperCase()].flat().map(quoteValue)),
     ...members.map(([name, value]) => quoteWord(`${name}=${textOf(value)}`)),
   ].join(' ')
 }
+
+const quoteValue = (value: unknown): string => quoteWord(String(value))
 
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value)

@@ -9,6 +9,10 @@ export interface GlobalOptions {
   tenant?: string
   profile?: string
   caFile?: string
-  format: Format
+  /** `text` or `json`, or a format of the command. */
+  format: string
   version?: boolean
 }
+
+/** Format of answers that are no text of their own. */
+export const formatOf = ({ format }: GlobalOptions): Format => (format === 'json' ? 'json' : 'text')

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Format, formatOutput, type PrintableRows, terminalWidth } from '../../shared/print.ts'
 import { login } from './login.ts'
-import type { Environment, GlobalOptions } from './options.ts'
+import { type Environment, formatOf, type GlobalOptions } from './options.ts'
 import {
   type ConnectionProfile,
   type Profiles,
@@ -15,7 +15,7 @@ import {
 export const addProfileCommands = (program: Command, env: Environment): void => {
   const file = profilesFile(env)
   const options = (): GlobalOptions => program.opts<GlobalOptions>()
-  const print = (value: PrintableRows): void => printIn(options().format, value)
+  const print = (value: PrintableRows): void => printIn(formatOf(options()), value)
   program
     .command('login')
     .description('store an address and a key in a profile and make it current')

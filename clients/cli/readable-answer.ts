@@ -1,3 +1,4 @@
+import { arrangeEntity, isEntity, summarizeEntity } from './entity-rows.ts'
 import { arrangePlan, arrangeWith, isRow, namesOf, showExactly } from './exact-plan.ts'
 import { describeParameters, isParameterSchema } from './parameter-schema.ts'
 
@@ -8,20 +9,28 @@ const EXACT = ['operations', 'bounds', 'checks', 'readings', 'evidence', 'units'
 
 /**
  * Copies an answer for people: plans of the coordinator as members and tables in place of their JSON
- * text, schemas of parameters in one line, and numbers of plans unrounded.
+ * text, schemas of parameters in one line, numbers of plans unrounded, and entities of discovery as
+ * what a reader looks for.
  */
 export const readableAnswer = (answer: unknown): unknown => {
   if (Array.isArray(answer)) return answer.map(readableAnswer)
   if (!isRow(answer)) return answer
+  if (isEntity(answer)) return arrangeEntity(answer)
   if (isParameterSchema(answer)) return describeParameters(answer)
   const request = readableRequest(answer)
   if (request !== answer) return request
   return Object.fromEntries(
     Object.entries(describeChecks(answer)).map(([name, value]) => [
       name,
-      name === 'requests' && Array.isArray(value) ? value.map(omitPlans) : showMember(name, value),
+      Array.isArray(value) ? showList(name, value) : showMember(name, value),
     ]),
   )
+}
+
+/** Lists have a line for each member; another command shows one of them whole. */
+const showList = (name: string, list: readonly unknown[]): unknown => {
+  if (name === 'requests') return list.map(omitPlans)
+  return name === 'entities' ? list.map(summarizeEntity) : showMember(name, list)
 }
 
 /**

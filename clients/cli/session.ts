@@ -2,7 +2,7 @@ import { type Format, formatOutput, type PrintableRows, terminalWidth } from '..
 import { type Api, createApi } from './api.ts'
 import { type DescribedOperation, operationsOf } from './document.ts'
 import { cacheFolder, loadDocument } from './document-cache.ts'
-import type { Environment, GlobalOptions } from './options.ts'
+import { type Environment, formatOf, type GlobalOptions } from './options.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
 import { createProgress, type ProgressLine } from './progress.ts'
 import { readSecret } from './read-secret.ts'
@@ -41,7 +41,7 @@ export const openSession = async (
   options: GlobalOptions,
   env: Environment,
 ): Promise<OpenSession> => {
-  const { format } = options
+  const format = formatOf(options)
   const settings = resolveSettings(
     await withPipedKey(options),
     env,

@@ -83,7 +83,13 @@ export interface AppParts {
 const A2A_PARTS = ['a2a-bindings', 'a2a-streaming', 'a2a-push', 'a2a-history'] as const
 
 /** Parts from which the card is derived. */
-const collectRegistered = ({ a2a, lanes, config, moreSkills = [] }: AppParts): CardFacts => ({
+const collectRegistered = ({
+  a2a,
+  lanes,
+  config,
+  views,
+  moreSkills = [],
+}: AppParts): CardFacts => ({
   skills: [...skills, ...moreSkills],
   operations,
   modules: DISCOVERY_MODULES,
@@ -92,6 +98,8 @@ const collectRegistered = ({ a2a, lanes, config, moreSkills = [] }: AppParts): C
     ...(cascadeSteps(config.catalogue, config.cascade).length > 0 ? ['cascade' as const] : []),
     // it is the lanes that lay trails
     ...(lanes === undefined ? [] : ['pheromone-trails' as const]),
+    // the graphs of tenants strengthen what is activated together
+    ...(views.knowledge === undefined ? [] : ['hebbian-learning' as const]),
     ...(a2a === undefined ? [] : A2A_PARTS),
   ]),
 })
@@ -165,6 +173,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   await app.register(operationRoutes, {
     operations: [...operations, ...registered.skills],
     invoke: pipeline.invoke,
+    uploadFolder: config.state_dir,
   })
   await app.register(eventRoutes, {
     config: config.events,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { OnReload } from '../../shared/reload-on-hangup.ts'
 import type { A2aParts } from '../a2a/a2a-routes.ts'
 import { openReaders, openTasks, recoverTasks } from '../a2a/open.ts'
 import { openPush } from '../a2a/push/open.ts'
@@ -9,6 +10,7 @@ import type { CoordinatorConfig } from '../config.ts'
 import { domains } from '../domains.ts'
 import { openAskModel } from '../http/open-ask-model.ts'
 import { createCallViews } from '../operations/call-views.ts'
+import { openFlowCalls } from '../operations/flows/open.ts'
 import { operations } from '../operations/index.ts'
 import { openPipeline } from '../operations/invoke/open.ts'
 import { openWorker } from '../queue/open-worker.ts'
@@ -28,6 +30,8 @@ export interface CoordinatorOptions {
   /** Answers A2A in place of the skills. */
   fixture?: A2aParts['fixture']
   env?: Record<string, string | undefined>
+  /** Registers a listener for the configuration after each reload. */
+  onReload?: OnReload<CoordinatorConfig>
 }
 
 /** Creates the parts that the first opened part depends on. */
@@ -38,7 +42,7 @@ const createBeginning = (
   options: CoordinatorOptions,
 ) => {
   const { now = Date.now, nowMs = () => performance.now() } = options
-  const { moreSkills = [], fixture, env = process.env } = options
+  const { moreSkills = [], fixture, env = process.env, onReload } = options
   const base: Base = {
     logger,
     now,
@@ -51,6 +55,7 @@ const createBeginning = (
     ...base,
     config,
     env,
+    onReload,
     skills: offered,
     moreSkills,
     callable: [...operations, ...offered],
@@ -67,6 +72,7 @@ export const parts = [
   openWorker,
   openPipeline,
   openTasks,
+  openFlowCalls,
   openAskModel,
   openSpeakers,
   openRoutes,

@@ -10,8 +10,8 @@ export interface BrokerTopics {
   toCell(topic: string): string
   /** Translates the topics of a whole packet. */
   translate(packet: Buffer, direction: 'to broker' | 'to cell'): Buffer
-  /** Translates what the broker sends to a cell; undefined where nothing has to be. */
-  createDownStream(): Transform | undefined
+  /** Translates what the broker sends to a cell; it emits whole packets, one at a time. */
+  createDownStream(): Transform
 }
 
 /** One coordinator uses the topics of the wire as they are. */
@@ -20,7 +20,7 @@ const SOLE: BrokerTopics = {
   toBroker: topic => topic,
   toCell: topic => topic,
   translate: packet => packet,
-  createDownStream: () => undefined,
+  createDownStream: () => createTranslator(packet => packet),
 }
 
 /**

@@ -3,20 +3,13 @@ import type { Duplex } from 'node:stream'
 import {
   Aedes,
   type AedesOptions,
-  type AedesPublishPacket,
   type Client,
   type ConnectPacket,
   type PublishPacket,
 } from 'aedes'
 import mqtt from 'mqtt-packet'
 import { envelope } from '../../shared/wire/envelope.ts'
-import {
-  parseTopic,
-  TOPICS,
-  type TopicName,
-  topicFor,
-  wildcardFor,
-} from '../../shared/wire/topics.ts'
+import { parseTopic, TOPICS, type TopicName, topicFor } from '../../shared/wire/topics.ts'
 import { mayPublish, maySubscribe } from './access.ts'
 import { type Bus, type BusParts, CONNECT_TIMEOUT_MS, isKeepaliveAllowed } from './bus.ts'
 import { isSupported } from './connack.ts'
@@ -116,7 +109,13 @@ const accessRules = (parts: BusParts, connections: Connections, refuse: Refuse):
     if (client.closed && connections.isOvertaken(client.conn as Duplex, client.id))
       return done(new Error('the cell has reconnected'))
     packet.retain = false
-    done(null)
+    const { name } = parseTopic(packet.topic) as { name: TopicName }
+    const stored = parts.receive(name, client.id, packet.payload as Buffer)
+    if (stored === undefined) return done(null)
+    stored.then(
+      () => confirm(client, packet, done),
+      () => leaveUnconfirmed(packet, done),
+    )
   },
   authorizeSubscribe: (client, subscription, done) => {
     if (maySubscribe(client.id, subscription.topic)) return done(null, subscription)
@@ -124,6 +123,20 @@ const accessRules = (parts: BusParts, connections: Connections, refuse: Refuse):
     done(null, null)
   },
 })
+
+type Authorized = (error: Error | null) => void
+
+/** The engine writes PUBACK when a publish is authorized. */
+const confirm = (client: Client, packet: PublishPacket, done: Authorized): void => {
+  if (client.closed) leaveUnconfirmed(packet, done)
+  else done(null)
+}
+
+/** Lets the engine go on without PUBACK, which a packet of QoS 0 does not get. */
+const leaveUnconfirmed = (packet: PublishPacket, done: Authorized): void => {
+  packet.qos = 0
+  done(null)
+}
 
 const toPacket = (name: TopicName, topic: string, payload: Buffer): PublishPacket => {
   const { qos, retain } = TOPICS[name]
@@ -149,7 +162,7 @@ const followSubscribers = (broker: Aedes): ReadonlyMap<string, Subscriber> => {
  * registry is the truth and cells publish their birth on every connect.
  */
 export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
-  const { logger, receive } = parts
+  const { logger } = parts
   const connections = createConnections(parts)
 
   const refuse: Refuse = (client, reason, details) => {
@@ -170,15 +183,6 @@ export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
         'mqtt connection failed',
       ),
     )
-
-  const deliver = (packet: AedesPublishPacket, done: () => void): void => {
-    const parsed = parseTopic(packet.topic)
-    if (parsed?.cellId !== undefined) receive(parsed.name, parsed.cellId, packet.payload as Buffer)
-    done()
-  }
-  for (const name of Object.keys(TOPICS) as TopicName[])
-    if (TOPICS[name].direction === 'up')
-      await new Promise<void>(done => broker.subscribe(wildcardFor(name), deliver, done))
 
   const handle = (socket: Socket, cellId: string): void => {
     const guarded = connections.admit(socket, cellId)

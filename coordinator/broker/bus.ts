@@ -50,8 +50,11 @@ export interface BusParts {
   epoch: number
   /** Any sign of life of a cell. */
   onActivity: (cellId: string) => void
-  /** A message that passed the access rules; the payload is not checked yet. */
-  receive: (name: TopicName, cellId: string, payload: Buffer) => void
+  /**
+   * Receives a message that passed the access rules; the payload is not checked yet. A message for
+   * which it returns a promise is confirmed (PUBACK) when that resolves, and never when it rejects.
+   */
+  receive: (name: TopicName, cellId: string, payload: Buffer) => Promise<void> | undefined
   /** The cell connected while it was still connected: where from, and where from before. */
   onTakeover: (cellId: string, from: { address: string; before: string }) => void
   /** Checks a cell's credential in CONNECT; the upgrade has checked one already. */

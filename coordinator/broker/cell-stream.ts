@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream'
-import mqtt, { type IConnectPacket } from 'mqtt-packet'
-import { topicFor } from '../../shared/wire/topics.ts'
+import mqtt, { type IConnectPacket, type IPublishPacket } from 'mqtt-packet'
+import { parseTopic, topicFor } from '../../shared/wire/topics.ts'
 import { mayPublish, maySubscribe } from './access.ts'
 import type { BrokerTopics } from './broker-topics.ts'
 import { isKeepaliveAllowed } from './bus.ts'
@@ -23,6 +23,10 @@ interface CellStreamParts {
   topics: BrokerTopics
   /** Sends the answer to a CONNECT that is refused. */
   answer: (connack: Buffer) => void
+  /** Receives findings; resolves when they are stored. */
+  receiveFindings: (payload: Buffer) => Promise<void> | undefined
+  /** Sends PUBACK for findings. */
+  confirm: (puback: Buffer) => void
   /** CONNECT was found good; it goes to the broker when this resolves. */
   onAdmitted: () => Promise<void>
 }
@@ -30,13 +34,14 @@ interface CellStreamParts {
 /**
  * Filters the packets of a cell on the way to an external broker: each complete packet passes only
  * if the rules of the embedded broker allow it. Fails on the first that they do not. The broker's
- * own rules are the second line of defence.
+ * own rules are the second line of defence. Findings do not go to the broker, which would confirm
+ * them before they are stored.
  */
 export const cellStream = (parts: CellStreamParts): Transform => {
   const packets = new PacketReader()
   let begun = false
 
-  const judge = async (packet: Buffer): Promise<Buffer> => {
+  const judge = async (packet: Buffer): Promise<Buffer | undefined> => {
     const type = (packet[0] as number) >> 4
     if (!begun) {
       const connect = await admitConnect(packet, parts)
@@ -45,13 +50,21 @@ export const cellStream = (parts: CellStreamParts): Transform => {
       return connect
     }
     if (type === CONNECT) throw new Error('a second CONNECT')
-    if (type === PUBLISH) return admitPublish(packet, parts)
+    if (type === PUBLISH) {
+      const publish = decodePublish(packet, parts.cellId)
+      if (parseTopic(publish.topic)?.name !== 'findings') return withoutRetain(packet, parts)
+      takeFindings(publish, parts)
+      return undefined
+    }
     if (type === SUBSCRIBE) checkSubscribe(packet, parts.cellId)
     return parts.topics.translate(packet, 'to broker')
   }
 
   const judgeAll = async (stream: Transform, chunk: Buffer): Promise<void> => {
-    for (const packet of packets.feed(chunk)) stream.push(await judge(packet))
+    for (const packet of packets.feed(chunk)) {
+      const judged = await judge(packet)
+      if (judged !== undefined) stream.push(judged)
+    }
   }
 
   return new Transform({
@@ -91,13 +104,27 @@ const checkConnect = (connect: IConnectPacket, cellId: string): void => {
   if (!isKeepaliveAllowed(keepalive)) throw new Error('keep alive out of range')
 }
 
-/** Nothing of a cell is retained: the registry is the truth. */
-const admitPublish = (packet: Buffer, { cellId, topics }: CellStreamParts): Buffer => {
+const decodePublish = (packet: Buffer, cellId: string): IPublishPacket => {
   const publish = decodePacket(packet)
   if (publish.cmd !== 'publish' || !mayPublish(cellId, publish))
     throw new Error('publish not allowed')
+  return publish
+}
+
+/** Nothing of a cell is retained: the registry is the truth. */
+const withoutRetain = (packet: Buffer, { topics }: CellStreamParts): Buffer => {
   packet[0] = (packet[0] as number) & ~RETAIN
   return topics.translate(packet, 'to broker')
+}
+
+/** Findings that cannot be stored now stay unconfirmed, so the cell sends them again. */
+const takeFindings = (
+  { payload, messageId }: IPublishPacket,
+  { receiveFindings, confirm }: CellStreamParts,
+): void => {
+  const stored = receiveFindings(payload as Buffer) ?? Promise.resolve()
+  if (messageId === undefined) void stored.catch(() => {})
+  else stored.then(() => confirm(mqtt.generate({ cmd: 'puback', messageId }))).catch(() => {})
 }
 
 const checkSubscribe = (packet: Buffer, cellId: string): void => {

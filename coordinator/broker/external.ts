@@ -79,12 +79,15 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
       parts.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     )
     const upstream = dialBroker(broker)
+    const down = topics.createDownStream()
     const checked = cellStream({
       cellId,
       authenticate: parts.authenticate,
       login: broker.cells,
       topics,
       answer: connack => guarded.write(connack),
+      receiveFindings: payload => parts.receive('findings', cellId, payload),
+      confirm: puback => down.readable && down.push(puback),
       onAdmitted: async () => {
         await takeOver(cellId, upstream)
         clearTimeout(deadline)
@@ -94,8 +97,7 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
       clearTimeout(deadline)
       if (error) logger.info({ cell: cellId, reason: error.message }, 'mqtt connection ended')
     })
-    const down = topics.createDownStream()
-    pipeline([upstream, ...(down === undefined ? [] : [down]), guarded], () => guarded.destroy())
+    pipeline(upstream, down, guarded, () => guarded.destroy())
   }
 
   const encode = (type: string, body: unknown): string =>

@@ -36,7 +36,8 @@ type Handler = (cellId: string, message: Envelope) => void
 
 /**
  * Reads the messages of cells. JSON, envelope, sender and body are checked; an invalid message is
- * logged and dropped, and never reaches the registry.
+ * logged and dropped, and never reaches the registry. Returns a promise for findings, which are
+ * confirmed when they are stored.
  */
 export const createInbox = (parts: InboxParts) => {
   const { fleet, logger, onBirth, control, devices, findings, estops, onDropped } = parts
@@ -71,21 +72,30 @@ export const createInbox = (parts: InboxParts) => {
     devices: handle(DevicesBody, (cellId, _epoch, { states }, clockAheadMs) =>
       devices?.onStates(cellId, states, clockAheadMs),
     ),
-    findings: handle(FindingsBody, (cellId, _epoch, body) => findings?.onFindings(cellId, body)),
     history: handle(HistoryBody, (cellId, epoch, { samples }, clockAheadMs) =>
       fleet.recordLateSamples?.(cellId, epoch, samples, clockAheadMs),
     ),
   }
 
-  return (name: TopicName, cellId: string, payload: Buffer): void => {
+  /** The start of a run and the end of its budget are converted to the coordinator's clock. */
+  const receiveFindings = (cellId: string, { body, at }: Envelope): Promise<void> | undefined => {
+    const found = FindingsBody.parse(body)
+    const convert = (time: number): number => Math.max(0, time - (at - now()))
+    if (found.end?.use !== undefined) found.end.use.ends_at = convert(found.end.use.ends_at)
+    return findings?.onFindings(cellId, { ...found, started_at: convert(found.started_at) })
+  }
+
+  return (name: TopicName, cellId: string, payload: Buffer): Promise<void> | undefined => {
     try {
       const message = Envelope.parse(JSON.parse(payload.toString('utf8')))
       if (message.sender !== cellId) throw new Error(`sender is ${message.sender}`)
+      if (name === 'findings') return receiveFindings(cellId, message)
       handlers[name]?.(cellId, message)
     } catch (error) {
       const reason = (error as Error).message.slice(0, 300)
       onDropped?.(name)
       logger.warn({ cell: cellId, topic: name, reason }, 'message dropped')
     }
+    return undefined
   }
 }

@@ -1,4 +1,3 @@
-import type { TopicName } from '../../shared/wire/topics.ts'
 import { throttleById } from '../base/at-most-every.ts'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
@@ -16,16 +15,15 @@ type Receive = BusParts['receive']
 
 /** Messages of cells, queued in order until a listener is set. */
 class Arrivals {
-  #kept: [TopicName, string, Buffer][] = []
-  #receive: Receive = (...message) => void this.#kept.push(message)
+  readonly #listener = Promise.withResolvers<Receive>()
+  #receive: Receive = (...message) => this.#listener.promise.then(receive => receive(...message))
 
   receive: Receive = (...message) => this.#receive(...message)
 
   /** Sends every message to the listener, starting with the buffered ones. */
   listen(listener: Receive): void {
     this.#receive = listener
-    for (const message of this.#kept) listener(...message)
-    this.#kept = []
+    this.#listener.resolve(listener)
   }
 }
 

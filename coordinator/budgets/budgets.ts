@@ -34,6 +34,8 @@ export class Budgets {
   readonly waitingFindings: Budget<'cell'>
   /** Bytes of answers of outside sources that are on their way, at their largest. */
   readonly upstreamAnswers: Budget<'source'>
+  /** Simulations of schedules that run or wait. */
+  readonly simulations: Budget<'key'>
   /** Connections to the plain MQTT port that have not proven which cell they are. */
   readonly mqttStrangers: Budget<'address'>
 
@@ -122,7 +124,7 @@ export class Budgets {
       {
         name: 'waiting_finding_bytes',
         bounds: 'Bytes of findings of scheduled runs that wait to be stored.',
-        atBound: 'Further messages with findings of the cell are dropped and counted.',
+        atBound: 'Further messages with findings are not confirmed, and the cell sends them again.',
       },
       { total: 32 * MIB, per: { cell: 8 * MIB } },
     )
@@ -133,6 +135,14 @@ export class Budgets {
         atBound: 'The source is not asked; an older answer is used, else the next source.',
       },
       { total: 48 * MIB, per: { source: 32 * MIB } },
+    )
+    this.simulations = create(
+      {
+        name: 'simulations',
+        bounds: 'Simulations of schedules that run or wait for a worker thread.',
+        atBound: 'The call gets 429 with Retry-After.',
+      },
+      { total: 12, per: { key: 4 } },
     )
     this.mqttStrangers = create(
       {

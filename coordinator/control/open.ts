@@ -44,7 +44,7 @@ const FORGET_SECONDS = 600
 
 export const openControl = async (
   parts: ControlDomainParts,
-): Promise<{ ears: ControlEars; views: ControlViews }> => {
+): Promise<{ ears: ControlEars; configs: Configs; views: ControlViews }> => {
   const { store, replicas, signing, cells, fleet, stops, bus, stack, schedules, logger, now } =
     parts
   const { commands, configs, hears } = await createControl({
@@ -63,7 +63,7 @@ export const openControl = async (
   followOthers(commands, parts)
   schedules.every('commands.sweep', SWEEP_SECONDS, () => commands.sweep())
   parts.leaderWork.every('commands.forget', FORGET_SECONDS, ledger => forgetOld(ledger, now()))
-  return { ears: hears, views: { commands, configs } }
+  return { ears: hears, configs, views: { commands, configs } }
 }
 
 /** Follows what other coordinators do with commands, and takes over from those that leave. */

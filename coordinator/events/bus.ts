@@ -45,6 +45,8 @@ export interface Events {
    * to the last one that is left; the numbers after it are given again.
    */
   onRewind(listener: () => void): () => void
+  /** Reads the newest events again, after the data of some was changed in the store. Never rejects. */
+  reload(): Promise<void>
   /** Resolves when everything that is committed now can be read. Never rejects. */
   catchUp(): Promise<void>
   /** Number of the newest event: the position from which a reader gets only new ones. */

@@ -90,6 +90,16 @@ export class EventLog implements Events {
 
   catchUp = (): Promise<void> => this.#changes.look()
 
+  reload = async (): Promise<void> => {
+    const { store, kept, logger } = this.#parts
+    try {
+      const rows = await readNewestEvents(store.ledger.read, kept)
+      this.#ring.replace(rows.map(eventOf))
+    } catch (error) {
+      logger.warn({ err: error }, 'events could not be read again')
+    }
+  }
+
   subscribe = (types: string | ReadonlySet<string>, listener: EventListener): (() => void) =>
     this.#ring.subscribe(types, listener)
   onRewind = (listener: () => void): (() => void) => this.#ring.onRewind(listener)

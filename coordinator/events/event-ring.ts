@@ -48,6 +48,12 @@ export class EventRing
     if (this.#events.length > this.#parts.kept) this.#events.shift()
   }
 
+  /** Puts events in place of those with the same number; the others stay. */
+  replace(events: readonly CloudEvent[]): void {
+    const byId = new Map(events.map(event => [event.id, event]))
+    this.#events = this.#events.map(event => byId.get(event.id) ?? event)
+  }
+
   subscribe = (types: string | ReadonlySet<string>, listener: EventListener): (() => void) => {
     const handler: EventListener = event => listener(event)
     const isMatch = (type: string) =>

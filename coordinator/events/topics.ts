@@ -50,7 +50,7 @@ export const EVENT_TOPICS: readonly Topic[] = [
     prefix: 'shoal.discovery.',
     audience: 'operator',
     scope: 'fleet',
-    says: 'the inventory around the cells changed',
+    says: 'the inventory around the cells changed, or several things carry one key',
   },
   {
     prefix: 'shoal.audit.',

@@ -20,6 +20,8 @@ export const countBodies = fp(
 )
 
 const announcedBytes = ({ headers, routeOptions }: FastifyRequest): number => {
+  // a file is written to the disk as it comes
+  if (routeOptions.config.operation?.upload !== undefined) return 0
   const isChunked = headers['transfer-encoding'] !== undefined
   const limitBytes = routeOptions.bodyLimit ?? Number.POSITIVE_INFINITY
   return isChunked ? limitBytes : Math.min(limitBytes, Number(headers['content-length'] ?? 0))

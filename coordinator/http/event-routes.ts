@@ -12,6 +12,7 @@ import type { EventsConfig } from '../events/events-config.ts'
 import { FAMILIES, type Hearer } from '../events/topics.ts'
 import { findKeyFault, isOperator, type Key } from '../keys/key.ts'
 import type { EventFigures } from '../metrics/event-figures.ts'
+import { accessFault } from '../operations/invoke/access.ts'
 import type { Count } from '../operations/invoke/count.ts'
 import type { ReaderOf } from '../operations/task-readers.ts'
 import { seesAsked } from '../tasks/task-reader.ts'
@@ -154,9 +155,12 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
   app.get('/v1/events', { config: { docs: STREAM } }, (request, reply) =>
     sendStream(request, reply, patternsOf(request.query)),
   )
-  app.get('/a2a/discovery/subscribe', { config: { docs: DISCOVERY_STREAM } }, (request, reply) =>
-    sendStream(request, reply, [DELTA_EVENT]),
-  )
+  app.get('/a2a/discovery/subscribe', { config: { docs: DISCOVERY_STREAM } }, (request, reply) => {
+    // other callers would get a stream without events
+    const fault = accessFault({ access: 'operator' }, requireKey(request))
+    if (fault !== undefined) throw new ShoalError('forbidden', fault)
+    return sendStream(request, reply, [DELTA_EVENT])
+  })
 }
 
 const patternsOf = (query: unknown): string[] => {

@@ -13,6 +13,8 @@ export interface InferenceCall {
   key: Key
   /** Unix time, milliseconds. */
   startedAt: number
+  /** The same instant in monotonic milliseconds. */
+  startedMs: number
   admission: Admission
   answerHeaders: OutgoingHttpHeaders
   /** The body for a model. */

@@ -2,23 +2,28 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { DiscardedAnswer } from '../fleet/cascade.ts'
 import type { DispatchOutcome } from '../fleet/dispatch-request.ts'
+import type { Refusal } from '../quota/refusals.ts'
 import type { NewUsage, UsageStore } from '../quota/usage.ts'
+import type { HttpExchange } from './exchange.ts'
 import type { InferenceCall } from './inference-call.ts'
 import { endTrace } from './trace-inference.ts'
 
 export interface InferenceRecordParts {
   answerHeaders: FastifyInstance['answerHeaders']
-  usage: Pick<UsageStore, 'record'>
+  usage: Pick<UsageStore, 'record'> & { countRefusal?: (refusal: Refusal) => void }
   logger: Pick<Logger, 'error'>
   /** Unix time, milliseconds. */
   now: () => number
 }
 
-interface Used extends Pick<DispatchOutcome, 'cellId' | 'usage'> {
+interface Used extends Pick<DispatchOutcome, 'cellId' | 'usage' | 'beganAtMs' | 'retries'> {
   model: string
   status: NewUsage['status']
   durationMs: number
 }
+
+/** Status of a request whose client has left. */
+const CLIENT_CLOSED = 499
 
 /** Records the outcome of requests. */
 export const createInferenceRecord = ({
@@ -28,7 +33,8 @@ export const createInferenceRecord = ({
   now,
 }: InferenceRecordParts) => {
   const write = async (call: InferenceCall, used: Used): Promise<void> => {
-    const { exchange, key, startedAt } = call
+    const { exchange, key, startedAt, startedMs } = call
+    const { beganAtMs, retries = 0 } = used
     const row = {
       at: startedAt,
       key_id: key.id,
@@ -43,12 +49,22 @@ export const createInferenceRecord = ({
       // a clock that was set back meanwhile must not cost the row
       duration_ms: Math.max(0, used.durationMs),
       request_id: exchange.id,
+      ttft_ms: beganAtMs === undefined ? null : Math.round(beganAtMs - startedMs),
+      retries,
     }
     try {
       await usage.record(row)
     } catch (error) {
       logger.error({ err: error, row }, 'usage not recorded')
     }
+  }
+
+  /** Counts a request that was refused. `model` is empty for one that the catalogue lacks. */
+  const countRefusal = (exchange: HttpExchange, model: string, httpStatus: number): void => {
+    const { key, tenantId } = exchange
+    if (key === undefined || httpStatus === CLIENT_CLOSED) return
+    const isUnavailable = httpStatus >= 500
+    usage.countRefusal?.({ at: now(), keyId: key.id, tenantId, model, isUnavailable })
   }
 
   /** A request that was refused costs nothing, and the headers say so; any other leaves a row. */
@@ -58,11 +74,12 @@ export const createInferenceRecord = ({
     outcome: DispatchOutcome,
   ): Promise<void> => {
     endTrace(call.span, model, outcome)
-    const { status, cellId, usage } = outcome
+    const { status, httpStatus } = outcome
     if (status === 'refused') {
       call.admission.refund()
+      if (httpStatus !== undefined) countRefusal(call.exchange, model, httpStatus)
       Object.assign(call.answerHeaders, await answerHeaders(call.exchange))
-    } else await write(call, { model, status, cellId, usage, durationMs: now() - call.startedAt })
+    } else await write(call, { ...outcome, model, status, durationMs: now() - call.startedAt })
   }
 
   /**
@@ -79,5 +96,5 @@ export const createInferenceRecord = ({
       await write(call, { model, cellId, usage, status: 'discarded', durationMs })
   }
 
-  return { record, recordDiscarded }
+  return { record, recordDiscarded, countRefusal }
 }

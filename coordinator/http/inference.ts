@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
-import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { type ErrorCode, httpStatus, ShoalError } from '../../shared/errors.ts'
 import { HEADER_CASCADE, HEADER_JUDGE } from '../../shared/wire/link.ts'
 import { type AnswerMemory, requireKeyRoom } from '../fleet/answer-hold.ts'
 import { type CascadeAttempt, cascade, type DiscardedAnswer } from '../fleet/cascade.ts'
@@ -84,13 +84,27 @@ export class Inference {
   }
 
   /** Answers the exchange. Throws the client's error when no cell was asked. */
-  async infer(
+  infer(
+    exchange: HttpExchange,
+    kind: CatalogueEntry['kind'],
+    asked: InferenceFields,
+  ): Promise<void> {
+    return this.#admit(exchange, kind, asked).catch(error => {
+      const isKnown = asked.model === AUTO_MODEL || this.#models.has(asked.model)
+      if (error instanceof ShoalError)
+        this.#recording.countRefusal(exchange, isKnown ? asked.model : '', httpStatus(error.code))
+      throw error
+    })
+  }
+
+  async #admit(
     exchange: HttpExchange,
     kind: CatalogueEntry['kind'],
     asked: InferenceFields,
   ): Promise<void> {
     const { quota, running, answerHeaders, answerMemory, now } = this.#parts
     const startedAt = now()
+    const startedMs = performance.now()
     const key = exchange.key as Key
     const mayCascade = kind === 'chat' && asked.auto !== false
     const steps = asked.model === AUTO_MODEL && mayCascade ? this.#stepsOf(key) : []
@@ -110,6 +124,7 @@ export class Inference {
         exchange,
         key,
         startedAt,
+        startedMs,
         admission,
         answerHeaders: headers instanceof Promise ? await headers : headers,
         body: steps.length > 0 ? bodyFor(exchange.body) : once(exchange.rawBody),

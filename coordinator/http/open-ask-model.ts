@@ -1,5 +1,7 @@
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
+import type { Embeddings } from '../knowledge/embeddings.ts'
+import { createEmbeddings } from './ask-embeddings.ts'
 import { type AskModel, createAskModel } from './ask-model.ts'
 import { Inference, type InferenceParts } from './inference.ts'
 
@@ -11,8 +13,13 @@ interface AskModelParts
   figures: { inference: InferenceParts['figures'] }
 }
 
+interface OpenAskModel {
+  askModel: AskModel
+  views: { embeddings: Embeddings }
+}
+
 /** Asks models inside the process as the inference routes do, with the limits of a key. */
-export const openAskModel = (parts: AskModelParts): { askModel: AskModel } => {
+export const openAskModel = (parts: AskModelParts): OpenAskModel => {
   const { config, keys, figures, answerMemory, lanes, fleet } = parts
   const { quota, usage, running, logger, now } = parts
   const { catalogue, tiers, cascade, routing } = config
@@ -34,5 +41,6 @@ export const openAskModel = (parts: AskModelParts): { askModel: AskModel } => {
     // they stay inside: the limits of the key are in the answer to the whole message
     answerHeaders: () => ({}),
   })
-  return { askModel: createAskModel(inference) }
+  const embeddings = createEmbeddings({ inference, fleet, catalogue })
+  return { askModel: createAskModel(inference), views: { embeddings } }
 }

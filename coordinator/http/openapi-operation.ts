@@ -29,7 +29,9 @@ const describeOperation = (operation: Operation, route: DocumentedRoute): OpenAp
   const { properties = {}, required = [], ...rest } = jsonSchema(operation.input) as ObjectSchema
   const named = pathFields(operation.path)
   const others = Object.keys(properties).filter(name => !named.includes(name))
-  const inBody = operation.method === 'POST' || operation.method === 'PUT'
+  const { upload } = operation
+  const isWrite = operation.method === 'POST' || operation.method === 'PUT'
+  const inBody = isWrite && upload === undefined
   const body = {
     ...rest,
     properties: Object.fromEntries(others.map(name => [name, properties[name]])),
@@ -57,6 +59,9 @@ const describeOperation = (operation: Operation, route: DocumentedRoute): OpenAp
           },
         }
       : {}),
+    ...(upload === undefined
+      ? {}
+      : { requestBody: { required: true, content: fileContent(upload) } }),
     responses: {
       ...(operation.mode === 'task'
         ? responses(202, jsonContent(jsonSchema(TASK_BEGUN)), route)
@@ -70,6 +75,8 @@ const describeOperation = (operation: Operation, route: DocumentedRoute): OpenAp
     'x-shoal-cli': {
       ...cliOf(operation),
       arguments: named,
+      ...(operation.sendsText && { is_text: true }),
+      ...(upload === undefined ? {} : { upload: true }),
       ...exitOf(operation),
     },
   }
@@ -96,15 +103,18 @@ const exitOf = ({ exit, effect }: Operation) => {
   return effect === 'gated' ? { exit: { field: 'status', codes: { pending: 75 } } } : {}
 }
 
-const contentOfOperation = ({ text, output, events }: Operation): object => ({
-  ...(text === undefined
+const contentOfOperation = ({ text, sendsText, output, events }: Operation): object => ({
+  ...(sendsText ? { '*/*': { schema: { type: 'string' } } } : contentOfAnswer(output, text)),
+  ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
+})
+
+const contentOfAnswer = (output: z.ZodType, text: Operation['text']): object =>
+  text === undefined
     ? jsonContent(jsonSchema(output))
     : {
         ...jsonContent(withoutFields(jsonSchema(output), [text.body, text.type])),
         'text/*': { schema: { type: 'string' } },
-      }),
-  ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
-})
+      }
 
 /** Fields that are sent as text are not part of the JSON schema. */
 const withoutFields = (schema: JsonSchema, names: readonly string[]): JsonSchema => {
@@ -211,5 +221,8 @@ const error = { $ref: '#/components/responses/Error' }
 const bodyContent = (schema: JsonSchema, example: object | undefined): object => ({
   'application/json': { schema, ...(example === undefined ? {} : { example }) },
 })
+
+const fileContent = (types: readonly string[]): object =>
+  Object.fromEntries(types.map(type => [type, { schema: { type: 'string' } }]))
 
 const jsonContent = (schema: JsonSchema) => ({ 'application/json': { schema } })

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { Readable } from 'node:stream'
 import type {
   FastifyInstance,
   FastifyPluginAsync,
@@ -16,49 +18,108 @@ import type { Operation } from '../operations/operation.ts'
 import { readText } from '../operations/text-input.ts'
 import { taskCallerOf } from './answer-headers.ts'
 import { deprecationHeaders } from './deprecation.ts'
+import { type ReceivedUpload, receiveUpload } from './receive-upload.ts'
 import type { RouteDocs } from './route-docs.ts'
-import { type StreamListener, sendEvents } from './send-events.ts'
+import { type StreamListener, sendEvents, sendText } from './send-events.ts'
 
 interface OperationParts {
   operations: readonly Operation[]
   invoke: Pipeline['invoke']
+  /** Folder for the files of running calls; the temporary one of the system by default. */
+  uploadFolder?: string
 }
 
 const BODY_LIMIT_BYTES = 256 * 1024
 
 /** The REST form of every operation: path, query and body together are its input. */
-export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
-  app,
-  { operations, invoke },
-) => {
+export const operationRoutes: FastifyPluginAsync<OperationParts> = async (app, parts) => {
   missingSkillRoute(app)
-  for (const operation of operations)
-    app.route({
-      method: operation.method,
-      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { access: operation.access === 'none' ? 'none' : 'key', operation },
-      bodyLimit: BODY_LIMIT_BYTES,
-      ...(operation.deprecated === undefined
-        ? {}
-        : { onRequest: createDeprecationHook(operation.deprecated) }),
-      handler: async (request, reply) => {
-        const call = async (listener?: StreamListener): Promise<Outcome> => {
-          const outcome = await invoke(invocationOf(request, reply, { operation, listener }))
-          if ('isReplay' in outcome && outcome.isReplay)
-            reply.header('idempotency-replayed', 'true')
-          return outcome
-        }
+  for (const operation of parts.operations) {
+    if (operation.upload === undefined) addRoute(app, operation, parts)
+    else await app.register(async scope => addUploadRoute(scope, operation, parts))
+  }
+}
+
+const addRoute = (app: FastifyInstance, operation: Operation, parts: OperationParts): void => {
+  app.route({
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { access: operation.access === 'none' ? 'none' : 'key', operation },
+    bodyLimit: BODY_LIMIT_BYTES,
+    ...(operation.deprecated === undefined
+      ? {}
+      : { onRequest: createDeprecationHook(operation.deprecated) }),
+    handler: async (request, reply) => {
+      const upload = createUpload(request, operation, parts)
+      const call = async (listener?: StreamListener): Promise<Outcome> => {
+        const invocation = invocationOf(request, reply, { operation, listener, upload })
+        const outcome = await parts.invoke(invocation)
+        if ('isReplay' in outcome && outcome.isReplay) reply.header('idempotency-replayed', 'true')
+        return outcome
+      }
+      try {
+        if (operation.sendsText) return await sendText(reply, call)
         return sendsEvents(operation) && wantsEvents(request)
-          ? sendEvents(reply, call)
+          ? await sendEvents(reply, call)
           : sendOutcome(await call(), operation, request, reply)
-      },
-    })
+      } finally {
+        await upload?.close()
+      }
+    },
+  })
+}
+
+/** Bodies of its media types reach the handler as streams; every other type is refused. */
+const addUploadRoute = (
+  scope: FastifyInstance,
+  operation: Operation,
+  parts: OperationParts,
+): void => {
+  const types = [...(operation.upload ?? [])]
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser(types, (_request, payload, done) => done(null, payload))
+  scope.addContentTypeParser('*', (_request, _payload, done) =>
+    done(new ShoalError('unsupported_media_type', `content-type must be ${types.join(' or ')}`)),
+  )
+  addRoute(scope, operation, parts)
+}
+
+interface PendingUpload {
+  receive(): Promise<ReceivedUpload>
+  close(): Promise<void>
+}
+
+/** The file of a call, which is received once its caller was admitted. */
+const createUpload = (
+  { body, headers }: FastifyRequest,
+  { upload }: Operation,
+  { uploadFolder = tmpdir() }: OperationParts,
+): PendingUpload | undefined => {
+  if (upload === undefined) return undefined
+  let received: ReceivedUpload | undefined
+  return {
+    receive: async () => {
+      if (!(body instanceof Readable))
+        throw new ShoalError('invalid_request', `the body must be a file: ${upload.join(', ')}`)
+      received = await receiveUpload(body, headers['content-type'] ?? '', uploadFolder)
+      return received
+    },
+    close: async () => received?.close(),
+  }
 }
 
 const invocationOf = (
   request: FastifyRequest,
   reply: FastifyReply,
-  { operation, listener }: { operation: Operation; listener: StreamListener | undefined },
+  {
+    operation,
+    listener,
+    upload,
+  }: {
+    operation: Operation
+    listener: StreamListener | undefined
+    upload: PendingUpload | undefined
+  },
 ): Invocation => {
   const left = new AbortController()
   // a response that was sent completely closes too: an abort would only cost an exception then
@@ -69,7 +130,10 @@ const invocationOf = (
   return {
     operation,
     caller: taskCallerOf(request),
-    read: () => parseRequest(request, operation),
+    read: async () => {
+      const parsed = parseRequest(request, operation)
+      return upload === undefined ? parsed : { ...parsed, upload: await upload.receive() }
+    },
     repeat: callKey === undefined ? undefined : { callKey, param: 'Idempotency-Key' },
     signals: [left.signal],
     listener: listener && {
@@ -100,7 +164,7 @@ const sendOutcome = (
   if (outcome.kind === 'done') {
     if (operation.status !== undefined) reply.code(operation.status)
     const { output } = outcome
-    return operation.text === undefined ? output : sendText(request, reply, operation.text, output)
+    return operation.text === undefined ? output : sendPage(request, reply, operation.text, output)
   }
   reply.code(202)
   if (outcome.kind === 'task') reply.header('location', `/v1/tasks/${outcome.taskId}`)
@@ -108,7 +172,7 @@ const sendOutcome = (
 }
 
 /** The next page is linked as in RFC 8288: `link: </path?…>; rel="next"`. */
-const sendText = (
+const sendPage = (
   request: FastifyRequest,
   reply: FastifyReply,
   { body, type, next }: NonNullable<Operation['text']>,
@@ -150,7 +214,8 @@ const missingSkillRoute = (app: FastifyInstance): void => {
 /** Path, query and body as one input; its values are checked by the pipeline. No field may come twice. */
 const parseRequest = (request: FastifyRequest, operation: Operation): CallInput => {
   const { input, method, path, onCell } = operation
-  const body: unknown = method === 'GET' ? {} : (request.body ?? {})
+  const hasBody = method !== 'GET' && operation.upload === undefined
+  const body: unknown = hasBody ? (request.body ?? {}) : {}
   if (typeof body !== 'object' || Array.isArray(body))
     throw new ShoalError('invalid_request', 'the body must be an object')
   const params = request.params as Record<string, string>

@@ -21,17 +21,19 @@ export const limitFlush = (response: ServerResponse, isKeyEnded: boolean): void 
   else response.setTimeout(STALL_MS, disconnect)
 }
 
-/** Server-sent events of a response, produced no faster than their reader takes them. */
+/** Text of a response, such as server-sent events, produced no faster than its reader takes it. */
 export class PacedLines {
   readonly stream = new Readable({ read: () => this.#resume(), highWaterMark: WAIT_BYTES })
-  readonly #keepalive: NodeJS.Timeout
+  readonly #keepalive: NodeJS.Timeout | undefined
   #isEnded = false
   #drained: PromiseWithResolvers<void> | undefined
 
-  constructor() {
-    this.#keepalive = setInterval(() => {
-      if (this.#drained === undefined) this.put(SSE_KEEPALIVE)
-    }, SSE_KEEPALIVE_MS).unref()
+  /** @param isEvents true to send a comment now and then, which keeps a silent stream open */
+  constructor(isEvents = true) {
+    if (isEvents)
+      this.#keepalive = setInterval(() => {
+        if (this.#drained === undefined) this.put(SSE_KEEPALIVE)
+      }, SSE_KEEPALIVE_MS).unref()
     this.stream.once('close', () => this.#release())
   }
 

@@ -9,6 +9,7 @@ import type { IdempotentCallRow } from '../store/delivery-tables.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { asCall, type MarkedCall } from './call-marks.ts'
+import { type CallKeeping, findCall, holderOf, lookAtCall } from './look-at-call.ts'
 
 /** A call that its caller may repeat. */
 interface RepeatableCall {
@@ -83,13 +84,18 @@ export class Idempotency {
     return { answer: await this.#answer(call, run, isKept), replayed: false }
   }
 
+  /** What is kept of a call, without making it. */
+  look(call: Pick<RepeatableCall, 'scope' | 'callKey'>): Promise<CallKeeping> {
+    return lookAtCall(this.#parts, call)
+  }
+
   /** The stored answer of the first call; undefined when this call is the first. */
   #claim(call: RepeatableCall, name: string): Promise<string | undefined> {
     const { ledger, now } = this.#parts
     const claimed = ledger.free.write(async trx => {
       const row = rowOf(call, name, now())
       if (await begin(trx, row)) return undefined
-      const known = await find(trx, call)
+      const known = await findCall(trx, call)
       if (known === undefined) throw createInProgressError()
       if (known.fingerprint !== call.fingerprint) throw createReuseError()
       if (known.answer_sealed !== null) return known.answer_sealed
@@ -178,9 +184,6 @@ export class Idempotency {
   }
 }
 
-/** Id of the coordinator that claimed a call; undefined for one of an older version. */
-const holderOf = (claim: string): string | undefined => /^(.+)\//.exec(claim)?.[1]
-
 const rowOf = (call: RepeatableCall, name: string, now: number): IdempotentCallRow => ({
   scope: call.scope,
   call_key: call.callKey,
@@ -220,17 +223,6 @@ const begin = async (trx: Trx, row: IdempotentCallRow): Promise<boolean> => {
     .executeTakeFirst()
   return claimed !== undefined
 }
-
-const find = (
-  trx: Trx,
-  { scope, callKey }: RepeatableCall,
-): Promise<IdempotentCallRow | undefined> =>
-  trx
-    .selectFrom('idempotent_calls')
-    .selectAll()
-    .where('scope', '=', scope)
-    .where('call_key', '=', callKey)
-    .executeTakeFirst()
 
 interface Narrowable<Q> {
   where(column: 'scope' | 'call_key' | 'claim', operator: '=', value: string): Q

@@ -82,7 +82,8 @@ export type DemoName = keyof typeof DEMO_SPECS
 export const DEMO_NAMES = Object.keys(DEMO_SPECS) as DemoName[]
 export type DemoKeys = Record<DemoName, string>
 
-const DEMO = 'demo'
+/** Tenant of the demo keys. */
+export const DEMO_TENANT = 'demo'
 
 /** Creates tenant `demo` for trials, with a key of every tier, an operator's and two approvers'. */
 export const bootstrap = async (
@@ -100,14 +101,15 @@ export const demoKeys = async (
   const keys = new Keys({ store, logger: { warn: () => {} } })
   for (const name of DEMO_NAMES) {
     const key = await keys.authenticate(known[name] ?? '')
-    if (key?.tenantId === DEMO && key.label === labelOf(name)) good[name] = known[name] as string
+    if (key?.tenantId === DEMO_TENANT && key.label === labelOf(name))
+      good[name] = known[name] as string
   }
   keys.close()
   const issued = DEMO_NAMES.filter(name => good[name] === undefined)
   if (issued.length === 0) return { keys: good as DemoKeys, issued }
   const made = await store.ledger.sealed.write(async trx => {
     const now = await store.ledger.nowMs(trx)
-    await ensureTenant(trx, DEMO, by, now)
+    await ensureTenant(trx, DEMO_TENANT, by, now)
     const secrets: Partial<DemoKeys> = {}
     for (const name of issued) secrets[name] = await issueDemoKey(trx, name, by, now)
     return secrets
@@ -126,7 +128,7 @@ const issueDemoKey = async (
   const id = `demo_${name}`
   const query = trx.selectFrom('persons').select('id').where('id', '=', id)
   if ((await query.executeTakeFirst()) === undefined)
-    await addPerson(trx, { id, tenantId: DEMO, name: labelOf(name) }, by, now)
-  const spec = { tenantId: DEMO, personId: id, label: labelOf(name), ...DEMO_SPECS[name] }
+    await addPerson(trx, { id, tenantId: DEMO_TENANT, name: labelOf(name) }, by, now)
+  const spec = { tenantId: DEMO_TENANT, personId: id, label: labelOf(name), ...DEMO_SPECS[name] }
   return (await addKey(trx, spec, by, now)).secret
 }

@@ -1,3 +1,5 @@
+import { Listeners } from '../base/listeners.ts'
+
 /** Calls of one operation that this coordinator has answered since it started. */
 interface CallFigures {
   calls: number
@@ -7,8 +9,19 @@ interface CallFigures {
   p95Ms: number | undefined
 }
 
+/** A call that has ended. */
+export interface EndedCall {
+  operationId: string
+  /** Undefined without a key. */
+  tenantId: string | undefined
+  durationMs: number
+  failed: boolean
+}
+
 export interface CallStats {
-  add(operationId: string, durationMs: number, failed: boolean): void
+  add(call: EndedCall): void
+  /** Reports every call after it was counted. Returns how to stop that. */
+  onCall(listener: (call: EndedCall) => void): () => void
   figuresFor(operationId: string): CallFigures
 }
 
@@ -31,18 +44,21 @@ export const createCallStats = (): CallStats => {
     tallies.set(id, tally)
     return tally
   }
-  const add: CallStats['add'] = (id, durationMs, failed) => {
-    const tally = tallyOf(id)
+  const calls = new Listeners<[EndedCall]>()
+  const add: CallStats['add'] = call => {
+    const { operationId, durationMs, failed } = call
+    const tally = tallyOf(operationId)
     tally.durationsMs[tally.calls % KEPT_DURATIONS] = durationMs
     tally.calls++
     if (failed) tally.errors++
+    calls.notify(call)
   }
   const figuresFor: CallStats['figuresFor'] = id => {
     const { calls, errors, durationsMs } = tallies.get(id) ?? NONE
     const sorted = durationsMs.toSorted((a, b) => a - b)
     return { calls, errors, p50Ms: percentile(sorted, 50), p95Ms: percentile(sorted, 95) }
   }
-  return { add, figuresFor }
+  return { add, figuresFor, onCall: calls.add }
 }
 
 const NONE: Tally = { calls: 0, errors: 0, durationsMs: [] }

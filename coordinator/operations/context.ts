@@ -8,13 +8,15 @@ import type { Actor } from '../audit/audit.ts'
 import type { Conversations } from '../conversations/conversations.ts'
 import type { DomainViews } from '../domains.ts'
 import type { Key } from '../keys/key.ts'
+import type { Embeddings } from '../knowledge/embeddings.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { CallStats } from './call-stats.ts'
 import type { SkillFacts } from './declaration.ts'
 import type { Outcome } from './invoke/outcome.ts'
+import type { Upload } from './upload.ts'
 
 /** Views that operations may read and act on; operations never see a store. */
-export type Views = DomainViews & CallViews & TaskViews & ConversationViews
+export type Views = DomainViews & CallViews & TaskViews & ConversationViews & EmbeddingViews
 
 /** Operations themselves, as other operations see them. */
 export interface CallViews {
@@ -28,6 +30,10 @@ export interface CallViews {
 
 export interface ConversationViews {
   conversations: Omit<Conversations<Context>, 'close'>
+}
+
+export interface EmbeddingViews {
+  embeddings: Embeddings
 }
 
 export interface TaskViews {
@@ -96,6 +102,8 @@ export interface Context extends Views, TaskCaller {
   signal: AbortSignal
   /** The cell to run on, where the caller named one and the operation takes one. */
   cellId?: string | undefined
+  /** The file that was sent, where the operation takes one. */
+  upload?: Upload | undefined
   /**
    * Reports progress; without effect where nobody listens. A promise resolves when the caller can
    * take more: an operation that reports often waits for it.
@@ -108,4 +116,9 @@ export interface Context extends Views, TaskCaller {
 }
 
 export type Report = (progress: Progress) => Promise<void> | void
-export type Tell = (told: { event: string; data: unknown }) => Promise<void> | void
+/** An event of a call. */
+export interface Told {
+  event: string
+  data: unknown
+}
+export type Tell = (told: Told) => Promise<void> | void

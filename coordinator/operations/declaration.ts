@@ -101,6 +101,16 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
    * null. A non-null `next.field` is the start of the next page: the value of the input `next.input`.
    */
   text?: { body: string; type: string; next?: { field: string; input: string } }
+  /**
+   * True for an answer that is text of any length. The operation sends it in parts by `tell`, with
+   * its media type as the event, and waits until each part was taken.
+   */
+  sendsText?: true
+  /**
+   * Media types of a body that is a file and no JSON: REST receives it on the disk, and all other
+   * input is in the path and query. The run reads it from `context.upload`.
+   */
+  upload?: readonly string[]
   deprecated?: Deprecation
   /** Exit codes of the command line for values of one field of the answer; 0 for others. */
   exit?: { field: string; codes: Readonly<Record<string, number>> }

@@ -9,7 +9,7 @@ import { createTargetLimits } from './target-limits.ts'
 
 interface OutboundRequest {
   url: string
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'PUT'
   headers?: Record<string, string>
   body?: string
   /** Most bytes of the answer to read; more is an error. 0, the default, reads none of it. */

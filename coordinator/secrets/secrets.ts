@@ -4,7 +4,7 @@ import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
 /** `data-keys` comes first into a store: the key that opens it opens all others. */
-export type SecretName = 'data-keys' | 'signing' | 'authority' | 'broker'
+export type SecretName = 'data-keys' | 'signing' | 'authority' | 'broker' | 'discovery'
 
 /** Changes a secret: gets its present text, and returns the next one. */
 export type SecretChange = (

@@ -114,6 +114,11 @@ export interface Database<T> extends Lanes<T> {
    * schema so that this one cannot use it.
    */
   finishMigrations(): Promise<readonly string[]>
+  /**
+   * Removes what was deleted from the log of the database too, after an erasure; its pages are
+   * overwritten with each deletion. PostgreSQL does neither by itself: its vacuum reuses the space.
+   */
+  overwriteDeleted(): Promise<void>
   /** Finishes what is queued and refuses later writes. */
   close(): Promise<void>
 }

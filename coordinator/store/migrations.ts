@@ -20,6 +20,7 @@ import { commandDevices, deviceTables } from './device-migrations.ts'
 import type { EngineSchema } from './engine.ts'
 import { estopReportTable, estopTable } from './estop-migrations.ts'
 import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
+import { flowTables, rampUpTable } from './flow-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import {
   disabledPeople,
@@ -28,10 +29,18 @@ import {
   ledgerTables,
   visitorRequests,
 } from './key-migrations.ts'
+import { graphLayerTables, graphLearningTables } from './knowledge-migrations.ts'
 import { minuteTables, quotaTable, recallTable, usageAnchorTable } from './quota-migrations.ts'
+import { registerTable } from './register-migrations.ts'
 import {
   registryDeltas,
   registryEntities,
+  registryHolders,
+  registryKeyAlarms,
+  registryNewEntities,
+  registryPseudonyms,
+  registryReads,
+  registryRunParts,
   registryScanners,
   registryTables,
 } from './registry-migrations.ts'
@@ -120,4 +129,15 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0099_discovery_entities': { up: registryEntities, compatibleFrom: '0.1.0' },
   '0100_discovery_deltas': { up: registryDeltas, compatibleFrom: '0.1.0' },
   '0101_discovery_scanners': { up: registryScanners, compatibleFrom: '0.1.0' },
+  '0102_discovery_run_parts': { up: registryRunParts, compatibleFrom: '0.1.0' },
+  '0103_discovery_holders': { up: registryHolders, compatibleFrom: '0.1.0' },
+  '0104_discovery_pseudonyms': { up: registryPseudonyms, compatibleFrom: '0.1.0' },
+  '0105_discovery_key_alarms': { up: registryKeyAlarms, compatibleFrom: '0.1.0' },
+  '0106_discovery_reads': { up: registryReads, compatibleFrom: '0.1.0' },
+  '0108_discovery_new_entities': { up: registryNewEntities, compatibleFrom: '0.1.0' },
+  '0110_graph_layers': { up: graphLayerTables, compatibleFrom: '0.1.0' },
+  '0111_graph_learning': { up: graphLearningTables, compatibleFrom: '0.1.0' },
+  '0112_register_records': { up: registerTable, compatibleFrom: '0.1.0' },
+  '0116_flows': { up: flowTables, compatibleFrom: '0.1.0' },
+  '0117_ramp_ups': { up: rampUpTable, compatibleFrom: '0.1.0' },
 })

@@ -140,6 +140,31 @@ const moduleResultTable = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .execute()
 }
 
+/** Adds time to first token, retries and refusals; older versions leave them out. */
+const serviceQuality = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  for (const name of ['ttft_ms', 'retries'])
+    await schema.alterTable('usage').addColumn(name, 'integer').execute()
+  const bounds = [100, 250, 500, 1000, 2500, 5000, 10_000, 30_000].map(ms => `ttft_le_${ms}`)
+  for (const sum of ['refused', 'unavailable', 'retries', 'ttft_count', 'ttft_ms', ...bounds])
+    await schema
+      .alterTable('usage_buckets')
+      .addColumn(sum, 'bigint', column => column.notNull().defaultTo(0))
+      .execute()
+}
+
+const callHourTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  let table = schema
+    .createTable('call_hours')
+    .addColumn('hour_at', 'bigint', column => column.notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull())
+    .addColumn('operation_id', 'text', column => column.notNull())
+  for (const sum of ['calls', 'errors', 'duration_ms'])
+    table = table.addColumn(sum, 'bigint', column => column.notNull())
+  await table
+    .addPrimaryKeyConstraint('call_hours_key', ['hour_at', 'tenant_id', 'operation_id'])
+    .execute()
+}
+
 export const recordMigrations: Record<string, StoreMigration> = {
   '0001_usage': { up: usageTable },
   '0002_series': { up: seriesTables },
@@ -148,4 +173,6 @@ export const recordMigrations: Record<string, StoreMigration> = {
   '0005_usage_hours': { up: usageHours, compatibleFrom: '0.1.0' },
   '0006_device_series': { up: deviceSeriesTable, compatibleFrom: '0.1.0' },
   '0007_module_results': { up: moduleResultTable, compatibleFrom: '0.1.0' },
+  '0009_service_quality': { up: serviceQuality, compatibleFrom: '0.1.0' },
+  '0010_call_hours': { up: callHourTable, compatibleFrom: '0.1.0' },
 }

@@ -5,6 +5,7 @@ export interface RecordTables {
   usage: UsageRow & SealableColumns
   usage_buckets: UsageBucketRow
   usage_hours: UsageHourRow
+  call_hours: CallHourRow
   series: SeriesRow
   series_cells: SeriesCellRow
   device_series: DeviceSeriesRow
@@ -31,6 +32,13 @@ export interface UsageRow {
   /** Prompt tokens that the engine read from its cache. */
   cached_tokens: number | null
   duration_ms: number
+  /**
+   * Time from the arrival of the request to the first event of its stream. Null for a whole answer
+   * and without one; absent in rows of versions that did not keep it, as is `retries`.
+   */
+  ttft_ms?: number | null | undefined
+  /** Cells that had the request without answering it. */
+  retries?: number | null | undefined
 }
 
 interface SealableColumns {
@@ -52,6 +60,34 @@ interface UsageBucketRow {
   prompt_tokens: number
   cached_tokens: number
   completion_tokens: number
+  duration_ms: number
+  /** Requests that left no row: refused by a limit or as invalid, and those that no cell took. */
+  refused: Generated<number>
+  unavailable: Generated<number>
+  retries: Generated<number>
+  /** Number of streams with a first token, and the sum of their times to it. */
+  ttft_count: Generated<number>
+  ttft_ms: Generated<number>
+  /** Streams whose first token took at most so many milliseconds. */
+  ttft_le_100: Generated<number>
+  ttft_le_250: Generated<number>
+  ttft_le_500: Generated<number>
+  ttft_le_1000: Generated<number>
+  ttft_le_2500: Generated<number>
+  ttft_le_5000: Generated<number>
+  ttft_le_10000: Generated<number>
+  ttft_le_30000: Generated<number>
+}
+
+/** Calls of one operation by one tenant that ended in one hour. */
+interface CallHourRow {
+  /** Beginning of the hour, UTC. */
+  hour_at: number
+  /** Empty for calls without a key. */
+  tenant_id: string
+  operation_id: string
+  calls: number
+  errors: number
   duration_ms: number
 }
 

@@ -3,7 +3,10 @@ export interface RegistryTables {
   discovery_traces: DiscoveryTraceRow
   discovery_trace_names: DiscoveryTraceNameRow
   discovery_links: DiscoveryLinkRow
+  discovery_key_alarms: DiscoveryKeyAlarmRow
   discovery_entities: DiscoveryEntityRow
+  discovery_entity_sources: DiscoveryEntitySourceRow
+  discovery_entity_words: DiscoveryEntityWordRow
   discovery_pins: DiscoveryPinRow
   discovery_deltas: DiscoveryDeltaRow
   discovery_scanners: DiscoveryScannerRow
@@ -19,10 +22,14 @@ export interface DiscoveryTraceRow {
   site: string
   keys_json: string
   spans_json: string
+  /** Names by which its host calls itself. */
+  hostnames_json: string
   /** Newest facts per module and cell. */
   claims_json: string
   born_at: number
   last_at: number
+  /** Cell that saw it first; empty for the coordinator, and for rows of an older version. */
+  born_by: string
   /** 1 for the address of a virtual router. */
   is_shared: number
 }
@@ -37,8 +44,17 @@ interface DiscoveryTraceNameRow {
 export interface DiscoveryLinkRow {
   a: string
   b: string
-  kind: 'met' | 'clash'
+  kind: 'met' | 'clash' | 'rival'
   distance_s: number
+  at: number
+}
+
+/** A trace whose key should identify one thing and is carried by others too. */
+export interface DiscoveryKeyAlarmRow {
+  key: string
+  trace_id: string
+  state: 'contradicted' | 'quarantined' | 'shared'
+  /** Time of the first alarm, Unix milliseconds. */
   at: number
 }
 
@@ -50,11 +66,30 @@ export interface DiscoveryEntityRow {
   risk_points: number
   /** Modules that saw it, each between blanks. */
   sources: string
+  /** 1 while its risk counts that it is new. */
+  is_new: number
   /** 0 once every scanner that saw it has missed it often enough. */
   is_present: number
+  /** Cell that found it, in whose share it counts; empty for the coordinator. */
+  holder: string
+  /** Order in which entities of a share are given up, lowest first: see `keepRankOf`. */
+  keep_rank: number
   first_at: number
   last_at: number
   description_json: string
+}
+
+/** A module that saw an entity; `last_at` is that of the entity. */
+interface DiscoveryEntitySourceRow {
+  entity_id: string
+  source: string
+  last_at: number
+}
+
+/** A word by which people find an entity, in lower case. */
+interface DiscoveryEntityWordRow {
+  entity_id: string
+  word: string
 }
 
 /** A decision of an operator: about identity, or about values of one entity. */
@@ -87,6 +122,13 @@ export interface DiscoveryScannerRow {
   /** Number of completed runs. */
   runs: number
   at: number
+  /** Run that started last among those of which parts are stored. */
+  newest_run_id: string
+  newest_started_at: number
+  /** Number of the part that is expected next. */
+  newest_parts: number
+  /** 0 when a part of it was lost: it says nothing about what it did not see. */
+  newest_is_whole: number
 }
 
 /** Run in which a scanner saw a trace last. */

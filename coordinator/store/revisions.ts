@@ -20,6 +20,8 @@ type RevisionName =
   | 'secrets'
   | 'audit'
   | 'usage'
+  | 'graph_layers'
+  | 'graph_learning'
 
 export interface Revisions {
   /** Calls back after another process changed the subject. Returns how to stop that. */

@@ -17,6 +17,8 @@ import { hasStoreIn, requireFolder, sqliteEngine } from './sqlite/sqlite-engine.
 import type { LedgerTables } from './tables.ts'
 import { readTrouble, refusalFor } from './trouble.ts'
 
+export { copyDatabase, findDatabaseFault, readLastAuditRow } from './sqlite/database-file.ts'
+
 export type Ledger = Database<LedgerTables>
 export type Records = Database<RecordTables>
 /** Transaction of a work in the ledger's sealed lane; see `lanes.ts`. */

@@ -6,9 +6,12 @@ import type { DeliveryTables } from './delivery-tables.ts'
 import type { DeviceTables } from './device-tables.ts'
 import type { EstopTables } from './estop-tables.ts'
 import type { EventTables } from './event-tables.ts'
+import type { FlowTables } from './flow-tables.ts'
 import type { GateTables } from './gate-tables.ts'
 import type { KeyTables } from './key-tables.ts'
+import type { KnowledgeTables } from './knowledge-tables.ts'
 import type { QuotaTables } from './quota-tables.ts'
+import type { RegisterTables } from './register-tables.ts'
 import type { RegistryTables } from './registry-tables.ts'
 import type { ScheduleTables } from './schedule-tables.ts'
 import type { SwarmTables } from './swarm-tables.ts'
@@ -28,9 +31,12 @@ export interface LedgerTables
     DeviceTables,
     EstopTables,
     EventTables,
+    FlowTables,
     GateTables,
     KeyTables,
+    KnowledgeTables,
     QuotaTables,
+    RegisterTables,
     RegistryTables,
     ScheduleTables,
     SwarmTables,

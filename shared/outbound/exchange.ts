@@ -16,7 +16,7 @@ import { SendError } from './send-error.ts'
 /** One request of HTTP, with every phase and size bounded. */
 export interface ExchangeRequest {
   url: URL
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT'
   headers: Readonly<Record<string, string>>
   body: string | undefined
   /** Gives the addresses that may be connected to; throws SendError for a target that may not. */

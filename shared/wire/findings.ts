@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { AutoRunUse } from './auto-run-use.ts'
 
 /**
  * Reach of a module: its own machine, machines that it can contact, what a radio receives, or the
@@ -26,10 +27,18 @@ export const RUN_MAX_BYTES = 8 * 1024 * 1024
 export const ModuleRow = z.record(z.string().max(64), z.json())
 export type ModuleRow = z.infer<typeof ModuleRow>
 
+/** Reasons of a cell for not running a module that are about the request and not about the cell. */
+export const MODULE_REFUSALS = ['scope_denied', 'invalid_request'] as const
+
 /** Items of the answer to a question, in any order; `unavailable` is the only one when it comes. */
 export const ScanItem = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('row'), row: ModuleRow }),
-  z.strictObject({ type: z.literal('unavailable'), reason: z.string().max(500) }),
+  z.strictObject({
+    type: z.literal('unavailable'),
+    reason: z.string().max(500),
+    /** Absent when this machine cannot run the module, whatever the request. */
+    code: z.enum(MODULE_REFUSALS).exactOptional(),
+  }),
   z.strictObject({
     type: z.literal('warning'),
     code: z.string().max(64),
@@ -61,6 +70,8 @@ export const FindingsBody = z.object({
       /** `unavailable`: not possible on this machine; `failed`: it was cut off. */
       outcome: z.enum(['complete', 'unavailable', 'failed']),
       reason: z.string().max(500).nullable(),
+      /** Of all modules of the cell, at the end of the run. */
+      use: AutoRunUse.exactOptional(),
     })
     .exactOptional(),
 })

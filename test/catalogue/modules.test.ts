@@ -1,45 +1,89 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import t from 'tap'
 import type * as z from 'zod'
+import { discoveryUniverse } from '../../coordinator/a2a/card-features.ts'
+import { isTool } from '../../coordinator/operations/declaration.ts'
 import { operations } from '../../coordinator/operations/index.ts'
 import { jsonSchema } from '../../coordinator/operations/json-schema.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import { HELPER_CLASSES } from '../../daemon/helper/helper-class.ts'
-import { type DiscoveryModule, isScan } from '../../discovery/module.ts'
+import { loadRun } from '../../discovery/load.ts'
+import {
+  type DiscoveryModule,
+  isScan,
+  MODULE_DOMAINS,
+  type ModuleDomain,
+} from '../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
+import type { ScanRun } from '../../discovery/scan-run.ts'
 import { MODULE_MAX_SECONDS } from '../../shared/wire/findings.ts'
 import { findUnbounded } from '../support/find-unbounded.ts'
+import { createScanContext } from '../support/scan-context.ts'
 
-/** The modules of the interface specification by their domain on the card. */
+/** The modules of the interface specification by their domain on the card, each with its reach. */
 const EXPECTED = {
-  network: [
-    'network-map',
-    'mdns-scan',
-    'wifi-scan',
-    'ble-scan',
-    'snmp-discover',
-    'http-fingerprint',
-  ],
-  ai_ml: [
-    ...['hub-models', 'ai-benchmarks', 'preprint-search', 'runtime-discover'],
-    ...['llm-api-discover', 'runtime-pull-recommend'],
-  ],
-  environment: ['weather-forecast', 'pv-forecast', 'air-quality', 'energy-price'],
-  osint: [
-    ...['ct-log-search', 'whois-lookup', 'ip-to-asn', 'dns-scan', 'tls-cert-check'],
-    ...['cve-search', 'cve-check'],
-  ],
-  infrastructure: ['docker-inventory', 'k8s-discover', 'cloud-discover'],
-  community: ['repo-releases', 'matrix-discover', 'registry-search'],
-  satellite: ['iss-position'],
-} satisfies Record<DiscoveryModule['domain'], string[]>
+  network: {
+    'network-map': 'host',
+    'mdns-scan': 'lan',
+    'wifi-scan': 'radio',
+    'ble-scan': 'radio',
+    'snmp-discover': 'lan',
+    'http-fingerprint': 'lan',
+  },
+  ai_ml: {
+    'hub-models': 'internet',
+    'ai-benchmarks': 'internet',
+    'preprint-search': 'internet',
+    'runtime-discover': 'lan',
+    'llm-api-discover': 'lan',
+    'runtime-pull-recommend': 'internet',
+  },
+  environment: {
+    'weather-forecast': 'internet',
+    'pv-forecast': 'internet',
+    'air-quality': 'internet',
+    'energy-price': 'internet',
+  },
+  osint: {
+    'ct-log-search': 'internet',
+    'whois-lookup': 'internet',
+    'ip-to-asn': 'internet',
+    'dns-scan': 'internet',
+    'tls-cert-check': 'lan',
+    'cve-search': 'internet',
+    'cve-check': 'internet',
+  },
+  infrastructure: {
+    'docker-inventory': 'host',
+    'k8s-discover': 'lan',
+    'cloud-discover': 'internet',
+  },
+  community: {
+    'repo-releases': 'internet',
+    'matrix-discover': 'internet',
+    'registry-search': 'internet',
+  },
+  satellite: { 'iss-position': 'internet' },
+} as const satisfies Record<ModuleDomain, Record<string, DiscoveryModule['reach']>>
+
+/** Inputs of the modules that contact a machine whom their caller names. */
+const OUTSIDE: Readonly<Record<string, object>> = {
+  'snmp-discover': { subnet: '192.0.2.0/30' },
+  'http-fingerprint': { host: '192.0.2.1', port: 80 },
+  'tls-cert-check': { domains: ['192.0.2.1'] },
+  'runtime-discover': { subnet: '192.0.2.0/30' },
+  'k8s-discover': { api_server: 'https://192.0.2.1:6443' },
+}
 
 /** Modules of public data, which any key may call; the others look at hosts, networks and finds. */
 const PUBLIC = new Set(
-  [...EXPECTED.environment, ...EXPECTED.osint, ...EXPECTED.community, ...EXPECTED.satellite]
-    .concat(['hub-models', 'ai-benchmarks', 'preprint-search', 'runtime-pull-recommend'])
-    .filter(id => !['tls-cert-check', 'matrix-discover', 'registry-search'].includes(id)),
+  [
+    ...['environment', 'osint', 'community', 'satellite'].flatMap(domain =>
+      Object.keys(EXPECTED[domain as ModuleDomain]),
+    ),
+    ...['hub-models', 'ai-benchmarks', 'preprint-search', 'runtime-pull-recommend'],
+  ].filter(id => !['tls-cert-check', 'matrix-discover', 'registry-search'].includes(id)),
 )
 
 /** Words for quantities, which a unit has to follow. */
@@ -47,30 +91,30 @@ const QUANTITY =
   /(^|_)(age|ttl|latency|duration|elapsed|timeout|uptime|memory|speed|temperature|power|energy|distance|signal|rssi|frequency|bandwidth|price|voltage|pressure|humidity|radius|altitude)$/
 
 const root = resolve(import.meta.dirname, '..', '..')
-const known = new Set(Object.values(EXPECTED).flat())
-const missing = [...known].filter(id => !DISCOVERY_MODULES.some(module => module.id === id))
+const programs = join(root, 'discovery', 'runs')
 
-t.test('every module is one of the specification, in the folder of its domain', async t => {
-  t.equal(known.size, 30)
-  if (missing.length > 0) t.comment(`not there yet: ${missing.join(', ')}`)
-  for (const { id, domain } of DISCOVERY_MODULES)
-    t.ok((EXPECTED[domain] as string[]).includes(id), `${domain}/${id}`)
-})
+t.test(
+  'the 30 modules of the specification are declared, in the folder of their domain',
+  async t => {
+    t.equal(DISCOVERY_MODULES.length, 30)
+    const found: Record<string, Record<string, string>> = {}
+    for (const { id, domain, reach } of DISCOVERY_MODULES)
+      found[domain] = { ...found[domain], [id]: reach }
+    t.same(found, EXPECTED)
+  },
+)
 
-t.test('the program of a module has its name and stands in its domain', async t => {
-  const folder = join(root, 'discovery', 'runs')
-  const without = DISCOVERY_MODULES.filter(
-    ({ id, domain }) => !existsSync(join(folder, domain, `${id}.ts`)),
-  )
-  if (without.length > 0) t.comment(`no program yet: ${without.map(({ id }) => id).join(', ')}`)
-  const files = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
-  const programs = files.filter(file => /^[a-z_]+\/[a-z0-9-]+\.ts$/.test(file))
-  for (const file of programs) {
-    const isHelper = !known.has(basename(file, '.ts'))
-    const module = DISCOVERY_MODULES.find(({ id }) => id === basename(file, '.ts'))
-    t.ok(isHelper || module?.domain === dirname(file), `${file} belongs to a module`)
-  }
-})
+t.test(
+  'every module has a program of its name, and no other program stands beside them',
+  async t => {
+    for (const module of DISCOVERY_MODULES) t.type(await loadRun(module), 'function', module.id)
+    const files = readdirSync(programs, { recursive: true, encoding: 'utf8' })
+    t.strictSame(
+      files.filter(file => /^[a-z_]+\/[a-z0-9-]+\.ts$/.test(file)).toSorted(),
+      DISCOVERY_MODULES.map(({ id, domain }) => `${domain}/${id}.ts`).toSorted(),
+    )
+  },
+)
 
 t.test('a declaration imports no foreign library but zod', async t => {
   for (const { id, domain } of DISCOVERY_MODULES) {
@@ -89,7 +133,7 @@ for (const module of DISCOVERY_MODULES)
   t.test(`${module.id} keeps the rules of modules`, async t => {
     t.match(module.description, /^[A-Z].{10,}\.$/s)
     t.not(module.tags.length, 0)
-    t.ok(module.deadlineSeconds > 0 && module.deadlineSeconds <= MODULE_MAX_SECONDS, 'a deadline')
+    t.ok(module.deadlineSeconds > 0 && module.deadlineSeconds <= MODULE_MAX_SECONDS, 'its budget')
     t.strictSame(findUnbounded(jsonSchema(module.input), 'input'), [])
     for (const example of module.examples)
       t.ok(module.input.safeParse(example).success, JSON.stringify(example))
@@ -99,7 +143,10 @@ for (const module of DISCOVERY_MODULES)
     t.strictSame(findUnitless(jsonSchema(output), ''), [], 'its numbers name their unit')
     if (isScan(module)) t.ok(HELPER_CLASSES.includes(module.reach), 'it has a helper')
     else t.equal(module.reach, 'internet')
-    if (module.autoRun !== undefined) t.ok(module.autoRun.everySeconds >= 60, 'it runs rarely')
+    if (module.autoRun === undefined) return
+    t.ok(module.autoRun.everySeconds >= 60, 'it runs rarely')
+    t.ok(module.input.safeParse({}).success, 'its scheduled runs need no input')
+    t.not(module.reach, 'radio', 'a module that transmits runs only when it is called')
   })
 
 t.test('every module is one skill and two tools, made from its declaration', async t => {
@@ -111,11 +158,56 @@ t.test('every module is one skill and two tools, made from its declaration', asy
     const last = operations.find(operation => operation.id === `module-${id}-last`)
     t.equal(last?.access, 'operator', 'a last result shows what somebody else asked')
   }
-  t.equal(
-    operations.filter(({ group }) => group === 'modules').length,
-    2 * DISCOVERY_MODULES.length,
-  )
+  const tools = operations.filter(({ group }) => group === 'modules')
+  t.equal(tools.filter(isTool).length, 60)
+  t.equal(tools.length, 60)
 })
+
+t.test(
+  'the card counts 30 modules, 27 skills and 7 domains, and links the paths of discovery',
+  async t => {
+    const parts = { skills, operations, modules: DISCOVERY_MODULES, built: new Set<never>() }
+    const { endpoints, ...counts } = discoveryUniverse(parts)
+    t.strictSame(counts, {
+      version: '1.0.0',
+      modules: 30,
+      skills: 27,
+      auto_run: true,
+      domains_covered: [...MODULE_DOMAINS],
+    })
+    t.strictSame(Object.values(endpoints).toSorted(), [
+      '/a2a/discovery',
+      '/a2a/discovery/dashboard',
+      '/a2a/discovery/export',
+      '/a2a/discovery/registry',
+      '/a2a/discovery/run',
+      '/a2a/discovery/subscribe',
+    ])
+  },
+)
+
+t.test('a module contacts no machine outside the scope, whatever its caller names', async t => {
+  for (const [id, input] of Object.entries(OUTSIDE)) {
+    const module = DISCOVERY_MODULES.find(each => each.id === id) as DiscoveryModule
+    const run = (await loadRun<ScanRun<object>>(module)) as ScanRun<object>
+    t.match(
+      await describeRun(run(module.input.parse(input), createScanContext({}))),
+      /outside the scope/,
+      id,
+    )
+  }
+})
+
+/** Rows of a run, or the message of its refusal. */
+const describeRun = async (rows: ReturnType<ScanRun>): Promise<string> => {
+  const list: object[] = []
+  try {
+    for await (const row of rows) list.push(row)
+    return JSON.stringify(list)
+  } catch (error) {
+    return (error as Error).message
+  }
+}
 
 /** Times have a fixed form, and the size of a row bounds its objects. */
 const findUnboundedOutput = (output: z.ZodType): string[] => {

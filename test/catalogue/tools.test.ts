@@ -15,6 +15,7 @@ const REACH_OUT = new RegExp(
     ...['host-inet-.*', 'conversations-message', 'mqtt-retained', 'mqtt-subscribe'],
     ...['multi-agent-conversation', '(mavlink|printer)-status'],
     ...['discovery-run-module', 'wireless-full'],
+    ...['cockpit-health-check', 'run-test-suite', 'get_tenant_chat_status'],
   ].join('|')})$`,
 )
 
@@ -29,7 +30,7 @@ const reachesOut = (id: string): boolean => REACH_OUT.test(id) || REACHING_MODUL
 
 /** Groups that only people administer, over REST and the command line. */
 const NO_TOOLS =
-  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas|upstreams)-|^compliance-report$|^tasks-hooks-delete$|^devices-estop-release$|^discovery-/
+  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas|upstreams|registers|people|flows)-|^compliance-report$|^otrs-dashboard$|^tasks-hooks-delete$|^devices-estop-release$|^discovery-|^graph-(import|layers)/
 
 t.test('models are offered every operation except administration', async t => {
   t.strictSame(

@@ -2,24 +2,27 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { closureOf, importsOf } from '../../packaging/closure.ts'
+import { closureOf, filesIn, importsOf } from '../../packaging/closure.ts'
 import { products } from '../../packaging/products.ts'
 import { scriptsFor } from '../../packaging/scripts.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
-
-/** Folders that arrive later. */
-const LATER = ['devices', 'discovery']
 
 const isShell = (text: string): boolean => spawnSync('sh', ['-n'], { input: text }).status === 0
 
 for (const product of products)
   t.test(product.name, async t => {
     t.test('has only existing sources', async t => {
-      for (const source of product.sources.filter(source => !LATER.includes(source)))
-        t.ok(existsSync(join(root, source)), source)
+      for (const source of product.sources) t.ok(existsSync(join(root, source)), source)
       for (const command of product.commands)
         t.ok(product.sources.includes(`bin/${command}.mjs`), command)
+    })
+
+    t.test('has the tables of assigned names wherever it has discovery', async t => {
+      if (!product.sources.includes('discovery')) return
+      const files = product.sources.flatMap(source => filesIn(root, source))
+      for (const name of ['oui', 'bluetooth-companies', 'bluetooth-services', 'enterprises'])
+        t.ok(files.includes(`discovery/registry/vendors/${name}.tsv`), name)
     })
 
     t.test('has valid shell scripts', async t => {

@@ -20,11 +20,11 @@ const BUS = (folder: string): string => `<busconfig><type>system</type>
 
 const DAEMON = (hostName: string): string => `[server]
 host-name=${hostName}
-use-ipv6=no
+use-ipv6=yes
 allow-interfaces=eth0
 [publish]
 publish-hinfo=no
-publish-aaaa-on-ipv4=no
+publish-aaaa-on-ipv4=yes
 publish-workstation=no
 `
 
@@ -89,7 +89,11 @@ export class Avahi implements Disposable {
       log += bytes
     })
     const isReady = () => log.split('successfully established').length > services.length
-    await waitUntil('avahi starts', () => isReady() && log.includes('Server startup complete'))
+    try {
+      await waitUntil('avahi starts', () => isReady() && log.includes('Server startup complete'))
+    } catch (error) {
+      throw new Error(log, { cause: error })
+    }
     return avahi
   }
 

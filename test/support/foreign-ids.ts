@@ -16,6 +16,8 @@ const OWNED = [
   'task_id',
   'session_id',
   'token_id',
+  'node_id',
+  'run_id',
 ] as const
 type Owned = (typeof OWNED)[number]
 /** Ids of what the whole service shares; operators of every tenant may see it. */
@@ -37,6 +39,13 @@ const SHARED = [
   // the surroundings of the cells belong to the fleet, as the cells do
   'entity_id',
   'pin_id',
+  // a name that each tenant gives within its own graph, see the tests of the knowledge graph
+  'layer_id',
+  'register',
+  // each tenant chooses the ids of its own records, see the tests of the registers
+  'record_id',
+  // flows are configuration
+  'flow',
 ]
 
 /** A call with an id of a tenant's, and whether nothing but 404 may answer it. */
@@ -62,12 +71,15 @@ const BESIDE: Record<string, { kind: Owned; value: (id: string) => unknown }> = 
   'audit-export subject': { kind: 'request_id', value: id => id },
   'usage-list key_id': { kind: 'key_id', value: id => id },
   'multi-agent-conversation conversation_id': { kind: 'conversation_id', value: id => id },
+  'tenant-health tenant_id': { kind: 'tenant_id', value: id => id },
   'usage-list tenant_id': { kind: 'tenant_id', value: id => id },
+  'layer-query target_id': { kind: 'node_id', value: id => id },
 }
 /** Such fields that name nothing of a tenant's, and why. */
 const HARMLESS: Record<string, string> = {
   'devices-estop-release estop_id': 'e-stops are the fleet’s',
   'commands-list cell_id': 'cells are shared',
+  'discovery-auto-run-set cell_id': 'cells are shared',
   'discovery-scope-add cell_id': 'cells are shared',
   'discovery-scope-remove cell_id': 'cells are shared',
   'commands-create device_id': 'devices belong to cells, which are shared',
@@ -75,6 +87,7 @@ const HARMLESS: Record<string, string> = {
   'device-command device_id': 'devices belong to cells, which are shared',
   'ros2-command device_id': 'devices belong to cells, which are shared',
   'tasks-list context_id': 'a filter over the own tenant',
+  'layer-query layer_id': 'a name that each tenant gives within its own graph',
   'gates-requests gate_id': 'gates are shared',
   'hitl-gate gate_id': 'gates are shared',
   'gate-routing-query gate_id': 'gates are shared',
@@ -93,6 +106,10 @@ const HARMLESS: Record<string, string> = {
   'sads-dock profile_id': 'profiles are configuration',
   'operator-peer session_id': 'see the tests of operator-peer',
   'operator-peer peer_session_id': 'see the tests of operator-peer',
+  'cockpit-health-check service_id': 'services are configuration',
+  'repair-trigger service_id': 'services are configuration',
+  'repair-trigger incident_id': 'a label of the caller, looked up nowhere',
+  'synergy-trigger synergy_id': 'synergies are configuration',
   'gates-request subject': "the caller's own words",
 }
 const LOOKS_LIKE_AN_ID = /_id$|^further_tenants$|^subject$|^actor$/
@@ -132,6 +149,7 @@ const REST: Record<string, unknown> = {
 const OWN_REST: Record<string, object> = {
   'multi-agent-conversation': { action: 'message' },
   'tasks-update': { state: 'done' },
+  'layer-query': { query_type: 'deps' },
 }
 
 const defaultInputOf = ({ id, input, method }: Operation): object =>
@@ -203,7 +221,7 @@ const absentLike = (id: string, below: Below): string => {
   return (prefix === '' ? '' : `${prefix}_`) + random.join('')
 }
 
-const idsOf = async ({ demo, call }: Scene): Promise<Record<Owned, string[]>> => {
+const idsOf = async ({ demo, call, flows }: Scene): Promise<Record<Owned, string[]>> => {
   const ids: string[] = []
   const hooks: string[] = []
   const jobs: string[] = []
@@ -234,11 +252,18 @@ const idsOf = async ({ demo, call }: Scene): Promise<Record<Owned, string[]>> =>
     const sent = { jsonrpc: '2.0', id: n, method: 'SendMessage', params: { message } }
     tasks.push((await call(demo.operator, 'POST', '/a2a', sent)).json.result.task.id)
   }
+  const nodes = ['service:alpha1', 'service:alpha2', 'service:alpha3']
+  const text = JSON.stringify({ nodes: nodes.map(id => ({ id })) })
+  await call(demo.operator, 'POST', '/v1/graph/layers/services', { text })
   const listIds = async (what: string): Promise<string[]> =>
     (await call(demo.operator, 'GET', `/v1/${what}`)).json[what].map(({ id }: Id) => id)
+  const keyIds = await listIds('keys')
+  const starter = { tenantId: 'demo', keyId: keyIds[0] ?? '', requestId: 'req', actor: 'test' }
+  const step = { id: 'a', skill: 'flow-status', input: {}, when: [], on_failure: 'stop' as const }
+  const run = await flows.start({ flowId: 'a', cost_eur: 0, steps: [step] }, starter)
   return {
     request_id: ids,
-    key_id: await listIds('keys'),
+    key_id: keyIds,
     person_id: await listIds('persons'),
     tenant_id: await listIds('tenants'),
     webhook_id: hooks,
@@ -247,6 +272,8 @@ const idsOf = async ({ demo, call }: Scene): Promise<Record<Owned, string[]>> =>
     task_id: tasks,
     session_id: sessions,
     token_id: tokens,
+    node_id: nodes,
+    run_id: [run.id],
   }
 }
 type Id = { id: string }

@@ -6,6 +6,7 @@ import type { Alert } from '../../coordinator/fleet/alert.ts'
 import type { Fleet } from '../../coordinator/fleet/fleet.ts'
 import { openFleet } from '../../coordinator/fleet/open.ts'
 import { openAskModel } from '../../coordinator/http/open-ask-model.ts'
+import type { Embeddings } from '../../coordinator/knowledge/embeddings.ts'
 import { openPipeline, type PipelinePartParts } from '../../coordinator/operations/invoke/open.ts'
 import { openWorker } from '../../coordinator/queue/open-worker.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
@@ -26,6 +27,12 @@ export interface GovernanceOptions {
   /** Beside the product's. */
   moreSkills?: readonly Skill[]
   pipeline?: Partial<PipelinePartParts>
+}
+
+/** No embedding model is served. */
+const embeddings: Embeddings = {
+  find: () => undefined,
+  embed: () => Promise.reject(new Error('no model is asked here')),
 }
 
 /** The parts of the product with the models and alerts of the test; no job is run. */
@@ -51,7 +58,7 @@ export const governanceScene = async (
       openPipeline,
       (parts: Parameters<typeof openPipeline>[0]) => openPipeline({ ...parts, ...pipeline }),
     ],
-    [openAskModel, () => ({ askModel })],
+    [openAskModel, () => ({ askModel, views: { embeddings } })],
     [
       openFleet,
       (parts: Parameters<typeof openFleet>[0]) => overrideServes(openFleet(parts), serves),
@@ -99,7 +106,8 @@ export const governanceScene = async (
     const response = await app.inject({ url, headers: { authorization: `Bearer ${key}` } })
     return [response.headers['content-type'], response.body]
   }
-  return { app, demo, call, text, keys, store, agents: scene.views.agents, events }
+  const { agents: sessions, knowledge, flows } = scene.views
+  return { app, demo, call, text, keys, store, agents: sessions, knowledge, flows, events }
 }
 
 const overrideServes = (opened: ReturnType<typeof openFleet>, serves: Fleet['serves']) => {

@@ -47,6 +47,7 @@ export const openRequest = (
       read += piece.length
       begin()
       more.onData?.(piece)
+      return false
     },
     onTrailers: headers => {
       trailers = headers

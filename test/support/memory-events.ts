@@ -46,6 +46,7 @@ export const createEvents = ({
     subscribe,
     onRewind,
     catchUp: async () => {},
+    reload: async () => {},
     position,
     positionAfter,
     read,

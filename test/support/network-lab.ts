@@ -35,21 +35,31 @@ export class NetworkLab implements AsyncDisposable {
     this.#ip('sw', 'link', 'set', 'br0', 'up')
   }
 
-  /** Adds a machine with this address, such as `10.9.0.2/24`. */
-  addHost(name: string, cidr: string): void {
+  /** Adds a machine with these addresses, such as `10.9.0.2/24`. */
+  addHost(name: string, ...cidrs: string[]): void {
     this.#create(name)
     const port = `p-${name}`
-    const peer = ['peer', 'name', 'eth0', 'netns', this.#namespaceOf(name)]
+    const peer = ['peer', 'name', 'eth0', 'netns', this.namespaceOf(name)]
     this.#ip('sw', 'link', 'add', port, 'type', 'veth', ...peer)
     this.#ip('sw', 'link', 'set', port, 'master', 'br0', 'up')
-    this.#ip(name, 'addr', 'add', cidr, 'dev', 'eth0')
+    for (const cidr of cidrs) this.#ip(name, 'addr', 'add', cidr, 'dev', 'eth0')
     this.#ip(name, 'link', 'set', 'eth0', 'up', 'multicast', 'on')
     this.#ip(name, 'route', 'add', '224.0.0.0/4', 'dev', 'eth0')
   }
 
+  /** Makes a machine drop what it would send to an address, as a firewall does. */
+  hideFrom(name: string, address: string): void {
+    this.#ip(name, 'route', 'add', 'blackhole', address)
+  }
+
+  /** Sends packets for a network to another machine. */
+  addRoute(name: string, network: string, gateway: string): void {
+    this.#ip(name, 'route', 'add', network, 'via', gateway)
+  }
+
   /** Starts a program on a machine; it ends with the lab. */
   start(name: string, command: string, args: readonly string[]): ChildProcess {
-    const child = spawn('ip', ['netns', 'exec', this.#namespaceOf(name), command, ...args], {
+    const child = spawn('ip', ['netns', 'exec', this.namespaceOf(name), command, ...args], {
       env,
       stdio: ['pipe', 'pipe', 'pipe'],
     })
@@ -88,27 +98,31 @@ export class NetworkLab implements AsyncDisposable {
     return Number(values[names.indexOf('OutDatagrams')])
   }
 
+  namespaceOf(name: string): string {
+    return `shoal-${this.#id}-${name}`
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const running = [...this.#running]
     for (const child of running) child.kill('SIGKILL')
     await Promise.all(
       running.map(child => child.exitCode ?? child.signalCode ?? once(child, 'exit')),
     )
-    for (const name of this.#names) ip('netns', 'del', this.#namespaceOf(name))
+    for (const name of this.#names) ip('netns', 'del', this.namespaceOf(name))
   }
 
   #create(name: string): void {
-    if (!ip('netns', 'add', this.#namespaceOf(name))) throw new Error(`no namespace for ${name}`)
+    const namespace = this.namespaceOf(name)
+    if (!ip('netns', 'add', namespace)) throw new Error(`no namespace for ${name}`)
     this.#names.push(name)
+    // IPv6 addresses are usable at once, without the check for duplicates
+    const noCheck = 'echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad'
+    ip('netns', 'exec', namespace, 'sh', '-c', noCheck)
     this.#ip(name, 'link', 'set', 'lo', 'up')
   }
 
   #ip(name: string, ...args: string[]): void {
-    if (!ip('-n', this.#namespaceOf(name), ...args)) throw new Error(`ip ${args.join(' ')} failed`)
-  }
-
-  #namespaceOf(name: string): string {
-    return `shoal-${this.#id}-${name}`
+    if (!ip('-n', this.namespaceOf(name), ...args)) throw new Error(`ip ${args.join(' ')} failed`)
   }
 }
 

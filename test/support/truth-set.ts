@@ -1,6 +1,7 @@
 import { EvidenceGraph } from '../../discovery/registry/evidence-graph.ts'
 import type { Observation } from '../../discovery/registry/observation.ts'
 import { isExclusive } from '../../discovery/registry/trace.ts'
+import { TEST_PSEUDONYMS } from './pseudonyms.ts'
 import { createWorld } from './truth-world.ts'
 
 /** How well the registry found out which sightings are of one thing. */
@@ -12,6 +13,10 @@ export interface TruthScore {
   precision: number
   recall: number
   f1: number
+  /** Precision of pairs among hosts that show the identity of another one, and these. */
+  spoofedPrecision: number
+  /** Recall of pairs among hosts that answer at two interfaces at once. */
+  multiHomedRecall: number
   /** Entities with two values of a key of which a thing has one. */
   contradictions: number
   /** Largest wrong merges and splits, for a reader who looks for their cause. */
@@ -21,7 +26,7 @@ export interface TruthScore {
 /** Shows a generated world to the registry and compares its entities with the truth. */
 export const scoreWorld = (seed: number, things: number, hours: number): TruthScore => {
   const sightings = createWorld(seed, things, hours)
-  const graph = new EvidenceGraph()
+  const graph = new EvidenceGraph(TEST_PSEUDONYMS)
   const founders = sightings.map(({ observation }) => findFounder(graph, observation))
   const table = new Map<string, number>()
   const entities = new Map<string, number>()
@@ -35,6 +40,10 @@ export const scoreWorld = (seed: number, things: number, hours: number): TruthSc
     count(entities, entity)
     count(truths, truth)
   }
+  const only = (prefix: RegExp): ReadonlyMap<string, number> =>
+    new Map([...table].filter(([name]) => prefix.test(name)))
+  const spoofed = only(/ spoof(ed|er)[0-9]+$/)
+  const multiHomed = only(/ multihomed[0-9]+$/)
   const [both, claimed, actual] = [countPairs(table), countPairs(entities), countPairs(truths)]
   return {
     seed,
@@ -44,6 +53,8 @@ export const scoreWorld = (seed: number, things: number, hours: number): TruthSc
     precision: both / claimed,
     recall: both / actual,
     f1: (2 * both) / (claimed + actual),
+    spoofedPrecision: ratio(countPairs(spoofed), countPairs(sumBy(spoofed, 0))),
+    multiHomedRecall: ratio(countPairs(multiHomed), countPairs(sumBy(multiHomed, 1))),
     contradictions: countContradictions(graph),
     mistakes: listMistakes(table),
   }
@@ -55,6 +66,24 @@ const findFounder = (graph: EvidenceGraph, observation: Observation): string | u
   if (seen?.isNewEvidence) graph.regroup([seen.trace.id])
   return seen?.trace.entityId?.replace('ent_', '')
 }
+
+/** Sums rows named `<entity> <truth>` by one of the two. */
+const sumBy = (table: ReadonlyMap<string, number>, part: 0 | 1): ReadonlyMap<string, number> => {
+  const sums = new Map<string, number>()
+  for (const [name, size] of table) {
+    const of = splitRow(name)[part]
+    sums.set(of, (sums.get(of) ?? 0) + size)
+  }
+  return sums
+}
+
+const splitRow = (name: string): [entity: string, truth: string] => {
+  const at = name.lastIndexOf(' ')
+  return [name.slice(0, at), name.slice(at + 1)]
+}
+
+/** A share; 1 of nothing. */
+const ratio = (part: number, whole: number): number => (whole === 0 ? 1 : part / whole)
 
 const countPairs = (sizes: ReadonlyMap<string, number>): number =>
   [...sizes.values()].reduce((sum, size) => sum + (size * (size - 1)) / 2, 0)
@@ -72,7 +101,7 @@ export const countContradictions = (graph: EvidenceGraph): number => {
 
 const listMistakes = (table: ReadonlyMap<string, number>): string[] => {
   const rows = [...table].map(([name, size]) => {
-    const [entity = '', truth = ''] = name.split(/ (?=[a-z-]+[0-9]+$)/)
+    const [entity, truth] = splitRow(name)
     return { entity, truth, size }
   })
   const wrong = (by: 'entity' | 'truth'): string[] =>

@@ -24,7 +24,14 @@ interface TrueThing {
   site: string
   interfaces: TrueInterface[]
   /** Keys that a module reports together with an address. */
-  reports: { module: string; everyMinutes: number; keys: SightingKey[]; withMac: boolean }[]
+  reports: {
+    module: string
+    everyMinutes: number
+    keys: SightingKey[]
+    withMac: boolean
+    /** True for a host that answers at each of its interfaces in one scan. */
+    atEach?: boolean
+  }[]
   isRotating: boolean
   isSteady: boolean
   isOnline: boolean
@@ -217,6 +224,56 @@ const createSensor: Maker = (random, n, site) => [
   }),
 ]
 
+/**
+ * A device with an identity, and a host of the same site that shows it as its own: a printer whose
+ * SNMP engine another host answers with, or a speaker whose announcement another host repeats.
+ */
+const createSpoofed: Maker = (random, n, site) => {
+  const mac = publicMac(random)
+  const engine = key('snmp_engine_id', `80001f8880${randomHex(random, 16)}`)
+  const serial = key('serial', `SPK${randomHex(random, 8)}`)
+  const id = key('mdns_id', randomHex(random, 16))
+  const [module, identity, stolen] = random.pick([
+    ['snmp-discover', [engine, serial, key('name', `printer-${n}`)], [engine]],
+    ['snmp-discover', [engine], [engine]],
+    ['mdns-scan', [id, serial, key('name', `speaker-${n}`)], [id, serial]],
+    ['mdns-scan', [id, serial, key('name', `speaker-${n}`)], [serial, key('name', `other-${n}`)]],
+  ] as const)
+  const report = (keys: readonly SightingKey[]): TrueThing['reports'] => [
+    { module, everyMinutes: 30, keys: [...keys], withMac: random.randomBelow(2) === 0 },
+  ]
+  return [
+    createThing(`spoofed${n}`, site, [mac], { isSteady: true, reports: report(identity) }),
+    createThing(`spoofer${n}`, site, [publicMac(random)], {
+      isSteady: true,
+      reports: report(stolen),
+    }),
+  ]
+}
+
+/** A host with two interfaces that answers at both, and nothing that lists them together. */
+const createMultiHomed: Maker = (random, n, site) => {
+  const engine = key('snmp_engine_id', `80001f8880${randomHex(random, 16)}`)
+  const agreeing = random.pick([
+    key('ssh_host_key', randomHex(random, 64)),
+    key('name', `gateway-${n}`),
+  ])
+  return [
+    createThing(`multihomed${n}`, site, [publicMac(random), publicMac(random)], {
+      isSteady: true,
+      reports: [
+        {
+          module: 'snmp-discover',
+          everyMinutes: 10,
+          keys: [engine, agreeing],
+          withMac: false,
+          atEach: true,
+        },
+      ],
+    }),
+  ]
+}
+
 const MAKERS: readonly Maker[] = [
   createServer,
   createServer,
@@ -229,6 +286,8 @@ const MAKERS: readonly Maker[] = [
   createTwins,
   createContainers,
   createSensor,
+  createSpoofed,
+  createMultiHomed,
 ]
 
 /** Two routers that share an address by VRRP: the address is a thing of its own. */
@@ -303,11 +362,15 @@ const seeInterfaces = ({ truth, site, interfaces }: TrueThing, minute: number): 
 const seeReports = (random: Random, thing: TrueThing, minute: number): TrueSighting[] =>
   thing.reports
     .filter(({ everyMinutes }) => minute % everyMinutes === 0)
-    .map(({ module, keys, withMac }) => {
-      const { mac, ip } = thing.interfaces.length > 0 ? random.pick(thing.interfaces) : {}
-      const address = ip === undefined ? [] : [key('ip', ip)]
-      const hardware = withMac && mac !== undefined ? [key('mac', mac)] : []
-      return sight(thing.truth, thing.site, module, minute, [...keys, ...address, ...hardware])
+    .flatMap(({ module, keys, withMac, atEach = false }) => {
+      const { interfaces } = thing
+      const places: Partial<TrueInterface>[] =
+        interfaces.length === 0 ? [{}] : atEach ? interfaces : [random.pick(interfaces)]
+      return places.map(({ mac, ip }) => {
+        const address = ip === undefined ? [] : [key('ip', ip)]
+        const hardware = withMac && mac !== undefined ? [key('mac', mac)] : []
+        return sight(thing.truth, thing.site, module, minute, [...keys, ...address, ...hardware])
+      })
     })
 
 const sight = (

@@ -11,7 +11,7 @@ import { openUpstreamServer, type SourceAnswer, type UpstreamServer } from './up
 
 type Parts = Parameters<typeof openUpstreams>[0]
 
-export interface UpstreamTestOptions extends Partial<Omit<Parts, 'settings'>> {
+export interface UpstreamTestOptions extends Partial<Omit<Parts, 'readSettings'>> {
   /** Answers of the sources by id; only these are configured, at the server of the test. */
   answers?: Record<string, SourceAnswer>
   settings?: Partial<UpstreamSettings>
@@ -46,13 +46,13 @@ export const openTestUpstreams = async (
   const faults: unknown[] = []
   const upstreams = await openUpstreams({
     folder: parts.folder ?? (await temporaryFolder(t)),
-    settings: {
+    readSettings: () => ({
       egress: 'on',
       contact: 'https://shoal.example/contact',
       site: { pv_tilt_deg: 30, pv_azimuth_deg: 0 },
       sources: { ...sources, ...Object.fromEntries(own) },
       ...settings,
-    },
+    }),
     cacheBytes: 16 * 1024 * 1024,
     rules: { allowed: [], allowHttp: false },
     resolve: async host => {

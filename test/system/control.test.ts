@@ -271,5 +271,14 @@ t.test('SIGHUP makes a daemon reread its file', async t => {
   writeFileSync(file, 'telemetry: { interval_seconds: 0 }')
   process.kill(shoald.pid, 'SIGHUP')
   await shoald.line(/configuration not read again.*|"reason":"telemetry/)
+
+  const discover = (modules: string) =>
+    writeFileSync(file, `telemetry: { interval_seconds: 9 }\ndiscovery: { modules: ${modules} }\n`)
+  discover('{ snmp-discover: { communities: 7 } }')
+  process.kill(shoald.pid, 'SIGHUP')
+  await shoald.line(/discovery\.modules\.snmp-discover: communities.*settings not reloaded/)
+  discover('{}')
+  process.kill(shoald.pid, 'SIGHUP')
+  await shoald.line(/discovery settings reloaded/)
   t.equal(interval((await at.ask('GET', path)).body), 9)
 })

@@ -39,8 +39,8 @@ t.test('modules run on a cell when they are asked for, and by themselves', async
     t.match(near, { status: 200, body: { data_state: 'live', cells: [{ available: true }] } })
     const far = await post('/v1/skills/http-fingerprint', { host: '198.51.100.7', port: 80 })
     t.match(far, {
-      status: 200,
-      body: { data_state: 'empty', cells: [{ reason: /198\.51\.100\.7 is outside the scope/ }] },
+      status: 403,
+      body: { error: { code: 'scope_denied', message: /198\.51\.100\.7 is outside the scope/ } },
     })
     t.match(await post('/v1/skills/http-fingerprint?cell=nobody', { host: '127.0.0.1' }), {
       status: 404,

@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../../base/escape-markup.ts'
 import type { FrameworkReport } from './report.ts'
 
 const MARKS = { met: '[x]', partly: '[~]', missing: '[ ]', not_applicable: '[-]' }
@@ -34,27 +35,24 @@ table{border-collapse:collapse;width:100%;margin:1rem 0}td,th{border:1px solid #
 th{background:#eee}.met{background:#e5f4e5}.partly{background:#fff6d9}.missing{background:#fbe3e3}.not_applicable{background:#f0f0f0}
 ul{margin:.1rem 0;padding-left:1.1rem}.open{color:#8a1c1c}h2{break-before:page}h2:first-of-type{break-before:auto}tr{break-inside:avoid}
 </style></head><body>
-<h1>Compliance report</h1><p>${escapeHtml(generatedAt)}. ${NOTE}</p>
+<h1>Compliance report</h1><p>${escapeMarkup(generatedAt)}. ${NOTE}</p>
 ${reports.map(frameworkHtml).join('\n')}
 </body></html>
 `
 
 const frameworkHtml = ({ title, source, dates, counts, controls }: FrameworkReport): string =>
-  `<h2>${escapeHtml(title)}</h2><p>${escapeHtml(source)}</p>
-${dates.length === 0 ? '' : `<ul>${dates.map(({ date, what, status }) => `<li>${escapeHtml(`${date}: ${what} (${status})`)}</li>`).join('')}</ul>`}
+  `<h2>${escapeMarkup(title)}</h2><p>${escapeMarkup(source)}</p>
+${dates.length === 0 ? '' : `<ul>${dates.map(({ date, what, status }) => `<li>${escapeMarkup(`${date}: ${what} (${status})`)}</li>`).join('')}</ul>`}
 <p>met ${counts.met}, partly ${counts.partly}, missing ${counts.missing}, not applicable ${counts.not_applicable}</p>
 <table><thead><tr><th>Control</th><th>State</th><th>Evidence and what is open</th></tr></thead><tbody>
 ${controls
   .map(
     ({ id, title: name, state, evidence, open }) =>
-      `<tr class="${state}"><td>${escapeHtml(id)}<br>${escapeHtml(name)}</td><td>${state.replace('_', ' ')}</td><td><ul>${evidence
-        .map(line => `<li>${escapeHtml(line)}</li>`)
+      `<tr class="${state}"><td>${escapeMarkup(id)}<br>${escapeMarkup(name)}</td><td>${state.replace('_', ' ')}</td><td><ul>${evidence
+        .map(line => `<li>${escapeMarkup(line)}</li>`)
         .join(
           '',
-        )}${open.map(line => `<li class="open">${escapeHtml(line)}</li>`).join('')}</ul></td></tr>`,
+        )}${open.map(line => `<li class="open">${escapeMarkup(line)}</li>`).join('')}</ul></td></tr>`,
   )
   .join('\n')}
 </tbody></table>`
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)

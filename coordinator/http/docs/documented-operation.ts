@@ -15,7 +15,13 @@ export interface DocumentedOperation extends OpenApiOperation {
   'x-shoal-access': string
   'x-shoal-roles'?: string[]
   'x-shoal-effect'?: string
-  'x-shoal-cli'?: { group: string; verb: string; arguments: string[]; file?: string }
+  'x-shoal-cli'?: {
+    group: string
+    verb: string
+    arguments: string[]
+    file?: string
+    upload?: boolean
+  }
 }
 
 interface MediaContent {
@@ -27,5 +33,8 @@ interface MediaContent {
 export const contentOf = (value: object | undefined): Record<string, MediaContent> =>
   (value as { content?: Record<string, MediaContent> } | undefined)?.content ?? {}
 
-export const jsonBody = ({ requestBody }: OpenApiOperation): MediaContent | undefined =>
-  contentOf(requestBody)['application/json']
+/** The body of an operation that takes JSON; undefined for one that takes a file. */
+export const jsonBody = ({ requestBody }: OpenApiOperation): MediaContent | undefined => {
+  const body = contentOf(requestBody)['application/json']
+  return body?.schema.type === 'string' ? undefined : body
+}

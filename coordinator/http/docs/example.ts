@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../operations/json-schema.ts'
-import { type DocumentedOperation, jsonBody } from './documented-operation.ts'
+import { contentOf, type DocumentedOperation, jsonBody } from './documented-operation.ts'
 
 /** A line that works when SHOAL_KEY is set and the names in capitals are filled in. */
 export const curlOf = (
@@ -16,12 +16,18 @@ export const curlOf = (
     `curl -s${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} "${baseUrl}${filled}${asked && `?${asked}`}"`,
     ...operation.security.flatMap(credentialOf),
     ...(body === undefined
-      ? []
+      ? listFileOptions(operation)
       : [
           '-H "Content-Type: application/json"',
           `-d '${JSON.stringify(body.example ?? exampleOf(body.schema)).replaceAll("'", "'\\''")}'`,
         ]),
   ].join(' \\\n  ')
+}
+
+/** Options that send a file of the first media type that the operation takes. */
+const listFileOptions = ({ requestBody }: DocumentedOperation): string[] => {
+  const [type] = Object.keys(contentOf(requestBody))
+  return type === undefined ? [] : [`-H "Content-Type: ${type}"`, '--data-binary @FILE']
 }
 
 const credentialOf = (scheme: object): string[] => {

@@ -1,13 +1,5 @@
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
+import { escapeMarkup } from '../../base/escape-markup.ts'
 
-/** Text as it may stand in HTML, in an attribute too. */
-export const html = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, found => ENTITIES[found] ?? found)
+export { escapeMarkup as html }
 
-export const code = (text: string): string => `<code>${html(text)}</code>`
+export const code = (text: string): string => `<code>${escapeMarkup(text)}</code>`

@@ -47,8 +47,14 @@ const accessOf = (operation: DocumentedOperation): string => {
     .join(' ')
 }
 
-const argumentsOf = ({ arguments: names, file }: { arguments: string[]; file?: string }) =>
-  [...names, ...(file === undefined ? [] : ['file'])].map(name => `<${name}>`)
+interface CommandPlace {
+  arguments: string[]
+  file?: string
+  upload?: boolean
+}
+
+const argumentsOf = ({ arguments: names, file, upload }: CommandPlace) =>
+  [...names, ...(file === undefined && upload !== true ? [] : ['file'])].map(name => `<${name}>`)
 
 const parameterRows = ({ parameters }: DocumentedOperation): Row[] =>
   parameters.flatMap(({ name, in: place, required, description, schema }) =>

@@ -15,8 +15,20 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'list' },
   input: z.strictObject({
     ...ENTITY_FILTER,
+    text: z
+      .string()
+      .max(256)
+      .exactOptional()
+      .describe(
+        'Beginnings of words in its names, addresses, maker, model or type: `kitchen prin`.',
+      ),
     present: z.boolean().exactOptional().describe('True for entities that are there now.'),
-    after: z.string().max(100).exactOptional().describe('Cursor: `next` of the previous page.'),
+    after: z
+      .string()
+      .max(100)
+      .regex(/^\d{1,15}:\w+$/)
+      .exactOptional()
+      .describe('Cursor: `next` of the previous page.'),
     limit: pageLimit(),
   }),
   output: z.object({ data_state: DataState, entities: z.array(EntityView), next: NextCursor }),

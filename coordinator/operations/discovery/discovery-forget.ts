@@ -4,7 +4,8 @@ import { EntityId } from './entity-view.ts'
 
 export default defineOperation({
   id: 'discovery-forget',
-  description: 'Erase everything that is known of an entity, with its history.',
+  description:
+    'Erase everything that is known of an entity, with its history and its mentions elsewhere.',
   method: 'DELETE',
   path: '/v1/discovery/entities/{entity_id}',
   access: 'operator',
@@ -13,8 +14,8 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'forget' },
   input: z.strictObject({ entity_id: EntityId }),
   output: z.object({ entity_id: z.string() }),
-  run: async ({ entity_id }, { registryAdmin }) => {
-    await registryAdmin.erase(entity_id)
+  run: async ({ entity_id }, { registryAdmin, actor }) => {
+    await registryAdmin.erase(entity_id, actor)
     return { entity_id }
   },
 })

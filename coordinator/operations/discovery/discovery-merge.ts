@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
 import { defineOperation } from '../operation.ts'
 import { EntityId } from './entity-view.ts'
 import { PinMade } from './pin-view.ts'
@@ -15,7 +16,9 @@ export default defineOperation({
   input: z.strictObject({ entity_id: EntityId, other: EntityId }),
   examples: [{ other: 'ent_0c06ea628a9fa16aca5b82cb' }],
   output: PinMade,
-  run: async ({ entity_id, other }, { registryAdmin, actor }) => ({
-    pin_id: await registryAdmin.merge(entity_id, other, actor.actor),
-  }),
+  run: async ({ entity_id, other }, { registryAdmin, actor }) => {
+    if (other === entity_id)
+      throw new ShoalError('invalid_request', 'name two entities', { param: 'other' })
+    return { pin_id: await registryAdmin.merge(entity_id, other, actor.actor) }
+  },
 })

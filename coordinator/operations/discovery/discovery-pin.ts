@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
 import { defineOperation } from '../operation.ts'
 import { EntityId } from './entity-view.ts'
 import { PinMade } from './pin-view.ts'
@@ -24,7 +25,11 @@ export default defineOperation({
   }),
   examples: [{ name: 'printer in the hall' }],
   output: PinMade,
-  run: async ({ entity_id, ...values }, { registryAdmin, actor }) => ({
-    pin_id: await registryAdmin.setValues(entity_id, values, actor.actor),
-  }),
+  run: async ({ entity_id, ...values }, { registryAdmin, actor }) => {
+    if (Object.keys(values).length === 0)
+      throw new ShoalError('invalid_request', 'name at least one value, such as name', {
+        param: 'name',
+      })
+    return { pin_id: await registryAdmin.setValues(entity_id, values, actor.actor) }
+  },
 })

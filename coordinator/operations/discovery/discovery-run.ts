@@ -14,17 +14,28 @@ export default defineOperation({
   openWorld: true,
   mode: 'task',
   timeoutSeconds: 3600,
-  cli: { group: 'discover', verb: 'scan' },
+  cli: { group: 'discover', verb: 'scan', words: ['modules'] },
   input: z.strictObject({
     modules: z
-      .array(z.string().max(64))
+      .array(z.enum(DISCOVERY_MODULES.map(({ id }) => id)))
       .min(1)
       .max(DISCOVERY_MODULES.length)
       .describe('Ids of modules: network-map, mdns-scan.'),
   }),
   examples: [{ modules: ['network-map'] }],
-  output: z.object({ modules: z.array(ModuleOutcome) }),
-  run: async ({ modules }, context) => ({
-    modules: await runModules(modules.map(findModule), context),
+  output: z.object({
+    outcome: z.enum(['complete', 'failed']).describe('`failed` when one of the modules failed.'),
+    failed: z.array(z.string()).describe('Ids of the modules that failed.'),
+    modules: z.array(ModuleOutcome),
   }),
+  exit: { field: 'outcome', codes: { complete: 0, failed: 69 } },
+  run: async ({ modules }, context) => {
+    const outcomes = await runModules(modules.map(findModule), context)
+    const failed = outcomes.filter(({ outcome }) => outcome === 'failed').map(each => each.module)
+    return {
+      outcome: failed.length === 0 ? 'complete' : 'failed',
+      failed,
+      modules: outcomes,
+    } as const
+  },
 })

@@ -1,8 +1,12 @@
 import * as z from 'zod'
-import { findEntryFault } from '../../../discovery/scope.ts'
-import { ShoalError } from '../../../shared/errors.ts'
 import { defineOperation } from '../operation.ts'
-import { AppliesTo, changeScope, ScopeEntryView, Target } from './scope-document.ts'
+import {
+  AppliesTo,
+  changeScope,
+  createEntry,
+  ScopeEntryView,
+  Target,
+} from './discovery-document.ts'
 
 export default defineOperation({
   id: 'discovery-scope-add',
@@ -17,17 +21,18 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'scope add', words: ['target'] },
   input: z.strictObject({
     target: Target,
-    force: z.boolean().default(false).describe('Accept a network that is larger than a /22.'),
+    force: z
+      .boolean()
+      .default(false)
+      .describe('Accept a network that is larger than a /22, up to a /8.'),
     ...AppliesTo,
   }),
   examples: [{ target: '192.168.1.0/24' }],
   output: z.object({ entries: z.array(ScopeEntryView) }),
   run: async ({ target, force, ...appliesTo }, context) => {
-    const entry = { target, ...(force && { is_forced: true }) }
-    const fault = findEntryFault(entry)
-    if (fault !== undefined) throw new ShoalError('invalid_request', fault, { param: 'target' })
+    const entry = createEntry(target, force)
     const add = (entries: readonly { target: string }[]) => [
-      ...entries.filter(each => each.target !== target),
+      ...entries.filter(each => each.target !== entry.target),
       entry,
     ]
     return changeScope(appliesTo, add, context)

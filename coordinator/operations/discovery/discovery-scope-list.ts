@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { findEntryFault } from '../../../discovery/scope.ts'
 import { defineOperation } from '../operation.ts'
-import { listScopeEntries, ScopeEntryView } from './scope-document.ts'
+import { listScopeEntries, ScopeEntryView } from './discovery-document.ts'
 
 /** Most proposals of a list; a fleet of thousands of cells has thousands of subnets. */
 const MAX_PROPOSALS = 500
@@ -19,7 +20,13 @@ export default defineOperation({
   output: z.object({
     entries: z.array(ScopeEntryView),
     /** Subnets of the cells' own interfaces, which are scanned only when they are added. */
-    proposals: z.array(z.object({ cell_id: z.string(), network: z.string() })),
+    proposals: z.array(
+      z.object({
+        cell_id: z.string(),
+        network: z.string(),
+        needs_force: z.boolean().describe('True for a network that is larger than a /22.'),
+      }),
+    ),
   }),
   run: async (_input, { configs, fleet }) => {
     const entries = configs.list().flatMap(listScopeEntries)
@@ -27,7 +34,11 @@ export default defineOperation({
     const proposals = [...fleet.cells()].flatMap(({ id, announce }) =>
       (announce?.networks ?? [])
         .filter(network => !known.has(network))
-        .map(network => ({ cell_id: id, network })),
+        .map(network => ({
+          cell_id: id,
+          network,
+          needs_force: findEntryFault({ target: network }) !== undefined,
+        })),
     )
     return { entries, proposals: proposals.slice(0, MAX_PROPOSALS) }
   },

@@ -1,7 +1,8 @@
 import * as z from 'zod'
+import { normaliseTarget } from '../../../discovery/scope.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { defineOperation } from '../operation.ts'
-import { AppliesTo, changeScope, ScopeEntryView, Target } from './scope-document.ts'
+import { AppliesTo, changeScope, ScopeEntryView, Target } from './discovery-document.ts'
 
 export default defineOperation({
   id: 'discovery-scope-remove',
@@ -16,8 +17,9 @@ export default defineOperation({
   input: z.strictObject({ target: Target, ...AppliesTo }),
   output: z.object({ entries: z.array(ScopeEntryView) }),
   run: async ({ target, ...appliesTo }, context) => {
+    const wanted = normaliseTarget(target)
     const remove = (entries: readonly { target: string }[]) => {
-      const kept = entries.filter(each => each.target !== target)
+      const kept = entries.filter(each => normaliseTarget(each.target) !== wanted)
       if (kept.length < entries.length) return kept
       throw new ShoalError('not_found', `${target} is not in this scope; list the entries first`)
     }

@@ -1,9 +1,22 @@
 import * as z from 'zod'
+import { createChoice } from '../../../discovery/fields/choice.ts'
 import { RISK_LEVELS } from '../../../discovery/registry/judge-risk.ts'
 import { ENTITY_TYPES } from '../../../discovery/registry/type-rules.ts'
 import { DELTA_KINDS, type Delta } from '../../discovery/deltas.ts'
 
 export const EntityId = z.string().max(64).describe('Id of an entity: `ent_…`.')
+
+/** A key that should identify one thing and that several carry. */
+export const KeyAlarm = z.object({
+  key: z.object({ kind: z.string(), value: z.string() }),
+  state: z
+    .enum(['contradicted', 'quarantined', 'shared'])
+    .describe(
+      'contradicted: its carriers cannot be one thing; quarantined: two hosts of a site show it at once, so it joins neither; shared: the same, and the hosts agree in their name.',
+    ),
+  entity_ids: z.array(z.string()),
+  since: z.iso.datetime(),
+})
 
 /** A thing that discovery found. */
 export const EntityView = z.object({
@@ -24,6 +37,7 @@ export const EntityView = z.object({
     reasons: z.array(z.object({ id: z.string(), points: z.number(), reason: z.string() })),
   }),
   keys: z.array(z.object({ kind: z.string(), value: z.string() })),
+  key_alarms: z.array(KeyAlarm).describe('Keys of the entity that others carry too.'),
   sources: z.array(
     z.object({
       module: z.string(),
@@ -41,14 +55,10 @@ export const EntityView = z.object({
 export const ENTITY_FILTER = {
   source: z.string().max(64).exactOptional().describe('Module that saw it: `mdns-scan`.'),
   device_type: z
-    .string()
-    .max(32)
-    .exactOptional()
+    .exactOptional(createChoice(ENTITY_TYPES))
     .describe(`Likeliest type: ${ENTITY_TYPES.join(', ')}.`),
   risk_level: z
-    .string()
-    .max(16)
-    .exactOptional()
+    .exactOptional(createChoice(RISK_LEVELS))
     .describe(`Level of risk: ${RISK_LEVELS.join(', ')}.`),
 }
 
@@ -61,10 +71,14 @@ export const DeltaView = z.object({
   field: z.string().nullable(),
   before: z.any(),
   after: z.any(),
+  is_truncated: z
+    .boolean()
+    .describe('True when a value was too long; lists then have only items that the other lacks.'),
   other_id: z.string().nullable().describe('The other entity of a merge or split.'),
 })
 
 export const deltaViewOf = ({ at, ...delta }: Delta): z.input<typeof DeltaView> => ({
   ...delta,
+  is_truncated: delta.is_truncated ?? false,
   at: new Date(at).toISOString(),
 })

@@ -8,10 +8,12 @@ import { runModule } from '../modules/module-answer.ts'
 /** How one of several modules did. */
 export const ModuleOutcome = z.object({
   module: z.string(),
-  outcome: z.enum(['complete', 'failed']),
+  outcome: z
+    .enum(['complete', 'unavailable', 'failed'])
+    .describe('`unavailable` when no cell could run it.'),
   findings: z.int().nullable().describe('Rows found; null for a lookup and after a failure.'),
   cells: z.int().nullable().describe('Cells that ran it; null for a lookup and after a failure.'),
-  reason: z.string().nullable(),
+  reason: z.string().nullable().describe('Why it is unavailable on the first cell, or failed.'),
 })
 export type ModuleOutcome = z.infer<typeof ModuleOutcome>
 
@@ -40,29 +42,45 @@ export const runModules = async (
 ): Promise<ModuleOutcome[]> => {
   const outcomes: ModuleOutcome[] = []
   for (const [done, module] of modules.entries()) {
+    context.signal.throwIfAborted()
     await context.progress({ done, total: modules.length, message: module.id })
     outcomes.push(await tryModule(module, context))
   }
   return outcomes
 }
 
-/** Runs one module with its defaults and says how it went. */
+/** Answer of a scan, without the types of its rows. */
+interface ScanAnswer {
+  findings: readonly object[]
+  cells: readonly { available: boolean; reason: string | null }[]
+}
+
+const describeFailure = (error: unknown, { signal }: Pick<Context, 'signal'>): string => {
+  if (signal.aborted) return 'it did not end in time'
+  return error instanceof ShoalError ? error.message : 'it failed; see the log'
+}
+
+/** Runs one module, with its defaults unless given an input, and says how it went. */
 export const tryModule = async (
   module: DiscoveryModule,
   context: Context,
+  input?: object,
 ): Promise<ModuleOutcome> => {
   try {
-    const answer = await runModule(module, readDefaultInput(module), context)
-    const { findings, cells } = answer as { findings?: unknown[]; cells?: { available: boolean }[] }
+    const answer = await runModule(module, input ?? readDefaultInput(module), context)
+    if (!isScan(module))
+      return { module: module.id, outcome: 'complete', findings: null, cells: null, reason: null }
+    const { findings, cells } = answer as ScanAnswer
+    const able = cells.filter(({ available }) => available).length
     return {
       module: module.id,
-      outcome: 'complete',
-      findings: isScan(module) ? (findings?.length ?? 0) : null,
-      cells: isScan(module) ? (cells?.filter(({ available }) => available).length ?? 0) : null,
-      reason: null,
+      outcome: able > 0 ? 'complete' : 'unavailable',
+      findings: findings.length,
+      cells: able,
+      reason: able > 0 ? null : (cells[0]?.reason ?? null),
     }
   } catch (error) {
-    const reason = error instanceof ShoalError ? error.message : 'it failed; see the log'
+    const reason = describeFailure(error, context)
     return { module: module.id, outcome: 'failed', findings: null, cells: null, reason }
   }
 }

@@ -11,7 +11,7 @@ export const actorOf = ({ key, requestId }: Pick<TaskCaller, 'key' | 'requestId'
 /** Everything one call may use, whatever surface it came through. */
 export const contextFor = (
   views: Views,
-  { caller, cellId, listener }: Pick<Call, 'caller' | 'cellId' | 'listener'>,
+  { caller, cellId, upload, listener }: Pick<Call, 'caller' | 'cellId' | 'upload' | 'listener'>,
   { signal, callSkill }: { signal: AbortSignal; callSkill: CallSkill },
 ): Context => ({
   ...views,
@@ -22,6 +22,7 @@ export const contextFor = (
   actor: actorOf(caller),
   signal,
   cellId,
+  upload,
   progress: listener?.progress ?? ignore,
   tell: listener?.tell,
   callSkill,

@@ -1,5 +1,6 @@
 import type { Report, TaskCaller, Tell } from '../context.ts'
 import type { Operation } from '../operation.ts'
+import type { Upload } from '../upload.ts'
 
 /** Receives the progress of a running call. */
 export interface CallListener {
@@ -9,10 +10,11 @@ export interface CallListener {
   onKeyEnd?: () => void
 }
 
-/** Input of a call as the caller sent it, and the cell that was named beside it. */
+/** Input of a call as the caller sent it, and the cell and the file that came beside it. */
 export interface CallInput {
   input: unknown
   cellId?: string | undefined
+  upload?: Upload | undefined
 }
 
 /** One call, independent of its surface. */

@@ -132,7 +132,12 @@ export class CallPipeline implements Pipeline {
       release()
       time.close()
       if (time.startedMs !== undefined)
-        views().calls.add(operation.id, performance.now() - time.startedMs, failed)
+        views().calls.add({
+          operationId: operation.id,
+          tenantId: caller.tenantId,
+          durationMs: performance.now() - time.startedMs,
+          failed,
+        })
     }
   }
 

@@ -76,11 +76,17 @@ const answerSeconds = (operation: Pick<Declaration, 'timeoutSeconds' | 'mode'>):
   timeLimitSeconds(operation.mode === 'task' ? {} : operation)
 
 /** Throws `invalid_request` for text that is not valid Unicode: it has no bytes to compare. */
-const fingerprintOf = ({ operation, caller, input, cellId }: Call): string => {
+const fingerprintOf = ({ operation, caller, input, cellId, upload }: Call): string => {
   try {
     // a digest of a short secret could be guessed
     const known = hideSecretFields(operation, input)
-    const asked = { operation: operation.id, tenant: caller.tenantId, input: known, cell: cellId }
+    const asked = {
+      operation: operation.id,
+      tenant: caller.tenantId,
+      input: known,
+      cell: cellId,
+      ...(upload && { upload: upload.sha256 }),
+    }
     return hash('sha256', canonicalJson(asked))
   } catch (cause) {
     throw new ShoalError('invalid_request', 'the input has text with half of a surrogate pair', {

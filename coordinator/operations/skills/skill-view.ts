@@ -12,7 +12,7 @@ export const SkillSummary = z.object({
   effect: z.enum(['read', 'write', 'gated']),
 })
 
-const JsonSchema = z.record(z.string(), z.unknown()).describe('Input schema, JSON Schema 2020-12.')
+const JsonSchema = z.record(z.string(), z.unknown())
 
 export const SkillDetails = SkillSummary.extend({
   roles: z
@@ -20,9 +20,9 @@ export const SkillDetails = SkillSummary.extend({
     .nullable()
     .describe('Roles of which any one suffices; null for every operator role.'),
   input_schema: JsonSchema.nullable().describe(
-    'Output schema; null for a skill that publishes none.',
+    'Schema of the input, JSON Schema 2020-12; null for a skill that publishes none.',
   ),
-  output_schema: JsonSchema,
+  output_schema: JsonSchema.describe('Schema of the output, JSON Schema 2020-12.'),
   examples: z.array(z.record(z.string(), z.unknown())).describe('Example inputs.'),
 })
 

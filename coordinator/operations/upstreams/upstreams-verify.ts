@@ -8,6 +8,11 @@ import { defineOperation } from '../operation.ts'
 
 const OUTCOMES = ['complete', 'incomplete', 'failed', 'skipped'] as const
 
+type Outcome = (typeof OUTCOMES)[number]
+
+const judgeAll = (outcomes: readonly Outcome[]): Outcome =>
+  (['incomplete', 'failed', 'complete'] as const).find(each => outcomes.includes(each)) ?? 'skipped'
+
 export default defineOperation({
   id: 'upstreams-verify',
   description: 'Ask each outside source once, and name the fields that its answer lacks.',
@@ -26,7 +31,11 @@ export default defineOperation({
       .describe('Id of one source; all by default.'),
   }),
   output: z.object({
-    outcome: z.enum(['complete', 'incomplete']).describe('`incomplete` when a field is missing.'),
+    outcome: z
+      .enum(OUTCOMES)
+      .describe(
+        '`incomplete` when a field is missing, else `failed` when a source does not answer; `skipped` when none was asked.',
+      ),
     sources: z.array(
       z.object({
         source: z.string(),
@@ -36,12 +45,16 @@ export default defineOperation({
       }),
     ),
   }),
-  examples: [{}, { source: 'metno' }],
-  exit: { field: 'outcome', codes: { complete: 0, incomplete: 65 } },
+  examples: [{ source: 'metno' }],
+  exit: { field: 'outcome', codes: { complete: 0, incomplete: 65, failed: 69, skipped: 69 } },
   run: async ({ source: wanted }, { upstreams, signal }) => {
     const asked = SOURCES.filter(({ id }) => wanted === undefined || id === wanted)
     if (asked.length === 0)
-      throw new ShoalError('not_found', `there is no source ${wanted}`, { param: 'source' })
+      throw new ShoalError(
+        'not_found',
+        `no source ${wanted}; sources are ${SOURCES.map(({ id }) => id).join(', ')}`,
+        { param: 'source' },
+      )
     const { settings } = upstreams
     const ask = (request: UpstreamRequest) => upstreams.ask(request, signal)
     const verify = async (source: Source) => {
@@ -51,7 +64,6 @@ export default defineOperation({
     // one after another, because several sources share a network that may be slow
     const sources = []
     for (const source of asked) sources.push(await verify(source))
-    const isIncomplete = sources.some(({ outcome }) => outcome === 'incomplete')
-    return { outcome: isIncomplete ? ('incomplete' as const) : ('complete' as const), sources }
+    return { outcome: judgeAll(sources.map(({ outcome }) => outcome)), sources }
   },
 })

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { EntityView } from '../../discovery/registry-query.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
+import { KeyAlarm } from '../../operations/discovery/entity-view.ts'
 import { defineSkill } from '../skill.ts'
 
 /** Entities that are compared: those with the newest sightings. */
@@ -11,7 +12,7 @@ export default defineSkill({
   id: 'discovery-correlate',
   name: 'Discovery correlation',
   description:
-    'Show which entities several modules agree on, where their values conflict, and which may be one thing.',
+    'Show which entities several modules agree on, where values or keys conflict, and which may be one thing.',
   tags: ['discovery', 'inventory'],
   access: 'operator',
   effect: 'read',
@@ -34,6 +35,9 @@ export default defineSkill({
       .describe(
         'Fields for which sources have different values; the first value is shown elsewhere.',
       ),
+    key_alarms: z
+      .array(KeyAlarm)
+      .describe('Keys that several entities carry, the newest alarms first.'),
     candidates: z
       .array(z.object({ name: z.string(), entity_ids: z.array(z.string()) }))
       .describe(
@@ -47,6 +51,7 @@ export default defineSkill({
       compared: entities.length,
       confirmed: listConfirmed(entities).slice(0, MAX_SHOWN),
       conflicts: entities.flatMap(listConflicts).slice(0, MAX_SHOWN),
+      key_alarms: await registry.listKeyAlarms(MAX_SHOWN),
       candidates: listCandidates(entities).slice(0, MAX_SHOWN),
     }
   },

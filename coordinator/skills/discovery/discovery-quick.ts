@@ -8,6 +8,9 @@ import { defineSkill } from '../skill.ts'
 /** Time for all modules together; one that is not ready by then is reported as failed. */
 const QUICK_MS = 4500
 
+/** Inputs that leave time for the start of a helper process on a busy cell. */
+const QUICK_INPUTS: Readonly<Record<string, object>> = { 'mdns-scan': { timeout: 2 } }
+
 /** Modules that send nothing to other machines. */
 const QUICK_MODULES = DISCOVERY_MODULES.filter(
   module => isScan(module) && (module.reach === 'host' || module.autoRun?.isPassive === true),
@@ -30,7 +33,9 @@ export default defineSkill({
   run: async (_input, context) => {
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(QUICK_MS)])
     const modules = await Promise.all(
-      QUICK_MODULES.map(module => tryModule(module, { ...context, signal })),
+      QUICK_MODULES.map(module =>
+        tryModule(module, { ...context, signal }, QUICK_INPUTS[module.id]),
+      ),
     )
     const findings = modules.reduce((sum, { findings }) => sum + (findings ?? 0), 0)
     return { data_state: dataState(findings), modules }

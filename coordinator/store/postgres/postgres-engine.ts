@@ -125,6 +125,7 @@ const openDatabase = async <T>(
     insertNew,
     isAppendOnly: table => isAppendOnly(read, table),
     finishMigrations,
+    overwriteDeleted: async () => {},
     close: async () => {
       await Promise.all([queue.close(), lane.close()])
       await disconnect()

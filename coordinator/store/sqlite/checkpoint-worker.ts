@@ -1,22 +1,31 @@
 import { parentPort } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 
-/* Thread of `checkpointer.ts`: each message is the path of a database, and so is each answer. */
+/* Thread of `checkpointer.ts`: each message names a database and how its log is checkpointed. */
 
-const checkpoint = (path: string): void => {
+export interface CheckpointOrder {
+  path: string
+  /** `truncate` waits for readers and writers, and leaves an empty log. */
+  mode: 'passive' | 'truncate'
+}
+
+/** Returns true when nothing kept it from checkpointing. */
+const checkpoint = ({ path, mode }: CheckpointOrder): boolean => {
   const database = new Sqlite(path, { fileMustExist: true })
   try {
-    database.pragma('wal_checkpoint(passive)')
+    const [row] = database.pragma(`wal_checkpoint(${mode})`) as { busy: number }[]
+    return row?.busy === 0
   } finally {
     database.close()
   }
 }
 
-parentPort?.on('message', (path: string) => {
+parentPort?.on('message', (order: CheckpointOrder) => {
+  let isDone = false
   try {
-    checkpoint(path)
+    isDone = checkpoint(order)
   } catch {
     // a disk that takes nothing is reported by the writes themselves
   }
-  parentPort?.postMessage(path)
+  parentPort?.postMessage(isDone)
 })

@@ -47,6 +47,8 @@ export const connect = (
     pragma('journal_mode = wal')
     pragma(`synchronous = ${SYNCHRONOUS[survives]}`)
     pragma('foreign_keys = on')
+    // what is erased must not stay in free pages (sqlite.org/pragma.html#pragma_secure_delete)
+    pragma('secure_delete = on')
     pragma(`cache_size = -${CACHE_KIB}`)
     pragma(`wal_autocheckpoint = ${LAST_RESORT_PAGES}`)
     if (role === 'reader') pragma('query_only = on')

@@ -105,6 +105,7 @@ const openFile = async <T>(
       isAppendOnly: table => isAppendOnly(read, table),
       // no other coordinator uses the file: none has waited
       finishMigrations: async () => [],
+      overwriteDeleted: () => checkpointer.emptyLog(path),
       close: async () => {
         stopWatching()
         await queue.close()

@@ -454,3 +454,27 @@ t.test('commands of the groups swarm and mqtt send what their arguments say', as
   for (const line of ['swarm show', 'swarm abort', 'swarm run --spacing-m wide', 'mqtt brokers x'])
     t.equal((await shoal(env, line.split(' '))).code, 64, line)
 })
+
+t.test('a list of modules or keys is written as words', async t => {
+  const named = new Set(['discovery-run', 'discovery-split'])
+  const routes = operations
+    .filter(({ id }) => named.has(id))
+    .map(operation => ({ ...operation, access: 'key' as const, operation }))
+  const document = await openApi(routes, 'http://127.0.0.1')
+  const { url, asked } = await fakeCoordinator(t, ({ path }) => [
+    200,
+    path === '/v1/openapi.json' ? document : { data_state: 'empty' },
+  ])
+  const env = { HOME: await temporaryFolder(t), SHOAL_URL: url, SHOAL_KEY: 'k' }
+  const scan = await shoal(env, ['discover', 'scan', 'network-map', 'mdns-scan'])
+  t.equal(scan.code, 0, scan.err)
+  t.match(asked.at(-1), { body: { modules: ['network-map', 'mdns-scan'] } })
+  const split = await shoal(env, ['discover', 'split', 'ent_1', 'mac=b8:27:eb:00:00:01'])
+  t.equal(split.code, 0, split.err)
+  t.match(asked.at(-1), {
+    path: '/v1/discovery/entities/ent_1/split',
+    body: { keys: ['mac=b8:27:eb:00:00:01'] },
+  })
+  const unknown = await shoal(env, ['discover', 'scan', 'bogus'])
+  t.match(unknown, { code: 64, err: /bogus.*network-map/s })
+})

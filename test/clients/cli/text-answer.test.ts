@@ -19,7 +19,12 @@ const printAnswer = async (isTerminal: boolean): Promise<string> => {
     isTerminal,
   }
   const call = { method: 'GET', path: '/v1/cells/a/metrics' }
-  await answerCall(session as unknown as OpenSession, call, { exit: undefined, units: {} }, false)
+  await answerCall(
+    session as unknown as OpenSession,
+    call,
+    { exit: undefined, units: {}, isText: false },
+    false,
+  )
   return text
 }
 

@@ -186,7 +186,7 @@ t.test('a command whose outcome is open is printed with the next step', async t 
       hint: (text: string) => hints.push(text),
     }
     const call = { method: 'POST', path: '/v1/cells/c/commands' }
-    const operation = { exit: undefined, units: {} }
+    const operation = { exit: undefined, units: {}, isText: false }
     await answerCall(session as unknown as OpenSession, call, operation, false)
     t.strictSame(printed, [answer])
     return hints
@@ -278,4 +278,29 @@ t.test('the program waits for a task', async t => {
     t.match(left.out, /task t1 goes on.*\r\ncheck later with: shoal tasks show t1 --wait/)
     t.notMatch(left.out, '\u001b[3', 'no colours')
   })
+})
+
+t.test('a completed task exits as its result says', async t => {
+  const before = process.exitCode
+  t.teardown(() => {
+    process.exitCode = before
+  })
+  const exit = { field: 'outcome', codes: { complete: 0, failed: 69 } }
+  const run = async (state: string, result: object | null) => {
+    const session = {
+      format: 'text',
+      progress: idle,
+      settings: { url: 'http://127.0.0.1' },
+      api: { call: async () => ({ task_id: 't1' }), get: async () => task(state, { result }) },
+      print: () => {},
+      hint: () => {},
+    }
+    const call = { method: 'POST', path: '/a2a/discovery/run' }
+    const operation = { exit, units: {}, isText: false }
+    await answerCall(session as unknown as OpenSession, call, operation, true)
+    return process.exitCode
+  }
+  t.equal(await run('completed', { outcome: 'failed' }), 69)
+  t.equal(await run('completed', { outcome: 'complete' }), 0)
+  t.equal(await run('failed', null), 70)
 })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { BusParts } from '../../../coordinator/broker/bus.ts'
 import { newId } from '../../../shared/ids.ts'
 import { topicFor } from '../../../shared/wire/topics.ts'
 import { type BusRig, busRig, loginOf, type MakeBus } from '../../support/bus.ts'
@@ -53,6 +54,33 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       client.publish(topicFor('ack', A, id), 'done', { qos: 1 })
       t.strictSame(await next(), { name: 'ack', cellId: A, text: 'done' })
     })
+
+    t.test(
+      'gets no PUBACK for findings that are not stored, and one as soon as they are',
+      async t => {
+        const stored = Promise.withResolvers<void>()
+        const receive: BusParts['receive'] = (_name, _cellId, payload) => {
+          if (String(payload) === 'refused') return Promise.reject(new Error('no room'))
+          return String(payload) === 'slow' ? stored.promise : undefined
+        }
+        const client = await (await busRig(t, makeBus, { receive })).online(A)
+        const publish = (topic: 'findings' | 'state', messageId: number, payload: string) =>
+          client.send({
+            ...{ cmd: 'publish', topic: topicFor(topic, A), payload, messageId },
+            ...{ qos: 1, dup: false, retain: false },
+          })
+        publish('findings', 1, 'refused')
+        publish('findings', 2, 'slow')
+        publish('findings', 3, 'invalid')
+        publish('state', 4, 'here')
+        const others = [await client.next('puback'), await client.next('puback')]
+        t.strictSame(others.map(packet => packet?.messageId).toSorted(), [3, 4])
+        stored.resolve()
+        t.equal((await client.next('puback'))?.messageId, 2)
+        t.ok(await client.ping())
+        t.strictSame(client.pendingPackets(), [])
+      },
+    )
 
     t.test('that dies without notice is announced by its last will', async t => {
       const client = await dial(A)

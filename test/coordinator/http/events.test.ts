@@ -74,6 +74,8 @@ t.test('the query is validated', async t => {
     ['client', '/v1/events?other=1', {}, 422],
     ['client', '/v1/events', { 'last-event-id': 'a b' }, 422],
     ['client', '/v1/events', { 'x-svc-tenant': 'foreign' }, 403],
+    ['none', '/a2a/discovery/subscribe', {}, 401],
+    ['client', '/a2a/discovery/subscribe', {}, 403],
   ] as const) {
     const answer = await app.inject({
       url,

@@ -6,6 +6,8 @@ import type { AppParts } from '../../../coordinator/assembly/app.ts'
 import type { CellEngine } from '../../../coordinator/fleet/router.ts'
 import { acceptUpgrades } from '../../../coordinator/http/upgrades.ts'
 import type { Admission } from '../../../coordinator/quota/quota.ts'
+import type { Refusal } from '../../../coordinator/quota/refusals.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { LINK_PATH } from '../../../shared/wire/link.ts'
 import { appWith } from '../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell, silent } from '../../support/cell.ts'
@@ -123,7 +125,9 @@ t.test('a stream is recorded before its client reads [DONE]', async t => {
   const { port } = await rig(t, cell, {
     quota: { standing, admit: () => ({ refund: () => {} }) },
     usage: {
-      record: () => {
+      record: row => {
+        t.ok(Number.isInteger(row.ttft_ms), 'with the time to its first event')
+        t.equal(row.retries, 0)
         markRecording()
         return written
       },
@@ -139,6 +143,34 @@ t.test('a stream is recorded before its client reads [DONE]', async t => {
   write()
   await once(response, 'end')
   t.equal(text, 'data: {"n":1}\n\ndata: [DONE]\n\n')
+})
+
+t.test('a refusal is counted for its tenant, and names only models of the catalogue', async t => {
+  const counted: Refusal[] = []
+  const app = await appWith({
+    usage: { record: async () => {}, countRefusal: refusal => void counted.push(refusal) },
+    quota: {
+      standing,
+      admit: () => {
+        throw new ShoalError('rate_limited', 'slow down', { retryAfterSeconds: 1 })
+      },
+    },
+  })
+  t.teardown(() => app.close())
+  const ask = (model: string) =>
+    app.inject({
+      method: 'POST',
+      url: '/v1/chat/completions',
+      headers: { authorization: 'Bearer pro-key', 'content-type': 'application/json' },
+      payload: { model, messages: [{ role: 'user', content: 'x' }] },
+    })
+  t.equal((await ask('model-a:7b')).statusCode, 429)
+  t.equal((await ask('invented')).statusCode, 422)
+  const common = { tenantId: 'home', keyId: 'key-pro', isUnavailable: false }
+  t.match(counted, [
+    { ...common, model: 'model-a:7b' },
+    { ...common, model: '' },
+  ])
 })
 
 t.test('an answer counts as open until its client has all of it', async t => {

@@ -327,8 +327,10 @@ t.test('one key cannot take all streams, and a closed stream frees its place', a
     })
   t.teardown(() => open.abort())
   const first = new AbortController()
-  t.equal((await listen('admin-key', first.signal)).status, 200)
-  for (let at = 1; at < 32; at++) await listen('admin-key', open.signal)
+  // an answer that nobody holds is collected as garbage, which ends its stream
+  const held = [await listen('admin-key', first.signal)]
+  while (held.length < 32) held.push(await listen('admin-key', open.signal))
+  t.ok(held.every(({ status }) => status === 200))
   const refused = await listen('admin-key', open.signal)
   t.equal(refused.status, 429)
   t.equal((await listen('free-key', open.signal)).status, 200, 'another key')

@@ -32,8 +32,16 @@ t.test('an admin adds and removes what modules may contact; each change is audit
   const remove = () => call(demo.operator, 'DELETE', `${PATH}?target=192.0.2.0/24`)
   t.match(await remove(), { status: 200, json: { entries: [] } })
   t.match(await remove(), { status: 404 })
+  t.match(await add({ target: '10.1.1.5/24' }), { json: { entries: [{ target: '10.1.1.0/24' }] } })
+  t.match(await add({ target: '10.1.1.0/24' }), { json: { entries: { length: 1 } } })
+  t.match(await call(demo.operator, 'DELETE', `${PATH}?target=10.1.1.9/24`), { status: 200 })
+  for (const target of ['http://printer.lan', '::/0', '3232235777', '169.254.169.254', '$x'])
+    t.match(await add({ target, force: true }), {
+      status: 422,
+      json: { error: { param: 'target' } },
+    })
   const audit = await call(demo.operator, 'GET', '/v1/audit?action=fleet.configure')
-  t.equal(audit.json.rows.length, 2)
+  t.equal(audit.json.rows.length, 2 + 3)
 })
 
 t.test('a cell gets the scopes of the fleet, its tags and its own, from level 7 on', async t => {

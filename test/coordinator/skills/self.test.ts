@@ -134,6 +134,13 @@ t.test('each check has thresholds and a remedy for each failure', async t => {
   })
 })
 
+const call = (operationId: string, durationMs: number, failed = false) => ({
+  operationId,
+  tenantId: 'home',
+  durationMs,
+  failed,
+})
+
 t.test('call statistics', async t => {
   t.test('are empty before the first call', async t => {
     const none = { calls: 0, errors: 0, p50Ms: undefined, p95Ms: undefined }
@@ -142,9 +149,9 @@ t.test('call statistics', async t => {
 
   t.test('cover the newest calls, with percentiles by nearest rank', async t => {
     const stats = createCallStats()
-    for (let i = 0; i < KEPT_DURATIONS; i++) stats.add('a', 9999, true)
-    for (let i = 1; i <= KEPT_DURATIONS; i++) stats.add('a', i, false)
-    stats.add('b', 7, false)
+    for (let i = 0; i < KEPT_DURATIONS; i++) stats.add(call('a', 9999, true))
+    for (let i = 1; i <= KEPT_DURATIONS; i++) stats.add(call('a', i))
+    stats.add(call('b', 7))
     t.strictSame(stats.figuresFor('a'), {
       calls: 2 * KEPT_DURATIONS,
       errors: KEPT_DURATIONS,

@@ -1,0 +1,65 @@
+import type { Transaction } from 'kysely'
+import type { Replicas } from '../replicas/replicas.ts'
+import type { IdempotentCallRow } from '../store/delivery-tables.ts'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+
+type Trx = Transaction<LedgerTables>
+
+interface NamedCall {
+  scope: string
+  callKey: string
+}
+
+/**
+ * What is kept of a call. `running`: its coordinator lives and may still be at work. Without an
+ * answer, `changed` has changed something in the ledger, and `begun` has not.
+ */
+export type CallKeeping = 'none' | 'running' | 'begun' | 'changed' | 'answered'
+
+interface LookParts {
+  ledger: Ledger
+  replicas: Pick<Replicas, 'id'>
+  now: () => number
+}
+
+/** What is kept of a call, without making it. */
+export const lookAtCall = (
+  { ledger, replicas, now }: LookParts,
+  call: NamedCall,
+): Promise<CallKeeping> =>
+  ledger.free.write(async trx => {
+    const known = await findCall(trx, call)
+    if (known === undefined) return 'none'
+    if (known.answer_sealed !== null) return 'answered'
+    const holder = holderOf(known.claim)
+    const isLive =
+      holder === replicas.id || holder === undefined || (await lives(trx, holder, ledger))
+    if (isLive && known.lease_until > now()) return 'running'
+    return known.state === 'changed' ? 'changed' : 'begun'
+  })
+
+const lives = async (trx: Trx, id: string, { nowMs }: Pick<Ledger, 'nowMs'>): Promise<boolean> => {
+  const now = await nowMs(trx)
+  const found = await trx
+    .selectFrom('replicas')
+    .select('id')
+    .where('id', '=', id)
+    .where('until', '>', now)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+export const findCall = (
+  trx: Trx,
+  { scope, callKey }: NamedCall,
+): Promise<IdempotentCallRow | undefined> =>
+  trx
+    .selectFrom('idempotent_calls')
+    .selectAll()
+    .where('scope', '=', scope)
+    .where('call_key', '=', callKey)
+    .executeTakeFirst()
+
+/** Id of the coordinator that claimed a call; undefined for one of an older version. */
+export const holderOf = (claim: string): string | undefined => /^(.+)\//.exec(claim)?.[1]

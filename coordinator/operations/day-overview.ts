@@ -1,0 +1,93 @@
+import * as z from 'zod'
+import { type DiagnosisCheck, diagnose } from '../fleet/diagnosis.ts'
+import { type Attention, listAttention } from '../reports/attention.ts'
+import { type BackupStanding, judgeBackups } from '../reports/backup-standing.ts'
+import { comparePeriods, type Period } from '../reports/period.ts'
+import { figuresOf, NO_USAGE, type UsageSums } from '../reports/service-figures.ts'
+import type { Context } from './context.ts'
+import { overviewOf, queueOverviewOf } from './fleet-overview.ts'
+import { observeSelf } from './observe-self.ts'
+import { scopeOf } from './tenant-scope.ts'
+
+export const GateOverview = z.object({
+  pending: z.int().describe("Pending requests of the caller's tenant."),
+  by_gate: z.record(z.string(), z.int()).describe('Pending requests by gate.'),
+})
+
+export const AlertOverview = z.object({
+  raised: z.int().describe('Alerts that are raised now.'),
+  critical: z.int().describe('Critical ones among them.'),
+  unacknowledged: z.int().describe('Raised alerts that nobody has acknowledged.'),
+  raised_today: z.int().describe('Alerts raised within the period.'),
+  cleared_today: z.int().describe('Alerts cleared within the period.'),
+})
+
+/** Everything that a daily report shows, as of now. */
+interface DayOverview {
+  period: Period
+  sums: UsageSums | undefined
+  fleet: ReturnType<typeof overviewOf>
+  queue: Awaited<ReturnType<typeof queueOverviewOf>>
+  gates: z.input<typeof GateOverview>
+  alerts: z.input<typeof AlertOverview>
+  checks: DiagnosisCheck[]
+  backups: BackupStanding
+  attention: Attention[]
+}
+
+export const readDay = async (context: Context): Promise<DayOverview> => {
+  const { usage, monitor, backups, now } = context
+  const scope = scopeOf(context)
+  const { current } = comparePeriods(now())
+  const [[sums], queue, gates, checks, listed] = await Promise.all([
+    usage.read({ ...scope, ...current, groupBy: [], limit: 1 }),
+    queueOverviewOf(context, scope),
+    readGates(context),
+    observeSelf(context).then(diagnose),
+    backups.list(),
+  ])
+  const fleet = overviewOf(context)
+  const raised = monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
+  const standing = judgeBackups(listed, now())
+  return {
+    period: current,
+    sums,
+    fleet,
+    queue,
+    gates,
+    alerts: countAlerts(monitor.alerts(), current),
+    checks,
+    backups: standing,
+    attention: listAttention({
+      checks,
+      unacknowledged: raised.filter(({ acknowledged }) => acknowledged === undefined),
+      modelsMissing: fleet.models_missing,
+      pendingRequests: gates.pending,
+      deadJobs: queue.dead,
+      errorPercent: figuresOf(sums ?? NO_USAGE).errorPercent,
+      backups: standing,
+    }),
+  }
+}
+
+export const readGates = async (
+  context: Pick<Context, 'gates' | 'tenantId'>,
+): Promise<z.input<typeof GateOverview>> => {
+  const pending = await context.gates.countPending(scopeOf(context))
+  const by_gate = Object.fromEntries(pending)
+  return { pending: Object.values(by_gate).reduce((all, count) => all + count, 0), by_gate }
+}
+
+export const countAlerts = (
+  alerts: ReturnType<Context['monitor']['alerts']>,
+  { from }: Period,
+): z.input<typeof AlertOverview> => {
+  const raised = alerts.filter(({ clearedAt }) => clearedAt === undefined)
+  return {
+    raised: raised.length,
+    critical: raised.filter(({ level }) => level === 'critical').length,
+    unacknowledged: raised.filter(({ acknowledged }) => acknowledged === undefined).length,
+    raised_today: alerts.filter(({ raisedAt }) => raisedAt >= from).length,
+    cleared_today: alerts.filter(({ clearedAt = 0 }) => clearedAt >= from).length,
+  }
+}

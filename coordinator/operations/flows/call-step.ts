@@ -1,0 +1,171 @@
+import type * as z from 'zod'
+import { httpStatus, ShoalError } from '../../../shared/errors.ts'
+import type { FlowRun, StepCall } from '../../flows/run.ts'
+import type { StepCaller, StepRequest, StepResult } from '../../flows/step-caller.ts'
+import { stateAt } from '../../gates/request.ts'
+import type { Idempotency } from '../../idempotency/idempotency.ts'
+import type { CallKeeping } from '../../idempotency/look-at-call.ts'
+import { actsFor } from '../../keys/key.ts'
+import type { TaskCaller, Views } from '../context.ts'
+import { describeGateRefusal } from '../gate-wait.ts'
+import { callerOf } from '../gates/gate-view.ts'
+import { actorOf } from '../invoke/call-context.ts'
+import type { Pipeline } from '../invoke/invoke.ts'
+import { isMutation } from '../invoke/repeat.ts'
+import type { Operation } from '../operation.ts'
+import { findTaskEnd } from './find-task-end.ts'
+
+interface CallerParts {
+  views: () => Views
+  pipeline: Pick<Pipeline, 'invoke'>
+  skills: readonly Operation[]
+  idempotency: Pick<Idempotency, 'look'>
+}
+
+/** Refusals that pass: the call was not made, and is made again. */
+const PASSING: readonly string[] = ['rate_limited', 'draining', 'store_unavailable']
+/** Answers to idempotency keys are kept for 24 hours. */
+const CERTAIN_MS = 23 * 3600 * 1000
+
+/** Makes the calls of runs as their starters would, each with an idempotency key. */
+export const createStepCaller = (parts: CallerParts): StepCaller => {
+  const { views, pipeline, idempotency } = parts
+  const skills = new Map(parts.skills.map(skill => [skill.id, skill]))
+
+  const callerFor = async ({ keyId, tenantId, requestId }: FlowRun): Promise<TaskCaller> => {
+    const key = await views().keys.asNow(keyId)
+    if (key === undefined || !actsFor(key, tenantId))
+      throw new ShoalError('forbidden', 'the key of the run is no longer valid')
+    return { key, tenantId, requestId }
+  }
+
+  const call: StepCaller['call'] = async (request, signal) => {
+    const { action, run, interrupted, callKey } = request
+    const caller = await callerFor(run)
+    if (action.gate !== undefined) return passGate(request, action.gate, caller)
+    const operation = skills.get(action.skill ?? '')
+    if (operation === undefined) return failed(`no skill ${action.skill}`)
+    const scope = caller.key?.id ?? ''
+    if (interrupted !== undefined && isMutation(operation)) {
+      if (views().now() - interrupted.startedAt > CERTAIN_MS)
+        return unknown(`${operation.id} was interrupted over 23 hours ago`)
+      const doubt = doubtOf(operation, await idempotency.look({ scope, callKey }))
+      if (doubt !== undefined) return doubt
+    }
+    try {
+      return await invoke(operation, request, caller, signal)
+    } catch (error) {
+      if (!isMutation(operation)) throw error
+      return resultOf(operation, error, await idempotency.look({ scope, callKey }))
+    }
+  }
+
+  const invoke = async (
+    operation: Operation,
+    { input, callKey }: StepRequest,
+    caller: TaskCaller,
+    signal: AbortSignal,
+  ): Promise<StepResult> => {
+    const outcome = await pipeline.invoke({
+      operation,
+      caller,
+      read: () => ({ input }),
+      repeat: { callKey, param: 'Idempotency-Key' },
+      signals: [signal],
+    })
+    if (outcome.kind === 'task')
+      return { kind: 'waiting', reason: 'waits for a task', taskId: outcome.taskId }
+    if (outcome.kind === 'done') return { kind: 'done', output: outcome.output }
+    const { request_id, gate_id } = outcome.pending.view
+    return { kind: 'waiting', reason: `waits at ${gate_id}`, gateRequestId: request_id }
+  }
+
+  const passGate = async (
+    { run, stepId, action, gateRequestId, input }: StepRequest,
+    gateId: string,
+    caller: TaskCaller,
+  ): Promise<StepResult> => {
+    const { gates, now } = views()
+    const requester = callerOf({ ...caller, actor: actorOf(caller) })
+    const plan = { flow: run.flowId, run: run.id, step: stepId, input } as z.core.util.JSONType
+    const { summary = `Step ${stepId} of the flow ${run.flowId}.` } = action
+    const asked = { gateId, subject: `flow:${run.id}:${stepId}`, summary, plan }
+    const request =
+      gateRequestId === undefined
+        ? await gates.request(asked, requester)
+        : await gates.get(gateRequestId, requester)
+    const state = stateAt(request, now())
+    if (state === 'pending')
+      return { kind: 'waiting', reason: `waits at ${gateId}`, gateRequestId: request.id }
+    if (state === 'approved') await gates.consume(request.id, requester, { plan })
+    // an attempt that was interrupted may have used the approval for this very step
+    else if (state !== 'consumed') return failed(describeGateRefusal(request, state))
+    return { kind: 'done', output: { request_id: request.id } }
+  }
+
+  const look: StepCaller['look'] = async (run, { gateRequestId, taskId }) => {
+    if (taskId !== undefined)
+      return findTaskEnd(await views().tasks.get(taskId, await callerFor(run)))
+    if (gateRequestId === undefined) return { kind: 'go' }
+    const request = await views().gates.get(gateRequestId, run)
+    const state = stateAt(request, views().now())
+    if (state === 'pending') return { kind: 'waiting', reason: `waits at ${request.gateId}` }
+    if (state === 'approved' || state === 'consumed') return { kind: 'go' }
+    return failed(describeGateRefusal(request, state))
+  }
+
+  const withdraw = async (run: FlowRun, { gateRequestId, taskId }: StepCall): Promise<void> => {
+    const caller = await callerFor(run)
+    const requester = callerOf({ ...caller, actor: actorOf(caller) })
+    if (taskId !== undefined) await views().tasks.cancel(taskId, caller)
+    if (gateRequestId !== undefined) await views().gates.withdraw(gateRequestId, requester)
+  }
+
+  return {
+    call: (request, signal) => call(request, signal).catch(failureOf),
+    look: (run, waiting) => look(run, waiting).catch(failureOf),
+    withdraw: (run, waiting) => withdraw(run, waiting).catch(ignoreRefusal),
+  }
+}
+
+/**
+ * What is known of a call whose attempt was interrupted; undefined when it can be made again, which
+ * also returns a kept answer.
+ */
+const doubtOf = (operation: Operation, keeping: CallKeeping): StepResult | undefined => {
+  if (keeping === 'running') return { kind: 'later', reason: `${operation.id} is still running` }
+  if (keeping === 'changed') return unknown(`${operation.id} was interrupted after a change`)
+  // nothing is in the ledger, but a gated operation may have acted outside
+  if (keeping === 'begun' && operation.effect === 'gated')
+    return unknown(`${operation.id} was interrupted while it acted`)
+  return undefined
+}
+
+/** Result of a call that threw: whether it had an effect decides. */
+const resultOf = (operation: Operation, error: unknown, keeping: CallKeeping): StepResult => {
+  const doubt = keeping === 'none' ? undefined : doubtOf(operation, keeping)
+  if (doubt !== undefined) return doubt
+  const isRefusal = error instanceof ShoalError && httpStatus(error.code) < 500
+  if (operation.effect === 'gated' && !isRefusal && !isPassing(error))
+    return unknown(`${operation.id}: ${messageOf(error)}`)
+  return failureOf(error)
+}
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof ShoalError && PASSING.includes(error.code)
+
+const failureOf = (error: unknown): StepResult =>
+  isPassing(error) ? { kind: 'later', reason: messageOf(error) } : failed(messageOf(error))
+
+/** Other errors are reported by their names alone, because their messages may quote anything. */
+const messageOf = (error: unknown): string =>
+  error instanceof ShoalError
+    ? `${error.code}: ${error.message}`
+    : `it failed (${(error as Error)?.name})`
+
+const failed = (reason: string): StepResult => ({ kind: 'failed', reason: reason.slice(0, 500) })
+const unknown = (reason: string): StepResult => ({ kind: 'unknown', reason: reason.slice(0, 500) })
+
+const ignoreRefusal = (error: unknown): void => {
+  if (!(error instanceof ShoalError)) throw error
+}

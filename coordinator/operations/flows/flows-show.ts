@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { scopeOf } from '../tenant-scope.ts'
+import { RUN_PATH, RunDetails, runDetailsOf } from './flow-view.ts'
+
+export default defineOperation({
+  id: 'flows-show',
+  description: 'Show one run of a flow with the outcome of each step.',
+  method: 'GET',
+  path: '/v1/flows/runs/{run_id}',
+  access: 'operator',
+  effect: 'read',
+  tool: false,
+  input: z.strictObject(RUN_PATH),
+  output: RunDetails,
+  run: async ({ run_id }, context) => {
+    const run = await context.flows.run(run_id, scopeOf(context).tenantId)
+    return runDetailsOf(run, await context.flows.calls(run.id))
+  },
+})

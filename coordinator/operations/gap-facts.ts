@@ -1,0 +1,26 @@
+import { isLive } from '../keys/key.ts'
+import { judgeBackups } from '../reports/backup-standing.ts'
+import type { GapFacts } from '../reports/gaps.ts'
+import { reportsFor } from './compliance/framework-report.ts'
+import type { Context } from './context.ts'
+import { gatherFacts } from './policy/governance-facts.ts'
+
+/** What is declared, and what there is of it; persons are those of the caller's tenant. */
+export const gatherGapFacts = async (context: Context): Promise<GapFacts> => {
+  const { catalogue, fleet, cells, gates, backups, now } = context
+  const [enrolled, { keys }, frameworks, listed] = await Promise.all([
+    cells.list(),
+    gatherFacts(context),
+    reportsFor('all', context),
+    backups.list(),
+  ])
+  return {
+    models: catalogue.map(({ id }) => ({ id, served: fleet.serves(id) })),
+    cells: enrolled,
+    presenceOf: cellId => fleet.cell(cellId)?.presence,
+    gates: gates.definitions,
+    approvers: keys.filter(key => key.kind === 'person' && isLive(key, now())),
+    frameworks,
+    backups: judgeBackups(listed, now()),
+  }
+}

@@ -1,0 +1,59 @@
+import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
+import { alertData } from '../../fleet/alert.ts'
+import { comparePeriods } from '../../reports/period.ts'
+import { AlertView } from '../alerts/alert-view.ts'
+import { AlertOverview, countAlerts, GateOverview, readGates } from '../day-overview.ts'
+import { FleetOverview, overviewOf, QueueOverview, queueOverviewOf } from '../fleet-overview.ts'
+import { defineOperation } from '../operation.ts'
+import { checkServices } from '../platform-parts.ts'
+import { ServiceState } from '../platform-views.ts'
+import { scopeOf } from '../tenant-scope.ts'
+
+/** Raised alerts that are listed. */
+const MOST_ALERTS = 100
+
+export default defineOperation({
+  id: 'otrs-dashboard',
+  description: 'Show the live operations dashboard: fleet, queue, gates, alerts and services.',
+  method: 'GET',
+  path: '/portal/api/otrs/dashboard',
+  access: 'operator',
+  effect: 'read',
+  tool: false,
+  cli: { group: 'portal', verb: 'dashboard' },
+  input: z.strictObject({}),
+  output: z.object({
+    generated_at: z.iso.datetime(),
+    fleet: FleetOverview,
+    queue: QueueOverview,
+    gates: GateOverview,
+    alerts: AlertOverview.extend({
+      newest: z.array(AlertView).describe('Raised alerts, the newest first; at most 100.'),
+    }),
+    services: z.array(ServiceState).describe('Configured services, as they answer now.'),
+    tickets: z.null().describe('Null: no ticket system is connected.'),
+  }),
+  run: async (_input, context) => {
+    const { monitor, now } = context
+    const scope = scopeOf(context)
+    const [queue, gates, services] = await Promise.all([
+      queueOverviewOf(context, scope),
+      readGates(context),
+      checkServices(context),
+    ])
+    const raised = monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
+    return {
+      generated_at: iso(now()),
+      fleet: overviewOf(context),
+      queue,
+      gates,
+      alerts: {
+        ...countAlerts(monitor.alerts(), comparePeriods(now()).current),
+        newest: raised.slice(0, MOST_ALERTS).map(alertData),
+      },
+      services,
+      tickets: null,
+    }
+  },
+})

@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { REGISTERS } from '../../registers/register-list.ts'
+import { jsonSchema } from '../json-schema.ts'
+import { defineOperation } from '../operation.ts'
+
+export default defineOperation({
+  id: 'registers-kinds',
+  description: 'List the registers with the schema of their records and their personal data.',
+  method: 'GET',
+  path: '/v1/registers',
+  access: 'operator',
+  effect: 'read',
+  tool: false,
+  input: z.strictObject({}),
+  output: z.object({
+    registers: z.array(
+      z.object({
+        id: z.string(),
+        description: z.string(),
+        roles: z.array(z.string()).nullable().describe('Null: any operator role.'),
+        personal_fields: z.array(z.string()),
+        person_fields: z.array(z.string()).describe('Fields that hold the id of a person.'),
+        record_schema: z.record(z.string(), z.unknown()).describe('JSON Schema of a record.'),
+      }),
+    ),
+  }),
+  run: () => ({
+    registers: REGISTERS.map(({ id, description, roles, personal, record }) => ({
+      id,
+      description,
+      roles: roles === undefined ? null : [...roles],
+      personal_fields: [...(personal?.fields ?? [])],
+      person_fields: Object.keys(personal?.persons ?? {}),
+      record_schema: jsonSchema(record),
+    })),
+  }),
+})

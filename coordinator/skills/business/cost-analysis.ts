@@ -1,0 +1,86 @@
+import * as z from 'zod'
+import { isoOrNull } from '../../../shared/time.ts'
+import { analyseCosts, PERIOD_DAYS } from '../../business/costs.ts'
+import { measureEnergy } from '../../business/energy.ts'
+import { dayAt } from '../../business/months.ts'
+import { readTenantUsage, tokensOf } from '../../business/usage.ts'
+import { scopeOf } from '../../operations/tenant-scope.ts'
+import { costs } from '../../registers/definitions/costs.ts'
+import { subscriptions } from '../../registers/definitions/subscriptions.ts'
+import { defineSkill } from '../skill.ts'
+import { RECORD_STATE, stateOf } from './record-state.ts'
+
+const DAY_MS = 86_400_000
+
+export default defineSkill({
+  id: 'cost-analysis',
+  name: 'Cost analysis',
+  description:
+    'Compute the costs of a month by category and tenant, and per 1,000 tokens, with measured energy.',
+  tags: ['business', 'finance'],
+  access: 'operator',
+  roles: ['finance', 'operator_admin'],
+  effect: 'read',
+  input: z.strictObject({}),
+  examples: [{}],
+  output: z.object({
+    ...RECORD_STATE,
+    period_days: z.int().describe('Days of the usage and energy before `as_of`.'),
+    total_eur: z.number().describe('Costs of one month.'),
+    shared_eur: z.number().describe('Costs that no tenant causes alone.'),
+    tokens: z.int().describe('Tokens of all tenants in the period.'),
+    cost_per_1000_tokens_eur: z.number().nullable().describe('Null without tokens.'),
+    energy: z.object({
+      measured_kwh: z.number().nullable().describe('Energy of the GPUs; null where not measured.'),
+      measured_hours: z.int(),
+      price_eur_per_kwh: z.number().nullable(),
+      price_source: z.enum(['configuration', 'energy-price']).nullable(),
+      price_taken_at: z.iso.datetime().nullable(),
+      cost_eur: z.number().nullable(),
+    }),
+    categories: z.array(z.object({ category: z.string(), cost_eur: z.number() })),
+    tenants: z.array(
+      z.object({
+        tenant_id: z.string(),
+        tokens: z.int(),
+        direct_eur: z.number(),
+        shared_eur: z.number().describe('Part of the shared costs, by tokens.'),
+        cost_eur: z.number(),
+      }),
+    ),
+  }),
+  run: async (_input, context) => {
+    const scope = scopeOf(context)
+    const now = context.now()
+    const today = dayAt(now)
+    const found = await context.registers.readAll(costs, scope)
+    const subscribed = await context.registers.readAll(subscriptions, scope)
+    const usage = await readTenantUsage(context.usage, now)
+    const own = new Set([scope.tenantId, ...subscribed.records.map(each => each.tenant_id)])
+    const tokensByTenant = new Map(
+      [...usage].filter(([id]) => own.has(id)).map(([id, line]) => [id, tokensOf(line)]),
+    )
+    const energy = await measureEnergy(context, now - PERIOD_DAYS * DAY_MS)
+    const price = await context.energyPrice()
+    const { energy_eur, ...figures } = analyseCosts(found.records, today, {
+      tokensByTenant,
+      tokens: [...usage.values()].reduce((sum, line) => sum + tokensOf(line), 0),
+      energyKwh: energy.kwh,
+      priceEurPerKwh: price?.eurPerKwh ?? null,
+    })
+    return {
+      ...stateOf({ costs: found }, energy.kwh !== null),
+      as_of: today,
+      period_days: PERIOD_DAYS,
+      ...figures,
+      energy: {
+        measured_kwh: energy.kwh,
+        measured_hours: energy.measuredHours,
+        price_eur_per_kwh: price?.eurPerKwh ?? null,
+        price_source: price?.source ?? null,
+        price_taken_at: isoOrNull(price?.takenAt),
+        cost_eur: energy_eur,
+      },
+    }
+  },
+})

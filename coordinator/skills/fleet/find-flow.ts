@@ -1,0 +1,35 @@
+import * as z from 'zod'
+import { findFlows } from '../../flows/find-flows.ts'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import { FlowView, flowViewOf } from '../../operations/flows/flow-view.ts'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'find-flow',
+  name: 'Find flow',
+  description: 'Find configured flows by words of their id, description, steps and skills.',
+  tags: ['flows', 'search'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({
+    query: z.string().max(200).exactOptional().describe('Words to look for; all flows without.'),
+  }),
+  examples: [{ query: 'keycloak repair' }],
+  output: z.object({
+    data_state: DataState.describe('`empty`: no flow is configured; add one under `flows`.'),
+    flows: z.array(
+      FlowView.extend({
+        score: z.number().describe('Share of the words of the query that the flow has, 0 to 1.'),
+        matched_words: z.array(z.string()),
+      }),
+    ),
+  }),
+  run: ({ query = '' }, { flows }) => ({
+    data_state: dataState(Object.keys(flows.flows).length),
+    flows: findFlows(flows.flows, query).map(({ id, flow, score, matched }) => ({
+      ...flowViewOf(id, flow),
+      score,
+      matched_words: matched,
+    })),
+  }),
+})

@@ -1,0 +1,134 @@
+import * as z from 'zod'
+import { engineReports } from '../../fleet/cell.ts'
+import { freeBytesOf } from '../../fleet/placement.ts'
+import { isPresent } from '../../fleet/presence.ts'
+import type { Context } from '../../operations/context.ts'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import { scopeOf } from '../../operations/tenant-scope.ts'
+import { type ObservedCell, optimize, type Recommendation } from '../../reports/optimize.ts'
+import { comparePeriods } from '../../reports/period.ts'
+import { summarise } from '../../reports/series-summary.ts'
+import { defineSkill } from '../skill.ts'
+
+const StepView = z.object({
+  operation: z.enum(['cells-load', 'cells-unload']),
+  method: z.literal('POST'),
+  path: z.string(),
+  command: z.string().describe('The same on the command line.'),
+  input: z.object({ cell_id: z.string(), model: z.string() }),
+})
+
+export default defineSkill({
+  id: 'fleet-optimize',
+  name: 'Fleet optimization',
+  description:
+    'Recommend changes of placement, slots and loaded models with their expected effect, and plan the commands that carry them out.',
+  tags: ['fleet', 'operations', 'optimization'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    data_state: DataState,
+    observed: z.object({
+      cells: z.int().describe('Cells that are up.'),
+      minutes: z.int().describe('Minutes of series that were read.'),
+      requests: z.int().describe("Requests of the caller's tenant in 24 hours."),
+    }),
+    recommendations: z.array(
+      z.object({
+        kind: z.enum(['placement', 'unload', 'slots', 'imbalance']),
+        cell_id: z.string(),
+        model: z.string().nullable(),
+        reason: z.string(),
+        effect: z.array(
+          z.object({
+            name: z.string(),
+            value: z.number(),
+            unit: z.enum(['bytes', 'slots', 'percent', 'requests']),
+          }),
+        ),
+      }),
+    ),
+    plan: z.object({
+      dry_run: z.literal(true).describe('Nothing was changed; each step is called on its own.'),
+      steps: z.array(StepView),
+    }),
+  }),
+  run: async (_input, context) => {
+    const { current } = comparePeriods(context.now())
+    const [cells, lines] = await Promise.all([
+      observeCells(context, current.from),
+      context.usage.read({ ...scopeOf(context), ...current, groupBy: ['model'], limit: 1000 }),
+    ])
+    const requests = new Map(
+      lines.map(({ model, ok, cancelled, failed }) => [String(model), ok + cancelled + failed]),
+    )
+    const recommendations = optimize({ cells, requests })
+    return {
+      data_state: dataState(cells.length),
+      observed: {
+        cells: cells.length,
+        minutes: cells.reduce((all, cell) => all + cell.slotsBusyPercent.points, 0),
+        requests: [...requests.values()].reduce((all, count) => all + count, 0),
+      },
+      recommendations: recommendations.map(({ cellId, model = null, kind, reason, effect }) => ({
+        kind,
+        cell_id: cellId,
+        model,
+        reason,
+        effect,
+      })),
+      plan: { dry_run: true as const, steps: recommendations.flatMap(stepOf) },
+    }
+  },
+})
+
+const stepOf = ({ step }: Recommendation): z.input<typeof StepView>[] => {
+  if (step === undefined) return []
+  const { operation, input } = step
+  const verb = operation === 'cells-load' ? 'load' : 'unload'
+  const model = encodeURIComponent(input.model)
+  return [
+    {
+      operation,
+      method: 'POST',
+      path: `/v1/cells/${input.cell_id}/models/${model}/${verb}`,
+      command: `shoal cells ${verb} ${input.cell_id} ${input.model}`,
+      input,
+    },
+  ]
+}
+
+/** Cells whose series are read. */
+const MOST_CELLS = 200
+
+const observeCells = ({ fleet, monitor }: Context, from: number): Promise<ObservedCell[]> =>
+  Promise.all(
+    [...fleet.cells()]
+      .filter(cell => isPresent(cell.presence))
+      .slice(0, MOST_CELLS)
+      .map(async cell => {
+        const read = async (metric: Parameters<typeof monitor.points>[1]) =>
+          summarise(await monitor.points(cell.id, metric, '1m'), from)
+        const [slotsBusyPercent, gpuPercent, vramUsedPercent, queued] = await Promise.all([
+          read('slots_busy_percent'),
+          read('gpu_percent'),
+          read('vram_used_percent'),
+          read('queued'),
+        ])
+        return {
+          id: cell.id,
+          engines: engineReports(cell),
+          freeBytes: cell.sample && freeBytesOf(cell.sample, memoryLimitOf(cell)),
+          slotsBusyPercent,
+          gpuPercent,
+          vramUsedPercent,
+          queued,
+        }
+      }),
+  )
+
+/** Limit of the cell in percent, as its engines report it. */
+const memoryLimitOf = (cell: Parameters<typeof engineReports>[0]): number | undefined =>
+  engineReports(cell).find(report => report.memory_limit_percent !== undefined)
+    ?.memory_limit_percent

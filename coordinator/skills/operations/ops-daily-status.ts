@@ -1,0 +1,69 @@
+import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
+import { worstResult } from '../../fleet/diagnosis.ts'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import { AlertOverview, GateOverview, readDay } from '../../operations/day-overview.ts'
+import { FleetOverview, QueueOverview } from '../../operations/fleet-overview.ts'
+import { PeriodView, ServiceView, serviceViewOf } from '../../operations/service-view.ts'
+import { scopeOf } from '../../operations/tenant-scope.ts'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'ops-daily-status',
+  name: 'Daily status of operations',
+  description:
+    'Summarize 24 hours of operations and list what needs a person, the critical things first.',
+  tags: ['operations', 'report'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    data_state: DataState,
+    generated_at: z.iso.datetime(),
+    tenant_id: z.string(),
+    period: PeriodView,
+    result: z
+      .enum(['pass', 'warn', 'fail', 'unknown'])
+      .describe('Worst result of the self-diagnosis.'),
+    attention: z.array(
+      z.object({
+        severity: z.enum(['critical', 'warn']),
+        what: z.string(),
+        next: z.string().describe('Command that shows more, or remedy.'),
+      }),
+    ),
+    fleet: FleetOverview,
+    usage: ServiceView.describe("Requests of the caller's tenant."),
+    queue: QueueOverview,
+    gates: GateOverview,
+    alerts: AlertOverview,
+    backup: z.object({
+      state: z.enum(['ok', 'unverified', 'overdue', 'damaged', 'none']),
+      newest_at: z.iso.datetime().nullable(),
+    }),
+  }),
+  run: async (_input, context) => {
+    const day = await readDay(context)
+    const { fleet, queue, gates, alerts, backups, period } = day
+    const newest = backups.newest?.manifest
+    return {
+      data_state: dataState(
+        fleet.cells + alerts.raised_today + gates.pending + (day.sums === undefined ? 0 : 1),
+      ),
+      generated_at: iso(context.now()),
+      tenant_id: scopeOf(context).tenantId,
+      period: { from: iso(period.from), to: iso(period.to) },
+      result: worstResult(day.checks.map(({ result }) => result)),
+      attention: day.attention,
+      fleet,
+      usage: serviceViewOf(day.sums),
+      queue,
+      gates,
+      alerts,
+      backup: {
+        state: backups.state,
+        newest_at: newest === undefined ? null : iso(newest.created_at),
+      },
+    }
+  },
+})

@@ -1,0 +1,106 @@
+import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import { PeriodView, ServiceView, serviceViewOf } from '../../operations/service-view.ts'
+import { scopeOf } from '../../operations/tenant-scope.ts'
+import type { UsageLine } from '../../quota/usage-query.ts'
+import { comparePeriods } from '../../reports/period.ts'
+import { changePercent, difference, figuresOf } from '../../reports/service-figures.ts'
+import { defineSkill } from '../skill.ts'
+
+const Change = z.object({
+  requests_percent: z.number().nullable(),
+  ttft_p50_percent: z.number().nullable(),
+  ttft_p95_percent: z.number().nullable(),
+  tokens_per_second_percent: z.number().nullable(),
+  error_percentage_points: z.number().nullable(),
+})
+
+export default defineSkill({
+  id: 'performance-report',
+  name: 'Performance report',
+  description:
+    "Report time to first token, tokens per second and errors of the tenant's inference over 24 hours, against the 24 hours before.",
+  tags: ['operations', 'inference', 'report'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    data_state: DataState,
+    tenant_id: z.string(),
+    period: PeriodView,
+    previous_period: PeriodView,
+    current: ServiceView,
+    /** Null when there was no request in the previous period. */
+    previous: ServiceView.nullable(),
+    /** Differences to the previous period; null where either figure is unknown. */
+    change: Change,
+    /** Models with requests in either period, the most used first. */
+    models: z.array(
+      z.object({
+        model: z.string(),
+        current: ServiceView.nullable(),
+        previous: ServiceView.nullable(),
+        change: Change,
+      }),
+    ),
+  }),
+  run: async (_input, context) => {
+    const { tenantId } = scopeOf(context)
+    const { current, previous } = comparePeriods(context.now())
+    const read = (period: typeof current, groupBy: readonly 'model'[]) =>
+      context.usage.read({ ...period, tenantId, groupBy, limit: MOST_MODELS })
+    const [[now], [before], modelsNow, modelsBefore] = await Promise.all([
+      read(current, []),
+      read(previous, []),
+      read(current, ['model']),
+      read(previous, ['model']),
+    ])
+    const nowOf = byModel(modelsNow)
+    const beforeOf = byModel(modelsBefore)
+    const models = [...new Set([...nowOf.keys(), ...beforeOf.keys()])]
+    return {
+      data_state: dataState(modelsNow.length + modelsBefore.length),
+      tenant_id: tenantId,
+      period: { from: iso(current.from), to: iso(current.to) },
+      previous_period: { from: iso(previous.from), to: iso(previous.to) },
+      current: serviceViewOf(now),
+      previous: before === undefined ? null : serviceViewOf(before),
+      change: compare(now, before),
+      models: models
+        .map(model => ({
+          model,
+          current: viewOrNull(nowOf.get(model)),
+          previous: viewOrNull(beforeOf.get(model)),
+          change: compare(nowOf.get(model), beforeOf.get(model)),
+        }))
+        .toSorted((a, b) => (b.current?.requests ?? 0) - (a.current?.requests ?? 0)),
+    }
+  },
+})
+
+/** More than a catalogue has. */
+const MOST_MODELS = 1000
+
+const byModel = (lines: readonly UsageLine[]): Map<string, UsageLine> =>
+  new Map(lines.map(line => [String(line.model), line]))
+
+const viewOrNull = (line: UsageLine | undefined) =>
+  line === undefined ? null : serviceViewOf(line)
+
+const compare = (
+  now: UsageLine | undefined,
+  before: UsageLine | undefined,
+): z.input<typeof Change> => {
+  const [a, b] = [now && figuresOf(now), before && figuresOf(before)]
+  return {
+    requests_percent: changePercent(a?.requests ?? null, b?.requests ?? null),
+    ttft_p50_percent: changePercent(a?.ttftP50Ms ?? null, b?.ttftP50Ms ?? null),
+    ttft_p95_percent: changePercent(a?.ttftP95Ms ?? null, b?.ttftP95Ms ?? null),
+    tokens_per_second_percent: changePercent(
+      a?.tokensPerSecond ?? null,
+      b?.tokensPerSecond ?? null,
+    ),
+    error_percentage_points: difference(a?.errorPercent ?? null, b?.errorPercent ?? null),
+  }
+}

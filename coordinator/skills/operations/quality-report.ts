@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import { gatherQualityFacts } from '../../operations/quality-facts.ts'
+import { PeriodView } from '../../operations/service-view.ts'
+import { scopeOf } from '../../operations/tenant-scope.ts'
+import { comparePeriods } from '../../reports/period.ts'
+import { rateQuality } from '../../reports/quality.ts'
+import { defineSkill } from '../skill.ts'
+
+const Result = z.enum(['pass', 'warn', 'fail', 'unknown'])
+
+export default defineSkill({
+  id: 'quality-report',
+  name: 'Quality report',
+  description:
+    'Rate the quality of service over 24 hours: errors, first token, retries, calls, jobs, approvals, alerts and engines against their targets.',
+  tags: ['operations', 'quality', 'report'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    data_state: DataState,
+    tenant_id: z.string(),
+    period: PeriodView,
+    counts: z.record(Result, z.int()).describe('Number of indicators by result.'),
+    indicators: z.array(
+      z.object({
+        id: z.string(),
+        title: z.string(),
+        value: z.number().nullable().describe('Null when nothing was measured.'),
+        unit: z.string(),
+        measured: z.int().describe('Number of things that the value was computed from.'),
+        target: z.number(),
+        limit: z.number().describe('Beyond it the indicator fails.'),
+        better: z.enum(['lower', 'higher']),
+        result: Result,
+      }),
+    ),
+  }),
+  run: async (_input, context) => {
+    const { current } = comparePeriods(context.now())
+    const indicators = rateQuality(await gatherQualityFacts(context, current))
+    const counts = { pass: 0, warn: 0, fail: 0, unknown: 0 }
+    for (const { result } of indicators) counts[result]++
+    return {
+      data_state: dataState(indicators.length - counts.unknown),
+      tenant_id: scopeOf(context).tenantId,
+      period: { from: iso(current.from), to: iso(current.to) },
+      counts,
+      indicators,
+    }
+  },
+})

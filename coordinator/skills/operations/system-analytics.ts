@@ -1,0 +1,109 @@
+import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
+import type { Context } from '../../operations/context.ts'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import { PeriodView, ServiceView, serviceViewOf } from '../../operations/service-view.ts'
+import { scopeOf } from '../../operations/tenant-scope.ts'
+import { comparePeriods, type Period } from '../../reports/period.ts'
+import { summarise } from '../../reports/series-summary.ts'
+import { round } from '../../reports/service-figures.ts'
+import { defineSkill } from '../skill.ts'
+
+const MetricView = z.object({
+  mean: z.number().nullable(),
+  max: z.number().nullable(),
+  points: z.int().describe('Minutes with a known value.'),
+})
+
+/** Cells whose series are read; each takes a few reads of the store. */
+const MOST_CELLS = 200
+const CELL_METRICS = ['gpu_percent', 'vram_used_percent', 'slots_busy_percent', 'queued'] as const
+
+export default defineSkill({
+  id: 'system-analytics',
+  name: 'System analytics',
+  description:
+    "Analyse 24 hours: the tenant's requests by hour, the operations it called, and the load of each cell.",
+  tags: ['operations', 'statistics', 'fleet'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    data_state: DataState,
+    tenant_id: z.string(),
+    period: PeriodView,
+    total: ServiceView,
+    hours: z.array(ServiceView.extend({ hour: z.iso.datetime() })).describe('Hours with usage.'),
+    busiest_hour: z.iso.datetime().nullable(),
+    operations: z
+      .array(
+        z.object({
+          id: z.string(),
+          calls: z.int(),
+          errors: z.int(),
+          mean_ms: z.number(),
+        }),
+      )
+      .describe('Skills and operations that the tenant called, the most called first.'),
+    cells: z
+      .array(
+        z.object({
+          cell_id: z.string(),
+          presence: z.string(),
+          gpu_percent: MetricView,
+          vram_used_percent: MetricView,
+          slots_busy_percent: MetricView,
+          queued: MetricView,
+        }),
+      )
+      .describe('Load by the series of each cell; at most 200 cells.'),
+  }),
+  run: async (_input, context) => {
+    const scope = scopeOf(context)
+    const { current } = comparePeriods(context.now())
+    const [[total], hours, calls, cells] = await Promise.all([
+      context.usage.read({ ...scope, ...current, groupBy: [], limit: 1 }),
+      context.usage.read({ ...scope, ...current, groupBy: ['hour'], limit: 24 }),
+      context.callHours.read({ ...scope, ...current }),
+      readCells(context, current),
+    ])
+    const requestsOf = ({ ok, cancelled, failed }: (typeof hours)[number]) =>
+      ok + cancelled + failed
+    const busiest = hours.toSorted((a, b) => requestsOf(b) - requestsOf(a))[0]
+    const measured = cells.filter(cell => CELL_METRICS.some(name => cell[name].points > 0))
+    return {
+      data_state: dataState(hours.length + calls.length + measured.length),
+      tenant_id: scope.tenantId,
+      period: { from: iso(current.from), to: iso(current.to) },
+      total: serviceViewOf(total),
+      hours: hours.map(line => ({ hour: iso(Number(line.hour)), ...serviceViewOf(line) })),
+      busiest_hour:
+        busiest === undefined || requestsOf(busiest) === 0 ? null : iso(Number(busiest.hour)),
+      operations: calls.map(({ operationId, calls, errors, durationMs }) => ({
+        id: operationId,
+        calls,
+        errors,
+        mean_ms: round(durationMs / calls),
+      })),
+      cells,
+    }
+  },
+})
+
+const readCells = ({ fleet, monitor }: Context, { from }: Period) =>
+  Promise.all(
+    [...fleet.cells()].slice(0, MOST_CELLS).map(async ({ id, presence }) => {
+      const [gpu, vram, slots, queued] = await Promise.all(
+        CELL_METRICS.map(async name => summarise(await monitor.points(id, name, '1m'), from)),
+      )
+      const none = { mean: null, max: null, points: 0 }
+      return {
+        cell_id: id,
+        presence,
+        gpu_percent: gpu ?? none,
+        vram_used_percent: vram ?? none,
+        slots_busy_percent: slots ?? none,
+        queued: queued ?? none,
+      }
+    }),
+  )

@@ -1,0 +1,126 @@
+import * as z from 'zod'
+import { diagnose, worstResult } from '../../fleet/diagnosis.ts'
+import type { Context } from '../../operations/context.ts'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import {
+  FleetOverview,
+  overviewOf,
+  QueueOverview,
+  queueOverviewOf,
+  VramAlert,
+  vramAlertsOf,
+} from '../../operations/fleet-overview.ts'
+import { observeSelf } from '../../operations/observe-self.ts'
+import { checkServices, countFlows } from '../../operations/platform-parts.ts'
+import { FlowCounts, ServiceState, SynergyCounts } from '../../operations/platform-views.ts'
+import { scopeOf } from '../../operations/tenant-scope.ts'
+import { comparePeriods } from '../../reports/period.ts'
+import { defineSkill } from '../skill.ts'
+
+const Result = z.enum(['pass', 'warn', 'fail', 'unknown'])
+/** Tools that are listed. */
+const MOST_TOOLS = 20
+
+export default defineSkill({
+  id: 'testcenter',
+  name: 'Test center',
+  description:
+    'Show queue, fleet, infrastructure mode, flows, synergies, tool activity, VRAM alerts and service health at one glance.',
+  tags: ['operations', 'testing', 'fleet'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    data_state: DataState,
+    generated_at: z.iso.datetime(),
+    queue: QueueOverview,
+    fleet: FleetOverview,
+    infrastructure: z.object({
+      mode: z.enum(['single', 'replicated']).describe('Replicated: several coordinators are live.'),
+      coordinators: z.int(),
+      store: z.enum(['sqlite', 'postgresql']),
+      broker: z.enum(['embedded', 'external']),
+      broker_connected: z.boolean(),
+      egress: z.enum(['on', 'off']).describe('Off: no outside source is asked.'),
+      encrypted: z.boolean(),
+      loopback_only: z.boolean(),
+      uptime_seconds: z.int(),
+    }),
+    flows: FlowCounts,
+    synergies: SynergyCounts,
+    tool_activity: z.object({
+      data_state: DataState,
+      calls: z.int().describe("The tenant's calls of skills and operations over 24 hours."),
+      errors: z.int(),
+      tools: z
+        .array(z.object({ id: z.string(), calls: z.int(), errors: z.int() }))
+        .describe('The 20 most called ones.'),
+    }),
+    vram_alerts: z.array(VramAlert),
+    service_health: z.object({
+      result: Result.describe('Worst result of the self-diagnosis.'),
+      failing: z.array(
+        z.object({ id: z.string(), result: Result, observed: z.string() }).describe('A check.'),
+      ),
+      services: z.array(ServiceState).describe('Configured services of the operator.'),
+    }),
+  }),
+  run: async (_input, context) => {
+    const { now } = context
+    const [queue, activity, checks, { flows, synergies }, services] = await Promise.all([
+      queueOverviewOf(context, scopeOf(context)),
+      activityOf(context),
+      observeSelf(context).then(diagnose),
+      countFlows(context),
+      checkServices(context),
+    ])
+    const fleet = overviewOf(context)
+    const states = [queue, fleet, flows, synergies, activity].map(part => part.data_state)
+    return {
+      data_state: dataState(states.filter(state => state !== 'empty').length),
+      generated_at: new Date(now()).toISOString(),
+      queue,
+      fleet,
+      infrastructure: infrastructureOf(context),
+      flows,
+      synergies,
+      tool_activity: activity,
+      vram_alerts: vramAlertsOf(context),
+      service_health: {
+        result: worstResult(checks.map(({ result }) => result)),
+        failing: checks
+          .filter(({ result }) => result === 'warn' || result === 'fail')
+          .map(({ id, result, observed }) => ({ id, result, observed })),
+        services,
+      },
+    }
+  },
+})
+
+const activityOf = async (context: Context) => {
+  const { current } = comparePeriods(context.now())
+  const calls = await context.callHours.read({ ...scopeOf(context), ...current })
+  return {
+    data_state: dataState(calls.length),
+    calls: calls.reduce((all, call) => all + call.calls, 0),
+    errors: calls.reduce((all, { errors }) => all + errors, 0),
+    tools: calls
+      .slice(0, MOST_TOOLS)
+      .map(({ operationId: id, calls, errors }) => ({ id, calls, errors })),
+  }
+}
+
+const infrastructureOf = ({ infrastructure, replicas, vitals, listens }: Context) => {
+  const coordinators = replicas.live().length
+  return {
+    mode: coordinators > 1 ? ('replicated' as const) : ('single' as const),
+    coordinators,
+    store: infrastructure.store,
+    broker: infrastructure.broker,
+    broker_connected: vitals.brokerConnected(),
+    egress: infrastructure.egress,
+    encrypted: listens.encrypted,
+    loopback_only: listens.loopbackOnly,
+    uptime_seconds: vitals.uptimeSeconds(),
+  }
+}

@@ -1,0 +1,65 @@
+import type { Kysely } from 'kysely'
+
+/** Runs of flows and their steps. */
+export const flowTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('flow_runs')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull().references('tenants.id'))
+    .addColumn('flow_id', 'text', column => column.notNull())
+    .addColumn('synergy_id', 'text')
+    .addColumn('steps_json', 'text', column => column.notNull())
+    .addColumn('key_id', 'text', column => column.notNull())
+    .addColumn('request_id', 'text', column => column.notNull())
+    .addColumn('job_id', 'text', column => column.notNull())
+    .addColumn('state', 'text', column => column.notNull())
+    .addColumn('reason', 'text')
+    .addColumn('cancelled', 'integer', column => column.notNull())
+    .addColumn('fence', 'bigint', column => column.notNull())
+    .addColumn('created_at', 'bigint', column => column.notNull())
+    .addColumn('changed_at', 'bigint', column => column.notNull())
+    .addColumn('ended_at', 'bigint')
+    .execute()
+  await schema
+    .createIndex('flow_runs_tenant')
+    .on('flow_runs')
+    .columns(['tenant_id', 'created_at'])
+    .execute()
+  await schema
+    .createTable('flow_steps')
+    .addColumn('run_id', 'text', column => column.notNull().references('flow_runs.id'))
+    .addColumn('position', 'integer', column => column.notNull())
+    .addColumn('undo', 'integer', column => column.notNull())
+    .addColumn('state', 'text', column => column.notNull())
+    .addColumn('gate_request_id', 'text')
+    .addColumn('task_id', 'text')
+    .addColumn('output_json', 'text')
+    .addColumn('reason', 'text')
+    .addColumn('started_at', 'bigint', column => column.notNull())
+    .addColumn('ended_at', 'bigint')
+    .addPrimaryKeyConstraint('flow_steps_key', ['run_id', 'position', 'undo'])
+    .execute()
+}
+
+/** Roll-outs of settings in stages. */
+export const rampUpTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('ramp_ups')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull().references('tenants.id'))
+    .addColumn('key_id', 'text', column => column.notNull())
+    .addColumn('request_id', 'text', column => column.notNull())
+    .addColumn('job_id', 'text', column => column.notNull())
+    .addColumn('state', 'text', column => column.notNull())
+    .addColumn('reason', 'text')
+    .addColumn('plan_json', 'text', column => column.notNull())
+    .addColumn('stage', 'integer', column => column.notNull())
+    .addColumn('stage_began_at', 'bigint', column => column.notNull())
+    .addColumn('held_since', 'bigint')
+    .addColumn('aborted', 'integer', column => column.notNull())
+    .addColumn('fence', 'bigint', column => column.notNull())
+    .addColumn('created_at', 'bigint', column => column.notNull())
+    .addColumn('changed_at', 'bigint', column => column.notNull())
+    .addColumn('ended_at', 'bigint')
+    .execute()
+}

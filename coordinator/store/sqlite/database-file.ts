@@ -1,0 +1,40 @@
+import Sqlite from 'better-sqlite3'
+
+/** Copies a database that others write to into one file (sqlite.org/backup.html). */
+export const copyDatabase = async (from: string, to: string): Promise<void> => {
+  const source = new Sqlite(from, { readonly: true, fileMustExist: true })
+  try {
+    await source.backup(to)
+  } finally {
+    source.close()
+  }
+  const copy = new Sqlite(to)
+  try {
+    // a copy without a log is one file
+    copy.pragma('journal_mode = delete')
+  } finally {
+    copy.close()
+  }
+}
+
+/** Reason why a database file is damaged; undefined for a sound one (PRAGMA integrity_check). */
+export const findDatabaseFault = (path: string): string | undefined => {
+  const database = new Sqlite(path, { readonly: true })
+  try {
+    const result = database.pragma('integrity_check', { simple: true })
+    return result === 'ok' ? undefined : String(result)
+  } finally {
+    database.close()
+  }
+}
+
+/** Number and hash of the last row of the audit in a ledger file; undefined without rows. */
+export const readLastAuditRow = (path: string): { seq: number; hash: string } | undefined => {
+  const ledger = new Sqlite(path, { readonly: true })
+  try {
+    const text = 'select seq, hash from audit order by seq desc limit 1'
+    return ledger.prepare<[], { seq: number; hash: string }>(text).get()
+  } finally {
+    ledger.close()
+  }
+}

@@ -1,0 +1,64 @@
+import t from 'tap'
+import { createEmbeddings } from '../../../coordinator/http/ask-embeddings.ts'
+import type { Inference } from '../../../coordinator/http/inference.ts'
+import { config, keyOfTier } from '../../support/app.ts'
+
+const { catalogue } = config()
+const by = {
+  key: keyOfTier('pro'),
+  tenantId: 'home',
+  requestId: 'r1',
+  signal: new AbortController().signal,
+}
+
+/** Embeds each text as its length, in reverse order; or answers with an error. */
+const fakeInference = (status = 200, asked: string[][] = []) => {
+  const infer: Inference['infer'] = async ({ body, response }) => {
+    const { input } = body as { input: string[] }
+    asked.push(input)
+    const data = input
+      .map((text, index) => ({ object: 'embedding', index, embedding: [text.length] }))
+      .toReversed()
+    const usage = { prompt_tokens: 1, total_tokens: 1 }
+    const error = { message: 'no cell serves it', code: 'cell_unavailable' }
+    response.writeHead(status, {})
+    response.end(
+      JSON.stringify(status === 200 ? { object: 'list', data, model: 'm', usage } : { error }),
+    )
+  }
+  return { infer, asked }
+}
+
+t.test('texts are embedded in their order, and each is asked for once', async t => {
+  const { infer, asked } = fakeInference()
+  const fleet = { serves: () => true }
+  const embeddings = createEmbeddings({ inference: { infer }, fleet, catalogue })
+  t.strictSame(await embeddings.embed('embed-a', ['aaa', 'b', 'aaa'], by), [[3], [1], [3]])
+  t.strictSame(await embeddings.embed('embed-a', ['b', 'cc'], by), [[1], [2]])
+  t.strictSame(asked, [['aaa', 'b'], ['cc']])
+})
+
+t.test('an error is that of a client', async t => {
+  const { infer } = fakeInference(503)
+  const embeddings = createEmbeddings({
+    inference: { infer },
+    fleet: { serves: () => true },
+    catalogue,
+  })
+  await t.rejects(embeddings.embed('embed-a', ['x'], by), {
+    code: 'cell_unavailable',
+    message: 'no cell serves it',
+  })
+})
+
+t.test('a model is found when a cell serves it and the tier includes it', async t => {
+  const serving = (...ids: string[]) =>
+    createEmbeddings({
+      inference: fakeInference(),
+      fleet: { serves: id => ids.includes(id) },
+      catalogue,
+    })
+  t.equal(serving('embed-b:8b', 'model-a:7b').find(keyOfTier('pro')), 'embed-b:8b')
+  t.equal(serving('model-a:7b').find(keyOfTier('pro')), undefined)
+  t.equal(serving('embed-a').find(keyOfTier('free')), undefined)
+})

@@ -1,0 +1,118 @@
+import t from 'tap'
+import type { CallKeeping } from '../../../coordinator/idempotency/look-at-call.ts'
+import { createStepCaller } from '../../../coordinator/operations/flows/call-step.ts'
+import { startOnEvents } from '../../../coordinator/operations/flows/start-on-events.ts'
+import { type ErrorCode, ShoalError } from '../../../shared/errors.ts'
+
+const NOW = 100 * 3_600_000
+const key = {
+  id: 'k',
+  tenantId: 'home',
+  furtherTenants: [],
+  personId: 'p',
+  roles: [],
+  kind: 'person',
+}
+const run = { id: 'run_1', flowId: 'f', tenantId: 'home', keyId: 'k', requestId: 'r', steps: [] }
+
+interface Case {
+  effect: 'read' | 'write' | 'gated'
+  keeping?: CallKeeping
+  interrupted?: boolean
+  startedAt?: number
+  fails?: ErrorCode
+}
+
+/** Kind of the result, and how often the skill was called. */
+const attempt = async ({ effect, keeping = 'none', interrupted, startedAt = NOW, fails }: Case) => {
+  let calls = 0
+  const caller = createStepCaller({
+    views: () => ({ keys: { asNow: async () => key }, now: () => NOW }) as never,
+    skills: [{ id: 'x', effect, method: 'POST' }] as never,
+    idempotency: { look: async () => keeping },
+    pipeline: {
+      invoke: async () => {
+        calls++
+        if (fails !== undefined) throw new ShoalError(fails, 'no')
+        return { kind: 'done', output: {}, isReplay: false }
+      },
+    },
+  })
+  const request = {
+    run,
+    stepId: 'a',
+    action: { skill: 'x' },
+    input: {},
+    callKey: 'flow:run_1:0',
+    interrupted: interrupted === true ? { startedAt } : undefined,
+  }
+  const { kind } = await caller.call(request as never, new AbortController().signal)
+  return [kind, calls]
+}
+
+t.test('an interrupted call is made again only when it cannot have had its effect', async t => {
+  const cases: [Omit<Case, 'interrupted'>, string, number][] = [
+    [{ effect: 'read', keeping: 'changed' }, 'done', 1],
+    [{ effect: 'write', keeping: 'none' }, 'done', 1],
+    [{ effect: 'write', keeping: 'begun' }, 'done', 1],
+    [{ effect: 'write', keeping: 'answered' }, 'done', 1],
+    [{ effect: 'write', keeping: 'changed' }, 'unknown', 0],
+    [{ effect: 'write', keeping: 'running' }, 'later', 0],
+    [{ effect: 'gated', keeping: 'begun' }, 'unknown', 0],
+    [{ effect: 'write', startedAt: NOW - 24 * 3_600_000 }, 'unknown', 0],
+  ]
+  for (const [given, kind, calls] of cases)
+    t.strictSame(
+      await attempt({ ...given, interrupted: true }),
+      [kind, calls],
+      JSON.stringify(given),
+    )
+})
+
+t.test('a call that threw has failed only when it had no effect', async t => {
+  const cases: [Case, string][] = [
+    [{ effect: 'write', fails: 'conflict' }, 'failed'],
+    [{ effect: 'write', fails: 'conflict', keeping: 'answered' }, 'failed'],
+    [{ effect: 'write', fails: 'internal', keeping: 'changed' }, 'unknown'],
+    [{ effect: 'write', fails: 'request_timeout', keeping: 'running' }, 'later'],
+    [{ effect: 'gated', fails: 'cell_unavailable' }, 'unknown'],
+    [{ effect: 'gated', fails: 'invalid_request' }, 'failed'],
+    [{ effect: 'gated', fails: 'rate_limited' }, 'later'],
+  ]
+  for (const [given, kind] of cases)
+    t.strictSame(await attempt(given), [kind, 1], JSON.stringify(given))
+})
+
+t.test('an event starts its synergy once, with the rights of the configured key', async t => {
+  const started: unknown[] = []
+  let hear: ((event: object) => void) | undefined
+  const flows = {
+    synergies: {
+      s: { flows: ['f'], on: 'shoal.alert.raised', key_id: 'k' },
+      manual: { flows: [] },
+    },
+    synergy: (synergyId: string) => ({ synergyId }),
+    start: async (what: object, by: object, onceKey: string) => {
+      started.push([what, by, onceKey])
+    },
+  }
+  const stop = startOnEvents({
+    flows: flows as never,
+    views: () => ({ keys: { asNow: async () => key } }) as never,
+    events: {
+      subscribe: (types, listener) => {
+        t.strictSame(types, new Set(['shoal.alert.raised']))
+        hear = listener as never
+        return () => {
+          hear = undefined
+        }
+      },
+    },
+    logger: { warn: () => {} },
+  })
+  hear?.({ id: '7' })
+  await new Promise(setImmediate)
+  t.match(started, [[{ synergyId: 's' }, { tenantId: 'home', keyId: 'k' }, 's:7']])
+  stop()
+  t.equal(hear, undefined)
+})
