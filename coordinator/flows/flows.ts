@@ -17,7 +17,7 @@ import { countRuns, type RunCount, readRun, readRuns, readStepCalls } from './ru
 export const FLOW_RUN = 'flow-run'
 
 /** Sequence of steps that can be started. */
-export interface Startable extends Omit<Flow, 'description'> {
+interface Startable extends Omit<Flow, 'description'> {
   flowId: string
   synergyId?: string
 }
@@ -54,7 +54,7 @@ export class Flows {
     return this.#parts.synergies
   }
 
-  /** Throws `not_found`. */
+  /** Returns a flow as a sequence that can be started. Throws `not_found`. */
   flow(flowId: string): Startable {
     const flow = this.#parts.flows[flowId]
     if (flow === undefined) throw new ShoalError('not_found', `no flow ${flowId}`)
@@ -71,8 +71,8 @@ export class Flows {
   }
 
   /**
-   * Starts a run and resolves when it is on the disk. With a `onceKey` that was used before, it
-   * resolves with the run of then.
+   * Starts a run and resolves when it is stored. Resolves with the earlier run when the `onceKey` was
+   * used before.
    */
   async start(what: Startable, by: Starter, onceKey?: string): Promise<FlowRun> {
     const { ledger, queue, now } = this.#parts
@@ -123,7 +123,7 @@ export class Flows {
   }
 
   /**
-   * Cancels a run before its next step; steps that are done are compensated. Throws `not_found`, and
+   * Cancels a run before its next step; completed steps are compensated. Throws `not_found`, and
    * `conflict` when the run has ended.
    */
   async cancel(runId: string, tenantId: string, by: Actor): Promise<FlowRun> {
@@ -140,7 +140,7 @@ export class Flows {
     return run
   }
 
-  /** Throws `not_found`, also for a run of another tenant. */
+  /** Reads a run. Throws `not_found`, also for a run of another tenant. */
   run(runId: string, tenantId: string): Promise<FlowRun> {
     return readRun(this.#parts.ledger.read, runId, tenantId)
   }

@@ -29,7 +29,7 @@ export interface LiveViews {
   people: { tenant(id: string): Promise<Tenant | undefined> }
 }
 
-export interface LiveSources {
+interface LiveSources {
   views: LiveViews
   tiers: object
   callable: readonly CallableFacts[]
@@ -64,8 +64,8 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
     const tenantOf = (cellId: string) => routing.router.tenantOf(cellId)
     const parts: (() => GraphFacts)[] = [
       ...fixed.map(facts => () => facts),
-      ...deriveInParts([...fleet.cells()], cells => fleetFacts({ cells, tenantOf, tenantId })),
-      ...deriveInParts(devices.list(), deviceFacts),
+      ...inParts([...fleet.cells()], cells => fleetFacts({ cells, tenantOf, tenantId })),
+      ...inParts(devices.list(), deviceFacts),
       () =>
         governanceFacts({
           definitions: gates.definitions,
@@ -74,7 +74,7 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
           requests,
         }),
       () => tenantFacts(tenant),
-      ...deriveInParts(entities, discoveryFacts),
+      ...inParts(entities, discoveryFacts),
       () => alertFacts(monitor.alerts()),
     ]
     const facts: GraphFacts = { nodes: [], edges: [] }
@@ -88,10 +88,8 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
   }
 }
 
-const deriveInParts = <T>(
-  all: readonly T[],
-  derive: (part: T[]) => GraphFacts,
-): (() => GraphFacts)[] => splitList(all, AT_ONCE).map(part => () => derive(part))
+const inParts = <T>(all: readonly T[], derive: (part: T[]) => GraphFacts): (() => GraphFacts)[] =>
+  splitList(all, AT_ONCE).map(part => () => derive(part))
 
 const readEntities = async (
   registry: LiveViews['registry'],

@@ -12,8 +12,8 @@ interface EventStartParts {
 }
 
 /**
- * Starts synergies at their events, each once per event whichever coordinators see it. Returns a
- * function that stops this.
+ * Starts synergies on their events, each once per event even when several coordinators see it.
+ * Returns a function that stops this.
  */
 export const startOnEvents = ({ flows, views, events, logger }: EventStartParts): (() => void) => {
   const start = async (synergyId: string, keyId: string, event: CloudEvent): Promise<void> => {

@@ -1,11 +1,12 @@
 import * as z from 'zod'
-import { guardFormula, unguardFormula } from '../../base/format-csv.ts'
 
+/** A spreadsheet would run a cell that begins like a formula (OWASP, CSV injection). */
+const FORMULA = /^'*[=+\-@\t\r]/
 const PLAIN = /^(true|false|-?\d+(\.\d+)?)$/
 
-/** Reads a cell as the value of a field: a text, number, boolean, or list with semicolons. */
+/** Value of a cell for a field: a text, number, boolean, or list with semicolons. */
 export const parseCell = (schema: z.ZodType, cell: string): unknown => {
-  const text = unguardFormula(cell)
+  const text = cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell
   const readings: unknown[] = [text]
   if (PLAIN.test(text)) readings.push(JSON.parse(text))
   readings.push(text.split(';').map(item => item.trim()))
@@ -14,9 +15,11 @@ export const parseCell = (schema: z.ZodType, cell: string): unknown => {
   return readings[faults.indexOf(best)] ?? text
 }
 
-/** Formats a field as a cell that spreadsheets show as text and `parseCell` reads back. */
+/** The value of a field as a cell that spreadsheets show as text, and `parseCell` reads again. */
 export const formatCell = (value: unknown): string => {
   if (value === undefined) return ''
   if (typeof value !== 'string' && !Array.isArray(value)) return String(value)
-  return guardFormula(Array.isArray(value) ? value.join(';') : value)
+  const text = Array.isArray(value) ? value.join(';') : value
+  const guarded = FORMULA.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded
 }

@@ -1,7 +1,7 @@
 import { scoreHealth } from '../../business/health.ts'
 import { dayAt } from '../../business/months.ts'
 import type { Subscription } from '../../business/revenue.ts'
-import { countRequests, readTenantUsage } from '../../business/usage.ts'
+import { countOutcomes, readTenantUsage } from '../../business/usage.ts'
 import type { Context } from '../../operations/context.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
@@ -23,8 +23,8 @@ export const readTenantFacts = async (context: Context) => {
   const healthOf = async (tenantId: string) => {
     const known = (await context.people.tenant(tenantId)) !== undefined
     const counts = {
-      recent: countRequests(recent.get(tenantId)),
-      before: countRequests(before.get(tenantId)),
+      recent: countOutcomes(recent.get(tenantId)),
+      before: countOutcomes(before.get(tenantId)),
     }
     const own: readonly Subscription[] = byTenant.get(tenantId) ?? []
     return scoreHealth({ tenantId, today, subscriptions: own, usage: known ? counts : undefined })
