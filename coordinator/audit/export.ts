@@ -1,3 +1,4 @@
+import { guardCell, quoteCell } from '../base/csv-text.ts'
 import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 
 type ExportFormat = 'csv' | 'jsonl'
@@ -23,12 +24,7 @@ export const formatRows = (
     .join('')
 }
 
-/** A spreadsheet would run a cell that begins like a formula (OWASP, CSV injection). */
-const FORMULA = /^[=+\-@\t\r]/
-
 const cell = (value: string | number | null): string => {
   if (value === null) return ''
-  if (typeof value === 'number') return String(value)
-  const text = FORMULA.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return typeof value === 'number' ? String(value) : quoteCell(guardCell(value))
 }

@@ -1,3 +1,4 @@
+import { guardCell, quoteCell } from '../base/csv-text.ts'
 import { readFacts } from './entity-facts.ts'
 import type { EntityView } from './registry-query.ts'
 
@@ -43,12 +44,5 @@ export const formatCsvHead = (): string => formatLine(COLUMNS)
 
 export const formatCsvRow = (entity: EntityView): string => formatLine(listCells(entity))
 
-const formatLine = (cells: readonly string[]): string => `${cells.map(formatCell).join(',')}\r\n`
-
-/** A spreadsheet would run a cell that begins like a formula (OWASP, CSV injection). */
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
-
-const formatCell = (value: string): string => {
-  const text = FORMULA.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
+const formatLine = (cells: readonly string[]): string =>
+  `${cells.map(cell => quoteCell(guardCell(cell))).join(',')}\r\n`

@@ -1,3 +1,4 @@
+import { guardCell, quoteCell } from '../base/csv-text.ts'
 import type { GraphEdge, GraphNode } from './graph-model.ts'
 import { takePage } from './take-page.ts'
 import type { TenantGraph } from './tenant-graph.ts'
@@ -51,6 +52,6 @@ const edgeRow = ({ source, relation, target, weight }: GraphEdge) => ({
 })
 
 const formatCell = (value: unknown): string => {
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  if (typeof value === 'number') return String(value)
+  return quoteCell(guardCell(typeof value === 'string' ? value : JSON.stringify(value)))
 }

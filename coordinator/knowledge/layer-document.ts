@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
+import { stripGuard } from '../base/csv-text.ts'
 import type { Attribute, GraphEdge, GraphFacts, GraphNode } from './graph-model.ts'
 import { parseCsv } from './parse-csv.ts'
 
@@ -88,7 +89,7 @@ const parseRows = (text: string): z.output<typeof LayerDocument> => {
   for (const { line, cells } of rows) {
     if (cells.length !== names.length)
       throw refusal(`line ${line}: ${cells.length} fields, but the header has ${names.length}`)
-    const fields = Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']))
+    const fields = Object.fromEntries(names.map((name, at) => [name, stripGuard(cells[at] ?? '')]))
     if (isEdges) document.edges.push(read(EdgeDocument, edgeFields(fields), line))
     else document.nodes.push(read(NodeDocument, nodeFields(fields), line))
   }
