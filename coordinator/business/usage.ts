@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../quota/usage-buckets.ts'
+import { HOUR_MS } from '../../shared/time.ts'
 import type { UsageLine, UsageQuestion } from '../quota/usage-query.ts'
 import type { RequestCounts } from './health.ts'
 

@@ -1,6 +1,7 @@
 import type { TraceHash } from '../../discovery/registry/trace.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { splitList } from '../base/split-list.ts'
 import type { Events } from '../events/bus.ts'
 import type { Ledger, Records, SealedTrx } from '../store/store.ts'
 import {
@@ -33,7 +34,7 @@ const AT_ONCE = 100
 
 /**
  * Deletes everything that is known of an entity, also from the records of others; a later sighting
- * finds it anew. The entity itself goes last, so that an erasure that was cut off can be repeated.
+ * records it again. The entity itself is deleted last, so that an interrupted erasure can be repeated.
  * @throws ShoalError not_found
  */
 export const eraseEntity = async (
@@ -74,12 +75,9 @@ const eraseWithin = async (
 ): Promise<void> => {
   const traces = await readTracesOf(trx, [entityId])
   const ids = listIds(entityId, traces)
-  await deletePins(trx, ids, new Set(traces.map(({ id }) => id)))
-  for (let at = 0; at < traces.length; at += AT_ONCE)
-    await deleteTraces(
-      trx,
-      traces.slice(at, at + AT_ONCE).map(trace => trace.id),
-    )
+  const traceIds = traces.map(trace => trace.id)
+  await deletePins(trx, ids, new Set(traceIds))
+  for (const part of splitList(traceIds, AT_ONCE)) await deleteTraces(trx, part)
   for (const id of ids) {
     await trx.deleteFrom('discovery_deltas').where('entity_id', '=', id).execute()
     await deleteEntity(trx, id)

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
-import { stripGuard } from '../base/csv-text.ts'
+import { type CsvRow, CsvScanner, isEmptyRow } from '../base/csv-scanner.ts'
+import { unguardFormula } from '../base/format-csv.ts'
 import type { Attribute, GraphEdge, GraphFacts, GraphNode } from './graph-model.ts'
-import { parseCsv } from './parse-csv.ts'
 
 /** Kind and name without white space: `service:crm`. */
 const NodeId = z
@@ -77,9 +77,9 @@ const parseJson = (text: string): z.output<typeof LayerDocument> => {
 }
 
 const parseRows = (text: string): z.output<typeof LayerDocument> => {
-  const [header, ...rows] = parseCsv(text)
+  const [header, ...rows] = scanRows(text)
   if (header === undefined) throw refusal('the text has no header line')
-  const names = header.cells
+  const names = header.cells.map(cell => cell.trim())
   const isEdges = names.includes('source')
   const wanted = isEdges ? ['source', 'relation', 'target'] : ['id']
   const missing = wanted.find(name => !names.includes(name))
@@ -89,11 +89,22 @@ const parseRows = (text: string): z.output<typeof LayerDocument> => {
   for (const { line, cells } of rows) {
     if (cells.length !== names.length)
       throw refusal(`line ${line}: ${cells.length} fields, but the header has ${names.length}`)
-    const fields = Object.fromEntries(names.map((name, at) => [name, stripGuard(cells[at] ?? '')]))
+    const fields = Object.fromEntries(
+      names.map((name, at) => [name, unguardFormula(cells[at] ?? '')]),
+    )
     if (isEdges) document.edges.push(read(EdgeDocument, edgeFields(fields), line))
     else document.nodes.push(read(NodeDocument, nodeFields(fields), line))
   }
   return document
+}
+
+/** Rows of a CSV text without empty lines. */
+const scanRows = (text: string): CsvRow[] => {
+  const scanner = new CsvScanner(text.length + 1)
+  const rows = [...scanner.scan(text)]
+  if (scanner.isQuoted) throw refusal(`line ${scanner.startLine}: a quoted field is not closed`)
+  rows.push(...scanner.scan('\n'))
+  return rows.filter(row => !isEmptyRow(row))
 }
 
 const edgeFields = ({ weight = '', ...fields }: Record<string, string>): object => ({

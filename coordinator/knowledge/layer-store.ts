@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { splitList } from '../base/split-list.ts'
 import { countMatchingRows } from '../store/count.ts'
 import type { GraphEdgeRow, GraphLayerRow, GraphNodeRow } from '../store/knowledge-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
@@ -51,8 +52,8 @@ export const importLayer = (
     if (replaces) await deleteRows(trx, tenantId, layer)
     const nodes = [...new Map(facts.nodes.map(node => [node.id, node])).values()]
     const edges = [...new Map(facts.edges.map(edge => [edgeKey(edge), edge])).values()]
-    for (const part of partsOf(nodes)) await putNodes(trx, tenantId, layer, part)
-    for (const part of partsOf(edges)) await putEdges(trx, tenantId, layer, part)
+    for (const part of splitList(nodes, AT_ONCE)) await putNodes(trx, tenantId, layer, part)
+    for (const part of splitList(edges, AT_ONCE)) await putEdges(trx, tenantId, layer, part)
     const changed = { changed_at: now, changed_by: by.actor }
     await trx
       .insertInto('graph_layers')
@@ -272,8 +273,3 @@ const noteChange = async (
   await appendAudit(trx, { ...by, at: now, ...about, outcome: 'done', details })
   await bumpRevision(trx, 'graph_layers')
 }
-
-const partsOf = <T>(all: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(all.length / AT_ONCE) }, (_, n) =>
-    all.slice(n * AT_ONCE, (n + 1) * AT_ONCE),
-  )

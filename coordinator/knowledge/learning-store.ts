@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
+import { HOUR_MS } from '../../shared/time.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { splitList } from '../base/split-list.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -32,7 +34,6 @@ export const MAX_LEARNED = 5000
 /** Strengths below are forgotten. */
 const LEAST_STRENGTH = 0.01
 const PPM = 1_000_000
-const HOUR_MS = 3_600_000
 /** Values per statement: the number of its parameters is limited. */
 const AT_ONCE = 200
 
@@ -95,9 +96,7 @@ export const addGains = (
   ledger.sealed.write(async trx => {
     const settings = await readSettings(trx, tenantId)
     if (!settings.enabled) return
-    const keys = [...gains.keys()]
-    for (let at = 0; at < keys.length; at += AT_ONCE) {
-      const part = keys.slice(at, at + AT_ONCE)
+    for (const part of splitList([...gains.keys()], AT_ONCE)) {
       const stored = await readStrengths(trx, tenantId, part)
       const rows = part.map(key => {
         const old = stored.get(key)
@@ -186,14 +185,14 @@ export const forgetWeak = async (ledger: Ledger, now: number): Promise<void> => 
       .map(([key, each]) => ({ key, left: decayed(each, now, settings), at: each.at }))
       .toSorted((a, b) => b.left - a.left)
     const weak = strongest.filter(({ left }, rank) => left < LEAST_STRENGTH || rank >= MAX_LEARNED)
-    for (let at = 0; at < weak.length; at += AT_ONCE)
+    for (const part of splitList(weak, AT_ONCE))
       await ledger.sealed.write(async trx => {
-        for (const { key, at: seenAt } of weak.slice(at, at + AT_ONCE))
+        for (const { key, at } of part)
           await trx
             .deleteFrom('graph_learning')
             .where('tenant_id', '=', tenantId)
             .where('edge_key', '=', key)
-            .where('at', '=', seenAt)
+            .where('at', '=', at)
             .execute()
       })
     if (weak.length > 0) await ledger.sealed.write(trx => bumpRevision(trx, 'graph_learning'))

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
+import { DAY_MS } from '../../shared/time.ts'
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 export type Weekday = (typeof WEEKDAYS)[number]
@@ -10,7 +11,6 @@ export interface CalendarFacts {
   holidays: readonly string[]
 }
 
-const DAY_MS = 86_400_000
 const LAST_DAY = Date.parse('9999-12-31') / DAY_MS
 
 /**

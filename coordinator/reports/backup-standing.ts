@@ -1,6 +1,6 @@
+import { HOUR_MS } from '../../shared/time.ts'
 import type { Backup } from '../backup/backup-catalogue.ts'
 
-const HOUR_MS = 3_600_000
 /** Age from which the newest backup is overdue, where no schedule says otherwise. */
 const OVERDUE_MS = 26 * HOUR_MS
 

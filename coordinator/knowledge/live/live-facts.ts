@@ -1,6 +1,7 @@
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
 import type { Catalogue } from '../../../shared/catalogue.ts'
 import { AGENT_ROLES } from '../../agents/roles.ts'
+import { splitList } from '../../base/split-list.ts'
 import type { Devices } from '../../devices/devices.ts'
 import type { EntityView, RegistryQuery } from '../../discovery/registry-query.ts'
 import type { Alert } from '../../fleet/alert.ts'
@@ -63,8 +64,8 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
     const tenantOf = (cellId: string) => routing.router.tenantOf(cellId)
     const parts: (() => GraphFacts)[] = [
       ...fixed.map(facts => () => facts),
-      ...inParts([...fleet.cells()], cells => fleetFacts({ cells, tenantOf, tenantId })),
-      ...inParts(devices.list(), deviceFacts),
+      ...deriveInParts([...fleet.cells()], cells => fleetFacts({ cells, tenantOf, tenantId })),
+      ...deriveInParts(devices.list(), deviceFacts),
       () =>
         governanceFacts({
           definitions: gates.definitions,
@@ -73,7 +74,7 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
           requests,
         }),
       () => tenantFacts(tenant),
-      ...inParts(entities, discoveryFacts),
+      ...deriveInParts(entities, discoveryFacts),
       () => alertFacts(monitor.alerts()),
     ]
     const facts: GraphFacts = { nodes: [], edges: [] }
@@ -87,11 +88,10 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
   }
 }
 
-const inParts = <T>(all: readonly T[], derive: (part: T[]) => GraphFacts): (() => GraphFacts)[] =>
-  Array.from(
-    { length: Math.ceil(all.length / AT_ONCE) },
-    (_, n) => () => derive(all.slice(n * AT_ONCE, (n + 1) * AT_ONCE)),
-  )
+const deriveInParts = <T>(
+  all: readonly T[],
+  derive: (part: T[]) => GraphFacts,
+): (() => GraphFacts)[] => splitList(all, AT_ONCE).map(part => () => derive(part))
 
 const readEntities = async (
   registry: LiveViews['registry'],

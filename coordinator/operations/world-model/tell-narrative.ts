@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
 import type { Alert } from '../../fleet/alert.ts'
 import type { Context } from '../context.ts'
 import { scopeOf } from '../tenant-scope.ts'
@@ -54,5 +55,3 @@ const eventsOf = (alert: Alert, from: number): Event[] => {
     ...(clearedAt === undefined ? [] : event(clearedAt, 'Alert cleared')),
   ]
 }
-
-const iso = (at: number): string => new Date(at).toISOString()

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isoOrNull } from '../../../shared/time.ts'
+import { DAY_MS, isoOrNull } from '../../../shared/time.ts'
 import { analyseCosts, PERIOD_DAYS } from '../../business/costs.ts'
 import { measureEnergy } from '../../business/energy.ts'
 import { dayAt } from '../../business/months.ts'
@@ -9,8 +9,6 @@ import { costs } from '../../registers/definitions/costs.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
 import { defineSkill } from '../skill.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
-
-const DAY_MS = 86_400_000
 
 export default defineSkill({
   id: 'cost-analysis',
