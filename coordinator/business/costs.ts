@@ -21,8 +21,6 @@ const computeMonthlyCents = (cost: Cost, today: string): number => {
 /** Tokens and kilowatt-hours of the period. */
 interface Consumption {
   tokensByTenant: ReadonlyMap<string, number>
-  /** Tokens of all tenants. */
-  tokens: number
   /** Null where no power was measured. */
   energyKwh: number | null
   /** Null where no price is known. */
@@ -45,6 +43,7 @@ export const analyseCosts = (all: readonly Cost[], today: string, used: Consumpt
     categories.set(name, (categories.get(name) ?? 0) + cents)
   }
   if (energyCents > 0) categories.set('energy', energyCents)
+  const tokens = [...used.tokensByTenant.values()].reduce((sum, count) => sum + count, 0)
   const direct = Map.groupBy(rates, ({ cost }) => cost.tenant_id)
   const shared = sumCents(direct.get(undefined)) + energyCents
   const total = sumCents(rates) + energyCents
@@ -57,19 +56,18 @@ export const analyseCosts = (all: readonly Cost[], today: string, used: Consumpt
     shared_eur: toEuros(shared),
     energy_eur:
       used.energyKwh === null || used.priceEurPerKwh === null ? null : toEuros(energyCents),
-    tokens: used.tokens,
-    cost_per_1000_tokens_eur:
-      used.tokens === 0 ? null : roundTo(total / 100 / (used.tokens / 1000), 4),
+    tokens,
+    cost_per_1000_tokens_eur: tokens === 0 ? null : roundTo(total / 100 / (tokens / 1000), 4),
     categories: [...categories]
       .map(([category, cents]) => ({ category, cost_eur: toEuros(cents) }))
       .sort((a, b) => b.cost_eur - a.cost_eur),
     tenants: [...tenants].sort().map(tenant => {
-      const tokens = used.tokensByTenant.get(tenant) ?? 0
+      const ownTokens = used.tokensByTenant.get(tenant) ?? 0
       const ownCents = sumCents(direct.get(tenant))
-      const sharedCents = used.tokens === 0 ? 0 : (shared * tokens) / used.tokens
+      const sharedCents = tokens === 0 ? 0 : (shared * ownTokens) / tokens
       return {
         tenant_id: tenant,
-        tokens,
+        tokens: ownTokens,
         direct_eur: toEuros(ownCents),
         shared_eur: toEuros(sharedCents),
         cost_eur: toEuros(ownCents + sharedCents),

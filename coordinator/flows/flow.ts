@@ -100,8 +100,15 @@ const Flow = z.strictObject({
 })
 export type Flow = z.output<typeof Flow>
 
+/** Flow that repairs a service; cockpit-health-check starts it with the step of the service. */
+export const REPAIR_FLOW = 'service-repair'
+
+const FlowId = Id.refine(id => id !== REPAIR_FLOW, {
+  error: `${REPAIR_FLOW} is the flow of cockpit-health-check; choose another id`,
+})
+
 /** Sequences of skills by id; see docs/flows.md. */
-export const FlowsConfig = z.record(Id, Flow).default({})
+export const FlowsConfig = z.record(FlowId, Flow).default({})
 export type FlowsConfig = z.output<typeof FlowsConfig>
 
 const Synergy = z

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
 import { type CsvRow, CsvScanner, isEmptyRow } from '../base/csv-scanner.ts'
+import { unguardFormula } from '../base/format-csv.ts'
 import type { Attribute, GraphEdge, GraphFacts, GraphNode } from './graph-model.ts'
 
 /** Kind and name without white space: `service:crm`. */
@@ -90,7 +91,9 @@ const parseRows = (text: string): z.output<typeof LayerDocument> => {
       throw createRefusal(
         `line ${line}: ${cells.length} fields, but the header has ${names.length}`,
       )
-    const fields = Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']))
+    const fields = Object.fromEntries(
+      names.map((name, at) => [name, unguardFormula(cells[at] ?? '')]),
+    )
     if (isEdges) document.edges.push(read(EdgeDocument, edgeFields(fields), line))
     else document.nodes.push(read(NodeDocument, nodeFields(fields), line))
   }

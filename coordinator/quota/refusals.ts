@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
+import { HOUR_MS } from '../../shared/time.ts'
 import { PendingSums } from '../base/pending-sums.ts'
 import type { Records } from '../store/store.ts'
-import { HOUR_MS, USAGE_SUMS } from './usage-buckets.ts'
+import { USAGE_SUMS } from './usage-buckets.ts'
 
 /** A request that was refused. */
 export interface Refusal {

@@ -2,6 +2,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { createSlices } from '../base/time-slices.ts'
 import { countMatchingRows } from '../store/count.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { FileFormat } from './files/file-format.ts'
@@ -83,8 +84,10 @@ const validateFile = async (
   signal: AbortSignal | undefined,
 ): Promise<number> => {
   const lines = new Map<string, number>()
+  const pause = createSlices()
   let records = 0
   for await (const { line, value, fault } of readFile(file.open(), file.format, schema)) {
+    await pause()
     signal?.throwIfAborted()
     records++
     if (records > MAX_RECORDS) {
@@ -146,8 +149,10 @@ async function* readBatches(
   { record: schema }: Register,
   file: RecordFile,
 ): AsyncGenerator<{ id: string; json: string }[]> {
+  const pause = createSlices()
   let batch: { id: string; json: string }[] = []
   for await (const { value } of readFile(file.open(), file.format, schema)) {
+    await pause()
     const record = schema.parse(value) as { id: string }
     batch.push({ id: record.id, json: JSON.stringify(record) })
     if (batch.length < BATCH_ROWS) continue

@@ -1,7 +1,9 @@
 import { DAY_MS, iso } from '../../shared/time.ts'
+import { type SequenceFacts, sequenceItem } from './flow-drift.ts'
+
 export const DRIFT_CLASSES = ['LEGIT', 'CRUFT', 'PEARL', 'LIVE_SHIM'] as const
 export type DriftClass = (typeof DRIFT_CLASSES)[number]
-export const DRIFT_KINDS = ['cell', 'model', 'configuration', 'key'] as const
+export const DRIFT_KINDS = ['cell', 'model', 'configuration', 'key', 'flow', 'synergy'] as const
 type DriftKind = (typeof DRIFT_KINDS)[number]
 
 /** One thing, how it relates to what is declared, and what that follows from. */
@@ -34,6 +36,7 @@ export interface DriftFacts {
     lastUsedAt: number | undefined
     expiresAt: number | undefined
   }[]
+  sequences: readonly SequenceFacts[]
   now: number
 }
 
@@ -52,6 +55,7 @@ export const scanDrift = (facts: DriftFacts): DriftItem[] => [
   ...facts.configurations.flatMap(configurationItem),
   ...facts.documents.flatMap(documentItem),
   ...facts.keys.map(key => keyItem(key, facts.now)),
+  ...facts.sequences.flatMap(sequenceItem),
 ]
 
 const item = (kind: DriftKind, id: string, drift: DriftClass, evidence: string): DriftItem => ({

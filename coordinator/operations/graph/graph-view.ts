@@ -11,7 +11,7 @@ export const NodeId = z.string().min(1).max(256)
 export const LayerId = z
   .string()
   .max(64)
-  .regex(/^[a-z][a-z0-9-]*$/, 'must be a layer in lower case, such as services')
+  .regex(/^[a-z][a-z0-9-]*$/, 'must be a layer in lower case, such as landscape')
 
 export const NodeView = z.object({
   node_id: z.string(),

@@ -1,11 +1,10 @@
+import { REPAIR_FLOW } from '../../flows/flow.ts'
 import { type FlowRun, hasEnded } from '../../flows/run.ts'
 import { incidentIdOf, type ServiceHealth } from '../../services/services.ts'
 import type { Context } from '../context.ts'
 import { starterOf } from '../flows/starter.ts'
 import { scopeOf } from '../tenant-scope.ts'
 
-/** Flow of one step that passes `gate.repair-run` and repairs a service. */
-const REPAIR_FLOW = 'service-repair'
 const SEEN_RUNS = 200
 
 export interface StartedRepair {

@@ -156,7 +156,7 @@ t.test('one ramp-up runs at a time, and an earlier claim writes nothing more', a
   const id = await start()
   await t.rejects(start(), { code: 'conflict' } as never)
   t.equal(await look(id, 2), 'holding')
-  t.equal(await look(id, 1), 'another worker has the roll-out')
+  t.equal(await look(id, 1), 'another worker has the ramp-up')
   await rampUps.abort('demo', BY)
   t.equal(await look(id, 2), 'ended')
   t.match(await latest(), { state: 'aborted', reason: 'aborted by an operator' })
