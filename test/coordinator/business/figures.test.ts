@@ -7,7 +7,7 @@ const TODAY = '2026-11-20'
 const subscription = (id: string, more: Partial<Subscription> = {}): Subscription => ({
   id,
   tenant_id: id,
-  tier: 'starter',
+  tier: 'free',
   mrr_eur: 0,
   started_on: '2025-01-01',
   ...more,
