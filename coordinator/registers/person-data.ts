@@ -38,8 +38,8 @@ export const findPersonRecords = async (
       .where('record_json', 'like', `%"${personId}"%`)
       .orderBy('id')
     const rows = (await query.execute()).map(recordOf)
-    const named = rows.filter(row => fieldsOf(register, row, personId).length > 0)
-    found.push(...named.map(row => ({ ...row, register })))
+    for (const row of rows)
+      if (fieldsOf(register, row, personId).length > 0) found.push({ ...row, register })
   }
   if (found.length === 0) throw new ShoalError('not_found', `no record names person ${personId}`)
   return found
