@@ -102,8 +102,8 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
           cells: fleet.cells(),
           tenantId,
         }),
-      ...inParts(runs, runFacts),
-      ...inParts(
+      ...deriveInParts(runs, runFacts),
+      ...deriveInParts(
         flowRecords.filter(({ id }) => !Object.hasOwn(views.flows.flows, id)),
         recordedFlowFacts,
       ),
