@@ -63,8 +63,7 @@ export const analyseCosts = (all: readonly Cost[], today: string, used: Consumpt
     energy_eur:
       used.energyKwh === null || used.priceEurPerKwh === null ? null : toEuros(energyCents),
     tokens,
-    cost_per_1000_tokens_eur:
-      tokens === 0 ? null : roundTo(total / 100 / (tokens / 1000), 4),
+    cost_per_1000_tokens_eur: tokens === 0 ? null : roundTo(total / 100 / (tokens / 1000), 4),
     categories: [...categories]
       .map(([category, cents]) => ({ category, cost_eur: toEuros(cents) }))
       .sort((a, b) => b.cost_eur - a.cost_eur),
