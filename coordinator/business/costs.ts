@@ -6,8 +6,12 @@ import { PERIOD_DAYS } from './usage.ts'
 
 export type Cost = RecordOf<typeof costs>
 
+/** True for a single amount that is spread over a useful life. */
+const isDepreciable = ({ period, useful_life_months }: Cost): boolean =>
+  period === 'once' && useful_life_months !== undefined
+
 /** Monthly share of a cost in cents: its rate today, or a single amount paid in the period. */
-const computeMonthlyCents = (cost: Cost, today: string): number => {
+export const computeMonthlyCents = (cost: Cost, today: string): number => {
   const { amount_eur, period, started_on, ended_on, useful_life_months: life } = cost
   if (started_on > today || (ended_on !== undefined && ended_on <= today)) return 0
   const cents = toCents(amount_eur)
@@ -15,7 +19,7 @@ const computeMonthlyCents = (cost: Cost, today: string): number => {
   if (period === 'yearly') return cents / 12
   if (life === undefined) return daysBetween(started_on, today) < PERIOD_DAYS ? cents : 0
   const isDepreciated = addMonths(started_on, life) <= today
-  return isDepreciated ? 0 : (cents - toCents(cost.residual_value_eur ?? 0)) / life
+  return isDepreciated ? 0 : Math.max(0, cents - toCents(cost.residual_value_eur ?? 0)) / life
 }
 
 /** Tokens and kilowatt-hours of the period. */
@@ -39,7 +43,7 @@ export const analyseCosts = (all: readonly Cost[], today: string, used: Consumpt
   const rates = all.map(cost => ({ cost, cents: computeMonthlyCents(cost, today) }))
   const categories = new Map<string, number>()
   for (const { cost, cents } of rates) {
-    const name = cost.useful_life_months === undefined ? cost.category : 'depreciation'
+    const name = isDepreciable(cost) ? 'depreciation' : cost.category
     categories.set(name, (categories.get(name) ?? 0) + cents)
   }
   if (energyCents > 0) categories.set('energy', energyCents)

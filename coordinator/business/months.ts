@@ -2,10 +2,12 @@ import { DAY_MS } from '../../shared/time.ts'
 /** First day of the month of a calendar day: `2026-11-20` is in `2026-11-01`. */
 export const monthOf = (day: string): string => `${day.slice(0, 7)}-01`
 
-/** Adds months to the first day of a month. */
-export const addMonths = (month: string, count: number): string => {
-  const at = new Date(`${month}T00:00:00Z`)
-  at.setUTCMonth(at.getUTCMonth() + count)
+/** Adds months to a day; a month that is too short for the day gives its last day. */
+export const addMonths = (day: string, count: number): string => {
+  const at = new Date(`${monthOf(day)}T00:00:00Z`)
+  at.setUTCMonth(at.getUTCMonth() + count + 1, 0)
+  const lastDay = at.getUTCDate()
+  at.setUTCDate(Math.min(Number(day.slice(8)), lastDay))
   return at.toISOString().slice(0, 10)
 }
 

@@ -7,6 +7,7 @@ import { JobError } from '../queue/job-error.ts'
 import { defineJobKind } from '../queue/job-kind.ts'
 import type { OpenQueue } from '../queue/open.ts'
 import type { Store } from '../store/store.ts'
+import { findTriggerCycle } from './find-trigger-cycle.ts'
 import type { FlowsConfig, SynergiesConfig } from './flow.ts'
 import { FLOW_RUN, Flows } from './flows.ts'
 import { FlowRunner } from './run-flow.ts'
@@ -79,11 +80,14 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
   return { flows, connectFlows, views: { flows } }
 }
 
-/** Throws `config_invalid` for a synergy whose flows do not exist. */
+/** Throws `config_invalid` for synergies whose flows do not exist, or that start each other. */
 const requireKnownFlows = ({ flows, synergies }: FlowDomainParts['config']): void => {
   for (const [id, synergy] of Object.entries(synergies)) {
     const missing = synergy.flows.find(flow => !Object.hasOwn(flows, flow))
     if (missing !== undefined)
       throw new ShoalError('config_invalid', `synergies.${id}.flows: no flow ${missing}`)
   }
+  const cycle = findTriggerCycle(synergies, flows)
+  if (cycle !== undefined)
+    throw new ShoalError('config_invalid', `synergies start each other: ${cycle.join(' -> ')}`)
 }

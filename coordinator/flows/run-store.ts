@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Job } from '../queue/job.ts'
 import { JobError } from '../queue/job-error.ts'
-import { countAll } from '../store/count.ts'
+import { countAll, countMatchingRows } from '../store/count.ts'
 import type { FlowRunRow, FlowStepRow } from '../store/flow-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type FlowRun, hasEnded, type RunState, runOf, type StepCall, stepCallOf } from './run.ts'
@@ -63,6 +63,25 @@ export const countRuns = async (db: Db, tenantId: string): Promise<RunCount[]> =
     runs: row.runs,
   }))
 }
+
+/** Runs of a tenant that have not ended. */
+export const countOpenRuns = (db: Db, tenantId: string): Promise<number> =>
+  countMatchingRows(
+    db.selectFrom('flow_runs').where('tenant_id', '=', tenantId).where('ended_at', 'is', null),
+  )
+
+/** Runs of a synergy that were started since a time, in Unix milliseconds. */
+export const countStarted = (
+  db: Db,
+  { tenantId, synergyId, since }: { tenantId: string; synergyId: string; since: number },
+): Promise<number> =>
+  countMatchingRows(
+    db
+      .selectFrom('flow_runs')
+      .where('tenant_id', '=', tenantId)
+      .where('created_at', '>', since)
+      .where('synergy_id', '=', synergyId),
+  )
 
 /** Calls of a run in the order of their steps; a compensation follows its step. */
 export const readStepCalls = async (db: Db, runId: string): Promise<StepCall[]> => {

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { Actor } from '../audit/audit.ts'
 import { shareRuns } from '../base/share-runs.ts'
 import { createSlices } from '../base/time-slices.ts'
-import type { Ledger } from '../store/store.ts'
-import type { GraphFacts } from './graph-model.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
+import { type GraphFacts, nodeId } from './graph-model.ts'
 import {
   deleteLayer,
   type ImportedLayer,
@@ -12,6 +12,12 @@ import {
   readLayers,
 } from './layer-store.ts'
 import { addGains, type LearningSettings, readLearning, setLearning } from './learning-store.ts'
+import {
+  erasePersonStatements,
+  isAtNode,
+  type PersonStatement,
+  readPersonStatements,
+} from './person-in-graph.ts'
 import { TenantGraph } from './tenant-graph.ts'
 
 type Pause = () => Promise<void>
@@ -132,6 +138,19 @@ export class Knowledge {
     const { ledger, now } = this.#parts
     await deleteLayer(ledger, { tenantId, layer }, by, now())
     this.#markStale(tenantId)
+  }
+
+  /** What imported layers say of a person. */
+  findPerson(tenantId: string, personId: string): Promise<PersonStatement[]> {
+    return readPersonStatements(this.#parts.ledger.read, tenantId, personId)
+  }
+
+  /** Deletes what layers and learning keep of a person; returns the number of statements. */
+  async erasePersonWithin(trx: SealedTrx, tenantId: string, personId: string): Promise<number> {
+    const node = nodeId('person', personId)
+    const noted = this.#gains.get(tenantId)
+    for (const key of [...(noted?.keys() ?? [])]) if (isAtNode(key, node)) noted?.delete(key)
+    return erasePersonStatements(trx, tenantId, personId)
   }
 
   async #readLearning(tenantId: string): Promise<void> {

@@ -71,7 +71,7 @@ export class WorkCalendar {
 const ROUNDING = 1e-6
 
 /** 1970-01-01 was a Thursday. */
-const weekdayOf = (day: number): Weekday => WEEKDAYS[(day + 3) % 7] as Weekday
+const weekdayOf = (day: number): Weekday => WEEKDAYS[(((day + 3) % 7) + 7) % 7] as Weekday
 
 /** Number of the ascending values that are at most `most`. */
 const countAtMost = (values: readonly number[], most: number): number => {

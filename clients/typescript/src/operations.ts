@@ -653,10 +653,10 @@ export interface Operations extends Skills {
   'mqtt-subscribe': { input: { 'broker': string; 'port'?: number; 'topic': string; 'seconds'?: number; 'max_messages'?: number; 'max_message_bytes'?: number; 'max_bytes'?: number }; output: { 'data_state': 'live' | 'empty' | 'example'; 'cell_id': string; 'broker': string | null; 'host': string; 'port': number; 'topic': string; 'messages': ({ 'topic': string; 'payload': Json; 'format': 'json' | 'text' | 'base64'; 'bytes': number; 'retained': boolean; 'at': string })[]; 'ended_by': 'seconds' | 'messages' | 'bytes' | 'retained' | 'broker'; 'dropped': number } }
   /** List the MQTT topics on which the links of a cell have received messages. */
   'mqtt-topics': { input: { 'broker'?: string; 'filter'?: string; 'limit'?: number }; output: { 'data_state': 'live' | 'empty' | 'example'; 'cell_id': string; 'topics': ({ 'broker': string; 'topic': string; 'messages': number; 'age_ms': number; 'bytes': number; 'retained': boolean })[]; 'total': number; 'forgotten': number } }
-  /** Delete the records about a person and clear its id in all others (GDPR, article 17). */
-  'people-erase': { input: { 'person_id': string }; output: { 'person_id': string; 'records_deleted': number; 'records_cleared': number } }
-  /** Export everything that the registers keep about a person (GDPR, article 15). */
-  'people-export': { input: { 'person_id': string }; output: { 'person_id': string; 'records': ({ 'id': string; 'revision': number; 'is_example': boolean; 'changed_at': string; 'changed_by': string; 'record': Record<string, Json>; 'register': string })[] } }
+  /** Delete the records and graph nodes about a person and clear its id in all others (GDPR, article 17). */
+  'people-erase': { input: { 'person_id': string }; output: { 'person_id': string; 'records_deleted': number; 'records_cleared': number; 'statements_deleted': number } }
+  /** Export everything that registers and imported layers keep about a person (GDPR, article 15). */
+  'people-export': { input: { 'person_id': string }; output: { 'person_id': string; 'records': ({ 'id': string; 'revision': number; 'is_example': boolean; 'changed_at': string; 'changed_by': string; 'record': Record<string, Json>; 'register': string })[]; 'statements': ({ 'layer': string; 'statement': string; 'name': string | null })[] } }
   /** List the people of the tenant, who can be accountable for keys. */
   'persons-list': { input: Record<string, never>; output: { 'persons': ({ 'id': string; 'tenant_id': string; 'name': string; 'created_at': string; 'disabled_at': string | null })[] } }
   /** Create a person in the tenant. Keys are requested separately. */

@@ -32,7 +32,7 @@ export const startRepair = async (
     (await flows.start(
       { flowId: REPAIR_FLOW, cost_eur: 0, steps: [{ ...step, on_failure: 'stop' }] },
       starterOf(context),
-      `${tenantId}:${incidentId}`,
+      { onceKey: `${tenantId}:${incidentId}` },
     ))
   const noticeJobIds = await repairs.notify({
     text: `${serviceId} is down (${reason}). Its repair ${run.id} waits at gate.repair-run.`,

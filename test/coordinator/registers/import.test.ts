@@ -1,4 +1,6 @@
 import t from 'tap'
+import { costs } from '../../../coordinator/registers/definitions/costs.ts'
+import { Registers } from '../../../coordinator/registers/registers.ts'
 import { governanceScene } from '../../support/governance.ts'
 
 type LightResponse = Awaited<ReturnType<Scene['app']['inject']>>
@@ -214,6 +216,36 @@ t.test('an export is read again as it was, and no cell of it is a formula', asyn
     })
     t.strictSame(await read(), before, as)
   }
+})
+
+t.test('of two imports that replace a register, none deletes what the other wrote', async t => {
+  const { store } = await governanceScene(t)
+  let clock = Date.now()
+  const registers = new Registers({ store, now: () => clock++ })
+  const by = { actor: 'key:k', requestId: 'r' }
+  const options = { tenantId: 'demo', by, mode: 'replace', isDryRun: false } as const
+  const fileOf = (duringWrite: () => Promise<unknown>) => {
+    let reads = 0
+    async function* open() {
+      reads++
+      yield Buffer.from(csv(RENT, LINE))
+      if (reads === 2) await duringWrite()
+    }
+    return { format: 'csv', sha256: '', open } as const
+  }
+  await registers.put(costs, { id: 'old', ...FILES }, { tenantId: 'demo', by })
+  const other = () =>
+    registers.import(
+      costs,
+      fileOf(async () => {}),
+      options,
+    )
+  await registers.import(costs, fileOf(other), options)
+  const { records } = await registers.page(costs, { tenantId: 'demo' }, { limit: 10 })
+  t.strictSame(
+    records.map(({ id }) => id),
+    ['line', 'rent'],
+  )
 })
 
 t.test('ids and names that begin with a zero stay text', async t => {
