@@ -39,7 +39,7 @@ export const compareVectors = (a: readonly number[], b: readonly number[]): numb
 }
 
 /** Words of at least three letters that both texts contain. */
-export const sharedWords = (a: string, b: string): string[] => {
+export const listSharedWords = (a: string, b: string): string[] => {
   const other = new Set(splitWords(b))
   return [...new Set(splitWords(a))].filter(word => word.length > 2 && other.has(word))
 }
