@@ -704,7 +704,7 @@ export interface Operations extends Skills {
   /** List the registers with the schema of their records and their personal data. */
   'registers-kinds': { input: Record<string, never>; output: { 'registers': ({ 'id': string; 'description': string; 'roles': (string)[] | null; 'personal_fields': (string)[]; 'person_fields': (string)[]; 'record_schema': Record<string, Json> })[] } }
   /** Add a record to a register, or replace the one with this id. */
-  'registers-put': { input: { 'register': string; 'record_id': string; 'record': Record<string, Json>; 'revision'?: number }; output: { 'id': string; 'revision': number; 'is_example': boolean; 'changed_at': string; 'changed_by': string; 'record': Record<string, Json> } }
+  'registers-put': { input: { 'register': string; 'record_id': string; 'record': Record<string, Json>; 'revision'?: number }; output: { 'id': string; 'revision': number; 'is_example': boolean; 'changed_at': string; 'changed_by': string; 'record': Record<string, Json>; 'example_records_removed': number } }
   /** List the coordinators that serve the fleet now. */
   'replicas-list': { input: Record<string, never>; output: { 'replicas': ({ 'id': string; 'name': string | null; 'address': string | null; 'version': string; 'started_at': string; 'is_self': boolean; 'leads': boolean })[] } }
   /** Show how requests are routed: the engines of each model, their load, trails and health. */
