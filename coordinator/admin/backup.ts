@@ -58,6 +58,7 @@ export const addBackupCommands = (program: Command, parts: BackupCommandParts): 
         stateDir: settings.state_dir,
         store,
         passphrase: readPassphrase(flags),
+        isScheduled: false,
         now: Date.now(),
       })
       print({

@@ -19,6 +19,8 @@ export const BackupManifest = z.strictObject({
   /** Unix milliseconds. */
   created_at: z.int().nonnegative(),
   version: z.string(),
+  /** True for one that the coordinator made by its schedule, and may remove. */
+  is_scheduled: z.boolean(),
   /** Engine of the store; the database of PostgreSQL is not part of the backup. */
   store: z.enum(['sqlite', 'postgresql']),
   files: z.array(BackupFile),

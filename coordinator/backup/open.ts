@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -48,6 +47,7 @@ export const openBackup = (parts: BackupParts): { views: BackupViews } => {
       stateDir: config.state_dir,
       store: store.isShared ? 'postgresql' : 'sqlite',
       passphrase,
+      isScheduled: true,
       now: now(),
       keep,
     })
@@ -69,6 +69,9 @@ export const isDue = (cron: Cron, newestAt: number, now: number): boolean => {
 /** Makes a backup in a worker thread, because checking a large database takes seconds. */
 const runInWorker = async (request: BackupRequest & { keep: number }): Promise<object> => {
   const worker = new Worker(new URL('./backup-worker.ts', import.meta.url), { workerData: request })
-  const [done] = await once(worker, 'message')
-  return done
+  const { promise, resolve, reject } = Promise.withResolvers<object>()
+  worker.once('message', resolve)
+  worker.once('error', reject)
+  worker.once('exit', code => reject(new Error(`the thread of the backup ended with ${code}`)))
+  return promise
 }

@@ -8,6 +8,7 @@ import { openSigning } from '../signing/signing.ts'
 import { findDatabaseFault, openStore } from '../store/store.ts'
 import { BackupManifest, MANIFEST_FILE, VERIFIED_FILE } from './backup-catalogue.ts'
 import { DATABASES, describeFile, pathExists, SECRETS_FILE } from './create-backup.ts'
+import { removeLeftovers } from './remove-leftovers.ts'
 import { openSealed, requirePassphrase, SealedFile } from './seal.ts'
 
 interface Opened {
@@ -63,6 +64,7 @@ export const verifyBackup = async (
 ): Promise<{ audit_rows: number }> => {
   await readManifest(path)
   requirePassphrase(passphrase)
+  await removeLeftovers(tmpdir(), /^shoal-backup-/, now)
   const folder = await mkdtemp(join(tmpdir(), 'shoal-backup-'))
   const note = (ok: boolean, reason: string | null) =>
     writeFile(join(path, VERIFIED_FILE), JSON.stringify({ at: now, ok, reason }), { mode: 0o600 })

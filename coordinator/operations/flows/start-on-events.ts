@@ -17,7 +17,7 @@ interface EventStartParts {
 const MOST_PER_HOUR = 60
 
 /**
- * Starts synergies on the events that their keys may receive, each once per event even when several
+ * Starts synergies on the events that their keys may read, each once per event even when several
  * coordinators see it. Returns a function that stops this.
  */
 export const startOnEvents = ({ flows, views, events, logger }: EventStartParts): (() => void) => {

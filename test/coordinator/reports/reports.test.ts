@@ -173,6 +173,7 @@ t.test('the standing of backups is that of the newest', async t => {
       format: 1 as const,
       created_at: 1000 * HOUR_MS - hours * HOUR_MS,
       version: '1',
+      is_scheduled: false,
       store: 'sqlite' as const,
       files: [],
       audit_head: null,
