@@ -2,18 +2,16 @@ import type { costs } from '../registers/definitions/costs.ts'
 import type { RecordOf } from '../registers/register.ts'
 import { roundTo, toCents, toEuros } from './money.ts'
 import { addMonths, daysBetween } from './months.ts'
+import { PERIOD_DAYS } from './usage.ts'
 
 export type Cost = RecordOf<typeof costs>
-
-/** Days of the period of a cost analysis. */
-export const PERIOD_DAYS = 30
 
 /** True for a single amount that is spread over a useful life. */
 const isDepreciable = ({ period, useful_life_months }: Cost): boolean =>
   period === 'once' && useful_life_months !== undefined
 
-/** What a cost takes in one month, in cents: its rate today, or what was paid in the period. */
-export const monthlyCents = (cost: Cost, today: string): number => {
+/** Monthly share of a cost in cents: its rate today, or a single amount paid in the period. */
+export const computeMonthlyCents = (cost: Cost, today: string): number => {
   const { amount_eur, period, started_on, ended_on, useful_life_months: life } = cost
   if (started_on > today || (ended_on !== undefined && ended_on <= today)) return 0
   const cents = toCents(amount_eur)
@@ -34,7 +32,7 @@ interface Consumption {
 }
 
 /**
- * Costs of a month by category and tenant. Costs of one tenant are its own; all others are shared by
+ * Costs of a month by category and tenant. Costs of one tenant are its own; all others are divided by
  * the tokens of the period.
  */
 export const analyseCosts = (all: readonly Cost[], today: string, used: Consumption) => {
@@ -42,7 +40,7 @@ export const analyseCosts = (all: readonly Cost[], today: string, used: Consumpt
     used.energyKwh === null || used.priceEurPerKwh === null
       ? 0
       : 100 * used.energyKwh * used.priceEurPerKwh
-  const rates = all.map(cost => ({ cost, cents: monthlyCents(cost, today) }))
+  const rates = all.map(cost => ({ cost, cents: computeMonthlyCents(cost, today) }))
   const categories = new Map<string, number>()
   for (const { cost, cents } of rates) {
     const name = isDepreciable(cost) ? 'depreciation' : cost.category

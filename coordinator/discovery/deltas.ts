@@ -16,7 +16,7 @@ export const DELTA_KINDS = [
   'split',
   'erased',
 ] as const
-export type DeltaKind = (typeof DELTA_KINDS)[number]
+type DeltaKind = (typeof DELTA_KINDS)[number]
 
 /** A change of the inventory before it has its number. */
 export interface DeltaDraft {

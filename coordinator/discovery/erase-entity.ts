@@ -11,7 +11,7 @@ import {
   eraseFromOthers,
 } from './erase-mentions.ts'
 import { eraseFromResults } from './erase-results.ts'
-import { type Mentions, mentionsOf } from './mentions.ts'
+import { collectMentions, type Mentions } from './mentions.ts'
 import type { ModuleObserver } from './module-observer.ts'
 import type { ModuleResults } from './module-results.ts'
 import { deleteEntity } from './registry-entities.ts'
@@ -46,7 +46,7 @@ export const eraseEntity = async (
   const traces = await readTracesOf(ledger.read, [entityId])
   if (traces.length === 0) throw new ShoalError('not_found', `no entity ${entityId}`)
   const ids = listIds(entityId, traces)
-  const mentions = mentionsOf(ids, traces)
+  const mentions = collectMentions(ids, traces)
   await eraseFromResults(parts, traces, mentions)
   await eraseFromOthers(ledger, mentions, id => ids.has(id))
   const upTo = await eraseFromDeltas(ledger, mentions)
@@ -56,14 +56,14 @@ export const eraseEntity = async (
   await records.overwriteDeleted()
 }
 
-/** Ids that the entity has, and those of entities that were merged into it. */
+/** Ids of the entity and of those that were merged into it. */
 const listIds = (entityId: string, traces: readonly StoredTrace[]): ReadonlySet<string> =>
   new Set([entityId, ...traces.map(({ foundedId }) => foundedId)])
 
 interface Erasure {
   entityId: string
   mentions: Mentions
-  /** Number of the last delta that was looked at. */
+  /** Number of the last delta that was checked. */
   upTo: number
   by: Actor
 }
@@ -90,7 +90,7 @@ const eraseWithin = async (
   await publish(trx, [{ ...nothing, kind: 'erased', entity_id: entityId }])
 }
 
-/** Decisions for the entity, and those that name its traces: they decide nothing without them. */
+/** Deletes decisions about the entity, and decisions that have no effect without its traces. */
 const deletePins = async (
   trx: SealedTrx,
   ids: ReadonlySet<string>,

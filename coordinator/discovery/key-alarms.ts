@@ -11,7 +11,7 @@ import { readInParts } from './registry-rows.ts'
 /** Type of the events that report keys in quarantine and keys whose carriers contradict each other. */
 export const KEY_ALARM_EVENT = 'shoal.discovery.key_alarm'
 
-/** A key that should identify one thing and that several carry. */
+/** A key that should identify one entity and that several carry. */
 export interface KeyAlarmView {
   key: SightingKey
   state: KeyAlarm['state']
@@ -29,8 +29,8 @@ const AT_ONCE = 100
 const alarmName = ({ kind, value }: SightingKey): string => `${kind}=${value}`
 
 /**
- * Puts the alarms of some traces in place of those that they had, and returns those that are new. An
- * alarm ends when its key joins its carriers again, or when all carriers but one are gone.
+ * Replaces the alarms of some traces and returns the new ones. An alarm ends when its key joins its
+ * carriers again, or when all carriers but one are gone.
  */
 export const replaceAlarms = async (
   trx: SealedTrx,
@@ -125,8 +125,8 @@ const keyOf = (name: string): SightingKey => {
   return { kind: name.slice(0, at) as SightingKey['kind'], value: name.slice(at + 1) }
 }
 
-/** Events of new alarms; hosts that agree in their name are listed and not reported. */
-export const alarmEvents = (
+/** Creates the events of new alarms; keys shared by interfaces of one host are not reported. */
+export const createAlarmEvents = (
   alarms: readonly KeyAlarm[],
   entityOf: (traceId: string) => string | undefined,
 ): EventDraft[] =>

@@ -35,7 +35,7 @@ type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 const PPM = 1_000_000
 /** Rows per statement: the number of its parameters is limited. */
 const AT_ONCE = 100
-/** Rows that are read at once: a few milliseconds. */
+/** Rows per read, which takes a few milliseconds. */
 const PAGE = 1000
 
 /**
@@ -164,7 +164,7 @@ const putNodes = async (
     .where('id', 'in', ids)
     .where('layer', '!=', layer)
     .executeTakeFirst()
-  if (other !== undefined) throw foreignLayer(`node ${other.id}`, other.layer)
+  if (other !== undefined) throw createForeignLayerError(`node ${other.id}`, other.layer)
   const rows = nodes.map(({ id, kind, name, text, attributes }) => ({
     tenant_id: tenantId,
     id,
@@ -200,7 +200,7 @@ const putEdges = async (
     .where('edge_key', 'in', edges.map(edgeKey))
     .where('layer', '!=', layer)
     .executeTakeFirst()
-  if (other !== undefined) throw foreignLayer(`edge ${other.edge_key}`, other.layer)
+  if (other !== undefined) throw createForeignLayerError(`edge ${other.edge_key}`, other.layer)
   const rows = edges.map(edge => ({
     tenant_id: tenantId,
     edge_key: edgeKey(edge),
@@ -221,7 +221,7 @@ const putEdges = async (
     .execute()
 }
 
-const foreignLayer = (what: string, layer: string): ShoalError =>
+const createForeignLayerError = (what: string, layer: string): ShoalError =>
   new ShoalError('conflict', `${what} belongs to the imported layer ${layer}`)
 
 const requireRoom = async (trx: Trx, tenantId: string): Promise<void> => {

@@ -47,7 +47,7 @@ const FUNCTION_WORDS = new Set(
 )
 
 /** Words of at least three letters that both texts contain, without function words. */
-export const sharedWords = (a: string, b: string): string[] => {
+export const listSharedWords = (a: string, b: string): string[] => {
   const other = new Set(splitWords(b))
   return [...new Set(splitWords(a))].filter(
     word => word.length > 2 && !FUNCTION_WORDS.has(word) && other.has(word),

@@ -14,14 +14,14 @@ interface EndedCall {
 }
 
 /** Sums of the calls of one operation. */
-export interface CallSums {
+interface CallSums {
   operationId: string
   calls: number
   errors: number
   durationMs: number
 }
 
-export interface CallQuestion {
+interface CallQuestion {
   /** Unix milliseconds, rounded down to their hours; `from` is included, `to` is not. */
   from: number
   to: number

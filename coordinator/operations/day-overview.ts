@@ -21,13 +21,13 @@ export const GateOverview = z.object({
 
 export const AlertOverview = z.object({
   raised: z.int().describe('Alerts that are raised now.'),
-  critical: z.int().describe('Critical ones among them.'),
-  unacknowledged: z.int().describe('Raised alerts that nobody has acknowledged.'),
+  critical: z.int().describe('Raised alerts of level critical.'),
+  unacknowledged: z.int().describe('Raised alerts that are not acknowledged.'),
   raised_today: z.int().describe('Alerts raised within the period.'),
   cleared_today: z.int().describe('Alerts cleared within the period.'),
 })
 
-/** Everything that a daily report shows, as of now. */
+/** Contents of the daily report. */
 interface DayOverview {
   period: Period
   sums: UsageSums | undefined

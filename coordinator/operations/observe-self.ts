@@ -4,7 +4,7 @@ import type { Observations } from '../fleet/diagnosis.ts'
 import { isPresent } from '../fleet/presence.ts'
 import type { Context } from './context.ts'
 
-/** What the self-diagnosis judges. */
+/** Gathers the observations that the self-diagnosis judges. */
 export const observeSelf = async (context: Context): Promise<Observations> => {
   const { fleet, cells, catalogue, monitor, vitals, replicas } = context
   return {

@@ -33,7 +33,7 @@ interface RegistersParts {
 }
 
 /** Tenant whose records are read or written. */
-export interface RegisterScope {
+interface RegisterScope {
   tenantId: string
 }
 

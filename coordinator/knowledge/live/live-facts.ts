@@ -41,7 +41,7 @@ export interface LiveViews {
   registers: Pick<Registers, 'page'>
 }
 
-export interface LiveSources {
+interface LiveSources {
   views: LiveViews
   tiers: object
   callable: readonly CallableFacts[]
@@ -82,8 +82,8 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
     const tenantOf = (cellId: string) => routing.router.tenantOf(cellId)
     const parts: (() => GraphFacts)[] = [
       ...fixed.map(facts => () => facts),
-      ...deriveInParts([...fleet.cells()], cells => fleetFacts({ cells, tenantOf, tenantId })),
-      ...deriveInParts(devices.list(), deviceFacts),
+      ...inParts([...fleet.cells()], cells => fleetFacts({ cells, tenantOf, tenantId })),
+      ...inParts(devices.list(), deviceFacts),
       () =>
         governanceFacts({
           definitions: gates.definitions,
@@ -92,7 +92,7 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
           requests,
         }),
       () => tenantFacts(tenant),
-      ...deriveInParts(entities, discoveryFacts),
+      ...inParts(entities, discoveryFacts),
       () => alertFacts(monitor.alerts()),
       () =>
         serviceFacts({
@@ -102,8 +102,8 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
           cells: fleet.cells(),
           tenantId,
         }),
-      ...deriveInParts(runs, runFacts),
-      ...deriveInParts(
+      ...inParts(runs, runFacts),
+      ...inParts(
         flowRecords.filter(({ id }) => !Object.hasOwn(views.flows.flows, id)),
         recordedFlowFacts,
       ),
@@ -119,10 +119,8 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
   }
 }
 
-const deriveInParts = <T>(
-  all: readonly T[],
-  derive: (part: T[]) => GraphFacts,
-): (() => GraphFacts)[] => splitList(all, AT_ONCE).map(part => () => derive(part))
+const inParts = <T>(all: readonly T[], derive: (part: T[]) => GraphFacts): (() => GraphFacts)[] =>
+  splitList(all, AT_ONCE).map(part => () => derive(part))
 
 const readEntities = async (
   registry: LiveViews['registry'],

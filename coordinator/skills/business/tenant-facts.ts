@@ -1,7 +1,7 @@
 import { scoreHealth } from '../../business/health.ts'
 import { dayAt } from '../../business/months.ts'
 import type { Subscription } from '../../business/revenue.ts'
-import { countRequests, readTenantUsage } from '../../business/usage.ts'
+import { countOutcomes, readTenantUsage } from '../../business/usage.ts'
 import { actsFor } from '../../keys/key.ts'
 import type { Context } from '../../operations/context.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
@@ -39,8 +39,8 @@ export const readTenantFacts = async (context: Context) => {
     const isVisible = key !== undefined && actsFor(key, tenantId)
     const known = isVisible && (await people.tenant(tenantId)) !== undefined
     const counts = {
-      recent: countRequests(recent.get(tenantId)),
-      before: countRequests(before.get(tenantId)),
+      recent: countOutcomes(recent.get(tenantId)),
+      before: countOutcomes(before.get(tenantId)),
     }
     const own: readonly Subscription[] = byTenant.get(tenantId) ?? []
     return scoreHealth({ tenantId, today, subscriptions: own, usage: known ? counts : undefined })
