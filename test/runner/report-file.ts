@@ -15,7 +15,7 @@ const SKIPPED_OR_TODO = /# (skip|todo)/i
  * A failed file counts too: it may have crashed, timed out or failed outside its tests.
  */
 export const reportFile = (result: FileResult): FileReport => {
-  const { file, isPassed, ending, milliseconds } = result
+  const { file, isPassed, ending, milliseconds, cpuMs } = result
   const report: FileReport = { lines: [], passed: 0, failed: isPassed ? 0 : 1 }
   let isDiagnosis = false
   for (const line of result.lines) {
@@ -24,7 +24,7 @@ export const reportFile = (result: FileResult): FileReport => {
     const outcome = TITLED.exec(line)?.[1]
     if (outcome !== undefined) report[outcome === 'ok' ? 'passed' : 'failed']++
   }
-  const time = `# time=${Math.round(milliseconds)}ms`
+  const time = `# time=${Math.round(milliseconds)}ms cpu=${cpuMs}ms`
   if (isPassed) report.lines.push(`ok - ${file} ${time}`)
   else report.lines.push(`    the file ${ending}`, `not ok - ${file} ${time}`)
   return report

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { takeChildrenCpuMs } from './children-cpu.ts'
 
 /** Only for what hangs: each wait has a shorter deadline that names what did not happen. */
 const FILE_TIMEOUT_SECONDS = 300
@@ -19,6 +20,8 @@ export interface FileResult {
   ending: string
   lines: string[]
   milliseconds: number
+  /** CPU time of the file and of the programs that it started and waited for, in milliseconds. */
+  cpuMs: number
 }
 
 const running = new Set<ChildProcess>()
@@ -46,6 +49,7 @@ export const runFile = async (
     killGroup(child)
   }, limitSeconds * 1000)
   const [code, signal] = await once(child, 'exit')
+  const cpuMs = takeChildrenCpuMs()
   clearTimeout(timer)
   killGroup(child)
   running.delete(child)
@@ -56,7 +60,7 @@ export const runFile = async (
   // a file that ends before its first test has no plan
   const isWhole = /^1\.\.\d+/m.test(text)
   const lines = text.split('\n')
-  return { file, isPassed: code === 0 && isWhole, ending, lines, milliseconds }
+  return { file, isPassed: code === 0 && isWhole, ending, lines, milliseconds, cpuMs }
 }
 
 /** Kills the files that run, with every program of theirs. */

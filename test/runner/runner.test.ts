@@ -73,13 +73,13 @@ t.test('a file that exceeds its time limit is killed with its programs', async t
 
 t.test('the report has the exit code, and the tests that were skipped or are unfinished', t => {
   const lines = ['ok 1 - first # time=1ms', 'ok 2 - second # SKIP no radio', 'ok 3 - third # TODO']
-  const result = { file: 'a.test.ts', isPassed: false, lines, milliseconds: 7 }
+  const result = { file: 'a.test.ts', isPassed: false, lines, milliseconds: 7, cpuMs: 90 }
   t.strictSame(reportFile({ ...result, ending: 'exited with code 7' }), {
     lines: [
       '    ok 2 - second # SKIP no radio',
       '    ok 3 - third # TODO',
       '    the file exited with code 7',
-      'not ok - a.test.ts # time=7ms',
+      'not ok - a.test.ts # time=7ms cpu=90ms',
     ],
     passed: 1,
     failed: 1,
