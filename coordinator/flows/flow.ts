@@ -67,7 +67,7 @@ const Step = z
   })
 export type FlowStep = z.output<typeof Step>
 
-export const FlowSteps = z
+const FlowSteps = z
   .array(Step)
   .min(1)
   .max(64)
@@ -121,17 +121,17 @@ const Synergy = z
       .regex(/^shoal\.[a-z]+(\.[a-z-]+)*$/)
       .optional()
       .describe(
-        'Type of event that triggers it, such as `shoal.alert.raised`; by hand only without.',
+        'Type of event that triggers it, such as `shoal.alert.raised`; omit it to trigger it only by hand.',
       ),
     key_id: z
       .string()
       .max(64)
       .optional()
-      .describe('Key whose rights a run has that an event has triggered.'),
+      .describe('Key whose rights the runs triggered by events have.'),
   })
   .refine(({ on, key_id }) => on === undefined || key_id !== undefined, {
     path: ['key_id'],
-    error: 'a synergy with an event needs the key that its runs act for',
+    error: 'is required with `on`: the key whose rights the runs have',
   })
 export type Synergy = z.output<typeof Synergy>
 

@@ -1,3 +1,4 @@
+import { DAY_MS, iso } from '../../shared/time.ts'
 import { type SequenceFacts, sequenceItem } from './flow-drift.ts'
 
 export const DRIFT_CLASSES = ['LEGIT', 'CRUFT', 'PEARL', 'LIVE_SHIM'] as const
@@ -39,7 +40,6 @@ export interface DriftFacts {
   now: number
 }
 
-const DAY_MS = 86_400_000
 /** Time without use after which a key counts as left behind. */
 export const UNUSED_DAYS = 90
 
@@ -113,7 +113,7 @@ const keyItem = (key: DriftFacts['keys'][number], now: number): DriftItem => {
   if (unusedDays > UNUSED_DAYS)
     return item('key', id, 'CRUFT', `valid, and not used for ${unusedDays} days`)
   if (expiresAt !== undefined)
-    return item('key', id, 'LIVE_SHIM', `temporary, until ${new Date(expiresAt).toISOString()}`)
+    return item('key', id, 'LIVE_SHIM', `temporary, until ${iso(expiresAt)}`)
   const used = lastUsedAt === undefined ? 'not used yet' : `used ${unusedDays} days ago`
   return item('key', id, 'LEGIT', `valid, ${used}`)
 }

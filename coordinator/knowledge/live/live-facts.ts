@@ -1,6 +1,7 @@
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
 import type { Catalogue } from '../../../shared/catalogue.ts'
 import { AGENT_ROLES } from '../../agents/roles.ts'
+import { splitList } from '../../base/split-list.ts'
 import type { Devices } from '../../devices/devices.ts'
 import type { EntityView, RegistryQuery } from '../../discovery/registry-query.ts'
 import type { Alert } from '../../fleet/alert.ts'
@@ -40,7 +41,7 @@ export interface LiveViews {
   registers: Pick<Registers, 'page'>
 }
 
-export interface LiveSources {
+interface LiveSources {
   views: LiveViews
   tiers: object
   callable: readonly CallableFacts[]
@@ -119,10 +120,7 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
 }
 
 const inParts = <T>(all: readonly T[], derive: (part: T[]) => GraphFacts): (() => GraphFacts)[] =>
-  Array.from(
-    { length: Math.ceil(all.length / AT_ONCE) },
-    (_, n) => () => derive(all.slice(n * AT_ONCE, (n + 1) * AT_ONCE)),
-  )
+  splitList(all, AT_ONCE).map(part => () => derive(part))
 
 const readEntities = async (
   registry: LiveViews['registry'],

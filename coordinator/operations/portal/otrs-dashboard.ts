@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
-import { alertData } from '../../fleet/alert.ts'
+import { alertData, isRaised } from '../../fleet/alert.ts'
 import { comparePeriods } from '../../reports/period.ts'
 import { AlertView } from '../alerts/alert-view.ts'
 import { AlertOverview, countAlerts, GateOverview, readGates } from '../day-overview.ts'
@@ -55,7 +55,7 @@ export default defineOperation({
       readGates(context),
       checkServices(context),
     ])
-    const raised = monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
+    const raised = monitor.alerts().filter(isRaised)
     return {
       generated_at: iso(now()),
       fleet: overviewOf(context),

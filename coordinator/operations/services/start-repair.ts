@@ -13,7 +13,7 @@ export interface StartedRepair {
   noticeJobIds: string[]
 }
 
-/** Starts the repair of a service that is down, once per incident, and tells the operators. */
+/** Starts the repair of a service that is down, once per incident, and notifies the operators. */
 export const startRepair = async (
   { serviceId, reason = 'down' }: ServiceHealth,
   context: Context,
@@ -32,9 +32,9 @@ export const startRepair = async (
     (await flows.start(
       { flowId: REPAIR_FLOW, cost_eur: 0, steps: [{ ...step, on_failure: 'stop' }] },
       starterOf(context),
-      `${tenantId}:${incidentId}`,
+      { onceKey: `${tenantId}:${incidentId}` },
     ))
-  const noticeJobIds = await repairs.tell({
+  const noticeJobIds = await repairs.notify({
     text: `${serviceId} is down (${reason}). Its repair ${run.id} waits at gate.repair-run.`,
     about: `${tenantId}:${incidentId}`,
     tenantId,

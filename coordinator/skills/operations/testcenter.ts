@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
 import { diagnose, worstResult } from '../../fleet/diagnosis.ts'
 import type { Context } from '../../operations/context.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
@@ -87,7 +88,7 @@ export default defineSkill({
     const states = [queue, fleet, flows, synergies, rampUps, activity].map(part => part.data_state)
     return {
       data_state: dataState(states.filter(state => state !== 'empty').length),
-      generated_at: new Date(now()).toISOString(),
+      generated_at: iso(now()),
       queue,
       fleet,
       infrastructure: infrastructureOf(context),
