@@ -43,7 +43,7 @@ export const createBackup = async (
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const name = `backup-${new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
   const target = join(folder, name)
-  if (await exists(target)) throw new ShoalError('conflict', `there is a backup ${name} already`)
+  if (await pathExists(target)) throw new ShoalError('conflict', `backup ${name} already exists`)
   await removeLeftovers(folder, PART_NAME, now)
   const databases = store === 'sqlite' ? DATABASES : []
   await requireSpace(
@@ -56,7 +56,8 @@ export const createBackup = async (
   try {
     for (const file of databases) {
       const from = join(stateDir, file)
-      if (!(await exists(from))) throw new ShoalError('not_found', `there is no ${from} to back up`)
+      if (!(await pathExists(from)))
+        throw new ShoalError('not_found', `cannot back up ${from}: it does not exist`)
       await copyDatabase(from, join(part, file))
     }
     const sealed = await sealBytes(sealingKey, passphrase)
@@ -67,13 +68,14 @@ export const createBackup = async (
       version: VERSION,
       is_scheduled: isScheduled,
       store,
-      files: await Promise.all([...databases, SECRETS_FILE].map(file => describe(part, file))),
+      files: await Promise.all([...databases, SECRETS_FILE].map(file => describeFile(part, file))),
       audit_head: store === 'sqlite' ? (readLastAuditRow(join(part, DATABASES[0])) ?? null) : null,
     }
     await writeFile(join(part, MANIFEST_FILE), JSON.stringify(manifest, null, 2), { mode: 0o600 })
-    for (const file of [...databases, SECRETS_FILE, MANIFEST_FILE]) await sync(join(part, file))
+    for (const file of [...databases, SECRETS_FILE, MANIFEST_FILE])
+      await syncToDisk(join(part, file))
     await rename(part, target)
-    await sync(folder)
+    await syncToDisk(folder)
     return { name, manifest }
   } catch (error) {
     await rm(part, { recursive: true, force: true })
@@ -101,25 +103,25 @@ const readSealingKey = async (stateDir: string): Promise<Buffer> => {
   try {
     return await readFile(path)
   } catch (cause) {
-    throw new ShoalError('not_found', `there is no ${path} to back up`, { cause })
+    throw new ShoalError('not_found', `cannot back up ${path}: it does not exist`, { cause })
   }
 }
 
 /** Name, size and checksum of a file. */
-export const describe = async (folder: string, name: string): Promise<BackupFile> => {
+export const describeFile = async (folder: string, name: string): Promise<BackupFile> => {
   const path = join(folder, name)
   const hash = createHash('sha256')
   await pipeline(createReadStream(path), hash)
   return { name, bytes: (await stat(path)).size, sha256: hash.digest('hex') }
 }
 
-export const exists = async (path: string): Promise<boolean> =>
+export const pathExists = async (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,
   )
 
-const sync = async (path: string): Promise<void> => {
+const syncToDisk = async (path: string): Promise<void> => {
   const handle = await open(path, 'r')
   try {
     await handle.sync()

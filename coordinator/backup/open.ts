@@ -51,7 +51,7 @@ export const openBackup = (parts: BackupParts): { views: BackupViews } => {
       now: now(),
       keep,
     })
-    logger.info(made, 'backup made and verified')
+    logger.info(made, 'backup created and verified')
   }
   if (schedule !== undefined) {
     const cron = new Cron(schedule, { paused: true, timezone: 'UTC' })
@@ -66,7 +66,7 @@ export const isDue = (cron: Cron, newestAt: number, now: number): boolean => {
   return next !== null && next.getTime() <= now
 }
 
-/** A thread of its own, because checking a large database takes seconds. */
+/** Makes a backup in a worker thread, because checking a large database takes seconds. */
 const runInWorker = async (request: BackupRequest & { keep: number }): Promise<object> => {
   const worker = new Worker(new URL('./backup-worker.ts', import.meta.url), { workerData: request })
   const { promise, resolve, reject } = Promise.withResolvers<object>()

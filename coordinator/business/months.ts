@@ -1,7 +1,8 @@
+import { DAY_MS } from '../../shared/time.ts'
 /** First day of the month of a calendar day: `2026-11-20` is in `2026-11-01`. */
 export const monthOf = (day: string): string => `${day.slice(0, 7)}-01`
 
-/** Same day so many months later, or the last day of a month that is too short for it. */
+/** Moves a calendar day by months: to the same day, or the last day of a month that is too short for it. */
 export const addMonths = (day: string, count: number): string => {
   const at = new Date(`${monthOf(day)}T00:00:00Z`)
   at.setUTCMonth(at.getUTCMonth() + count + 1, 0)
@@ -20,6 +21,10 @@ export const listMonths = (first: string, last: string): string[] => {
   return months
 }
 
+/** Adds days to a calendar day; a negative count subtracts them. */
+export const addDays = (day: string, count: number): string =>
+  dayAt(Date.parse(day) + count * DAY_MS)
+
 /** Days from one calendar day to another; negative when the second is the earlier one. */
 export const daysBetween = (from: string, to: string): number =>
-  Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000)
+  Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS)

@@ -2,7 +2,7 @@ import { TIER_NAMES } from '../../shared/catalogue.ts'
 import type { subscriptions } from '../registers/definitions/subscriptions.ts'
 import type { RecordOf } from '../registers/register.ts'
 import { percentOf, toCents, toEuros } from './money.ts'
-import { addMonths, listMonths, monthOf } from './months.ts'
+import { addDays, addMonths, listMonths, monthOf } from './months.ts'
 
 export type Subscription = RecordOf<typeof subscriptions>
 type Tier = Subscription['tier']
@@ -85,10 +85,9 @@ const viewMovement = (movement: Movement) => ({
   ),
 })
 
-/** Last day of a month that counts: the day of the question in the current one. */
+/** Last day of a month; today in the current month. */
 const lastDayOf = (month: string, today: string): string => {
-  const after = Date.parse(addMonths(month, 1))
-  const last = new Date(after - 86_400_000).toISOString().slice(0, 10)
+  const last = addDays(addMonths(month, 1), -1)
   return last < today ? last : today
 }
 

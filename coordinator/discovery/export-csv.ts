@@ -1,4 +1,4 @@
-import { guardCell, quoteCell } from '../base/csv-text.ts'
+import { formatCsvRow, guardFormula } from '../base/format-csv.ts'
 import { readFacts } from './entity-facts.ts'
 import type { EntityView } from './registry-query.ts'
 
@@ -40,9 +40,8 @@ const listCells = (entity: EntityView): string[] => {
 }
 
 /** Header line of the table. */
-export const formatCsvHead = (): string => formatLine(COLUMNS)
+export const formatCsvHead = (): string => formatCsvRow(COLUMNS)
 
-export const formatCsvRow = (entity: EntityView): string => formatLine(listCells(entity))
-
-const formatLine = (cells: readonly string[]): string =>
-  `${cells.map(cell => quoteCell(guardCell(cell))).join(',')}\r\n`
+/** One line of the table. */
+export const formatEntityRow = (entity: EntityView): string =>
+  formatCsvRow(listCells(entity).map(guardFormula))

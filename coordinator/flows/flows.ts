@@ -26,7 +26,7 @@ import {
 export const FLOW_RUN = 'flow-run'
 
 /** Sequence of steps that can be started. */
-export interface Startable extends Omit<Flow, 'description'> {
+interface Startable extends Omit<Flow, 'description'> {
   flowId: string
   synergyId?: string
 }
@@ -72,7 +72,7 @@ export class Flows {
     return this.#parts.synergies
   }
 
-  /** Throws `not_found`. */
+  /** Returns a flow as a sequence that can be started. Throws `not_found`. */
   flow(flowId: string): Startable {
     const { flows } = this.#parts
     const flow = Object.hasOwn(flows, flowId) ? flows[flowId] : undefined
@@ -91,9 +91,9 @@ export class Flows {
   }
 
   /**
-   * Starts a run and resolves when it is on the disk. With a `onceKey` that was used before, it
-   * resolves with the run of then. Throws `rate_limited` when the tenant has too many open runs, or
-   * the synergy more runs within the hour than `mostPerHour`.
+   * Starts a run and resolves when it is stored. Resolves with the earlier run when the `onceKey` was
+   * used before. Throws `rate_limited` when the tenant has too many open runs, or the synergy more
+   * than `mostPerHour`.
    */
   async start(
     what: Startable,
@@ -155,7 +155,7 @@ export class Flows {
   }
 
   /**
-   * Cancels a run before its next step; steps that are done are compensated. Throws `not_found`, and
+   * Cancels a run before its next step; completed steps are compensated. Throws `not_found`, and
    * `conflict` when the run has ended.
    */
   async cancel(runId: string, tenantId: string, by: Actor): Promise<FlowRun> {
@@ -172,7 +172,7 @@ export class Flows {
     return run
   }
 
-  /** Throws `not_found`, also for a run of another tenant. */
+  /** Reads a run. Throws `not_found`, also for a run of another tenant. */
   run(runId: string, tenantId: string): Promise<FlowRun> {
     return readRun(this.#parts.ledger.read, runId, tenantId)
   }

@@ -25,7 +25,7 @@ interface FlowViews {
   flows: Flows
 }
 
-/** What makes the calls of runs; runs wait until it is connected. */
+/** Flows whose runs wait until a step caller is connected. */
 export interface OpenFlows {
   flows: Flows
   connectFlows(caller: StepCaller): void
@@ -55,7 +55,7 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
         costCents: cost_cents,
         ...(team === undefined ? {} : { team }),
       }),
-      // an attempt ends only when its process does: a run survives that as often as it happens
+      // an attempt is only counted when its process dies; a run survives that any number of times
       maxAttempts: 10_000,
       backOff: { firstSeconds: 1, factor: 2, maxSeconds: 60 },
       concurrency: 8,
@@ -63,7 +63,7 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
       leaseSeconds: 10,
       keptDays: KEPT_DAYS,
       run: async ({ run_id }, attempt) => {
-        if (caller === undefined) throw new JobError('the coordinator starts', { early: true })
+        if (caller === undefined) throw new JobError('the coordinator is starting', { early: true })
         await FlowRunner.carryOn({ ledger, caller, now }, run_id, attempt)
       },
     }),

@@ -96,8 +96,8 @@ export const readStepCalls = async (db: Db, runId: string): Promise<StepCall[]> 
 }
 
 /**
- * Takes the run for this claim of its job. Throws a final JobError for a run that has ended, and
- * loses against a later claim.
+ * Takes the run for this claim of its job, so that earlier claims can write nothing more. Throws
+ * JobError when a later claim has the run.
  */
 export const takeRun = async (trx: Trx, runId: string, job: Job): Promise<FlowRun> => {
   const row = await trx
@@ -111,7 +111,7 @@ export const takeRun = async (trx: Trx, runId: string, job: Job): Promise<FlowRu
   return runOf(row)
 }
 
-/** Writes the state of a run. Throws once a later claim has the run. */
+/** Writes the state of a run. Throws JobError once a later claim has the run. */
 export const writeRun = async (
   trx: Trx,
   { id }: Pick<FlowRun, 'id'>,
@@ -129,7 +129,7 @@ export const writeRun = async (
   if (numUpdatedRows === 0n) throw createLostError()
 }
 
-/** Writes one call and the state of its run in one transaction. */
+/** Adds a call of a run, or replaces what is stored of it. */
 export const writeStepCall = async (trx: Trx, row: FlowStepRow): Promise<void> => {
   await trx
     .insertInto('flow_steps')

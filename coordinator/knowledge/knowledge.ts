@@ -29,7 +29,7 @@ interface KnowledgeParts {
   now: () => number
 }
 
-/** A graph in memory, and what of the store it has to read again. */
+/** A graph in memory with the parts of the store that it was made from. */
 interface Resident {
   graph: TenantGraph
   imported: GraphFacts
@@ -38,19 +38,19 @@ interface Resident {
   refresh: () => Promise<void>
 }
 
-/** Graphs of tenants that are kept in memory. */
-const MOST_GRAPHS = 8
-/** A query waits for a refresh of a graph that is older. */
+/** Most graphs that are kept in memory, one per tenant. */
+const MAX_GRAPHS = 8
+/** Age from which a query waits for a refresh of its graph. */
 const STALE_MS = 30_000
-/** A graph that no query has used for so long is not refreshed any more. */
+/** Time without a query after which a graph is no longer refreshed. */
 const IDLE_MS = 600_000
-/** Edges of one tenant whose gains wait to be stored. */
-const MOST_PENDING = 2000
+/** Most edges of one tenant whose gains wait to be stored. */
+const MAX_PENDING = 2000
 
 /** The knowledge graphs of the tenants: current facts, imported layers and learning. */
 export class Knowledge {
   readonly #parts: KnowledgeParts
-  readonly #residents = new LRUCache<string, Resident>({ max: MOST_GRAPHS })
+  readonly #residents = new LRUCache<string, Resident>({ max: MAX_GRAPHS })
   #gains = new Map<string, Map<string, number>>()
 
   constructor(parts: KnowledgeParts) {
@@ -66,14 +66,14 @@ export class Knowledge {
     return resident.graph
   }
 
-  /** Reads the system again for every graph that was used lately. */
+  /** Refreshes every graph that was queried within the last ten minutes. */
   async refreshUsed(): Promise<void> {
     const now = this.#parts.now()
     for (const resident of this.#residents.values())
       if (now - resident.usedAt < IDLE_MS) await resident.refresh()
   }
 
-  /** Imported layers have changed: each graph reads those of its tenant before its next query. */
+  /** Makes each graph read the imported layers of its tenant again before its next query. */
   markLayersStale(): void {
     for (const resident of this.#residents.values()) resident.hasStaleLayers = true
   }
@@ -82,16 +82,16 @@ export class Knowledge {
     for (const tenantId of this.#residents.keys()) await this.#readLearning(tenantId)
   }
 
-  /** Notes gains of edges that were active together; without effect while learning is disabled. */
+  /** Notes gains of edges that were active together; no effect while learning is disabled. */
   noteGains(tenantId: string, gains: ReadonlyMap<string, number>): void {
     const pending = this.#gains.get(tenantId) ?? new Map<string, number>()
     this.#gains.set(tenantId, pending)
     for (const [key, gain] of gains)
-      if (pending.has(key) || pending.size < MOST_PENDING)
+      if (pending.has(key) || pending.size < MAX_PENDING)
         pending.set(key, (pending.get(key) ?? 0) + gain)
   }
 
-  /** Stores the gains that were noted. What cannot be stored is kept for the next time. */
+  /** Stores the noted gains. Gains that cannot be stored are kept for the next call. */
   async learn(): Promise<void> {
     const { ledger, now } = this.#parts
     const noted = this.#gains
@@ -122,7 +122,7 @@ export class Knowledge {
     return listLayers(this.#parts.ledger.read, tenantId)
   }
 
-  /** Throws as `importLayer` of the store. */
+  /** Stores nodes and edges of a layer. Throws as `importLayer` in layer-store.ts does. */
   async importLayer(
     tenantId: string,
     wanted: { layer: string; facts: GraphFacts; replaces: boolean },

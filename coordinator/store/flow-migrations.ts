@@ -46,7 +46,7 @@ export const flowTables = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .execute()
 }
 
-/** Roll-outs of settings in stages. */
+/** Ramp-ups of settings in stages. */
 export const rampUpTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('ramp_ups')

@@ -17,8 +17,8 @@ interface EventStartParts {
 const MOST_PER_HOUR = 60
 
 /**
- * Starts synergies at the events that their keys may hear, each once per event
- * whichever coordinators see it. Returns a function that stops this.
+ * Starts synergies on the events that their keys may read, each once per event even when several
+ * coordinators see it. Returns a function that stops this.
  */
 export const startOnEvents = ({ flows, views, events, logger }: EventStartParts): (() => void) => {
   const start = async (synergyId: string, keyId: string, event: CloudEvent): Promise<void> => {

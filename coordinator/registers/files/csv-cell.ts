@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { guardCell, quoteCell, stripGuard } from '../../base/csv-text.ts'
+import { guardFormula, unguardFormula } from '../../base/format-csv.ts'
 
 /** Numbers and booleans of JSON; digits after a leading zero are text, such as `007`. */
 const PLAIN = /^(true|false|-?(0|[1-9]\d*)(\.\d+)?)$/
 
-/** Value of a cell for a field: a text, number, boolean, or list with semicolons. */
+/** Reads a cell as the value of a field: a text, number, boolean, or list with semicolons. */
 export const parseCell = (schema: z.ZodType, cell: string): unknown => {
-  const text = stripGuard(cell)
+  const text = unguardFormula(cell)
   const faults: { reading: unknown; code: string | undefined }[] = []
   for (const read of READINGS) {
     const reading = read(text)
@@ -27,5 +27,5 @@ const READINGS: readonly ((text: string) => unknown)[] = [
 export const formatCell = (value: unknown): string => {
   if (value === undefined) return ''
   if (typeof value !== 'string' && !Array.isArray(value)) return String(value)
-  return quoteCell(guardCell(Array.isArray(value) ? value.join(';') : value))
+  return guardFormula(Array.isArray(value) ? value.join(';') : value)
 }

@@ -1,5 +1,9 @@
 import t from 'tap'
-import { analyseCosts, type Cost, monthlyCents } from '../../../coordinator/business/costs.ts'
+import {
+  analyseCosts,
+  type Cost,
+  computeMonthlyCents,
+} from '../../../coordinator/business/costs.ts'
 import { analyseRevenue, type Subscription } from '../../../coordinator/business/revenue.ts'
 
 const TODAY = '2026-11-20'
@@ -13,22 +17,25 @@ const subscription = (id: string, more: Partial<Subscription> = {}): Subscriptio
   ...more,
 })
 
-t.test('the work of a revenue analysis grows with the subscriptions, not with their square', async t => {
-  const countReads = (tenants: number): number => {
-    let reads = 0
-    const all = Array.from({ length: tenants }, (_, i) =>
-      Object.defineProperty(subscription(`t${i}`), 'tenant_id', {
-        get: () => {
-          reads++
-          return `t${i}`
-        },
-      }),
-    )
-    analyseRevenue(all, { today: TODAY, months: 12 })
-    return reads
-  }
-  t.ok(countReads(400) < 3 * countReads(200))
-})
+t.test(
+  'the work of a revenue analysis grows with the subscriptions, not with their square',
+  async t => {
+    const countReads = (tenants: number): number => {
+      let reads = 0
+      const all = Array.from({ length: tenants }, (_, i) =>
+        Object.defineProperty(subscription(`t${i}`), 'tenant_id', {
+          get: () => {
+            reads++
+            return `t${i}`
+          },
+        }),
+      )
+      analyseRevenue(all, { today: TODAY, months: 12 })
+      return reads
+    }
+    t.ok(countReads(400) < 3 * countReads(200))
+  },
+)
 
 t.test('a subscription that never ran makes no tenant a returning one', async t => {
   const { months } = analyseRevenue(
@@ -53,13 +60,13 @@ const cost = (more: Partial<Cost>): Cost => ({
 
 t.test('a month of a useful life ends within the next month, however short it is', async t => {
   const bought = cost({ useful_life_months: 1 })
-  t.equal(monthlyCents(bought, '2026-02-27'), 10_000)
-  t.equal(monthlyCents(bought, '2026-02-28'), 0)
+  t.equal(computeMonthlyCents(bought, '2026-02-27'), 10_000)
+  t.equal(computeMonthlyCents(bought, '2026-02-28'), 0)
 })
 
 t.test('a residual value above the price costs nothing, and earns nothing', async t => {
   const odd = cost({ useful_life_months: 12, residual_value_eur: 1000 })
-  t.equal(monthlyCents(odd, '2026-02-01'), 0)
+  t.equal(computeMonthlyCents(odd, '2026-02-01'), 0)
 })
 
 t.test('only a single amount with a useful life is a depreciation', async t => {

@@ -118,13 +118,13 @@ t.test('stages grow by whole cells, and none is empty', async t => {
 t.test('each stage is applied, held and followed by the next', async t => {
   const { clock, documents, sets, start, look, latest } = await scene(t)
   const id = await start()
-  t.equal(await look(id), 'holds')
+  t.equal(await look(id), 'holding')
   t.strictSame(sets, ['a'])
   clock.ms += 59_000
-  t.equal(await look(id), 'holds')
+  t.equal(await look(id), 'holding')
   clock.ms += 1000
-  t.equal(await look(id), 'goes to the next stage')
-  t.equal(await look(id), 'holds')
+  t.equal(await look(id), 'continuing with the next stage')
+  t.equal(await look(id), 'holding')
   t.strictSame(sets, ['a', 'b', 'c', 'd'], 'no cell is set twice')
   t.strictSame(documents.get('b')?.document, { log: { level: 'warn' }, ...SLOTS })
   clock.ms += 60_000
@@ -135,7 +135,7 @@ t.test('each stage is applied, held and followed by the next', async t => {
 t.test('a fault restores the earlier settings', async t => {
   const cases: [string, (at: Awaited<ReturnType<typeof scene>>) => void, RegExp][] = [
     ['a refusal', ({ stubborn }) => stubborn.set('b', 'refused'), /b has refused its settings/],
-    ['a lost cell', ({ away }) => away.add('a'), /a serves no requests/],
+    ['a lost cell', ({ away }) => away.add('a'), /a no longer serves requests/],
     ['a revoked cell', ({ revoked }) => revoked.add('c'), /c is no longer enrolled/],
     [
       'a critical alert',
@@ -172,7 +172,7 @@ t.test('an abort that a crash interrupts is completed, even if its cause is gone
   await t.rejects(look(id), { message: 'the process ends here' })
   away.delete('a')
   t.equal(await look(id), 'ended')
-  t.match(await latest(), { state: 'aborted', reason: /a serves no requests/ })
+  t.match(await latest(), { state: 'aborted', reason: /a no longer serves requests/ })
   for (const cell of CELLS) t.notMatch(documents.get(cell)?.document, SLOTS)
 })
 
@@ -180,7 +180,7 @@ t.test('a cell that does not apply its settings in time ends the ramp-up', async
   const { clock, stubborn, documents, start, look, latest } = await scene(t)
   stubborn.set('a', 'probation')
   const id = await start()
-  t.equal(await look(id), 'waits for the cells')
+  t.equal(await look(id), 'waiting for the cells')
   clock.ms += 31_000
   t.equal(await look(id), 'ended')
   t.match(await latest(), { state: 'aborted', reason: /in time/ })
@@ -191,8 +191,8 @@ t.test('one ramp-up runs at a time, and an earlier claim writes nothing more', a
   const { start, look, rampUps, latest } = await scene(t)
   const id = await start()
   await t.rejects(start(), { code: 'conflict' } as never)
-  t.equal(await look(id, 2), 'holds')
-  t.equal(await look(id, 1), 'another worker has the roll-out')
+  t.equal(await look(id, 2), 'holding')
+  t.equal(await look(id, 1), 'another worker has the ramp-up')
   await rampUps.abort('demo', BY)
   t.equal(await look(id, 2), 'ended')
   t.match(await latest(), { state: 'aborted', reason: 'aborted by an operator' })
