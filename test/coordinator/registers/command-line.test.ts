@@ -43,6 +43,6 @@ t.test('the command line imports, shows, exports and erases records', async t =>
   t.match([refused.code, refused.err], [65, /line 2: team is missing/])
   t.match(await shoal(env, ['registers', 'import', 'people', join(folder, 'people.txt')]), {
     code: 65,
-    err: /has none of the endings \.csv/,
+    err: /must end with one of \.csv/,
   })
 })
