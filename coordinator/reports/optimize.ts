@@ -14,6 +14,8 @@ export interface Recommendation {
   effect: { name: string; value: number; unit: 'bytes' | 'slots' | 'percent' | 'requests' }[]
   /** Command that carries it out; undefined where a person has to decide how. */
   step: Step | undefined
+  /** Reason why no command carries it out; undefined for one with a step. */
+  noStepReason?: string
 }
 
 export interface Step {
@@ -188,6 +190,8 @@ const recommendSlots = (cell: ObservedCell): Recommendation[] => {
         },
       ],
       step: undefined,
+      noStepReason:
+        'More slots need more memory, which only a trial shows: set inference.slots in the settings of the cell, which rolls back when they fail, or roll it out with rampup-control.',
     },
   ]
 }
@@ -220,6 +224,8 @@ const recommendBalance = ({ cells }: OptimizeFacts): Recommendation[] => {
           { name: 'slots_busy_expected', value: round((most + least) / 2), unit: 'percent' },
         ],
         step: undefined,
+        noStepReason:
+          'No command moves requests: routing spreads them by free slots and cached prompts. End a dedication of one of the cells, or shorten shared prompts.',
       },
     ]
   })

@@ -29,8 +29,11 @@ export interface Question {
 export type Ask = (question: Question, signal: AbortSignal) => Promise<Check>
 
 const MAX_ANSWER_BYTES = 256 * 1024
-/** Failures of a connection that only the target can cause. */
-const REFUSING = ['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'EPIPE']
+/**
+ * Failures of a connection that only the target can cause. An unreachable host is not among them: the
+ * coordinator's own network may have failed.
+ */
+const REFUSING = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE']
 
 /** Creates a function that asks an address by GET and judges its answer. */
 export const createAsk =

@@ -19,7 +19,7 @@ export const startStandIns = async (t: Pick<Test, 'teardown'>) => {
   const got: SentRequest[] = []
   const answer = (path: string): Answer => {
     if (path.startsWith('/_matrix/')) return matrixAnswer(path)
-    if (path.startsWith('/repair')) return [202, {}]
+    if (path === '/repair' || path === '/notice') return [202, {}]
     return keycloakAnswer(path, keycloak)
   }
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {

@@ -48,6 +48,10 @@ export default defineSkill({
             unit: z.enum(['bytes', 'slots', 'percent', 'requests']),
           }),
         ),
+        no_step_reason: z
+          .string()
+          .nullable()
+          .describe('Why `plan` has no step for it; null when it has one.'),
       }),
     ),
     plan: z.object({
@@ -70,12 +74,13 @@ export default defineSkill({
         minutes: cells.reduce((all, cell) => all + cell.slotsBusyPercent.points, 0),
         requests: [...requests.values()].reduce((all, count) => all + count, 0),
       },
-      recommendations: recommendations.map(({ cellId, model = null, kind, reason, effect }) => ({
-        kind,
-        cell_id: cellId,
-        model,
-        reason,
-        effect,
+      recommendations: recommendations.map(each => ({
+        kind: each.kind,
+        cell_id: each.cellId,
+        model: each.model ?? null,
+        reason: each.reason,
+        effect: each.effect,
+        no_step_reason: each.noStepReason ?? null,
       })),
       plan: { dry_run: true as const, steps: recommendations.flatMap(stepOf) },
     }

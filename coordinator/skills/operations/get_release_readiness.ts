@@ -1,6 +1,4 @@
 import * as z from 'zod'
-import { diagnose } from '../../fleet/diagnosis.ts'
-import { runChecks } from '../../gates/checks.ts'
 import type { Context } from '../../operations/context.ts'
 import { DataState } from '../../operations/data-state.ts'
 import { gatherGapFacts } from '../../operations/gap-facts.ts'
@@ -8,10 +6,9 @@ import { observeSelf } from '../../operations/observe-self.ts'
 import { gatherFacts } from '../../operations/policy/governance-facts.ts'
 import { gatherQualityFacts } from '../../operations/quality-facts.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
-import { findGaps, GAP_AREAS } from '../../reports/gaps.ts'
 import { comparePeriods } from '../../reports/period.ts'
-import { rateQuality } from '../../reports/quality.ts'
-import { CHANNELS, type CheckOutcomes, judgeBlocks } from '../../reports/release.ts'
+import { CHANNELS, judgeBlocks } from '../../reports/release.ts'
+import { type ReleaseFacts, runReleaseChecks } from '../../reports/release-checks.ts'
 import { defineSkill } from '../skill.ts'
 
 const Counts = z.object({ ready: z.int(), not_ready: z.int(), unknown: z.int() })
@@ -46,7 +43,10 @@ export default defineSkill({
     ),
   }),
   run: async (_input, context) => {
-    const blocks = judgeBlocks(await runAll(context), context.releaseRecords)
+    const blocks = judgeBlocks(
+      runReleaseChecks(await gatherReleaseFacts(context)),
+      context.releaseRecords,
+    )
     const counts = countStates(blocks)
     return {
       data_state: 'live' as const,
@@ -70,52 +70,13 @@ const countStates = (blocks: Blocks): z.input<typeof Counts> => {
   return counts
 }
 
-/** Outcomes of every executable check, from the running system. */
-const runAll = async (context: Context): Promise<CheckOutcomes> => {
+const gatherReleaseFacts = async (context: Context): Promise<ReleaseFacts> => {
   const { current } = comparePeriods(context.now())
-  const [observations, governance, gapFacts, quality] = await Promise.all([
+  const [observations, governance, gaps, quality] = await Promise.all([
     observeSelf(context),
     gatherFacts(context),
     gatherGapFacts(context),
     gatherQualityFacts(context, current),
   ])
-  const { gaps } = findGaps(gapFacts)
-  return {
-    diagnosis: new Map(
-      diagnose(observations).map(({ id, result, observed }) => [
-        id,
-        { passed: passedOf(result), evidence: observed },
-      ]),
-    ),
-    governance: new Map(
-      runChecks(governance).map(({ id, passed, reason, evidence }) => [
-        id,
-        { passed, evidence: reason ?? evidence },
-      ]),
-    ),
-    gaps: new Map(
-      GAP_AREAS.map(area => {
-        const found = gaps.filter(gap => gap.area === area)
-        const names = found.slice(0, 5).map(({ id }) => id)
-        const evidence = found.length === 0 ? 'no gap' : `${found.length}: ${names.join(', ')}`
-        return [area, { passed: found.length === 0, evidence }]
-      }),
-    ),
-    quality: new Map(
-      rateQuality(quality).map(({ id, result, value, unit, measured, target }) => [
-        id,
-        {
-          passed: passedOf(result),
-          evidence:
-            value === null
-              ? 'nothing was measured in 24 hours'
-              : `${value} ${unit} of ${measured} measured; target ${target}`,
-        },
-      ]),
-    ),
-  }
+  return { observations, governance, gaps, quality }
 }
-
-/** A warning is not ready; what was not measured is unknown. */
-const passedOf = (result: 'pass' | 'warn' | 'fail' | 'unknown'): boolean | undefined =>
-  result === 'unknown' ? undefined : result === 'pass'

@@ -152,7 +152,9 @@ t.test('a cell that was busy gets help from one that offers its model', async t 
 
 t.test('more slots are for a cell whose requests wait while its GPU is idle', async t => {
   const waiting = { slotsBusyPercent: level(90), queued: level(5) }
-  t.match(recommend([cellOf('a', { ...waiting, gpuPercent: level(30) })]), [{ kind: 'slots' }])
+  t.match(recommend([cellOf('a', { ...waiting, gpuPercent: level(30) })]), [
+    { kind: 'slots', step: undefined, noStepReason: /inference\.slots/ },
+  ])
   t.strictSame(recommend([cellOf('a', { ...waiting, gpuPercent: level(50) })]), [])
   t.strictSame(recommend([cellOf('a', waiting)]), [], 'nothing is known of the GPU')
 })
@@ -162,7 +164,9 @@ t.test('two cells with one model that are used unevenly are reported', async t =
     cellOf('a', { slotsBusyPercent: level(most) }),
     cellOf('b', { slotsBusyPercent: level(10) }),
   ]
-  t.match(recommend(pair(50)), [{ kind: 'imbalance', cellId: 'a', effect: [{ value: 30 }] }])
+  t.match(recommend(pair(50)), [
+    { kind: 'imbalance', cellId: 'a', effect: [{ value: 30 }], noStepReason: /dedication/ },
+  ])
   t.strictSame(recommend(pair(49)), [])
 })
 

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createAsk } from '../../../coordinator/services/probe.ts'
+import { asSendError } from '../../../shared/outbound/send-error.ts'
 import { a2aScene, askUntil, caller } from '../../support/a2a.ts'
 import { startStandIns } from '../../support/stand-in-services.ts'
 import { temporaryFolder } from '../store/temporary.ts'
@@ -10,24 +12,23 @@ const scene = async (t: Test, keycloak: object = {}) => {
   const { url } = standIns
   const token_file = join(await temporaryFolder(t), 'token')
   await writeFile(token_file, 'syt_secret\n')
-  const opened = await a2aScene(t, {
-    config: {
-      services: {
-        keycloak: { url, repair_url: `${url}/repair`, ...keycloak },
-        // nothing listens on the port for tcpmux here
-        cockpit: { url: 'http://127.0.0.1:1/health' },
-      },
-      notices: {
-        matrix: { homeserver_url: url, room_id: '!ops:acme-corp.com', token_file },
-        webhook_url: `${url}/notice`,
-      },
-      chat_servers: { demo: { url }, other: { url } },
+  const config = {
+    services: {
+      keycloak: { url, repair_url: `${url}/repair`, ...keycloak },
+      // nothing listens on the port for tcpmux here
+      cockpit: { url: 'http://127.0.0.1:1/health' },
     },
-  })
+    notices: {
+      matrix: { homeserver_url: url, room_id: '!ops:acme-corp.com', token_file },
+      webhook_url: `${url}/notice`,
+    },
+    chat_servers: { demo: { url }, other: { url } },
+  }
+  const opened = await a2aScene(t, { config })
   const { demo } = opened
   const as = (key: string) => async (id: string, input: object) =>
     caller(opened.url, key).json(`/v1/skills/${id}`, input)
-  return { ...opened, standIns, ask: as(demo.operator), as }
+  return { ...opened, config, standIns, ask: as(demo.operator), as }
 }
 
 t.test('a service is asked for its health', async t => {
@@ -184,4 +185,76 @@ t.test('the test suite runs real checks and names what it skips', async t => {
   t.match(dry.json, { passed: 0, failed: 0, skipped: 0 })
   t.ok(dry.json.cases.length > 20)
   t.match(await suite({ realms: 'a b' }), { status: 422, json: { error: { param: 'realms' } } })
+})
+
+t.test('two coordinators that see one outage start one repair and send one notice', async t => {
+  const one = await scene(t)
+  const { store, demo, standIns, config } = one
+  const two = await a2aScene(t, { from: { store, demo }, config })
+  standIns.keycloak.isReady = false
+  const look = ({ url }: { url: string }) =>
+    caller(url, demo.operator).json('/v1/skills/cockpit-health-check', { service_id: 'keycloak' })
+  const seen = await Promise.all([one, two, one, two].map(look))
+  const repairs = seen.map(({ json }) => json.repair)
+  t.match(repairs[0], { state: 'started', run_id: /^run_/ })
+  for (const repair of repairs) t.strictSame(repair, repairs[0])
+
+  const { json } = caller(two.url, demo.operator)
+  const { flows, queue } = one.views
+  const [{ run_id, notice_job_ids }] = repairs
+  await askUntil(
+    () => flows.run(run_id, 'demo'),
+    ({ state }) => state === 'waiting',
+  )
+  const readJobs = () =>
+    Promise.all(notice_job_ids.map((id: string) => queue.get(id, { tenantId: 'demo' })))
+  const jobs = await askUntil(readJobs, found => found.every(({ state }) => state === 'done'))
+  t.equal(jobs.length, 2, 'one for the room and one for the webhook')
+  t.equal((await json('/v1/flows/runs?flow=service-repair')).json.runs.length, 1)
+  const { requests } = (await json('/v1/gates/requests')).json
+  t.match(requests, [{ gate_id: 'gate.repair-run' }])
+  t.equal(requests.length, 1)
+  const sent = standIns.got.filter(({ path }) => /_matrix.*send|^\/notice/.test(path))
+  t.strictSame(sent.map(({ method }) => method).toSorted(), ['POST', 'PUT'])
+})
+
+t.test('a service that answers neither up nor down starts nothing', async t => {
+  const { url, got } = await startStandIns(t)
+  const { url: own, demo } = await a2aScene(t, {
+    config: {
+      services: { cockpit: { url: `${url}/void`, repair_url: `${url}/repair` } },
+      notices: { webhook_url: `${url}/notice` },
+    },
+  })
+  const { json } = caller(own, demo.operator)
+  const reason = 'health: it answered 404'
+  t.match((await json('/v1/skills/cockpit-health-check', {})).json, {
+    state: 'unknown',
+    reason,
+    repair: { state: 'not_needed', run_id: null, job_id: null, notice_job_ids: [] },
+  })
+  t.match((await json('/v1/skills/repair-trigger', { service_id: 'cockpit' })).json, {
+    repair: 'unknown',
+    job_id: null,
+  })
+  t.strictSame((await json('/v1/flows/runs')).json.runs, [])
+  t.strictSame((await json('/v1/gates/requests')).json.requests, [])
+  t.strictSame((await json('/v1/queue/jobs')).json.jobs, [])
+  t.strictSame([...new Set(got.map(({ path }) => path))], ['/void'])
+})
+
+t.test('a host that cannot be reached says nothing about its service', async t => {
+  const signal = AbortSignal.timeout(60_000)
+  for (const [code, state] of [
+    ['ECONNREFUSED', 'down'],
+    ['EHOSTUNREACH', 'unknown'],
+    ['ENETUNREACH', 'unknown'],
+    ['CERT_HAS_EXPIRED', 'unknown'],
+  ] as const) {
+    const send = async () => {
+      throw asSendError(Object.assign(new Error(code), { code }))
+    }
+    const ask = createAsk({ send }, () => 0)
+    t.match(await ask({ name: 'health', url: 'http://acme-corp.com' }, signal), { state }, code)
+  }
 })
