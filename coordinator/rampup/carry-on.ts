@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
 import { mergeDocuments } from '../../shared/wire/desired.ts'
 import type { Actor } from '../audit/audit.ts'
 import { appendAudit } from '../audit/audit.ts'
@@ -10,6 +12,7 @@ import type { Job } from '../queue/job.ts'
 import { JobError } from '../queue/job-error.ts'
 import type { RampUpRow } from '../store/flow-tables.ts'
 import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
 import { type RampUp, type RampUpState, rampUpOf } from './ramp-up.ts'
 
 interface CarryOnParts {
@@ -20,6 +23,8 @@ interface CarryOnParts {
   /** Unix time, milliseconds. */
   now: () => number
 }
+
+type Trx = Transaction<LedgerTables>
 
 const LOOK_SECONDS = 1
 
@@ -33,25 +38,20 @@ export const carryOn = async (parts: CarryOnParts, id: string, job: Job): Promis
   const rampUp = await takeRampUp(ledger, id, job)
   if (rampUp.state !== 'running') return
   const { plan, stage, stageBeganAt, heldSince } = rampUp
-  const write = (change: Partial<RampUpRow>) => updateRampUp(ledger, rampUp, job, change, now())
-  const fault = rampUp.isAborted
-    ? 'aborted by an operator'
-    : await findFault(parts, rampUp, heldSince !== undefined)
-  if (fault !== undefined) {
+  const write = (change: Partial<RampUpRow>) =>
+    ledger.free.write(trx => updateRampUp(trx, rampUp, job, change, now()))
+  const abort = async (fault: string): Promise<void> => {
+    // stored first: after a crash the fault may be gone, and the cells must still be restored
+    await write({ aborted: 1, reason: fault })
     await restoreSettings(parts, rampUp)
     return endRampUp(parts, rampUp, job, 'aborted', fault)
   }
+  if (rampUp.isAborted) return abort(rampUp.reason ?? 'aborted by an operator')
+  const fault = await findFault(parts, rampUp, heldSince !== undefined)
+  if (fault !== undefined) return abort(fault)
   if (!(await applyStage(parts, rampUp))) {
-    if (now() - stageBeganAt > plan.apply_seconds * 1000) {
-      await restoreSettings(parts, rampUp)
-      return endRampUp(
-        parts,
-        rampUp,
-        job,
-        'aborted',
-        'the cells did not apply their settings in time',
-      )
-    }
+    if (now() - stageBeganAt > plan.apply_seconds * 1000)
+      return abort('the cells did not apply their settings in time')
     throw createRetry('waiting for the cells')
   }
   if (heldSince === undefined) {
@@ -81,22 +81,21 @@ const takeRampUp = ({ free }: Ledger, id: string, job: Job): Promise<RampUp> =>
     return rampUpOf(row)
   })
 
-const updateRampUp = (
-  { free }: Ledger,
+const updateRampUp = async (
+  trx: Trx,
   { id }: RampUp,
   { fence }: Job,
   change: Partial<RampUpRow>,
   now: number,
-): Promise<void> =>
-  free.write(async trx => {
-    const { numUpdatedRows } = await trx
-      .updateTable('ramp_ups')
-      .set({ ...change, changed_at: now })
-      .where('id', '=', id)
-      .where('fence', '=', fence)
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) throw createRetry('another worker has the ramp-up')
-  })
+): Promise<void> => {
+  const { numUpdatedRows } = await trx
+    .updateTable('ramp_ups')
+    .set({ ...change, changed_at: now })
+    .where('id', '=', id)
+    .where('fence', '=', fence)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw createRetry('another worker has the ramp-up')
+}
 
 const endRampUp = async (
   { ledger, now }: CarryOnParts,
@@ -105,9 +104,10 @@ const endRampUp = async (
   state: RampUpState,
   reason?: string,
 ): Promise<void> => {
-  await updateRampUp(ledger, rampUp, job, { state, reason: reason ?? null, ended_at: now() }, now())
-  await ledger.sealed.write(trx =>
-    appendAudit(trx, {
+  const ended = { state, reason: reason ?? null, ended_at: now() }
+  await ledger.sealed.write(async trx => {
+    await updateRampUp(trx, rampUp, job, ended, now())
+    await appendAudit(trx, {
       ...actorOf(rampUp),
       at: now(),
       tenant: rampUp.tenantId,
@@ -115,8 +115,8 @@ const endRampUp = async (
       subject: rampUp.id,
       outcome: 'done',
       details: { state, reason: reason ?? null },
-    }),
-  )
+    })
+  })
 }
 
 const actorOf = ({ keyId, requestId }: RampUp): Actor => ({ actor: `key:${keyId}`, requestId })
@@ -155,7 +155,17 @@ const readOwnDocument = async (
   configs: Pick<Configs, 'show'>,
   cellId: string,
 ): Promise<Record<string, unknown> | undefined> =>
-  (await configs.show(cellId)).sources.find(({ scope }) => scope === 'cell')?.document
+  (await showCell(configs, cellId))?.sources.find(({ scope }) => scope === 'cell')?.document
+
+/** Desired settings of a cell; undefined for one that is no longer enrolled. */
+const showCell = async (configs: Pick<Configs, 'show'>, cellId: string) => {
+  try {
+    return await configs.show(cellId)
+  } catch (error) {
+    if (error instanceof ShoalError && error.code === 'not_found') return undefined
+    throw error
+  }
+}
 
 /** First reason to abort: refused settings, a new critical alert, or a cell lost during the hold. */
 const findFault = async (
@@ -173,7 +183,9 @@ const findFault = async (
   )
   if (alert !== undefined) return `alert on ${alert.cellId}: ${alert.message}`
   for (const cellId of cells) {
-    const { sources, reported } = await configs.show(cellId)
+    const shown = await showCell(configs, cellId)
+    if (shown === undefined) return `${cellId} is no longer enrolled`
+    const { sources, reported } = shown
     const own = sources.find(({ scope }) => scope === 'cell')
     const isRefused = reported?.state === 'refused' || reported?.state === 'rolled_back'
     if (isRefused && own !== undefined && reported.desired_version >= own.version)
