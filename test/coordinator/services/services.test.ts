@@ -152,6 +152,12 @@ t.test('each tenant sees the state of its own chat server', async t => {
   t.match(await status(demo.stranger), { total: 1, servers: [{ tenant_id: 'other' }] })
 })
 
+t.test('without flows, the answers say where to declare them', async t => {
+  const { ask } = await scene(t)
+  for (const skill of ['find-flow', 'get_synergy_health'])
+    t.match((await ask(skill, {})).json, { data_state: 'empty', to_load: /docs\/flows\.md/ })
+})
+
 t.test('the test suite runs real checks and names what it skips', async t => {
   const { ask, standIns } = await scene(t)
   const suite = (input: object) => ask('run-test-suite', input)
