@@ -1,5 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { createSlices } from '../base/time-slices.ts'
 import type { RegisterRow } from '../store/register-tables.ts'
 import type { Store } from '../store/store.ts'
 import {
@@ -55,6 +56,9 @@ interface Expected {
   revision?: number | undefined
 }
 
+/** Records that are read at once: a few milliseconds. */
+const READ_AT_ONCE = 500
+
 /** Records that operators keep, each in a register of one tenant. */
 export class Registers {
   readonly #parts: RegistersParts
@@ -82,17 +86,25 @@ export class Registers {
     return { records: rows.map(recordOf), next }
   }
 
-  /** Every record of one register. */
+  /** Every record of one register, in slices that leave other work its turn. */
   async readAll<R extends Register>(
     { id: register }: R,
     scope: RegisterScope,
   ): Promise<RecordSet<RecordOf<R>>> {
-    const query = selectRecords(this.#parts.store.ledger.read, { ...scope, register })
-    const rows = await query.orderBy('id').execute()
-    return {
-      records: rows.map(row => JSON.parse(row.record_json)),
-      isExample: rows.some(row => row.is_example === 1),
+    const { read } = this.#parts.store.ledger
+    const pause = createSlices()
+    const set: RecordSet<RecordOf<R>> = { records: [], isExample: false }
+    for (let after: string | undefined = ''; after !== undefined; await pause()) {
+      const rows: RegisterRow[] = await selectRecords(read, { ...scope, register })
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(READ_AT_ONCE)
+        .execute()
+      for (const row of rows) set.records.push(JSON.parse(row.record_json))
+      set.isExample ||= rows.some(row => row.is_example === 1)
+      after = rows.length === READ_AT_ONCE ? rows.at(-1)?.id : undefined
     }
+    return set
   }
 
   /**

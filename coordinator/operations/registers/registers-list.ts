@@ -25,12 +25,12 @@ export default defineOperation({
   }),
   run: async ({ register: name, after, limit }, context) => {
     const { register, scope } = openRegister(name, context)
-    const { records, next } = await context.registers.page(register, scope, { after, limit })
+    const { registers } = context
+    const { records, next } = await registers.page(register, scope, { after, limit })
+    // the state is that of the register, also on a page after its last record
+    const first = records[0] ?? (await registers.page(register, scope, { limit: 1 })).records[0]
     return {
-      data_state: dataState(
-        records.length,
-        records.some(({ isExample }) => isExample),
-      ),
+      data_state: dataState(first === undefined ? 0 : 1, first?.isExample),
       records: records.map(viewRecord),
       next: next ?? null,
     }

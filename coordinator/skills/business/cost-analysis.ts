@@ -62,7 +62,7 @@ export default defineSkill({
       priceEurPerKwh: price?.eurPerKwh ?? null,
     })
     return {
-      ...stateOf({ costs: found }, energy.kwh !== null),
+      ...stateOf({ costs: found }, energy.kwh !== null || tokensByTenant.size > 0),
       as_of: today,
       period_days: PERIOD_DAYS,
       ...figures,

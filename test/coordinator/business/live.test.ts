@@ -109,6 +109,13 @@ t.test('shared costs follow the tokens, and energy is measured power at the pric
   })
 })
 
+t.test('tokens without records of costs are live data', async t => {
+  const { run, store } = await business(t)
+  t.match(await run('cost-analysis'), { data_state: 'empty', tokens: 0 })
+  await addUsage(store, [{}])
+  t.match(await run('cost-analysis'), { data_state: 'live', tokens: 1000, to_load: ['costs'] })
+})
+
 t.test('a record that names a tenant does not show its usage', async t => {
   const { run, put, store } = await business(t)
   await put('costs', 'rack', rack)

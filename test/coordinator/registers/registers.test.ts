@@ -1,6 +1,9 @@
 import t from 'tap'
 import { jsonSchema } from '../../../coordinator/operations/json-schema.ts'
+import { costs } from '../../../coordinator/registers/definitions/costs.ts'
+import { upsertRows } from '../../../coordinator/registers/record-rows.ts'
 import { REGISTERS } from '../../../coordinator/registers/register-list.ts'
+import { Registers } from '../../../coordinator/registers/registers.ts'
 import { governanceScene } from '../../support/governance.ts'
 
 const PATH = '/v1/registers'
@@ -75,6 +78,21 @@ t.test('pages are in the order of the ids, and their cursor ends', async t => {
   t.strictSame(ids(first), ['a', 'b'])
   const second = await call(demo.operator, 'GET', `${PATH}/services?limit=2&after=b`)
   t.strictSame([ids(second), first.json.next, second.json.next], [['c'], 'b', null])
+  t.match(await call(demo.operator, 'GET', `${PATH}/services?after=c`), {
+    json: { data_state: 'live', records: { length: 0 } },
+  })
+})
+
+t.test('every record of a register is read, over the pages of the store', async t => {
+  const { store } = await governanceScene(t)
+  const { tenantId, register } = { tenantId: 'demo', register: costs.id }
+  const rows = Array.from({ length: 1000 }, (_, i) => ({ id: `c${i}`, json: `{"id":"c${i}"}` }))
+  await store.ledger.sealed.write(trx =>
+    upsertRows(trx, { tenantId, register }, rows, { at: 1, by: 'key:k' }),
+  )
+  const registers = new Registers({ store, now: Date.now })
+  const { records, isExample } = await registers.readAll(costs, { tenantId })
+  t.strictSame([new Set(records.map(({ id }) => id)).size, isExample], [1000, false])
 })
 
 t.test('each tenant has its own records, also those with the same id', async t => {
