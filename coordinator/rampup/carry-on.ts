@@ -1,180 +1,72 @@
-import { isDeepStrictEqual } from 'node:util'
-import { mergeDocuments } from '../../shared/wire/desired.ts'
-import type { Actor } from '../audit/audit.ts'
-import { appendAudit } from '../audit/audit.ts'
-import type { Configs } from '../control/configs.ts'
-import type { Alert } from '../fleet/alert.ts'
-import { isRoutable } from '../fleet/cell.ts'
-import type { Fleet } from '../fleet/fleet.ts'
 import type { Job } from '../queue/job.ts'
-import { JobError } from '../queue/job-error.ts'
 import type { RampUpRow } from '../store/flow-tables.ts'
-import type { Ledger } from '../store/store.ts'
-import { type RampUp, type RampUpState, rampUpOf } from './ramp-up.ts'
+import { applyStage, restoreSettings } from './cell-settings.ts'
+import { type FaultParts, findFault, listLostCells, readErrorsBefore } from './find-fault.ts'
+import type { RampUp } from './ramp-up.ts'
+import { createLater, endRampUp, takeRampUp, updateRampUp } from './ramp-up-claim.ts'
 
-export interface CarryOnParts {
-  ledger: Ledger
-  configs: Pick<Configs, 'set' | 'show'>
-  fleet: Pick<Fleet, 'cell'>
-  alerts: () => readonly Alert[]
-  /** Unix time, milliseconds. */
-  now: () => number
-}
-
-const LOOK_SECONDS = 1
+/**
+ * Time for which a cell may be away: cells reconnect this long after a coordinator has started, or
+ * has taken the roll-out over.
+ */
+const LOST_MS = 60_000
 
 /**
  * Carries a roll-out on by one look: gives the cells of the stage their settings, checks those of
  * all stages so far, and goes to the next stage after the hold. Any fault restores the settings that
  * the cells had before. Throws JobError to be called again.
  */
-export const carryOn = async (parts: CarryOnParts, id: string, job: Job): Promise<void> => {
+export const carryOn = async (parts: FaultParts, id: string, job: Job): Promise<void> => {
   const { ledger, now } = parts
-  const rampUp = await take(ledger, id, job)
+  const rampUp = await takeRampUp(ledger, id, job)
   if (rampUp.state !== 'running') return
   const { plan, stage, stageBeganAt, heldSince } = rampUp
-  const write = (change: Partial<RampUpRow>) => update(ledger, rampUp, job, change, now())
-  const fault = rampUp.isAborted
-    ? 'aborted by an operator'
-    : await findFault(parts, rampUp, heldSince !== undefined)
-  if (fault !== undefined) {
-    await restore(parts, rampUp)
-    return end(parts, rampUp, job, 'aborted', fault)
+  const write = (change: Partial<RampUpRow>) => updateRampUp(ledger, rampUp, job, change, now())
+  const abort = async (reason: string): Promise<void> => {
+    // stored first: a process that goes on after this one must not look for the fault again
+    if (!rampUp.isAborted) await write({ aborted: 1, reason })
+    await restoreSettings(parts, rampUp, job)
+    await endRampUp(parts, rampUp, job, { state: 'aborted', reason })
   }
-  if (!(await applyStage(parts, rampUp))) {
-    if (now() - stageBeganAt > plan.apply_seconds * 1000) {
-      await restore(parts, rampUp)
-      return end(parts, rampUp, job, 'aborted', 'the cells did not apply their settings in time')
-    }
-    throw later('waits for the cells')
+  if (rampUp.isAborted) return abort(rampUp.reason ?? 'aborted by an operator')
+  if (rampUp.errorsBeforePercent === undefined) {
+    rampUp.errorsBeforePercent = await readErrorsBefore(parts, rampUp)
+    await write({ errors_before_percent: rampUp.errorsBeforePercent })
+  }
+  const fault = await findFault(parts, rampUp)
+  if (fault !== undefined) return abort(fault)
+  const applied = await applyStage(parts, rampUp, job)
+  if (applied.fault !== undefined) return abort(applied.fault)
+  if (!applied.isComplete) {
+    if (now() - stageBeganAt > plan.apply_seconds * 1000)
+      return abort('the cells did not apply their settings in time')
+    throw createLater('waits for the cells')
   }
   if (heldSince === undefined) {
     await write({ held_since: now() })
-    throw later('holds')
+    throw createLater('holds')
   }
-  if (now() - heldSince < plan.hold_seconds * 1000) throw later('holds')
-  if (stage + 1 === plan.stages.length) return end(parts, rampUp, job, 'done')
+  const lost = await noteLostCells(parts, rampUp, write)
+  if (lost !== undefined) return abort(lost)
+  if (now() - heldSince < plan.hold_seconds * 1000) throw createLater('holds')
+  if (stage + 1 === plan.stages.length) return endRampUp(parts, rampUp, job, { state: 'done' })
   await write({ stage: stage + 1, stage_began_at: now(), held_since: null })
-  throw later('goes to the next stage')
+  throw createLater('goes to the next stage')
 }
 
-const later = (reason: string): JobError =>
-  new JobError(reason, { early: true, retryAfterSeconds: LOOK_SECONDS })
-
-/** Takes the roll-out for this claim of its job; an earlier claim can write nothing more. */
-const take = ({ free }: Ledger, id: string, job: Job): Promise<RampUp> =>
-  free.write(async trx => {
-    const row = await trx
-      .updateTable('ramp_ups')
-      .set({ fence: job.fence })
-      .where('id', '=', id)
-      .where('fence', '<=', job.fence)
-      .returningAll()
-      .executeTakeFirst()
-    if (row === undefined) throw later('another worker has the roll-out')
-    return rampUpOf(row)
-  })
-
-const update = (
-  { free }: Ledger,
-  { id }: RampUp,
-  { fence }: Job,
-  change: Partial<RampUpRow>,
-  now: number,
-): Promise<void> =>
-  free.write(async trx => {
-    const { numUpdatedRows } = await trx
-      .updateTable('ramp_ups')
-      .set({ ...change, changed_at: now })
-      .where('id', '=', id)
-      .where('fence', '=', fence)
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) throw later('another worker has the roll-out')
-  })
-
-const end = async (
-  { ledger, now }: CarryOnParts,
+/** Reason to abort once a cell has been away for too long; throws JobError while one is away. */
+const noteLostCells = async (
+  { fleet, now }: FaultParts,
   rampUp: RampUp,
-  job: Job,
-  state: RampUpState,
-  reason?: string,
-): Promise<void> => {
-  await update(ledger, rampUp, job, { state, reason: reason ?? null, ended_at: now() }, now())
-  await ledger.sealed.write(trx =>
-    appendAudit(trx, {
-      ...actorOf(rampUp),
-      at: now(),
-      tenant: rampUp.tenantId,
-      action: 'rampup.end',
-      subject: rampUp.id,
-      outcome: 'done',
-      details: { state, reason: reason ?? null },
-    }),
-  )
-}
-
-const actorOf = ({ keyId, requestId }: RampUp): Actor => ({ actor: `key:${keyId}`, requestId })
-
-/** Cells that have their settings by now, those of the stage in progress included. */
-const cellsSoFar = ({ plan, stage }: RampUp): string[] => plan.stages.slice(0, stage + 1).flat()
-
-/** Gives the cells of the stage their settings. True once each has applied them. */
-const applyStage = async (parts: CarryOnParts, rampUp: RampUp): Promise<boolean> => {
-  const { configs } = parts
-  const { plan, stage } = rampUp
-  let applied = true
-  for (const cellId of plan.stages[stage] ?? []) {
-    const document = mergeDocuments(plan.before[cellId] ?? {}, plan.document)
-    if (!isDeepStrictEqual(await ownDocument(configs, cellId), document))
-      await configs.set({ scope: 'cell', name: cellId, document }, actorOf(rampUp))
-    const { version, reported } = await configs.show(cellId)
-    const has = reported?.state === 'applied' && reported.applied_version >= version
-    applied &&= has
-  }
-  return applied
-}
-
-/** Gives the cells their earlier settings again, where nobody has changed them since. */
-const restore = async ({ configs }: CarryOnParts, rampUp: RampUp): Promise<void> => {
-  const { plan } = rampUp
-  for (const cellId of cellsSoFar(rampUp)) {
-    const before = plan.before[cellId] ?? {}
-    const given = mergeDocuments(before, plan.document)
-    if (!isDeepStrictEqual(await ownDocument(configs, cellId), given)) continue
-    await configs.set({ scope: 'cell', name: cellId, document: before }, actorOf(rampUp))
-  }
-}
-
-const ownDocument = async (
-  configs: Pick<Configs, 'show'>,
-  cellId: string,
-): Promise<Record<string, unknown> | undefined> =>
-  (await configs.show(cellId)).sources.find(({ scope }) => scope === 'cell')?.document
-
-/** First reason to abort: refused settings, a new critical alert, or a cell lost during the hold. */
-const findFault = async (
-  { configs, fleet, alerts }: CarryOnParts,
-  rampUp: RampUp,
-  isHolding: boolean,
+  write: (change: Partial<RampUpRow>) => Promise<void>,
 ): Promise<string | undefined> => {
-  const cells = cellsSoFar(rampUp)
-  const alert = alerts().find(
-    ({ cellId = '', level, raisedAt, clearedAt }) =>
-      level === 'critical' &&
-      clearedAt === undefined &&
-      raisedAt >= rampUp.createdAt &&
-      cells.includes(cellId),
-  )
-  if (alert !== undefined) return `alert on ${alert.cellId}: ${alert.message}`
-  for (const cellId of cells) {
-    const { sources, reported } = await configs.show(cellId)
-    const own = sources.find(({ scope }) => scope === 'cell')
-    const isRefused = reported?.state === 'refused' || reported?.state === 'rolled_back'
-    if (isRefused && own !== undefined && reported.desired_version >= own.version)
-      return `${cellId} has ${reported.state === 'refused' ? 'refused' : 'rolled back'} its settings`
-    const cell = fleet.cell(cellId)
-    if (isHolding && (cell === undefined || !isRoutable(cell)))
-      return `${cellId} serves no requests any more`
+  const [lost] = listLostCells(fleet, rampUp)
+  const { lostSince } = rampUp
+  if (lost === undefined) {
+    if (lostSince !== undefined) await write({ lost_since: null })
+    return undefined
   }
-  return undefined
+  if (lostSince === undefined) await write({ lost_since: now() })
+  else if (now() - lostSince > LOST_MS) return `${lost} serves no requests any more`
+  throw createLater(`waits for ${lost}, which serves no requests`)
 }

@@ -49,7 +49,10 @@ export const killInFlows = async (kills: number): Promise<FlowKills> => {
       const url = await start()
       const over = new AbortController()
       const clients = Array.from({ length: CLIENTS }, () =>
-        startRuns(() => url, keys.operator, acknowledged, { signal: over.signal, everyMs: EVERY_MS }),
+        startRuns(() => url, keys.operator, acknowledged, {
+          signal: over.signal,
+          everyMs: EVERY_MS,
+        }),
       )
       await sleep(300 + Math.random() * 500)
       await coordinator.end('SIGKILL')

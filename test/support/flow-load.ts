@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FLOW_RUN } from '../../coordinator/flows/flows.ts'
 import { hasEnded, runOf } from '../../coordinator/flows/run.ts'
+import { OPEN_JOB_STATES } from '../../coordinator/queue/job.ts'
 import type { Store } from '../../coordinator/store/store.ts'
 
 const STEPS = 5
-const END_SECONDS = 180
+const END_SECONDS = 600
 
 /** A conversation is the effect of a step: its title names the run, its participant the step. */
 const create = (name: string) => ({
@@ -49,11 +51,17 @@ export const startRuns = async (
     }
 }
 
-/** Waits until every run has ended; rejects when that takes too long. */
+/** Waits until every run and its job have ended; rejects when that takes too long. */
 export const waitForEnds = async ({ ledger }: Pick<Store, 'ledger'>): Promise<void> => {
   for (let second = 0; second < END_SECONDS; second++) {
     const rows = await ledger.read.selectFrom('flow_runs').selectAll().execute()
-    if (rows.every(row => hasEnded(runOf(row)))) return
+    const jobs = await ledger.read
+      .selectFrom('jobs')
+      .select('id')
+      .where('kind', '=', FLOW_RUN)
+      .where('state', 'in', OPEN_JOB_STATES)
+      .execute()
+    if (jobs.length === 0 && rows.every(row => hasEnded(runOf(row)))) return
     await sleep(1000)
   }
   throw new Error(`runs have not ended within ${END_SECONDS} s`)
