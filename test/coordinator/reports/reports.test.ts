@@ -170,6 +170,7 @@ t.test('the standing of backups is that of the newest', async t => {
       created_at: 1000 * HOUR_MS - hours * HOUR_MS,
       version: '1',
       store: 'sqlite' as const,
+      sealed_for: 'passphrase' as const,
       files: [],
       audit_head: null,
     },
