@@ -11,15 +11,15 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * A file as the body of a request, read while it is sent. Its name gives the media type; standard
- * input (`-`) must be JSON Lines or a JSON array.
+ * Opens a file as the body of a request, read while it is sent. The media type follows from the file
+ * name; standard input (`-`) must be JSON Lines or a JSON array.
  */
 export const openUpload = async (name: string): Promise<Blob> => {
   const type = name === '-' ? 'application/json' : TYPES[extname(name).toLowerCase()]
   if (type === undefined)
     throw new ShoalError(
       'invalid_request',
-      `${name} has none of the endings ${Object.keys(TYPES).join(', ')}`,
+      `${name} must end with one of ${Object.keys(TYPES).join(', ')}`,
     )
   try {
     return name === '-' ? new Blob([readFileSync(0)], { type }) : await openAsBlob(name, { type })

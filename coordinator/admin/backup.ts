@@ -34,7 +34,7 @@ export const addBackupCommands = (program: Command, parts: BackupCommandParts): 
   const { config, env, runAlone, write = text => void process.stdout.write(text) } = parts
   const print = (value: PrintableRows): void =>
     write(formatOutput(value, program.opts<{ format: Format }>().format))
-  /** A name stands for a backup in the configured folder, anything else is a path. */
+  /** Path of a backup: a name is in the configured folder, anything else is a path. */
   const pathOf = (backup: string): string =>
     BACKUP_NAME.test(backup) ? join(backupFolderOf(config()), backup) : resolve(backup)
   const readOpenWith = async (path: string, flags: KeyFlags): Promise<OpenWith> => {
@@ -50,11 +50,11 @@ export const addBackupCommands = (program: Command, parts: BackupCommandParts): 
   backup
     .command('create')
     .description('back up the store and its secrets, also while the coordinator runs')
-    .option('--folder <folder>', 'folder for the backup; backup.folder without')
+    .option('--folder <folder>', 'folder for the backup (default: backup.folder)')
     .addOption(passphraseOption())
     .option(
       '--recipient <key...>',
-      'public keys of age (age1…) that seal the secrets in place of a passphrase; backup.recipients without',
+      'public keys of age (age1…) that seal the secrets in place of a passphrase (default: backup.recipients)',
     )
     .action(async (flags: KeyFlags & { folder?: string }) => {
       const settings = config()
@@ -64,6 +64,7 @@ export const addBackupCommands = (program: Command, parts: BackupCommandParts): 
         stateDir: settings.state_dir,
         place: storePlaceOf(settings),
         sealWith: await readSealWith(flags, settings, env),
+        isScheduled: false,
         now: Date.now(),
       })
       print({
@@ -117,7 +118,7 @@ const NOT_RESTORED =
 const passphraseOption = () =>
   new Option(
     '--passphrase-file <file>',
-    'file with the passphrase of the backup; SHOAL_BACKUP_PASSPHRASE, backup.passphrase_file or a prompt without',
+    'file with the passphrase of the backup (default: SHOAL_BACKUP_PASSPHRASE, then backup.passphrase_file, then a prompt)',
   )
 
 const identityOption = () =>

@@ -27,6 +27,8 @@ export const BackupManifest = z.strictObject({
   /** Unix milliseconds. */
   created_at: z.int().nonnegative(),
   version: z.string(),
+  /** True for one that the coordinator made by its schedule, and may remove. */
+  is_scheduled: z.boolean(),
   /** Engine of the store. */
   store: z.enum(['sqlite', 'postgresql']),
   sealed_for: z.enum(['passphrase', 'age']),
@@ -61,25 +63,26 @@ export const listBackups = async (folder: string): Promise<Backup[]> => {
   return Promise.all(
     backups.map(async name => ({
       name,
-      manifest: await read(join(folder, name, MANIFEST_FILE), BackupManifest),
-      verified: await read(join(folder, name, VERIFIED_FILE), Verification),
+      manifest: await readJsonFile(join(folder, name, MANIFEST_FILE), BackupManifest),
+      verified: await readJsonFile(join(folder, name, VERIFIED_FILE), Verification),
     })),
   )
 }
 
 /**
- * Backups beyond the newest `keep`, of a list with the newest first. Those that passed their test
- * and the others are counted apart, so that no number of damaged ones displaces the last good one.
+ * Scheduled backups beyond the newest `keep`, of a list with the newest first. Those that passed their
+ * test and the others are counted apart, so that no number of damaged ones displaces the last good
+ * one. Backups that were made by hand, or whose manifest is not readable, are never surplus.
  */
 export const listSurplus = (backups: readonly Backup[], keep: number): Backup[] => {
-  const isGood = ({ manifest, verified }: Backup) => manifest !== undefined && verified?.ok === true
-  const good = backups.filter(isGood)
-  const others = backups.filter(backup => !isGood(backup))
+  const scheduled = backups.filter(({ manifest }) => manifest?.is_scheduled === true)
+  const good = scheduled.filter(({ verified }) => verified?.ok === true)
+  const others = scheduled.filter(({ verified }) => verified?.ok !== true)
   return [...good.slice(keep), ...others.slice(keep)]
 }
 
-/** Undefined for a file that is missing or is not as it should be. */
-const read = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
+/** Reads a JSON file; undefined when it is missing or does not match the schema. */
+const readJsonFile = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
   try {
     return schema.parse(JSON.parse(await readFile(path, 'utf8')))
   } catch {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 import { VERSION } from '../../shared/version.ts'
@@ -15,8 +15,9 @@ import {
   MANIFEST_FILE,
   SECRETS_FILE,
 } from './backup-catalogue.ts'
-import { describeFile, exists, syncPath } from './files.ts'
+import { describeFile, pathExists, syncToDisk } from './files.ts'
 import { dumpDatabase } from './postgres-tools.ts'
+import { removeLeftovers } from './remove-leftovers.ts'
 import { requireSeal, type SealWith, sealText } from './seal.ts'
 
 export interface BackupRequest {
@@ -26,6 +27,7 @@ export interface BackupRequest {
   /** The state folder, or the PostgreSQL database of the store. */
   place: StorePlace
   sealWith: SealWith
+  isScheduled: boolean
   /** Unix milliseconds. */
   now: number
 }
@@ -36,26 +38,28 @@ export interface SealedSecrets {
   manifest_sha256: string
 }
 
-/** Age from which the folder of a process that died while it made a backup is removed. */
-const ABANDONED_MS = 24 * 3_600_000
+/** Free space that is left after a copy, for the store beside it. */
+const RESERVE_BYTES = 64 * 1024 * 1024
 
 /**
  * Makes a backup while the coordinator runs, and returns its name and manifest. It appears as a whole
  * or not at all. Throws `wrong_usage` without a passphrase or recipient, `not_found` without a store,
- * its key or pg_dump, `store_unavailable` for a full disk.
+ * its key or pg_dump, `store_unavailable` where it would fill the disk.
  */
 export const createBackup = async (
   request: BackupRequest,
 ): Promise<{ name: string; manifest: BackupManifest }> => {
-  const { folder, stateDir, now, sealWith } = request
+  const { folder, stateDir, place, now, sealWith } = request
   requireSeal(sealWith)
   const sealingKey = await readSealingKey(stateDir)
   const name = `backup-${new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
   const target = join(folder, name)
-  if (await exists(target)) throw new ShoalError('conflict', `there is a backup ${name} already`)
+  if (await pathExists(target)) throw new ShoalError('conflict', `backup ${name} already exists`)
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch(throwDiskError)
-  await removeAbandoned(folder, now)
-  const part = await mkdtemp(join(folder, PART)).catch(throwDiskError)
+  await removeLeftovers(folder, /^\.backup-/, now)
+  const files = typeof place === 'string' ? DATABASES.map(file => join(place, file)) : []
+  await requireSpace(folder, files)
+  const part = await mkdtemp(join(folder, '.backup-')).catch(throwDiskError)
   try {
     const manifest = await fillPart(part, request)
     const text = JSON.stringify(manifest, null, 2)
@@ -66,9 +70,9 @@ export const createBackup = async (
     await writePrivate(join(part, MANIFEST_FILE), text)
     await writePrivate(join(part, SECRETS_FILE), await sealText(JSON.stringify(secrets), sealWith))
     for (const file of [...manifest.files.map(file => file.name), MANIFEST_FILE, SECRETS_FILE])
-      await syncPath(join(part, file))
+      await syncToDisk(join(part, file))
     await rename(part, target)
-    await syncPath(folder)
+    await syncToDisk(folder)
     return { name, manifest }
   } catch (error) {
     return throwDiskError(error)
@@ -77,12 +81,23 @@ export const createBackup = async (
   }
 }
 
-const PART = '.backup-'
+/** Throws `store_unavailable` unless the disk of the folder has room for copies of the files. */
+const requireSpace = async (folder: string, files: readonly string[]): Promise<void> => {
+  let needed = RESERVE_BYTES
+  for (const file of files) needed += (await stat(file).catch(() => ({ size: 0 }))).size
+  const { bavail, bsize } = await statfs(folder)
+  if (bavail * bsize >= needed) return
+  const free = `${Math.floor((bavail * bsize) / 1024 ** 2)} MiB are free`
+  throw new ShoalError(
+    'store_unavailable',
+    `${folder} has no room for a backup: ${free}, and it needs ${Math.ceil(needed / 1024 ** 2)} MiB`,
+  )
+}
 
 /** Writes all files but the manifest and the secrets. */
 const fillPart = async (
   part: string,
-  { stateDir, place, sealWith, now }: BackupRequest,
+  { stateDir, place, sealWith, isScheduled, now }: BackupRequest,
 ): Promise<BackupManifest> => {
   const isFile = typeof place === 'string'
   // first of all: a row leaves the journal only when it is in the records, which are copied last
@@ -96,6 +111,7 @@ const fillPart = async (
     format: 1,
     created_at: now,
     version: VERSION,
+    is_scheduled: isScheduled,
     store: isFile ? 'sqlite' : 'postgresql',
     sealed_for: (sealWith.recipients ?? []).length > 0 ? 'age' : 'passphrase',
     files,
@@ -104,7 +120,8 @@ const fillPart = async (
 }
 
 const copySqlite = async (from: string, to: string): Promise<void> => {
-  if (!(await exists(from))) throw new ShoalError('not_found', `there is no ${from} to back up`)
+  if (!(await pathExists(from)))
+    throw new ShoalError('not_found', `cannot back up ${from}: it does not exist`)
   await copyDatabase(from, to)
 }
 
@@ -113,22 +130,12 @@ const readSealingKey = async (stateDir: string): Promise<string> => {
   try {
     return await readFile(path, 'utf8')
   } catch (cause) {
-    throw new ShoalError('not_found', `there is no ${path} to back up`, { cause })
+    throw new ShoalError('not_found', `cannot back up ${path}: it does not exist`, { cause })
   }
 }
 
 const writePrivate = (path: string, content: string | Uint8Array): Promise<void> =>
   writeFile(path, content, { mode: 0o600 })
-
-/** Removes what processes left that died while they made a backup. */
-const removeAbandoned = async (folder: string, now: number): Promise<void> => {
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith(PART)) continue
-    const path = join(folder, name)
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: now }))
-    if (now - mtimeMs > ABANDONED_MS) await rm(path, { recursive: true, force: true })
-  }
-}
 
 const FULL = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL']
 

@@ -16,14 +16,14 @@ export const describeFile = async (
   return { name, bytes: (await stat(path)).size, sha256: hash.digest('hex') }
 }
 
-export const exists = async (path: string): Promise<boolean> =>
+export const pathExists = async (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,
   )
 
 /** Resolves when a file or a folder is on the disk. */
-export const syncPath = async (path: string): Promise<void> => {
+export const syncToDisk = async (path: string): Promise<void> => {
   const handle = await open(path, 'r')
   try {
     await handle.sync()

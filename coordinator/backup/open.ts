@@ -42,7 +42,7 @@ export const openBackup = async (parts: BackupParts): Promise<{ views: BackupVie
   work.addKind(
     createBackupKind({
       readRequest: () => readRequest(parts),
-      onMade: made => logger.info(made, 'backup made and verified'),
+      onMade: made => logger.info(made, 'backup created and verified'),
     }),
   )
   // an audit in doubt must not keep the coordinator from starting
@@ -87,6 +87,7 @@ const readRequest = async ({
     stateDir: config.state_dir,
     place: storePlaceOf(config),
     sealWith: { passphrase, recipients },
+    isScheduled: true,
     now: now(),
     keep,
   }

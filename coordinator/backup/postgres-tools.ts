@@ -84,7 +84,7 @@ const runTool = async (
   args: readonly string[],
   address: PostgresAddress,
 ): Promise<void> => {
-  const folder = await mkdtemp(join(tmpdir(), 'shoal-postgres-'))
+  const folder = await mkdtemp(join(tmpdir(), 'shoal-postgres-tool-'))
   try {
     const env = { ...process.env, ...(await environmentOf(address, folder)) }
     const child = spawn(tool, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })

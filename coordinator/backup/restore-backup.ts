@@ -5,7 +5,7 @@ import { usageJournalFolder } from '../quota/usage-journal.ts'
 import { sealingKeyPath } from '../secrets/key-file.ts'
 import type { StorePlace } from '../store/place.ts'
 import { type BackupManifest, DATABASES, DUMP_FILE, JOURNAL_FILE } from './backup-catalogue.ts'
-import { exists, syncPath } from './files.ts'
+import { pathExists, syncToDisk } from './files.ts'
 import { type OpenedBackup, openBackupFiles } from './open-backup.ts'
 import { restoreDatabase } from './postgres-tools.ts'
 import type { OpenWith } from './seal.ts'
@@ -57,8 +57,11 @@ export const requireDatabase = (place: StorePlace): Exclude<StorePlace, string> 
 const requireEmpty = async (stateDir: string): Promise<void> => {
   const logs = DATABASES.flatMap(file => [`${file}-wal`, `${file}-shm`])
   for (const file of [...DATABASES, ...logs, 'sealing.key', 'usage-journal/restored.jsonl'])
-    if (await exists(join(stateDir, file)))
-      throw new ShoalError('conflict', `${join(stateDir, file)} exists: restore to an empty folder`)
+    if (await pathExists(join(stateDir, file)))
+      throw new ShoalError(
+        'conflict',
+        `${join(stateDir, file)} exists; restore into an empty folder`,
+      )
 }
 
 /**
@@ -82,7 +85,7 @@ export const placeFiles = async (
       await mkdir(dirname(to), { recursive: true, mode: 0o700 })
       await copyFile(from, `${to}.part`)
       await chmod(`${to}.part`, 0o600)
-      await syncPath(`${to}.part`)
+      await syncToDisk(`${to}.part`)
     }
     for (const { to } of files) await rename(`${to}.part`, to)
     if (sealingKey !== undefined)

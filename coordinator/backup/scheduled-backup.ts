@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import * as z from 'zod'
 import { JobError } from '../queue/job-error.ts'
@@ -40,12 +39,20 @@ export const createBackupKind = ({ readRequest, onMade, make = runInWorker }: Ki
     },
   })
 
+/** Answer of the thread. */
+type BackupAnswer = { made: object } | { fault: string }
+
+/** Makes a backup in a worker thread, because checking a large database takes seconds. */
 const runInWorker = async (request: ScheduledRequest, signal: AbortSignal): Promise<object> => {
   const worker = new Worker(new URL('./backup-worker.ts', import.meta.url), { workerData: request })
   const stop = () => void worker.terminate()
   signal.addEventListener('abort', stop, { once: true })
+  const { promise, resolve, reject } = Promise.withResolvers<BackupAnswer>()
+  worker.once('message', resolve)
+  worker.once('error', reject)
+  worker.once('exit', code => reject(new JobError(`the thread of the backup ended with ${code}`)))
   try {
-    const [answer] = await once(worker, 'message', { signal })
+    const answer = await promise
     if ('fault' in answer) throw new JobError(answer.fault)
     return answer.made
   } finally {

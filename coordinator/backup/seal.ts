@@ -25,7 +25,7 @@ export const AgeRecipient = z
  * Password Storage Cheat Sheet).
  */
 const WORK_FACTOR = 17
-const MIN_PASSPHRASE = 12
+const MIN_PASSPHRASE_CHARS = 12
 
 /** Throws `wrong_usage` without a recipient and without a passphrase of at least 12 characters. */
 export const requireSeal = ({ passphrase, recipients = [] }: SealWith): void => {
@@ -34,10 +34,10 @@ export const requireSeal = ({ passphrase, recipients = [] }: SealWith): void => 
     passphrase,
     'give --passphrase-file or --recipient, set SHOAL_BACKUP_PASSPHRASE, backup.passphrase_file or backup.recipients, or type it on a terminal',
   )
-  if ((passphrase ?? '').length < MIN_PASSPHRASE)
+  if ((passphrase ?? '').length < MIN_PASSPHRASE_CHARS)
     throw new ShoalError(
       'wrong_usage',
-      `the passphrase of the backup is too short: it needs ${MIN_PASSPHRASE} characters`,
+      `the passphrase of the backup is too short: it needs at least ${MIN_PASSPHRASE_CHARS} characters`,
     )
 }
 

@@ -12,6 +12,7 @@ import { findDatabaseFault, openStore } from '../store/store.ts'
 import { type BackupManifest, DATABASES, DUMP_FILE, VERIFIED_FILE } from './backup-catalogue.ts'
 import { createDamagedError, openBackupFiles, readManifest } from './open-backup.ts'
 import { onScratchDatabase, readArchive, restoreDatabase } from './postgres-tools.ts'
+import { removeLeftovers } from './remove-leftovers.ts'
 import { placeFiles, requireDatabase } from './restore-backup.ts'
 import { type OpenWith, requireOpen } from './seal.ts'
 
@@ -44,6 +45,7 @@ export const verifyBackup = async (path: string, request: VerifyRequest): Promis
   if (manifest.store === 'postgresql') requireDatabase(request.place)
   const note = (ok: boolean, reason: string | null) =>
     writeFile(join(path, VERIFIED_FILE), JSON.stringify({ at: now, ok, reason }), { mode: 0o600 })
+  await removeLeftovers(tmpdir(), /^shoal-(backup|postgres-tool)-/, now)
   const folder = await mkdtemp(join(tmpdir(), 'shoal-backup-'))
   try {
     const result = await tryRestore(path, folder, request)
@@ -98,7 +100,8 @@ const tryStore = async (
     const verdict = await verifyAudit(store.ledger, { endorses })
     if (!verdict.ok) throw createDamagedError(path, `its audit is broken: ${verdict.reason}`)
     const head = audit_head?.hash ?? verdict.head.hash
-    if (verdict.head.hash !== head) throw createDamagedError(path, 'its audit has another end')
+    if (verdict.head.hash !== head)
+      throw createDamagedError(path, 'its audit does not end with the row that the manifest names')
     const usage = await journalUsage(createUsage(store), { stateDir, logger })
     await usage.close()
     return verdict.rows

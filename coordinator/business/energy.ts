@@ -9,7 +9,7 @@ interface EnergyParts {
 }
 
 /** Energy of the GPUs of all cells since a time. */
-export interface MeasuredEnergy {
+interface MeasuredEnergy {
   /** Null where no cell has reported its power. */
   kwh: number | null
   /** Hours with a measurement, over all cells. */
@@ -39,7 +39,7 @@ export interface EnergyPrice {
   takenAt?: number
 }
 
-/** What this file reads of a result of the module energy-price. */
+/** Part of a result of the module energy-price. */
 const PriceRow = z.object({
   data: z.object({ stats: z.object({ mean_eur_mwh: z.number() }).nullable() }),
 })

@@ -1,7 +1,7 @@
 import MiniSearch from 'minisearch'
 import type { GraphNode } from './graph-model.ts'
 
-export interface TextHit {
+interface TextHit {
   id: string
   /** Score relative to the best hit, above 0 and at most 1. */
   score: number

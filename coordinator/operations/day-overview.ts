@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isRaised } from '../fleet/alert.ts'
 import { type DiagnosisCheck, diagnose } from '../fleet/diagnosis.ts'
 import { type Attention, listAttention } from '../reports/attention.ts'
 import { type BackupStanding, judgeBackups } from '../reports/backup-standing.ts'
@@ -16,13 +17,13 @@ export const GateOverview = z.object({
 
 export const AlertOverview = z.object({
   raised: z.int().describe('Alerts that are raised now.'),
-  critical: z.int().describe('Critical ones among them.'),
-  unacknowledged: z.int().describe('Raised alerts that nobody has acknowledged.'),
+  critical: z.int().describe('Raised alerts of level critical.'),
+  unacknowledged: z.int().describe('Raised alerts that are not acknowledged.'),
   raised_today: z.int().describe('Alerts raised within the period.'),
   cleared_today: z.int().describe('Alerts cleared within the period.'),
 })
 
-/** Everything that a daily report shows, as of now. */
+/** Contents of the daily report. */
 interface DayOverview {
   period: Period
   sums: UsageSums | undefined
@@ -47,7 +48,7 @@ export const readDay = async (context: Context): Promise<DayOverview> => {
     backups.list(),
   ])
   const fleet = overviewOf(context)
-  const raised = monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
+  const raised = monitor.alerts().filter(isRaised)
   const standing = judgeBackups(listed, now())
   return {
     period: current,
@@ -82,7 +83,7 @@ export const countAlerts = (
   alerts: ReturnType<Context['monitor']['alerts']>,
   { from }: Period,
 ): z.input<typeof AlertOverview> => {
-  const raised = alerts.filter(({ clearedAt }) => clearedAt === undefined)
+  const raised = alerts.filter(isRaised)
   return {
     raised: raised.length,
     critical: raised.filter(({ level }) => level === 'critical').length,

@@ -29,6 +29,13 @@ export interface UsageQuestion {
 
 export type UsageLine = Record<UsageSum, number> & Partial<Record<UsageGroup, string | number>>
 
+/** Requests that reached a model: answered, cancelled by their client, or failed. */
+export const countRequests = ({
+  ok,
+  cancelled,
+  failed,
+}: Pick<UsageLine, 'ok' | 'cancelled' | 'failed'>): number => ok + cancelled + failed
+
 /**
  * Sums of usage, in the order of the groups. Sealed hours and the rows that are in none yet are
  * read by one statement, so that a row that is being sealed is counted once.

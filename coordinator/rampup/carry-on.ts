@@ -3,16 +3,16 @@ import type { RampUpRow } from '../store/flow-tables.ts'
 import { applyStage, restoreSettings } from './cell-settings.ts'
 import { type FaultParts, findFault, listLostCells, readErrorsBefore } from './find-fault.ts'
 import type { RampUp } from './ramp-up.ts'
-import { createLater, endRampUp, takeRampUp, updateRampUp } from './ramp-up-claim.ts'
+import { createRetry, endRampUp, takeRampUp, updateRampUp } from './ramp-up-claim.ts'
 
 /**
  * Time for which a cell may be away: cells reconnect this long after a coordinator has started, or
- * has taken the roll-out over.
+ * has taken the ramp-up over.
  */
 const LOST_MS = 60_000
 
 /**
- * Carries a roll-out on by one look: gives the cells of the stage their settings, checks those of
+ * Continues a ramp-up by one check: gives the cells of the stage their settings, checks those of
  * all stages so far, and goes to the next stage after the hold. Any fault restores the settings that
  * the cells had before. Throws JobError to be called again.
  */
@@ -40,18 +40,18 @@ export const carryOn = async (parts: FaultParts, id: string, job: Job): Promise<
   if (!applied.isComplete) {
     if (now() - stageBeganAt > plan.apply_seconds * 1000)
       return abort('the cells did not apply their settings in time')
-    throw createLater('waits for the cells')
+    throw createRetry('waiting for the cells')
   }
   if (heldSince === undefined) {
     await write({ held_since: now() })
-    throw createLater('holds')
+    throw createRetry('holding')
   }
   const lost = await noteLostCells(parts, rampUp, write)
   if (lost !== undefined) return abort(lost)
-  if (now() - heldSince < plan.hold_seconds * 1000) throw createLater('holds')
+  if (now() - heldSince < plan.hold_seconds * 1000) throw createRetry('holding')
   if (stage + 1 === plan.stages.length) return endRampUp(parts, rampUp, job, { state: 'done' })
   await write({ stage: stage + 1, stage_began_at: now(), held_since: null })
-  throw createLater('goes to the next stage')
+  throw createRetry('continuing with the next stage')
 }
 
 /** Reason to abort once a cell has been away for too long; throws JobError while one is away. */
@@ -67,6 +67,6 @@ const noteLostCells = async (
     return undefined
   }
   if (lostSince === undefined) await write({ lost_since: now() })
-  else if (now() - lostSince > LOST_MS) return `${lost} serves no requests any more`
-  throw createLater(`waits for ${lost}, which serves no requests`)
+  else if (now() - lostSince > LOST_MS) return `${lost} no longer serves requests`
+  throw createRetry(`waiting for ${lost}, which serves no requests`)
 }

@@ -6,7 +6,7 @@ import type { CellConfig, Configs } from '../control/configs.ts'
 import type { Job } from '../queue/job.ts'
 import type { Ledger } from '../store/store.ts'
 import { cellsSoFar, type RampUp } from './ramp-up.ts'
-import { actorOf, createLater, requireHeld } from './ramp-up-claim.ts'
+import { actorOf, createRetry, requireHeld } from './ramp-up-claim.ts'
 
 export interface SettingsParts {
   ledger: Ledger
@@ -65,7 +65,7 @@ const settingsOf = ({ plan }: RampUp, cellId: string) => {
 }
 
 /**
- * Replaces the settings of a cell while this claim has the roll-out and they are as they were read;
+ * Replaces the settings of a cell while this claim has the ramp-up and they are as they were read;
  * otherwise throws JobError. Returns their version.
  */
 const setHeld = async (
@@ -90,7 +90,7 @@ const setHeld = async (
     return set.version
   } catch (error) {
     if (isRefusal(error, 'conflict'))
-      throw createLater(`the settings of ${cellId} are being changed`)
+      throw createRetry(`the settings of ${cellId} are being changed`)
     throw error
   }
 }

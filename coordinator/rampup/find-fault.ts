@@ -36,7 +36,7 @@ export const findFault = async (parts: FaultParts, rampUp: RampUp): Promise<stri
 }
 
 /**
- * An alert since the start that is raised. Losses of cells are judged by the roll-out itself, because
+ * An alert since the start that is raised. Losses of cells are judged by the ramp-up itself, because
  * one that is back in time is no fault.
  */
 const isFault = (

@@ -10,12 +10,12 @@ import { type RampUp, type RampUpState, rampUpOf } from './ramp-up.ts'
 const LOOK_SECONDS = 1
 
 /** The roll-out is looked at again; this costs no attempt. */
-export const createLater = (reason: string): JobError =>
+export const createRetry = (reason: string): JobError =>
   new JobError(reason, { early: true, retryAfterSeconds: LOOK_SECONDS })
 
-const createLostError = (): JobError => createLater('another worker has the roll-out')
+const createLostError = (): JobError => createRetry('another worker has the ramp-up')
 
-/** Takes the roll-out for this claim of its job; an earlier claim can change nothing any more. */
+/** Takes the ramp-up for this claim of its job; an earlier claim can change nothing any more. */
 export const takeRampUp = ({ free }: Ledger, id: string, job: Job): Promise<RampUp> =>
   free.write(async trx => {
     const row = await trx
@@ -29,7 +29,7 @@ export const takeRampUp = ({ free }: Ledger, id: string, job: Job): Promise<Ramp
     return rampUpOf(row)
   })
 
-/** Changes the row of a running roll-out. Throws JobError once a later claim has it. */
+/** Changes the row of a running ramp-up. Throws JobError once a later claim has it. */
 const changeHeld = async (
   trx: Transaction<LedgerTables>,
   { id }: Pick<RampUp, 'id'>,
@@ -64,7 +64,7 @@ export const updateRampUp = (
   now: number,
 ): Promise<void> => free.write(trx => changeHeld(trx, rampUp, job, { ...change, changed_at: now }))
 
-/** Ends a roll-out, audited. */
+/** Ends a ramp-up, audited. */
 export const endRampUp = (
   { ledger, now }: { ledger: Ledger; now: () => number },
   rampUp: RampUp,

@@ -28,7 +28,7 @@ interface Starter extends Actor {
   requestId: string
 }
 
-/** Roll-outs of the configured settings in stages, one at a time. */
+/** Ramp-ups: the configured settings are rolled out in stages, one ramp-up at a time. */
 export class RampUps {
   readonly #parts: RampUpsParts
 
@@ -40,7 +40,7 @@ export class RampUps {
     return this.#parts.config.document !== undefined
   }
 
-  /** Throws `conflict` without settings to roll out, or without cells to take them. */
+  /** Plans the stages. Throws `conflict` without settings to roll out, or without cells for them. */
   async plan(): Promise<RampUpPlan> {
     const { config, configs, fleet } = this.#parts
     const { document, tag, stages_percent, ...limits } = config
@@ -51,7 +51,8 @@ export class RampUps {
       if (!isRoutable(cell)) continue
       if (tag === undefined || (await configs.show(cell.id)).tags.includes(tag)) cells.push(cell.id)
     }
-    if (cells.length === 0) throw new ShoalError('conflict', 'no cell takes part: none is ready')
+    if (cells.length === 0)
+      throw new ShoalError('conflict', 'no cell with the configured tag serves requests')
     const stages = planStages(cells, stages_percent)
     return { document, stages, ...limits }
   }
@@ -68,7 +69,8 @@ export class RampUps {
       .select('id')
       .where('ended_at', 'is', null)
       .executeTakeFirst()
-    if (running !== undefined) throw new ShoalError('conflict', `${running.id} is running`)
+    if (running !== undefined)
+      throw new ShoalError('conflict', `ramp-up ${running.id} is already running`)
     const own = await readCellConfigs(trx, plan.stages.flat())
     const before = Object.fromEntries([...own].map(([name, { document }]) => [name, document]))
     const id = newId('ramp', now())
@@ -105,7 +107,7 @@ export class RampUps {
     this.#parts.queue.wake()
   }
 
-  /** Newest roll-out of a tenant. */
+  /** Newest ramp-up of a tenant. */
   async latest(tenantId: string): Promise<RampUp | undefined> {
     const row = await this.#parts.ledger.read
       .selectFrom('ramp_ups')
@@ -116,7 +118,7 @@ export class RampUps {
     return row && rampUpOf(row)
   }
 
-  /** Asks the running roll-out of a tenant to restore the earlier settings. Throws `conflict`. */
+  /** Asks the running ramp-up of a tenant to restore the earlier settings. Throws `conflict`. */
   async abort(tenantId: string, by: Actor): Promise<void> {
     const { ledger, now } = this.#parts
     await ledger.sealed.write(async trx => {

@@ -1,15 +1,15 @@
 import type { DiagnosisCheck } from '../fleet/diagnosis.ts'
 import type { BackupStanding } from './backup-standing.ts'
 
-/** Something that a person should look at today. */
+/** Something that needs an operator today. */
 export interface Attention {
   severity: 'critical' | 'warn'
   what: string
-  /** Command or skill that shows more, or that helps. */
+  /** Command that shows more, or remedy. */
   next: string
 }
 
-export interface DayFacts {
+interface DayFacts {
   checks: readonly DiagnosisCheck[]
   /** Alerts that are raised and that nobody has acknowledged. */
   unacknowledged: readonly { level: 'warn' | 'critical'; message: string }[]
@@ -20,11 +20,11 @@ export interface DayFacts {
   backups: BackupStanding
 }
 
-/** Share of failed requests from which a person should look. */
+/** Shares of failed requests, in percent, above which an operator is needed. */
 const ERROR_PERCENT = 1
 const CRITICAL_ERROR_PERCENT = 5
 
-/** Lists what needs a person, the critical things first. */
+/** Lists what needs an operator, critical things first. */
 export const listAttention = (facts: DayFacts): Attention[] => {
   const { errorPercent, modelsMissing, pendingRequests, deadJobs, backups } = facts
   const found: Attention[] = [
@@ -52,12 +52,12 @@ export const listAttention = (facts: DayFacts): Attention[] => {
   })
   add(pendingRequests > 0, {
     severity: 'warn',
-    what: `Approval requests that are pending: ${pendingRequests}`,
+    what: `Pending approval requests: ${pendingRequests}`,
     next: 'shoal gates requests --state pending',
   })
   add(deadJobs > 0, {
     severity: 'warn',
-    what: `Jobs that were given up: ${deadJobs}`,
+    what: `Dead letters in the queue: ${deadJobs}`,
     next: 'shoal queue dead-letters',
   })
   add(backups.remedy !== undefined, {

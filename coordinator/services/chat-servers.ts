@@ -31,6 +31,10 @@ export class ChatServers {
     return Object.keys(this.#parts.config)
   }
 
+  urlOf(tenantId: string): string | undefined {
+    return this.#parts.config[tenantId]?.url
+  }
+
   /** Never throws for a server that does not answer: its state says so. */
   async check(tenantId: string, signal: AbortSignal): Promise<ChatServerStatus | undefined> {
     const configured = this.#parts.config[tenantId]

@@ -8,7 +8,7 @@ const Address = z
   })
 
 const repairUrl = Address.optional().describe(
-  'Address that carries out an approved repair: it gets a POST with the incident as JSON. Without it the service is never repaired.',
+  'Address that carries out an approved repair; it gets a POST with the incident as JSON. Without it the service is never repaired.',
 )
 
 const Service = z.strictObject({
@@ -25,7 +25,7 @@ const Keycloak = z.strictObject({
   repair_url: repairUrl,
 })
 
-/** Services that operators look after; see docs/flows.md. */
+/** Services whose health is checked; see docs/flows.md. */
 export const ServicesConfig = z.strictObject({
   cockpit: Service.prefault({}).describe(
     'Cockpit of the operators; the agent host of this coordinator by default.',
@@ -45,7 +45,7 @@ const Matrix = z.strictObject({
   token_file: z.string().max(4096).describe('File with the access token, read for each notice.'),
 })
 
-/** Places that are told when a service is down. */
+/** Places that get a notice when a service is down. */
 export const NoticesConfig = z.strictObject({
   matrix: Matrix.optional(),
   webhook_url: Address.optional().describe('Address that gets a POST with `{"text": …}`.'),

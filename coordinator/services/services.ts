@@ -14,6 +14,15 @@ export interface ServiceHealth {
   checks: Check[]
 }
 
+/** A service with an address. */
+export interface ConfiguredService {
+  id: ServiceId
+  url: string
+  /** True for the agent host or API of this coordinator itself. */
+  isOwn: boolean
+  hasRepair: boolean
+}
+
 interface ServicesParts {
   config: ServicesConfig
   /** Address of this coordinator's own listener; undefined before it listens. */
@@ -37,6 +46,17 @@ export class Services {
   /** Address that carries out a repair; undefined for a service that is never repaired. */
   repairUrl(id: ServiceId): string | undefined {
     return this.#parts.config[id].repair_url
+  }
+
+  /** Services that can be asked. */
+  list(): ConfiguredService[] {
+    return SERVICE_IDS.flatMap(id => {
+      const { url } = this.#parts.config[id]
+      const asked = url ?? (id === 'keycloak' ? undefined : this.#ownAddress(id))
+      if (asked === undefined) return []
+      const hasRepair = this.repairUrl(id) !== undefined
+      return [{ id, url: asked, isOwn: url === undefined, hasRepair }]
+    })
   }
 
   /** Never throws for a service that does not answer: its state says so. */

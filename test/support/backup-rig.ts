@@ -50,7 +50,8 @@ export const backupRig = async (
     await usage.anchor()
   }
   await addUsage()
-  const request = { folder, stateDir, place, now: NOW, sealWith: { passphrase: PASSPHRASE } }
+  const sealWith = { passphrase: PASSPHRASE }
+  const request = { folder, stateDir, place, now: NOW, isScheduled: false, sealWith }
   const make = (more: { now?: number; sealWith?: SealWith; folder?: string } = {}) =>
     createBackup({ ...request, ...more })
   return { store, stateDir, place, folder, keys, addUsage, make }

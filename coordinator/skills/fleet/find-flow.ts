@@ -12,7 +12,11 @@ export default defineSkill({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    query: z.string().max(200).exactOptional().describe('Words to look for; all flows without.'),
+    query: z
+      .string()
+      .max(200)
+      .exactOptional()
+      .describe('Words to look for; omit it to list all flows.'),
   }),
   examples: [{ query: 'keycloak repair' }],
   output: z.object({

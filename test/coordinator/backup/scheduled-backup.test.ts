@@ -16,10 +16,14 @@ import { postgresMissing } from '../../support/postgres.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { notInFiles, temporaryFolder } from '../store/temporary.ts'
 
-const backup = (name: string, ok: boolean | undefined, isReadable = true): Backup =>
+const backup = (
+  name: string,
+  ok: boolean | undefined,
+  { isReadable = true, isScheduled = true } = {},
+): Backup =>
   ({
     name,
-    manifest: isReadable ? {} : undefined,
+    manifest: isReadable ? { is_scheduled: isScheduled } : undefined,
     verified: ok === undefined ? undefined : { at: 0, ok, reason: null },
   }) as Backup
 
@@ -31,15 +35,18 @@ t.test('surplus backups are the oldest, and never the last good one', async t =>
   t.strictSame(names(good, 3), [])
   const bad = [9, 8, 7].map(n => backup(`bad${n}`, false))
   t.strictSame(names([...bad, ...good], 1), ['good4', 'good3', 'bad8', 'bad7'])
-  const mixed = [backup('new', undefined), backup('unreadable', true, false), ...good]
-  t.strictSame(names(mixed, 1), ['good4', 'good3', 'unreadable'])
+  const kept = [
+    backup('unreadable', true, { isReadable: false }),
+    backup('by hand', true, { isScheduled: false }),
+  ]
+  t.strictSame(names([...good, ...kept], 1), ['good4', 'good3'])
 })
 
 t.test('a scheduled backup is tested and replaces the oldest', { skip: notInFiles }, async t => {
   const { stateDir, folder } = await backupRig(t)
   const recipients = [await identityToRecipient(await generateIdentity())]
   const make = (now: number, sealWith: object = { recipients }) =>
-    makeScheduled({ folder, stateDir, place: stateDir, sealWith, now, keep: 2 })
+    makeScheduled({ folder, stateDir, place: stateDir, sealWith, now, keep: 2, isScheduled: true })
   await make(NOW)
   await make(NOW + 1000, { passphrase: PASSPHRASE })
   t.match(await make(NOW + 2000), { name: 'backup-20261120T120002Z', removed: 1 })

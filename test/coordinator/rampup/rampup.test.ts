@@ -127,13 +127,13 @@ t.test('stages grow by whole cells, and none is empty', async t => {
 t.test('each stage is applied, held and followed by the next', async t => {
   const { clock, documentOf, sets, start, look, latest } = await scene(t)
   const id = await start()
-  t.equal(await look(id), 'holds')
+  t.equal(await look(id), 'holding')
   t.strictSame(sets, ['a'])
   clock.ms += 59_000
-  t.equal(await look(id), 'holds')
+  t.equal(await look(id), 'holding')
   clock.ms += 1000
-  t.equal(await look(id), 'goes to the next stage')
-  t.equal(await look(id), 'holds')
+  t.equal(await look(id), 'continuing with the next stage')
+  t.equal(await look(id), 'holding')
   t.strictSame(sets, ['a', 'b', 'c', 'd'], 'no cell is set twice')
   t.strictSame(await documentOf('b'), { log: { level: 'warn' }, ...SLOTS })
   clock.ms += 60_000
@@ -189,7 +189,7 @@ t.test('a cell that does not apply its settings in time ends the ramp-up', async
   const { clock, stubborn, documentOf, start, look, latest } = await scene(t)
   stubborn.set('a', 'probation')
   const id = await start()
-  t.equal(await look(id), 'waits for the cells')
+  t.equal(await look(id), 'waiting for the cells')
   clock.ms += 31_000
   t.equal(await look(id), 'ended')
   t.match(await latest(), { state: 'aborted', reason: /in time/ })
@@ -202,17 +202,17 @@ t.test('a lost cell is waited for, as after a start, before the ramp-up is abort
   await look(id)
   clock.ms += 60_000
   away.add('a')
-  t.match(await look(id), /waits for a/)
+  t.match(await look(id), /waiting for a/)
   clock.ms += 60_000
-  t.match(await look(id), /waits for a/, 'no stage begins meanwhile')
+  t.match(await look(id), /waiting for a/, 'no stage begins meanwhile')
   away.delete('a')
-  t.equal(await look(id), 'goes to the next stage')
+  t.equal(await look(id), 'continuing with the next stage')
   await look(id)
   away.add('b')
-  t.match(await look(id), /waits for b/)
+  t.match(await look(id), /waiting for b/)
   clock.ms += 60_001
   t.equal(await look(id), 'ended')
-  t.match(await latest(), { state: 'aborted', reason: 'b serves no requests any more' })
+  t.match(await latest(), { state: 'aborted', reason: 'b no longer serves requests' })
 })
 
 t.test('failed requests count against those before the start, once there are enough', async t => {
@@ -223,10 +223,10 @@ t.test('failed requests count against those before the start, once there are eno
   await look(id)
   await serve('a', 19, 19)
   clock.ms += 1
-  t.equal(await look(id), 'holds', '19 requests are too few')
+  t.equal(await look(id), 'holding', '19 requests are too few')
   await serve('a', 181, 15)
   clock.ms += 1
-  t.equal(await look(id), 'holds', '17 percent after 12 percent')
+  t.equal(await look(id), 'holding', '17 percent after 12 percent')
   await serve('a', 10, 10)
   clock.ms += 1
   t.equal(await look(id), 'ended')
@@ -247,7 +247,7 @@ t.test('a worker that was superseded in the middle of a look changes no settings
       },
     },
   })
-  t.equal(late, 'another worker has the roll-out')
+  t.equal(late, 'another worker has the ramp-up')
   t.match(await latest(), { state: 'aborted' })
   t.equal(await documentOf('a'), undefined)
   clock.ms += 1000
@@ -280,8 +280,8 @@ t.test('one ramp-up runs at a time, and an earlier claim writes nothing more', a
   const { start, look, rampUps, latest } = await scene(t)
   const id = await start()
   await t.rejects(start(), { code: 'conflict' } as never)
-  t.equal(await look(id, 2), 'holds')
-  t.equal(await look(id, 1), 'another worker has the roll-out')
+  t.equal(await look(id, 2), 'holding')
+  t.equal(await look(id, 1), 'another worker has the ramp-up')
   await rampUps.abort('demo', BY)
   t.equal(await look(id, 2), 'ended')
   t.match(await latest(), { state: 'aborted', reason: 'aborted by an operator' })
