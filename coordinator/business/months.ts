@@ -2,7 +2,7 @@ import { DAY_MS } from '../../shared/time.ts'
 /** First day of the month of a calendar day: `2026-11-20` is in `2026-11-01`. */
 export const monthOf = (day: string): string => `${day.slice(0, 7)}-01`
 
-/** Moves a calendar day by months: to the same day, or the last day of a month that is too short for it. */
+/** Adds months to a day; a month that is too short for the day gives its last day. */
 export const addMonths = (day: string, count: number): string => {
   const at = new Date(`${monthOf(day)}T00:00:00Z`)
   at.setUTCMonth(at.getUTCMonth() + count + 1, 0)

@@ -93,7 +93,7 @@ export class Flows {
   /**
    * Starts a run and resolves when it is stored. Resolves with the earlier run when the `onceKey` was
    * used before. Throws `rate_limited` when the tenant has too many open runs, or the synergy more
-   * than `mostPerHour`.
+   * runs within the hour than `mostPerHour`.
    */
   async start(
     what: Startable,

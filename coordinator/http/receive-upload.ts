@@ -49,7 +49,7 @@ const writeBody = async (
     digest.update(piece)
     await file.write(piece)
   }
-  if (bytes === 0) throw new ShoalError('invalid_request', 'the body must be a file')
+  if (bytes === 0) throw new ShoalError('invalid_request', 'the file is empty')
   return { bytes, sha256: digest.digest('hex') }
 }
 

@@ -1,4 +1,5 @@
 import { splitWords } from '../base/split-words.ts'
+
 /** Counts of three-letter pieces of a text, each word between blanks, and their norm. */
 export interface TextProfile {
   counts: ReadonlyMap<string, number>
@@ -38,8 +39,17 @@ export const compareVectors = (a: readonly number[], b: readonly number[]): numb
   return squaredA * squaredB === 0 ? 0 : dot / Math.sqrt(squaredA * squaredB)
 }
 
-/** Words of at least three letters that both texts contain. */
+/** Words that say nothing about a subject. */
+const FUNCTION_WORDS = new Set(
+  'all and any are but can each for from has have its may not one such than that the their this was which with without'.split(
+    ' ',
+  ),
+)
+
+/** Words of at least three letters that both texts contain, without function words. */
 export const listSharedWords = (a: string, b: string): string[] => {
   const other = new Set(splitWords(b))
-  return [...new Set(splitWords(a))].filter(word => word.length > 2 && other.has(word))
+  return [...new Set(splitWords(a))].filter(
+    word => word.length > 2 && !FUNCTION_WORDS.has(word) && other.has(word),
+  )
 }

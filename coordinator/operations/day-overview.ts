@@ -8,7 +8,11 @@ import { figuresOf, NO_USAGE, type UsageSums } from '../reports/service-figures.
 import type { Context } from './context.ts'
 import { overviewOf, queueOverviewOf } from './fleet-overview.ts'
 import { observeSelf } from './observe-self.ts'
+import { checkServices } from './platform-overview.ts'
 import { scopeOf } from './tenant-scope.ts'
+
+/** Newest failed runs among which those of the period are counted. */
+const FAILED_RUNS = 200
 
 export const GateOverview = z.object({
   pending: z.int().describe("Pending requests of the caller's tenant."),
@@ -40,12 +44,14 @@ export const readDay = async (context: Context): Promise<DayOverview> => {
   const { usage, monitor, backups, now } = context
   const scope = scopeOf(context)
   const { current } = comparePeriods(now())
-  const [[sums], queue, gates, checks, listed] = await Promise.all([
+  const [[sums], queue, gates, checks, listed, services, failed] = await Promise.all([
     usage.read({ ...scope, ...current, groupBy: [], limit: 1 }),
     queueOverviewOf(context, scope),
     readGates(context),
     observeSelf(context).then(diagnose),
     backups.list(),
+    checkServices(context),
+    context.flows.runs(scope.tenantId, { state: 'failed', limit: FAILED_RUNS }),
   ])
   const fleet = overviewOf(context)
   const raised = monitor.alerts().filter(isRaised)
@@ -65,6 +71,8 @@ export const readDay = async (context: Context): Promise<DayOverview> => {
       modelsMissing: fleet.models_missing,
       pendingRequests: gates.pending,
       deadJobs: queue.dead,
+      faultyServices: services.filter(({ state }) => state !== 'up'),
+      failedRuns: failed.filter(({ endedAt = 0 }) => endedAt >= current.from).length,
       errorPercent: figuresOf(sums ?? NO_USAGE).errorPercent,
       backups: standing,
     }),

@@ -19,6 +19,8 @@ const MARGIN_PX = 24
 const LABEL_LENGTH = 34
 /** Least distance of two labels on the time axis. */
 const TICK_PX = 72
+/** A short project has a label for each day. */
+const DAY_PX = 80
 
 const STYLE = `
 text{font:12px system-ui,sans-serif;fill:#1b1b1b}.title{font-weight:600;font-size:14px}.axis{fill:#555;font-size:11px}
@@ -46,7 +48,7 @@ class Chart {
     this.#schedule = schedule
     this.#tasks = tasks
     this.#title = title
-    this.#pxPerDay = Math.min(32, CHART_PX / Math.max(schedule.times.durationDays, 1e-3))
+    this.#pxPerDay = Math.min(DAY_PX, CHART_PX / Math.max(schedule.times.durationDays, 1e-3))
   }
 
   draw(): string {

@@ -97,13 +97,14 @@ export class Registers {
 
   /**
    * Adds a valid record or replaces the one with its id; the first own record of a tenant removes
-   * the example organisation. Throws `conflict` for another revision than the expected one.
+   * the example organisation, whose records are counted. Throws `conflict` for another revision
+   * than the expected one.
    */
   async put(
     { id: register }: Register,
     record: Record<string, unknown>,
     { tenantId, by, revision }: RegisterScope & Expected & { by: Actor },
-  ): Promise<StoredRecord> {
+  ): Promise<StoredRecord & { exampleRecordsRemoved: number }> {
     const { store, now } = this.#parts
     const place = { tenantId, register }
     const id = String(record.id)
@@ -126,7 +127,7 @@ export class Registers {
           ...(removed > 0 && { example_records_removed: removed }),
         },
       })
-      return stored
+      return { ...stored, exampleRecordsRemoved: removed }
     })
   }
 

@@ -16,6 +16,10 @@ interface DayFacts {
   modelsMissing: readonly string[]
   pendingRequests: number
   deadJobs: number
+  /** Configured services that do not answer as they should. */
+  faultyServices: readonly { service_id: string; state: string; reason: string | null }[]
+  /** Runs of flows that failed within the period. */
+  failedRuns: number
   errorPercent: number | null
   backups: BackupStanding
 }
@@ -37,6 +41,12 @@ export const listAttention = (facts: DayFacts): Attention[] => {
       }),
     ),
   ]
+  for (const { service_id, state, reason } of facts.faultyServices)
+    found.push({
+      severity: state === 'down' ? 'critical' : 'warn',
+      what: `Service ${service_id} is ${state}${reason === null ? '' : ` (${reason})`}`,
+      next: `shoal skills run cockpit-health-check --service-id ${service_id} --dry-run`,
+    })
   const add = (isNeeded: boolean, attention: Attention) => {
     if (isNeeded) found.push(attention)
   }
@@ -55,10 +65,15 @@ export const listAttention = (facts: DayFacts): Attention[] => {
     what: `Pending approval requests: ${pendingRequests}`,
     next: 'shoal gates requests --state pending',
   })
+  add(facts.failedRuns > 0, {
+    severity: 'warn',
+    what: `Runs of flows that failed within 24 hours: ${facts.failedRuns}`,
+    next: 'shoal flows runs --state failed',
+  })
   add(deadJobs > 0, {
     severity: 'warn',
     what: `Dead letters in the queue: ${deadJobs}`,
-    next: 'shoal queue dead-letters',
+    next: 'shoal queue dead letters',
   })
   add(backups.remedy !== undefined, {
     severity: backups.state === 'damaged' ? 'critical' : 'warn',

@@ -20,7 +20,7 @@ export interface ServiceFigures {
   completionTokens: number
   /** Prompt tokens that were still in an engine's cache. */
   cachedPercent: number | null
-  /** Generated tokens per second of request duration. */
+  /** Generated tokens per second of request duration; null where no request generated any. */
   tokensPerSecond: number | null
   meanDurationMs: number | null
   /** Streams with a first token; the three figures below are over them. */
@@ -53,7 +53,7 @@ export const figuresOf = (sums: UsageSums): ServiceFigures => {
     promptTokens: prompt_tokens,
     completionTokens: completion_tokens,
     cachedPercent: percentOf(cached_tokens, prompt_tokens),
-    tokensPerSecond: ratio(completion_tokens * 1000, duration_ms),
+    tokensPerSecond: completion_tokens === 0 ? null : ratio(completion_tokens * 1000, duration_ms),
     meanDurationMs: ratio(duration_ms, requests),
     streams: ttft_count,
     ttftMeanMs: ratio(sums.ttft_ms, ttft_count),

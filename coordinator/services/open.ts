@@ -5,6 +5,7 @@ import type { Outbound } from '../outbound/outbound-config.ts'
 import { createSender, type Sender } from '../outbound/sender.ts'
 import type { OpenQueue } from '../queue/open.ts'
 import { ChatServers } from './chat-servers.ts'
+import { ownUrlOf } from './own-url.ts'
 import { type Ask, createAsk } from './probe.ts'
 import { createNoticeJobs, createNoticeKind } from './service-notice.ts'
 import { createRepairKind, type RepairPlan, SERVICE_REPAIR } from './service-repair.ts'
@@ -52,7 +53,7 @@ export const openServices = (parts: ServiceDomainParts): { views: ServiceViews }
     // with a certificate, its name is that of a public address
     return address === null || typeof address === 'string' || shown !== undefined
       ? undefined
-      : `http://${config.http.host}:${address.port}`
+      : ownUrlOf(config.http.host, address.port)
   }
   const outbound = (): Outbound => ({
     ...config.outbound,

@@ -17,11 +17,25 @@ const Service = z.strictObject({
   repair_url: repairUrl,
 })
 
+/** Name of a Keycloak realm. */
+export const Realm = z
+  .string()
+  .max(64)
+  .regex(/^[\w.-]+$/)
+
 const Keycloak = z.strictObject({
   url: Address.optional().describe('Base address of Keycloak: `https://sso.acme-corp.com`.'),
   health_url: Address.optional().describe(
     'Readiness address; /health/ready of the base address by default. Keycloak 25 and later have it on port 9000.',
   ),
+  realms: z
+    .array(Realm)
+    .min(1)
+    .max(16)
+    .optional()
+    .describe(
+      'Realms that a health check asks; platform, operators, customers and partners by default.',
+    ),
   repair_url: repairUrl,
 })
 
@@ -71,8 +85,10 @@ export const listAddresses = (config: {
   chat_servers: ChatServersConfig
 }): string[] =>
   [
-    ...Object.values(config.services).flatMap(service => Object.values(service)),
+    ...Object.values(config.services).flatMap(service => Object.values(service).filter(isText)),
     config.notices.matrix?.homeserver_url,
     config.notices.webhook_url,
     ...Object.values(config.chat_servers).map(({ url }) => url),
   ].filter(address => address !== undefined)
+
+const isText = (value: unknown): value is string => typeof value === 'string'

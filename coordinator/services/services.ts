@@ -62,7 +62,7 @@ export class Services {
   /** Never throws for a service that does not answer: its state says so. */
   async check(
     serviceId: ServiceId,
-    { isDeep, realms = REALMS }: CheckOptions,
+    { isDeep, realms = this.#parts.config.keycloak.realms ?? REALMS }: CheckOptions,
     signal: AbortSignal,
   ): Promise<ServiceHealth> {
     const questions =

@@ -114,7 +114,7 @@ const ANSWERS: Record<LayerQuestion['query_type'], (asked: Asked) => Part> = {
       summary:
         names.length === 0
           ? `${target} has no owner.`
-          : `${names.join(', ')} answer for ${target}.`,
+          : `${names.join(', ')} ${names.length === 1 ? 'answers' : 'answer'} for ${target}.`,
       nodes: nodes.slice(0, SHOWN),
       edges: (owners[0]?.path ?? []).map(edge => edgeView(graph, edge, now)),
       total: owners.length,

@@ -53,7 +53,7 @@ const parseItem = (lines: readonly string[], line: number): FileEntry => {
   const [error] = document.errors
   if (error !== undefined) {
     const offset = error.linePos?.[0].line ?? 1
-    return { line: line + offset - 1, fault: error.message.split('\n')[0]?.slice(0, 200) ?? '' }
+    return { line: line + offset - 1, fault: withoutPlace(error.message).slice(0, 200) }
   }
   try {
     const [value] = document.toJS({ maxAliasCount: 0 }) as unknown[]
@@ -62,3 +62,7 @@ const parseItem = (lines: readonly string[], line: number): FileEntry => {
     return { line, fault: 'aliases are not supported' }
   }
 }
+
+/** First line of a message of the parser, without the place, which counts from the record. */
+const withoutPlace = (message: string): string =>
+  (message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, '')

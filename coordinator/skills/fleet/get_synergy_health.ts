@@ -15,7 +15,8 @@ export default defineSkill({
   publishesInput: false,
   input: z.strictObject({}),
   output: SynergyHealth.extend({
-    data_state: DataState.describe('`empty`: no synergy was started; see synergy-trigger.'),
+    data_state: DataState,
+    to_load: z.string().nullable().describe('What to do when no synergy was started; else null.'),
     configured: z.int(),
     synergies: z.array(
       SynergyHealth.extend({
@@ -34,6 +35,7 @@ export default defineSkill({
     const ids = new Set([...configured, ...counts.map(({ synergyId }) => synergyId ?? '')])
     return {
       data_state: dataState(counts.length),
+      to_load: counts.length === 0 ? toLoad(configured) : null,
       configured: configured.length,
       ...synergyHealthOf(counts),
       synergies: [...ids].sort().map(id => {
@@ -50,3 +52,8 @@ export default defineSkill({
     }
   },
 })
+
+const toLoad = ([first]: readonly string[]): string =>
+  first === undefined
+    ? '`synergies` in the configuration of the coordinator; docs/flows.md has an example'
+    : `a run: shoal skills run synergy-trigger --synergy-id ${first} --no-dry-run`

@@ -174,6 +174,7 @@ t.test('a synergy runs its flows one after another', async t => {
   })
   t.match((await json('/v1/skills/get_synergy_health', {})).json, {
     data_state: 'empty',
+    to_load: /--synergy-id nightly --no-dry-run$/,
     health_percent: null,
     configured: 1,
   })
