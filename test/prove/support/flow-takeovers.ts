@@ -9,7 +9,7 @@ import { type FlowVerdict, judgeFlows } from '../../support/judge-flows.ts'
 import { ReplicaSet } from './replica-set.ts'
 
 const CLIENTS = 4
-const EVERY_MS = 200
+const EVERY_MS = 600
 /** Longer than the lease of a job, so that the other coordinator takes its runs. */
 const PAUSE_MS = 13_000
 
