@@ -23,7 +23,7 @@ export const carryOn = async (parts: FaultParts, id: string, job: Job): Promise<
   const { plan, stage, stageBeganAt, heldSince } = rampUp
   const write = (change: Partial<RampUpRow>) => updateRampUp(ledger, rampUp, job, change, now())
   const abort = async (reason: string): Promise<void> => {
-    // stored first: a process that goes on after this one must not look for the fault again
+    // stored first: after a crash the fault may be gone, and the cells must still be restored
     if (!rampUp.isAborted) await write({ aborted: 1, reason })
     await restoreSettings(parts, rampUp, job)
     await endRampUp(parts, rampUp, job, { state: 'aborted', reason })

@@ -95,7 +95,7 @@ const setHeld = async (
   }
 }
 
-/** Undefined for a cell that was removed. */
+/** Desired settings of a cell; undefined for one that is no longer enrolled. */
 export const showCell = async (
   configs: Pick<Configs, 'show'>,
   cellId: string,
