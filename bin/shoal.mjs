@@ -1,4 +1,6 @@
 #!/usr/bin/env node
 import { launch } from './launch.mjs'
 
-await launch('../clients/cli/main.ts')
+// backups are made on the machine of the coordinator, also while it is stopped
+const isLocal = process.argv[2] === 'backup'
+await launch(isLocal ? '../coordinator/main.ts' : '../clients/cli/main.ts')

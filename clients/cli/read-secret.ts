@@ -1,16 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-
-/** Input from which a secret is typed or piped. */
-interface SecretInput {
-  isTTY?: boolean
-  setRawMode?: (raw: boolean) => unknown
-  resume(): unknown
-  pause(): unknown
-  setEncoding(encoding: 'utf8'): unknown
-  on(event: 'data', listener: (text: string) => void): unknown
-  on(event: 'end', listener: () => void): unknown
-  off(event: 'data', listener: (text: string) => void): unknown
-}
+import { readHiddenLine, type SecretInput } from '../../shared/read-hidden-line.ts'
 
 const LIMIT = 4096
 
@@ -21,10 +10,11 @@ const LIMIT = 4096
 export const readSecret = async (
   prompt: string,
   input: SecretInput = process.stdin,
-  say: (text: string) => void = text => void process.stderr.write(text),
+  say?: (text: string) => void,
 ): Promise<string> => {
   input.setEncoding('utf8')
-  const text = input.isTTY === true ? await readTyped(prompt, input, say) : await readPiped(input)
+  const text =
+    input.isTTY === true ? await readHiddenLine(prompt, input, say) : await readPiped(input)
   const secret = text.trim()
   if (secret === '') throw new ShoalError('wrong_usage', 'no key was given')
   if (/\s/.test(secret)) throw new ShoalError('wrong_usage', 'a key is one word on one line')
@@ -47,47 +37,5 @@ const readPiped = (input: SecretInput): Promise<string> =>
     }
     input.on('data', take)
     input.on('end', end)
-    input.resume()
-  })
-
-const readTyped = async (
-  prompt: string,
-  input: SecretInput,
-  say: (text: string) => void,
-): Promise<string> => {
-  // Text typed ahead would be echoed until raw mode is set
-  input.setRawMode?.(true)
-  say(prompt)
-  try {
-    return await line(input)
-  } finally {
-    input.setRawMode?.(false)
-    input.pause()
-    say('\n')
-  }
-}
-
-const ERASE = ['\u007f', '\b']
-const LEAVE = ['\u0003', '\u0004']
-const ENTER = ['\r', '\n']
-
-/** A raw terminal sends Ctrl-C and the backspace as characters. */
-const line = (input: SecretInput): Promise<string> =>
-  new Promise((done, fail) => {
-    let text = ''
-    const take = (piece: string): void => {
-      for (const char of piece) {
-        if (ERASE.includes(char)) text = text.slice(0, -1)
-        else if (!ENTER.includes(char) && !LEAVE.includes(char)) text += char
-        else {
-          input.off('data', take)
-          if (ENTER.includes(char)) done(text)
-          else fail(new ShoalError('client_closed', 'nothing was changed'))
-          return
-        }
-      }
-    }
-    input.on('data', take)
-    input.on('end', () => done(text))
     input.resume()
   })

@@ -3,17 +3,25 @@ import { join } from 'node:path'
 import * as z from 'zod'
 
 export const MANIFEST_FILE = 'manifest.json'
+export const SECRETS_FILE = 'secrets.age'
 export const VERIFIED_FILE = 'verified.json'
+
+/** Databases of a SQLite store. The ledger comes first, because rows reach the records first. */
+export const DATABASES = ['ledger.db', 'records.db'] as const
+/** Archive of a PostgreSQL database, in the custom format of pg_dump. */
+export const DUMP_FILE = 'database.dump'
+/** Usage that waited for its table, one row per line. */
+export const JOURNAL_FILE = 'usage-journal.jsonl'
 
 /** A file of a backup. */
 const BackupFile = z.strictObject({
-  name: z.string().regex(/^[a-z][a-z0-9.-]*$/),
+  name: z.enum([...DATABASES, DUMP_FILE, JOURNAL_FILE]),
   bytes: z.int().nonnegative(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 })
 export type BackupFile = z.output<typeof BackupFile>
 
-/** Description of a backup, beside its files. */
+/** Description of a backup, beside its files. Its own checksum is among the sealed secrets. */
 export const BackupManifest = z.strictObject({
   format: z.literal(1),
   /** Unix milliseconds. */
@@ -21,10 +29,11 @@ export const BackupManifest = z.strictObject({
   version: z.string(),
   /** True for one that the coordinator made by its schedule, and may remove. */
   is_scheduled: z.boolean(),
-  /** Engine of the store; the database of PostgreSQL is not part of the backup. */
+  /** Engine of the store. */
   store: z.enum(['sqlite', 'postgresql']),
+  sealed_for: z.enum(['passphrase', 'age']),
   files: z.array(BackupFile),
-  /** Number and hash of the last row of the audit; null without a database or rows. */
+  /** Number and hash of the last row of the audit; null without rows, and for PostgreSQL. */
   audit_head: z.strictObject({ seq: z.int(), hash: z.string() }).nullable(),
 })
 export type BackupManifest = z.output<typeof BackupManifest>
@@ -58,6 +67,18 @@ export const listBackups = async (folder: string): Promise<Backup[]> => {
       verified: await readJsonFile(join(folder, name, VERIFIED_FILE), Verification),
     })),
   )
+}
+
+/**
+ * Scheduled backups beyond the newest `keep`, of a list with the newest first. Those that passed their
+ * test and the others are counted apart, so that no number of damaged ones displaces the last good
+ * one. Backups that were made by hand, or whose manifest is not readable, are never surplus.
+ */
+export const listSurplus = (backups: readonly Backup[], keep: number): Backup[] => {
+  const scheduled = backups.filter(({ manifest }) => manifest?.is_scheduled === true)
+  const good = scheduled.filter(({ verified }) => verified?.ok === true)
+  const others = scheduled.filter(({ verified }) => verified?.ok !== true)
+  return [...good.slice(keep), ...others.slice(keep)]
 }
 
 /** Reads a JSON file; undefined when it is missing or does not match the schema. */

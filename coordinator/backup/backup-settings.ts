@@ -1,5 +1,6 @@
 import { Cron } from 'croner'
 import * as z from 'zod'
+import { AgeRecipient } from './seal.ts'
 
 /** Backups that the coordinator makes itself. */
 export const BackupSettings = z
@@ -25,12 +26,21 @@ export const BackupSettings = z
     passphrase_file: z
       .string()
       .optional()
-      .describe('File with the passphrase that seals the secrets of scheduled backups.'),
+      .describe('File with the passphrase that seals the secrets of backups.'),
+    recipients: z
+      .array(AgeRecipient)
+      .max(16)
+      .default([])
+      .describe('Public keys of age that seal the secrets of backups in place of a passphrase.'),
   })
-  .refine(({ schedule, passphrase_file }) => schedule === undefined || passphrase_file, {
-    path: ['passphrase_file'],
-    error: 'a scheduled backup needs the file with its passphrase',
-  })
+  .refine(
+    ({ schedule, passphrase_file, recipients }) =>
+      schedule === undefined || passphrase_file !== undefined || recipients.length > 0,
+    {
+      path: ['passphrase_file'],
+      error: 'a scheduled backup needs the file with its passphrase, or recipients',
+    },
+  )
 export type BackupSettings = z.output<typeof BackupSettings>
 
 function isCron(text: string): boolean {

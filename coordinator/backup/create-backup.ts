@@ -1,29 +1,41 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdir, open, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { ShoalError } from '../../shared/errors.ts'
 import { VERSION } from '../../shared/version.ts'
+import { readUsageJournal } from '../quota/usage-journal.ts'
 import { sealingKeyPath } from '../secrets/key-file.ts'
+import type { StorePlace } from '../store/place.ts'
 import { copyDatabase, readLastAuditRow } from '../store/store.ts'
-import { type BackupFile, type BackupManifest, MANIFEST_FILE } from './backup-catalogue.ts'
+import {
+  type BackupManifest,
+  DATABASES,
+  DUMP_FILE,
+  JOURNAL_FILE,
+  MANIFEST_FILE,
+  SECRETS_FILE,
+} from './backup-catalogue.ts'
+import { describeFile, pathExists, syncToDisk } from './files.ts'
+import { dumpDatabase } from './postgres-tools.ts'
 import { removeLeftovers } from './remove-leftovers.ts'
-import { requirePassphrase, sealBytes } from './seal.ts'
-
-/** Databases of a SQLite store. The ledger comes first, because rows reach the records first. */
-export const DATABASES = ['ledger.db', 'records.db'] as const
-export const SECRETS_FILE = 'secrets.json'
+import { requireSeal, type SealWith, sealText } from './seal.ts'
 
 export interface BackupRequest {
   /** Folder that gets the backup, as a folder of its own. */
   folder: string
   stateDir: string
-  store: BackupManifest['store']
-  passphrase: string | undefined
+  /** The state folder, or the PostgreSQL database of the store. */
+  place: StorePlace
+  sealWith: SealWith
   isScheduled: boolean
   /** Unix milliseconds. */
   now: number
+}
+
+/** What is sealed: the sealing keys of the store, and the checksum of the manifest. */
+export interface SealedSecrets {
+  sealing_key: string
+  manifest_sha256: string
 }
 
 /** Free space that is left after a copy, for the store beside it. */
@@ -31,59 +43,43 @@ const RESERVE_BYTES = 64 * 1024 * 1024
 
 /**
  * Makes a backup while the coordinator runs, and returns its name and manifest. It appears as a whole
- * or not at all. Throws `wrong_usage` without a passphrase, `not_found` without a store or its key,
- * and `store_unavailable` where a copy would fill the disk.
+ * or not at all. Throws `wrong_usage` without a passphrase or recipient, `not_found` without a store,
+ * its key or pg_dump, `store_unavailable` where it would fill the disk.
  */
 export const createBackup = async (
   request: BackupRequest,
 ): Promise<{ name: string; manifest: BackupManifest }> => {
-  const { folder, stateDir, store, isScheduled, now } = request
-  const passphrase = requirePassphrase(request.passphrase)
+  const { folder, stateDir, place, now, sealWith } = request
+  requireSeal(sealWith)
   const sealingKey = await readSealingKey(stateDir)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
   const name = `backup-${new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
   const target = join(folder, name)
   if (await pathExists(target)) throw new ShoalError('conflict', `backup ${name} already exists`)
-  await removeLeftovers(folder, PART_NAME, now)
-  const databases = store === 'sqlite' ? DATABASES : []
-  await requireSpace(
-    folder,
-    databases.map(file => join(stateDir, file)),
-  )
-  const part = join(folder, `.${name}.part`)
-  await rm(part, { recursive: true, force: true })
-  await mkdir(part, { mode: 0o700 })
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(throwDiskError)
+  await removeLeftovers(folder, /^\.backup-/, now)
+  const files = typeof place === 'string' ? DATABASES.map(file => join(place, file)) : []
+  await requireSpace(folder, files)
+  const part = await mkdtemp(join(folder, '.backup-')).catch(throwDiskError)
   try {
-    for (const file of databases) {
-      const from = join(stateDir, file)
-      if (!(await pathExists(from)))
-        throw new ShoalError('not_found', `cannot back up ${from}: it does not exist`)
-      await copyDatabase(from, join(part, file))
+    const manifest = await fillPart(part, request)
+    const text = JSON.stringify(manifest, null, 2)
+    const secrets: SealedSecrets = {
+      sealing_key: sealingKey,
+      manifest_sha256: hash('sha256', text),
     }
-    const sealed = await sealBytes(sealingKey, passphrase)
-    await writeFile(join(part, SECRETS_FILE), JSON.stringify(sealed), { mode: 0o600 })
-    const manifest: BackupManifest = {
-      format: 1,
-      created_at: now,
-      version: VERSION,
-      is_scheduled: isScheduled,
-      store,
-      files: await Promise.all([...databases, SECRETS_FILE].map(file => describeFile(part, file))),
-      audit_head: store === 'sqlite' ? (readLastAuditRow(join(part, DATABASES[0])) ?? null) : null,
-    }
-    await writeFile(join(part, MANIFEST_FILE), JSON.stringify(manifest, null, 2), { mode: 0o600 })
-    for (const file of [...databases, SECRETS_FILE, MANIFEST_FILE])
+    await writePrivate(join(part, MANIFEST_FILE), text)
+    await writePrivate(join(part, SECRETS_FILE), await sealText(JSON.stringify(secrets), sealWith))
+    for (const file of [...manifest.files.map(file => file.name), MANIFEST_FILE, SECRETS_FILE])
       await syncToDisk(join(part, file))
     await rename(part, target)
     await syncToDisk(folder)
     return { name, manifest }
   } catch (error) {
+    return throwDiskError(error)
+  } finally {
     await rm(part, { recursive: true, force: true })
-    throw error
   }
 }
-
-const PART_NAME = /^\.backup-.*\.part$/
 
 /** Throws `store_unavailable` unless the disk of the folder has room for copies of the files. */
 const requireSpace = async (folder: string, files: readonly string[]): Promise<void> => {
@@ -98,34 +94,55 @@ const requireSpace = async (folder: string, files: readonly string[]): Promise<v
   )
 }
 
-const readSealingKey = async (stateDir: string): Promise<Buffer> => {
+/** Writes all files but the manifest and the secrets. */
+const fillPart = async (
+  part: string,
+  { stateDir, place, sealWith, isScheduled, now }: BackupRequest,
+): Promise<BackupManifest> => {
+  const isFile = typeof place === 'string'
+  // first of all: a row leaves the journal only when it is in the records, which are copied last
+  await writePrivate(join(part, JOURNAL_FILE), await readUsageJournal(stateDir))
+  if (isFile) for (const file of DATABASES) await copySqlite(join(place, file), join(part, file))
+  else await dumpDatabase(place, join(part, DUMP_FILE))
+  const names = [...(isFile ? DATABASES : ([DUMP_FILE] as const)), JOURNAL_FILE] as const
+  const files = []
+  for (const name of names) files.push(await describeFile(part, name))
+  return {
+    format: 1,
+    created_at: now,
+    version: VERSION,
+    is_scheduled: isScheduled,
+    store: isFile ? 'sqlite' : 'postgresql',
+    sealed_for: (sealWith.recipients ?? []).length > 0 ? 'age' : 'passphrase',
+    files,
+    audit_head: isFile ? (readLastAuditRow(join(part, DATABASES[0])) ?? null) : null,
+  }
+}
+
+const copySqlite = async (from: string, to: string): Promise<void> => {
+  if (!(await pathExists(from)))
+    throw new ShoalError('not_found', `cannot back up ${from}: it does not exist`)
+  await copyDatabase(from, to)
+}
+
+const readSealingKey = async (stateDir: string): Promise<string> => {
   const path = sealingKeyPath(stateDir)
   try {
-    return await readFile(path)
+    return await readFile(path, 'utf8')
   } catch (cause) {
     throw new ShoalError('not_found', `cannot back up ${path}: it does not exist`, { cause })
   }
 }
 
-/** Name, size and checksum of a file. */
-export const describeFile = async (folder: string, name: string): Promise<BackupFile> => {
-  const path = join(folder, name)
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(path), hash)
-  return { name, bytes: (await stat(path)).size, sha256: hash.digest('hex') }
-}
+const writePrivate = (path: string, content: string | Uint8Array): Promise<void> =>
+  writeFile(path, content, { mode: 0o600 })
 
-export const pathExists = async (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  )
+const FULL = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL']
 
-const syncToDisk = async (path: string): Promise<void> => {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+/** Rethrows an error; one of a disk says so. */
+const throwDiskError = (cause: unknown): never => {
+  if (cause instanceof ShoalError) throw cause
+  const { code = 'unknown' } = cause as NodeJS.ErrnoException
+  const what = FULL.includes(code) ? 'the disk is full' : `it cannot be written (${code})`
+  throw new ShoalError('store_unavailable', `no backup was made: ${what}`, { cause })
 }

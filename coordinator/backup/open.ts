@@ -1,13 +1,15 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import { Cron } from 'croner'
+import { ShoalError } from '../../shared/errors.ts'
 import type { Base } from '../base/base.ts'
-import type { OpenLeader } from '../leader/open.ts'
-import type { Store } from '../store/store.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import type { OpenQueue } from '../queue/open.ts'
+import type { Schedules } from '../schedules/schedules.ts'
+import { storePlaceOf } from '../store/place.ts'
 import { type Backup, listBackups } from './backup-catalogue.ts'
 import type { BackupSettings } from './backup-settings.ts'
-import type { BackupRequest } from './create-backup.ts'
+import type { ScheduledRequest } from './make-scheduled.ts'
+import { readPassphraseFile } from './read-keys.ts'
+import { createBackupKind, SCHEDULED_BACKUP } from './scheduled-backup.ts'
 
 interface BackupViews {
   backups: {
@@ -17,61 +19,76 @@ interface BackupViews {
   }
 }
 
-interface BackupConfig {
-  state_dir: string
-  backup: BackupSettings
-}
+type BackupConfig = Pick<CoordinatorConfig, 'state_dir' | 'store' | 'backup'>
 
-interface BackupParts extends Pick<Base, 'logger' | 'now'>, Pick<OpenLeader, 'leaderWork'> {
+interface BackupParts extends Pick<Base, 'logger' | 'now'> {
   config: BackupConfig
-  store: Pick<Store, 'isShared'>
+  work: Pick<OpenQueue, 'addKind'>
+  recurring: Pick<Schedules, 'put' | 'remove'>
 }
 
-const LOOK_SECONDS = 60
+/** A backup that was missed for less than this is made up for. */
+const GRACE_SECONDS = 30 * 24 * 3600
 
-export const backupFolderOf = ({ state_dir, backup }: BackupConfig): string =>
+export const backupFolderOf = ({
+  state_dir,
+  backup,
+}: Pick<BackupConfig, 'state_dir' | 'backup'>): string =>
   backup.folder ?? join(state_dir, 'backups')
 
-/** Backups of the store and its secrets; the leader makes those that are scheduled. */
-export const openBackup = (parts: BackupParts): { views: BackupViews } => {
-  const { config, store, leaderWork, logger, now } = parts
-  const { schedule, keep, passphrase_file = '' } = config.backup
+/** Backups of the store and its secrets. Those that are scheduled are jobs of the queue. */
+export const openBackup = async (parts: BackupParts): Promise<{ views: BackupViews }> => {
+  const { config, work, recurring, logger } = parts
+  work.addKind(
+    createBackupKind({
+      readRequest: () => readRequest(parts),
+      onMade: made => logger.info(made, 'backup created and verified'),
+    }),
+  )
+  // an audit in doubt must not keep the coordinator from starting
+  await plan(recurring, config.backup).catch(error =>
+    logger.warn({ err: error }, 'the schedule of backups was not stored'),
+  )
   const folder = backupFolderOf(config)
-  const openedAt = now()
-  const makeDue = async (cron: Cron): Promise<void> => {
-    const [newest] = await listBackups(folder)
-    if (!isDue(cron, newest?.manifest?.created_at ?? openedAt, now())) return
-    const passphrase = (await readFile(passphrase_file, 'utf8')).trimEnd()
-    const made = await runInWorker({
-      folder,
-      stateDir: config.state_dir,
-      store: store.isShared ? 'postgresql' : 'sqlite',
-      passphrase,
-      isScheduled: true,
-      now: now(),
-      keep,
-    })
-    logger.info(made, 'backup created and verified')
-  }
-  if (schedule !== undefined) {
-    const cron = new Cron(schedule, { paused: true, timezone: 'UTC' })
-    leaderWork.every('backup.schedule', LOOK_SECONDS, () => makeDue(cron))
-  }
   return { views: { backups: { list: () => listBackups(folder), settings: config.backup } } }
 }
 
-/** True when the schedule has had an instant since the newest backup. */
-export const isDue = (cron: Cron, newestAt: number, now: number): boolean => {
-  const next = cron.nextRun(new Date(newestAt))
-  return next !== null && next.getTime() <= now
+const plan = async (
+  recurring: BackupParts['recurring'],
+  { schedule }: BackupSettings,
+): Promise<void> => {
+  if (schedule === undefined)
+    return recurring.remove(SCHEDULED_BACKUP).catch(error => {
+      if (!(error instanceof ShoalError && error.code === 'not_found')) throw error
+    })
+  await recurring.put({
+    name: SCHEDULED_BACKUP,
+    kind: SCHEDULED_BACKUP,
+    payload: {},
+    expression: schedule,
+    timeZone: 'UTC',
+    jitterSeconds: 0,
+    graceSeconds: GRACE_SECONDS,
+  })
 }
 
-/** Makes a backup in a worker thread, because checking a large database takes seconds. */
-const runInWorker = async (request: BackupRequest & { keep: number }): Promise<object> => {
-  const worker = new Worker(new URL('./backup-worker.ts', import.meta.url), { workerData: request })
-  const { promise, resolve, reject } = Promise.withResolvers<object>()
-  worker.once('message', resolve)
-  worker.once('error', reject)
-  worker.once('exit', code => reject(new Error(`the thread of the backup ended with ${code}`)))
-  return promise
+const readRequest = async ({
+  config,
+  now,
+}: Pick<BackupParts, 'config' | 'now'>): Promise<ScheduledRequest | undefined> => {
+  const { schedule, keep, recipients, passphrase_file } = config.backup
+  if (schedule === undefined) return undefined
+  const passphrase =
+    passphrase_file === undefined || recipients.length > 0
+      ? undefined
+      : readPassphraseFile(passphrase_file)
+  return {
+    folder: backupFolderOf(config),
+    stateDir: config.state_dir,
+    place: storePlaceOf(config),
+    sealWith: { passphrase, recipients },
+    isScheduled: true,
+    now: now(),
+    keep,
+  }
 }

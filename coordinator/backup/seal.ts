@@ -1,93 +1,102 @@
-import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 
+/** How the secrets of a backup are sealed: for the holders of age keys, else with a passphrase. */
+export interface SealWith {
+  passphrase?: string | undefined
+  /** Public keys, `age1…`. */
+  recipients?: readonly string[] | undefined
+}
+
+/** What opens the secrets of a backup. */
+export interface OpenWith {
+  passphrase?: string | undefined
+  /** Secret keys, `AGE-SECRET-KEY-1…`. */
+  identities?: readonly string[] | undefined
+}
+
+/** Public key of age (age-encryption.org/v1; Bech32), for X25519 or with a post-quantum part. */
+export const AgeRecipient = z
+  .string()
+  .regex(/^age1[02-9ac-hj-np-z]{10,4000}$/, 'must be a public key of age: age1…')
+
 /**
- * Parameters of scrypt (RFC 7914) from the OWASP Password Storage Cheat Sheet: each guess costs 128
- * MiB of memory and some tenths of a second.
+ * Work factor of scrypt, log2: a guess costs 128 MiB of memory and some tenths of a second (OWASP
+ * Password Storage Cheat Sheet).
  */
-const KDF = { name: 'scrypt', n: 131_072, r: 8, p: 1 } as const
-const KEY_BYTES = 32
-const SALT_BYTES = 16
-/** Length of the initialization vector (NIST SP 800-38D, section 8.2). */
-const IV_BYTES = 12
-const TAG_BYTES = 16
-const CONTEXT = Buffer.from('shoal-backup/1')
+const WORK_FACTOR = 17
 const MIN_PASSPHRASE_CHARS = 12
 
-const base64 = (bytes: number) =>
-  z.base64().refine(text => Buffer.from(text, 'base64').length === bytes)
-
-/** Sealed bytes with the parameters that open them. */
-export const SealedFile = z.strictObject({
-  kdf: z.strictObject({
-    name: z.literal(KDF.name),
-    n: z.literal(KDF.n),
-    r: z.literal(KDF.r),
-    p: z.literal(KDF.p),
-    salt: base64(SALT_BYTES),
-  }),
-  cipher: z.literal('aes-256-gcm'),
-  iv: base64(IV_BYTES),
-  tag: base64(TAG_BYTES),
-  data: z.base64(),
-})
-export type SealedFile = z.output<typeof SealedFile>
-
-/** Throws `wrong_usage` for a passphrase that is missing or too short. */
-export const requirePassphrase = (passphrase: string | undefined): string => {
-  if (passphrase === undefined || passphrase === '')
+/** Throws `wrong_usage` without a recipient and without a passphrase of at least 12 characters. */
+export const requireSeal = ({ passphrase, recipients = [] }: SealWith): void => {
+  if (recipients.length > 0) return
+  requirePassphrase(
+    passphrase,
+    'give --passphrase-file or --recipient, set SHOAL_BACKUP_PASSPHRASE, backup.passphrase_file or backup.recipients, or type it on a terminal',
+  )
+  if ((passphrase ?? '').length < MIN_PASSPHRASE_CHARS)
     throw new ShoalError(
       'wrong_usage',
-      'the passphrase of the backup is missing: give --passphrase-file, or set SHOAL_BACKUP_PASSPHRASE or backup.passphrase_file',
+      `the passphrase of the backup is too short: it needs at least ${MIN_PASSPHRASE_CHARS} characters`,
     )
-  if (passphrase.length >= MIN_PASSPHRASE_CHARS) return passphrase
-  throw new ShoalError(
-    'wrong_usage',
-    `the passphrase of the backup is too short: it needs at least ${MIN_PASSPHRASE_CHARS} characters`,
-  )
 }
 
-/** Encrypts bytes with a key that is derived from the passphrase. */
-export const sealBytes = async (bytes: Buffer, passphrase: string): Promise<SealedFile> => {
-  const salt = randomBytes(SALT_BYTES)
-  const iv = randomBytes(IV_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', await deriveKey(passphrase, salt), iv)
-  cipher.setAAD(CONTEXT)
-  const data = Buffer.concat([cipher.update(bytes), cipher.final()])
-  return {
-    kdf: { ...KDF, salt: salt.toString('base64') },
-    cipher: 'aes-256-gcm',
-    iv: iv.toString('base64'),
-    tag: cipher.getAuthTag().toString('base64'),
-    data: data.toString('base64'),
-  }
+/** Throws `wrong_usage` without what opens the secrets. */
+export const requireOpen = (
+  { passphrase, identities = [] }: OpenWith,
+  sealedFor: 'passphrase' | 'age',
+): void => {
+  if (sealedFor === 'passphrase')
+    requirePassphrase(
+      passphrase,
+      'give --passphrase-file, set SHOAL_BACKUP_PASSPHRASE or backup.passphrase_file, or type it on a terminal',
+    )
+  else if (identities.length === 0)
+    throw new ShoalError(
+      'wrong_usage',
+      'the age key of the backup is missing: give --identity-file',
+    )
 }
 
-/** Throws `invalid_request` for another passphrase and for changed bytes. */
-export const openSealed = async (
-  { kdf, iv, tag, data }: SealedFile,
-  passphrase: string,
-): Promise<Buffer> => {
-  const key = await deriveKey(passphrase, Buffer.from(kdf.salt, 'base64'))
-  const options = { authTagLength: TAG_BYTES }
-  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64'), options)
-  decipher.setAAD(CONTEXT)
-  decipher.setAuthTag(Buffer.from(tag, 'base64'))
+const requirePassphrase = (passphrase: string | undefined, remedy: string): void => {
+  if (passphrase === undefined || passphrase === '')
+    throw new ShoalError('wrong_usage', `the passphrase of the backup is missing: ${remedy}`)
+}
+
+/** Encrypts a text as a file of age. Throws `wrong_usage` for a recipient that is not a key. */
+export const sealText = async (text: string, sealWith: SealWith): Promise<Uint8Array> => {
+  requireSeal(sealWith)
+  // loaded only where it is used: it takes 6 MB
+  const { Encrypter } = await import('age-encryption')
+  const encrypter = new Encrypter()
+  const { passphrase, recipients = [] } = sealWith
   try {
-    return Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()])
+    for (const recipient of recipients) encrypter.addRecipient(recipient)
   } catch (cause) {
-    const message = 'the passphrase does not open the secrets of the backup, or they were changed'
-    throw new ShoalError('invalid_request', message, { cause })
+    throw new ShoalError('wrong_usage', 'a recipient is not a public key of age', { cause })
   }
+  if (recipients.length === 0) {
+    encrypter.setScryptWorkFactor(WORK_FACTOR)
+    encrypter.setPassphrase((passphrase ?? '').normalize('NFC'))
+  }
+  return encrypter.encrypt(text)
 }
 
-const deriveKey = (passphrase: string, salt: Buffer): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    const { n, r, p } = KDF
-    // these parameters need more memory than the default maxmem of Node.js
-    const options = { N: n, r, p, maxmem: 256 * n * r }
-    scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, options, (error, key) =>
-      error === null ? resolve(key) : reject(error),
+/** Throws `invalid_request` for another passphrase or key and for changed bytes. */
+export const openSealed = async (sealed: Uint8Array, openWith: OpenWith): Promise<string> => {
+  const { Decrypter } = await import('age-encryption')
+  const { passphrase, identities = [] } = openWith
+  try {
+    const decrypter = new Decrypter()
+    for (const identity of identities) decrypter.addIdentity(identity)
+    if (passphrase !== undefined) decrypter.addPassphrase(passphrase.normalize('NFC'))
+    return await decrypter.decrypt(sealed, 'text')
+  } catch (cause) {
+    const given = identities.length > 0 ? 'age key' : 'passphrase'
+    throw new ShoalError(
+      'invalid_request',
+      `the ${given} does not open the secrets of the backup, or they were changed`,
+      { cause },
     )
-  })
+  }
+}

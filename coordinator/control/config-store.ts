@@ -4,7 +4,7 @@ import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { ConfigRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import { nextSequence } from '../store/sequences.ts'
-import type { Ledger } from '../store/store.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
 /** Name of the one document of the scope `fleet`. */
@@ -28,16 +28,22 @@ export interface ConfigChange {
   document: Record<string, unknown>
   /** Version the caller has seen; 0 for none. Any version matches if absent. */
   ifVersion?: number
+  /** Runs first in the transaction; nothing is changed when it rejects. */
+  require?: (trx: SealedTrx) => Promise<void>
 }
 
-/** Replaces a document, audited. Throws `conflict` when it is not at `ifVersion` any more. */
+/**
+ * Replaces a document, audited. Throws `conflict` when it is not at `ifVersion` any more, and what
+ * `require` throws.
+ */
 export const writeConfig = (
   ledger: Ledger,
-  { scope, name, document, ifVersion }: ConfigChange,
+  { scope, name, document, ifVersion, require }: ConfigChange,
   by: Actor,
   now: number,
 ): Promise<ConfigDocument> =>
   ledger.sealed.write(async trx => {
+    await require?.(trx)
     const before = (await rowAt(trx, scope, name))?.version ?? 0
     if (ifVersion !== undefined && ifVersion !== before)
       throw new ShoalError('conflict', `the configuration of ${name} is at version ${before}`)
@@ -78,6 +84,21 @@ const rowAt = (trx: Transaction<LedgerTables>, scope: ConfigRow['scope'], name: 
 export const readConfigs = async ({ read }: Ledger): Promise<Map<string, ConfigDocument>> => {
   const rows = await read.selectFrom('configs').selectAll().execute()
   return new Map(rows.map(row => [configKeyOf(row.scope, row.name), documentOf(row)]))
+}
+
+/** Documents of cells by cell; a cell without one is absent. */
+export const readCellConfigs = async (
+  db: Ledger['read'],
+  cellIds: readonly string[],
+): Promise<Map<string, ConfigDocument>> => {
+  if (cellIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('configs')
+    .selectAll()
+    .where('scope', '=', 'cell')
+    .where('name', 'in', cellIds)
+    .execute()
+  return new Map(rows.map(row => [row.name, documentOf(row)]))
 }
 
 export const configKeyOf = (scope: ConfigRow['scope'], name: string): string => `${scope} ${name}`

@@ -52,7 +52,10 @@ interface ConfigsParts {
 }
 
 export interface Configs {
-  /** Throws `not_found`, and `conflict` when the document is not at `ifVersion` any more. */
+  /**
+   * Throws `not_found`, `conflict` when the document is not at `ifVersion` any more, and what
+   * `require` throws.
+   */
   set(change: ConfigChange, by: Actor): Promise<ConfigDocument>
   /** Every document, as this coordinator knows it. */
   list(): ConfigDocument[]

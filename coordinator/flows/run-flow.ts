@@ -44,6 +44,8 @@ export class FlowRunner {
   ): Promise<void> {
     const { ledger } = parts
     const run = await ledger.free.write(trx => takeRun(trx, runId, job))
+    // the process may have died between the end of the run and that of its job
+    if (run.state === 'unknown') throw createUnknownError(run.reason)
     if (hasEnded(run)) return
     const runner = new FlowRunner(parts, run, job, signal)
     for (const call of await readStepCalls(ledger.read, runId)) runner.#calls.set(keyOf(call), call)
@@ -121,7 +123,7 @@ export class FlowRunner {
     })
     if (result.kind !== 'unknown') return settled
     await this.#end('unknown', result.reason)
-    throw new JobError(`unknown: ${result.reason}`, { final: true })
+    throw createUnknownError(result.reason)
   }
 
   /** Compensates the completed steps, last step first. */
@@ -222,6 +224,10 @@ const keyOf = ({ position, isUndo }: Pick<StepCall, 'position' | 'isUndo'>): str
   `${position}${isUndo ? ' undo' : ''}`
 
 const hasSettled = ({ state }: StepCall): boolean => state !== 'running' && state !== 'waiting'
+
+/** The job stays as a dead letter until a person has looked. */
+const createUnknownError = (reason = 'no reason given'): JobError =>
+  new JobError(`unknown: ${reason}`, { final: true })
 
 /** Ends this attempt until the next check, without counting it. */
 const createWaitError = (reason: string): JobError =>

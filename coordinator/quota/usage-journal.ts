@@ -2,9 +2,16 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
-import { Journal } from '../store/journal.ts'
+import { Journal, readJournal } from '../store/journal.ts'
 import { holdRows } from './held-rows.ts'
 import { type NewUsage, requireNumbers, type UsageRow, type UsageStore } from './usage.ts'
+
+/** Folder of the rows that wait for their table, in files of one JSON value per line. */
+export const usageJournalFolder = (stateDir: string): string => join(stateDir, 'usage-journal')
+
+/** Rows that wait for their table, one per line, also while a coordinator appends more. */
+export const readUsageJournal = (stateDir: string): Promise<string> =>
+  readJournal(usageJournalFolder(stateDir))
 
 export interface JournaledUsage extends Pick<UsageStore, 'record' | 'sums'> {
   /** Resolves when every row that was recorded before is in the table. Rejects while one waits for the disk. */
@@ -28,7 +35,7 @@ export const journalUsage = async (
   { stateDir, logger, onFailure = () => {} }: JournalOptions,
 ): Promise<JournaledUsage> => {
   const journal = await Journal.open<UsageRow>({
-    folder: join(stateDir, 'usage-journal'),
+    folder: usageJournalFolder(stateDir),
     carry: rows => carryOver(usage, rows, logger),
     onCarried: () => usage.anchor(),
     logger,

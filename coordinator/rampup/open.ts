@@ -12,9 +12,9 @@ import type { RampUpConfig } from './rampup-config.ts'
 
 interface RampUpDomainParts extends Pick<Base, 'now'> {
   config: { rampup: RampUpConfig }
-  store: Pick<Store, 'ledger'>
+  store: Pick<Store, 'ledger' | 'records'>
   work: Pick<OpenQueue, 'queue' | 'addKind'>
-  configs: Pick<Configs, 'set' | 'show' | 'list'>
+  configs: Pick<Configs, 'set' | 'show'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   monitor: Pick<Monitor, 'alerts'>
 }
@@ -24,7 +24,7 @@ const KEPT_DAYS = 90
 /** Ramp-ups of settings in stages. */
 export const openRampUps = (parts: RampUpDomainParts): { views: { rampUps: RampUps } } => {
   const { config, store, work, configs, fleet, monitor, now } = parts
-  const { ledger } = store
+  const { ledger, records } = store
   work.addKind(
     defineJobKind({
       kind: RAMP_UP,
@@ -38,7 +38,7 @@ export const openRampUps = (parts: RampUpDomainParts): { views: { rampUps: RampU
       leaseSeconds: 10,
       keptDays: KEPT_DAYS,
       run: ({ id }, { job }) =>
-        carryOn({ ledger, configs, fleet, alerts: () => monitor.alerts(), now }, id, job),
+        carryOn({ ledger, records, configs, fleet, alerts: monitor.alerts, now }, id, job),
     }),
   )
   const { rampup } = config

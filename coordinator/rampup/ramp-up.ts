@@ -10,6 +10,8 @@ export interface RampUpPlan {
   stages: string[][]
   apply_seconds: number
   hold_seconds: number
+  error_rise_percent: number
+  min_requests: number
 }
 
 /** A plan with the documents that its cells had before, by cell; absent for a cell without one. */
@@ -30,6 +32,10 @@ export interface RampUp {
   stage: number
   stageBeganAt: number
   heldSince: number | undefined
+  /** Time since which a cell with the settings serves no requests. */
+  lostSince: number | undefined
+  /** Failed requests on the cells in the hour before, in percent; undefined until the first look. */
+  errorsBeforePercent: number | undefined
   isAborted: boolean
   createdAt: number
   endedAt: number | undefined
@@ -47,10 +53,16 @@ export const rampUpOf = (row: RampUpRow): RampUp => ({
   stage: row.stage,
   stageBeganAt: row.stage_began_at,
   heldSince: row.held_since ?? undefined,
+  lostSince: row.lost_since ?? undefined,
+  errorsBeforePercent: row.errors_before_percent ?? undefined,
   isAborted: row.aborted === 1,
   createdAt: row.created_at,
   endedAt: row.ended_at ?? undefined,
 })
+
+/** Cells that have their settings by now, those of the stage in progress included. */
+export const cellsSoFar = ({ plan, stage }: RampUp): string[] =>
+  plan.stages.slice(0, stage + 1).flat()
 
 /** Cells of each stage, in order of their ids; every stage has at least one cell more. */
 export const planStages = (

@@ -1,6 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { readCellConfigs } from '../control/config-store.ts'
 import type { Configs } from '../control/configs.ts'
 import { isRoutable } from '../fleet/cell.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -15,7 +16,7 @@ interface RampUpsParts {
   ledger: Ledger
   config: RampUpConfig
   queue: Pick<Queue, 'addWithin' | 'wake'>
-  configs: Pick<Configs, 'list' | 'show'>
+  configs: Pick<Configs, 'show'>
   fleet: Pick<Fleet, 'cells'>
   /** Unix time, milliseconds. */
   now: () => number
@@ -42,7 +43,7 @@ export class RampUps {
   /** Plans the stages. Throws `conflict` without settings to roll out, or without cells for them. */
   async plan(): Promise<RampUpPlan> {
     const { config, configs, fleet } = this.#parts
-    const { document, tag, stages_percent, apply_seconds, hold_seconds } = config
+    const { document, tag, stages_percent, ...limits } = config
     if (document === undefined)
       throw new ShoalError('conflict', 'rampup.document is not configured')
     const cells = []
@@ -53,7 +54,7 @@ export class RampUps {
     if (cells.length === 0)
       throw new ShoalError('conflict', 'no cell with the configured tag serves requests')
     const stages = planStages(cells, stages_percent)
-    return { document, stages, apply_seconds, hold_seconds }
+    return { document, stages, ...limits }
   }
 
   /**
@@ -61,7 +62,7 @@ export class RampUps {
    * commit. Throws `conflict` while another one runs.
    */
   async startWithin(trx: SealedTrx, plan: RampUpPlan, by: Starter): Promise<string> {
-    const { queue, configs, now } = this.#parts
+    const { queue, now } = this.#parts
     const { tenantId, keyId, requestId, actor } = by
     const running = await trx
       .selectFrom('ramp_ups')
@@ -70,9 +71,8 @@ export class RampUps {
       .executeTakeFirst()
     if (running !== undefined)
       throw new ShoalError('conflict', `ramp-up ${running.id} is already running`)
-    const cells = new Set(plan.stages.flat())
-    const own = configs.list().filter(({ scope, name }) => scope === 'cell' && cells.has(name))
-    const before = Object.fromEntries(own.map(({ name, document }) => [name, document]))
+    const own = await readCellConfigs(trx, plan.stages.flat())
+    const before = Object.fromEntries([...own].map(([name, { document }]) => [name, document]))
     const id = newId('ramp', now())
     const job = await queue.addWithin(trx, { kind: RAMP_UP, payload: { id }, tenantId })
     await trx
@@ -89,6 +89,8 @@ export class RampUps {
         stage: 0,
         stage_began_at: now(),
         held_since: null,
+        lost_since: null,
+        errors_before_percent: null,
         aborted: 0,
         fence: 0,
         created_at: now(),

@@ -33,5 +33,19 @@ export const RampUpConfig = z.strictObject({
     .max(86_400)
     .default(300)
     .describe('Time in which the cells of a stage must stay healthy before the next one.'),
+  error_rise_percent: z
+    .number()
+    .min(0)
+    .max(100)
+    .default(5)
+    .describe(
+      'Percentage points by which failed requests may rise on the cells that have the settings.',
+    ),
+  min_requests: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(20)
+    .describe('Requests of a stage from which failed ones are judged.'),
 })
 export type RampUpConfig = z.output<typeof RampUpConfig>

@@ -15,8 +15,8 @@ export interface BackupStanding {
   remedy: string | undefined
 }
 
-const VERIFY = 'shoal-coordinator backup verify'
-const CREATE = 'shoal-coordinator backup create'
+const VERIFY = 'shoal backup verify'
+const CREATE = 'shoal backup create'
 
 /** Judges the backups, newest first. */
 export const judgeBackups = (backups: readonly Backup[], now: number): BackupStanding => {

@@ -68,3 +68,12 @@ export const rampUpTable = async ({ schema }: Kysely<unknown>): Promise<void> =>
     .addColumn('ended_at', 'bigint')
     .execute()
 }
+
+/** Adds what a ramp-up remembers of the health of its cells. */
+export const rampUpHealth = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.alterTable('ramp_ups').addColumn('lost_since', 'bigint').execute()
+  await schema
+    .alterTable('ramp_ups')
+    .addColumn('errors_before_percent', 'double precision')
+    .execute()
+}

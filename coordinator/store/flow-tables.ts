@@ -62,6 +62,10 @@ export interface RampUpRow {
   stage_began_at: number
   /** Time since which every cell of the stage has its settings; null before. */
   held_since: number | null
+  /** Time since which a cell with the settings serves no requests; null while all do. */
+  lost_since: number | null
+  /** Failed requests on the cells in the hour before, in percent; null until the first look. */
+  errors_before_percent: number | null
   /** 1 once a person has asked to abort it. */
   aborted: number
   /** Fence of the job's claim that may write; only grows. */

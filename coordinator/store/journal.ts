@@ -1,5 +1,5 @@
 import { closeSync, openSync, read, readdirSync, rmSync, writeSync } from 'node:fs'
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
@@ -126,6 +126,26 @@ export class Journal<T> {
     this.#sealed = undefined
     closeSync(file)
     await rm(path, { force: true })
+  }
+}
+
+/**
+ * Lines of every file of a journal, also while another process appends to it; empty without a
+ * folder. A file that is carried over meanwhile may be missing.
+ */
+export const readJournal = async (folder: string): Promise<string> => {
+  const names = await readdir(folder).catch(() => [])
+  const files = names.filter(name => name.endsWith(EXTENSION)).toSorted()
+  const texts = await Promise.all(files.map(name => readIfThere(join(folder, name))))
+  return texts.map(text => (text === '' || text.endsWith('\n') ? text : `${text}\n`)).join('')
+}
+
+const readIfThere = async (path: string): Promise<string> => {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
   }
 }
 

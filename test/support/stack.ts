@@ -16,6 +16,8 @@ export interface TestStack {
   url: string
   keys: DemoKeys
   folder: string
+  /** Configuration file of the coordinator. */
+  config: string
   coordinator: Process
   cells: Process[]
   /** Polls `/v1/health` until the answer is right. */
@@ -35,6 +37,8 @@ export interface StackOptions {
   /** Laid over the coordinator's and the daemons' configuration. */
   catalogue?: object[]
   inference?: object
+  /** More settings of the coordinator. */
+  settings?: object
   /** A command that ends in running its own last arguments: those that start the coordinator. */
   wrap?: (stateDir: string) => readonly string[]
 }
@@ -135,11 +139,12 @@ export class Process {
 export const startStack = async (options: StackOptions = {}): Promise<TestStack> => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-stack-'))
   const stateDir = join(folder, 'coordinator')
-  const { catalogue, inference = {} } = options
+  const { catalogue, inference = {}, settings = {} } = options
   const shared = catalogue === undefined ? {} : { catalogue }
   const coordinatorConfig = writeConfig(folder, 'coordinator.yaml', {
     ...shared,
     log: { level: 'info' },
+    ...settings,
   })
   const cellConfig = writeConfig(folder, 'cell.yaml', {
     ...shared,
@@ -208,7 +213,8 @@ export const startStack = async (options: StackOptions = {}): Promise<TestStack>
   const preloads = !('preload' in inference) || inference.preload !== false
   if (preloads) await Promise.all(cells.map(cell => cell.line(/"msg":"engine ready"/)))
   await waitForHealth(({ cells, status }) => cells === tokens.length && status === 'ok')
-  return { url: address, keys, folder, coordinator, cells, waitForHealth, stop }
+  const config = coordinatorConfig
+  return { url: address, keys, folder, config, coordinator, cells, waitForHealth, stop }
 }
 
 const writeConfig = (folder: string, name: string, values: object): string => {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
+import { DATABASES, DUMP_FILE } from '../../backup/backup-catalogue.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { BACKUP_STATES, judgeBackups } from '../../reports/backup-standing.ts'
 import { defineSkill } from '../skill.ts'
@@ -32,12 +33,13 @@ export default defineSkill({
     state: z.enum(BACKUP_STATES).describe('State of the newest backup; overdue from 26 hours on.'),
     remedy: z.string().nullable(),
     schedule: z.string().nullable().describe('Cron expression, UTC; null without a schedule.'),
-    /** PostgreSQL is backed up by its own tools; see docs/operations.md. */
-    includes_database: z.boolean(),
+    includes_database: z
+      .boolean()
+      .describe('True when the newest backup holds the database beside the secrets.'),
     unreadable: z.array(z.string()).describe('Folders whose manifest is missing or damaged.'),
     backups: z.array(BackupView).describe('Newest first.'),
   }),
-  run: async (_input, { backups, infrastructure, now }) => {
+  run: async (_input, { backups, now }) => {
     const listed = await backups.list()
     const { state, remedy } = judgeBackups(listed, now())
     return {
@@ -45,7 +47,7 @@ export default defineSkill({
       state,
       remedy: remedy ?? null,
       schedule: backups.settings.schedule ?? null,
-      includes_database: infrastructure.store === 'sqlite',
+      includes_database: listed[0]?.manifest?.files.some(({ name }) => isDatabase(name)) ?? false,
       unreadable: listed.flatMap(({ name, manifest }) => (manifest === undefined ? [name] : [])),
       backups: listed.flatMap(({ name, manifest, verified }) =>
         manifest === undefined
@@ -66,3 +68,5 @@ export default defineSkill({
     }
   },
 })
+
+const isDatabase = (name: string): boolean => name === DUMP_FILE || name === DATABASES[0]

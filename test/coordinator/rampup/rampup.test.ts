@@ -1,10 +1,13 @@
 import t, { type Test } from 'tap'
 import * as z from 'zod'
+import type { ConfigChange } from '../../../coordinator/control/config-store.ts'
+import { readConfigs, writeConfig } from '../../../coordinator/control/config-store.ts'
 import { bootstrap } from '../../../coordinator/keys/bootstrap.ts'
 import type { Job } from '../../../coordinator/queue/job.ts'
 import { JobError } from '../../../coordinator/queue/job-error.ts'
 import { defineJobKind } from '../../../coordinator/queue/job-kind.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
+import { createUsage } from '../../../coordinator/quota/usage.ts'
 import { carryOn } from '../../../coordinator/rampup/carry-on.ts'
 import { planStages } from '../../../coordinator/rampup/ramp-up.ts'
 import { RAMP_UP, RampUps } from '../../../coordinator/rampup/ramp-ups.ts'
@@ -21,35 +24,53 @@ const SLOTS = { inference: { slots: 8 } }
 const scene = async (t: Test) => {
   const store = await temporaryStore(t)
   await bootstrap(store)
-  const clock = { ms: 1000 }
+  const clock = { ms: 10_000_000 }
   const now = () => clock.ms
   const stubborn = new Map<string, 'refused' | 'probation'>()
   const alerts: object[] = []
   const away = new Set<string>()
-  const broken = new Set<string>()
-  const revoked = new Set<string>()
-  const documents = new Map<string, { version: number; document: Record<string, unknown> }>()
-  documents.set('b', { version: 1, document: { log: { level: 'warn' } } })
+  const { ledger } = store
   const sets: string[] = []
+  const set = async (change: ConfigChange) => {
+    const kept = await writeConfig(ledger, change, { actor: 'test' }, now())
+    sets.push(change.name)
+    return kept
+  }
+  await set({ scope: 'cell', name: 'b', document: { log: { level: 'warn' } } })
+  sets.length = 0
+  const ownOf = async (id: string) => (await readConfigs(ledger)).get(`cell ${id}`)
   const configs = {
-    set: async ({ name, document }: { name: string; document: Record<string, unknown> }) => {
-      if (broken.delete(name)) throw new Error('the process ends here')
-      sets.push(name)
-      documents.set(name, { version: sets.length + 1, document })
-    },
+    set,
     show: async (id: string) => {
-      if (revoked.has(id)) throw new ShoalError('not_found', `no cell ${id}`)
-      const own = documents.get(id)
+      const own = await ownOf(id)
       const version = own?.version ?? 0
       const state = stubborn.get(id) ?? 'applied'
       return {
         tags: [],
         version,
-        sources: own === undefined ? [] : [{ scope: 'cell', name: id, ...own }],
+        sources: own === undefined ? [] : [own],
         reported: { state, desired_version: version, applied_version: version },
       }
     },
-    list: () => [...documents].map(([name, own]) => ({ scope: 'cell', name, ...own })),
+  }
+  /** Requests that a cell served now, or failed. */
+  const serve = async (cellId: string, requests: number, failed: number) => {
+    const rows = Array.from({ length: requests }, (_, n) => ({
+      id: `${cellId} ${clock.ms} ${n}`,
+      at: clock.ms,
+      key_id: 'k',
+      tenant_id: 'demo',
+      model: 'm',
+      cell_id: cellId,
+      route: '/v1/chat/completions',
+      status: n < failed ? ('failed' as const) : ('ok' as const),
+      prompt_tokens: 1,
+      completion_tokens: 1,
+      cached_tokens: 0,
+      duration_ms: 1,
+      request_id: 'r',
+    }))
+    await createUsage(store).recordRows(rows)
   }
   const cellOf = (id: string) => ({
     id,
@@ -58,7 +79,6 @@ const scene = async (t: Test) => {
     isLinkLate: false,
   })
   const fleet = { cells: () => CELLS.map(cellOf), cell: cellOf }
-  const { ledger } = store
   const kind = defineJobKind({
     kind: RAMP_UP,
     payload: z.object({ id: z.string() }),
@@ -81,11 +101,12 @@ const scene = async (t: Test) => {
   const rampUps = new RampUps({ ledger, config, queue, configs, fleet, now } as never)
   const plan = await rampUps.plan()
   const start = () => ledger.sealed.write(trx => rampUps.startWithin(trx, plan, BY))
-  const parts = { ledger, configs, fleet, alerts: () => alerts, now } as never
+  const { records } = store
+  const parts = { ledger, records, configs, fleet, alerts: () => alerts, now }
   /** One look, by a claim of the job with this fence. */
-  const look = async (id: string, fence = 1): Promise<string> => {
+  const look = async (id: string, fence = 1, over: object = {}): Promise<string> => {
     try {
-      await carryOn(parts, id, { fence } as Job)
+      await carryOn({ ...parts, ...over } as never, id, { fence } as Job)
       return 'ended'
     } catch (error) {
       if (!(error instanceof JobError)) throw error
@@ -93,21 +114,9 @@ const scene = async (t: Test) => {
     }
   }
   const latest = async () => rampUps.latest('demo')
-  return {
-    clock,
-    stubborn,
-    alerts,
-    away,
-    broken,
-    revoked,
-    documents,
-    sets,
-    rampUps,
-    plan,
-    start,
-    look,
-    latest,
-  }
+  const documentOf = async (id: string) => (await ownOf(id))?.document
+  const acts = { start, look, latest, serve, set, documentOf }
+  return { clock, stubborn, alerts, away, sets, configs, rampUps, plan, ...acts }
 }
 
 t.test('stages grow by whole cells, and none is empty', async t => {
@@ -116,7 +125,7 @@ t.test('stages grow by whole cells, and none is empty', async t => {
 })
 
 t.test('each stage is applied, held and followed by the next', async t => {
-  const { clock, documents, sets, start, look, latest } = await scene(t)
+  const { clock, documentOf, sets, start, look, latest } = await scene(t)
   const id = await start()
   t.equal(await look(id), 'holding')
   t.strictSame(sets, ['a'])
@@ -126,17 +135,32 @@ t.test('each stage is applied, held and followed by the next', async t => {
   t.equal(await look(id), 'continuing with the next stage')
   t.equal(await look(id), 'holding')
   t.strictSame(sets, ['a', 'b', 'c', 'd'], 'no cell is set twice')
-  t.strictSame(documents.get('b')?.document, { log: { level: 'warn' }, ...SLOTS })
+  t.strictSame(await documentOf('b'), { log: { level: 'warn' }, ...SLOTS })
   clock.ms += 60_000
   t.equal(await look(id), 'ended')
   t.match(await latest(), { state: 'done', reason: undefined })
 })
 
 t.test('a fault restores the earlier settings', async t => {
-  const cases: [string, (at: Awaited<ReturnType<typeof scene>>) => void, RegExp][] = [
+  const cases: [string, (at: Awaited<ReturnType<typeof scene>>) => unknown, RegExp][] = [
     ['a refusal', ({ stubborn }) => stubborn.set('b', 'refused'), /b has refused its settings/],
-    ['a lost cell', ({ away }) => away.add('a'), /a no longer serves requests/],
-    ['a revoked cell', ({ revoked }) => revoked.add('c'), /c is no longer enrolled/],
+    [
+      'a removed cell',
+      ({ configs }) => {
+        const { show } = configs
+        configs.show = async id => {
+          if (id === 'd') throw new ShoalError('not_found', 'no cell d')
+          return show(id)
+        }
+      },
+      /d is no longer enrolled/,
+    ],
+    [
+      'settings that were changed by somebody else',
+      ({ set }) => set({ scope: 'cell', name: 'c', document: { log: { level: 'debug' } } }),
+      /the settings of c were changed meanwhile/,
+    ],
+    ['failed requests', ({ serve }) => serve('b', 20, 3), /15.0 percent of 20 requests failed/],
     [
       'a critical alert',
       ({ alerts, clock }) =>
@@ -146,45 +170,110 @@ t.test('a fault restores the earlier settings', async t => {
   ]
   for (const [name, cause, reason] of cases) {
     const at = await scene(t)
-    const { clock, documents, start, look, latest } = at
+    const { clock, documentOf, start, look, latest } = at
     const id = await start()
     await look(id)
     clock.ms += 60_000
     await look(id)
     await look(id)
-    cause(at)
+    await cause(at)
+    clock.ms += 1
     t.equal(await look(id), 'ended', name)
     t.match(await latest(), { state: 'aborted', reason })
-    t.strictSame(documents.get('b')?.document, { log: { level: 'warn' } })
-    t.strictSame(documents.get('a')?.document, {})
+    t.strictSame(await documentOf('b'), { log: { level: 'warn' } })
+    t.strictSame(await documentOf('a'), {})
   }
 })
 
-t.test('an abort that a crash interrupts is completed, even if its cause is gone', async t => {
-  const { clock, away, broken, documents, start, look, latest } = await scene(t)
-  const id = await start()
-  await look(id)
-  clock.ms += 60_000
-  await look(id)
-  await look(id)
-  away.add('a')
-  broken.add('b')
-  await t.rejects(look(id), { message: 'the process ends here' })
-  away.delete('a')
-  t.equal(await look(id), 'ended')
-  t.match(await latest(), { state: 'aborted', reason: /a no longer serves requests/ })
-  for (const cell of CELLS) t.notMatch(documents.get(cell)?.document, SLOTS)
-})
-
 t.test('a cell that does not apply its settings in time ends the ramp-up', async t => {
-  const { clock, stubborn, documents, start, look, latest } = await scene(t)
+  const { clock, stubborn, documentOf, start, look, latest } = await scene(t)
   stubborn.set('a', 'probation')
   const id = await start()
   t.equal(await look(id), 'waiting for the cells')
   clock.ms += 31_000
   t.equal(await look(id), 'ended')
   t.match(await latest(), { state: 'aborted', reason: /in time/ })
-  t.strictSame(documents.get('a')?.document, {})
+  t.strictSame(await documentOf('a'), {})
+})
+
+t.test('a lost cell is waited for, as after a start, before the ramp-up is aborted', async t => {
+  const { clock, away, start, look, latest } = await scene(t)
+  const id = await start()
+  await look(id)
+  clock.ms += 60_000
+  away.add('a')
+  t.match(await look(id), /waiting for a/)
+  clock.ms += 60_000
+  t.match(await look(id), /waiting for a/, 'no stage begins meanwhile')
+  away.delete('a')
+  t.equal(await look(id), 'continuing with the next stage')
+  await look(id)
+  away.add('b')
+  t.match(await look(id), /waiting for b/)
+  clock.ms += 60_001
+  t.equal(await look(id), 'ended')
+  t.match(await latest(), { state: 'aborted', reason: 'b no longer serves requests' })
+})
+
+t.test('failed requests count against those before the start, once there are enough', async t => {
+  const { clock, start, look, serve } = await scene(t)
+  await serve('a', 100, 12)
+  clock.ms += 1
+  const id = await start()
+  await look(id)
+  await serve('a', 19, 19)
+  clock.ms += 1
+  t.equal(await look(id), 'holding', '19 requests are too few')
+  await serve('a', 181, 15)
+  clock.ms += 1
+  t.equal(await look(id), 'holding', '17 percent after 12 percent')
+  await serve('a', 10, 10)
+  clock.ms += 1
+  t.equal(await look(id), 'ended')
+})
+
+t.test('a worker that was superseded in the middle of a look changes no settings', async t => {
+  const { clock, configs, documentOf, rampUps, start, look, latest } = await scene(t)
+  const id = await start()
+  const { set } = configs
+  const late = await look(id, 1, {
+    configs: {
+      ...configs,
+      set: async (change: ConfigChange) => {
+        // another coordinator carries the ramp-up to its end meanwhile
+        await rampUps.abort('demo', BY)
+        t.equal(await look(id, 2), 'ended')
+        return set(change)
+      },
+    },
+  })
+  t.equal(late, 'another worker has the ramp-up')
+  t.match(await latest(), { state: 'aborted' })
+  t.equal(await documentOf('a'), undefined)
+  clock.ms += 1000
+  t.equal(await look(id, 3), 'ended')
+})
+
+t.test('an abort that was interrupted restores the other cells too', async t => {
+  const { clock, alerts, configs, documentOf, start, look, latest } = await scene(t)
+  const id = await start()
+  await look(id)
+  clock.ms += 60_000
+  await look(id)
+  await look(id)
+  const alert = { cellId: 'b', level: 'critical', message: 'hot', raisedAt: clock.ms }
+  alerts.push(alert)
+  const { set } = configs
+  const dying = async (change: ConfigChange) => {
+    if (change.name === 'c') throw new Error('the process has died')
+    return set(change)
+  }
+  await t.rejects(look(id, 1, { configs: { ...configs, set: dying } }))
+  t.strictSame(await documentOf('d'), SLOTS)
+  alerts.length = 0
+  t.equal(await look(id, 2), 'ended')
+  t.match(await latest(), { state: 'aborted', reason: 'alert on b: hot' })
+  for (const cell of ['a', 'c', 'd']) t.strictSame(await documentOf(cell), {})
 })
 
 t.test('one ramp-up runs at a time, and an earlier claim writes nothing more', async t => {

@@ -179,6 +179,7 @@ t.test('the standing of backups is that of the newest', async t => {
       version: '1',
       is_scheduled: false,
       store: 'sqlite' as const,
+      sealed_for: 'passphrase' as const,
       files: [],
       audit_head: null,
     },

@@ -10,6 +10,8 @@ const PLAN = {
   stages: [['a']],
   apply_seconds: 60,
   hold_seconds: 60,
+  error_rise_percent: 5,
+  min_requests: 20,
 }
 
 t.test('testcenter and the dashboard follow flows, ramp-ups, services and the queue', async t => {
