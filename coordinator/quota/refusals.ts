@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Records } from '../store/store.ts'
-import { HOUR_MS, USAGE_SUMS } from './usage-buckets.ts'
+import { HOUR_MS, SUM_TABLES, USAGE_SUMS } from './usage-buckets.ts'
 
 /** A request that was refused. */
 export interface Refusal {
@@ -56,17 +56,18 @@ export class Refusals {
     try {
       await this.#records.free.write(async trx => {
         for (const { hour_at, key_id, tenant_id, model, ...counted } of counts) {
-          const sums = { ...NO_SUMS, ...counted }
-          await trx
-            .insertInto('usage_buckets')
-            .values({ hour_at, key_id, tenant_id, model, ...sums })
-            .onConflict(conflict =>
-              conflict.columns(['hour_at', 'key_id', 'tenant_id', 'model']).doUpdateSet({
-                refused: sql<number>`usage_buckets.refused + excluded.refused`,
-                unavailable: sql<number>`usage_buckets.unavailable + excluded.unavailable`,
-              }),
+          const columns = { key_id, tenant_id, model, ...NO_SUMS, ...counted }
+          const names = sql.join(Object.keys(columns).map(name => sql.ref(name)))
+          const values = sql.join(Object.values(columns))
+          for (const { table, time, spanMs } of SUM_TABLES)
+            await sql`
+              insert into ${sql.table(table)} (${sql.ref(time)}, ${names})
+              values (${hour_at - (hour_at % spanMs)}, ${values})
+              on conflict (${sql.ref(time)}, key_id, tenant_id, model) do update set
+                refused = ${sql.ref(`${table}.refused`)} + excluded.refused,
+                unavailable = ${sql.ref(`${table}.unavailable`)} + excluded.unavailable`.execute(
+              trx,
             )
-            .execute()
         }
       })
     } catch (error) {

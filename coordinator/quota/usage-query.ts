@@ -30,11 +30,85 @@ export interface UsageQuestion {
 export type UsageLine = Record<UsageSum, number> & Partial<Record<UsageGroup, string | number>>
 
 /**
- * Sums of usage, in the order of the groups. Sealed hours and the rows that are in none yet are
- * read by one statement, so that a row that is being sealed is counted once.
+ * Sums of usage, in the order of the groups. Times of a page are read span by span, because a year
+ * has millions of buckets and the page ends after the first few of them; everything else is made of
+ * whole days as far as possible.
  */
 export const queryUsage = async (
-  { read }: Pick<Records, 'read'>,
+  records: Pick<Records, 'scan'>,
+  question: UsageQuestion,
+): Promise<UsageLine[]> => {
+  const { groupBy, limit } = question
+  if (!groupBy.includes('hour')) return readLines(records, question)
+  const outer = groupBy.slice(0, groupBy.findIndex(isTime))
+  const lines: UsageLine[] = []
+  for (const part of await listParts(records, question, outer)) {
+    lines.push(...(await readSpans(records, { ...part, limit: limit - lines.length })))
+    if (lines.length === limit) break
+  }
+  return lines
+}
+
+const isTime = (name: UsageGroup): boolean => name === 'hour' || name === 'day'
+
+/** Splits a question by the groups that come before the time, from the one that `after` is in. */
+const listParts = async (
+  records: Pick<Records, 'scan'>,
+  question: UsageQuestion,
+  outer: readonly UsageGroup[],
+): Promise<UsageQuestion[]> => {
+  if (outer.length === 0) return [question]
+  const { after, ...rest } = question
+  const begun = after?.slice(0, outer.length)
+  const others = await readLines(records, {
+    ...rest,
+    groupBy: outer,
+    ...(begun && { after: begun }),
+  })
+  const values = others.map(line => outer.map(name => line[name] as string))
+  const parts = values.map(each => ({ ...rest, ...filterOf(outer, each) }))
+  return begun === undefined
+    ? parts
+    : [{ ...question, ...filterOf(outer, begun as string[]) }, ...parts]
+}
+
+const FILTERS = { key: 'keyId', tenant: 'tenantId', model: 'model' } as const
+
+const filterOf = (
+  groups: readonly UsageGroup[],
+  values: readonly string[],
+): Partial<UsageQuestion> =>
+  Object.fromEntries(groups.map((name, at) => [FILTERS[name as keyof typeof FILTERS], values[at]]))
+
+/** Days of the first span. */
+const FIRST_DAYS = 4
+/** Most that a span is longer than the one before. */
+const MOST_GROWTH = 4
+
+/** Lines in the order of time, by spans of whole days until the page is full. */
+const readSpans = async (
+  records: Pick<Records, 'scan'>,
+  question: UsageQuestion,
+): Promise<UsageLine[]> => {
+  const { groupBy, after, to, limit } = question
+  const last = after?.[groupBy.findIndex(isTime)]
+  const lines: UsageLine[] = []
+  let from = Math.max(question.from, last === undefined ? 0 : Number(last))
+  for (let days = FIRST_DAYS; from < to && lines.length < limit; ) {
+    const end = Math.min(to, from - (from % DAY_MS) + days * DAY_MS)
+    const left = limit - lines.length
+    const found = await readLines(records, { ...question, from, to: end, limit: left })
+    lines.push(...found)
+    const needed = Math.ceil((days * (left - found.length)) / found.length)
+    days = Math.max(1, Math.min(needed, days * MOST_GROWTH))
+    from = end
+  }
+  return lines
+}
+
+/** Lines of one statement: a row that is being sealed meanwhile is counted once. */
+const readLines = async (
+  { scan }: Pick<Records, 'scan'>,
   question: UsageQuestion,
 ): Promise<UsageLine[]> => {
   const { groupBy, after, limit } = question
@@ -48,7 +122,7 @@ export const queryUsage = async (
     groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)} order by ${sql.join(groups)}`
   const { rows } = await sql<Record<string, number | string | null>>`
     select ${sql.join([...named, ...sums])} from (${selectUsage(question)}) as used
-    where ${page} ${order} limit ${limit}`.execute(read)
+    where ${page} ${order} limit ${limit}`.execute(scan)
   return rows.filter(row => row.ok !== null).map(row => lineOf(row, groupBy))
 }
 
@@ -61,21 +135,38 @@ const lineOf = (
     ...Object.fromEntries(USAGE_SUMS.map(name => [name, row[name]])),
   }) as UsageLine
 
-/** Buckets, and rows as if each were one. */
+/** Sums of whole days and of the hours beside them, and rows that are in none as if each were one. */
 const selectUsage = (question: UsageQuestion) => {
+  const { from, to, groupBy } = question
   const names = sql.join(USAGE_SUMS.map(name => sql.ref(name)))
   const values = sql.join(USAGE_SUMS.map(name => sql`${ROW_SUMS[name]} as ${sql.ref(name)}`))
-  return sql`
+  const firstDay = Math.ceil(from / DAY_MS) * DAY_MS
+  const lastDay = to - (to % DAY_MS)
+  const hours = (start: number, end: number) => sql`
     select hour_at, key_id, tenant_id, model, ${names} from usage_buckets
-    where ${conditions(question, 'hour_at')}
+    where ${conditions(question, sql`hour_at`, start, end)}`
+  const sealed =
+    groupBy.includes('hour') || firstDay >= lastDay
+      ? hours(from, to)
+      : sql`
+    select day_at as hour_at, key_id, tenant_id, model, ${names} from usage_days
+    where ${conditions(question, sql`day_at`, firstDay, lastDay)}
+    union all ${hours(from, firstDay)}
+    union all ${hours(lastDay, to)}`
+  return sql`${sealed}
     union all
-    select ${hourOfRow} as hour_at, key_id, tenant_id, model, ${values} from usage
-    where sealed = 0 and ${conditions(question, 'at')}`
+    select ${hourOfRow} as hour_at, key_id, tenant_id, model, ${values} from (
+      select * from usage where sealed = 0 and at >= ${from} and at < ${to}
+    ) as open_rows where ${conditions(question, sql`at`, from, to)}`
 }
 
-const conditions = (question: UsageQuestion, time: 'hour_at' | 'at'): Expression<SqlBool> => {
-  const { from, to, keyId, tenantId, model } = question
-  const all = [sql<SqlBool>`${sql.ref(time)} >= ${from} and ${sql.ref(time)} < ${to}`]
+const conditions = (
+  { keyId, tenantId, model }: UsageQuestion,
+  time: Expression<unknown>,
+  from: number,
+  to: number,
+): Expression<SqlBool> => {
+  const all = [sql<SqlBool>`${time} >= ${from} and ${time} < ${to}`]
   if (keyId !== undefined) all.push(sql`key_id = ${keyId}`)
   if (tenantId !== undefined) all.push(sql`tenant_id = ${tenantId}`)
   if (model !== undefined) all.push(sql`model = ${model}`)

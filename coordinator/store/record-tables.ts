@@ -4,6 +4,7 @@ import type { Generated } from 'kysely'
 export interface RecordTables {
   usage: UsageRow & SealableColumns
   usage_buckets: UsageBucketRow
+  usage_days: UsageDayRow
   usage_hours: UsageHourRow
   call_hours: CallHourRow
   series: SeriesRow
@@ -46,10 +47,8 @@ interface SealableColumns {
   sealed: Generated<number>
 }
 
-/** Sums of what began in one hour. */
-interface UsageBucketRow {
-  /** Beginning of the hour, UTC. */
-  hour_at: number
+/** Sums of the requests of one key for one model that began within a span of time. */
+interface UsageSumColumns {
   key_id: string
   tenant_id: string
   model: string
@@ -77,6 +76,17 @@ interface UsageBucketRow {
   ttft_le_5000: Generated<number>
   ttft_le_10000: Generated<number>
   ttft_le_30000: Generated<number>
+}
+
+interface UsageBucketRow extends UsageSumColumns {
+  /** Beginning of the hour, UTC. */
+  hour_at: number
+}
+
+/** Sum of the buckets of one day, written in the same transactions as they are. */
+interface UsageDayRow extends UsageSumColumns {
+  /** Beginning of the day, UTC. */
+  day_at: number
 }
 
 /** Calls of one operation by one tenant that ended in one hour. */
