@@ -29,7 +29,8 @@ export const repeatDays = async (
     const until = Math.min(from + spanMs, end - shift)
     for (const { table, time, columns } of COPIED) {
       const kept = sql.join(columns.map(name => sql.ref(name)))
-      const [idName, id] = table === 'usage' ? [sql`id, `, sql`id || ${`-${shift}`}, `] : [sql``, sql``]
+      const [idName, id] =
+        table === 'usage' ? [sql`id, `, sql`id || ${`-${shift}`}, `] : [sql``, sql``]
       await records.sealed.write(trx =>
         sql`insert into ${sql.table(table)} (${idName} ${sql.ref(time)}, ${kept})
           select ${id} ${sql.ref(time)} + ${sql.lit(shift)}, ${kept} from ${sql.table(table)}

@@ -199,6 +199,43 @@ const usageDays = async (db: Kysely<unknown>): Promise<void> => {
     from usage_buckets group by 1, 2, 3, 4`.execute(db)
 }
 
+/** Position of the GPU power in a stored bucket: `[at, samples, value | [value, known] ...]`. */
+const POWER_AT = 11
+
+type StoredBucket = (number | null | [number, number])[]
+
+/** Sums of the power of all cells by the hour, from the series that are there. */
+const powerHours = async (db: Kysely<unknown>): Promise<void> => {
+  await db.schema
+    .createTable('power_hours')
+    .addColumn('hour_at', 'bigint', column => column.primaryKey().notNull())
+    .addColumn('watt_hours', 'double precision', column => column.notNull())
+    .addColumn('cells', 'bigint', column => column.notNull())
+    .execute()
+  const hours = new Map<number, { wattHours: number; cells: number }>()
+  for (let [cellId, at] = ['', 0]; ; ) {
+    const { rows } = await sql<{ cell_id: string; at: number; buckets_json: string }>`
+      select cell_id, at, buckets_json from series
+      where resolution_seconds = 3600 and (cell_id, at) > (${cellId}, ${at})
+      order by cell_id, at limit 1000`.execute(db)
+    for (const row of rows)
+      for (const bucket of JSON.parse(row.buckets_json) as StoredBucket[]) {
+        const stored = bucket[POWER_AT] ?? null
+        const watts = Array.isArray(stored) ? stored[0] : stored
+        if (watts === null) continue
+        const { wattHours, cells } = hours.get(Number(bucket[0])) ?? { wattHours: 0, cells: 0 }
+        hours.set(Number(bucket[0]), { wattHours: wattHours + watts, cells: cells + 1 })
+      }
+    const last = rows.at(-1)
+    if (last === undefined) break
+    cellId = last.cell_id
+    at = last.at
+  }
+  for (const [hour, { wattHours, cells }] of hours)
+    await sql`insert into power_hours (hour_at, watt_hours, cells)
+      values (${hour}, ${wattHours}, ${cells})`.execute(db)
+}
+
 export const recordMigrations: Record<string, StoreMigration> = {
   '0001_usage': { up: usageTable },
   '0002_series': { up: seriesTables },
@@ -211,4 +248,5 @@ export const recordMigrations: Record<string, StoreMigration> = {
   '0010_call_hours': { up: callHourTable, compatibleFrom: '0.1.0' },
   // a program that does not know the days would leave them incomplete
   '0013_usage_days': { up: usageDays },
+  '0014_power_hours': { up: powerHours },
 }

@@ -9,6 +9,7 @@ export interface RecordTables {
   call_hours: CallHourRow
   series: SeriesRow
   series_cells: SeriesCellRow
+  power_hours: PowerHourRow
   device_series: DeviceSeriesRow
   module_results: ModuleResultRow
 }
@@ -126,6 +127,15 @@ interface SeriesCellRow {
   cell_id: string
   /** Time of the newest late sample that was counted, by the cell's clock. */
   late_until: number
+}
+
+/** Sum of the hourly means of the GPU power of all cells, written with the rows of their series. */
+interface PowerHourRow {
+  /** Beginning of the hour, UTC. */
+  hour_at: number
+  watt_hours: number
+  /** Cells whose power was measured within the hour. */
+  cells: number
 }
 
 /** Values of one property of a device over a span of time; see `coordinator/devices/series-spans.ts`. */
