@@ -24,7 +24,6 @@ const SKILLS = [
 
 /** Groups of the usage list, each asked for a day, a month and the year. */
 const GROUPS = [
-  [],
   ['day'],
   ['hour'],
   ['model'],
@@ -49,8 +48,8 @@ export const listCases = (now: number): Case[] => [
     })
     return [
       ...GROUPS.map(groups => {
-        const query = groups.map(name => `group_by=${name}`).join('&') || 'group_by='
-        return usage(`all by ${groups.join(', ') || 'nothing'}`, `scope=all&${query}&limit=1000`)
+        const query = groups.map(name => `group_by=${name}`).join('&')
+        return usage(`all by ${groups.join(', ')}`, `scope=all&${query}&limit=1000`)
       }),
       usage('tenant by day, model', 'scope=tenant&group_by=day&group_by=model&limit=1000'),
       usage('own key by day', 'scope=key&group_by=day&limit=1000'),
