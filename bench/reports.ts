@@ -77,7 +77,7 @@ const measureOn = async (
   const url = cluster && `postgres://postgres@localhost/bench?host=${cluster.folder}`
   const coordinator = await BenchCoordinator.start(stateDir, url, key)
   try {
-    const rows: ReportRow[] = []
+    const rows = [await measureIdle(coordinator)]
     for (const each of listCases(Date.now()))
       rows.push(await measureCase(coordinator, each, settings.calls))
     rows.push({ report: 'memory of the coordinator, MiB', 'longest ms': rssMiB(coordinator.pid) })
@@ -108,6 +108,18 @@ const prepare = async (store: Store, settings: Settings): Promise<string> => {
   return added.secret
 }
 
+/** Stalls of the loop by itself: the coordinator looks at all cells each second. */
+const measureIdle = async (coordinator: BenchCoordinator): Promise<ReportRow> => {
+  await coordinator.takeStalls()
+  await new Promise(resolve => setTimeout(resolve, 3000))
+  const { max, cpuMs: tickMs } = await coordinator.takeStalls()
+  return {
+    report: 'no report, for 3 s',
+    'loop late max ms': round(max),
+    'CPU of a tick, max ms': round(tickMs),
+  }
+}
+
 const measureCase = async (
   coordinator: BenchCoordinator,
   { what, path, body }: Case,
@@ -119,7 +131,12 @@ const measureCase = async (
   let bytes = 0
   for (let n = 0; n < calls; n++) {
     const begunMs = performance.now()
-    bytes = await coordinator.call(path, body)
+    try {
+      bytes = await coordinator.call(path, body)
+    } catch (error) {
+      // one that takes too long is a result too
+      console.log((error as Error).message)
+    }
     times.push(performance.now() - begunMs)
   }
   const stalls = await coordinator.takeStalls()

@@ -1,4 +1,5 @@
 import { newCellRow } from '../../coordinator/enrolment/enrolment.ts'
+import { sql } from 'kysely'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bucketOf, type Segment } from '../../coordinator/fleet/bucket.ts'
 import { METRIC_NAMES } from '../../coordinator/fleet/metrics.ts'
@@ -9,11 +10,12 @@ import { DAY_MS } from '../../shared/time.ts'
 const HOUR_MS = 3_600_000
 const ROW_HOURS = 6
 const DAYS = 30
-/** Rows of one transaction, as in the coordinator. */
-const ROWS_PER_WRITE = 64
 const CELLS_PER_INSERT = 100
 
-/** Enrolled cells with the hours of their series of a month, written through the series store. */
+/**
+ * Enrolled cells with the hours of their series of a month: those of the first cell are written
+ * through the series store, and copied for the others.
+ */
 export const fillFleet = async (
   { ledger, records }: Store,
   { cells, now }: { cells: number; now: number },
@@ -30,17 +32,24 @@ export const fillFleet = async (
         .values(rows.slice(n, n + CELLS_PER_INSERT))
         .execute(),
     )
-  const series = createSeriesStore(records)
+  const [first, ...others] = rows.map(({ id }) => id)
+  if (first === undefined) return
   const end = now - (now % (ROW_HOURS * HOUR_MS))
-  let batch: [SegmentKey, Segment][] = []
+  const series: [SegmentKey, Segment][] = []
   for (let at = end - DAYS * DAY_MS; at < end; at += ROW_HOURS * HOUR_MS)
-    for (const { id } of rows) {
-      batch.push([{ cellId: id, resolutionSeconds: 3600, at }, segmentAt(at)])
-      if (batch.length < ROWS_PER_WRITE) continue
-      await series.add(batch, new Map(), now)
-      batch = []
-    }
-  await series.add(batch, new Map(), now)
+    series.push([{ cellId: first, resolutionSeconds: 3600, at }, segmentAt(at)])
+  await createSeriesStore(records).add(series, new Map(), now)
+  for (let n = 0; n < others.length; n += CELLS_PER_INSERT)
+    await records.sealed.write(async trx => {
+      for (const id of others.slice(n, n + CELLS_PER_INSERT))
+        await sql`insert into series (cell_id, resolution_seconds, at, buckets_json)
+          select ${id}, resolution_seconds, at, buckets_json from series
+          where cell_id = ${first}`.execute(trx)
+    })
+  await records.sealed.write(trx =>
+    sql`update power_hours set watt_hours = watt_hours * ${sql.lit(cells)},
+      cells = ${sql.lit(cells)}`.execute(trx),
+  )
 }
 
 const METRICS = Object.fromEntries(METRIC_NAMES.map(name => [name, 50])) as Parameters<

@@ -3,7 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
 import { monthAt } from '../../quota/month.ts'
 import { HOUR_MS } from '../../quota/usage-buckets.ts'
-import { GROUP_NAMES, type UsageLine } from '../../quota/usage-query.ts'
+import { GROUP_NAMES, REQUEST_SUMS, type UsageLine } from '../../quota/usage-query.ts'
 import { USAGE_SCOPES, usageScope } from '../../quota/usage-scope.ts'
 import { DataState, dataState } from '../data-state.ts'
 import { pageLimit } from '../fields.ts'
@@ -83,6 +83,7 @@ export default defineOperation({
       to,
       ...(model !== undefined && { model }),
       groupBy,
+      sums: REQUEST_SUMS,
       ...(after !== undefined && { after: readCursor(after, groupBy) }),
       limit,
     })
