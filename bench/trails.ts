@@ -88,7 +88,12 @@ const simulate = (policy: Policy, { slowness, used, requests }: Scene): ReportRo
     return { engine, msPerToken, running: [], waiting: [] }
   })
   for (const { engine } of cells) router.update(engine.cellId, new Map([[MODEL, engine]]))
-  const bed: Bed = { router, engines: cells.map(({ engine }) => engine), random, nowMs: () => nowMs }
+  const bed: Bed = {
+    router,
+    engines: cells.map(({ engine }) => engine),
+    random,
+    nowMs: () => nowMs,
+  }
   const byEngine = new Map(cells.map(cell => [cell.engine, cell]))
   const { pick, hasTrails } = POLICIES[policy]
   const latenciesMs: number[] = []

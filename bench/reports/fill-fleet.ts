@@ -1,5 +1,5 @@
-import { newCellRow } from '../../coordinator/enrolment/enrolment.ts'
 import { sql } from 'kysely'
+import { newCellRow } from '../../coordinator/enrolment/enrolment.ts'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bucketOf, type Segment } from '../../coordinator/fleet/bucket.ts'
 import { METRIC_NAMES } from '../../coordinator/fleet/metrics.ts'

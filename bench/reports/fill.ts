@@ -58,13 +58,14 @@ interface Year {
 }
 
 /**
- * Fills a store with a year of usage up to the last full hour. The first days are recorded through
+ * Fills a store with a year of usage up to the end of this day. The first days are recorded through
  * the functions of the coordinator: rows with the totals of their hours and anchors, sealed into
  * sums day by day, and calls of operations. The other days are copies of them with later times. No
  * row is forgotten, as with `usage.row_days: 366`.
  */
 export const fillYear = async (store: Store, year: Year): Promise<void> => {
-  const end = year.now - (year.now % HOUR_MS)
+  // whole days: sums of days are copied too
+  const end = year.now - (year.now % DAY_MS) + DAY_MS
   const from = end - year.days * DAY_MS
   await recordDays(store, from, year)
   await repeatDays(store, { from, spanMs: year.recordedDays * DAY_MS, end })

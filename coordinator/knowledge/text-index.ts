@@ -125,7 +125,8 @@ export class TextIndex {
     if (word.length <= 2) return
     for (const [longer, term] of this.#terms.atPrefix(word)) {
       const distance = longer.length - word.length
-      if (distance > 0) add(term, (PREFIX_WEIGHT * longer.length) / (longer.length + 0.3 * distance))
+      if (distance > 0)
+        add(term, (PREFIX_WEIGHT * longer.length) / (longer.length + 0.3 * distance))
     }
   }
 

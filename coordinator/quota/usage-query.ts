@@ -43,16 +43,17 @@ export const REQUEST_SUMS = [
 export type UsageLine = Record<UsageSum, number> & Partial<Record<UsageGroup, string | number>>
 
 /**
- * Sums of usage, in the order of the groups. Times of a page are read span by span, because a year
- * has millions of buckets and the page ends after the first few of them; everything else is made of
- * whole days as far as possible.
+ * Sums of usage, in the order of the groups. Times of a long period are read span by span, because a
+ * year has millions of buckets and the page ends after the first few of them; everything else is
+ * made of whole days as far as possible.
  */
 export const queryUsage = async (
   records: Pick<Records, 'scan'>,
   question: UsageQuestion,
 ): Promise<UsageLine[]> => {
-  const { groupBy, limit } = question
-  if (!groupBy.some(isTime)) return readLines(records, question)
+  const { groupBy, limit, from, to } = question
+  if (!groupBy.some(isTime) || to - from <= firstDaysOf(question) * DAY_MS)
+    return readLines(records, question)
   const outer = groupBy.slice(0, groupBy.findIndex(isTime))
   const lines: UsageLine[] = []
   for (const part of await listParts(records, question, outer)) {
@@ -90,8 +91,8 @@ const filterOf = (
 ): Partial<UsageQuestion> =>
   Object.fromEntries(groups.map((name, at) => [FILTERS[name as keyof typeof FILTERS], values[at]]))
 
-/** Days of the first span. */
-const FIRST_DAYS = 4
+/** Days of the first span: a day of hours takes as long as 24 days of days. */
+const firstDaysOf = ({ groupBy }: UsageQuestion): number => (groupBy.includes('hour') ? 4 : 96)
 /** Most that a span is longer than the one before. */
 const MOST_GROWTH = 4
 
@@ -104,7 +105,7 @@ const readSpans = async (
   const last = after?.[groupBy.findIndex(isTime)]
   const lines: UsageLine[] = []
   let from = Math.max(question.from, last === undefined ? 0 : Number(last))
-  for (let days = FIRST_DAYS; from < to && lines.length < limit; ) {
+  for (let days = firstDaysOf(question); from < to && lines.length < limit; ) {
     const end = Math.min(to, from - (from % DAY_MS) + days * DAY_MS)
     const left = limit - lines.length
     const found = await readLines(records, { ...question, from, to: end, limit: left })

@@ -45,10 +45,14 @@ t.test('the text index', async t => {
     const index = new TextIndex()
     index.put(nodeOf('a', 'billing service', ''))
     index.put(nodeOf('b', 'bulling', ''))
-    const idsOf = (...query: Parameters<typeof index.find>) => index.find(...query).map(({ id }) => id)
+    const idsOf = (...query: Parameters<typeof index.find>) =>
+      index.find(...query).map(({ id }) => id)
     t.strictSame(idsOf('billing', 5), ['a'])
     t.strictSame(idsOf('bellings', 5).sort(), ['a', 'b'])
-    t.strictSame(idsOf('billing', 5, id => id === 'b'), ['b'])
+    t.strictSame(
+      idsOf('billing', 5, id => id === 'b'),
+      ['b'],
+    )
     t.strictSame(idsOf('', 5), [])
     t.strictSame(new TextIndex().find('billing', 5), [])
   })
