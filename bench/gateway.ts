@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { CHUNKS } from './gateway/answer.ts'
 import { startGateway } from './gateway/start.ts'
@@ -14,13 +14,17 @@ import { cpuMs, type ReportRow, report, round, rssMiB } from './measure.ts'
  * nginx as a plain proxy and with no proxy, under the same load in turn. CPU per request of the
  * proxy's process is the measurement that is steady on a busy machine.
  *
- *   npm run bench -- gateway [--requests 4000] [--rounds 3]
+ *   npm run bench -- gateway [--requests 4000] [--rounds 3] [--against FOLDER]
  *
+ * With `--against`, the coordinator of another checkout takes its turn in every round: on a noisy
+ * machine, figures of two whole runs are further apart than the trees are. Many short rounds, such
+ * as `--requests 2000 --rounds 14`, make the comparison steady.
  * A key is limited to 100,000 requests a minute, which rounds of many more than 8,000 requests reach.
  */
 interface Target {
   name: string
   url: string
+  key: string
   /** The process whose CPU counts; undefined for none in between. */
   pid: number | undefined
 }
@@ -39,22 +43,24 @@ export const main = async (argv: string[]): Promise<void> => {
     options: {
       requests: { type: 'string', default: '4000' },
       rounds: { type: 'string', default: '3' },
+      against: { type: 'string' },
     },
   })
   const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
   const children: ChildProcess[] = []
   try {
-    const { targets, key } = await start(folder, children)
+    const targets = await start(folder, children, values.against)
     const rows: ReportRow[] = []
     for (const [mode, clients] of [
       ['whole', 1],
       ['whole', 32],
       ['stream', 32],
     ] as const)
-      rows.push(...(await compare(targets, key, mode, clients, +values.requests, +values.rounds)))
+      rows.push(...(await compare(targets, mode, clients, +values.requests, +values.rounds)))
     report('gateway', values, rows)
     console.log('cpu_us: CPU of the proxy per request, of a stream per chunk (32 chunks each).')
     console.log('x_nginx: the figure of nginx in the same run is 1.')
+    if (values.against !== undefined) console.log('x_against: that of the other checkout is 1.')
   } finally {
     for (const child of children) child.kill('SIGTERM')
     rmSync(folder, { recursive: true, force: true })
@@ -65,16 +71,23 @@ export const main = async (argv: string[]): Promise<void> => {
 const start = async (
   folder: string,
   children: ChildProcess[],
-): Promise<{ targets: Target[]; key: string }> => {
+  against?: string,
+): Promise<Target[]> => {
   const { url, upstream, key, coordinator } = await startGateway(folder, children)
   const targets: Target[] = [
-    { name: 'direct', url: upstream, pid: undefined },
-    { name: 'shoal', url, pid: coordinator.pid },
+    { name: 'direct', url: upstream, key, pid: undefined },
+    { name: 'shoal', url, key, pid: coordinator.pid },
   ]
+  if (against !== undefined) {
+    const script = join(resolve(against), 'bench', 'gateway', 'start.ts')
+    const other: typeof startGateway = (await import(script)).startGateway
+    const { url, key, coordinator } = await other(join(folder, 'against'), children)
+    targets.push({ name: 'against', url, key, pid: coordinator.pid })
+  }
   const nginx = await startNginx(folder, upstream, children)
-  if (nginx) targets.splice(1, 0, nginx)
+  if (nginx) targets.splice(1, 0, { ...nginx, key })
   else console.log('nginx is not installed: no comparison with it')
-  return { targets, key }
+  return targets
 }
 
 const freePort = async (): Promise<number> => {
@@ -90,7 +103,7 @@ const startNginx = async (
   folder: string,
   upstream: string,
   children: ChildProcess[],
-): Promise<Target | undefined> => {
+): Promise<Omit<Target, 'key'> | undefined> => {
   if (spawnSync('nginx', ['-v']).error) return undefined
   const port = await freePort()
   const home = join(folder, 'nginx')
@@ -144,10 +157,9 @@ http {
 }
 `
 
-/** The targets in turn, several rounds; the median of each figure. */
+/** The targets in turn, every other round backwards; the median of each figure, CPU as a mean. */
 const compare = async (
   targets: Target[],
-  key: string,
   mode: 'whole' | 'stream',
   clients: number,
   requests: number,
@@ -156,7 +168,7 @@ const compare = async (
   const units = mode === 'stream' ? requests * CHUNKS : requests
   const seen = new Map(targets.map(({ name }) => [name, [] as (Load & { cpuUs: number })[]]))
   for (let round = 0; round <= rounds; round++)
-    for (const { name, url, pid } of targets) {
+    for (const { name, url, key, pid } of round % 2 === 0 ? targets : targets.toReversed()) {
       const before = pid === undefined ? 0 : cpuMs(pid)
       const load = await runLoad([url, key, String(clients), String(requests), mode])
       const cpuUs = pid === undefined ? 0 : ((cpuMs(pid) - before) * 1000) / units
@@ -171,10 +183,12 @@ const compare = async (
       perSecond: medianOf('perSecond'),
       p50: medianOf('p50'),
       p99: medianOf('p99'),
-      cpuUs: medianOf('cpuUs'),
+      cpuUs: mean(runs.map(run => run.cpuUs)),
     }
   })
-  const nginx = figures.find(({ name }) => name === 'nginx')?.cpuUs
+  const find = (name: string): number | undefined =>
+    figures.find(figure => figure.name === name)?.cpuUs
+  const [nginx, against] = [find('nginx'), find('against')]
   return figures.map(({ name, pid, perSecond, p50, p99, cpuUs }) => ({
     mode,
     clients,
@@ -184,9 +198,15 @@ const compare = async (
     p99_us: p99,
     cpu_us: pid === undefined ? '' : round(cpuUs),
     x_nginx: pid === undefined || nginx === undefined ? '' : round(cpuUs / nginx),
+    ...(against !== undefined && {
+      x_against: pid === undefined ? '' : Math.round((cpuUs / against) * 1000) / 1000,
+    }),
     rss_mib: pid === undefined ? '' : rssMiB(pid),
   }))
 }
+
+const mean = (values: number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length
 
 const median = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN

@@ -1,10 +1,10 @@
 import { createSlices } from '../coordinator/base/time-slices.ts'
 import { spreadActivation } from '../coordinator/knowledge/activation.ts'
-import { coverageOf } from '../coordinator/knowledge/queries/coverage.ts'
+import { findCoverage } from '../coordinator/knowledge/queries/coverage.ts'
 import { findCycles } from '../coordinator/knowledge/queries/find-cycles.ts'
 import { findOwners } from '../coordinator/knowledge/queries/find-owner.ts'
 import { findPath } from '../coordinator/knowledge/queries/find-path.ts'
-import { graphStats } from '../coordinator/knowledge/queries/graph-stats.ts'
+import { computeGraphStats } from '../coordinator/knowledge/queries/graph-stats.ts'
 import { reachDependencies } from '../coordinator/knowledge/queries/reach.ts'
 import { takePage } from '../coordinator/knowledge/take-page.ts'
 import { TenantGraph } from '../coordinator/knowledge/tenant-graph.ts'
@@ -43,8 +43,9 @@ export const main = async (): Promise<void> => {
 }
 
 /**
- * Time of an apply, and its longest step between two pauses: with a slice of 4 ms before it, the event loop serves nothing else. Both
- * in CPU time, because on a busy machine the wall time contains the time of others.
+ * Measures the duration of an apply and its longest step between two pauses, during which the event
+ * loop serves nothing else. Both are CPU time, because wall time on a busy machine contains the time
+ * of other processes.
  */
 const measureApply = async (apply: (pause: () => Promise<void>) => Promise<void>) => {
   const startedMs = readCpuMs()
@@ -97,9 +98,9 @@ const measureQueries = async (graph: TenantGraph) => {
     'layer-query orphans': () =>
       graph.adjacency.nodes.filter((_node, number) => graph.adjacency.degree(number) === 0),
     'layer-query cycles': () => findCycles(graph, () => true),
-    'layer-query coverage': () => coverageOf(graph, 'layer-1', 'layer-2'),
+    'layer-query coverage': () => findCoverage(graph, 'layer-1', 'layer-2'),
     'layer-query owner': n => findOwners(graph, idAt(n)),
-    'layer-query stats': () => graphStats(graph),
+    'layer-query stats': () => computeGraphStats(graph),
     'graph-nodes, one page': n => takePage(graph.graph.nodes(), { after: idAt(n), limit: 100 }),
     'graph-edges, one page': n => takePage(graph.adjacency.keys, { after: idAt(n), limit: 100 }),
     'synesthetic-translate, text': n => {

@@ -142,7 +142,7 @@ const measureOn = async (
 const isFilled = async ({ ledger }: Store): Promise<boolean> =>
   (await ledger.read.selectFrom('discovery_entities').select('id').limit(1).execute()).length > 0
 
-/** Each may make 300 calls a minute. */
+/** Creates keys of the tier enterprise, each for 100 calls. */
 const createKeys = async (store: Store, count: number): Promise<string[]> => {
   await demoKeys(store, {})
   const by = { actor: 'bench' }
@@ -178,7 +178,7 @@ const startServer = async (
 
 type Asker = ReturnType<typeof createAsker>
 
-/** Throws for anything but 200: a refusal is quick. */
+/** Throws for every status but 200: a refusal would be measured as a fast answer. */
 const createAsker = (address: string, keys: readonly string[]) => {
   let asked = 0
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })

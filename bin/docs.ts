@@ -11,7 +11,7 @@ import { CLASS_OF_REACH } from '../daemon/helper/helper-class.ts'
 import { HOST_PROBES } from '../shared/probes/host-probes.ts'
 import type { HostProbe } from '../shared/probes/probe.ts'
 import { clientTypes } from './client-types.ts'
-import { registerFieldsPage } from './register-fields-page.ts'
+import { formatRegisterFields } from './register-fields-page.ts'
 import { upstreamSourcesPage } from './upstream-sources-page.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -156,7 +156,7 @@ const PAGES = {
   'docs/tools.md': toolsPage,
   'docs/host-probes.md': hostProbesPage,
   'docs/upstream-sources.md': upstreamSourcesPage,
-  'docs/register-fields.md': registerFieldsPage,
+  'docs/register-fields.md': formatRegisterFields,
   'clients/typescript/src/operations.ts': () => clientTypes(skills, operations),
 }
 

@@ -52,7 +52,7 @@ const section = (register: Register): string[] => {
 }
 
 /** docs/register-fields.md: the fields of every register. */
-export const registerFieldsPage = (): string =>
+export const formatRegisterFields = (): string =>
   [
     '# Fields of the registers',
     '',

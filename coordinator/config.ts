@@ -1,10 +1,9 @@
-import { isIPv4 } from 'node:net'
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { Catalogue, CatalogueEntry, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
-import { COORDINATOR_MQTT_PORT } from '../shared/wire/mqtt-port.ts'
 import { AgentsConfig } from './agents/config.ts'
 import { BackupSettings } from './backup/backup-settings.ts'
+import { BrokerConfig, MqttConfig } from './broker/broker-config.ts'
 import { LimitsConfig } from './budgets/limits-config.ts'
 import { BusinessConfig } from './business/business-config.ts'
 import { ConversationsConfig } from './conversations/conversations-config.ts'
@@ -13,7 +12,7 @@ import { CascadeConfig } from './fleet/cascade-steps.ts'
 import { FlowsConfig, SynergiesConfig } from './flows/flow.ts'
 import { Declarations } from './gates/compliance/report.ts'
 import { Gates } from './gates/definition.ts'
-import { isAddressRange } from './http/trusted-proxies.ts'
+import { HttpConfig } from './http/http-config.ts'
 import { Outbound } from './outbound/outbound-config.ts'
 import { Tiers } from './quota/tiers.ts'
 import { RampUpConfig } from './rampup/rampup-config.ts'
@@ -24,72 +23,6 @@ import { SwarmConfig } from './swarm/config.ts'
 import { SiteConfig, UpstreamsConfig } from './upstreams/upstreams-config.ts'
 import { VisitorSettings } from './visitors/visitors.ts'
 import { WebhooksConfig } from './webhooks/webhooks-config.ts'
-
-const LOOPBACK_NAMES: readonly string[] = ['localhost', '::1', '[::1]']
-
-/** True for a name or address that never leaves this machine (RFC 6761, RFC 5735, RFC 4291). */
-export const isLoopback = (host: string): boolean =>
-  LOOPBACK_NAMES.includes(host) || (host.startsWith('127.') && isIPv4(host))
-
-const Http = z.strictObject({
-  host: z.string().default('127.0.0.1').describe('Address to listen on.'),
-  port: z.int().min(0).max(65_535).default(7070).describe('TCP port; 0 chooses a free one.'),
-  tls_cert_file: z
-    .string()
-    .optional()
-    .describe(
-      'Certificate chain, PEM. Without it, a generated certificate is used on an address that is not loopback.',
-    ),
-  tls_key_file: z.string().optional().describe('Private key of the certificate, PEM.'),
-  allowed_hosts: z
-    .array(z.string())
-    .default([])
-    .describe('Host names that requests may carry in Host, besides loopback and public.base_url.'),
-  trusted_proxies: z
-    .array(
-      z
-        .string()
-        .refine(isAddressRange, { error: 'must be an IP address or a range such as 10.0.0.0/8' }),
-    )
-    .default([])
-    .describe(
-      'Addresses of reverse proxies, also in CIDR notation, whose X-Forwarded-For gives the address of a client.',
-    ),
-  publish: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Announce this coordinator as _shoal._tcp by multicast DNS on the interfaces it listens on; never on loopback.',
-    ),
-  body_limit_bytes: z
-    .int()
-    .min(1024)
-    .max(64 * 1024 * 1024)
-    .default(2 * 1024 * 1024)
-    .describe('Largest request body.'),
-  headers_timeout_seconds: z
-    .number()
-    .positive()
-    .default(5)
-    .describe('Longest time for a client to send its headers.'),
-  request_timeout_seconds: z
-    .number()
-    .positive()
-    .default(30)
-    .describe('Longest time for a client to send a whole request. Responses are not limited.'),
-  drain_seconds: z
-    .number()
-    .nonnegative()
-    .default(30)
-    .describe('Grace period for running responses after SIGTERM.'),
-  leave_seconds: z
-    .number()
-    .nonnegative()
-    .default(2)
-    .describe(
-      'Time after SIGTERM in which requests are still served while another coordinator lives: more than a balancer takes to notice.',
-    ),
-})
 
 const webUrl = z.url({ protocol: /^https?$/ }).optional()
 
@@ -162,51 +95,6 @@ const Routing = z.strictObject({
       'Prompts of at least this length are routed by their first characters, to reuse cached prefixes; 0 disables this.',
     ),
 })
-
-const Mqtt = z.strictObject({
-  enabled: z
-    .boolean()
-    .default(false)
-    .describe('Offer plain MQTT on 127.0.0.1 for cells, besides the upgrade on the HTTP port.'),
-  port: z
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(COORDINATOR_MQTT_PORT)
-    .describe('TCP port of plain MQTT; 0 chooses a free one.'),
-})
-
-const Broker = z
-  .strictObject({
-    mode: z
-      .enum(['embedded', 'external'])
-      .default('embedded')
-      .describe('Broker in this process, or an external one such as mosquitto.'),
-    url: z
-      .url({ protocol: /^mqtts?$/ })
-      .optional()
-      .describe('Address of the external broker; mqtts://… unless it is on loopback.'),
-    ca_file: z.string().optional().describe('Certificate authority of the external broker, PEM.'),
-    username: z
-      .string()
-      .regex(/^[\w.-]{1,64}$/)
-      .default('coordinator')
-      .describe('User name of the coordinator at the broker.'),
-    password_file: z
-      .string()
-      .optional()
-      .describe(
-        'File with the broker password; without it the password is derived from a secret in the store.',
-      ),
-  })
-  .refine(({ mode, url }) => mode === 'embedded' || url !== undefined, {
-    path: ['url'],
-    error: 'an external broker needs its address',
-  })
-  .refine(({ url }) => url?.startsWith('mqtt:') !== true || isLoopback(new URL(url).hostname), {
-    path: ['url'],
-    error: 'passwords would be sent unencrypted: a broker that is not on loopback needs mqtts',
-  })
 
 const Replica = z.strictObject({
   name: z
@@ -285,15 +173,15 @@ export const CoordinatorConfig = z
       .default('.shoal/coordinator')
       .describe('Folder for the databases; created with mode 0700.'),
     store: StoreSettings.prefault({}),
-    http: Http.prefault({}),
+    http: HttpConfig.prefault({}),
     limits: LimitsConfig.prefault({}),
     public: Public.prefault({}),
     provider: Provider.prefault({}),
     presence: Presence.prefault({}),
     routing: Routing.prefault({}),
     replica: Replica.prefault({}),
-    broker: Broker.prefault({}),
-    mqtt: Mqtt.prefault({}),
+    broker: BrokerConfig.prefault({}),
+    mqtt: MqttConfig.prefault({}),
     metrics: Metrics.prefault({}),
     a2a: A2a.prefault({}),
     log: Log.prefault({}),

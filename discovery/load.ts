@@ -24,7 +24,7 @@ export const findModule = async (id: string): Promise<DiscoveryModule | undefine
 }
 
 /** What the file of a program exports. */
-export interface ModuleProgram<Run> {
+interface ModuleProgram<Run> {
   default: Run
   /** Schema of the section `discovery.modules.<id>` in the configuration of a cell. */
   config?: z.ZodType

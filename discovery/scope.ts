@@ -77,7 +77,7 @@ const unmapNetwork = ([address, bits]: Network): Network =>
     : [address, bits]
 
 /** Number of addresses of a network; a large one is not exact. */
-export const countAddresses = ([address, bits]: Network): number => 2 ** (bitsOf(address) - bits)
+const countAddresses = ([address, bits]: Network): number => 2 ** (bitsOf(address) - bits)
 
 /** Prefix of the largest network that an entry may be, also a forced one. */
 const LEAST_PREFIX = { ipv4: 8, ipv6: 32 } as const

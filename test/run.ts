@@ -1,9 +1,11 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { constants, tmpdir } from 'node:os'
+import { availableParallelism, constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type FileReport, reportFile } from './runner/report-file.ts'
-import { killRunning, runFile } from './runner/run-file.ts'
+import { planRun } from './runner/plan-run.ts'
+import { type FilesReport, reportFiles } from './runner/report-files.ts'
+import { killRunning, runFiles } from './runner/run-files.ts'
 import { FOLDER_OF_RUN, MEMORY_FOLDER } from './support/memory-folder.ts'
 import { Cluster, SOCKET_FOLDER } from './support/postgres.ts'
 
@@ -42,16 +44,21 @@ const installPackages = (): void => {
   spawnSync('apt-get', ['install', '-y', '-qq', ...missing], options)
 }
 
-const check = (name: string, args: string[]): void => {
-  const { status } = spawnSync(bin(name), args, { stdio: 'inherit' })
-  if (status !== 0) {
-    console.log('0 passed, 1 failed')
-    process.exit(1)
-  }
+/**
+ * Checks types and lint beside the first test files. A finding ends the run: what it breaks would
+ * fail a second time as a test.
+ */
+const check = async (name: string, args: string[]): Promise<void> => {
+  const child = spawn(bin(name), args, { stdio: 'inherit' })
+  process.on('exit', () => child.kill())
+  const [code] = await once(child, 'exit')
+  if (code === 0) return
+  console.log('0 passed, 1 failed')
+  process.exit(1)
 }
 
-/** Files that run at the same time. */
-const JOBS = 3
+/** Processes that run test files at the same time: more than the cores, because many files wait. */
+const JOBS = availableParallelism() + 2
 
 /**
  * Makes the parent of the stores of this run. At the end of this process, however it comes, the
@@ -89,18 +96,18 @@ interface Counts {
   failed: number
 }
 
-const add = (counts: Counts, { lines, passed, failed }: FileReport): void => {
+const add = (counts: Counts, { lines, passed, failed }: FilesReport): void => {
   console.log(lines.join('\n'))
   counts.passed += passed
   counts.failed += failed
 }
 
-const runFiles = async (files: readonly string[]): Promise<Counts> => {
+const runAll = async (files: readonly string[]): Promise<Counts> => {
   const counts = { passed: 0, failed: 0 }
-  const waiting = [...files]
+  const waiting = planRun(files)
   const work = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
-      add(counts, reportFile(await runFile(file)))
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      add(counts, reportFiles(await runFiles(next)))
   }
   await Promise.all(Array.from({ length: JOBS }, work))
   return counts
@@ -117,15 +124,14 @@ const expand = (path: string): string[] => {
 
 const given = process.argv.slice(2)
 if (process.env.CI === 'true') installPackages()
-if (given.length === 0) {
-  check('tsc', ['--noEmit'])
-  check('biome', ['check'])
-}
-// the longest files are those of the whole system: started last, they would run alone
-const files = given.length === 0 ? expand('test').toReversed() : given.flatMap(expand)
+const files = given.length === 0 ? expand('test') : given.flatMap(expand)
 prepareRun()
 const cluster = await startCluster(files)
-const { passed, failed } = await runFiles(files)
+// each further checker of tsc checks most of the types again
+const checks =
+  given.length > 0 ? [] : [check('tsc', ['--noEmit', '--checkers', '1']), check('biome', ['check'])]
+const { passed, failed } = await runAll(files)
+await Promise.all(checks)
 await cluster?.stop()
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

@@ -11,11 +11,11 @@ import { type ReportRow, round } from '../measure.ts'
 
 type Question = [text: string, answers: string[]]
 interface Questions {
-  /** The answer has the words of the question. */
+  /** Questions whose answer has their words. */
   named: Question[]
-  /** The answer is connected to what the question names. */
+  /** Questions whose answer is connected to what they name. */
   related: Question[]
-  /** The answer is what people use together with what the question names. */
+  /** Questions whose answer people use together with what they name. */
   habitual: Question[]
   /** Nodes that were used together before the questions are asked. */
   sessions: string[][]
@@ -69,7 +69,7 @@ const activate = (graph: TenantGraph, query: string): string[] => {
   return spreadActivation(graph, seeds, { hops: HOPS, now: NOW }).activated.map(({ id }) => id)
 }
 
-/** What graph-activate does for each session, without the store. */
+/** Strengthens edges as graph-activate does for each session, without the store. */
 const learn = (graph: TenantGraph, sessions: readonly string[][]): void => {
   const learned = new Map<string, { strength: number; at: number }>()
   for (const session of sessions) {
@@ -86,7 +86,7 @@ const learn = (graph: TenantGraph, sessions: readonly string[][]): void => {
   }
 }
 
-/** Part of the answers among the first five results, in percent. */
+/** Share of the answers among the first five results, in percent. */
 const recall = (questions: readonly Question[], find: (query: string) => string[]): number => {
   const parts = questions.map(([query, answers]) => {
     const found = find(query)

@@ -3,9 +3,8 @@ import { RegistryRecorder } from '../../coordinator/discovery/registry-recorder.
 import type { Store } from '../../coordinator/store/store.ts'
 import type { Observation } from '../../discovery/registry/observation.ts'
 import { PSEUDONYM_SECRET_BYTES, Pseudonyms } from '../../discovery/registry/pseudonyms.ts'
+import { DAY_MS } from '../../shared/time.ts'
 import { observe, observeChanges, REPORTS } from './things.ts'
-
-const DAY_MS = 86_400_000
 
 /** Records things three days ago and changes of them in the last hours, as findings are recorded. */
 export const fillRegistry = async (

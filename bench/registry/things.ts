@@ -17,7 +17,7 @@ const ipOf = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n
 
 interface Report {
   module: string
-  /** One of so many things is reported by the module. */
+  /** The module reports one of this many things. */
   oneOf: number
   keys: (n: number) => SightingKey[]
   facts: (n: number) => SightingFacts
@@ -101,7 +101,7 @@ export const observe = (
     at: at + n,
   }))
 
-/** Things of which a second report has another value: each is one delta. */
+/** Second reports of things with another value: each is one delta. */
 export const observeChanges = (changes: number, at: number): Observation[] =>
   Array.from({ length: changes }, (_, n) => ({
     sighting: { keys: address(n), facts: { os: `linux 6.${n % 10}` } },

@@ -1,9 +1,9 @@
 import { CallHours } from '../../coordinator/metrics/call-hours.ts'
 import { createUsage, type UsageRow } from '../../coordinator/quota/usage.ts'
-import { forgetChecksums, HOUR_MS, sealRows } from '../../coordinator/quota/usage-buckets.ts'
+import { forgetChecksums, sealRows } from '../../coordinator/quota/usage-buckets.ts'
 import type { Store } from '../../coordinator/store/store.ts'
 import { newId } from '../../shared/ids.ts'
-import { DAY_MS } from '../../shared/time.ts'
+import { DAY_MS, HOUR_MS } from '../../shared/time.ts'
 import { type Random, randomOf } from '../../test/support/random.ts'
 import { repeatDays } from './repeat-days.ts'
 

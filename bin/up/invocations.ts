@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { writeDeviceConfig } from './demo-devices.ts'
 import type { BalancedEntry } from './entry.ts'
 import type { UpOptions } from './options.ts'
@@ -10,8 +12,14 @@ interface InvocationParts {
   env: Record<string, string | undefined>
 }
 
-/** Flags of every coordinator. */
-export const COMMON_ARGS = ['--http-host', '127.0.0.1', '--log-level', 'info']
+/** Flags of every coordinator; the user may put a configuration in the state folder. */
+export const coordinatorArgs = (stateFolder: string): string[] => {
+  const config = join(stateFolder, 'coordinator.yaml')
+  return [
+    ...(existsSync(config) ? ['--config', config] : []),
+    ...['--http-host', '127.0.0.1', '--log-level', 'info'],
+  ]
+}
 
 /** A restarted coordinator takes the ports that it had, which were free ones perhaps. */
 export const soleArgs = (

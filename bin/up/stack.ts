@@ -3,7 +3,7 @@ import { replacePrivate } from '../../shared/private-file.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Balancer } from './balancer/balancer.ts'
 import type { BalancedEntry } from './entry.ts'
-import { COMMON_ARGS, invokeCell, replicaArgs, soleArgs } from './invocations.ts'
+import { coordinatorArgs, invokeCell, replicaArgs, soleArgs } from './invocations.ts'
 import { openLog } from './log.ts'
 import { LogReports } from './log-reports.ts'
 import { isSettled, Up } from './log-signs.ts'
@@ -115,9 +115,10 @@ export class Stack {
 
   /** `name` tells several apart. */
   #coordinator(name: string, args: () => string[]): Member {
-    const { env, storeFlags } = this.#parts
+    const { env, storeFlags, state } = this.#parts
+    const common = () => [...coordinatorArgs(state.folder), ...storeFlags]
     return this.#member(`shoal-coordinator ${name}`.trim(), this.#script('shoal-coordinator'), {
-      invocation: async () => ({ args: [...COMMON_ARGS, ...storeFlags, ...args()], env }),
+      invocation: async () => ({ args: [...common(), ...args()], env }),
       isReady: entry => this.#coordinatorIsUp(entry),
     })
   }

@@ -68,6 +68,9 @@ const stepsOf = (error: ShoalError, scene: Scene): string[] => {
 
 /** Command that lists what exists, for an id that was not found. */
 const listStep = ({ code, param }: ShoalError, command: Command): string | undefined => {
+  // the people of the registers, who need no account as a person of the tenant
+  if (code === 'not_found' && groupOf(command).name() === 'people')
+    return 'shoal registers list people lists the existing ids'
   const isId = param?.endsWith('_id') === true || param === 'cell'
   const name = isId ? param : command.registeredArguments.at(-1)?.name()
   if (code !== 'not_found' || name === undefined) return undefined
@@ -143,10 +146,15 @@ const usageOf = (error: CommanderError, command: Command): ShoalError => {
   }
   const [line = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const first = error.code === 'commander.invalidArgument' ? rewordWrongValue(line) : line
+  const isLocal = error.code === 'commander.unknownCommand' && LOCAL_COMMANDS.test(line)
+  const local = isLocal ? ['shoal-coordinator --help lists the commands for its machine'] : []
   const similar = rest.map(line => line.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean $1?'))
   const more = error.code === 'commander.missingArgument' ? [usageLine(command)] : []
-  return new GuidedError('wrong_usage', first, [...similar, ...more, all].join('\n'))
+  return new GuidedError('wrong_usage', first, [...similar, ...more, ...local, all].join('\n'))
 }
+
+/** Commands of `shoal-coordinator`, which works on the files of the store. */
+const LOCAL_COMMANDS = /'(backup|broker|init|secrets|store)'$/
 
 const isShown = (command: Command): boolean => !command.name().startsWith('_')
 

@@ -12,10 +12,10 @@ interface Entity extends Row {
 export const isEntity = (value: unknown): value is Entity =>
   isRow(value) && typeof value.entity_id === 'string' && isRow(value.fields)
 
-/** Addresses of an entity in a list; `discover show` has all. */
+/** Most addresses of an entity in a list; `discover show` prints all of them. */
 const MAX_ADDRESSES = 2
 
-/** One line of a list: what a person looks for. `discover show` has the rest. */
+/** Summarizes an entity as one line of a list; `discover show` prints the whole entity. */
 export const summarizeEntity = (entity: unknown): unknown => {
   if (!isEntity(entity)) return entity
   const { entity_id, name, device_type, risk_level, last_seen, is_present, fields } = entity
@@ -32,7 +32,7 @@ export const summarizeEntity = (entity: unknown): unknown => {
   }
 }
 
-/** A whole entity, with its fields as a table of values and where they come from. */
+/** Arranges a whole entity with its fields as a table of values and their sources. */
 export const arrangeEntity = ({ fields, ...entity }: Entity): Row => ({
   ...entity,
   fields: Object.entries(fields).map(([field, known]) => {
@@ -51,7 +51,7 @@ const listAddresses = ({ ip_addresses, mac_addresses }: Row): string => {
   return [...addresses.slice(0, MAX_ADDRESSES), ...(more > 0 ? [`+${more}`] : [])].join(' ')
 }
 
-/** Cells that saw it; lookups of the coordinator have none. */
+/** Cells that saw the entity; lookups by the coordinator have no cell. */
 const listCells = (sources: unknown): string => {
   const ids = Array.isArray(sources) ? sources.map(source => isRow(source) && source.cell_id) : []
   return [...new Set(ids.filter(id => typeof id === 'string'))].join(' ')
@@ -66,7 +66,7 @@ const listOthers = (conflicts: unknown): string =>
         .join('; ')
     : ''
 
-/** Value in one cell of a table; members of an object that say nothing are left out. */
+/** Formats a value for one cell of a table; null members of an object are omitted. */
 const textOf = (value: unknown): string => {
   if (Array.isArray(value)) return value.map(textOf).join(', ')
   if (!isRow(value)) return String(value)

@@ -16,6 +16,11 @@ const LISTS: Record<string, readonly string[]> = {
   formation: ['swarm', 'list'],
   entity: ['discover', 'list'],
   pin: ['discover', 'pins'],
+  run: ['flows', 'runs'],
+  job: ['queue', 'list'],
+  node: ['graph', 'nodes'],
+  layer: ['graph', 'layers'],
+  register: ['registers', 'kinds'],
 }
 
 /**

@@ -5,6 +5,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { ApiCall } from './api.ts'
 import type { DescribedOperation } from './document.ts'
 import { isTextList, parsePairs, typedValues } from './flags.ts'
+import { createReadError } from './upload-file.ts'
 
 /** True for an operation whose input is the body of its request. */
 export const hasBody = ({ method, takesUpload }: DescribedOperation): boolean =>
@@ -70,8 +71,7 @@ const fileOf = ({ file }: DescribedOperation, args: readonly string[]): object =
   try {
     return { [file]: readFileSync(name === '-' ? 0 : name, 'utf8') }
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new ShoalError('invalid_request', `cannot read ${name} (${code})`, { cause })
+    throw createReadError(name, cause)
   }
 }
 

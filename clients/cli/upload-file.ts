@@ -1,4 +1,4 @@
-import { openAsBlob, readFileSync } from 'node:fs'
+import { accessSync, openAsBlob, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 
@@ -11,20 +11,29 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * A file as the body of a request, read while it is sent. Its name gives the media type; standard
- * input (`-`) must be JSON Lines or a JSON array.
+ * Opens a file as the body of a request, read while it is sent. The media type follows from the file
+ * name; standard input (`-`) must be JSON Lines or a JSON array.
  */
 export const openUpload = async (name: string): Promise<Blob> => {
   const type = name === '-' ? 'application/json' : TYPES[extname(name).toLowerCase()]
   if (type === undefined)
     throw new ShoalError(
       'invalid_request',
-      `${name} has none of the endings ${Object.keys(TYPES).join(', ')}`,
+      `${name} must end with one of ${Object.keys(TYPES).join(', ')}`,
     )
   try {
-    return name === '-' ? new Blob([readFileSync(0)], { type }) : await openAsBlob(name, { type })
+    if (name === '-') return new Blob([readFileSync(0)], { type })
+    // openAsBlob does not say why it cannot read a file
+    accessSync(name)
+    return await openAsBlob(name, { type })
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new ShoalError('invalid_request', `cannot read ${name} (${code})`, { cause })
+    throw createReadError(name, cause)
   }
+}
+
+/** Error for a file of the command line that cannot be read. */
+export const createReadError = (name: string, cause: unknown): ShoalError => {
+  const { code } = cause as NodeJS.ErrnoException
+  const reason = code === 'ENOENT' ? 'there is no such file' : code
+  return new ShoalError('invalid_request', `cannot read ${name}: ${reason}`, { cause })
 }

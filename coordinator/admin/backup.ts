@@ -22,7 +22,7 @@ interface BackupCommandParts {
 }
 
 const DUMP =
-  'the database is not part of this backup: pg_dump --format=custom, as docs/scale.md describes'
+  'the database is not part of this backup; back it up with pg_dump --format=custom (docs/scale.md)'
 
 /** Commands that make, test and restore backups of the store and its secrets. */
 export const addBackupCommands = (program: Command, parts: BackupCommandParts): void => {
@@ -32,14 +32,14 @@ export const addBackupCommands = (program: Command, parts: BackupCommandParts): 
   const passphrase = () =>
     new Option(
       '--passphrase-file <file>',
-      'file with the passphrase that seals the secrets; SHOAL_BACKUP_PASSPHRASE or backup.passphrase_file without',
+      'file with the passphrase that seals the secrets (default: SHOAL_BACKUP_PASSPHRASE, then backup.passphrase_file)',
     )
   const readPassphrase = ({ passphraseFile }: PassphraseFlag): string | undefined => {
     const file =
       passphraseFile ?? (env.SHOAL_BACKUP_PASSPHRASE ? undefined : config().backup.passphrase_file)
     return file === undefined ? env.SHOAL_BACKUP_PASSPHRASE : readPassphraseFile(file)
   }
-  /** A name stands for a backup in the configured folder, anything else is a path. */
+  /** Path of a backup: a name is in the configured folder, anything else is a path. */
   const pathOf = (backup: string): string =>
     BACKUP_NAME.test(backup) ? join(backupFolderOf(config()), backup) : resolve(backup)
 
@@ -47,7 +47,7 @@ export const addBackupCommands = (program: Command, parts: BackupCommandParts): 
   backup
     .command('create')
     .description('back up the store and its secrets, also while the coordinator runs')
-    .option('--folder <folder>', 'folder for the backup; backup.folder without')
+    .option('--folder <folder>', 'folder for the backup (default: backup.folder)')
     .addOption(passphrase())
     .action(async (flags: PassphraseFlag & { folder?: string }) => {
       const settings = config()
@@ -58,6 +58,7 @@ export const addBackupCommands = (program: Command, parts: BackupCommandParts): 
         stateDir: settings.state_dir,
         store,
         passphrase: readPassphrase(flags),
+        isScheduled: false,
         now: Date.now(),
       })
       print({

@@ -1,3 +1,4 @@
+import { formatCsvRow, guardFormula } from '../base/format-csv.ts'
 import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 
 type ExportFormat = 'csv' | 'jsonl'
@@ -8,8 +9,8 @@ export const EXPORT_TYPES: Record<ExportFormat, string> = {
 }
 
 /**
- * Rows as text, one a line, all columns: with `prev` and `hash` anybody can check the chain. CSV as
- * RFC 4180 has it, with a header line on the first page.
+ * Formats rows as text, one per line, with all columns: `prev` and `hash` allow anybody to check the
+ * chain. CSV (RFC 4180) has a header line on the first page.
  */
 export const formatRows = (
   rows: readonly AuditRow[],
@@ -17,18 +18,11 @@ export const formatRows = (
   { isFirst }: { isFirst: boolean },
 ): string => {
   if (format === 'jsonl') return rows.map(row => `${JSON.stringify(row)}\n`).join('')
-  const lines = rows.map(row => AUDIT_COLUMNS.map(name => cell(row[name])).join(','))
-  return [...(isFirst ? [AUDIT_COLUMNS.join(',')] : []), ...lines]
-    .map(line => `${line}\r\n`)
-    .join('')
+  const lines = rows.map(row => formatCsvRow(AUDIT_COLUMNS.map(name => formatCell(row[name]))))
+  return [...(isFirst ? [formatCsvRow(AUDIT_COLUMNS)] : []), ...lines].join('')
 }
 
-/** A spreadsheet would run a cell that begins like a formula (OWASP, CSV injection). */
-const FORMULA = /^[=+\-@\t\r]/
-
-const cell = (value: string | number | null): string => {
+const formatCell = (value: string | number | null): string => {
   if (value === null) return ''
-  if (typeof value === 'number') return String(value)
-  const text = FORMULA.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return typeof value === 'number' ? String(value) : guardFormula(value)
 }

@@ -19,6 +19,8 @@ export const BackupManifest = z.strictObject({
   /** Unix milliseconds. */
   created_at: z.int().nonnegative(),
   version: z.string(),
+  /** True for one that the coordinator made by its schedule, and may remove. */
+  is_scheduled: z.boolean(),
   /** Engine of the store; the database of PostgreSQL is not part of the backup. */
   store: z.enum(['sqlite', 'postgresql']),
   files: z.array(BackupFile),
@@ -52,14 +54,14 @@ export const listBackups = async (folder: string): Promise<Backup[]> => {
   return Promise.all(
     backups.map(async name => ({
       name,
-      manifest: await read(join(folder, name, MANIFEST_FILE), BackupManifest),
-      verified: await read(join(folder, name, VERIFIED_FILE), Verification),
+      manifest: await readJsonFile(join(folder, name, MANIFEST_FILE), BackupManifest),
+      verified: await readJsonFile(join(folder, name, VERIFIED_FILE), Verification),
     })),
   )
 }
 
-/** Undefined for a file that is missing or is not as it should be. */
-const read = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
+/** Reads a JSON file; undefined when it is missing or does not match the schema. */
+const readJsonFile = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
   try {
     return schema.parse(JSON.parse(await readFile(path, 'utf8')))
   } catch {

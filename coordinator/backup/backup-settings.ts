@@ -13,8 +13,15 @@ export const BackupSettings = z
       .string()
       .refine(isCron, { error: 'must be a cron expression such as 0 3 * * *' })
       .optional()
-      .describe('Cron expression (UTC) at which backups are made; without it none is scheduled.'),
-    keep: z.int().min(1).max(1000).default(14).describe('Scheduled backups to keep.'),
+      .describe('Cron expression (UTC) for scheduled backups; omit it to schedule none.'),
+    keep: z
+      .int()
+      .min(1)
+      .max(1000)
+      .default(14)
+      .describe(
+        'Backups to keep in the folder; each scheduled backup deletes the oldest ones beyond.',
+      ),
     passphrase_file: z
       .string()
       .optional()

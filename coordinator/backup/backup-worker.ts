@@ -5,11 +5,12 @@ import { listBackups } from './backup-catalogue.ts'
 import { type BackupRequest, createBackup } from './create-backup.ts'
 import { verifyBackup } from './restore-backup.ts'
 
-/* Thread of `open.ts`: makes one backup, tests it, and removes the oldest ones beyond `keep`. */
+/* Thread of `open.ts`: makes one backup, tests it, and removes the oldest scheduled ones beyond `keep`. */
 
 const { keep, ...request } = workerData as BackupRequest & { keep: number }
 const { name } = await createBackup(request)
 await verifyBackup(join(request.folder, name), request.passphrase, request.now)
-const old = (await listBackups(request.folder)).slice(keep)
+const made = await listBackups(request.folder)
+const old = made.filter(({ manifest }) => manifest?.is_scheduled).slice(keep)
 for (const each of old) await rm(join(request.folder, each.name), { recursive: true })
 parentPort?.postMessage({ name, removed: old.length })

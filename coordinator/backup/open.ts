@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -48,10 +47,11 @@ export const openBackup = (parts: BackupParts): { views: BackupViews } => {
       stateDir: config.state_dir,
       store: store.isShared ? 'postgresql' : 'sqlite',
       passphrase,
+      isScheduled: true,
       now: now(),
       keep,
     })
-    logger.info(made, 'backup made and verified')
+    logger.info(made, 'backup created and verified')
   }
   if (schedule !== undefined) {
     const cron = new Cron(schedule, { paused: true, timezone: 'UTC' })
@@ -66,9 +66,12 @@ export const isDue = (cron: Cron, newestAt: number, now: number): boolean => {
   return next !== null && next.getTime() <= now
 }
 
-/** A thread of its own, because checking a large database takes seconds. */
+/** Makes a backup in a worker thread, because checking a large database takes seconds. */
 const runInWorker = async (request: BackupRequest & { keep: number }): Promise<object> => {
   const worker = new Worker(new URL('./backup-worker.ts', import.meta.url), { workerData: request })
-  const [done] = await once(worker, 'message')
-  return done
+  const { promise, resolve, reject } = Promise.withResolvers<object>()
+  worker.once('message', resolve)
+  worker.once('error', reject)
+  worker.once('exit', code => reject(new Error(`the thread of the backup ended with ${code}`)))
+  return promise
 }

@@ -7,7 +7,8 @@ import { openSecrets } from '../secrets/open-secrets.ts'
 import { openSigning } from '../signing/signing.ts'
 import { findDatabaseFault, openStore } from '../store/store.ts'
 import { BackupManifest, MANIFEST_FILE, VERIFIED_FILE } from './backup-catalogue.ts'
-import { DATABASES, describe, exists, SECRETS_FILE } from './create-backup.ts'
+import { DATABASES, describeFile, pathExists, SECRETS_FILE } from './create-backup.ts'
+import { removeLeftovers } from './remove-leftovers.ts'
 import { openSealed, requirePassphrase, SealedFile } from './seal.ts'
 
 interface Opened {
@@ -24,7 +25,7 @@ const openBackupFiles = async (path: string, given: string | undefined): Promise
   const manifest = await readManifest(path)
   const passphrase = requirePassphrase(given)
   for (const expected of manifest.files) {
-    const found = await describe(path, expected.name).catch(() => undefined)
+    const found = await describeFile(path, expected.name).catch(() => undefined)
     if (found?.sha256 !== expected.sha256 || found.bytes !== expected.bytes)
       throw createDamagedError(path, `${expected.name} is ${found ? 'changed' : 'missing'}`)
   }
@@ -35,7 +36,7 @@ const openBackupFiles = async (path: string, given: string | undefined): Promise
 
 const readManifest = async (path: string): Promise<BackupManifest> => {
   const file = join(path, MANIFEST_FILE)
-  if (!(await exists(file))) throw new ShoalError('not_found', `there is no backup in ${path}`)
+  if (!(await pathExists(file))) throw new ShoalError('not_found', `no backup in ${path}`)
   const manifest = BackupManifest.safeParse(await readJson(file))
   if (manifest.success) return manifest.data
   throw createDamagedError(path, `${MANIFEST_FILE} is not readable`)
@@ -53,8 +54,8 @@ const createDamagedError = (path: string, why: string): ShoalError =>
   new ShoalError('invalid_request', `the backup ${path} is damaged: ${why}`)
 
 /**
- * Restores a backup into a temporary folder, and checks the databases, the audit and the secrets
- * there. The result is noted beside the backup. Throws as `restoreBackup` does.
+ * Restores a backup into a temporary folder and checks the databases, the audit and the secrets
+ * there. The result is stored beside the backup. Throws as `restoreBackup` does.
  */
 export const verifyBackup = async (
   path: string,
@@ -63,12 +64,13 @@ export const verifyBackup = async (
 ): Promise<{ audit_rows: number }> => {
   await readManifest(path)
   requirePassphrase(passphrase)
+  await removeLeftovers(tmpdir(), /^shoal-backup-/, now)
   const folder = await mkdtemp(join(tmpdir(), 'shoal-backup-'))
   const note = (ok: boolean, reason: string | null) =>
     writeFile(join(path, VERIFIED_FILE), JSON.stringify({ at: now, ok, reason }), { mode: 0o600 })
   try {
     const manifest = await placeFiles(path, folder, passphrase)
-    const audit_rows = manifest.store === 'sqlite' ? await tryStore(path, folder, manifest) : 0
+    const audit_rows = manifest.store === 'sqlite' ? await checkStore(path, folder, manifest) : 0
     await note(true, null)
     return { audit_rows }
   } catch (error) {
@@ -79,8 +81,8 @@ export const verifyBackup = async (
   }
 }
 
-/** Opens the restored store as a coordinator would; returns the number of rows of the audit. */
-const tryStore = async (
+/** Opens the restored store as a coordinator does; returns the number of audit rows. */
+const checkStore = async (
   path: string,
   stateDir: string,
   { audit_head }: BackupManifest,
@@ -97,7 +99,8 @@ const tryStore = async (
     const verdict = await verifyAudit(store.ledger, { endorses })
     if (!verdict.ok) throw createDamagedError(path, `its audit is broken: ${verdict.reason}`)
     const head = audit_head?.hash ?? verdict.head.hash
-    if (verdict.head.hash !== head) throw createDamagedError(path, 'its audit has another end')
+    if (verdict.head.hash !== head)
+      throw createDamagedError(path, 'its audit does not end with the row that the manifest names')
     return verdict.rows
   } finally {
     await store.close()
@@ -129,7 +132,7 @@ export const restoreBackup = async (
       ? 'restore the database with pg_restore, then start the coordinator'
       : manifest.audit_head === null
         ? 'start the coordinator'
-        : `cells remember later rows of the audit: ${accept}`
+        : `cells may remember later rows of the audit; run: ${accept}`
   return { restored: path, state_dir: stateDir, files: manifest.files.length, next }
 }
 
@@ -143,8 +146,11 @@ const placeFiles = async (
   const databases = manifest.store === 'sqlite' ? DATABASES : []
   const logs = databases.flatMap(file => [`${file}-wal`, `${file}-shm`])
   for (const file of [...databases, ...logs, 'sealing.key'])
-    if (await exists(join(stateDir, file)))
-      throw new ShoalError('conflict', `${join(stateDir, file)} exists: restore to an empty folder`)
+    if (await pathExists(join(stateDir, file)))
+      throw new ShoalError(
+        'conflict',
+        `${join(stateDir, file)} exists; restore into an empty folder`,
+      )
   await mkdir(dirname(stateDir), { recursive: true })
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   await chmod(stateDir, 0o700)

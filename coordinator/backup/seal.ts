@@ -3,17 +3,17 @@ import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 
 /**
- * Cost of a guess: 128 MiB of memory and some tenths of a second (RFC 7914; the parameters are those
- * of the OWASP Password Storage Cheat Sheet).
+ * Parameters of scrypt (RFC 7914) from the OWASP Password Storage Cheat Sheet: each guess costs 128
+ * MiB of memory and some tenths of a second.
  */
 const KDF = { name: 'scrypt', n: 131_072, r: 8, p: 1 } as const
 const KEY_BYTES = 32
 const SALT_BYTES = 16
-/** NIST SP 800-38D, section 8.2. */
+/** Length of the initialization vector (NIST SP 800-38D, section 8.2). */
 const IV_BYTES = 12
 const TAG_BYTES = 16
 const CONTEXT = Buffer.from('shoal-backup/1')
-const LEAST_PASSPHRASE = 12
+const MIN_PASSPHRASE_CHARS = 12
 
 const base64 = (bytes: number) =>
   z.base64().refine(text => Buffer.from(text, 'base64').length === bytes)
@@ -41,10 +41,10 @@ export const requirePassphrase = (passphrase: string | undefined): string => {
       'wrong_usage',
       'the passphrase of the backup is missing: give --passphrase-file, or set SHOAL_BACKUP_PASSPHRASE or backup.passphrase_file',
     )
-  if (passphrase.length >= LEAST_PASSPHRASE) return passphrase
+  if (passphrase.length >= MIN_PASSPHRASE_CHARS) return passphrase
   throw new ShoalError(
     'wrong_usage',
-    `the passphrase of the backup is too short: it needs ${LEAST_PASSPHRASE} characters`,
+    `the passphrase of the backup is too short: it needs at least ${MIN_PASSPHRASE_CHARS} characters`,
   )
 }
 
@@ -85,7 +85,7 @@ export const openSealed = async (
 const deriveKey = (passphrase: string, salt: Buffer): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const { n, r, p } = KDF
-    // Node refuses as much memory as this needs unless it is told
+    // these parameters need more memory than the default maxmem of Node.js
     const options = { N: n, r, p, maxmem: 256 * n * r }
     scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, options, (error, key) =>
       error === null ? resolve(key) : reject(error),

@@ -1,5 +1,5 @@
-/** Less memory is left to the garbage collector, which is cheaper. */
-const LEAST_BYTES = 16 * 1024
+/** Size below which releasing a buffer costs more than collecting it. */
+const MIN_BYTES = 16 * 1024
 
 /**
  * Releases the memory of a buffer now; the next garbage collection may be hundreds of megabytes away.
@@ -7,5 +7,5 @@ const LEAST_BYTES = 16 * 1024
  * @param buffer is not used any more: it may be empty afterwards
  */
 export const releaseMemory = ({ buffer, length }: Buffer): void => {
-  if (length >= LEAST_BYTES && length === buffer.byteLength) (buffer as ArrayBuffer).transfer(0)
+  if (length >= MIN_BYTES && length === buffer.byteLength) (buffer as ArrayBuffer).transfer(0)
 }

@@ -2,14 +2,16 @@ import type { costs } from '../registers/definitions/costs.ts'
 import type { RecordOf } from '../registers/register.ts'
 import { roundTo, toCents, toEuros } from './money.ts'
 import { addMonths, daysBetween } from './months.ts'
+import { PERIOD_DAYS } from './usage.ts'
 
 export type Cost = RecordOf<typeof costs>
 
-/** Days of the period of a cost analysis. */
-export const PERIOD_DAYS = 30
+/** True for a single amount that is spread over a useful life. */
+const isDepreciable = ({ period, useful_life_months }: Cost): boolean =>
+  period === 'once' && useful_life_months !== undefined
 
-/** What a cost takes in one month, in cents: its rate today, or what was paid in the period. */
-export const monthlyCents = (cost: Cost, today: string): number => {
+/** Monthly share of a cost in cents: its rate today, or a single amount paid in the period. */
+export const computeMonthlyCents = (cost: Cost, today: string): number => {
   const { amount_eur, period, started_on, ended_on, useful_life_months: life } = cost
   if (started_on > today || (ended_on !== undefined && ended_on <= today)) return 0
   const cents = toCents(amount_eur)
@@ -17,14 +19,12 @@ export const monthlyCents = (cost: Cost, today: string): number => {
   if (period === 'yearly') return cents / 12
   if (life === undefined) return daysBetween(started_on, today) < PERIOD_DAYS ? cents : 0
   const isDepreciated = addMonths(started_on, life) <= today
-  return isDepreciated ? 0 : (cents - toCents(cost.residual_value_eur ?? 0)) / life
+  return isDepreciated ? 0 : Math.max(0, cents - toCents(cost.residual_value_eur ?? 0)) / life
 }
 
 /** Tokens and kilowatt-hours of the period. */
 interface Consumption {
   tokensByTenant: ReadonlyMap<string, number>
-  /** Tokens of all tenants. */
-  tokens: number
   /** Null where no power was measured. */
   energyKwh: number | null
   /** Null where no price is known. */
@@ -32,7 +32,7 @@ interface Consumption {
 }
 
 /**
- * Costs of a month by category and tenant. Costs of one tenant are its own; all others are shared by
+ * Costs of a month by category and tenant. Costs of one tenant are its own; all others are divided by
  * the tokens of the period.
  */
 export const analyseCosts = (all: readonly Cost[], today: string, used: Consumption) => {
@@ -40,13 +40,14 @@ export const analyseCosts = (all: readonly Cost[], today: string, used: Consumpt
     used.energyKwh === null || used.priceEurPerKwh === null
       ? 0
       : 100 * used.energyKwh * used.priceEurPerKwh
-  const rates = all.map(cost => ({ cost, cents: monthlyCents(cost, today) }))
+  const rates = all.map(cost => ({ cost, cents: computeMonthlyCents(cost, today) }))
   const categories = new Map<string, number>()
   for (const { cost, cents } of rates) {
-    const name = cost.useful_life_months === undefined ? cost.category : 'depreciation'
+    const name = isDepreciable(cost) ? 'depreciation' : cost.category
     categories.set(name, (categories.get(name) ?? 0) + cents)
   }
   if (energyCents > 0) categories.set('energy', energyCents)
+  const tokens = [...used.tokensByTenant.values()].reduce((sum, count) => sum + count, 0)
   const direct = Map.groupBy(rates, ({ cost }) => cost.tenant_id)
   const shared = sumCents(direct.get(undefined)) + energyCents
   const total = sumCents(rates) + energyCents
@@ -59,19 +60,18 @@ export const analyseCosts = (all: readonly Cost[], today: string, used: Consumpt
     shared_eur: toEuros(shared),
     energy_eur:
       used.energyKwh === null || used.priceEurPerKwh === null ? null : toEuros(energyCents),
-    tokens: used.tokens,
-    cost_per_1000_tokens_eur:
-      used.tokens === 0 ? null : roundTo(total / 100 / (used.tokens / 1000), 4),
+    tokens,
+    cost_per_1000_tokens_eur: tokens === 0 ? null : roundTo(total / 100 / (tokens / 1000), 4),
     categories: [...categories]
       .map(([category, cents]) => ({ category, cost_eur: toEuros(cents) }))
       .sort((a, b) => b.cost_eur - a.cost_eur),
     tenants: [...tenants].sort().map(tenant => {
-      const tokens = used.tokensByTenant.get(tenant) ?? 0
+      const ownTokens = used.tokensByTenant.get(tenant) ?? 0
       const ownCents = sumCents(direct.get(tenant))
-      const sharedCents = used.tokens === 0 ? 0 : (shared * tokens) / used.tokens
+      const sharedCents = tokens === 0 ? 0 : (shared * ownTokens) / tokens
       return {
         tenant_id: tenant,
-        tokens,
+        tokens: ownTokens,
         direct_eur: toEuros(ownCents),
         shared_eur: toEuros(sharedCents),
         cost_eur: toEuros(ownCents + sharedCents),

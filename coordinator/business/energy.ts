@@ -2,8 +2,8 @@ import * as z from 'zod'
 import type { Monitor } from '../fleet/monitor.ts'
 import { roundTo } from './money.ts'
 
-/** Energy of the GPUs of all cells since a time, also of cells that were revoked meanwhile. */
-export interface MeasuredEnergy {
+/** Energy of the GPUs of all cells since a time, also of cells that were revoked since. */
+interface MeasuredEnergy {
   /** Null where no cell has reported its power. */
   kwh: number | null
   /** Hours with a measurement, over all cells. */
@@ -29,7 +29,7 @@ export interface EnergyPrice {
   takenAt?: number
 }
 
-/** What this file reads of a result of the module energy-price. */
+/** Part of a result of the module energy-price. */
 const PriceRow = z.object({
   data: z.object({ stats: z.object({ mean_eur_mwh: z.number() }).nullable() }),
 })

@@ -1,4 +1,4 @@
-import { daysBetween } from './months.ts'
+import { addDays, daysBetween } from './months.ts'
 import { type Subscription, standingsOn } from './revenue.ts'
 
 /** Requests of a tenant in 30 days. */
@@ -23,14 +23,14 @@ interface HealthReason {
   message: string
 }
 
-/** Fewer requests say nothing about errors. */
+/** Requests below which the share of errors means nothing. */
 const MIN_REQUESTS = 20
 const SOON_DAYS = 30
 const CHANGE_DAYS = 90
 
 /** Score of a tenant: 100 less the points of every reason, at least 0. */
 export const scoreHealth = (facts: HealthFacts) => {
-  const reasons = [...subscriptionReasons(facts), ...usageReasons(facts)]
+  const reasons = [...listSubscriptionReasons(facts), ...listUsageReasons(facts)]
   const score = Math.max(
     0,
     reasons.reduce((left, { points }) => left - points, 100),
@@ -38,25 +38,31 @@ export const scoreHealth = (facts: HealthFacts) => {
   return { score, level: levelOf(score), reasons }
 }
 
-const levelOf = (score: number): 'healthy' | 'watch' | 'at_risk' => {
+export const HEALTH_LEVELS = ['healthy', 'watch', 'at_risk'] as const
+
+const levelOf = (score: number): (typeof HEALTH_LEVELS)[number] => {
   if (score >= 80) return 'healthy'
   return score >= 50 ? 'watch' : 'at_risk'
 }
 
-const subscriptionReasons = ({ tenantId, today, subscriptions }: HealthFacts): HealthReason[] => {
+const listSubscriptionReasons = ({
+  tenantId,
+  today,
+  subscriptions,
+}: HealthFacts): HealthReason[] => {
   if (subscriptions.length === 0) return []
   const now = standingsOn(subscriptions, today).get(tenantId)
   if (now === undefined)
     return [{ code: 'subscription_ended', points: 60, message: 'no subscription is active' }]
   const reasons: HealthReason[] = []
-  const soon = standingsOn(subscriptions, shiftDay(today, SOON_DAYS)).get(tenantId)
+  const soon = standingsOn(subscriptions, addDays(today, SOON_DAYS)).get(tenantId)
   if (soon === undefined)
     reasons.push({
       code: 'subscription_ending',
       points: 30,
       message: `the subscription ends within ${SOON_DAYS} days`,
     })
-  const before = standingsOn(subscriptions, shiftDay(today, -CHANGE_DAYS)).get(tenantId)
+  const before = standingsOn(subscriptions, addDays(today, -CHANGE_DAYS)).get(tenantId)
   if (before !== undefined && before.cents > now.cents)
     reasons.push({
       code: 'revenue_contracted',
@@ -66,10 +72,7 @@ const subscriptionReasons = ({ tenantId, today, subscriptions }: HealthFacts): H
   return reasons
 }
 
-const shiftDay = (day: string, days: number): string =>
-  new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10)
-
-const usageReasons = ({ usage, subscriptions, today }: HealthFacts): HealthReason[] => {
+const listUsageReasons = ({ usage, subscriptions, today }: HealthFacts): HealthReason[] => {
   if (usage === undefined) return []
   const { recent, before } = usage
   const [requests, earlier] = [recent.ok + recent.failed, before.ok + before.failed]
@@ -78,17 +81,17 @@ const usageReasons = ({ usage, subscriptions, today }: HealthFacts): HealthReaso
     return subscriptions.length > 0 && isNew
       ? []
       : [{ code: 'unused', points: 30, message: 'no requests in the last 30 days' }]
-  return [...errorReasons(recent), ...trendReasons(requests, earlier)]
+  return [...listErrorReasons(recent), ...listTrendReasons(requests, earlier)]
 }
 
-const errorReasons = ({ ok, failed }: RequestCounts): HealthReason[] => {
+const listErrorReasons = ({ ok, failed }: RequestCounts): HealthReason[] => {
   const percent = (100 * failed) / (ok + failed)
   if (ok + failed < MIN_REQUESTS || percent <= 1) return []
   const message = `${percent.toFixed(1)} percent of the requests of the last 30 days failed`
   return [{ code: 'errors', points: percent > 5 ? 30 : 10, message }]
 }
 
-const trendReasons = (requests: number, earlier: number): HealthReason[] => {
+const listTrendReasons = (requests: number, earlier: number): HealthReason[] => {
   if (earlier < MIN_REQUESTS || requests >= 0.8 * earlier) return []
   const message = `${requests} requests in the last 30 days, ${earlier} in the 30 days before`
   return [{ code: 'usage_falls', points: requests < 0.5 * earlier ? 25 : 10, message }]

@@ -1,10 +1,13 @@
+import { DAY_MS } from '../../shared/time.ts'
 /** First day of the month of a calendar day: `2026-11-20` is in `2026-11-01`. */
 export const monthOf = (day: string): string => `${day.slice(0, 7)}-01`
 
-/** Month so many months after another; both are first days. */
-export const addMonths = (month: string, count: number): string => {
-  const at = new Date(`${month}T00:00:00Z`)
-  at.setUTCMonth(at.getUTCMonth() + count)
+/** Adds months to a day; a month that is too short for the day gives its last day. */
+export const addMonths = (day: string, count: number): string => {
+  const at = new Date(`${monthOf(day)}T00:00:00Z`)
+  at.setUTCMonth(at.getUTCMonth() + count + 1, 0)
+  const lastDay = at.getUTCDate()
+  at.setUTCDate(Math.min(Number(day.slice(8)), lastDay))
   return at.toISOString().slice(0, 10)
 }
 
@@ -18,6 +21,10 @@ export const listMonths = (first: string, last: string): string[] => {
   return months
 }
 
+/** Adds days to a calendar day; a negative count subtracts them. */
+export const addDays = (day: string, count: number): string =>
+  dayAt(Date.parse(day) + count * DAY_MS)
+
 /** Days from one calendar day to another; negative when the second is the earlier one. */
 export const daysBetween = (from: string, to: string): number =>
-  Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000)
+  Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS)

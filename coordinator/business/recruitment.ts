@@ -31,7 +31,7 @@ export const analyseRecruitment = (all: readonly Candidate[]) => {
     median_days_to_hire: medianOf(
       hires.map(({ applied_on, hired_on = applied_on }) => daysBetween(applied_on, hired_on)),
     ),
-    stages: STAGES.map(stage => stageFigures(all, stage)),
+    stages: STAGES.map(stage => computeStageFigures(all, stage)),
     positions: [...Map.groupBy(all, ({ position }) => position)]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([position, list]) => ({
@@ -43,7 +43,7 @@ export const analyseRecruitment = (all: readonly Candidate[]) => {
   }
 }
 
-const stageFigures = (all: readonly Candidate[], stage: Stage) => {
+const computeStageFigures = (all: readonly Candidate[], stage: Stage) => {
   const next = STAGES[STAGES.indexOf(stage) + 1]
   const entered = all.filter(candidate => hasReached(candidate, stage))
   const advanced = next === undefined ? [] : entered.filter(each => hasReached(each, next))
@@ -61,7 +61,7 @@ const stageFigures = (all: readonly Candidate[], stage: Stage) => {
   }
 }
 
-/** Days from the entry into a stage until the candidate left it; none while it goes on. */
+/** Days from the entry into a stage until the candidate left it; empty while in the stage. */
 const daysIn = (candidate: Candidate, stage: Stage): number[] => {
   const from = enteredOn(candidate, stage)
   const later = STAGES.slice(STAGES.indexOf(stage) + 1)

@@ -2,7 +2,7 @@ import { TIER_NAMES } from '../../shared/catalogue.ts'
 import type { subscriptions } from '../registers/definitions/subscriptions.ts'
 import type { RecordOf } from '../registers/register.ts'
 import { percentOf, toCents, toEuros } from './money.ts'
-import { addMonths, listMonths, monthOf } from './months.ts'
+import { addDays, addMonths, listMonths, monthOf } from './months.ts'
 
 export type Subscription = RecordOf<typeof subscriptions>
 type Tier = Subscription['tier']
@@ -85,10 +85,9 @@ const viewMovement = (movement: Movement) => ({
   ),
 })
 
-/** Last day of a month that counts: the day of the question in the current one. */
+/** Last day of a month; today in the current month. */
 const lastDayOf = (month: string, today: string): string => {
-  const after = Date.parse(addMonths(month, 1))
-  const last = new Date(after - 86_400_000).toISOString().slice(0, 10)
+  const last = addDays(addMonths(month, 1), -1)
   return last < today ? last : today
 }
 
@@ -103,6 +102,7 @@ export const analyseRevenue = (
   const current = monthOf(today)
   const months = listMonths(addMonths(current, 1 - count), current)
   const now = standingsOn(all, today)
+  const firstPaid = findFirstPaidDays(all)
   return {
     ...revenueOf([...now.values()]),
     net_revenue_retention_12_months_percent: retentionOf(
@@ -113,7 +113,7 @@ export const analyseRevenue = (
       tier,
       ...revenueOf([...now.values()].filter(standing => standing.tier === tier)),
     })),
-    months: months.map(month => analyseMonth(all, month, today)),
+    months: months.map(month => analyseMonth(all, firstPaid, month, today)),
   }
 }
 
@@ -135,15 +135,29 @@ const retentionOf = (before: Standings, now: Standings): number | null => {
   return percentOf(kept, then)
 }
 
-const analyseMonth = (all: readonly Subscription[], month: string, today: string) => {
+/** First day on which each tenant paid; a subscription that ends before it starts was never paid. */
+const findFirstPaidDays = (all: readonly Subscription[]): ReadonlyMap<string, string> => {
+  const days = new Map<string, string>()
+  for (const each of all) {
+    const before = days.get(each.tenant_id)
+    if (each.mrr_eur === 0 || !isActive(each, each.started_on)) continue
+    if (before === undefined || each.started_on < before) days.set(each.tenant_id, each.started_on)
+  }
+  return days
+}
+
+const analyseMonth = (
+  all: readonly Subscription[],
+  firstPaid: ReadonlyMap<string, string>,
+  month: string,
+  today: string,
+) => {
   const start = standingsOn(all, lastDayOf(addMonths(month, -1), today))
   const end = standingsOn(all, lastDayOf(month, today))
   const tenants = new Set([...start.keys(), ...end.keys()])
   const moved = [...tenants].map(tenant => {
     const [before, after] = [start.get(tenant), end.get(tenant)]
-    const paidEarlier = all.some(
-      each => each.tenant_id === tenant && each.mrr_eur > 0 && each.started_on < month,
-    )
+    const paidEarlier = (firstPaid.get(tenant) ?? month) < month
     return {
       tier: (before ?? after)?.tier,
       movement: moveTenant(before?.cents ?? 0, after?.cents ?? 0, paidEarlier),

@@ -2,7 +2,7 @@ import type { people } from '../registers/definitions/people.ts'
 import type { projectTasks } from '../registers/definitions/project-tasks.ts'
 import type { RecordOf } from '../registers/register.ts'
 import { percentOf, roundTo } from './money.ts'
-import { daysBetween } from './months.ts'
+import { addDays, daysBetween } from './months.ts'
 
 type Employee = RecordOf<typeof people>
 type ProjectTask = RecordOf<typeof projectTasks>
@@ -21,15 +21,15 @@ export const analyseTeams = (
 ) => {
   const teams = Map.groupBy(all, ({ team }) => team)
   return {
-    ...teamFigures(all, tasks, today),
+    ...computeTeamFigures(all, tasks, today),
     turnover_12_months_percent: turnoverOf(all, today),
     teams: [...teams]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([team, members]) => ({ team, ...teamFigures(members, tasks, today) })),
+      .map(([team, members]) => ({ team, ...computeTeamFigures(members, tasks, today) })),
   }
 }
 
-const teamFigures = (
+const computeTeamFigures = (
   members: readonly Employee[],
   tasks: readonly ProjectTask[],
   today: string,
@@ -59,7 +59,7 @@ const teamFigures = (
 
 /** People who left in the last 365 days, in percent of the mean of first and last headcount. */
 const turnoverOf = (all: readonly Employee[], today: string): number | null => {
-  const yearAgo = new Date(Date.parse(today) - DAYS_OF_YEAR * 86_400_000).toISOString().slice(0, 10)
+  const yearAgo = addDays(today, -DAYS_OF_YEAR)
   const before = all.filter(member => isEmployed(member, yearAgo)).length
   const now = all.filter(member => isEmployed(member, today)).length
   const left = all.filter(

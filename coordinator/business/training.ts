@@ -15,7 +15,7 @@ const stateOf = ({ completed_on, valid_until, due_on }: Training, today: string)
   return due_on !== undefined && due_on < today ? 'overdue' : 'open'
 }
 
-/** Completion of each course on a day, and who is late. */
+/** Completion of each course on a day, and the overdue or expired assignments. */
 export const analyseTrainings = (all: readonly Training[], today: string) => {
   const courses = Map.groupBy(all, ({ course }) => course)
   const late = all.flatMap(training => {
@@ -23,8 +23,8 @@ export const analyseTrainings = (all: readonly Training[], today: string) => {
     return state === 'overdue' || state === 'expired' ? [{ training, state }] : []
   })
   return {
-    ...courseFigures(all, today),
-    mandatory: courseFigures(
+    ...computeCourseFigures(all, today),
+    mandatory: computeCourseFigures(
       all.filter(({ is_mandatory }) => is_mandatory),
       today,
     ),
@@ -33,7 +33,7 @@ export const analyseTrainings = (all: readonly Training[], today: string) => {
       .map(([course, list]) => ({
         course,
         is_mandatory: list.some(({ is_mandatory }) => is_mandatory),
-        ...courseFigures(list, today),
+        ...computeCourseFigures(list, today),
       })),
     late: late
       .map(({ training, state }) => ({
@@ -46,7 +46,7 @@ export const analyseTrainings = (all: readonly Training[], today: string) => {
   }
 }
 
-const courseFigures = (list: readonly Training[], today: string) => {
+const computeCourseFigures = (list: readonly Training[], today: string) => {
   const states = list.map(training => stateOf(training, today))
   const count = (state: State): number => states.filter(each => each === state).length
   const expiring = list.filter(

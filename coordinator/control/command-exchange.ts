@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { shareRuns } from '../base/share-runs.ts'
+import { splitList } from '../base/split-list.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { type CommandRecord, isAhead, isFinalCommandState, openStatesUpTo } from './command.ts'
@@ -111,9 +112,8 @@ export class CommandExchange {
   /** Brings commands in memory up to the store where that is ahead. */
   async catchUp(ids: readonly string[]): Promise<void> {
     const { ledger } = this.#parts
-    for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
-      for (const record of await readById(ledger, ids.slice(at, at + IDS_AT_ONCE)))
-        this.#follow(record)
+    for (const part of splitList(ids, IDS_AT_ONCE))
+      for (const record of await readById(ledger, part)) this.#follow(record)
   }
 
   /** Reads an open command again where another coordinator may have heard its cell. */
@@ -142,8 +142,8 @@ export class CommandExchange {
     if (offered.length === 0) return
     // the store must know first which of them were sent
     await changed.flushAll()
-    for (let at = 0; at < offered.length; at += OFFERED_AT_ONCE) {
-      const ids = offered.slice(at, at + OFFERED_AT_ONCE).map(({ id }) => id)
+    for (const part of splitList(offered, OFFERED_AT_ONCE)) {
+      const ids = part.map(({ id }) => id)
       await offerCommands(ledger, ids, replicas.id)
       for (const id of ids) {
         const record = open.get(id)

@@ -9,7 +9,7 @@ interface AutoRunSummary {
   activeSeconds: number
 }
 
-/** What cells have used of their hourly budgets, as their last messages to this coordinator say. */
+/** Use of the hourly budgets of cells, from their last messages to this coordinator. */
 export class AutoRunUses {
   readonly #uses = new Map<string, AutoRunUse>()
   readonly #now: () => number

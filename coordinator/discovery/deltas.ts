@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityDescription } from '../../discovery/registry/describe-entity.ts'
 import type { ResolvedFields } from '../../discovery/registry/resolve-fields.ts'
+import { iso } from '../../shared/time.ts'
 import { takeNumbers } from '../store/sequences.ts'
 import type { SealedTrx } from '../store/store.ts'
 
@@ -15,7 +16,7 @@ export const DELTA_KINDS = [
   'split',
   'erased',
 ] as const
-export type DeltaKind = (typeof DELTA_KINDS)[number]
+type DeltaKind = (typeof DELTA_KINDS)[number]
 
 /** A change of the inventory before it has its number. */
 export interface DeltaDraft {
@@ -143,6 +144,6 @@ export const eventOf = (deltas: readonly Delta[]) => ({
   last_seq: deltas.at(-1)?.seq ?? 0,
   count: deltas.length,
   deltas: takeWithin(deltas.slice(0, MAX_EVENT_DELTAS), MAX_EVENT_BYTES).map(
-    ({ at, ...delta }) => ({ ...delta, at: new Date(at).toISOString() }),
+    ({ at, ...delta }) => ({ ...delta, at: iso(at) }),
   ),
 })

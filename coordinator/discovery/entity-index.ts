@@ -1,3 +1,4 @@
+import { splitList } from '../base/split-list.ts'
 import type { DiscoveryEntityRow } from '../store/registry-tables.ts'
 import type { SealedTrx } from '../store/store.ts'
 import { listEntityWords } from './entity-words.ts'
@@ -6,7 +7,7 @@ import { readInParts } from './registry-rows.ts'
 /** Rows per statement: the number of its parameters is limited. */
 const AT_ONCE = 500
 
-/** Stores by which sources and words the entities are found. */
+/** Stores the sources and words that entities are found by. */
 export const indexEntities = async (
   trx: SealedTrx,
   rows: readonly DiscoveryEntityRow[],
@@ -15,7 +16,7 @@ export const indexEntities = async (
   await putWords(trx, rows)
 }
 
-/** Deletes what entities are found by. */
+/** Deletes the sources and words that an entity is found by. */
 export const unindexEntity = async (trx: SealedTrx, id: string): Promise<void> => {
   await trx.deleteFrom('discovery_entity_sources').where('entity_id', '=', id).execute()
   await trx.deleteFrom('discovery_entity_words').where('entity_id', '=', id).execute()
@@ -25,10 +26,10 @@ const putSources = async (trx: SealedTrx, rows: readonly DiscoveryEntityRow[]): 
   const sources = rows.flatMap(({ id: entity_id, last_at, sources }) =>
     listSources(sources).map(source => ({ entity_id, source, last_at })),
   )
-  for (let at = 0; at < sources.length; at += AT_ONCE)
+  for (const part of splitList(sources, AT_ONCE))
     await trx
       .insertInto('discovery_entity_sources')
-      .values(sources.slice(at, at + AT_ONCE))
+      .values(part)
       .onConflict(conflict =>
         conflict
           .columns(['entity_id', 'source'])
@@ -75,12 +76,9 @@ const putWords = async (trx: SealedTrx, rows: readonly DiscoveryEntityRow[]): Pr
         .where('word', 'in', gone)
         .execute()
   }
-  for (let at = 0; at < added.length; at += AT_ONCE)
-    await trx
-      .insertInto('discovery_entity_words')
-      .values(added.slice(at, at + AT_ONCE))
-      .execute()
+  for (const part of splitList(added, AT_ONCE))
+    await trx.insertInto('discovery_entity_words').values(part).execute()
 }
 
-/** Names in the column `sources`, each of which stands between blanks. */
+/** Names in the column `sources`, each of which has a blank on either side. */
 export const listSources = (sources: string): string[] => sources.split(' ').filter(Boolean)

@@ -19,7 +19,7 @@ export interface PagePlace {
 }
 
 /** One page, after a place, of the entities that have every one of the words. */
-export interface PageRequest extends EntityFilter {
+interface PageRequest extends EntityFilter {
   words: readonly string[]
   after: PagePlace | undefined
   limit: number
@@ -28,8 +28,8 @@ export interface PageRequest extends EntityFilter {
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
 /**
- * Entities that a search collects and sorts. Where there are more, its words are so frequent that
- * few of the newest entities fill a page.
+ * Most entities that a search collects and sorts. The words of a larger result are so frequent that
+ * a page is filled by walking the newest entities instead.
  */
 const MAX_FOUND = 2000
 
@@ -51,7 +51,7 @@ export const matchesFilter = (
   (risk_level === undefined || row.risk_level === risk_level) &&
   (is_present === undefined || (row.is_present === 1) === is_present)
 
-/** Walks an index whose order is that of the page. */
+/** Reads a page by walking an index in its order. */
 const readNewest = (
   read: Reading,
   { source, device_type, risk_level, is_present, words, after, limit }: PageRequest,
@@ -126,11 +126,11 @@ const keepIdsWith = async (
   return rows.map(({ entity_id }) => entity_id)
 }
 
-/** The last character sorts behind every other one, in UTF-8 too. */
+/** Matches words with a prefix as a range; U+10FFFF sorts after every other character, in UTF-8 too. */
 const beginsWith = (column: string, word: string): RawBuilder<boolean> =>
   sql<boolean>`${sql.ref(column)} >= ${word} and ${sql.ref(column)} < ${`${word}\u{10ffff}`}`
 
-/** Sorts the found entities by their narrow rows and reads no more whole ones than the page takes. */
+/** Sorts the found entities by their narrow rows and reads only as many whole rows as the page takes. */
 const readFound = async (
   read: Reading,
   ids: readonly string[],

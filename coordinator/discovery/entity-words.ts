@@ -1,7 +1,7 @@
 import type { EntityDescription } from '../../discovery/registry/describe-entity.ts'
 import type { FactName } from '../../discovery/registry/resolve-fields.ts'
 
-/** Fields in which people look for words. */
+/** Fields whose words a search finds. */
 const FIELDS: readonly FactName[] = [
   'name',
   'hostname',
@@ -17,11 +17,11 @@ const FIELDS: readonly FactName[] = [
   'models',
 ]
 
-/** Words of one entity, and characters of one word; the rest is not found. */
+/** Most words of one entity and characters of one word that a search finds. */
 const MAX_WORDS = 64
 const MAX_LENGTH = 64
 
-/** Words of one query; further ones are ignored. */
+/** Most words of one query; the others are ignored. */
 const MAX_QUERY_WORDS = 8
 
 /**
@@ -38,11 +38,11 @@ export const listEntityWords = (
   return new Set(parts.slice(0, MAX_WORDS))
 }
 
-/** Words of a query in lower case, each of which is the beginning of a word of an entity. */
+/** Words of a query in lower case, each a prefix of a word of an entity. */
 export const listQueryWords = (text: string): string[] =>
   [...new Set(splitText(text))].slice(0, MAX_QUERY_WORDS)
 
-/** PostgreSQL stores neither NUL characters nor half surrogate pairs, which names of devices can have. */
+/** PostgreSQL stores neither NUL characters nor lone surrogates, which names of devices can contain. */
 const splitText = (text: string): string[] =>
   text
     .toLowerCase()

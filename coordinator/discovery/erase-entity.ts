@@ -1,6 +1,7 @@
 import type { TraceHash } from '../../discovery/registry/trace.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { splitList } from '../base/split-list.ts'
 import type { Events } from '../events/bus.ts'
 import type { Ledger, Records, SealedTrx } from '../store/store.ts'
 import {
@@ -10,7 +11,7 @@ import {
   eraseFromOthers,
 } from './erase-mentions.ts'
 import { eraseFromResults } from './erase-results.ts'
-import { type Mentions, mentionsOf } from './mentions.ts'
+import { collectMentions, type Mentions } from './mentions.ts'
 import type { ModuleObserver } from './module-observer.ts'
 import type { ModuleResults } from './module-results.ts'
 import { deleteEntity } from './registry-entities.ts'
@@ -33,7 +34,7 @@ const AT_ONCE = 100
 
 /**
  * Deletes everything that is known of an entity, also from the records of others; a later sighting
- * finds it anew. The entity itself goes last, so that an erasure that was cut off can be repeated.
+ * records it again. The entity itself is deleted last, so that an interrupted erasure can be repeated.
  * @throws ShoalError not_found
  */
 export const eraseEntity = async (
@@ -45,7 +46,7 @@ export const eraseEntity = async (
   const traces = await readTracesOf(ledger.read, [entityId])
   if (traces.length === 0) throw new ShoalError('not_found', `no entity ${entityId}`)
   const ids = listIds(entityId, traces)
-  const mentions = mentionsOf(ids, traces)
+  const mentions = collectMentions(ids, traces)
   await eraseFromResults(parts, traces, mentions)
   await eraseFromOthers(ledger, mentions, id => ids.has(id))
   const upTo = await eraseFromDeltas(ledger, mentions)
@@ -55,14 +56,14 @@ export const eraseEntity = async (
   await records.overwriteDeleted()
 }
 
-/** Ids that the entity has, and those of entities that were merged into it. */
+/** Ids of the entity and of those that were merged into it. */
 const listIds = (entityId: string, traces: readonly StoredTrace[]): ReadonlySet<string> =>
   new Set([entityId, ...traces.map(({ foundedId }) => foundedId)])
 
 interface Erasure {
   entityId: string
   mentions: Mentions
-  /** Number of the last delta that was looked at. */
+  /** Number of the last delta that was checked. */
   upTo: number
   by: Actor
 }
@@ -74,12 +75,9 @@ const eraseWithin = async (
 ): Promise<void> => {
   const traces = await readTracesOf(trx, [entityId])
   const ids = listIds(entityId, traces)
-  await deletePins(trx, ids, new Set(traces.map(({ id }) => id)))
-  for (let at = 0; at < traces.length; at += AT_ONCE)
-    await deleteTraces(
-      trx,
-      traces.slice(at, at + AT_ONCE).map(trace => trace.id),
-    )
+  const traceIds = traces.map(trace => trace.id)
+  await deletePins(trx, ids, new Set(traceIds))
+  for (const part of splitList(traceIds, AT_ONCE)) await deleteTraces(trx, part)
   for (const id of ids) {
     await trx.deleteFrom('discovery_deltas').where('entity_id', '=', id).execute()
     await deleteEntity(trx, id)
@@ -92,7 +90,7 @@ const eraseWithin = async (
   await publish(trx, [{ ...nothing, kind: 'erased', entity_id: entityId }])
 }
 
-/** Decisions for the entity, and those that name its traces: they decide nothing without them. */
+/** Deletes decisions about the entity, and decisions that have no effect without its traces. */
 const deletePins = async (
   trx: SealedTrx,
   ids: ReadonlySet<string>,

@@ -13,7 +13,7 @@ import { readEntities } from './registry-entities.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
-/** Rows that are read at once, so that nothing waits for long. */
+/** Rows per transaction, so that other writes do not wait for long. */
 const PAGE = 500
 
 /** Erases an entity from the deltas of others after a number; returns the newest number. */
@@ -29,7 +29,7 @@ export const eraseFromDeltas = async (
   }
 }
 
-/** As `eraseFromDeltas`, for the few that came since, in the transaction of the erasure itself. */
+/** Erases an entity from the deltas since `eraseFromDeltas`, in the transaction of the erasure. */
 export const eraseFromNewDeltas = async (
   trx: SealedTrx,
   mentions: Mentions,
@@ -71,7 +71,7 @@ const blankDeltas = async (
 
 type DeltaBody = Pick<Delta, 'field' | 'before' | 'after' | 'other_id' | 'name'>
 
-/** A delta of another entity that says nothing of the erased one. */
+/** Copies a delta of another entity without values that mention the erased one. */
 const blankDelta = <D extends DeltaBody>(delta: D, mentions: Mentions): D => {
   const { field, before, after, other_id, name } = delta
   const isMentioned = (value: unknown): boolean =>
@@ -125,7 +125,7 @@ export const eraseFromOthers = async (
     }
 }
 
-/** Drops mentions from claims or a description. A key that another entity has too is its own. */
+/** Drops mentions from claims or a description. Keys stay: they belong to the other entity too. */
 const dropFrom = (known: FactClaim[] | EntityDescription, mentions: Mentions): unknown => {
   const next = mentions.drop(known) as object
   return Array.isArray(known) ? next : { ...next, keys: known.keys }

@@ -12,7 +12,7 @@ interface ResultErasureParts {
   now: () => number
 }
 
-/** Removes the rows of last results that an entity was seen by, or that mention it. */
+/** Removes the rows of stored results that mention an entity, or in which it was seen. */
 export const eraseFromResults = async (
   { results, observer, pseudonyms, now }: ResultErasureParts,
   traces: readonly StoredTrace[],

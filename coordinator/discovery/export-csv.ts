@@ -1,3 +1,4 @@
+import { formatCsvRow, guardFormula } from '../base/format-csv.ts'
 import { readFacts } from './entity-facts.ts'
 import type { EntityView } from './registry-query.ts'
 
@@ -39,16 +40,8 @@ const listCells = (entity: EntityView): string[] => {
 }
 
 /** Header line of the table. */
-export const formatCsvHead = (): string => formatLine(COLUMNS)
+export const formatCsvHead = (): string => formatCsvRow(COLUMNS)
 
-export const formatCsvRow = (entity: EntityView): string => formatLine(listCells(entity))
-
-const formatLine = (cells: readonly string[]): string => `${cells.map(formatCell).join(',')}\r\n`
-
-/** A spreadsheet would run a cell that begins like a formula (OWASP, CSV injection). */
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
-
-const formatCell = (value: string): string => {
-  const text = FORMULA.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
+/** One line of the table. */
+export const formatEntityRow = (entity: EntityView): string =>
+  formatCsvRow(listCells(entity).map(guardFormula))

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { iso } from '../../shared/time.ts'
 import { VERSION } from '../../shared/version.ts'
 import { readFacts } from './entity-facts.ts'
 import type { EntityView } from './registry-query.ts'
@@ -14,7 +15,7 @@ export const formatInventoryHead = (at: number): string => {
     serialNumber: `urn:uuid:${randomUUID()}`,
     version: 1,
     metadata: {
-      timestamp: new Date(at).toISOString(),
+      timestamp: iso(at),
       tools: { components: [{ type: 'application', name: 'shoal', version: VERSION }] },
     },
   })

@@ -1,4 +1,4 @@
-import { formatCsvHead, formatCsvRow } from './export-csv.ts'
+import { formatCsvHead, formatEntityRow } from './export-csv.ts'
 import { formatComponent, formatInventoryHead, INVENTORY_END } from './export-cyclonedx.ts'
 import type { EntityView } from './registry-query.ts'
 
@@ -26,7 +26,7 @@ export const EXPORTS: Readonly<Record<ExportFormatName, ExportFormat>> = {
   csv: {
     mediaType: 'text/csv; charset=utf-8',
     begin: formatCsvHead,
-    format: formatCsvRow,
+    format: formatEntityRow,
     between: '',
     end: '',
   },

@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { KeyAlarm } from '../../discovery/registry/key-evidence.ts'
 import type { SightingKey } from '../../discovery/sighting.ts'
+import { iso } from '../../shared/time.ts'
+import { splitList } from '../base/split-list.ts'
 import type { EventDraft } from '../events/bus.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -9,7 +11,7 @@ import { readInParts } from './registry-rows.ts'
 /** Type of the events that report keys in quarantine and keys whose carriers contradict each other. */
 export const KEY_ALARM_EVENT = 'shoal.discovery.key_alarm'
 
-/** A key that should identify one thing and that several carry. */
+/** A key that should identify one entity and that several carry. */
 export interface KeyAlarmView {
   key: SightingKey
   state: KeyAlarm['state']
@@ -27,8 +29,8 @@ const AT_ONCE = 100
 const alarmName = ({ kind, value }: SightingKey): string => `${kind}=${value}`
 
 /**
- * Puts the alarms of some traces in place of those that they had, and returns those that are new. An
- * alarm ends when its key joins its carriers again, or when all carriers but one are gone.
+ * Replaces the alarms of some traces and returns the new ones. An alarm ends when its key joins its
+ * carriers again, or when all carriers but one are gone.
  */
 export const replaceAlarms = async (
   trx: SealedTrx,
@@ -50,21 +52,18 @@ export const replaceAlarms = async (
     const at = since.get(`${name} ${state}`) ?? now
     return traces.map(trace_id => ({ key: name, trace_id, state, at }))
   })
-  for (let at = 0; at < rows.length; at += AT_ONCE)
+  for (const part of splitList(rows, AT_ONCE))
     await trx
       .insertInto('discovery_key_alarms')
-      .values(rows.slice(at, at + AT_ONCE))
+      .values(part)
       .onConflict(conflict => conflict.doNothing())
       .execute()
   return alarms.filter(({ key, state }) => !since.has(`${alarmName(key)} ${state}`))
 }
 
 const deleteAlarms = async (trx: SealedTrx, traceIds: readonly string[]): Promise<void> => {
-  for (let at = 0; at < traceIds.length; at += AT_ONCE)
-    await trx
-      .deleteFrom('discovery_key_alarms')
-      .where('trace_id', 'in', traceIds.slice(at, at + AT_ONCE))
-      .execute()
+  for (const part of splitList(traceIds, AT_ONCE))
+    await trx.deleteFrom('discovery_key_alarms').where('trace_id', 'in', part).execute()
 }
 
 /** Alarms of some entities, or all of them, the newest first. */
@@ -90,7 +89,7 @@ export const readAlarms = async (
         key: keyOf(key),
         state,
         entity_ids: [...new Set(carriers.map(({ entity_id }) => entity_id))].toSorted(),
-        since: new Date(at).toISOString(),
+        since: iso(at),
       }
     })
     .toSorted((a, b) => (a.since < b.since ? 1 : -1))
@@ -126,8 +125,8 @@ const keyOf = (name: string): SightingKey => {
   return { kind: name.slice(0, at) as SightingKey['kind'], value: name.slice(at + 1) }
 }
 
-/** Events of new alarms; hosts that agree in their name are listed and not reported. */
-export const alarmEvents = (
+/** Creates the events of new alarms; keys shared by interfaces of one host are not reported. */
+export const createAlarmEvents = (
   alarms: readonly KeyAlarm[],
   entityOf: (traceId: string) => string | undefined,
 ): EventDraft[] =>

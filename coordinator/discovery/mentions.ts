@@ -11,10 +11,10 @@ export interface Mentions {
   drop(value: unknown, isNeighbours?: boolean): unknown
 }
 
-/** Shortest value that is searched for within texts; shorter ones have to be equal. */
+/** Shortest value that is searched for within texts; shorter values must equal the whole text. */
 const MIN_LENGTH = 8
 
-export const mentionsOf = (
+export const collectMentions = (
   entityIds: Iterable<string>,
   traces: readonly StoredTrace[],
 ): Mentions => {

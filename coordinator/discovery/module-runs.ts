@@ -24,7 +24,7 @@ interface ModuleRunsParts extends ScanCellParts {
 }
 
 /** A caller of a run. */
-export interface RunCaller {
+interface RunCaller {
   /** The cell to run on; every capable one when undefined. */
   cellId: string | undefined
   signal: AbortSignal

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { LookupContext } from '../../discovery/lookup-run.ts'
 import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import { PSEUDONYM_SECRET_BYTES, Pseudonyms } from '../../discovery/registry/pseudonyms.ts'
+import { DAY_MS } from '../../shared/time.ts'
 import type { Base } from '../base/base.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { CloudEvent, Events } from '../events/bus.ts'
@@ -54,7 +55,6 @@ interface OpenRegistry {
   views: RegistryViews
 }
 
-const DAY_MS = 86_400_000
 const LIMITS: RegistryLimits = {
   maxEntities: 200_000,
   keepTracesMs: 30 * DAY_MS,

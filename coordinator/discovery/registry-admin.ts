@@ -10,7 +10,7 @@ import { readTracesOf, type StoredTrace } from './registry-rows.ts'
 import { StoredEvidence } from './stored-evidence.ts'
 
 /** A decision of an operator, as it is listed. */
-export interface PinView {
+interface PinView {
   pin_id: string
   kind: 'together' | 'apart' | 'values'
   entity_id: string

@@ -11,7 +11,7 @@ import { readInParts, readTracesOf, type StoredTrace } from './registry-rows.ts'
 import { listAbsent } from './scanners.ts'
 
 /** Entities whose traces have changed, and what was seen now. */
-export interface TouchedEntities {
+interface TouchedEntities {
   ids: ReadonlySet<string>
   /** Entities with a sighting in this batch: they are present. */
   seen: ReadonlySet<string>
@@ -81,7 +81,7 @@ export const nameOf = ({ fields, keys }: EntityDescription): string | null => {
 }
 
 /** Values that operators have set, by entity. */
-export const readPinnedValues = async (
+const readPinnedValues = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   ids: Iterable<string>,
 ): Promise<Map<string, SightingFacts>> => {
@@ -178,10 +178,7 @@ export const deleteEntity = async (trx: SealedTrx, id: string): Promise<void> =>
 }
 
 /** A delta of an entity without its kind. */
-export const draftOf = (
-  entity_id: string,
-  description: EntityDescription,
-): Omit<DeltaDraft, 'kind'> => ({
+const draftOf = (entity_id: string, description: EntityDescription): Omit<DeltaDraft, 'kind'> => ({
   entity_id,
   field: null,
   before: null,

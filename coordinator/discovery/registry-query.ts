@@ -10,7 +10,7 @@ import { type KeyAlarmView, readAlarms } from './key-alarms.ts'
 import { describe, nameOf, readEntities } from './registry-entities.ts'
 import { readTraces } from './registry-rows.ts'
 
-export interface EntityPage extends EntityFilter {
+interface EntityPage extends EntityFilter {
   /** Words, each of which is the beginning of a word of the entity. */
   text?: string | undefined
   limit: number

@@ -4,6 +4,7 @@ import { listConnections, listSiteAddresses } from '../../discovery/registry/evi
 import type { Link } from '../../discovery/registry/link.ts'
 import type { IdentityPin } from '../../discovery/registry/pin.ts'
 import type { Trace } from '../../discovery/registry/trace.ts'
+import { splitList } from '../base/split-list.ts'
 import type { DiscoveryTraceRow } from '../store/registry-tables.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -24,10 +25,8 @@ export const readInParts = async <V, R>(
   values: Iterable<V>,
   query: (part: V[]) => Promise<R[]>,
 ): Promise<R[]> => {
-  const all = [...new Set(values)]
   const rows: R[] = []
-  for (let at = 0; at < all.length; at += AT_ONCE)
-    rows.push(...(await query(all.slice(at, at + AT_ONCE))))
+  for (const part of splitList([...new Set(values)], AT_ONCE)) rows.push(...(await query(part)))
   return rows
 }
 

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../shared/time.ts'
+import { splitList } from '../base/split-list.ts'
 import { countAll } from '../store/count.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { refreshEntities } from './registry-entities.ts'
@@ -25,7 +27,6 @@ interface UpkeepParts {
 /** Rows per transaction, so that none holds the sealed lane for long. */
 const AT_ONCE = 500
 const SCANNERS_AT_ONCE = 20
-const DAY_MS = 86_400_000
 
 /** What one call has done; `excess` are entities of one cell that were too many. */
 export interface Upkeep {
@@ -146,11 +147,8 @@ const deleteExcess = async (trx: SealedTrx, parts: UpkeepParts): Promise<Upkeep[
     .execute()
   const ids = new Set(rows.map(({ id }) => id))
   const traces = await readTracesOf(trx, ids)
-  for (let at = 0; at < traces.length; at += AT_ONCE)
-    await deleteTraces(
-      trx,
-      traces.slice(at, at + AT_ONCE).map(({ id }) => id),
-    )
+  const traceIds = traces.map(({ id }) => id)
+  for (const part of splitList(traceIds, AT_ONCE)) await deleteTraces(trx, part)
   await publishRefresh(trx, ids, parts)
   return { holder: largest.holder, entities: rows.length }
 }

@@ -23,7 +23,7 @@ export interface ScanCellParts {
   nowMs: () => number
 }
 
-export interface CellScan {
+interface CellScan {
   module: Pick<ScanModule, 'id' | 'row' | 'deadlineSeconds'>
   input: object
   cellId: string

@@ -11,7 +11,7 @@ export interface Scanner {
 }
 
 /** Completed runs in a row that must miss a thing before it counts as absent. */
-export const MISSED_RUNS = 3
+const MISSED_RUNS = 3
 
 export const scannerOf = (
   cellId: string | undefined,

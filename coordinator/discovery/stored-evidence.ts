@@ -12,7 +12,7 @@ import { listPinTraces } from '../../discovery/registry/pin.ts'
 import { type TraceHash, traceOf } from '../../discovery/registry/trace.ts'
 import type { EventDraft } from '../events/bus.ts'
 import type { SealedTrx } from '../store/store.ts'
-import { alarmEvents, replaceAlarms } from './key-alarms.ts'
+import { createAlarmEvents, replaceAlarms } from './key-alarms.ts'
 import {
   putLink,
   putTrace,
@@ -117,7 +117,7 @@ export class StoredEvidence {
     for (const [id, link] of this.#graph.links)
       if (this.#knownLinks.get(id) !== link) await putLink(this.#trx, link)
     const raised = await replaceAlarms(this.#trx, this.#regrouped, this.#alarms, now)
-    return alarmEvents(raised, id => this.entityOf(id))
+    return createAlarmEvents(raised, id => this.entityOf(id))
   }
 
   /** Entity of a trace that was observed. */

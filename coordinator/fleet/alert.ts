@@ -27,6 +27,10 @@ export interface Acknowledgement {
   note: string
 }
 
+/** True until the alert is cleared. */
+export const isRaised = ({ clearedAt }: Pick<Alert, 'clearedAt'>): boolean =>
+  clearedAt === undefined
+
 export const alertOf = (row: AlertRow): Alert => {
   const rule = row.rule as AlertRule
   const { acknowledged_by: by, acknowledged_at: at, note } = row

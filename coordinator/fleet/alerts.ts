@@ -6,7 +6,7 @@ import type { EventDraft, Events } from '../events/bus.ts'
 import { afterCommit } from '../store/after-commit.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Ledger, SealedTrx, Store } from '../store/store.ts'
-import { type Alert, alertData } from './alert.ts'
+import { type Alert, alertData, isRaised } from './alert.ts'
 import {
   clearAlerts,
   findAlert,
@@ -65,7 +65,7 @@ export class Alerts {
   list = (): Alert[] => this.#alerts
 
   /** Alerts that are raised. */
-  raised = (): Alert[] => this.#alerts.filter(({ clearedAt }) => clearedAt === undefined)
+  raised = (): Alert[] => this.#alerts.filter(isRaised)
 
   /** Writes what a look at the fleet changes, with its events. */
   async change(ledger: Ledger, { raise, clear, reword }: AlertChanges): Promise<void> {

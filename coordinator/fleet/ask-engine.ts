@@ -14,7 +14,7 @@ export interface EngineRequest extends Pick<CellRequest, 'path' | 'body'> {
 }
 
 /** Options for reading the answer. */
-export interface EngineReader extends Omit<FollowOptions, 'limitMs'> {
+interface EngineReader extends Omit<FollowOptions, 'limitMs'> {
   /** Called with the attempt under way. */
   onSent?: (follower: Follower) => void
 }

@@ -1,6 +1,7 @@
 import { isPresent, type Presence } from './presence.ts'
 
-type DiagnosisResult = 'pass' | 'warn' | 'fail' | 'unknown'
+export const DIAGNOSIS_RESULTS = ['pass', 'warn', 'fail', 'unknown'] as const
+type DiagnosisResult = (typeof DIAGNOSIS_RESULTS)[number]
 
 export interface DiagnosisCheck {
   id: string

@@ -3,7 +3,7 @@ import type { AnswerHeaders } from './cell-link.ts'
 import type { ClientAnswer } from './client-answer.ts'
 
 /** Members of the client's answer that an attempt uses; the reader of a probe has them too. */
-export type AnswerReader = Pick<ClientAnswer, 'isGone' | 'isStalled' | 'start' | 'write' | 'drop'>
+type AnswerReader = Pick<ClientAnswer, 'isGone' | 'isStalled' | 'start' | 'write' | 'drop'>
 
 export interface FollowOptions {
   client: AnswerReader

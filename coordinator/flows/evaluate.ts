@@ -1,13 +1,16 @@
 import { type Condition, pathOf } from './flow.ts'
 
-/** Outputs of the steps that are done, by step id. */
-export type StepOutputs = ReadonlyMap<string, unknown>
+/** Outputs of completed steps, by step id. */
+type StepOutputs = ReadonlyMap<string, unknown>
 
-/** True when every condition holds; a field that does not exist compares as null. */
-export const holdAll = (conditions: readonly Condition[], outputs: StepOutputs): boolean =>
-  conditions.every(condition => holds(condition, outputs))
+/** True when every condition is met; a field that does not exist compares as null. */
+export const areConditionsMet = (conditions: readonly Condition[], outputs: StepOutputs): boolean =>
+  conditions.every(condition => isConditionMet(condition, outputs))
 
-const holds = ({ from, is, is_not, above, below }: Condition, outputs: StepOutputs): boolean => {
+const isConditionMet = (
+  { from, is, is_not, above, below }: Condition,
+  outputs: StepOutputs,
+): boolean => {
   const value = readPath(from, outputs) ?? null
   if (is !== undefined && value !== is) return false
   if (is_not !== undefined && value === is_not) return false
@@ -15,7 +18,7 @@ const holds = ({ from, is, is_not, above, below }: Condition, outputs: StepOutpu
   return below === undefined || (typeof value === 'number' && value < below)
 }
 
-/** Replaces each `{ $from: path }` by the value that it names; one that does not exist is omitted. */
+/** Replaces each `{ $from: path }` with the value at the path; a missing value is omitted. */
 export const resolveInput = (
   input: Readonly<Record<string, unknown>>,
   outputs: StepOutputs,

@@ -1,3 +1,4 @@
+import { splitWords } from '../base/split-words.ts'
 import type { Flow, FlowsConfig } from './flow.ts'
 
 interface FoundFlow {
@@ -10,10 +11,10 @@ interface FoundFlow {
 
 /** Flows that have at least one word of the query, the best first; all of them for no words. */
 export const findFlows = (flows: FlowsConfig, query: string): FoundFlow[] => {
-  const words = [...new Set(wordsOf(query))]
+  const words = [...new Set(splitWords(query))]
   return Object.entries(flows)
     .map(([id, flow]) => {
-      const own = new Set(textsOf(id, flow).flatMap(wordsOf))
+      const own = new Set(textsOf(id, flow).flatMap(splitWords))
       const matched = words.filter(word => [...own].some(each => each.startsWith(word)))
       return { id, flow, matched, score: words.length === 0 ? 1 : matched.length / words.length }
     })
@@ -27,5 +28,3 @@ const textsOf = (id: string, { description, team = '', steps }: Flow): string[] 
   team,
   ...steps.flatMap(step => [step.id, step.skill ?? '', step.gate ?? '', step.summary ?? '']),
 ]
-
-const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []

@@ -67,7 +67,7 @@ const Step = z
   })
 export type FlowStep = z.output<typeof Step>
 
-export const FlowSteps = z
+const FlowSteps = z
   .array(Step)
   .min(1)
   .max(64)
@@ -100,8 +100,15 @@ const Flow = z.strictObject({
 })
 export type Flow = z.output<typeof Flow>
 
+/** Flow that repairs a service; cockpit-health-check starts it with the step of the service. */
+export const REPAIR_FLOW = 'service-repair'
+
+const FlowId = Id.refine(id => id !== REPAIR_FLOW, {
+  error: `${REPAIR_FLOW} is the flow of cockpit-health-check; choose another id`,
+})
+
 /** Sequences of skills by id; see docs/flows.md. */
-export const FlowsConfig = z.record(Id, Flow).default({})
+export const FlowsConfig = z.record(FlowId, Flow).default({})
 export type FlowsConfig = z.output<typeof FlowsConfig>
 
 const Synergy = z
@@ -114,17 +121,17 @@ const Synergy = z
       .regex(/^shoal\.[a-z]+(\.[a-z-]+)*$/)
       .optional()
       .describe(
-        'Type of event that triggers it, such as `shoal.alert.raised`; by hand only without.',
+        'Type of event that triggers it, such as `shoal.alert.raised`; omit it to trigger it only by hand.',
       ),
     key_id: z
       .string()
       .max(64)
       .optional()
-      .describe('Key whose rights a run has that an event has triggered.'),
+      .describe('Key whose rights the runs triggered by events have.'),
   })
   .refine(({ on, key_id }) => on === undefined || key_id !== undefined, {
     path: ['key_id'],
-    error: 'a synergy with an event needs the key that its runs act for',
+    error: 'is required with `on`: the key whose rights the runs have',
   })
 export type Synergy = z.output<typeof Synergy>
 

@@ -1,5 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
+import { HOUR_MS } from '../../shared/time.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Ledger } from '../store/store.ts'
@@ -12,12 +13,20 @@ import {
   type Synergy,
 } from './flow.ts'
 import { type FlowRun, hasEnded, type StepCall } from './run.ts'
-import { countRuns, type RunCount, readRun, readRuns, readStepCalls } from './run-store.ts'
+import {
+  countOpenRuns,
+  countRuns,
+  countStarted,
+  type RunCount,
+  readRun,
+  readRuns,
+  readStepCalls,
+} from './run-store.ts'
 
 export const FLOW_RUN = 'flow-run'
 
 /** Sequence of steps that can be started. */
-export interface Startable extends Omit<Flow, 'description'> {
+interface Startable extends Omit<Flow, 'description'> {
   flowId: string
   synergyId?: string
 }
@@ -28,6 +37,15 @@ export interface Starter extends Actor {
   keyId: string
   requestId: string
 }
+
+interface StartOptions {
+  /** Starts nothing when it was used before. */
+  onceKey?: string
+  mostPerHour?: number
+}
+
+/** Most runs of a tenant that have not ended: those of other tenants get their turn, too. */
+export const MOST_OPEN_RUNS = 200
 
 interface FlowsParts {
   ledger: Ledger
@@ -54,27 +72,34 @@ export class Flows {
     return this.#parts.synergies
   }
 
-  /** Throws `not_found`. */
+  /** Returns a flow as a sequence that can be started. Throws `not_found`. */
   flow(flowId: string): Startable {
-    const flow = this.#parts.flows[flowId]
+    const { flows } = this.#parts
+    const flow = Object.hasOwn(flows, flowId) ? flows[flowId] : undefined
     if (flow === undefined) throw new ShoalError('not_found', `no flow ${flowId}`)
     return { ...flow, flowId }
   }
 
   /** The flows of a synergy as one sequence. Throws `invalid_request` for an unknown synergy. */
   synergy(synergyId: string): Startable {
-    const synergy = this.#parts.synergies[synergyId]
-    if (synergy !== undefined) return joinFlows(synergyId, synergy, this.#parts.flows)
-    const known = Object.keys(this.#parts.synergies).join(', ') || 'none is configured'
+    const { flows, synergies } = this.#parts
+    const synergy = Object.hasOwn(synergies, synergyId) ? synergies[synergyId] : undefined
+    if (synergy !== undefined) return joinFlows(synergyId, synergy, flows)
+    const known = Object.keys(synergies).join(', ') || 'none is configured'
     const message = `no synergy ${synergyId}; known: ${known}`
     throw new ShoalError('invalid_request', message, { param: 'synergy_id' })
   }
 
   /**
-   * Starts a run and resolves when it is on the disk. With a `onceKey` that was used before, it
-   * resolves with the run of then.
+   * Starts a run and resolves when it is stored. Resolves with the earlier run when the `onceKey` was
+   * used before. Throws `rate_limited` when the tenant has too many open runs, or the synergy more
+   * runs within the hour than `mostPerHour`.
    */
-  async start(what: Startable, by: Starter, onceKey?: string): Promise<FlowRun> {
+  async start(
+    what: Startable,
+    by: Starter,
+    { onceKey, mostPerHour }: StartOptions = {},
+  ): Promise<FlowRun> {
     const { ledger, queue, now } = this.#parts
     const id = newId('run', now())
     const run = await ledger.sealed.write(async trx => {
@@ -88,6 +113,13 @@ export class Flows {
       })
       const { run_id: startedId } = job.payload as { run_id: string }
       if (startedId !== id) return readRun(trx, startedId, tenantId)
+      if ((await countOpenRuns(trx, tenantId)) >= MOST_OPEN_RUNS)
+        throw createBoundError(`the tenant has ${MOST_OPEN_RUNS} runs that have not ended`)
+      if (synergyId !== undefined && mostPerHour !== undefined) {
+        const started = await countStarted(trx, { tenantId, synergyId, since: now() - HOUR_MS })
+        if (started >= mostPerHour)
+          throw createBoundError(`${synergyId} was started ${started} times within the hour`)
+      }
       const row = {
         id,
         tenant_id: tenantId,
@@ -123,7 +155,7 @@ export class Flows {
   }
 
   /**
-   * Cancels a run before its next step; steps that are done are compensated. Throws `not_found`, and
+   * Cancels a run before its next step; completed steps are compensated. Throws `not_found`, and
    * `conflict` when the run has ended.
    */
   async cancel(runId: string, tenantId: string, by: Actor): Promise<FlowRun> {
@@ -140,7 +172,7 @@ export class Flows {
     return run
   }
 
-  /** Throws `not_found`, also for a run of another tenant. */
+  /** Reads a run. Throws `not_found`, also for a run of another tenant. */
   run(runId: string, tenantId: string): Promise<FlowRun> {
     return readRun(this.#parts.ledger.read, runId, tenantId)
   }
@@ -158,6 +190,9 @@ export class Flows {
     return countRuns(this.#parts.ledger.read, tenantId)
   }
 }
+
+const createBoundError = (message: string): ShoalError =>
+  new ShoalError('rate_limited', message, { retryAfterSeconds: 60 })
 
 /** Steps of several flows in a row; their ids and references carry the id of their flow. */
 const joinFlows = (synergyId: string, { flows }: Synergy, known: FlowsConfig): Startable => {

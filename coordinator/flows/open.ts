@@ -7,6 +7,7 @@ import { JobError } from '../queue/job-error.ts'
 import { defineJobKind } from '../queue/job-kind.ts'
 import type { OpenQueue } from '../queue/open.ts'
 import type { Store } from '../store/store.ts'
+import { findTriggerCycle } from './find-trigger-cycle.ts'
 import type { FlowsConfig, SynergiesConfig } from './flow.ts'
 import { FLOW_RUN, Flows } from './flows.ts'
 import { FlowRunner } from './run-flow.ts'
@@ -24,7 +25,7 @@ interface FlowViews {
   flows: Flows
 }
 
-/** What makes the calls of runs; runs wait until it is connected. */
+/** Flows whose runs wait until a step caller is connected. */
 export interface OpenFlows {
   flows: Flows
   connectFlows(caller: StepCaller): void
@@ -54,7 +55,7 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
         costCents: cost_cents,
         ...(team === undefined ? {} : { team }),
       }),
-      // an attempt ends only when its process does: a run survives that as often as it happens
+      // an attempt is only counted when its process dies; a run survives that any number of times
       maxAttempts: 10_000,
       backOff: { firstSeconds: 1, factor: 2, maxSeconds: 60 },
       concurrency: 8,
@@ -62,7 +63,7 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
       leaseSeconds: 10,
       keptDays: KEPT_DAYS,
       run: async ({ run_id }, attempt) => {
-        if (caller === undefined) throw new JobError('the coordinator starts', { early: true })
+        if (caller === undefined) throw new JobError('the coordinator is starting', { early: true })
         await FlowRunner.carryOn({ ledger, caller, now }, run_id, attempt)
       },
     }),
@@ -79,11 +80,14 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
   return { flows, connectFlows, views: { flows } }
 }
 
-/** Throws `config_invalid` for a synergy whose flows do not exist. */
+/** Throws `config_invalid` for synergies whose flows do not exist, or that start each other. */
 const requireKnownFlows = ({ flows, synergies }: FlowDomainParts['config']): void => {
   for (const [id, synergy] of Object.entries(synergies)) {
     const missing = synergy.flows.find(flow => !Object.hasOwn(flows, flow))
     if (missing !== undefined)
       throw new ShoalError('config_invalid', `synergies.${id}.flows: no flow ${missing}`)
   }
+  const cycle = findTriggerCycle(synergies, flows)
+  if (cycle !== undefined)
+    throw new ShoalError('config_invalid', `synergies start each other: ${cycle.join(' -> ')}`)
 }

@@ -2,7 +2,7 @@ import { appendAudit } from '../audit/audit.ts'
 import type { Job } from '../queue/job.ts'
 import { JobError } from '../queue/job-error.ts'
 import type { Ledger } from '../store/store.ts'
-import { holdAll, resolveInput } from './evaluate.ts'
+import { areConditionsMet, resolveInput } from './evaluate.ts'
 import { type FlowStep, RUN } from './flow.ts'
 import { type FlowRun, hasEnded, type RunState, type StepCall } from './run.ts'
 import { readRun, readStepCalls, takeRun, writeRun, writeStepCall } from './run-store.ts'
@@ -15,12 +15,12 @@ interface RunnerParts {
   now: () => number
 }
 
-/** Interval at which a waiting run is looked at. */
+/** Interval at which a waiting run is checked. */
 const LOOK_SECONDS = 1
 
 /**
- * Carries a run on from the point that the store has, until it ends or waits. Each call is stored
- * before it is made and after it has ended, so that another process goes on at the same call.
+ * Continues a run from its stored state until it ends or waits. Each call is stored before it is made
+ * and after it has ended, so that another process continues at the same call.
  */
 export class FlowRunner {
   readonly #parts: RunnerParts
@@ -36,7 +36,7 @@ export class FlowRunner {
     this.#signal = signal
   }
 
-  /** Throws JobError when the run has to be looked at again later. */
+  /** Continues a run. Throws JobError when the run has to be continued later. */
   static async carryOn(
     parts: RunnerParts,
     runId: string,
@@ -61,7 +61,7 @@ export class FlowRunner {
     await this.#end('done')
   }
 
-  /** Brings a step to its end; undefined when the run was cancelled before it began. */
+  /** Completes a step; undefined when the run was cancelled before the step began. */
   async #settle(position: number, step: FlowStep): Promise<StepCall | undefined> {
     const known = this.#calls.get(keyOf({ position, isUndo: false }))
     if (known !== undefined && hasSettled(known)) return known
@@ -70,8 +70,8 @@ export class FlowRunner {
       return undefined
     }
     const { skill, gate, summary, input, when } = step
-    if (known === undefined && !holdAll(when, this.#outputs()))
-      return this.#store({ ...this.#begun(position, false), state: 'skipped' })
+    if (known === undefined && !areConditionsMet(when, this.#collectOutputs()))
+      return this.#store({ ...this.#beginCall(position, false), state: 'skipped' })
     return this.#call(position, step.id, { skill, gate, summary, input, isUndo: false })
   }
 
@@ -88,12 +88,12 @@ export class FlowRunner {
       if (found.kind !== 'go') return this.#take(known, found)
     }
     const interrupted = known?.state === 'running' ? known : undefined
-    const call = interrupted ?? (await this.#store(this.#begun(position, isUndo, known)))
+    const call = interrupted ?? (await this.#store(this.#beginCall(position, isUndo, known)))
     const request = {
       run: this.#run,
       stepId,
       action,
-      input: resolveInput(action.input, this.#outputs()),
+      input: resolveInput(action.input, this.#collectOutputs()),
       callKey: `flow:${this.#run.id}:${position}${isUndo ? ':undo' : ''}`,
       interrupted,
       gateRequestId: known?.gateRequestId,
@@ -101,15 +101,15 @@ export class FlowRunner {
     return this.#take(call, await caller.call(request, this.#signal))
   }
 
-  /** Stores the outcome of an attempt. Throws JobError where the run cannot go on now. */
+  /** Stores the outcome of an attempt. Throws JobError when the run cannot continue now. */
   async #take(call: StepCall, result: StepResult): Promise<StepCall> {
     if (this.#signal.aborted || result.kind === 'later')
-      throw waitingFor(result.kind === 'later' ? result.reason : 'stopped')
+      throw createWaitError(result.kind === 'later' ? result.reason : 'stopped')
     const { gateRequestId = call.gateRequestId, taskId } = result as Partial<StepCall>
     if (result.kind === 'waiting') {
       if (call.state !== 'waiting')
         await this.#store({ ...call, ...result, state: 'waiting', gateRequestId, taskId })
-      throw waitingFor(result.reason)
+      throw createWaitError(result.reason)
     }
     const isDone = result.kind === 'done'
     const settled = await this.#store({
@@ -124,7 +124,7 @@ export class FlowRunner {
     throw new JobError(`unknown: ${result.reason}`, { final: true })
   }
 
-  /** Undoes the steps that are done, the last one first. */
+  /** Compensates the completed steps, last step first. */
   async #compensate(end: RunState, reason: string): Promise<void> {
     const faults: string[] = []
     for (const [position, step] of [...this.#run.steps.entries()].reverse()) {
@@ -171,7 +171,7 @@ export class FlowRunner {
     return this.#run.isCancelled
   }
 
-  #outputs(): ReadonlyMap<string, unknown> {
+  #collectOutputs(): ReadonlyMap<string, unknown> {
     const done = [...this.#calls.values()].filter(call => call.state === 'done' && !call.isUndo)
     const { id, flowId, steps } = this.#run
     return new Map<string, unknown>([
@@ -180,7 +180,7 @@ export class FlowRunner {
     ])
   }
 
-  #begun(position: number, isUndo: boolean, known?: StepCall): StepCall {
+  #beginCall(position: number, isUndo: boolean, known?: StepCall): StepCall {
     return {
       position,
       isUndo,
@@ -223,6 +223,6 @@ const keyOf = ({ position, isUndo }: Pick<StepCall, 'position' | 'isUndo'>): str
 
 const hasSettled = ({ state }: StepCall): boolean => state !== 'running' && state !== 'waiting'
 
-/** The run goes on when it is looked at again; this costs no attempt. */
-const waitingFor = (reason: string): JobError =>
+/** Ends this attempt until the next check, without counting it. */
+const createWaitError = (reason: string): JobError =>
   new JobError(reason, { early: true, retryAfterSeconds: LOOK_SECONDS })

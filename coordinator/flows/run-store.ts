@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Job } from '../queue/job.ts'
 import { JobError } from '../queue/job-error.ts'
-import { countAll } from '../store/count.ts'
+import { countAll, countMatchingRows } from '../store/count.ts'
 import type { FlowRunRow, FlowStepRow } from '../store/flow-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type FlowRun, hasEnded, type RunState, runOf, type StepCall, stepCallOf } from './run.ts'
@@ -64,6 +64,25 @@ export const countRuns = async (db: Db, tenantId: string): Promise<RunCount[]> =
   }))
 }
 
+/** Runs of a tenant that have not ended. */
+export const countOpenRuns = (db: Db, tenantId: string): Promise<number> =>
+  countMatchingRows(
+    db.selectFrom('flow_runs').where('tenant_id', '=', tenantId).where('ended_at', 'is', null),
+  )
+
+/** Runs of a synergy that were started since a time, in Unix milliseconds. */
+export const countStarted = (
+  db: Db,
+  { tenantId, synergyId, since }: { tenantId: string; synergyId: string; since: number },
+): Promise<number> =>
+  countMatchingRows(
+    db
+      .selectFrom('flow_runs')
+      .where('tenant_id', '=', tenantId)
+      .where('created_at', '>', since)
+      .where('synergy_id', '=', synergyId),
+  )
+
 /** Calls of a run in the order of their steps; a compensation follows its step. */
 export const readStepCalls = async (db: Db, runId: string): Promise<StepCall[]> => {
   const rows = await db
@@ -77,8 +96,8 @@ export const readStepCalls = async (db: Db, runId: string): Promise<StepCall[]> 
 }
 
 /**
- * Takes the run for this claim of its job. Throws a final JobError for a run that has ended, and
- * loses against a later claim.
+ * Takes the run for this claim of its job, so that earlier claims can write nothing more. Throws
+ * JobError when a later claim has the run.
  */
 export const takeRun = async (trx: Trx, runId: string, job: Job): Promise<FlowRun> => {
   const row = await trx
@@ -92,7 +111,7 @@ export const takeRun = async (trx: Trx, runId: string, job: Job): Promise<FlowRu
   return runOf(row)
 }
 
-/** Writes the state of a run. Throws once a later claim has the run. */
+/** Writes the state of a run. Throws JobError once a later claim has the run. */
 export const writeRun = async (
   trx: Trx,
   { id }: Pick<FlowRun, 'id'>,
@@ -110,7 +129,7 @@ export const writeRun = async (
   if (numUpdatedRows === 0n) throw createLostError()
 }
 
-/** Writes one call and the state of its run in one transaction. */
+/** Adds a call of a run, or replaces what is stored of it. */
 export const writeStepCall = async (trx: Trx, row: FlowStepRow): Promise<void> => {
   await trx
     .insertInto('flow_steps')

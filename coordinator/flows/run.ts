@@ -2,8 +2,8 @@ import type { FlowRunRow, FlowStepRow } from '../store/flow-tables.ts'
 import type { FlowStep } from './flow.ts'
 
 /**
- * States of a run. `unknown` ended a run because it cannot be told whether a step had its effect: a
- * person has to look.
+ * States of a run. `unknown` ends a run when the effect of a step cannot be determined; an operator
+ * has to look.
  */
 export const RUN_STATES = [
   'queued',
@@ -20,7 +20,7 @@ const ENDS: readonly RunState[] = ['done', 'failed', 'cancelled', 'unknown']
 export const hasEnded = ({ state }: Pick<FlowRun, 'state'>): boolean => ENDS.includes(state)
 
 export const STEP_STATES = ['running', 'waiting', 'done', 'skipped', 'failed', 'unknown'] as const
-export type StepState = (typeof STEP_STATES)[number]
+type StepState = (typeof STEP_STATES)[number]
 
 /** One run of a flow. Times are Unix milliseconds. */
 export interface FlowRun {
@@ -40,7 +40,7 @@ export interface FlowRun {
   endedAt: number | undefined
 }
 
-/** One call of a run that was begun: a step, or the compensation of one. */
+/** A started call of a run: a step, or the compensation of a step. */
 export interface StepCall {
   position: number
   isUndo: boolean

@@ -27,8 +27,8 @@ export type StepResult =
 /** Makes the calls of runs through the pipeline of all calls. */
 export interface StepCaller {
   call(request: StepRequest, signal: AbortSignal): Promise<StepResult>
-  /** Looks at what a waiting call waits for; `go` when the call can be made again. */
+  /** Returns the outcome that a waiting call waits for; `go` when the call can be made again. */
   look(run: FlowRun, waiting: StepCall): Promise<StepResult | { kind: 'go' }>
-  /** Withdraws what a waiting call asks of people. */
+  /** Withdraws the approval request or cancels the task of a waiting call. */
   withdraw(run: FlowRun, waiting: StepCall): Promise<void>
 }

@@ -6,8 +6,9 @@ import type { PolicyRow } from '../store/gate-tables.ts'
 import type { Store } from '../store/store.ts'
 import type { Trx } from './asking.ts'
 import type { Gates } from './definition.ts'
-import { loadPolicy, type Policy, policyOf, SHIPPED_POLICY_FILE } from './policy.ts'
+import { loadPolicy, type Policy, policyOf } from './policy.ts'
 import { newestNumber, newestPolicy, policySourceOf } from './policy-store.ts'
+import { isEarlierPolicy, listMissingRules, shippedPolicy } from './shipped-policies.ts'
 
 /** The policy in force, and its origin. */
 export interface PolicyInForce extends Policy {
@@ -28,6 +29,10 @@ export interface Policies {
   configured: ConfiguredPolicy
   /** The configured gates, which those of a policy override. */
   configuredGates: Gates
+  /** The policy of this build. */
+  shipped: Policy
+  /** Rules that this build ships and the policy in force lacks. */
+  missingRules(): string[]
   /** Difference between the configured policy and the one in force; undefined when there is none. */
   drift(): string | undefined
   /**
@@ -43,6 +48,8 @@ export interface Policies {
 interface ConfiguredPolicy extends Policy {
   /** Undefined for the shipped policy. */
   file: string | undefined
+  /** File with an unedited policy of an earlier build, which the shipped one replaces. */
+  outdatedFile?: string
 }
 
 interface PoliciesParts {
@@ -53,11 +60,16 @@ interface PoliciesParts {
   logger: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** Throws `config_invalid`. */
-export const configuredPolicy = (file: string | undefined, gates: Gates): ConfiguredPolicy => ({
-  ...loadPolicy(file ?? SHIPPED_POLICY_FILE, gates),
-  file,
-})
+/**
+ * The policy of the file, or the shipped one without a file and for an unedited copy of what an
+ * earlier build shipped. Throws `config_invalid`.
+ */
+export const configuredPolicy = (file: string | undefined, gates: Gates): ConfiguredPolicy => {
+  const own = file === undefined ? undefined : loadPolicy(file, gates)
+  if (own === undefined || file === undefined) return { ...shippedPolicy(gates), file: undefined }
+  if (!isEarlierPolicy(own)) return { ...own, file }
+  return { ...shippedPolicy(gates), file: undefined, outdatedFile: file }
+}
 
 /**
  * Opens the policy in force: the configured one until another is approved, which then stays until
@@ -68,8 +80,11 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
   const { configured, logger } = parts
   const { ledger, revisions } = parts.store
   const read = async () => toPolicyInForce(await newestPolicy(ledger.read), parts)
+  const shipped = shippedPolicy(parts.gates)
   let current = await read()
-  tellAtStart(current, configured, logger)
+  const missingRules = () => listMissingRules(current, shipped, current.row?.configured_hash)
+  const drift = () => driftOf(current, configured, missingRules())
+  tellAtStart(current, configured, drift() ?? missingReason(missingRules()), logger)
 
   const reload = shareRuns(async () => {
     const newest = await read()
@@ -93,7 +108,9 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
     current: () => current,
     configured,
     configuredGates: parts.gates,
-    drift: () => driftOf(current, configured),
+    shipped,
+    missingRules,
+    drift,
     requireCurrent,
     reload,
     close: changes.close,
@@ -123,22 +140,35 @@ const toPolicyInForce = (
 const driftOf = (
   { number, hash, row }: PolicyInForce,
   configured: ConfiguredPolicy,
+  missing: readonly string[],
 ): string | undefined => {
   if (row === undefined || configured.hash === hash) return undefined
   if (configured.file !== undefined)
     return `${configured.file} is not policy ${number}, which holds: write it there (shoal policy show --as yaml), or ask for the file (shoal policy change)`
   if (configured.hash === row.configured_hash) return undefined
-  return `the shipped policy is another since policy ${number}, which holds, was approved: take over what is new in it (shoal policy change)`
+  return (
+    missingReason(missing) ??
+    `the shipped policy is another since policy ${number}, which holds, was approved: take over what is new in it (shoal policy change)`
+  )
 }
 
+const missingReason = (missing: readonly string[]): string | undefined =>
+  missing.length === 0
+    ? undefined
+    : `the policy in force lacks rules that this version ships (${missing.join(', ')}); add them with: shoal policy upgrade`
+
 const tellAtStart = (
-  current: PolicyInForce,
+  { number, version, hash, source }: PolicyInForce,
   configured: ConfiguredPolicy,
+  reason: string | undefined,
   logger: PoliciesParts['logger'],
 ): void => {
-  const { number, version, hash, source } = current
-  const reason = driftOf(current, configured)
   const facts = { number, version, hash, source }
+  if (configured.outdatedFile !== undefined)
+    logger.info(
+      { file: configured.outdatedFile },
+      'policy_file is the policy of an earlier version, unedited; the shipped one takes its place',
+    )
   if (reason === undefined) logger.info(facts, 'policy')
   else logger.warn({ ...facts, configured_hash: configured.hash, reason }, 'policy')
 }

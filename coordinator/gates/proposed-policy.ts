@@ -10,8 +10,11 @@ const MAX_FAULTS = 20
  * Parses a policy in YAML or JSON and runs its table of tests. Throws `invalid_request` with the
  * faults, including each failing row of the table.
  */
-export const proposedPolicy = async (text: string, configured: Gates): Promise<Policy> => {
-  const document = await documentApart(text)
+export const proposedPolicy = async (text: string, configured: Gates): Promise<Policy> =>
+  requirePolicy(await documentApart(text), configured)
+
+/** Throws `invalid_request` with the faults of a document. */
+export const requirePolicy = (document: unknown, configured: Gates): Policy => {
   const read = attempt(() => readPolicy(document, configured))
   if ('policy' in read) return read.policy
   const { faults } = read

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { isLoopback } from '../config.ts'
+import { isLoopback } from '../base/is-loopback.ts'
 
 /**
  * Rejects requests that a page of another origin sends through a user's browser (MCP 2026-07-28,

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
-import { type CoordinatorConfig, isLoopback } from '../config.ts'
+import { isLoopback } from '../base/is-loopback.ts'
+import type { CoordinatorConfig } from '../config.ts'
 
 /** The addresses that are published, without a slash at the end; `mcp` has one. */
 interface PublicUrls {

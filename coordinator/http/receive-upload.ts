@@ -7,15 +7,14 @@ import { randomId } from '../../shared/ids.ts'
 import type { Upload } from '../operations/upload.ts'
 
 /** Largest file that a call may send. */
-export const UPLOAD_LIMIT_BYTES = 50 * 1024 * 1024
+const UPLOAD_LIMIT_BYTES = 50 * 1024 * 1024
 
 export interface ReceivedUpload extends Upload {
   close(): Promise<void>
 }
 
 /**
- * Writes a body to a file in the folder, which has no name any more once it is open, so that nothing
- * is left behind. Throws `payload_too_large`, and `invalid_request` for an empty body.
+ * Writes a body to an unlinked file in the folder, so that nothing remains after a crash. Throws `payload_too_large`, and `invalid_request` for an empty body.
  */
 export const receiveUpload = async (
   body: Readable,
@@ -43,11 +42,14 @@ const writeBody = async (
   for await (const piece of body as AsyncIterable<Buffer>) {
     bytes += piece.length
     if (bytes > UPLOAD_LIMIT_BYTES)
-      throw new ShoalError('payload_too_large', `a file may have ${UPLOAD_LIMIT_BYTES} bytes`)
+      throw new ShoalError(
+        'payload_too_large',
+        `a file may have at most ${UPLOAD_LIMIT_BYTES} bytes`,
+      )
     digest.update(piece)
     await file.write(piece)
   }
-  if (bytes === 0) throw new ShoalError('invalid_request', 'the body must be a file')
+  if (bytes === 0) throw new ShoalError('invalid_request', 'the file is empty')
   return { bytes, sha256: digest.digest('hex') }
 }
 

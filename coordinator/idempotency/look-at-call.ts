@@ -12,8 +12,8 @@ interface NamedCall {
 }
 
 /**
- * What is kept of a call. `running`: its coordinator lives and may still be at work. Without an
- * answer, `changed` has changed something in the ledger, and `begun` has not.
+ * State of a stored call. `running`: its coordinator is live and may still be working on it. Without
+ * an answer, a `changed` call has changed something in the ledger, and a `begun` one has not.
  */
 export type CallKeeping = 'none' | 'running' | 'begun' | 'changed' | 'answered'
 
@@ -23,7 +23,7 @@ interface LookParts {
   now: () => number
 }
 
-/** What is kept of a call, without making it. */
+/** Returns the state of a stored call without making the call. */
 export const lookAtCall = (
   { ledger, replicas, now }: LookParts,
   call: NamedCall,
@@ -34,12 +34,16 @@ export const lookAtCall = (
     if (known.answer_sealed !== null) return 'answered'
     const holder = holderOf(known.claim)
     const isLive =
-      holder === replicas.id || holder === undefined || (await lives(trx, holder, ledger))
+      holder === replicas.id || holder === undefined || (await isReplicaLive(trx, holder, ledger))
     if (isLive && known.lease_until > now()) return 'running'
     return known.state === 'changed' ? 'changed' : 'begun'
   })
 
-const lives = async (trx: Trx, id: string, { nowMs }: Pick<Ledger, 'nowMs'>): Promise<boolean> => {
+const isReplicaLive = async (
+  trx: Trx,
+  id: string,
+  { nowMs }: Pick<Ledger, 'nowMs'>,
+): Promise<boolean> => {
   const now = await nowMs(trx)
   const found = await trx
     .selectFrom('replicas')

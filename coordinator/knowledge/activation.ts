@@ -1,18 +1,18 @@
 import type { Adjacency } from './adjacency.ts'
 import type { TenantGraph } from './tenant-graph.ts'
 
-/** Part of the activation that passes one edge of strength 1 from a node with one edge. */
-export const HOP_DECAY = 0.5
+/** Share of an activation that passes an edge of strength 1 from a node with one edge. */
+const HOP_DECAY = 0.5
 /** A fully learned edge passes three times as much as an edge that was never used. */
 const LEARNED_FACTOR = 2
-/** No edge passes more than this part. */
-const MOST_PASSED = 0.9
-/** Edges that one activation may follow, so that its time is bounded in a graph of any shape. */
+/** Largest share of an activation that one edge passes. */
+const MAX_PASSED = 0.9
+/** Edges that one activation may follow, which bounds its time in a graph of any shape. */
 const EDGE_BUDGET = 10_000
-/** Nodes in the result: more than an answer shows. */
-const MOST_ACTIVATED = 200
-/** Activations below do not spread further. */
-const LEAST_ACTIVATION = 0.0005
+/** Most nodes in the result: more than an answer shows. */
+const MAX_ACTIVATED = 200
+/** Activation below which a node passes on nothing. */
+const MIN_ACTIVATION = 0.0005
 
 /** One edge of an explained path, as it is declared: it may have been followed against its direction. */
 export interface PathStep {
@@ -27,7 +27,7 @@ export interface PathStep {
 
 export interface Activated {
   id: string
-  /** Sum over all seeds; a seed has its own besides. */
+  /** Sum of what arrived from all seeds, and of the initial activation of a seed. */
   activation: number
   isSeed: boolean
   /** Length of the path; 0 for a seed that no other seed reaches. */
@@ -45,11 +45,11 @@ interface Spread {
   isCut: boolean
 }
 
-/** How a node was reached from one seed. */
+/** What has arrived at a node from one seed. */
 interface Arrival {
-  /** Everything that has arrived. */
+  /** Sum over all edges. */
   amount: number
-  /** The most that one edge has brought, with the edge and the node at its other end. */
+  /** Largest amount over one edge, with that edge and the node at its other end. */
   most: number
   edge: number
   from: number
@@ -84,18 +84,18 @@ export const spreadActivation = (
   const activated = takeStrongest(totals).map(([node, activation]): Activated => {
     const { id } = adjacency.node(node)
     const arrivals = best.get(node)
-    const path = arrivals === undefined ? [] : pathTo(adjacency, node, arrivals, strengthOf)
+    const path = arrivals === undefined ? [] : tracePath(adjacency, node, arrivals, strengthOf)
     return { id, activation, isSeed: seeds.has(id), hops: path.length, path }
   })
   activated.sort((a, b) => b.activation - a.activation || (a.id < b.id ? -1 : 1))
   return { activated, reached: totals.size, isCut: budget.edges <= 0 }
 }
 
-/** The strongest nodes in no order; only the numbers are sorted, which is fast for many. */
+/** The strongest nodes, unordered: sorting only the numbers is fast for many nodes. */
 const takeStrongest = (totals: ReadonlyMap<number, number>): [number, number][] => {
   const sorted = Float64Array.from(totals.values()).sort()
-  const least = sorted.at(-MOST_ACTIVATED) ?? 0
-  return [...totals].filter(([, activation]) => activation >= least).slice(0, MOST_ACTIVATED)
+  const least = sorted.at(-MAX_ACTIVATED) ?? 0
+  return [...totals].filter(([, activation]) => activation >= least).slice(0, MAX_ACTIVATED)
 }
 
 type StrengthOf = (edge: number) => Pick<PathStep, 'strength' | 'learned'>
@@ -115,7 +115,7 @@ interface Origin {
   hops: number
 }
 
-/** What each node has received from one seed. */
+/** Computes what each node receives from one seed. */
 const spreadFrom = (
   adjacency: Adjacency,
   { seed, initial, hops }: Origin,
@@ -128,7 +128,7 @@ const spreadFrom = (
     const next = new Map<number, Arrival>()
     for (const [node, amount] of frontier) {
       const degree = adjacency.degree(node)
-      if (amount < LEAST_ACTIVATION) break
+      if (amount < MIN_ACTIVATION) break
       if (degree > budget.edges) {
         budget.edges = 0
         break
@@ -141,8 +141,8 @@ const spreadFrom = (
         // outwards only: nothing flows back to nodes that were reached before this hop
         if (other === seed || received.has(other)) continue
         const edge = adjacency.edgeAt[place] as number
-        const passed = Math.min(amount * MOST_PASSED, share * strengthOf(edge).strength)
-        arrive(next, other, { amount: passed, most: passed, edge, from: node })
+        const passed = Math.min(amount * MAX_PASSED, share * strengthOf(edge).strength)
+        addArrival(next, other, { amount: passed, most: passed, edge, from: node })
       }
     }
     for (const [node, arrival] of next) received.set(node, arrival)
@@ -152,7 +152,7 @@ const spreadFrom = (
   return received
 }
 
-const arrive = (arrivals: Map<number, Arrival>, node: number, arrival: Arrival): void => {
+const addArrival = (arrivals: Map<number, Arrival>, node: number, arrival: Arrival): void => {
   const known = arrivals.get(node)
   if (known === undefined) {
     arrivals.set(node, arrival)
@@ -166,7 +166,7 @@ const arrive = (arrivals: Map<number, Arrival>, node: number, arrival: Arrival):
   }
 }
 
-const pathTo = (
+const tracePath = (
   adjacency: Adjacency,
   node: number,
   arrivals: ReadonlyMap<number, Arrival>,

@@ -12,9 +12,9 @@ interface Places {
 }
 
 /**
- * A graph as it was at one time, with numbers in place of ids, for questions that follow many edges:
- * a step over the arrays costs a hundredth of one over the graph that is changed. Every edge has two
- * places: one at its source, one at its target.
+ * Snapshot of a graph with numbers in place of ids, for queries that follow many edges: a step over
+ * the arrays costs a hundredth of one over the mutable graph. Every edge has two places: one at its
+ * source, one at its target.
  */
 export class Adjacency {
   readonly nodes: readonly GraphNode[]

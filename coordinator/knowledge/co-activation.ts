@@ -2,7 +2,7 @@ import type { Activated } from './activation.ts'
 import { edgeKey } from './graph-model.ts'
 import type { TenantGraph } from './tenant-graph.ts'
 
-/** Results that count as active together. */
+/** Number of the strongest results, which count as active together. */
 const STRONGEST = 16
 
 /**

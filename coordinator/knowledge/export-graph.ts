@@ -1,3 +1,4 @@
+import { formatCsvRow, guardFormula } from '../base/format-csv.ts'
 import type { GraphEdge, GraphNode } from './graph-model.ts'
 import { takePage } from './take-page.ts'
 import type { TenantGraph } from './tenant-graph.ts'
@@ -35,12 +36,15 @@ export const exportPage = (
       : keys.filter(key => graph.graph.hasEdge(key)).map(key => edgeRow(graph.edge(key)))
   const next = keys.length === page.limit ? (keys.at(-1) ?? null) : null
   if (format === 'json') return { text: JSON.stringify({ [what]: rows }), next }
-  const lines = rows.map(row => Object.values(row).map(formatCell).join(','))
-  const header = page.after === undefined ? [HEADERS[what]] : []
-  return { text: [...header, ...lines].map(line => `${line}\r\n`).join(''), next }
+  const lines = rows.map(row => formatCsvRow(Object.values(row).map(formatCell)))
+  const header = page.after === undefined ? [formatCsvRow(HEADERS[what])] : []
+  return { text: [...header, ...lines].join(''), next }
 }
 
-const HEADERS = { nodes: 'id,name,text,attributes', edges: 'source,relation,target,weight' }
+const HEADERS = {
+  nodes: ['id', 'name', 'text', 'attributes'],
+  edges: ['source', 'relation', 'target', 'weight'],
+}
 
 const nodeRow = ({ id, name, text, attributes }: GraphNode) => ({ id, name, text, attributes })
 const edgeRow = ({ source, relation, target, weight }: GraphEdge) => ({
@@ -51,6 +55,6 @@ const edgeRow = ({ source, relation, target, weight }: GraphEdge) => ({
 })
 
 const formatCell = (value: unknown): string => {
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  if (typeof value === 'number') return String(value)
+  return guardFormula(typeof value === 'string' ? value : JSON.stringify(value))
 }

@@ -41,6 +41,8 @@ export const LIVE_LAYERS = [
   'tenants',
   'discovery',
   'operations',
+  'services',
+  'flows',
 ] as const
 
 /** True for a layer that is derived from the running system. */

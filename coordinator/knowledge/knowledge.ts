@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { Actor } from '../audit/audit.ts'
 import { shareRuns } from '../base/share-runs.ts'
 import { createSlices } from '../base/time-slices.ts'
-import type { Ledger } from '../store/store.ts'
-import type { GraphFacts } from './graph-model.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
+import { type GraphFacts, nodeId } from './graph-model.ts'
 import {
   deleteLayer,
   type ImportedLayer,
@@ -12,6 +12,12 @@ import {
   readLayers,
 } from './layer-store.ts'
 import { addGains, type LearningSettings, readLearning, setLearning } from './learning-store.ts'
+import {
+  erasePersonStatements,
+  isAtNode,
+  type PersonStatement,
+  readPersonStatements,
+} from './person-in-graph.ts'
 import { TenantGraph } from './tenant-graph.ts'
 
 type Pause = () => Promise<void>
@@ -23,7 +29,7 @@ interface KnowledgeParts {
   now: () => number
 }
 
-/** A graph in memory, and what of the store it has to read again. */
+/** A graph in memory with the parts of the store that it was made from. */
 interface Resident {
   graph: TenantGraph
   imported: GraphFacts
@@ -32,19 +38,19 @@ interface Resident {
   refresh: () => Promise<void>
 }
 
-/** Graphs of tenants that are kept in memory. */
-const MOST_GRAPHS = 8
-/** A query waits for a refresh of a graph that is older. */
+/** Most graphs that are kept in memory, one per tenant. */
+const MAX_GRAPHS = 8
+/** Age from which a query waits for a refresh of its graph. */
 const STALE_MS = 30_000
-/** A graph that no query has used for so long is not refreshed any more. */
+/** Time without a query after which a graph is no longer refreshed. */
 const IDLE_MS = 600_000
-/** Edges of one tenant whose gains wait to be stored. */
-const MOST_PENDING = 2000
+/** Most edges of one tenant whose gains wait to be stored. */
+const MAX_PENDING = 2000
 
 /** The knowledge graphs of the tenants: current facts, imported layers and learning. */
 export class Knowledge {
   readonly #parts: KnowledgeParts
-  readonly #residents = new LRUCache<string, Resident>({ max: MOST_GRAPHS })
+  readonly #residents = new LRUCache<string, Resident>({ max: MAX_GRAPHS })
   #gains = new Map<string, Map<string, number>>()
 
   constructor(parts: KnowledgeParts) {
@@ -60,14 +66,14 @@ export class Knowledge {
     return resident.graph
   }
 
-  /** Reads the system again for every graph that was used lately. */
+  /** Refreshes every graph that was queried within the last ten minutes. */
   async refreshUsed(): Promise<void> {
     const now = this.#parts.now()
     for (const resident of this.#residents.values())
       if (now - resident.usedAt < IDLE_MS) await resident.refresh()
   }
 
-  /** Imported layers have changed: each graph reads those of its tenant before its next query. */
+  /** Makes each graph read the imported layers of its tenant again before its next query. */
   markLayersStale(): void {
     for (const resident of this.#residents.values()) resident.hasStaleLayers = true
   }
@@ -76,16 +82,16 @@ export class Knowledge {
     for (const tenantId of this.#residents.keys()) await this.#readLearning(tenantId)
   }
 
-  /** Notes gains of edges that were active together; without effect while learning is disabled. */
+  /** Notes gains of edges that were active together; no effect while learning is disabled. */
   noteGains(tenantId: string, gains: ReadonlyMap<string, number>): void {
     const pending = this.#gains.get(tenantId) ?? new Map<string, number>()
     this.#gains.set(tenantId, pending)
     for (const [key, gain] of gains)
-      if (pending.has(key) || pending.size < MOST_PENDING)
+      if (pending.has(key) || pending.size < MAX_PENDING)
         pending.set(key, (pending.get(key) ?? 0) + gain)
   }
 
-  /** Stores the gains that were noted. What cannot be stored is kept for the next time. */
+  /** Stores the noted gains. Gains that cannot be stored are kept for the next call. */
   async learn(): Promise<void> {
     const { ledger, now } = this.#parts
     const noted = this.#gains
@@ -116,7 +122,7 @@ export class Knowledge {
     return listLayers(this.#parts.ledger.read, tenantId)
   }
 
-  /** Throws as `importLayer` of the store. */
+  /** Stores nodes and edges of a layer. Throws as `importLayer` in layer-store.ts does. */
   async importLayer(
     tenantId: string,
     wanted: { layer: string; facts: GraphFacts; replaces: boolean },
@@ -132,6 +138,19 @@ export class Knowledge {
     const { ledger, now } = this.#parts
     await deleteLayer(ledger, { tenantId, layer }, by, now())
     this.#markStale(tenantId)
+  }
+
+  /** What imported layers say of a person. */
+  findPerson(tenantId: string, personId: string): Promise<PersonStatement[]> {
+    return readPersonStatements(this.#parts.ledger.read, tenantId, personId)
+  }
+
+  /** Deletes what layers and learning keep of a person; returns the number of statements. */
+  async erasePersonWithin(trx: SealedTrx, tenantId: string, personId: string): Promise<number> {
+    const node = nodeId('person', personId)
+    const noted = this.#gains.get(tenantId)
+    for (const key of [...(noted?.keys() ?? [])]) if (isAtNode(key, node)) noted?.delete(key)
+    return erasePersonStatements(trx, tenantId, personId)
   }
 
   async #readLearning(tenantId: string): Promise<void> {

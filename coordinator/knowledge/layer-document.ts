@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
+import { type CsvRow, CsvScanner, isEmptyRow } from '../base/csv-scanner.ts'
+import { unguardFormula } from '../base/format-csv.ts'
 import type { Attribute, GraphEdge, GraphFacts, GraphNode } from './graph-model.ts'
-import { parseCsv } from './parse-csv.ts'
 
 /** Kind and name without white space: `service:crm`. */
 const NodeId = z
@@ -68,31 +69,45 @@ const parseJson = (text: string): z.output<typeof LayerDocument> => {
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw refusal(`the text is not JSON: ${(cause as Error).message}`)
+    throw createRefusal(`the text is not JSON: ${(cause as Error).message}`)
   }
   const { data, error } = LayerDocument.safeParse(value)
   if (data !== undefined) return data
-  throw refusal(firstIssue(error, value).message)
+  throw createRefusal(firstIssue(error, value).message)
 }
 
 const parseRows = (text: string): z.output<typeof LayerDocument> => {
-  const [header, ...rows] = parseCsv(text)
-  if (header === undefined) throw refusal('the text has no header line')
-  const names = header.cells
+  const [header, ...rows] = scanRows(text)
+  if (header === undefined) throw createRefusal('the text has no header line')
+  const names = header.cells.map(cell => cell.trim())
   const isEdges = names.includes('source')
   const wanted = isEdges ? ['source', 'relation', 'target'] : ['id']
   const missing = wanted.find(name => !names.includes(name))
   if (missing !== undefined)
-    throw refusal(`line 1: the column ${missing} is missing; there are ${names.join(', ')}`)
+    throw createRefusal(`line 1: the column ${missing} is missing; there are ${names.join(', ')}`)
   const document: z.output<typeof LayerDocument> = { nodes: [], edges: [] }
   for (const { line, cells } of rows) {
     if (cells.length !== names.length)
-      throw refusal(`line ${line}: ${cells.length} fields, but the header has ${names.length}`)
-    const fields = Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']))
+      throw createRefusal(
+        `line ${line}: ${cells.length} fields, but the header has ${names.length}`,
+      )
+    const fields = Object.fromEntries(
+      names.map((name, at) => [name, unguardFormula(cells[at] ?? '')]),
+    )
     if (isEdges) document.edges.push(read(EdgeDocument, edgeFields(fields), line))
     else document.nodes.push(read(NodeDocument, nodeFields(fields), line))
   }
   return document
+}
+
+/** Rows of a CSV text without empty lines. */
+const scanRows = (text: string): CsvRow[] => {
+  const scanner = new CsvScanner(text.length + 1)
+  const rows = [...scanner.scan(text)]
+  if (scanner.isQuoted)
+    throw createRefusal(`line ${scanner.startLine}: a quoted field is not closed`)
+  rows.push(...scanner.scan('\n'))
+  return rows.filter(row => !isEmptyRow(row))
 }
 
 const edgeFields = ({ weight = '', ...fields }: Record<string, string>): object => ({
@@ -112,15 +127,15 @@ const parseObject = (json: string): Record<string, Attribute> => {
   try {
     return { ...JSON.parse(json) }
   } catch {
-    throw refusal(`attributes must be a JSON object, not ${json.slice(0, 40)}`)
+    throw createRefusal(`attributes must be a JSON object, not ${json.slice(0, 40)}`)
   }
 }
 
 const read = <T extends z.ZodType>(schema: T, value: unknown, line: number): z.output<T> => {
   const { data, error } = schema.safeParse(value)
   if (error === undefined) return data as z.output<T>
-  throw refusal(`line ${line}: ${firstIssue(error, value).message}`)
+  throw createRefusal(`line ${line}: ${firstIssue(error, value).message}`)
 }
 
-const refusal = (message: string): ShoalError =>
+const createRefusal = (message: string): ShoalError =>
   new ShoalError('invalid_request', message, { param: 'text' })

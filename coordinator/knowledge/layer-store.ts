@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { splitList } from '../base/split-list.ts'
 import { countMatchingRows } from '../store/count.ts'
 import type { GraphEdgeRow, GraphLayerRow, GraphNodeRow } from '../store/knowledge-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
@@ -34,7 +35,7 @@ type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 const PPM = 1_000_000
 /** Rows per statement: the number of its parameters is limited. */
 const AT_ONCE = 100
-/** Rows that are read at once: a few milliseconds. */
+/** Rows per read, which takes a few milliseconds. */
 const PAGE = 1000
 
 /**
@@ -51,8 +52,8 @@ export const importLayer = (
     if (replaces) await deleteRows(trx, tenantId, layer)
     const nodes = [...new Map(facts.nodes.map(node => [node.id, node])).values()]
     const edges = [...new Map(facts.edges.map(edge => [edgeKey(edge), edge])).values()]
-    for (const part of partsOf(nodes)) await putNodes(trx, tenantId, layer, part)
-    for (const part of partsOf(edges)) await putEdges(trx, tenantId, layer, part)
+    for (const part of splitList(nodes, AT_ONCE)) await putNodes(trx, tenantId, layer, part)
+    for (const part of splitList(edges, AT_ONCE)) await putEdges(trx, tenantId, layer, part)
     const changed = { changed_at: now, changed_by: by.actor }
     await trx
       .insertInto('graph_layers')
@@ -163,7 +164,7 @@ const putNodes = async (
     .where('id', 'in', ids)
     .where('layer', '!=', layer)
     .executeTakeFirst()
-  if (other !== undefined) throw foreignLayer(`node ${other.id}`, other.layer)
+  if (other !== undefined) throw createForeignLayerError(`node ${other.id}`, other.layer)
   const rows = nodes.map(({ id, kind, name, text, attributes }) => ({
     tenant_id: tenantId,
     id,
@@ -199,7 +200,7 @@ const putEdges = async (
     .where('edge_key', 'in', edges.map(edgeKey))
     .where('layer', '!=', layer)
     .executeTakeFirst()
-  if (other !== undefined) throw foreignLayer(`edge ${other.edge_key}`, other.layer)
+  if (other !== undefined) throw createForeignLayerError(`edge ${other.edge_key}`, other.layer)
   const rows = edges.map(edge => ({
     tenant_id: tenantId,
     edge_key: edgeKey(edge),
@@ -220,7 +221,7 @@ const putEdges = async (
     .execute()
 }
 
-const foreignLayer = (what: string, layer: string): ShoalError =>
+const createForeignLayerError = (what: string, layer: string): ShoalError =>
   new ShoalError('conflict', `${what} belongs to the imported layer ${layer}`)
 
 const requireRoom = async (trx: Trx, tenantId: string): Promise<void> => {
@@ -272,8 +273,3 @@ const noteChange = async (
   await appendAudit(trx, { ...by, at: now, ...about, outcome: 'done', details })
   await bumpRevision(trx, 'graph_layers')
 }
-
-const partsOf = <T>(all: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(all.length / AT_ONCE) }, (_, n) =>
-    all.slice(n * AT_ONCE, (n + 1) * AT_ONCE),
-  )

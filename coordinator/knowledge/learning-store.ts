@@ -1,10 +1,12 @@
 import type { Kysely } from 'kysely'
+import { HOUR_MS } from '../../shared/time.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { splitList } from '../base/split-list.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
-/** How the graph of one tenant learns. */
+/** Learning settings of the graph of one tenant. */
 export interface LearningSettings {
   enabled: boolean
   /** Part of the room above the present strength that one activation with full strength adds. */
@@ -29,17 +31,16 @@ export interface LearnedStrength {
 
 /** Most edges of one tenant with a learned strength; the weakest beyond are forgotten. */
 export const MAX_LEARNED = 5000
-/** Strengths below are forgotten. */
-const LEAST_STRENGTH = 0.01
+/** Strengths below this one are forgotten. */
+const MIN_STRENGTH = 0.01
 const PPM = 1_000_000
-const HOUR_MS = 3_600_000
 /** Values per statement: the number of its parameters is limited. */
 const AT_ONCE = 200
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
-/** Strength that is left at a time. */
-export const decayed = (
+/** Computes the strength that is left at a time, in Unix milliseconds. */
+export const decayStrength = (
   { strength, at }: LearnedStrength,
   now: number,
   { halfLifeHours }: Pick<LearningSettings, 'halfLifeHours'>,
@@ -83,7 +84,7 @@ const readSettings = async (db: Reading, tenantId: string): Promise<LearningSett
 }
 
 /**
- * Adds gains to the strengths as they are stored, each decayed to now first. The sealed lane runs one
+ * Adds gains to the strengths as they are stored, each first decayed to now. The sealed lane runs one
  * work at a time over all coordinators, so gains of several coordinators add up.
  */
 export const addGains = (
@@ -95,13 +96,11 @@ export const addGains = (
   ledger.sealed.write(async trx => {
     const settings = await readSettings(trx, tenantId)
     if (!settings.enabled) return
-    const keys = [...gains.keys()]
-    for (let at = 0; at < keys.length; at += AT_ONCE) {
-      const part = keys.slice(at, at + AT_ONCE)
+    for (const part of splitList([...gains.keys()], AT_ONCE)) {
       const stored = await readStrengths(trx, tenantId, part)
       const rows = part.map(key => {
         const old = stored.get(key)
-        const left = old === undefined ? 0 : decayed(old, now, settings)
+        const left = old === undefined ? 0 : decayStrength(old, now, settings)
         const strength = strengthen(left, gains.get(key) ?? 0, settings.ratePercent)
         return {
           tenant_id: tenantId,
@@ -173,8 +172,8 @@ export const setLearning = (
     await bumpRevision(trx, 'graph_learning')
   })
 
-/** Deletes strengths that have decayed to nothing, and the weakest beyond the limit. */
-export const forgetWeak = async (ledger: Ledger, now: number): Promise<void> => {
+/** Deletes strengths that have decayed to nothing, and the weakest ones beyond `MAX_LEARNED`. */
+export const forgetWeakStrengths = async (ledger: Ledger, now: number): Promise<void> => {
   const tenants = await ledger.read
     .selectFrom('graph_learning')
     .select('tenant_id')
@@ -183,17 +182,17 @@ export const forgetWeak = async (ledger: Ledger, now: number): Promise<void> => 
   for (const { tenant_id: tenantId } of tenants) {
     const { settings, learned } = await readLearning(ledger.read, tenantId)
     const strongest = [...learned]
-      .map(([key, each]) => ({ key, left: decayed(each, now, settings), at: each.at }))
+      .map(([key, each]) => ({ key, left: decayStrength(each, now, settings), at: each.at }))
       .toSorted((a, b) => b.left - a.left)
-    const weak = strongest.filter(({ left }, rank) => left < LEAST_STRENGTH || rank >= MAX_LEARNED)
-    for (let at = 0; at < weak.length; at += AT_ONCE)
+    const weak = strongest.filter(({ left }, rank) => left < MIN_STRENGTH || rank >= MAX_LEARNED)
+    for (const part of splitList(weak, AT_ONCE))
       await ledger.sealed.write(async trx => {
-        for (const { key, at: seenAt } of weak.slice(at, at + AT_ONCE))
+        for (const { key, at } of part)
           await trx
             .deleteFrom('graph_learning')
             .where('tenant_id', '=', tenantId)
             .where('edge_key', '=', key)
-            .where('at', '=', seenAt)
+            .where('at', '=', at)
             .execute()
       })
     if (weak.length > 0) await ledger.sealed.write(trx => bumpRevision(trx, 'graph_learning'))

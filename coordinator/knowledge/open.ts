@@ -3,7 +3,7 @@ import { followChanges } from '../base/follow-changes.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
 import { Knowledge } from './knowledge.ts'
-import { forgetWeak } from './learning-store.ts'
+import { forgetWeakStrengths } from './learning-store.ts'
 import { createLiveFacts, type LiveViews } from './live/live-facts.ts'
 import type { CallableFacts } from './live/skill-facts.ts'
 
@@ -34,7 +34,7 @@ export const openKnowledge = (parts: KnowledgeDomainParts): { views: KnowledgeVi
   stack.defer(() => knowledge.learn())
   schedules.every('knowledge.refresh', REFRESH_SECONDS, () => knowledge.refreshUsed())
   schedules.every('knowledge.learn', LEARN_SECONDS, () => knowledge.learn())
-  leaderWork.every('knowledge.forget', FORGET_SECONDS, fenced => forgetWeak(fenced, now()))
+  leaderWork.every('knowledge.forget', FORGET_SECONDS, fenced => forgetWeakStrengths(fenced, now()))
   stack.defer(revisions.onChange('graph_layers', () => knowledge.markLayersStale()))
   const learning = followChanges({
     subscribe: listener => revisions.onChange('graph_learning', listener),

@@ -12,7 +12,7 @@ export interface StructuralRole {
   relations: ReadonlyMap<string, number>
 }
 
-export interface LayerScale {
+interface LayerScale {
   in: number
   out: number
 }
@@ -49,10 +49,10 @@ export const roleOf = ({ adjacency }: Graph, node: number, scale: LayerScale): S
   }
 }
 
-/** Weight of the shape against that of the relations, which differ in name between domains. */
+/** Weight of the shape; relations weigh less, because their names differ between domains. */
 const SHAPE_WEIGHT = 0.6
 
-/** From 0 to 1: the shape of the surroundings, and the relations that both have. */
+/** Similarity of two roles, from 0 to 1, by their shapes and the relations that both have. */
 export const compareRoles = (a: StructuralRole, b: StructuralRole): number => {
   const distance =
     Math.abs(a.incoming - b.incoming) +

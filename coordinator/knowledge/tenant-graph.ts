@@ -9,13 +9,13 @@ import {
 } from './graph-model.ts'
 import {
   DEFAULT_LEARNING,
-  decayed,
+  decayStrength,
   type LearnedStrength,
   type LearningSettings,
 } from './learning-store.ts'
 import { TextIndex } from './text-index.ts'
 
-/** The graph as facts change it; the key of an edge is `edgeKey`. */
+/** Mutable graph; the key of an edge is `edgeKey`. */
 type KnowledgeGraph = MultiDirectedGraph<{ node: GraphNode }, { edge: GraphEdge }>
 
 type Pause = () => Promise<void>
@@ -24,13 +24,13 @@ type Pause = () => Promise<void>
 const STEP = 64
 
 /**
- * The graph that one tenant sees: what is derived from the system, its imported layers and what it has
- * learned. Nothing of another tenant is ever in it.
+ * Graph that one tenant sees: facts of the running system, its imported layers, and its learned
+ * strengths. It never contains data of another tenant.
  */
 export class TenantGraph {
   readonly graph: KnowledgeGraph = new MultiDirectedGraph()
   readonly index = new TextIndex()
-  /** The graph after the last `apply`, for questions that follow many edges. */
+  /** Snapshot of the graph after the last `apply`, for queries that follow many edges. */
   adjacency = Adjacency.empty
   /** Unix milliseconds at which the facts were read. */
   asOf = 0
@@ -40,8 +40,8 @@ export class TenantGraph {
   learned: ReadonlyMap<string, LearnedStrength> = new Map()
 
   /**
-   * Makes the graph equal to the facts by changing what differs, in slices. Of several nodes with one
-   * id the first counts.
+   * Makes the graph equal to the facts by changing what differs, in slices. The first of several
+   * nodes with the same id counts.
    */
   async apply({ nodes, edges }: GraphFacts, pause: Pause): Promise<void> {
     const kept = await this.#putNodes(nodes, pause)
@@ -62,10 +62,10 @@ export class TenantGraph {
     return this.graph.getEdgeAttribute(key, 'edge')
   }
 
-  /** Learned strength of an edge that is left now, from 0 to 1. */
+  /** Learned strength of an edge at a time in Unix milliseconds, from 0 to 1. */
   learnedAt(key: string, now: number): number {
     const known = this.learned.get(key)
-    return known === undefined ? 0 : decayed(known, now, this.settings)
+    return known === undefined ? 0 : decayStrength(known, now, this.settings)
   }
 
   async #putNodes(

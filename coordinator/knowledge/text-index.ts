@@ -3,7 +3,7 @@ import type { GraphNode } from './graph-model.ts'
 import { FIELDS, readTerms, scoreTerm, splitWords, type Term } from './text-terms.ts'
 import { TopHits } from './top-hits.ts'
 
-export interface TextHit {
+interface TextHit {
   id: string
   /** Score relative to the best hit, above 0 and at most 1. */
   score: number

@@ -1,3 +1,5 @@
+import { splitWords } from '../base/split-words.ts'
+
 /** Counts of three-letter pieces of a text, each word between blanks, and their norm. */
 export interface TextProfile {
   counts: ReadonlyMap<string, number>
@@ -6,7 +8,7 @@ export interface TextProfile {
 
 export const profileText = (text: string): TextProfile => {
   const profile = new Map<string, number>()
-  for (const word of wordsOf(text)) {
+  for (const word of splitWords(text)) {
     const padded = ` ${word} `
     for (let at = 0; at + 3 <= padded.length; at++) {
       const piece = padded.slice(at, at + 3)
@@ -37,10 +39,17 @@ export const compareVectors = (a: readonly number[], b: readonly number[]): numb
   return squaredA * squaredB === 0 ? 0 : dot / Math.sqrt(squaredA * squaredB)
 }
 
-/** Words of at least three letters that both texts contain. */
-export const sharedWords = (a: string, b: string): string[] => {
-  const other = new Set(wordsOf(b))
-  return [...new Set(wordsOf(a))].filter(word => word.length > 2 && other.has(word))
-}
+/** Words that say nothing about a subject. */
+const FUNCTION_WORDS = new Set(
+  'all and any are but can each for from has have its may not one such than that the their this was which with without'.split(
+    ' ',
+  ),
+)
 
-const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+/** Words of at least three letters that both texts contain, without function words. */
+export const listSharedWords = (a: string, b: string): string[] => {
+  const other = new Set(splitWords(b))
+  return [...new Set(splitWords(a))].filter(
+    word => word.length > 2 && !FUNCTION_WORDS.has(word) && other.has(word),
+  )
+}

@@ -4,29 +4,29 @@ import type { TenantGraph } from './tenant-graph.ts'
 import {
   compareProfiles,
   compareVectors,
+  listSharedWords,
   profileText,
-  sharedWords,
   type TextProfile,
 } from './text-similarity.ts'
 
-/** Embeds texts with a model of the fleet; undefined when none can be asked now. */
+/** Embeds texts with a model of the fleet; undefined when no model is available. */
 export type Embed = (
   texts: readonly string[],
 ) => Promise<{ model: string; vectors: readonly (readonly number[])[] } | undefined>
 
 export interface ConceptMatch {
   node: GraphNode
-  /** From 0 to 1; by it the matches are sorted. */
+  /** From 0 to 1; matches are sorted by it. */
   score: number
   /** Similarity of the meaning, by embeddings or by text. */
   similarity: number
-  /** Similarity of the place in the graph; undefined when the concept is no node. */
+  /** Similarity of the place in the graph; undefined when the concept is not a node. */
   role: number | undefined
   sharedWords: string[]
   roles: { concept: StructuralRole; match: StructuralRole } | undefined
 }
 
-export interface Translation {
+interface Translation {
   /** Node that the concept names; undefined for a free text. */
   concept: GraphNode | undefined
   similarity: 'embedding' | 'text'
@@ -38,13 +38,13 @@ export interface Translation {
   matches: ConceptMatch[]
 }
 
-/** Nodes that are compared by meaning at most. */
-const MOST_COMPARED = 256
+/** Most nodes that are compared by meaning. */
+const MAX_COMPARED = 256
 /** Weight of the meaning; the rest is the place in the graph. */
 const MEANING_WEIGHT = 0.7
 
-/** Numbers of the nodes of a layer, or of a kind. */
-export const nodesInDomain = (
+/** Lists the numbers of the nodes in a layer, or of a kind. */
+export const listNodesInDomain = (
   { adjacency }: Pick<TenantGraph, 'adjacency'>,
   domain: string,
 ): number[] => {
@@ -54,8 +54,8 @@ export const nodesInDomain = (
   return numbers
 }
 
-/** The node that a concept names: by its id, or by its name. */
-export const findConcept = (tenantGraph: TenantGraph, concept: string): GraphNode | undefined => {
+/** Finds the node whose id or name is the concept. */
+const findConcept = (tenantGraph: TenantGraph, concept: string): GraphNode | undefined => {
   const known = tenantGraph.node(concept)
   if (known !== undefined) return known
   const named = (id: string) => tenantGraph.node(id)?.name.toLowerCase() === concept.toLowerCase()
@@ -75,7 +75,7 @@ export const translateConcept = async (
   const { adjacency } = tenantGraph
   const known = findConcept(tenantGraph, concept)
   const own = known && adjacency.numbers.get(known.id)
-  const all = nodesInDomain(tenantGraph, domain).filter(number => number !== own)
+  const all = listNodesInDomain(tenantGraph, domain).filter(number => number !== own)
   const text = known === undefined ? concept : textOf(known)
   const compareRole = own === undefined ? undefined : createRoleCheck(tenantGraph, own, all)
   const compared = chooseCandidates(tenantGraph, { text, own, all })
@@ -98,7 +98,7 @@ export const translateConcept = async (
     candidates: all.length,
     matches: matches
       .slice(0, topK)
-      .map(match => ({ ...match, sharedWords: sharedWords(text, textOf(match.node)) })),
+      .map(match => ({ ...match, sharedWords: listSharedWords(text, textOf(match.node)) })),
   }
 }
 
@@ -107,7 +107,7 @@ const textOf = ({ name, kind, text }: GraphNode): string =>
 
 const createRoleCheck = (tenantGraph: TenantGraph, own: number, domain: readonly number[]) => {
   const { layer } = tenantGraph.adjacency.node(own)
-  const ownScale = scaleOf(tenantGraph, nodesInDomain(tenantGraph, layer))
+  const ownScale = scaleOf(tenantGraph, listNodesInDomain(tenantGraph, layer))
   const scale = scaleOf(tenantGraph, domain)
   const concept = roleOf(tenantGraph, own, ownScale)
   return (node: number) => ({ concept, match: roleOf(tenantGraph, node, scale) })
@@ -124,20 +124,20 @@ const chooseCandidates = (
   { adjacency, index }: TenantGraph,
   { text, own, all }: Candidates,
 ): number[] => {
-  if (all.length <= MOST_COMPARED) return [...all]
+  if (all.length <= MAX_COMPARED) return [...all]
   const inDomain = new Set(all)
   // frequent words would make the search long and say little
   const words = (own === undefined ? text : adjacency.node(own).name).split(' ').slice(0, 8)
   const hits = index
-    .find(words.join(' '), MOST_COMPARED / 2, id => inDomain.has(adjacency.numbers.get(id) ?? -1))
+    .find(words.join(' '), MAX_COMPARED / 2, id => inDomain.has(adjacency.numbers.get(id) ?? -1))
     .flatMap(({ id }) => adjacency.numbers.get(id) ?? [])
   const wanted = own === undefined ? 0 : adjacency.degree(own)
   const alike = all
     .map(number => ({ number, distance: Math.abs(adjacency.degree(number) - wanted) }))
     .sort((a, b) => a.distance - b.distance)
-    .slice(0, MOST_COMPARED)
+    .slice(0, MAX_COMPARED)
     .map(({ number }) => number)
-  return [...new Set([...hits, ...alike])].slice(0, MOST_COMPARED)
+  return [...new Set([...hits, ...alike])].slice(0, MAX_COMPARED)
 }
 
 /** Profiles of nodes that were compared before; a changed node is another object. */

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
+import { HOUR_MS } from '../../shared/time.ts'
+import { PendingSums } from '../base/pending-sums.ts'
+import type { RecordTables } from '../store/record-tables.ts'
 import type { Records } from '../store/store.ts'
-
-const HOUR_MS = 3_600_000
 
 /** A call of an operation that has ended. */
 interface EndedCall {
@@ -13,48 +14,46 @@ interface EndedCall {
 }
 
 /** Sums of the calls of one operation. */
-export interface CallSums {
+interface CallSums {
   operationId: string
   calls: number
   errors: number
   durationMs: number
 }
 
-export interface CallQuestion {
+interface CallQuestion {
   /** Unix milliseconds, rounded down to their hours; `from` is included, `to` is not. */
   from: number
   to: number
-  /** Every tenant without it. */
+  /** Undefined for the calls of all tenants. */
   tenantId?: string | undefined
 }
 
-interface CallCount {
-  hour_at: number
-  tenant_id: string
-  operation_id: string
-  calls: number
-  errors: number
-  duration_ms: number
-}
+type CallCount = RecordTables['call_hours']
 
 /**
  * Calls of operations by hour and tenant, of all coordinators on the store. They are counted in
  * memory and written from time to time; a crash loses the counts of the last seconds.
  */
 export class CallHours {
-  readonly #records: Pick<Records, 'free' | 'read'>
+  readonly #records: Pick<Records, 'read'>
   readonly #now: () => number
-  #counts = new Map<string, CallCount>()
+  readonly #pending: PendingSums<'calls' | 'errors' | 'duration_ms', CallCount>
 
   /** @param now Unix time, milliseconds. */
   constructor(records: Pick<Records, 'free' | 'read'>, now: () => number) {
     this.#records = records
     this.#now = now
+    this.#pending = new PendingSums({
+      keyOf: row => `${row.hour_at} ${row.tenant_id} ${row.operation_id}`,
+      sums: ['calls', 'errors', 'duration_ms'],
+      write: rows => writeCounts(records, rows),
+    })
   }
 
   count = ({ operationId, tenantId = '', durationMs, failed }: EndedCall): void => {
     const at = this.#now()
-    this.#add({
+    this.#pending.add({
       hour_at: at - (at % HOUR_MS),
       tenant_id: tenantId,
       operation_id: operationId,
@@ -64,7 +63,7 @@ export class CallHours {
     })
   }
 
-  /** Sums up to this moment by operation, the most called first. */
+  /** Sums of calls by operation up to this moment, the most called first. */
   read = async ({ from, to, tenantId }: CallQuestion): Promise<CallSums[]> => {
     await this.flush()
     let query = this.#records.read
@@ -85,41 +84,22 @@ export class CallHours {
       .execute()
   }
 
-  /** Writes the counts. Rejects with `store_unavailable`; they are kept then. */
-  async flush(): Promise<void> {
-    if (this.#counts.size === 0) return
-    const counts = [...this.#counts.values()]
-    this.#counts = new Map()
-    try {
-      await this.#records.free.write(async trx => {
-        for (const count of counts)
-          await trx
-            .insertInto('call_hours')
-            .values({ ...count, duration_ms: Math.round(count.duration_ms) })
-            .onConflict(conflict =>
-              conflict.columns(['hour_at', 'tenant_id', 'operation_id']).doUpdateSet({
-                calls: sql<number>`call_hours.calls + excluded.calls`,
-                errors: sql<number>`call_hours.errors + excluded.errors`,
-                duration_ms: sql<number>`call_hours.duration_ms + excluded.duration_ms`,
-              }),
-            )
-            .execute()
-      })
-    } catch (error) {
-      for (const count of counts) this.#add(count)
-      throw error
-    }
-  }
-
-  #add(count: CallCount): void {
-    const id = [count.hour_at, count.tenant_id, count.operation_id].join(' ')
-    const known = this.#counts.get(id)
-    if (known === undefined) {
-      this.#counts.set(id, count)
-      return
-    }
-    known.calls += count.calls
-    known.errors += count.errors
-    known.duration_ms += count.duration_ms
-  }
+  /** Writes the counts. Rejects with `store_unavailable`; the counts then wait for the next call. */
+  flush = (): Promise<void> => this.#pending.flush()
 }
+
+const writeCounts = (records: Pick<Records, 'free'>, counts: readonly CallCount[]): Promise<void> =>
+  records.free.write(async trx => {
+    for (const count of counts)
+      await trx
+        .insertInto('call_hours')
+        .values({ ...count, duration_ms: Math.round(count.duration_ms) })
+        .onConflict(conflict =>
+          conflict.columns(['hour_at', 'tenant_id', 'operation_id']).doUpdateSet({
+            calls: sql<number>`call_hours.calls + excluded.calls`,
+            errors: sql<number>`call_hours.errors + excluded.errors`,
+            duration_ms: sql<number>`call_hours.duration_ms + excluded.duration_ms`,
+          }),
+        )
+        .execute()
+  })

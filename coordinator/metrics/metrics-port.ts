@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
 import { closeWithLinger } from '../../shared/lingering-close.ts'
+import { isLoopback } from '../base/is-loopback.ts'
 import { listenError } from '../base/listen-error.ts'
-import { isLoopback } from '../config.ts'
 
 const HOST = '127.0.0.1'
 

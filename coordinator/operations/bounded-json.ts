@@ -19,5 +19,7 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 const depthOf = (value: unknown, left = MAX_DEPTH): number => {
   if (typeof value !== 'object' || value === null) return 0
   if (left === 0) return 1
-  return 1 + Math.max(0, ...Object.values(value).map(member => depthOf(member, left - 1)))
+  let deepest = 0
+  for (const member of Object.values(value)) deepest = Math.max(deepest, depthOf(member, left - 1))
+  return 1 + deepest
 }

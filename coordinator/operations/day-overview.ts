@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isRaised } from '../fleet/alert.ts'
 import { type DiagnosisCheck, diagnose } from '../fleet/diagnosis.ts'
 import { type Attention, listAttention } from '../reports/attention.ts'
 import { type BackupStanding, judgeBackups } from '../reports/backup-standing.ts'
@@ -7,7 +8,11 @@ import { figuresOf, NO_USAGE, type UsageSums } from '../reports/service-figures.
 import type { Context } from './context.ts'
 import { overviewOf, queueOverviewOf } from './fleet-overview.ts'
 import { observeSelf } from './observe-self.ts'
+import { checkServices } from './platform-overview.ts'
 import { scopeOf } from './tenant-scope.ts'
+
+/** Newest failed runs among which those of the period are counted. */
+const FAILED_RUNS = 200
 
 export const GateOverview = z.object({
   pending: z.int().describe("Pending requests of the caller's tenant."),
@@ -16,13 +21,13 @@ export const GateOverview = z.object({
 
 export const AlertOverview = z.object({
   raised: z.int().describe('Alerts that are raised now.'),
-  critical: z.int().describe('Critical ones among them.'),
-  unacknowledged: z.int().describe('Raised alerts that nobody has acknowledged.'),
+  critical: z.int().describe('Raised alerts of level critical.'),
+  unacknowledged: z.int().describe('Raised alerts that are not acknowledged.'),
   raised_today: z.int().describe('Alerts raised within the period.'),
   cleared_today: z.int().describe('Alerts cleared within the period.'),
 })
 
-/** Everything that a daily report shows, as of now. */
+/** Contents of the daily report. */
 interface DayOverview {
   period: Period
   sums: UsageSums | undefined
@@ -39,15 +44,17 @@ export const readDay = async (context: Context): Promise<DayOverview> => {
   const { usage, monitor, backups, now } = context
   const scope = scopeOf(context)
   const { current } = comparePeriods(now())
-  const [[sums], queue, gates, checks, listed] = await Promise.all([
+  const [[sums], queue, gates, checks, listed, services, failed] = await Promise.all([
     usage.read({ ...scope, ...current, groupBy: [], limit: 1 }),
     queueOverviewOf(context, scope),
     readGates(context),
     observeSelf(context).then(diagnose),
     backups.list(),
+    checkServices(context),
+    context.flows.runs(scope.tenantId, { state: 'failed', limit: FAILED_RUNS }),
   ])
   const fleet = overviewOf(context)
-  const raised = monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
+  const raised = monitor.alerts().filter(isRaised)
   const standing = judgeBackups(listed, now())
   return {
     period: current,
@@ -64,6 +71,8 @@ export const readDay = async (context: Context): Promise<DayOverview> => {
       modelsMissing: fleet.models_missing,
       pendingRequests: gates.pending,
       deadJobs: queue.dead,
+      faultyServices: services.filter(({ state }) => state !== 'up'),
+      failedRuns: failed.filter(({ endedAt = 0 }) => endedAt >= current.from).length,
       errorPercent: figuresOf(sums ?? NO_USAGE).errorPercent,
       backups: standing,
     }),
@@ -82,7 +91,7 @@ export const countAlerts = (
   alerts: ReturnType<Context['monitor']['alerts']>,
   { from }: Period,
 ): z.input<typeof AlertOverview> => {
-  const raised = alerts.filter(({ clearedAt }) => clearedAt === undefined)
+  const raised = alerts.filter(isRaised)
   return {
     raised: raised.length,
     critical: raised.filter(({ level }) => level === 'critical').length,

@@ -7,7 +7,7 @@ import { DataState, dataState } from './data-state.ts'
 /** The fleet at one instant. */
 export const FleetOverview = z.object({
   data_state: DataState,
-  degraded: z.boolean().describe('Over half of the fleet was lost at once.'),
+  degraded: z.boolean().describe('True after more than half of the fleet was lost at once.'),
   cells: z.int().describe('Cells that were announced to this coordinator.'),
   active_cells: z.int().describe('Cells that are up: ready, degraded or draining.'),
   composite_percent: z.number().nullable(),
@@ -42,7 +42,7 @@ export const overviewOf = ({
   }
 }
 
-/** A GPU whose memory is nearly used up. */
+/** A GPU above a threshold of used memory. */
 export const VramAlert = z.object({
   cell_id: z.string(),
   gpu_index: z.int(),
@@ -69,7 +69,7 @@ export const QueueOverview = z.object({
   queued: z.int(),
   running: z.int(),
   done: z.int(),
-  dead: z.int().describe('Jobs that were given up.'),
+  dead: z.int().describe('Dead letters: jobs that failed for good.'),
   cancelled: z.int(),
 })
 

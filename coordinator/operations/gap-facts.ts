@@ -5,7 +5,7 @@ import { reportsFor } from './compliance/framework-report.ts'
 import type { Context } from './context.ts'
 import { gatherFacts } from './policy/governance-facts.ts'
 
-/** What is declared, and what there is of it; persons are those of the caller's tenant. */
+/** Gathers what is declared and what exists; persons are those of the caller's tenant. */
 export const gatherGapFacts = async (context: Context): Promise<GapFacts> => {
   const { catalogue, fleet, cells, gates, backups, now } = context
   const [enrolled, { keys }, frameworks, listed] = await Promise.all([

@@ -1,9 +1,10 @@
+import { isRaised } from '../fleet/alert.ts'
 import { engineReports } from '../fleet/cell.ts'
 import type { Observations } from '../fleet/diagnosis.ts'
 import { isPresent } from '../fleet/presence.ts'
 import type { Context } from './context.ts'
 
-/** What the self-diagnosis judges. */
+/** Gathers the observations that the self-diagnosis judges. */
 export const observeSelf = async (context: Context): Promise<Observations> => {
   const { fleet, cells, catalogue, monitor, vitals, replicas } = context
   return {
@@ -23,7 +24,7 @@ export const observeSelf = async (context: Context): Promise<Observations> => {
       served: fleet.serves(id),
       drainedOn: listDrainedCells(fleet, id),
     })),
-    alerts: monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined),
+    alerts: monitor.alerts().filter(isRaised),
     quarantined: (await cells.list())
       .filter(cell => cell.quarantinedAt !== undefined && cell.revokedAt === undefined)
       .map(({ id }) => id),

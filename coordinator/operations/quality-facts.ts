@@ -3,7 +3,7 @@ import { isPresent } from '../fleet/presence.ts'
 import { stateAt } from '../gates/request.ts'
 import type { Period } from '../reports/period.ts'
 import type { QualityFacts } from '../reports/quality.ts'
-import { figuresOf, NO_USAGE, percentWithin } from '../reports/service-figures.ts'
+import { computePercentWithin, figuresOf, NO_USAGE } from '../reports/service-figures.ts'
 import type { Context } from './context.ts'
 import { scopeOf } from './tenant-scope.ts'
 
@@ -33,7 +33,7 @@ export const gatherQualityFacts = async (
   const present = [...fleet.cells()].filter(cell => isPresent(cell.presence))
   return {
     service: figuresOf(sums),
-    promptPercent: percentWithin(sums, 2500),
+    promptPercent: computePercentWithin(sums, 2500),
     calls: calls.reduce((all, call) => all + call.calls, 0),
     failedCalls: calls.reduce((all, { errors }) => all + errors, 0),
     doneJobs: countJobs('done'),

@@ -1,10 +1,17 @@
 import * as z from 'zod'
+import { iso } from '../../shared/time.ts'
+import type { Period } from '../reports/period.ts'
 import { figuresOf, NO_USAGE, type UsageSums } from '../reports/service-figures.ts'
 
 export const PeriodView = z.object({
   from: z.iso.datetime(),
   /** Not included; the last hour is still running. */
   to: z.iso.datetime(),
+})
+
+export const viewPeriod = ({ from, to }: Period): z.input<typeof PeriodView> => ({
+  from: iso(from),
+  to: iso(to),
 })
 
 /** Service of inference over a period; null where nothing was measured. See docs/reports.md. */

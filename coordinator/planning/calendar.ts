@@ -1,7 +1,8 @@
 import { ShoalError } from '../../shared/errors.ts'
+import { DAY_MS } from '../../shared/time.ts'
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
-export type Weekday = (typeof WEEKDAYS)[number]
+type Weekday = (typeof WEEKDAYS)[number]
 
 export interface CalendarFacts {
   /** Day of the week on which people work; at least one. */
@@ -10,7 +11,6 @@ export interface CalendarFacts {
   holidays: readonly string[]
 }
 
-const DAY_MS = 86_400_000
 const LAST_DAY = Date.parse('9999-12-31') / DAY_MS
 
 /**
@@ -21,8 +21,8 @@ export class WorkCalendar {
   /** Days since 1970-01-01 of one week of working days, from the start on. */
   readonly #week: readonly number[]
   /**
-   * For each holiday on a day of work, in order: how many working days there are before it. No
-   * other holiday changes the number of a day.
+   * Number of working days before each holiday on a day of work, ascending. Other holidays do not
+   * change the number of a day.
    */
   readonly #workBefore: readonly number[]
 
@@ -59,7 +59,7 @@ export class WorkCalendar {
     return this.date(Math.max(0, Math.ceil(days - ROUNDING) - 1))
   }
 
-  /** How many days of the week pattern there are from the start to before a day of work. */
+  /** Number of days of the week pattern from the start to before a day of work. */
   #placeInWeeks(day: number): number {
     const weeks = Math.floor((day - (this.#week[0] as number)) / 7)
     const within = this.#week.indexOf(day - 7 * weeks)
@@ -71,9 +71,9 @@ export class WorkCalendar {
 const ROUNDING = 1e-6
 
 /** 1970-01-01 was a Thursday. */
-const weekdayOf = (day: number): Weekday => WEEKDAYS[(day + 3) % 7] as Weekday
+const weekdayOf = (day: number): Weekday => WEEKDAYS[(((day + 3) % 7) + 7) % 7] as Weekday
 
-/** How many of the ascending values are at most `most`. */
+/** Number of the ascending values that are at most `most`. */
 const countAtMost = (values: readonly number[], most: number): number => {
   let [low, high] = [0, values.length]
   while (low < high) {

@@ -1,7 +1,7 @@
 import type { Schedule } from './schedule.ts'
 
 export const COST_KINDS = ['labour', 'hardware', 'energy', 'cloud'] as const
-export type CostKind = (typeof COST_KINDS)[number]
+type CostKind = (typeof COST_KINDS)[number]
 
 /** One planned cost, without contingency. */
 export interface CostLine {

@@ -2,7 +2,7 @@ import { computeStartOffsets, NO_FLOAT_DAYS, type TaskTimes } from './critical-p
 import type { Network } from './network.ts'
 
 /** A critical path: tasks from the start to the end of the project, each driving the next one. */
-export interface DrivingPath {
+interface DrivingPath {
   /** Indexes of tasks. */
   tasks: number[]
   /** Sum of the variances of the durations that make up its length, in square days. */

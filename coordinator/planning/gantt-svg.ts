@@ -3,7 +3,7 @@ import { NO_FLOAT_DAYS } from './critical-path.ts'
 import type { Schedule } from './schedule.ts'
 
 /** What a chart shows of a task beside its times. */
-export interface ChartTask {
+interface ChartTask {
   id: string
   name?: string | undefined
   /** From 0 to 100. */
@@ -19,6 +19,8 @@ const MARGIN_PX = 24
 const LABEL_LENGTH = 34
 /** Least distance of two labels on the time axis. */
 const TICK_PX = 72
+/** A short project has a label for each day. */
+const DAY_PX = 80
 
 const STYLE = `
 text{font:12px system-ui,sans-serif;fill:#1b1b1b}.title{font-weight:600;font-size:14px}.axis{fill:#555;font-size:11px}
@@ -27,8 +29,8 @@ text{font:12px system-ui,sans-serif;fill:#1b1b1b}.title{font-weight:600;font-siz
 
 /**
  * Draws a Gantt chart as an SVG document: bars at the early times, dashed lines for total float,
- * diamonds for milestones, arrows for links; critical tasks and the links that drive them are red. It loads nothing and runs no
- * script, and every text in it is escaped.
+ * diamonds for milestones, arrows for links; critical tasks and the links that drive them are red. The
+ * document loads nothing and runs no script, and every text in it is escaped.
  */
 export const drawGanttSvg = (
   schedule: Schedule,
@@ -46,7 +48,7 @@ class Chart {
     this.#schedule = schedule
     this.#tasks = tasks
     this.#title = title
-    this.#pxPerDay = Math.min(32, CHART_PX / Math.max(schedule.times.durationDays, 1e-3))
+    this.#pxPerDay = Math.min(DAY_PX, CHART_PX / Math.max(schedule.times.durationDays, 1e-3))
   }
 
   draw(): string {
@@ -57,10 +59,10 @@ class Chart {
       `<title>${text(this.#title)}</title><style>${STYLE}</style>`,
       '<defs><marker id="arrow" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L6 3L0 6z" fill="#7a7a7a"/></marker></defs>',
       `<rect width="100%" height="100%" fill="#fff"/><text class="title" x="8" y="18">${text(this.#title)}</text>`,
-      ...this.#tasks.flatMap((_, at) => (at % 2 === 0 ? [] : [this.#stripe(at, width)])),
-      ...this.#axis(height),
-      ...Array.from(this.#schedule.network.to, (_, at) => this.#link(at)),
-      ...this.#tasks.map((task, at) => this.#task(task, at)),
+      ...this.#tasks.flatMap((_, at) => (at % 2 === 0 ? [] : [this.#drawStripe(at, width)])),
+      ...this.#drawAxis(height),
+      ...Array.from(this.#schedule.network.to, (_, at) => this.#drawLink(at)),
+      ...this.#tasks.map((task, at) => this.#drawTask(task, at)),
       '</svg>',
       '',
     ].join('\n')
@@ -74,12 +76,12 @@ class Chart {
     return LABEL_PX + MARGIN_PX + days * this.#pxPerDay
   }
 
-  #stripe(at: number, width: number): string {
+  #drawStripe(at: number, width: number): string {
     return `<rect class="row" y="${HEAD_PX + at * ROW_PX}" width="${px(width)}" height="${ROW_PX}"/>`
   }
 
   /** Days from the start of the project, or dates. */
-  #axis(height: number): string[] {
+  #drawAxis(height: number): string[] {
     const { calendar, times } = this.#schedule
     const step = niceStep(TICK_PX / this.#pxPerDay)
     const count = Math.floor(times.durationDays / step) + 1
@@ -90,7 +92,7 @@ class Chart {
     })
   }
 
-  #task(task: ChartTask, at: number): string {
+  #drawTask(task: ChartTask, at: number): string {
     const { times, network } = this.#schedule
     const days = network.durations[at] as number
     const [start, float] = [times.earlyStart[at] as number, times.totalFloat[at] as number]
@@ -100,12 +102,12 @@ class Chart {
     const hint = `${label}: day ${round(start)} to ${round(start + days)}, total float ${round(float)} days`
     const shape =
       days === 0
-        ? diamond(this.#x(start), top + ROW_PX / 2, style, hint)
-        : this.#bar({ start, days, top, style, hint, done: task.completePercent ?? 0 })
-    return `<text x="8" y="${top + 16}">${text(shorten(label))}</text>${this.#float(start + days, float, top)}${shape}`
+        ? drawDiamond(this.#x(start), top + ROW_PX / 2, style, hint)
+        : this.#drawBar({ start, days, top, style, hint, done: task.completePercent ?? 0 })
+    return `<text x="8" y="${top + 16}">${text(shorten(label))}</text>${this.#drawFloat(start + days, float, top)}${shape}`
   }
 
-  #bar({ start, days, top, style, hint, done }: Bar): string {
+  #drawBar({ start, days, top, style, hint, done }: Bar): string {
     const [x, y] = [px(this.#x(start)), top + (ROW_PX - BAR_PX) / 2]
     const width = Math.max(1, days * this.#pxPerDay)
     const bar = `<rect class="${style}" x="${x}" y="${y}" width="${px(width)}" height="${BAR_PX}" rx="2"><title>${text(hint)}</title></rect>`
@@ -113,14 +115,14 @@ class Chart {
     return `${bar}<rect class="done" x="${x}" y="${y}" width="${px((width * done) / 100)}" height="${BAR_PX}" rx="2"/>`
   }
 
-  #float(finish: number, float: number, top: number): string {
+  #drawFloat(finish: number, float: number, top: number): string {
     if (float === 0) return ''
     const y = top + ROW_PX / 2
     return `<line class="float" x1="${px(this.#x(finish))}" x2="${px(this.#x(finish + float))}" y1="${y}" y2="${y}"/>`
   }
 
   /** An elbow that leaves and arrives at the ends that the type of the link names. */
-  #link(at: number): string {
+  #drawLink(at: number): string {
     const { network, times } = this.#schedule
     const [from, to] = [network.from[at] as number, network.to[at] as number]
     const leaves = network.leavesFinish[at] === 1
@@ -148,7 +150,7 @@ interface Bar {
 
 const middle = (row: number): number => HEAD_PX + row * ROW_PX + ROW_PX / 2
 
-const diamond = (x: number, y: number, style: string, hint: string): string => {
+const drawDiamond = (x: number, y: number, style: string, hint: string): string => {
   const [left, right, half] = [px(x - BAR_PX / 2), px(x + BAR_PX / 2), BAR_PX / 2]
   return `<path class="${style}" d="M${left} ${y}L${px(x)} ${y - half}L${right} ${y}L${px(x)} ${y + half}z"><title>${text(hint)}</title></path>`
 }

@@ -1,4 +1,4 @@
-import { ShoalError } from '../../shared/errors.ts'
+import { refuseInput } from './refuse-input.ts'
 
 /**
  * Dependency types, from predecessor to successor: finish to start, start to start, finish to
@@ -74,14 +74,10 @@ export const buildNetwork = (tasks: readonly PlannedTask[]): Network => {
   }
 }
 
-const refuse = (param: string, message: string): never => {
-  throw new ShoalError('invalid_request', `${param}: ${message}`, { param })
-}
-
 const indexById = (tasks: readonly PlannedTask[]): ReadonlyMap<string, number> => {
   const indexes = new Map<string, number>()
   tasks.forEach(({ id }, at) => {
-    if (indexes.has(id)) refuse(`tasks.${at}.id`, `${id} is used twice`)
+    if (indexes.has(id)) refuseInput(`tasks.${at}.id`, `${id} is used twice`)
     indexes.set(id, at)
   })
   return indexes
@@ -94,9 +90,9 @@ const linksInto =
     return dependsOn.map((dependency, at) => {
       const { id, type } = dependency
       const param = `tasks.${to}.depends_on.${at}`
-      const from = indexes.get(id) ?? refuse(param, `no task has the id ${id}`)
+      const from = indexes.get(id) ?? refuseInput(param, `no task has the id ${id}`)
       const name = `${type} ${id}`
-      if (seen.has(name)) refuse(param, `the ${type} dependency on ${id} is given twice`)
+      if (seen.has(name)) refuseInput(param, `the ${type} dependency on ${id} is given twice`)
       seen.add(name)
       return { ...dependency, from, to }
     })
@@ -139,5 +135,8 @@ const refuseCycle = (
   const cycle = [...walk.slice(places.get(task)), task].reverse()
   const names = cycle.map(each => tasks[each]?.id)
   const shown = names.length > 12 ? [...names.slice(0, 6), '...', ...names.slice(-5)] : names
-  return refuse(`tasks.${task}.depends_on`, `the dependencies form a cycle: ${shown.join(' -> ')}`)
+  return refuseInput(
+    `tasks.${task}.depends_on`,
+    `the dependencies form a cycle: ${shown.join(' -> ')}`,
+  )
 }

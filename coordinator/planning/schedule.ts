@@ -5,7 +5,7 @@ import { buildNetwork, type Network, type PlannedTask } from './network.ts'
 import { deviationDays, estimateOf, expectedDays, type ThreePoint } from './three-point.ts'
 
 /** The expected duration of a project by PERT. */
-export interface PertEstimate {
+interface PertEstimate {
   meanDays: number
   /** Of the durations on the critical path, which are taken as independent. */
   deviationDays: number

@@ -9,7 +9,7 @@ const FILE = new URL('simulation-worker.ts', import.meta.url)
 const MOST_RUNNING = Math.max(1, Math.min(4, availableParallelism() - 1))
 const RETRY_SECONDS = 5
 
-export interface SimulationCaller {
+interface SimulationCaller {
   keyId: string | undefined
   /** Ends the simulation, also one that waits. */
   signal: AbortSignal

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
+import { HOUR_MS } from '../../shared/time.ts'
+import { PendingSums } from '../base/pending-sums.ts'
 import type { Records } from '../store/store.ts'
-import { HOUR_MS, SUM_TABLES, USAGE_SUMS } from './usage-buckets.ts'
+import { SUM_TABLES, USAGE_SUMS } from './usage-buckets.ts'
 
 /** A request that was refused. */
 export interface Refusal {
@@ -29,64 +31,48 @@ interface RefusalCount {
  * seconds.
  */
 export class Refusals {
-  readonly #records: Pick<Records, 'free'>
-  #counts = new Map<string, RefusalCount>()
+  readonly #pending: PendingSums<'refused' | 'unavailable', RefusalCount>
 
   constructor(records: Pick<Records, 'free'>) {
-    this.#records = records
+    this.#pending = new PendingSums({
+      keyOf: row => `${row.hour_at} ${row.key_id} ${row.tenant_id} ${row.model}`,
+      sums: ['refused', 'unavailable'],
+      write: rows => writeCounts(records, rows),
+    })
   }
 
-  count = ({ at, keyId, tenantId, model, isUnavailable }: Refusal): void => {
-    const hour_at = at - (at % HOUR_MS)
-    this.#add({
-      hour_at,
+  count = ({ at, keyId, tenantId, model, isUnavailable }: Refusal): void =>
+    this.#pending.add({
+      hour_at: at - (at % HOUR_MS),
       key_id: keyId,
       tenant_id: tenantId,
       model,
       refused: isUnavailable ? 0 : 1,
       unavailable: isUnavailable ? 1 : 0,
     })
-  }
 
-  /** Writes the counts. Rejects with `store_unavailable`; they are kept then. */
-  async flush(): Promise<void> {
-    if (this.#counts.size === 0) return
-    const counts = [...this.#counts.values()]
-    this.#counts = new Map()
-    try {
-      await this.#records.free.write(async trx => {
-        for (const { hour_at, key_id, tenant_id, model, ...counted } of counts) {
-          const columns = { key_id, tenant_id, model, ...NO_SUMS, ...counted }
-          const names = sql.join(Object.keys(columns).map(name => sql.ref(name)))
-          const values = sql.join(Object.values(columns))
-          for (const { table, time, spanMs } of SUM_TABLES)
-            await sql`
-              insert into ${sql.table(table)} (${sql.ref(time)}, ${names})
-              values (${hour_at - (hour_at % spanMs)}, ${values})
-              on conflict (${sql.ref(time)}, key_id, tenant_id, model) do update set
-                refused = ${sql.ref(`${table}.refused`)} + excluded.refused,
-                unavailable = ${sql.ref(`${table}.unavailable`)} + excluded.unavailable`.execute(
-              trx,
-            )
-        }
-      })
-    } catch (error) {
-      for (const count of counts) this.#add(count)
-      throw error
-    }
-  }
-
-  #add(count: RefusalCount): void {
-    const { hour_at, key_id, tenant_id, model } = count
-    const id = [hour_at, key_id, tenant_id, model].join(' ')
-    const known = this.#counts.get(id)
-    if (known === undefined) this.#counts.set(id, count)
-    else {
-      known.refused += count.refused
-      known.unavailable += count.unavailable
-    }
-  }
+  /** Writes the counts. Rejects with `store_unavailable`; the counts then wait for the next call. */
+  flush = (): Promise<void> => this.#pending.flush()
 }
+
+const writeCounts = (
+  records: Pick<Records, 'free'>,
+  counts: readonly RefusalCount[],
+): Promise<void> =>
+  records.free.write(async trx => {
+    for (const { hour_at, key_id, tenant_id, model, ...counted } of counts) {
+      const columns = { key_id, tenant_id, model, ...NO_SUMS, ...counted }
+      const names = sql.join(Object.keys(columns).map(name => sql.ref(name)))
+      const values = sql.join(Object.values(columns))
+      for (const { table, time, spanMs } of SUM_TABLES)
+        await sql`
+          insert into ${sql.table(table)} (${sql.ref(time)}, ${names})
+          values (${hour_at - (hour_at % spanMs)}, ${values})
+          on conflict (${sql.ref(time)}, key_id, tenant_id, model) do update set
+            refused = ${sql.ref(`${table}.refused`)} + excluded.refused,
+            unavailable = ${sql.ref(`${table}.unavailable`)} + excluded.unavailable`.execute(trx)
+    }
+  })
 
 const NO_SUMS = Object.fromEntries(USAGE_SUMS.map(name => [name, 0])) as Record<
   (typeof USAGE_SUMS)[number],

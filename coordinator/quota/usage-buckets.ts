@@ -1,9 +1,7 @@
 import { type SqlBool, sql, type Transaction } from 'kysely'
-import { DAY_MS } from '../../shared/time.ts'
+import { DAY_MS, HOUR_MS } from '../../shared/time.ts'
 import type { RecordTables } from '../store/record-tables.ts'
 import type { Records } from '../store/store.ts'
-
-export const HOUR_MS = 3_600_000
 
 /** The hour a row is of, in SQL. */
 export const hourOfRow = sql<number>`at - at % ${sql.lit(HOUR_MS)}`

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { HOUR_MS } from '../../shared/time.ts'
 import { sumOf } from '../store/count.ts'
 import type { UsageRow } from '../store/record-tables.ts'
 import type { Ledger, Records, Store } from '../store/store.ts'
-import { HOUR_MS } from './usage-buckets.ts'
 import { addRow, createHour, type HourTotals } from './usage-hours.ts'
 
 /** An hour whose usage is not what was written. */

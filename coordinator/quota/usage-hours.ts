@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { sql, type Transaction } from 'kysely'
+import { HOUR_MS } from '../../shared/time.ts'
 import type { RecordTables, UsageRow } from '../store/record-tables.ts'
-import { HOUR_MS } from './usage-buckets.ts'
 
 /** Totals of the rows of one hour. */
 export interface HourTotals {

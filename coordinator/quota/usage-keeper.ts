@@ -1,7 +1,7 @@
-import { DAY_MS } from '../../shared/time.ts'
+import { DAY_MS, HOUR_MS } from '../../shared/time.ts'
 import type { Ledger, Records } from '../store/store.ts'
 import { forgetAnchors } from './usage-anchors.ts'
-import { forgetBuckets, forgetChecksums, forgetRows, HOUR_MS, sealRows } from './usage-buckets.ts'
+import { forgetBuckets, forgetChecksums, forgetRows, sealRows } from './usage-buckets.ts'
 
 interface UsageKeeper {
   /** Seals the hours that are over and forgets what is too old. */

@@ -42,6 +42,13 @@ export const REQUEST_SUMS = [
 
 export type UsageLine = Record<UsageSum, number> & Partial<Record<UsageGroup, string | number>>
 
+/** Requests that reached a model: answered, cancelled by their client, or failed. */
+export const countRequests = ({
+  ok,
+  cancelled,
+  failed,
+}: Pick<UsageLine, 'ok' | 'cancelled' | 'failed'>): number => ok + cancelled + failed
+
 /**
  * Sums of usage, in the order of the groups. Times of a long period are read span by span, because a
  * year has millions of buckets and the page ends after the first few of them; everything else is

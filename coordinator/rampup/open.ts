@@ -21,7 +21,7 @@ interface RampUpDomainParts extends Pick<Base, 'now'> {
 
 const KEPT_DAYS = 90
 
-/** Roll-outs of settings in stages. */
+/** Ramp-ups of settings in stages. */
 export const openRampUps = (parts: RampUpDomainParts): { views: { rampUps: RampUps } } => {
   const { config, store, work, configs, fleet, monitor, now } = parts
   const { ledger } = store

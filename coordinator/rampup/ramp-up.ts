@@ -13,11 +13,11 @@ export interface RampUpPlan {
 }
 
 /** A plan with the documents that its cells had before, by cell; absent for a cell without one. */
-export interface StartedPlan extends RampUpPlan {
+interface StartedPlan extends RampUpPlan {
   before: Record<string, Record<string, unknown>>
 }
 
-/** One roll-out of settings. Times are Unix milliseconds. */
+/** One ramp-up. Times are Unix milliseconds. */
 export interface RampUp {
   id: string
   tenantId: string

@@ -27,7 +27,7 @@ interface Starter extends Actor {
   requestId: string
 }
 
-/** Roll-outs of the configured settings in stages, one at a time. */
+/** Ramp-ups: the configured settings are rolled out in stages, one ramp-up at a time. */
 export class RampUps {
   readonly #parts: RampUpsParts
 
@@ -39,7 +39,7 @@ export class RampUps {
     return this.#parts.config.document !== undefined
   }
 
-  /** Throws `conflict` without settings to roll out, or without cells to take them. */
+  /** Plans the stages. Throws `conflict` without settings to roll out, or without cells for them. */
   async plan(): Promise<RampUpPlan> {
     const { config, configs, fleet } = this.#parts
     const { document, tag, stages_percent, apply_seconds, hold_seconds } = config
@@ -50,7 +50,8 @@ export class RampUps {
       if (!isRoutable(cell)) continue
       if (tag === undefined || (await configs.show(cell.id)).tags.includes(tag)) cells.push(cell.id)
     }
-    if (cells.length === 0) throw new ShoalError('conflict', 'no cell takes part: none is ready')
+    if (cells.length === 0)
+      throw new ShoalError('conflict', 'no cell with the configured tag serves requests')
     const stages = planStages(cells, stages_percent)
     return { document, stages, apply_seconds, hold_seconds }
   }
@@ -67,7 +68,8 @@ export class RampUps {
       .select('id')
       .where('ended_at', 'is', null)
       .executeTakeFirst()
-    if (running !== undefined) throw new ShoalError('conflict', `${running.id} is running`)
+    if (running !== undefined)
+      throw new ShoalError('conflict', `ramp-up ${running.id} is already running`)
     const cells = new Set(plan.stages.flat())
     const own = configs.list().filter(({ scope, name }) => scope === 'cell' && cells.has(name))
     const before = Object.fromEntries(own.map(({ name, document }) => [name, document]))
@@ -103,7 +105,7 @@ export class RampUps {
     this.#parts.queue.wake()
   }
 
-  /** Newest roll-out of a tenant. */
+  /** Newest ramp-up of a tenant. */
   async latest(tenantId: string): Promise<RampUp | undefined> {
     const row = await this.#parts.ledger.read
       .selectFrom('ramp_ups')
@@ -114,7 +116,7 @@ export class RampUps {
     return row && rampUpOf(row)
   }
 
-  /** Asks the running roll-out of a tenant to restore the earlier settings. Throws `conflict`. */
+  /** Asks the running ramp-up of a tenant to restore the earlier settings. Throws `conflict`. */
   async abort(tenantId: string, by: Actor): Promise<void> {
     const { ledger, now } = this.#parts
     await ledger.sealed.write(async trx => {

@@ -2,6 +2,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { createSlices } from '../base/time-slices.ts'
 import { countMatchingRows } from '../store/count.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { FileFormat } from './files/file-format.ts'
@@ -83,8 +84,10 @@ const validateFile = async (
   signal: AbortSignal | undefined,
 ): Promise<number> => {
   const lines = new Map<string, number>()
+  const pause = createSlices()
   let records = 0
   for await (const { line, value, fault } of readFile(file.open(), file.format, schema)) {
+    await pause()
     signal?.throwIfAborted()
     records++
     if (records > MAX_RECORDS) {
@@ -123,7 +126,8 @@ const applyFile = async (
   records: number,
 ): Promise<Pick<ImportReport, 'added' | 'replaced' | 'removed' | 'examplesRemoved'>> => {
   const place = { tenantId, register: register.id }
-  const importId = newId('import', now())
+  const startedAt = now()
+  const importId = newId('import', startedAt)
   const examplesRemoved = await ledger.sealed.write(async trx => {
     const details = { records, mode, format: file.format, sha256: file.sha256 }
     const entry = { ...by, at: now(), tenant: tenantId, action: 'register.import', details }
@@ -135,7 +139,8 @@ const applyFile = async (
       upsertRows(trx, place, batch, { importId, at: now(), by: by.actor }),
     )
   return ledger.sealed.write(async trx => {
-    const removed = mode === 'replace' ? await deleteOthers(trx, place, importId) : 0
+    const before = { importId, startedAt }
+    const removed = mode === 'replace' ? await deleteOthers(trx, place, before) : 0
     const ofImport = selectRecords(trx, place).where('import_id', '=', importId)
     const added = await countMatchingRows(ofImport.where('revision', '=', 1).clearSelect())
     return { added, replaced: records - added, removed, examplesRemoved }
@@ -146,8 +151,10 @@ async function* readBatches(
   { record: schema }: Register,
   file: RecordFile,
 ): AsyncGenerator<{ id: string; json: string }[]> {
+  const pause = createSlices()
   let batch: { id: string; json: string }[] = []
   for await (const { value } of readFile(file.open(), file.format, schema)) {
+    await pause()
     const record = schema.parse(value) as { id: string }
     batch.push({ id: record.id, json: JSON.stringify(record) })
     if (batch.length < BATCH_ROWS) continue
@@ -157,15 +164,20 @@ async function* readBatches(
   if (batch.length > 0) yield batch
 }
 
+/**
+ * Deletes what the register had when the import began and the file lacks. Records that were changed
+ * since then stay: of two imports at once, neither deletes what the other has written.
+ */
 const deleteOthers = async (
   trx: SealedTrx,
   { tenantId, register }: Place,
-  importId: string,
+  { importId, startedAt }: { importId: string; startedAt: number },
 ): Promise<number> => {
   const { numDeletedRows } = await trx
     .deleteFrom('register_records')
     .where('tenant_id', '=', tenantId)
     .where('register', '=', register)
+    .where('changed_at', '<=', startedAt)
     .where(row => row.or([row('import_id', 'is', null), row('import_id', '!=', importId)]))
     .executeTakeFirst()
   return Number(numDeletedRows)

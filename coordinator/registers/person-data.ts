@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
-import type { Ledger } from '../store/store.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import {
   deleteRow,
   type Place,
@@ -18,13 +18,22 @@ export interface PersonRecord extends StoredRecord {
   register: Register
 }
 
-/** Numbers of records that an erasure has changed. */
+/** Numbers of things that an erasure has changed. */
 export interface Erasure {
   deleted: number
   cleared: number
+  /** What other domains have deleted. */
+  others: number
 }
 
-/** Every record of a tenant that names the person, in all registers. Throws `not_found`. */
+export interface ErasureOptions {
+  tenantId: string
+  by: Actor
+  /** Deletes in the same transaction what another domain keeps; returns the number of things. */
+  eraseOthers: (trx: SealedTrx) => Promise<number>
+}
+
+/** Every record of a tenant that names the person, in all registers. */
 export const findPersonRecords = async (
   db: Reader,
   tenantId: string,
@@ -38,10 +47,9 @@ export const findPersonRecords = async (
       .where('record_json', 'like', `%"${personId}"%`)
       .orderBy('id')
     const rows = (await query.execute()).map(recordOf)
-    const named = rows.filter(row => fieldsOf(register, row, personId).length > 0)
-    found.push(...named.map(row => ({ ...row, register })))
+    for (const row of rows)
+      if (fieldsOf(register, row, personId).length > 0) found.push({ ...row, register })
   }
-  if (found.length === 0) throw new ShoalError('not_found', `no record names person ${personId}`)
   return found
 }
 
@@ -54,15 +62,16 @@ const fieldsOf = (
 
 /**
  * Deletes the records about a person and clears its id in all others, in one transaction. The audit
- * keeps the id and the counts, as evidence that the erasure was carried out. Throws `not_found`.
+ * keeps the id and the counts, as evidence that the erasure was carried out. Throws `not_found` where
+ * nothing names the person.
  */
 export const erasePerson = (
   ledger: Ledger,
   personId: string,
-  { tenantId, by, at }: { tenantId: string; by: Actor; at: number },
+  { tenantId, by, at, eraseOthers }: ErasureOptions & { at: number },
 ): Promise<Erasure> =>
   ledger.sealed.write(async trx => {
-    const erasure: Erasure = { deleted: 0, cleared: 0 }
+    const erasure: Erasure = { deleted: 0, cleared: 0, others: await eraseOthers(trx) }
     for (const found of await findPersonRecords(trx, tenantId, personId)) {
       const place: Place = { tenantId, register: found.register.id }
       const cleared = withoutPerson(found, personId)
@@ -75,7 +84,13 @@ export const erasePerson = (
         erasure.cleared++
       }
     }
-    const details = { records_deleted: erasure.deleted, records_cleared: erasure.cleared }
+    const { deleted, cleared, others } = erasure
+    if (deleted + cleared + others === 0) throw createUnknownPersonError(personId)
+    const details = {
+      records_deleted: deleted,
+      records_cleared: cleared,
+      statements_deleted: others,
+    }
     const entry = {
       ...by,
       at,
@@ -87,6 +102,9 @@ export const erasePerson = (
     await appendAudit(trx, { ...entry, outcome: 'done' })
     return erasure
   })
+
+export const createUnknownPersonError = (personId: string): ShoalError =>
+  new ShoalError('not_found', `no record names person ${personId}`)
 
 /** The record without the id of the person; undefined for one that is about the person. */
 const withoutPerson = (

@@ -5,7 +5,7 @@ import type { Role } from '../keys/key.ts'
 type Erasure = 'delete' | 'clear'
 
 /** Personal data in the records of a register (GDPR, article 4). */
-export interface PersonalData {
+interface PersonalData {
   /** Fields with personal data beside the id of the person. */
   fields: readonly string[]
   /**

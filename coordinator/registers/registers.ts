@@ -8,7 +8,13 @@ import {
   importFile,
   type RecordFile,
 } from './import-file.ts'
-import { type Erasure, erasePerson, findPersonRecords, type PersonRecord } from './person-data.ts'
+import {
+  type Erasure,
+  type ErasureOptions,
+  erasePerson,
+  findPersonRecords,
+  type PersonRecord,
+} from './person-data.ts'
 import {
   deleteExampleRows,
   deleteRow,
@@ -27,7 +33,7 @@ interface RegistersParts {
 }
 
 /** Tenant whose records are read or written. */
-export interface RegisterScope {
+interface RegisterScope {
   tenantId: string
 }
 
@@ -91,13 +97,14 @@ export class Registers {
 
   /**
    * Adds a valid record or replaces the one with its id; the first own record of a tenant removes
-   * the example organisation. Throws `conflict` for another revision than the expected one.
+   * the example organisation, whose records are counted. Throws `conflict` for another revision
+   * than the expected one.
    */
   async put(
     { id: register }: Register,
     record: Record<string, unknown>,
     { tenantId, by, revision }: RegisterScope & Expected & { by: Actor },
-  ): Promise<StoredRecord> {
+  ): Promise<StoredRecord & { exampleRecordsRemoved: number }> {
     const { store, now } = this.#parts
     const place = { tenantId, register }
     const id = String(record.id)
@@ -120,7 +127,7 @@ export class Registers {
           ...(removed > 0 && { example_records_removed: removed }),
         },
       })
-      return stored
+      return { ...stored, exampleRecordsRemoved: removed }
     })
   }
 
@@ -130,15 +137,15 @@ export class Registers {
     return importFile({ ledger: store.ledger, now }, register, file, options)
   }
 
-  /** Records of a tenant that name a person, in all registers. Throws `not_found`. */
+  /** Records of a tenant that name a person, in all registers. */
   findPerson(personId: string, { tenantId }: RegisterScope): Promise<PersonRecord[]> {
     return findPersonRecords(this.#parts.store.ledger.read, tenantId, personId)
   }
 
   /** Deletes what is kept about a person. Throws `not_found`. */
-  erasePerson(personId: string, { tenantId, by }: RegisterScope & { by: Actor }): Promise<Erasure> {
+  erasePerson(personId: string, options: ErasureOptions): Promise<Erasure> {
     const { store, now } = this.#parts
-    return erasePerson(store.ledger, personId, { tenantId, by, at: now() })
+    return erasePerson(store.ledger, personId, { ...options, at: now() })
   }
 
   /** Throws `not_found`, and `conflict` for another revision than the expected one. */

@@ -1,30 +1,34 @@
 import type { DiagnosisCheck } from '../fleet/diagnosis.ts'
 import type { BackupStanding } from './backup-standing.ts'
 
-/** Something that a person should look at today. */
+/** Something that needs an operator today. */
 export interface Attention {
   severity: 'critical' | 'warn'
   what: string
-  /** Command or skill that shows more, or that helps. */
+  /** Command that shows more, or remedy. */
   next: string
 }
 
-export interface DayFacts {
+interface DayFacts {
   checks: readonly DiagnosisCheck[]
   /** Alerts that are raised and that nobody has acknowledged. */
   unacknowledged: readonly { level: 'warn' | 'critical'; message: string }[]
   modelsMissing: readonly string[]
   pendingRequests: number
   deadJobs: number
+  /** Configured services that do not answer as they should. */
+  faultyServices: readonly { service_id: string; state: string; reason: string | null }[]
+  /** Runs of flows that failed within the period. */
+  failedRuns: number
   errorPercent: number | null
   backups: BackupStanding
 }
 
-/** Share of failed requests from which a person should look. */
+/** Shares of failed requests, in percent, above which an operator is needed. */
 const ERROR_PERCENT = 1
 const CRITICAL_ERROR_PERCENT = 5
 
-/** Lists what needs a person, the critical things first. */
+/** Lists what needs an operator, critical things first. */
 export const listAttention = (facts: DayFacts): Attention[] => {
   const { errorPercent, modelsMissing, pendingRequests, deadJobs, backups } = facts
   const found: Attention[] = [
@@ -37,6 +41,12 @@ export const listAttention = (facts: DayFacts): Attention[] => {
       }),
     ),
   ]
+  for (const { service_id, state, reason } of facts.faultyServices)
+    found.push({
+      severity: state === 'down' ? 'critical' : 'warn',
+      what: `Service ${service_id} is ${state}${reason === null ? '' : ` (${reason})`}`,
+      next: `shoal skills run cockpit-health-check --service-id ${service_id} --dry-run`,
+    })
   const add = (isNeeded: boolean, attention: Attention) => {
     if (isNeeded) found.push(attention)
   }
@@ -52,13 +62,18 @@ export const listAttention = (facts: DayFacts): Attention[] => {
   })
   add(pendingRequests > 0, {
     severity: 'warn',
-    what: `Approval requests that are pending: ${pendingRequests}`,
+    what: `Pending approval requests: ${pendingRequests}`,
     next: 'shoal gates requests --state pending',
+  })
+  add(facts.failedRuns > 0, {
+    severity: 'warn',
+    what: `Runs of flows that failed within 24 hours: ${facts.failedRuns}`,
+    next: 'shoal flows runs --state failed',
   })
   add(deadJobs > 0, {
     severity: 'warn',
-    what: `Jobs that were given up: ${deadJobs}`,
-    next: 'shoal queue dead-letters',
+    what: `Dead letters in the queue: ${deadJobs}`,
+    next: 'shoal queue dead letters',
   })
   add(backups.remedy !== undefined, {
     severity: backups.state === 'damaged' ? 'critical' : 'warn',

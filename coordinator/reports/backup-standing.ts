@@ -1,12 +1,14 @@
+import { HOUR_MS } from '../../shared/time.ts'
 import type { Backup } from '../backup/backup-catalogue.ts'
 
-const HOUR_MS = 3_600_000
 /** Age from which the newest backup is overdue, where no schedule says otherwise. */
 const OVERDUE_MS = 26 * HOUR_MS
 
+export const BACKUP_STATES = ['ok', 'unverified', 'overdue', 'damaged', 'none'] as const
+
 /** State of the backups of this coordinator. */
 export interface BackupStanding {
-  state: 'ok' | 'unverified' | 'overdue' | 'damaged' | 'none'
+  state: (typeof BACKUP_STATES)[number]
   newest: Backup | undefined
   ageMs: number | undefined
   /** What to do; undefined while all is well. */

@@ -1,6 +1,9 @@
+import { DAY_MS, iso } from '../../shared/time.ts'
+import { type SequenceFacts, sequenceItem } from './flow-drift.ts'
+
 export const DRIFT_CLASSES = ['LEGIT', 'CRUFT', 'PEARL', 'LIVE_SHIM'] as const
 export type DriftClass = (typeof DRIFT_CLASSES)[number]
-export const DRIFT_KINDS = ['cell', 'model', 'configuration', 'key'] as const
+export const DRIFT_KINDS = ['cell', 'model', 'configuration', 'key', 'flow', 'synergy'] as const
 type DriftKind = (typeof DRIFT_KINDS)[number]
 
 /** One thing, how it relates to what is declared, and what that follows from. */
@@ -33,10 +36,10 @@ export interface DriftFacts {
     lastUsedAt: number | undefined
     expiresAt: number | undefined
   }[]
+  sequences: readonly SequenceFacts[]
   now: number
 }
 
-const DAY_MS = 86_400_000
 /** Time without use after which a key counts as left behind. */
 export const UNUSED_DAYS = 90
 
@@ -52,6 +55,7 @@ export const scanDrift = (facts: DriftFacts): DriftItem[] => [
   ...facts.configurations.flatMap(configurationItem),
   ...facts.documents.flatMap(documentItem),
   ...facts.keys.map(key => keyItem(key, facts.now)),
+  ...facts.sequences.flatMap(sequenceItem),
 ]
 
 const item = (kind: DriftKind, id: string, drift: DriftClass, evidence: string): DriftItem => ({
@@ -109,7 +113,7 @@ const keyItem = (key: DriftFacts['keys'][number], now: number): DriftItem => {
   if (unusedDays > UNUSED_DAYS)
     return item('key', id, 'CRUFT', `valid, and not used for ${unusedDays} days`)
   if (expiresAt !== undefined)
-    return item('key', id, 'LIVE_SHIM', `temporary, until ${new Date(expiresAt).toISOString()}`)
+    return item('key', id, 'LIVE_SHIM', `temporary, until ${iso(expiresAt)}`)
   const used = lastUsedAt === undefined ? 'not used yet' : `used ${unusedDays} days ago`
   return item('key', id, 'LEGIT', `valid, ${used}`)
 }

@@ -2,7 +2,7 @@ import type { Store } from '../store/store.ts'
 import type { ReleaseRecords } from './release.ts'
 
 /** Ways in which this coordinator runs. */
-export interface Infrastructure {
+interface Infrastructure {
   store: 'sqlite' | 'postgresql'
   broker: 'embedded' | 'external'
   /** False keeps every call to outside sources on this machine. */

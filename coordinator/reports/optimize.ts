@@ -2,7 +2,7 @@ import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { MetricSummary } from './series-summary.ts'
 import { round } from './service-figures.ts'
 
-export type RecommendationKind = 'placement' | 'unload' | 'slots' | 'imbalance'
+type RecommendationKind = 'placement' | 'unload' | 'slots' | 'imbalance'
 
 export interface Recommendation {
   kind: RecommendationKind
@@ -33,7 +33,7 @@ export interface ObservedCell {
   queued: MetricSummary
 }
 
-export interface OptimizeFacts {
+interface OptimizeFacts {
   cells: readonly ObservedCell[]
   /** Requests of the last 24 hours by model. */
   requests: ReadonlyMap<string, number>
@@ -42,10 +42,10 @@ export interface OptimizeFacts {
 /** Idle time after which a model may be unloaded. */
 export const IDLE_SECONDS = 3600
 /** Mean share of busy slots above which a cell is overloaded, and below which it has room. */
-export const BUSY_PERCENT = 80
-export const CALM_PERCENT = 40
+const BUSY_PERCENT = 80
+const CALM_PERCENT = 40
 /** Mean GPU utilization below which more slots would use the GPU better. */
-export const SLACK_GPU_PERCENT = 50
+const SLACK_GPU_PERCENT = 50
 
 /** Recommendations for the fleet, from its series and its requests; see docs/reports.md. */
 export const optimize = (facts: OptimizeFacts): Recommendation[] => [

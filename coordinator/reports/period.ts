@@ -1,4 +1,5 @@
-const HOUR_MS = 3_600_000
+import { HOUR_MS } from '../../shared/time.ts'
+
 const PERIOD_HOURS = 24
 
 /** Span of time in Unix milliseconds: `from` is included, `to` is not. */

@@ -1,9 +1,10 @@
 import type { Alert } from '../fleet/alert.ts'
 import { percentOf, round, type ServiceFigures } from './service-figures.ts'
 
-type IndicatorResult = 'pass' | 'warn' | 'fail' | 'unknown'
+export const INDICATOR_RESULTS = ['pass', 'warn', 'fail', 'unknown'] as const
+type IndicatorResult = (typeof INDICATOR_RESULTS)[number]
 
-export interface Indicator {
+interface Indicator {
   id: string
   title: string
   /** Null when nothing was measured in the period. */
@@ -52,7 +53,7 @@ const rulesFor = (facts: QualityFacts): Rule[] => {
   const jobs = facts.doneJobs + facts.deadJobs
   return [
     {
-      ...lower('request_errors', 'Requests that failed or that no cell took', 1, 5),
+      ...lower('request_errors', 'Requests that failed or that no cell accepted', 1, 5),
       value: service.errorPercent,
       measured: asked,
     },
@@ -78,7 +79,7 @@ const rulesFor = (facts: QualityFacts): Rule[] => {
       measured: facts.calls,
     },
     {
-      ...lower('dead_jobs', 'Finished jobs that were given up', 1, 5),
+      ...lower('dead_jobs', 'Finished jobs that became dead letters', 1, 5),
       value: percentOf(facts.deadJobs, jobs),
       measured: jobs,
     },

@@ -26,7 +26,7 @@ const isRecorded = (id: string): boolean =>
 /** Records of an operator about blocks that the service cannot check. */
 export const ReleaseRecords = z
   .record(
-    z.string().refine(isRecorded, { error: 'is no building block that is recorded' }),
+    z.string().refine(isRecorded, { error: 'is not a building block that operators record' }),
     z.strictObject({
       state: z.enum(['ready', 'not_ready']),
       evidence: z.string().min(1).max(1000).describe('Where it can be seen, or what is missing.'),
@@ -65,7 +65,7 @@ type Judgement = Pick<BlockState, 'state' | 'evidence' | 'owner'>
 
 const judgeCheck = (outcome: CheckOutcome | undefined): Judgement => {
   if (outcome === undefined)
-    return { state: 'unknown', evidence: 'there is no such check', owner: undefined }
+    return { state: 'unknown', evidence: 'the check does not exist', owner: undefined }
   const { passed, evidence } = outcome
   const state = passed === undefined ? 'unknown' : passed ? 'ready' : 'not_ready'
   return { state, evidence, owner: undefined }
@@ -73,5 +73,5 @@ const judgeCheck = (outcome: CheckOutcome | undefined): Judgement => {
 
 const judgeRecord = (record: ReleaseRecords[string] | undefined): Judgement =>
   record === undefined
-    ? { state: 'unknown', evidence: 'nobody has recorded it', owner: undefined }
+    ? { state: 'unknown', evidence: 'not recorded yet', owner: undefined }
     : { state: record.state, evidence: `${record.evidence} (${record.on})`, owner: record.owner }

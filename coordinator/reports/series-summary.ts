@@ -9,7 +9,7 @@ export interface MetricSummary {
 }
 
 /** Summarises the points from an instant on, in Unix milliseconds. */
-export const summarise = (
+export const summarisePoints = (
   points: readonly { at: number; value: number | null }[],
   from: number,
 ): MetricSummary => {

@@ -1,4 +1,5 @@
 import { USAGE_SUMS, type UsageSum } from '../quota/usage-buckets.ts'
+import { countRequests } from '../quota/usage-query.ts'
 
 /** Service of inference over a period. Means and percentages are null where nothing was measured. */
 export interface ServiceFigures {
@@ -9,17 +10,17 @@ export interface ServiceFigures {
   failed: number
   /** Requests refused by a limit or as invalid; they never reached a model. */
   refused: number
-  /** Requests that no cell took. */
+  /** Requests that no cell accepted. */
   unavailable: number
   /** Failed and unavailable requests, of all requests but the refused ones. */
   errorPercent: number | null
-  /** Times that a cell had a request without answering it. */
+  /** Attempts on cells that did not answer the request. */
   retries: number
   promptTokens: number
   completionTokens: number
   /** Prompt tokens that were still in an engine's cache. */
   cachedPercent: number | null
-  /** Generated tokens per second of request duration. */
+  /** Generated tokens per second of request duration; null where no request generated any. */
   tokensPerSecond: number | null
   meanDurationMs: number | null
   /** Streams with a first token; the three figures below are over them. */
@@ -38,7 +39,7 @@ export const NO_USAGE = Object.freeze(
 
 export const figuresOf = (sums: UsageSums): ServiceFigures => {
   const { ok, cancelled, failed, refused, unavailable, retries } = sums
-  const requests = ok + cancelled + failed
+  const requests = countRequests(sums)
   const { duration_ms, prompt_tokens, cached_tokens, completion_tokens, ttft_count } = sums
   return {
     requests,
@@ -52,7 +53,7 @@ export const figuresOf = (sums: UsageSums): ServiceFigures => {
     promptTokens: prompt_tokens,
     completionTokens: completion_tokens,
     cachedPercent: percentOf(cached_tokens, prompt_tokens),
-    tokensPerSecond: ratio(completion_tokens * 1000, duration_ms),
+    tokensPerSecond: completion_tokens === 0 ? null : ratio(completion_tokens * 1000, duration_ms),
     meanDurationMs: ratio(duration_ms, requests),
     streams: ttft_count,
     ttftMeanMs: ratio(sums.ttft_ms, ttft_count),
@@ -82,15 +83,15 @@ const estimateTtft = (sums: UsageSums, percentile: number): number | null => {
   return LAST_BOUND_MS
 }
 
-/** Share of streams whose first token took at most so long; null without a stream. */
-export const percentWithin = (sums: UsageSums, boundMs: (typeof BOUNDS_MS)[number]) =>
+/** Share of streams, in percent, whose first token took at most `boundMs`; null without a stream. */
+export const computePercentWithin = (sums: UsageSums, boundMs: (typeof BOUNDS_MS)[number]) =>
   percentOf(sums[`ttft_le_${boundMs}`], sums.ttft_count)
 
-/** Change of a figure against the previous period; null unless both are known and it was not 0. */
-export const changePercent = (now: number | null, before: number | null): number | null =>
+/** Change of a figure in percent; null unless both values are known and the earlier one is not 0. */
+export const computeChangePercent = (now: number | null, before: number | null): number | null =>
   now === null || before === null || before === 0 ? null : round((100 * (now - before)) / before)
 
-export const difference = (now: number | null, before: number | null): number | null =>
+export const computeDifference = (now: number | null, before: number | null): number | null =>
   now === null || before === null ? null : round(now - before)
 
 export const percentOf = (part: number, whole: number): number | null => ratio(100 * part, whole)

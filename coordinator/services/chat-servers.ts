@@ -31,13 +31,17 @@ export class ChatServers {
     return Object.keys(this.#parts.config)
   }
 
+  urlOf(tenantId: string): string | undefined {
+    return this.#parts.config[tenantId]?.url
+  }
+
   /** Never throws for a server that does not answer: its state says so. */
   async check(tenantId: string, signal: AbortSignal): Promise<ChatServerStatus | undefined> {
-    const configured = this.#parts.config[tenantId]
+    const { config, ask } = this.#parts
+    const configured = Object.hasOwn(config, tenantId) ? config[tenantId] : undefined
     if (configured === undefined) return undefined
     const { url } = configured
     const base = url.replace(/\/+$/, '')
-    const { ask } = this.#parts
     const [versions, login, federation] = await Promise.all([
       ask({ name: 'versions', url: `${base}/_matrix/client/versions`, findFault }, signal),
       ask({ name: 'login', url: `${base}/_matrix/client/v3/login` }, signal),

@@ -5,9 +5,10 @@ import type { Outbound } from '../outbound/outbound-config.ts'
 import { createSender, type Sender } from '../outbound/sender.ts'
 import type { OpenQueue } from '../queue/open.ts'
 import { ChatServers } from './chat-servers.ts'
+import { ownUrlOf } from './own-url.ts'
 import { type Ask, createAsk } from './probe.ts'
-import { noticeJobs, serviceNotice } from './service-notice.ts'
-import { type RepairPlan, SERVICE_REPAIR, serviceRepair } from './service-repair.ts'
+import { createNoticeJobs, createNoticeKind } from './service-notice.ts'
+import { createRepairKind, type RepairPlan, SERVICE_REPAIR } from './service-repair.ts'
 import { Services } from './services.ts'
 import {
   type ChatServersConfig,
@@ -24,7 +25,7 @@ interface ServiceViews {
     /** Queues a repair in the transaction that uses its approval; call `wake` after the commit. */
     addWithin(trx: Trx, plan: RepairPlan, tenantId: string): Promise<string>
     /** Queues a notice at each configured place; returns the ids of the jobs. */
-    tell(notice: { text: string; about: string; tenantId: string }): Promise<string[]>
+    notify(notice: { text: string; about: string; tenantId: string }): Promise<string[]>
     wake(): void
   }
   /** Asks an address of the configuration by GET. */
@@ -52,7 +53,7 @@ export const openServices = (parts: ServiceDomainParts): { views: ServiceViews }
     // with a certificate, its name is that of a public address
     return address === null || typeof address === 'string' || shown !== undefined
       ? undefined
-      : `http://${config.http.host}:${address.port}`
+      : ownUrlOf(config.http.host, address.port)
   }
   const outbound = (): Outbound => ({
     ...config.outbound,
@@ -71,8 +72,8 @@ export const openServices = (parts: ServiceDomainParts): { views: ServiceViews }
   }
   const ask = createAsk({ send }, nowMs)
   const services = new Services({ config: config.services, ownUrl, ask })
-  work.addKind(serviceRepair({ services, sender: { send } }))
-  work.addKind(serviceNotice({ config: config.notices, sender: { send } }))
+  work.addKind(createRepairKind({ services, sender: { send } }))
+  work.addKind(createNoticeKind({ config: config.notices, sender: { send } }))
   return {
     views: {
       services,
@@ -80,8 +81,8 @@ export const openServices = (parts: ServiceDomainParts): { views: ServiceViews }
       repairs: {
         addWithin: async (trx, plan, tenantId) =>
           (await queue.addWithin(trx, { kind: SERVICE_REPAIR, payload: plan, tenantId })).id,
-        tell: async notice => {
-          const jobs = noticeJobs(config.notices, notice).map(job => queue.add(job))
+        notify: async notice => {
+          const jobs = createNoticeJobs(config.notices, notice).map(job => queue.add(job))
           return (await Promise.all(jobs)).map(({ id }) => id)
         },
         wake: queue.wake,

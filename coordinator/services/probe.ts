@@ -1,7 +1,7 @@
 import { SendError } from '../../shared/outbound/send-error.ts'
 import type { Sender } from '../outbound/sender.ts'
 
-/** `unknown` says nothing about the service: the question itself could not be asked or answered. */
+/** `unknown` says nothing about the service: it could not be asked, or its answer does not tell. */
 export const SERVICE_STATES = ['up', 'degraded', 'down', 'unknown', 'not_configured'] as const
 export type ServiceState = (typeof SERVICE_STATES)[number]
 
@@ -11,9 +11,9 @@ export interface Check {
   url: string
   state: 'up' | 'down' | 'unknown'
   httpStatus: number | undefined
-  /** Time until the whole answer was there, in milliseconds. */
+  /** Time until the whole answer had arrived, in milliseconds. */
   latencyMs: number
-  /** Reason why it is not up. */
+  /** Reason for a state other than `up`. */
   fault: string | undefined
   /** Parsed JSON of the answer; undefined when it is not JSON. */
   body: unknown
@@ -32,7 +32,7 @@ const MAX_ANSWER_BYTES = 256 * 1024
 /** Failures of a connection that only the target can cause. */
 const REFUSING = ['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'EPIPE']
 
-/** Asks addresses by GET, and tells whether what answers is up. */
+/** Creates a function that asks an address by GET and judges its answer. */
 export const createAsk =
   (sender: Pick<Sender, 'send'>, nowMs: () => number): Ask =>
   async ({ name, url, findFault = () => undefined }, signal) => {

@@ -8,12 +8,12 @@ import { defineJobKind, type JobKind } from '../queue/job-kind.ts'
 import type { NewJob } from '../queue/job-store.ts'
 import type { NoticesConfig } from './services-config.ts'
 
-export const SERVICE_NOTICE = 'service-notice'
+const SERVICE_NOTICE = 'service-notice'
 
 const Payload = z.object({ place: z.enum(['matrix', 'webhook']), text: z.string() })
 
-/** One notice for each configured place; the same incident is told once. */
-export const noticeJobs = (
+/** Creates one notice for each configured place; an incident is reported once. */
+export const createNoticeJobs = (
   config: NoticesConfig,
   { text, about, tenantId }: { text: string; about: string; tenantId: string },
 ): NewJob[] => {
@@ -29,8 +29,8 @@ export const noticeJobs = (
   }))
 }
 
-/** A notice to a Matrix room or a webhook. */
-export const serviceNotice = ({
+/** Sends a notice to a Matrix room or a webhook. */
+export const createNoticeKind = ({
   config,
   sender,
 }: {

@@ -22,7 +22,7 @@ export type RepairPlan = z.output<typeof RepairPlan>
  * Carries out an approved repair by the address that the operator configured for it. The header
  * `Idempotency-Key` is the id of the job, so that the target can recognize a repeated attempt.
  */
-export const serviceRepair = ({
+export const createRepairKind = ({
   services,
   sender,
 }: {
@@ -37,7 +37,9 @@ export const serviceRepair = ({
     run: async (plan, { job, signal }) => {
       const url = services.repairUrl(plan.service_id)
       if (url === undefined)
-        throw new JobError(`services.${plan.service_id}.repair_url is gone`, { final: true })
+        throw new JobError(`services.${plan.service_id}.repair_url is no longer configured`, {
+          final: true,
+        })
       const headers = { 'content-type': 'application/json', 'idempotency-key': job.id }
       const message = { url, headers, body: JSON.stringify(plan) }
       const { status } = await sender.send(message, signal).catch(error => {

@@ -8,7 +8,7 @@ const Address = z
   })
 
 const repairUrl = Address.optional().describe(
-  'Address that carries out an approved repair: it gets a POST with the incident as JSON. Without it the service is never repaired.',
+  'Address that carries out an approved repair; it gets a POST with the incident as JSON. Without it the service is never repaired.',
 )
 
 const Service = z.strictObject({
@@ -17,15 +17,29 @@ const Service = z.strictObject({
   repair_url: repairUrl,
 })
 
+/** Name of a Keycloak realm. */
+export const Realm = z
+  .string()
+  .max(64)
+  .regex(/^[\w.-]+$/)
+
 const Keycloak = z.strictObject({
   url: Address.optional().describe('Base address of Keycloak: `https://sso.acme-corp.com`.'),
   health_url: Address.optional().describe(
     'Readiness address; /health/ready of the base address by default. Keycloak 25 and later have it on port 9000.',
   ),
+  realms: z
+    .array(Realm)
+    .min(1)
+    .max(16)
+    .optional()
+    .describe(
+      'Realms that a health check asks; platform, operators, customers and partners by default.',
+    ),
   repair_url: repairUrl,
 })
 
-/** Services that operators look after; see docs/flows.md. */
+/** Services whose health is checked; see docs/flows.md. */
 export const ServicesConfig = z.strictObject({
   cockpit: Service.prefault({}).describe(
     'Cockpit of the operators; the agent host of this coordinator by default.',
@@ -45,7 +59,7 @@ const Matrix = z.strictObject({
   token_file: z.string().max(4096).describe('File with the access token, read for each notice.'),
 })
 
-/** Places that are told when a service is down. */
+/** Places that get a notice when a service is down. */
 export const NoticesConfig = z.strictObject({
   matrix: Matrix.optional(),
   webhook_url: Address.optional().describe('Address that gets a POST with `{"text": …}`.'),
@@ -71,8 +85,10 @@ export const listAddresses = (config: {
   chat_servers: ChatServersConfig
 }): string[] =>
   [
-    ...Object.values(config.services).flatMap(service => Object.values(service)),
+    ...Object.values(config.services).flatMap(service => Object.values(service).filter(isText)),
     config.notices.matrix?.homeserver_url,
     config.notices.webhook_url,
     ...Object.values(config.chat_servers).map(({ url }) => url),
   ].filter(address => address !== undefined)
+
+const isText = (value: unknown): value is string => typeof value === 'string'

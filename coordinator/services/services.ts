@@ -14,6 +14,15 @@ export interface ServiceHealth {
   checks: Check[]
 }
 
+/** A service with an address. */
+export interface ConfiguredService {
+  id: ServiceId
+  url: string
+  /** True for the agent host or API of this coordinator itself. */
+  isOwn: boolean
+  hasRepair: boolean
+}
+
 interface ServicesParts {
   config: ServicesConfig
   /** Address of this coordinator's own listener; undefined before it listens. */
@@ -39,10 +48,21 @@ export class Services {
     return this.#parts.config[id].repair_url
   }
 
+  /** Services that can be asked. */
+  list(): ConfiguredService[] {
+    return SERVICE_IDS.flatMap(id => {
+      const { url } = this.#parts.config[id]
+      const asked = url ?? (id === 'keycloak' ? undefined : this.#ownAddress(id))
+      if (asked === undefined) return []
+      const hasRepair = this.repairUrl(id) !== undefined
+      return [{ id, url: asked, isOwn: url === undefined, hasRepair }]
+    })
+  }
+
   /** Never throws for a service that does not answer: its state says so. */
   async check(
     serviceId: ServiceId,
-    { isDeep, realms = REALMS }: CheckOptions,
+    { isDeep, realms = this.#parts.config.keycloak.realms ?? REALMS }: CheckOptions,
     signal: AbortSignal,
   ): Promise<ServiceHealth> {
     const questions =

@@ -26,6 +26,11 @@ export const flowTables = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .columns(['tenant_id', 'created_at'])
     .execute()
   await schema
+    .createIndex('flow_runs_ended')
+    .on('flow_runs')
+    .columns(['tenant_id', 'ended_at'])
+    .execute()
+  await schema
     .createTable('flow_steps')
     .addColumn('run_id', 'text', column => column.notNull().references('flow_runs.id'))
     .addColumn('position', 'integer', column => column.notNull())
@@ -41,7 +46,7 @@ export const flowTables = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .execute()
 }
 
-/** Roll-outs of settings in stages. */
+/** Ramp-ups of settings in stages. */
 export const rampUpTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('ramp_ups')

@@ -46,7 +46,7 @@ export interface FlowStepRow {
   ended_at: number | null
 }
 
-/** One roll-out of settings in stages. Times are Unix milliseconds. */
+/** One ramp-up of settings in stages. Times are Unix milliseconds. */
 export interface RampUpRow {
   id: string
   tenant_id: string

@@ -37,7 +37,7 @@ export interface GraphEdgeRow {
   weight_ppm: number
 }
 
-export interface GraphLearningRow {
+interface GraphLearningRow {
   tenant_id: string
   edge_key: string
   /** Learned strength at the time `at` in parts per million, up to 1,000,000; it decays from then. */
@@ -45,7 +45,7 @@ export interface GraphLearningRow {
   at: number
 }
 
-export interface GraphLearningSettingsRow {
+interface GraphLearningSettingsRow {
   tenant_id: string
   enabled: number
   rate_percent: number

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { ShoalError } from '../../shared/errors.ts'
+import { isLoopback } from '../base/is-loopback.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import { isLoopback } from '../config.ts'
 import type { PostgresAddress } from './postgres/connection.ts'
 
 /** The place of a store: the folder of SQLite, or a PostgreSQL database. */

@@ -41,7 +41,7 @@ interface DiscoveryTraceNameRow {
 }
 
 /** What the times of two traces say about them. */
-export interface DiscoveryLinkRow {
+interface DiscoveryLinkRow {
   a: string
   b: string
   kind: 'met' | 'clash' | 'rival'
@@ -50,7 +50,7 @@ export interface DiscoveryLinkRow {
 }
 
 /** A trace whose key should identify one thing and is carried by others too. */
-export interface DiscoveryKeyAlarmRow {
+interface DiscoveryKeyAlarmRow {
   key: string
   trace_id: string
   state: 'contradicted' | 'quarantined' | 'shared'
@@ -93,7 +93,7 @@ interface DiscoveryEntityWordRow {
 }
 
 /** A decision of an operator: about identity, or about values of one entity. */
-export interface DiscoveryPinRow {
+interface DiscoveryPinRow {
   id: string
   kind: 'together' | 'apart' | 'values'
   /** Entity that it was made for. */
@@ -132,7 +132,7 @@ export interface DiscoveryScannerRow {
 }
 
 /** Run in which a scanner saw a trace last. */
-export interface DiscoverySeenRow {
+interface DiscoverySeenRow {
   scanner_id: string
   trace_id: string
   run: number

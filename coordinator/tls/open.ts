@@ -1,4 +1,5 @@
-import { type CoordinatorConfig, isLoopback } from '../config.ts'
+import { isLoopback } from '../base/is-loopback.ts'
+import type { CoordinatorConfig } from '../config.ts'
 import type { CertificateParts, ServerIdentity } from './own-certificate.ts'
 import { loadServerIdentity } from './server-identity.ts'
 

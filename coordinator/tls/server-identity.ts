@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { hostname, networkInterfaces } from 'node:os'
 import { ShoalError } from '../../shared/errors.ts'
-import { type CoordinatorConfig, isLoopback } from '../config.ts'
+import { isLoopback } from '../base/is-loopback.ts'
+import type { CoordinatorConfig } from '../config.ts'
 import {
   type CertificateParts,
   loadOwnCertificate,

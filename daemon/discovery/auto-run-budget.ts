@@ -1,4 +1,5 @@
 import type { ScanModule } from '../../discovery/module.ts'
+import { HOUR_MS } from '../../shared/time.ts'
 import type { AutoRunUse } from '../../shared/wire/auto-run-use.ts'
 import type { DiscoveryConfig } from './config.ts'
 
@@ -10,8 +11,6 @@ interface AutoRunBudgetParts {
   /** Monotonic milliseconds. */
   nowMs: () => number
 }
-
-const HOUR_MS = 3_600_000
 
 /** Bounds what modules that run by themselves may find and send in an hour. */
 export class AutoRunBudget {

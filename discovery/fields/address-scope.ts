@@ -4,7 +4,7 @@ import type ipaddr from 'ipaddr.js'
 const PRIVATE = ['private', 'uniqueLocal', 'linkLocal', 'loopback', 'carrierGradeNat']
 
 /** Part of the address space: of the internet, of networks and hosts themselves, or neither. */
-export const addressScope = (
+export const classifyAddress = (
   address: ipaddr.IPv4 | ipaddr.IPv6,
 ): 'global' | 'private' | 'reserved' => {
   const range = address.range()

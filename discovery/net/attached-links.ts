@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 
 /** Links that this machine is attached to, and its own addresses on them. */
-export interface AttachedLinks {
+interface AttachedLinks {
   isOwn(address: string): boolean
   /** True for an address on the link of an interface, whose host answers neighbour resolution. */
   isOnLink(address: string): boolean

@@ -21,7 +21,7 @@ export interface HttpTarget {
   timeoutMs: number
 }
 
-export interface HttpQuestion {
+interface HttpQuestion {
   path: string
   /** Method and body are only for requests that read: `POST /v2/repository/index`. */
   body?: object

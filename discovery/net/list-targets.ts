@@ -21,7 +21,7 @@ export interface Targets {
 }
 
 /** Most addresses of one run, also of forced networks: those of a /16. */
-export const MAX_FORCED_ADDRESSES = 65_536
+const MAX_FORCED_ADDRESSES = 65_536
 
 /** Most addresses that are looked at, also of a huge network that holds forbidden ones alone. */
 const MAX_VISITED = 4 * MAX_FORCED_ADDRESSES

@@ -30,7 +30,7 @@ const FAMILIES = {
 } as const
 
 /** Hosts on the link, by what they answered so far. */
-export interface SweptLink {
+interface SweptLink {
   found: ReadonlySet<string>
   /** Those without an answer; a family whose table cannot be read has none. */
   absent: ReadonlySet<string>

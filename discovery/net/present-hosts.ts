@@ -7,7 +7,7 @@ import { listLate, sweepLink } from './neighbour-sweep.ts'
 const LATE_MS = 500
 
 /** Addresses that are worth a probe. */
-export interface PresentHosts {
+interface PresentHosts {
   /** Those whose host answered on the link, and all that are behind a router. */
   first: string[]
   /** True for a host that is known to be there. */

@@ -3,7 +3,7 @@ import type { ScanScope } from '../../shared/wire/scan-scope.ts'
 import { type PortResult, PortScan } from './port-scan.ts'
 import { findPresentHosts } from './present-hosts.ts'
 
-export interface NetworkScanOptions {
+interface NetworkScanOptions {
   scope: ScanScope
   signal: AbortSignal
   report(progress: CallProgress): void

@@ -5,7 +5,7 @@ import { requireInScope } from '../scope.ts'
 import { readTlsFacts } from './read-tls-facts.ts'
 import type { TlsFacts } from './tls-facts.ts'
 
-export interface TlsTarget {
+interface TlsTarget {
   /** Name that the caller asked for; it is sent as SNI unless it is an address. */
   host: string
   address: string

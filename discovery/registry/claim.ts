@@ -11,7 +11,7 @@ export interface FactClaim {
 }
 
 /** Most claims that are kept of a trace; the oldest go. */
-export const MAX_CLAIMS = 12
+const MAX_CLAIMS = 12
 /** Most characters of JSON of these claims; the newest claim always stays. */
 const MAX_CLAIM_LENGTH = 64 * 1024
 

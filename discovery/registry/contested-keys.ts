@@ -19,7 +19,7 @@ export interface JudgedContest extends Contest {
 }
 
 /** Name of a key at one site: a contest at one site says nothing about the others. */
-export const contestName = (key: SightingKey, site: string): string => `${site} ${formatKey(key)}`
+export const nameContest = (key: SightingKey, site: string): string => `${site} ${formatKey(key)}`
 
 /** Contests by their names, from the links of kind `rival`. */
 export const listContests = (
@@ -34,7 +34,7 @@ export const listContests = (
     const others = new Set(b.keys.map(formatKey))
     for (const key of a.keys) {
       if (!isContestable(key.kind) || !others.has(formatKey(key))) continue
-      const name = contestName(key, a.site)
+      const name = nameContest(key, a.site)
       const rivals = [...(contests.get(name)?.rivals ?? []), [a, b] as const]
       contests.set(name, { key, site: a.site, rivals })
     }

@@ -18,7 +18,7 @@ export interface EntityDescription {
   sources: { module: string; cell_id: string | null; at: string; ttl_s: number | null }[]
 }
 
-export interface EntityEvidence {
+interface EntityEvidence {
   keys: readonly SightingKey[]
   claims: readonly FactClaim[]
   /** Values that an operator has set. */

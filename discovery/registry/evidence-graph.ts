@@ -14,7 +14,7 @@ export interface Move {
 }
 
 /** What a change of the evidence did. */
-export interface Regrouping {
+interface Regrouping {
   moves: Move[]
   alarms: KeyAlarm[]
   /** Ids of the traces that were looked at together. */

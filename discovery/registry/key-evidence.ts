@@ -1,5 +1,5 @@
 import { KEY_KINDS, type KeyKind, type SightingKey } from '../sighting.ts'
-import { contestName } from './contested-keys.ts'
+import { nameContest } from './contested-keys.ts'
 import type { TraceGroups } from './groups.ts'
 import { type Link, linkId } from './link.ts'
 import { formatKey, isInterface, type Trace } from './trace.ts'
@@ -33,7 +33,7 @@ export const listCarriers = (
   for (const trace of traces)
     for (const key of trace.keys) {
       const name = formatConnection(key, trace.site)
-      if (name === undefined || quarantined.has(contestName(key, trace.site))) continue
+      if (name === undefined || quarantined.has(nameContest(key, trace.site))) continue
       const entry = carriers.get(name) ?? { key, traces: [] }
       carriers.set(name, { key, traces: [...entry.traces, trace] })
     }

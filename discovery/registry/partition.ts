@@ -6,7 +6,7 @@ import type { Link } from './link.ts'
 import type { IdentityPin } from './pin.ts'
 import { isExclusive, isInterface, isSharedByCopies, type Trace } from './trace.ts'
 
-export interface Partition {
+interface Partition {
   groups: Trace[][]
   alarms: KeyAlarm[]
 }

@@ -74,7 +74,7 @@ export interface SourceReply {
   text: string
 }
 
-export interface SourceCheck {
+interface SourceCheck {
   path: string
   query?: Readonly<Record<string, string | number>>
   body?: object

@@ -5,7 +5,7 @@ import { isOpenMeteoAllowed } from './open-meteo-terms.ts'
 import type { Source } from './source.ts'
 
 /** Whether a source still answers as its parser expects. */
-export interface SourceVerdict {
+interface SourceVerdict {
   outcome: 'complete' | 'incomplete' | 'failed' | 'skipped'
   /** Fields that its answer lacks. */
   missing: readonly string[]

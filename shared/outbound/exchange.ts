@@ -14,7 +14,7 @@ import type { Address } from './resolve.ts'
 import { SendError } from './send-error.ts'
 
 /** One request of HTTP, with every phase and size bounded. */
-export interface ExchangeRequest {
+interface ExchangeRequest {
   url: URL
   method: 'GET' | 'POST' | 'PUT'
   headers: Readonly<Record<string, string>>

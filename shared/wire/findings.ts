@@ -5,7 +5,7 @@ import { AutoRunUse } from './auto-run-use.ts'
  * Reach of a module: its own machine, machines that it can contact, what a radio receives, or the
  * public internet.
  */
-export const MODULE_REACHES = ['host', 'lan', 'radio', 'internet'] as const
+const MODULE_REACHES = ['host', 'lan', 'radio', 'internet'] as const
 export type ModuleReach = (typeof MODULE_REACHES)[number]
 
 /** Path prefix of questions that run a module on a cell: POST with `ModuleQuestion`. */
@@ -77,7 +77,7 @@ export const FindingsBody = z.object({
 })
 export type FindingsBody = z.infer<typeof FindingsBody>
 
-export const UPSTREAM_WARNINGS = [
+const UPSTREAM_WARNINGS = [
   'fallback_used',
   'stale_data',
   'partial_result',

@@ -12,6 +12,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { openDatabase } from '../../bin/up/database.ts'
 import { writeDeviceConfig } from '../../bin/up/demo-devices.ts'
+import { coordinatorArgs } from '../../bin/up/invocations.ts'
 import { openLog } from '../../bin/up/log.ts'
 import { LogReports } from '../../bin/up/log-reports.ts'
 import { Member, type MemberOptions } from '../../bin/up/member.ts'
@@ -217,6 +218,15 @@ t.test('the first cell starts with simulated devices, in a file that stays as it
   writeFileSync(path, 'name: mine\n')
   t.equal(await writeDeviceConfig(folder), path)
   t.equal(readFileSync(path, 'utf8'), 'name: mine\n')
+})
+
+t.test('coordinators read coordinator.yaml of the state folder where there is one', async t => {
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-up-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  t.notOk(coordinatorArgs(folder).includes('--config'))
+  const path = join(folder, 'coordinator.yaml')
+  writeFileSync(path, 'flows: {}\n')
+  t.strictSame(coordinatorArgs(folder).slice(0, 2), ['--config', path])
 })
 
 t.test('the ready file holds the addresses, keys and process ids', async t => {

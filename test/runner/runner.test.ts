@@ -1,18 +1,31 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { waitUntil } from '../support/wait-until.ts'
-import { reportFile } from './report-file.ts'
-import { runFile } from './run-file.ts'
+import { planRun } from './plan-run.ts'
+import { reportFiles } from './report-files.ts'
+import { runFiles } from './run-files.ts'
+import { SLOW_FILES } from './slow-files.ts'
 
-const RUN = resolve(import.meta.dirname, '..', 'run.ts')
+const ROOT = resolve(import.meta.dirname, '..', '..')
+const RUN = join(ROOT, 'test', 'run.ts')
+/** Ignored by git; below the tree, so that a file in it can import tap. */
+const SCRATCH = join(ROOT, '.tap')
 
 const writeTestFile = (t: Test, text: string): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-runner-'))
+  mkdirSync(SCRATCH, { recursive: true })
+  const folder = mkdtempSync(join(SCRATCH, 'runner-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'file.mjs')
   writeFileSync(file, text)
@@ -45,13 +58,13 @@ const waitForEnd = (pid: number): Promise<boolean> =>
   waitUntil(`process ${pid} ends`, () => !isRunning(pid))
 
 t.test('a program that outlives its test file ends with it', async t => {
-  const result = await runFile(writeTestFile(t, withOrphan(false, "console.log('1..0')")))
+  const result = await runFiles([writeTestFile(t, withOrphan(false, "console.log('1..0')"))])
   t.ok(result.isPassed)
   await waitForEnd(orphanOf(result.lines))
 })
 
 t.test('a program in a process group of its own does not hold up the run', async t => {
-  const result = await runFile(writeTestFile(t, withOrphan(true, "console.log('1..0')")))
+  const result = await runFiles([writeTestFile(t, withOrphan(true, "console.log('1..0')"))])
   const orphan = orphanOf(result.lines)
   t.teardown(() => process.kill(orphan, 'SIGKILL'))
   t.ok(result.isPassed)
@@ -60,10 +73,10 @@ t.test('a program in a process group of its own does not hold up the run', async
 
 t.test('a file that exceeds its time limit is killed with its programs', async t => {
   const file = writeTestFile(t, withOrphan(false, 'setInterval(() => {}, 1000)'))
-  const result = await runFile(file, 1)
-  t.match(reportFile(result), {
+  const result = await runFiles([file], 1)
+  t.match(reportFiles(result), {
     lines: [
-      '    the file was killed by SIGKILL after its time limit of 1 s',
+      '    the process was killed by SIGKILL after its time limit of 1 s',
       /^not ok - .*file\.mjs # time=/,
     ],
     failed: 1,
@@ -73,18 +86,64 @@ t.test('a file that exceeds its time limit is killed with its programs', async t
 
 t.test('the report has the exit code, and the tests that were skipped or are unfinished', t => {
   const lines = ['ok 1 - first # time=1ms', 'ok 2 - second # SKIP no radio', 'ok 3 - third # TODO']
-  const result = { file: 'a.test.ts', isPassed: false, lines, milliseconds: 7 }
-  t.strictSame(reportFile({ ...result, ending: 'exited with code 7' }), {
+  const result = { files: ['a.test.ts'], isPassed: false, lines, milliseconds: 7, cpuMs: 90 }
+  t.strictSame(reportFiles({ ...result, ending: 'exited with code 7' }), {
     lines: [
       '    ok 2 - second # SKIP no radio',
       '    ok 3 - third # TODO',
-      '    the file exited with code 7',
-      'not ok - a.test.ts # time=7ms',
+      '    the process exited with code 7',
+      'not ok - a.test.ts # time=7ms cpu=90ms',
     ],
     passed: 1,
     failed: 1,
   })
   t.end()
+})
+
+t.test('files that share a process have their own tests and teardowns', async t => {
+  const first = writeTestFile(
+    t,
+    `import t from 'tap'
+     import { writeFileSync } from 'node:fs'
+     t.teardown(() => writeFileSync(import.meta.filename + '.ended', ''))
+     t.test('a test of the first', async t => t.ok(true))`,
+  )
+  const second = writeTestFile(
+    t,
+    `import t from 'tap'
+     import { existsSync } from 'node:fs'
+     const hasEnded = existsSync(\`${first}.ended\`)
+     t.test('the first has ended', async t => t.ok(hasEnded))`,
+  )
+  const report = reportFiles(await runFiles([first, second]))
+  t.match(report, { passed: 2, failed: 0 })
+  t.match(report.lines, [
+    new RegExp(`^ +ok 1 - ${first} `),
+    new RegExp(`^ +ok 2 - ${second} `),
+    /^ok - the 2 files above # time=/,
+  ])
+})
+
+t.test('a file that ends its process fails, with those that it kept from running', async t => {
+  const good = writeTestFile(t, "import t from 'tap'\nt.test('fine', async t => t.ok(true))")
+  const bad = writeTestFile(t, 'process.exit(7)')
+  const late = writeTestFile(t, "import t from 'tap'\nt.test('fine', async t => t.ok(true))")
+  const { lines, passed, failed } = reportFiles(await runFiles([good, bad, late]))
+  t.match({ passed, failed }, { passed: 1, failed: 1 })
+  t.match(lines[0], `ok 1 - ${good}`)
+  t.match(lines.join('\n'), `not ok 2 - ${bad}`)
+  t.ok(lines.includes(`    not ok - ${late} did not end`))
+  t.match(lines.at(-1), /^not ok - the 3 files above/)
+})
+
+t.test('a plan runs every file once, and the slow ones first and alone', async t => {
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT })
+  const plan = planRun(files)
+  t.strictSame(plan.flat().toSorted(), files.toSorted())
+  t.strictSame(
+    plan.slice(0, SLOW_FILES.length),
+    SLOW_FILES.map(file => [file]),
+  )
 })
 
 t.test('a run that is terminated ends its files and removes their folder', async t => {

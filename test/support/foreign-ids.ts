@@ -254,7 +254,7 @@ const idsOf = async ({ demo, call, flows }: Scene): Promise<Record<Owned, string
   }
   const nodes = ['service:alpha1', 'service:alpha2', 'service:alpha3']
   const text = JSON.stringify({ nodes: nodes.map(id => ({ id })) })
-  await call(demo.operator, 'POST', '/v1/graph/layers/services', { text })
+  await call(demo.operator, 'POST', '/v1/graph/layers/landscape', { text })
   const listIds = async (what: string): Promise<string[]> =>
     (await call(demo.operator, 'GET', `/v1/${what}`)).json[what].map(({ id }: Id) => id)
   const keyIds = await listIds('keys')

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../../../shared/catalogue.ts'
+import { iso } from '../../../shared/time.ts'
 import type { Alert } from '../../fleet/alert.ts'
 import { type Cell, engineReports } from '../../fleet/cell.ts'
 import { createLayer, type GraphFacts, nodeId } from '../graph-model.ts'
@@ -77,7 +78,7 @@ export const alertFacts = (alerts: readonly Alert[]): GraphFacts => {
   const layer = createLayer('operations')
   for (const { id, rule, level, message, cellId, raisedAt, clearedAt } of alerts) {
     if (clearedAt !== undefined) continue
-    const attributes = { rule, level, raised_at: new Date(raisedAt).toISOString() }
+    const attributes = { rule, level, raised_at: iso(raisedAt) }
     const alert = layer.addNode({ kind: 'alert', key: id, name: message, text: rule, attributes })
     if (cellId !== undefined) layer.addEdge(alert, 'about', nodeId('cell', cellId))
   }

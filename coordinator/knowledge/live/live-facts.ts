@@ -1,17 +1,26 @@
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
 import type { Catalogue } from '../../../shared/catalogue.ts'
 import { AGENT_ROLES } from '../../agents/roles.ts'
+import { splitList } from '../../base/split-list.ts'
 import type { Devices } from '../../devices/devices.ts'
 import type { EntityView, RegistryQuery } from '../../discovery/registry-query.ts'
 import type { Alert } from '../../fleet/alert.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Router } from '../../fleet/router.ts'
+import type { Flows } from '../../flows/flows.ts'
+import { type FlowRun, hasEnded, RUN_STATES } from '../../flows/run.ts'
 import type { GateKeeper } from '../../gates/gates.ts'
 import type { Policies } from '../../gates/policies.ts'
 import type { Tenant } from '../../people/tenants.ts'
+import type { Registers } from '../../registers/registers.ts'
+import type { ChatServers } from '../../services/chat-servers.ts'
+import type { Services } from '../../services/services.ts'
 import type { GraphFacts } from '../graph-model.ts'
 import { alertFacts, fleetFacts, modelFacts } from './fleet-facts.ts'
+import { flowFacts, recordedFlowFacts, runFacts } from './flow-facts.ts'
 import { complianceFacts, governanceFacts } from './governance-facts.ts'
+import { readOwnRecords } from './register-records.ts'
+import { serviceFacts } from './service-facts.ts'
 import { type CallableFacts, moduleFacts, skillFacts } from './skill-facts.ts'
 import { deviceFacts, discoveryFacts, tenantFacts } from './thing-facts.ts'
 
@@ -26,9 +35,13 @@ export interface LiveViews {
   policies: Pick<Policies, 'current'>
   monitor: { alerts: () => Alert[] }
   people: { tenant(id: string): Promise<Tenant | undefined> }
+  flows: Pick<Flows, 'flows' | 'synergies' | 'runs'>
+  services: Pick<Services, 'list'>
+  chatServers: Pick<ChatServers, 'urlOf'>
+  registers: Pick<Registers, 'page'>
 }
 
-export interface LiveSources {
+interface LiveSources {
   views: LiveViews
   tiers: object
   callable: readonly CallableFacts[]
@@ -37,6 +50,8 @@ export interface LiveSources {
 /** Entities and requests that a graph takes in at most, the newest ones. */
 const MOST_ENTITIES = 5000
 const MOST_REQUESTS = 200
+/** Open runs of one state that a graph takes in at most, the newest ones. */
+const MOST_RUNS = 200
 const ENTITY_PAGE = 200
 /** Cells or devices that are described in one step. */
 const AT_ONCE = 250
@@ -51,15 +66,19 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
     skillFacts(callable, DISCOVERY_MODULES),
     moduleFacts(DISCOVERY_MODULES),
     complianceFacts(),
+    flowFacts(views.flows.flows, views.flows.synergies),
   ]
   return async (tenantId: string, pause: Pause): Promise<GraphFacts> => {
-    const { fleet, routing, devices, gates, policies, monitor, people } = views
+    const { fleet, routing, devices, gates, policies, monitor, people, registers } = views
     const tenant = (await people.tenant(tenantId)) ?? { id: tenantId, name: tenantId }
     const requests = await gates.list(
       { states: ['pending', 'approved'], limit: MOST_REQUESTS },
       { tenantId },
     )
     const entities = await readEntities(views.registry, pause)
+    const runs = await readOpenRuns(views.flows, tenantId)
+    const flowRecords = await readOwnRecords(registers, 'flows', tenantId, pause)
+    const serviceRecords = await readOwnRecords(registers, 'services', tenantId, pause)
     const tenantOf = (cellId: string) => routing.router.tenantOf(cellId)
     const parts: (() => GraphFacts)[] = [
       ...fixed.map(facts => () => facts),
@@ -75,6 +94,19 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
       () => tenantFacts(tenant),
       ...inParts(entities, discoveryFacts),
       () => alertFacts(monitor.alerts()),
+      () =>
+        serviceFacts({
+          configured: views.services.list(),
+          chatUrl: views.chatServers.urlOf(tenantId),
+          records: serviceRecords,
+          cells: fleet.cells(),
+          tenantId,
+        }),
+      ...inParts(runs, runFacts),
+      ...inParts(
+        flowRecords.filter(({ id }) => !Object.hasOwn(views.flows.flows, id)),
+        recordedFlowFacts,
+      ),
     ]
     const facts: GraphFacts = { nodes: [], edges: [] }
     for (const derive of parts) {
@@ -88,10 +120,7 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
 }
 
 const inParts = <T>(all: readonly T[], derive: (part: T[]) => GraphFacts): (() => GraphFacts)[] =>
-  Array.from(
-    { length: Math.ceil(all.length / AT_ONCE) },
-    (_, n) => () => derive(all.slice(n * AT_ONCE, (n + 1) * AT_ONCE)),
-  )
+  splitList(all, AT_ONCE).map(part => () => derive(part))
 
 const readEntities = async (
   registry: LiveViews['registry'],
@@ -106,4 +135,10 @@ const readEntities = async (
     after = next ?? undefined
   } while (after !== undefined && all.length < MOST_ENTITIES)
   return all
+}
+
+const readOpenRuns = async (flows: LiveViews['flows'], tenantId: string): Promise<FlowRun[]> => {
+  const open = RUN_STATES.filter(state => !hasEnded({ state }))
+  const found = open.map(state => flows.runs(tenantId, { state, limit: MOST_RUNS }))
+  return (await Promise.all(found)).flat()
 }

@@ -6,10 +6,10 @@ interface Coverage {
 }
 
 /**
- * Which nodes of a layer have an edge to a node in `by`: another layer, or a kind of node. Without
- * `by` an edge to any other layer counts.
+ * Divides the nodes of a layer by whether they have an edge to a node in `by`: another layer, or a
+ * kind of node. Without `by`, an edge to any other layer counts.
  */
-export const coverageOf = (
+export const findCoverage = (
   { adjacency }: Pick<TenantGraph, 'adjacency'>,
   layer: string,
   by: string | undefined,

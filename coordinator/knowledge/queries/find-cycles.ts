@@ -12,7 +12,7 @@ interface Frame {
 const UNSEEN = -1
 
 /**
- * Groups of nodes that need each other in a circle: the strongly connected components of the
+ * Groups of nodes that need each other: the strongly connected components of the
  * dependencies with more than one node, or with an edge to itself (Tarjan, SIAM Journal on Computing
  * 1 (2), 1972; without recursion). Largest first.
  */

@@ -7,11 +7,11 @@ interface Owner {
   path: GraphEdge[]
 }
 
-/** Nodes that the search for an owner passes at most. */
-const MOST = 500
+/** Most nodes that the search for an owner visits. */
+const MAX_VISITED = 500
 
 /**
- * Who answers for a node: the nearest targets of `owned_by`, `approved_by`, `accountable_to` or
+ * Finds the owners of a node: the nearest targets of `owned_by`, `approved_by`, `accountable_to` or
  * `dedicated_to` on the way along its other edges. Several when the nearest are equally far.
  */
 export const findOwners = ({ graph }: Pick<TenantGraph, 'graph'>, start: string): Owner[] => {
@@ -19,7 +19,7 @@ export const findOwners = ({ graph }: Pick<TenantGraph, 'graph'>, start: string)
   const owners: Owner[] = []
   for (const [id, path] of paths) {
     const nearest = owners[0]?.path.length ?? Number.POSITIVE_INFINITY
-    if (path.length >= nearest || paths.size > MOST) break
+    if (path.length >= nearest || paths.size > MAX_VISITED) break
     graph.forEachOutEdge(id, (_key, { edge }) => {
       const way = [...path, edge]
       if (OWNERSHIP.includes(edge.relation)) owners.push({ id: edge.target, path: way })

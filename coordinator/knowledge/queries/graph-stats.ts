@@ -2,8 +2,8 @@ import type { TenantGraph } from '../tenant-graph.ts'
 
 type Graph = Pick<TenantGraph, 'adjacency' | 'unresolvedEdges'>
 
-/** Counts of one graph, or of one of its layers. */
-export const graphStats = ({ adjacency, unresolvedEdges }: Graph, layer?: string) => {
+/** Counts the nodes, edges and relations of a graph, or of one of its layers. */
+export const computeGraphStats = ({ adjacency, unresolvedEdges }: Graph, layer?: string) => {
   const kinds: Record<string, number> = {}
   const layers: Record<string, number> = {}
   const relations: Record<string, number> = {}

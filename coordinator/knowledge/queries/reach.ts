@@ -10,8 +10,8 @@ export interface Reached {
 }
 
 /**
- * Nodes that one needs directly or indirectly (`out`), or that need it (`in`): those that dependencies
- * reach, the nearest first.
+ * Nodes that a node needs directly or indirectly (`out`), or that need it (`in`), nearest first. Only
+ * dependencies are followed.
  */
 export const reachDependencies = (
   { adjacency }: Pick<TenantGraph, 'adjacency'>,

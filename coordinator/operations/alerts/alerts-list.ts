@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { alertData } from '../../fleet/alert.ts'
+import { alertData, isRaised } from '../../fleet/alert.ts'
 import { DataState, dataState } from '../data-state.ts'
 import { pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
@@ -26,7 +26,7 @@ export default defineOperation({
   run: ({ state, limit }, { monitor }) => {
     const wanted = monitor
       .alerts()
-      .filter(alert => state === 'all' || (alert.clearedAt === undefined) === (state === 'raised'))
+      .filter(alert => state === 'all' || isRaised(alert) === (state === 'raised'))
     return {
       data_state: dataState(wanted.length),
       fleet_degraded: monitor.isDegraded(),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isRaised } from '../../fleet/alert.ts'
 import { ALERT_RULES } from '../../fleet/alert-rules.ts'
 import { defineOperation } from '../operation.ts'
 import { AlertRuleName, AlertView } from './alert-view.ts'
@@ -28,7 +29,7 @@ export default defineOperation({
     ),
   }),
   run: (_input, { monitor }) => {
-    const raised = monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
+    const raised = monitor.alerts().filter(isRaised)
     return {
       rules: AlertRuleName.options.map(rule => {
         const { level, says, raiseAfterMs, clearAfterMs } = ALERT_RULES[rule]

@@ -5,7 +5,7 @@ import { AppliesTo, AutoRunView, changeDiscovery, listAutoRun } from './discover
 export default defineOperation({
   id: 'discovery-auto-run-set',
   description:
-    'Turn scheduled runs of modules on or off for all cells, for those with a tag, or for one. The setting of a cell wins over that of its tags, and both over that of the fleet.',
+    'Turn scheduled runs of modules on or off for all cells, for the cells with a tag, or for one cell. The setting of a cell overrides that of its tags, and both override that of the fleet.',
   method: 'PUT',
   path: '/v1/discovery/auto-run',
   access: 'operator',

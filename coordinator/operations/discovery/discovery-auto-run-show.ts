@@ -11,7 +11,7 @@ const SCHEDULED = DISCOVERY_MODULES.filter(isScan).flatMap(({ id, reach, autoRun
 export default defineOperation({
   id: 'discovery-auto-run-show',
   description:
-    'Show where scheduled runs of modules are on or off, and which modules cells then run. They are off where no setting says otherwise.',
+    'Show where scheduled runs of modules are on or off, and the modules that cells then run. Scheduled runs are off by default.',
   method: 'GET',
   path: '/v1/discovery/auto-run',
   access: 'operator',
@@ -25,7 +25,7 @@ export default defineOperation({
       z.object({
         module: z.string(),
         every_s: z.int().describe('Interval of its runs, in seconds, give or take a tenth.'),
-        needs_scope: z.boolean().describe('True for one that runs only where there is a scope.'),
+        needs_scope: z.boolean().describe('True for a module that runs only where a scope is set.'),
       }),
     ),
   }),

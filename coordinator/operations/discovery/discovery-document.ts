@@ -61,7 +61,7 @@ const documentKeyOf = ({
   tag,
 }: AppliesToInput): Pick<ConfigDocument, 'scope' | 'name'> => {
   if (cell_id !== undefined && tag !== undefined)
-    throw new ShoalError('invalid_request', 'name a cell or a tag, not both', { param: 'tag' })
+    throw new ShoalError('invalid_request', 'give cell_id or tag, not both', { param: 'tag' })
   if (cell_id !== undefined) return { scope: 'cell', name: cell_id }
   return tag === undefined ? { scope: 'fleet', name: FLEET } : { scope: 'tag', name: tag }
 }
@@ -91,7 +91,7 @@ const readForChange = ({ discovery }: Record<string, unknown>): DiscoverySetting
   if (data !== undefined) return data
   throw new ShoalError(
     'conflict',
-    'this coordinator does not know all of these settings of discovery: a newer one has made them; change them there',
+    'these discovery settings were made by a newer coordinator and contain unknown fields; change them there',
   )
 }
 

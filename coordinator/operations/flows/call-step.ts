@@ -22,8 +22,8 @@ interface CallerParts {
   idempotency: Pick<Idempotency, 'look'>
 }
 
-/** Refusals that pass: the call was not made, and is made again. */
-const PASSING: readonly string[] = ['rate_limited', 'draining', 'store_unavailable']
+/** Temporary refusals: the call was not made, and is retried. */
+const TEMPORARY: readonly string[] = ['rate_limited', 'draining', 'store_unavailable']
 /** Answers to idempotency keys are kept for 24 hours. */
 const CERTAIN_MS = 23 * 3600 * 1000
 
@@ -44,12 +44,12 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
     const caller = await callerFor(run)
     if (action.gate !== undefined) return passGate(request, action.gate, caller)
     const operation = skills.get(action.skill ?? '')
-    if (operation === undefined) return failed(`no skill ${action.skill}`)
+    if (operation === undefined) return createFailure(`no skill ${action.skill}`)
     const scope = caller.key?.id ?? ''
     if (interrupted !== undefined && isMutation(operation)) {
       if (views().now() - interrupted.startedAt > CERTAIN_MS)
-        return unknown(`${operation.id} was interrupted over 23 hours ago`)
-      const doubt = doubtOf(operation, await idempotency.look({ scope, callKey }))
+        return createUnknown(`${operation.id} was interrupted over 23 hours ago`)
+      const doubt = findDoubt(operation, await idempotency.look({ scope, callKey }))
       if (doubt !== undefined) return doubt
     }
     try {
@@ -74,10 +74,10 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
       signals: [signal],
     })
     if (outcome.kind === 'task')
-      return { kind: 'waiting', reason: 'waits for a task', taskId: outcome.taskId }
+      return { kind: 'waiting', reason: 'waiting for a task', taskId: outcome.taskId }
     if (outcome.kind === 'done') return { kind: 'done', output: outcome.output }
     const { request_id, gate_id } = outcome.pending.view
-    return { kind: 'waiting', reason: `waits at ${gate_id}`, gateRequestId: request_id }
+    return { kind: 'waiting', reason: `waiting at ${gate_id}`, gateRequestId: request_id }
   }
 
   const passGate = async (
@@ -96,10 +96,10 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
         : await gates.get(gateRequestId, requester)
     const state = stateAt(request, now())
     if (state === 'pending')
-      return { kind: 'waiting', reason: `waits at ${gateId}`, gateRequestId: request.id }
+      return { kind: 'waiting', reason: `waiting at ${gateId}`, gateRequestId: request.id }
     if (state === 'approved') await gates.consume(request.id, requester, { plan })
     // an attempt that was interrupted may have used the approval for this very step
-    else if (state !== 'consumed') return failed(describeGateRefusal(request, state))
+    else if (state !== 'consumed') return createFailure(describeGateRefusal(request, state))
     return { kind: 'done', output: { request_id: request.id } }
   }
 
@@ -109,9 +109,9 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
     if (gateRequestId === undefined) return { kind: 'go' }
     const request = await views().gates.get(gateRequestId, run)
     const state = stateAt(request, views().now())
-    if (state === 'pending') return { kind: 'waiting', reason: `waits at ${request.gateId}` }
+    if (state === 'pending') return { kind: 'waiting', reason: `waiting at ${request.gateId}` }
     if (state === 'approved' || state === 'consumed') return { kind: 'go' }
-    return failed(describeGateRefusal(request, state))
+    return createFailure(describeGateRefusal(request, state))
   }
 
   const withdraw = async (run: FlowRun, { gateRequestId, taskId }: StepCall): Promise<void> => {
@@ -129,42 +129,48 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
 }
 
 /**
- * What is known of a call whose attempt was interrupted; undefined when it can be made again, which
- * also returns a kept answer.
+ * Result of a call whose attempt was interrupted; undefined when the call can be made again, which
+ * also returns a stored answer.
  */
-const doubtOf = (operation: Operation, keeping: CallKeeping): StepResult | undefined => {
+const findDoubt = (operation: Operation, keeping: CallKeeping): StepResult | undefined => {
   if (keeping === 'running') return { kind: 'later', reason: `${operation.id} is still running` }
-  if (keeping === 'changed') return unknown(`${operation.id} was interrupted after a change`)
+  if (keeping === 'changed') return createUnknown(`${operation.id} was interrupted after a change`)
   // nothing is in the ledger, but a gated operation may have acted outside
   if (keeping === 'begun' && operation.effect === 'gated')
-    return unknown(`${operation.id} was interrupted while it acted`)
+    return createUnknown(`${operation.id} was interrupted and may have acted`)
   return undefined
 }
 
 /** Result of a call that threw: whether it had an effect decides. */
 const resultOf = (operation: Operation, error: unknown, keeping: CallKeeping): StepResult => {
-  const doubt = keeping === 'none' ? undefined : doubtOf(operation, keeping)
+  const doubt = keeping === 'none' ? undefined : findDoubt(operation, keeping)
   if (doubt !== undefined) return doubt
   const isRefusal = error instanceof ShoalError && httpStatus(error.code) < 500
-  if (operation.effect === 'gated' && !isRefusal && !isPassing(error))
-    return unknown(`${operation.id}: ${messageOf(error)}`)
+  if (operation.effect === 'gated' && !isRefusal && !isTemporary(error))
+    return createUnknown(`${operation.id}: ${messageOf(error)}`)
   return failureOf(error)
 }
 
-const isPassing = (error: unknown): boolean =>
-  error instanceof ShoalError && PASSING.includes(error.code)
+const isTemporary = (error: unknown): boolean =>
+  error instanceof ShoalError && TEMPORARY.includes(error.code)
 
 const failureOf = (error: unknown): StepResult =>
-  isPassing(error) ? { kind: 'later', reason: messageOf(error) } : failed(messageOf(error))
+  isTemporary(error) ? { kind: 'later', reason: messageOf(error) } : createFailure(messageOf(error))
 
-/** Other errors are reported by their names alone, because their messages may quote anything. */
+/** Describes an error; only the name of a foreign one, because its message may quote anything. */
 const messageOf = (error: unknown): string =>
   error instanceof ShoalError
     ? `${error.code}: ${error.message}`
-    : `it failed (${(error as Error)?.name})`
+    : `internal error (${(error as Error)?.name})`
 
-const failed = (reason: string): StepResult => ({ kind: 'failed', reason: reason.slice(0, 500) })
-const unknown = (reason: string): StepResult => ({ kind: 'unknown', reason: reason.slice(0, 500) })
+const createFailure = (reason: string): StepResult => ({
+  kind: 'failed',
+  reason: reason.slice(0, 500),
+})
+const createUnknown = (reason: string): StepResult => ({
+  kind: 'unknown',
+  reason: reason.slice(0, 500),
+})
 
 const ignoreRefusal = (error: unknown): void => {
   if (!(error instanceof ShoalError)) throw error

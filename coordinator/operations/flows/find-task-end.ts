@@ -5,9 +5,9 @@ import { isFinal, stateName, TaskState } from '../../tasks/task-state.ts'
 /** Result of a step whose skill runs as a task: the data of its result, once it has ended. */
 export const findTaskEnd = ({ id, status, artifacts }: Task): StepResult => {
   const state = status?.state
-  if (!isFinal(state)) return { kind: 'waiting', reason: `waits for the task ${id}` }
+  if (!isFinal(state)) return { kind: 'waiting', reason: `waiting for task ${id}` }
   if (state !== TaskState.TASK_STATE_COMPLETED)
-    return { kind: 'failed', reason: `the task ${id} is ${stateName(state)}` }
+    return { kind: 'failed', reason: `task ${id} is ${stateName(state)}` }
   const content = artifacts.at(-1)?.parts[0]?.content
   return { kind: 'done', output: content?.$case === 'data' ? content.value : null }
 }

@@ -44,7 +44,7 @@ export const RunView = z.object({
   synergy_id: z.string().nullable(),
   state: z
     .enum(RUN_STATES)
-    .describe('`unknown`: it cannot be told whether a step had its effect; a person has to look.'),
+    .describe('`unknown`: the effect of a step cannot be determined; an operator has to look.'),
   reason: z.string().nullable(),
   job_id: z.string().describe('Job of the queue that carries the run on.'),
   cancelled: z.boolean(),

@@ -1,10 +1,10 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { edgeKey, type GraphEdge } from '../../knowledge/graph-model.ts'
-import { coverageOf } from '../../knowledge/queries/coverage.ts'
+import { findCoverage } from '../../knowledge/queries/coverage.ts'
 import { findCycles } from '../../knowledge/queries/find-cycles.ts'
 import { findOwners } from '../../knowledge/queries/find-owner.ts'
 import { findPath } from '../../knowledge/queries/find-path.ts'
-import { graphStats } from '../../knowledge/queries/graph-stats.ts'
+import { computeGraphStats } from '../../knowledge/queries/graph-stats.ts'
 import { reachDependencies } from '../../knowledge/queries/reach.ts'
 import type { TenantGraph } from '../../knowledge/tenant-graph.ts'
 import type { Context } from '../context.ts'
@@ -89,7 +89,7 @@ const ANSWERS: Record<LayerQuestion['query_type'], (asked: Asked) => Part> = {
   },
   coverage: ({ graph, question }) => {
     const layer = requireId(question, 'layer_id', 'the layer whose coverage is measured')
-    const { covered, uncovered } = coverageOf(graph, layer, question.target_id)
+    const { covered, uncovered } = findCoverage(graph, layer, question.target_id)
     const total = covered.length + uncovered.length
     const covered_percent = total === 0 ? 0 : Math.round((covered.length * 1000) / total) / 10
     const by = question.target_id ?? 'another layer'
@@ -114,7 +114,7 @@ const ANSWERS: Record<LayerQuestion['query_type'], (asked: Asked) => Part> = {
       summary:
         names.length === 0
           ? `${target} has no owner.`
-          : `${names.join(', ')} answer for ${target}.`,
+          : `${names.join(', ')} ${names.length === 1 ? 'answers' : 'answer'} for ${target}.`,
       nodes: nodes.slice(0, SHOWN),
       edges: (owners[0]?.path ?? []).map(edge => edgeView(graph, edge, now)),
       total: owners.length,
@@ -122,7 +122,7 @@ const ANSWERS: Record<LayerQuestion['query_type'], (asked: Asked) => Part> = {
     }
   },
   stats: ({ graph, question: { layer_id } }) => {
-    const { unresolvedEdges, busiest, ...counts } = graphStats(graph, layer_id)
+    const { unresolvedEdges, busiest, ...counts } = computeGraphStats(graph, layer_id)
     return {
       summary: `${counts.nodes} nodes and ${counts.edges} edges, ${counts.orphans} nodes without edges.`,
       stats: {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { iso } from '../../../shared/time.ts'
 import type { GraphEdge, GraphNode } from '../../knowledge/graph-model.ts'
 import type { TenantGraph } from '../../knowledge/tenant-graph.ts'
 import type { Context } from '../context.ts'
@@ -10,7 +11,7 @@ export const NodeId = z.string().min(1).max(256)
 export const LayerId = z
   .string()
   .max(64)
-  .regex(/^[a-z][a-z0-9-]*$/, 'must be a layer in lower case, such as services')
+  .regex(/^[a-z][a-z0-9-]*$/, 'must be a layer in lower case, such as landscape')
 
 export const NodeView = z.object({
   node_id: z.string(),
@@ -51,7 +52,7 @@ export const round = (value: number): number => Math.round(value * 10_000) / 10_
 export const graphFor = async (context: Context) => {
   const { tenantId } = scopeOf(context)
   const graph = await context.knowledge.graphOf(tenantId)
-  return { tenantId, graph, as_of: new Date(graph.asOf).toISOString() }
+  return { tenantId, graph, as_of: iso(graph.asOf) }
 }
 
 /** Throws `not_found`, also for a node that only another tenant has. */

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
 import type { ImportedLayer } from '../../knowledge/layer-store.ts'
 
 export const LayerView = z.object({
@@ -13,6 +14,6 @@ export const layerViewOf = ({ layer, nodes, edges, changedAt, changedBy }: Impor
   layer_id: layer,
   nodes,
   edges,
-  changed_at: new Date(changedAt).toISOString(),
+  changed_at: iso(changedAt),
   changed_by: changedBy,
 })

@@ -6,7 +6,7 @@ import { scopeOf } from '../tenant-scope.ts'
 export default defineOperation({
   id: 'people-erase',
   description:
-    'Delete the records about a person and clear its id in all others (GDPR, article 17).',
+    'Delete the records and graph nodes about a person and clear its id in all others (GDPR, article 17).',
   method: 'DELETE',
   path: '/v1/people/{person_id}',
   access: 'operator',
@@ -18,13 +18,22 @@ export default defineOperation({
     person_id: z.string(),
     records_deleted: z.int(),
     records_cleared: z.int().describe('Records that no longer name the person.'),
+    statements_deleted: z.int().describe('Imported nodes and edges of the knowledge graph.'),
   }),
   run: async ({ person_id }, context) => {
-    const { registers, actor: by } = context
-    const { deleted, cleared } = await registers.erasePerson(person_id, {
-      ...scopeOf(context),
+    const { registers, knowledge, actor: by } = context
+    const { tenantId } = scopeOf(context)
+    const { deleted, cleared, others } = await registers.erasePerson(person_id, {
+      tenantId,
       by,
+      eraseOthers: trx => knowledge.erasePersonWithin(trx, tenantId, person_id),
     })
-    return { person_id, records_deleted: deleted, records_cleared: cleared }
+    knowledge.markLayersStale()
+    return {
+      person_id,
+      records_deleted: deleted,
+      records_cleared: cleared,
+      statements_deleted: others,
+    }
   },
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { createUnknownPersonError } from '../../registers/person-data.ts'
 import { RecordId } from '../../registers/register.ts'
 import { defineOperation } from '../operation.ts'
 import { RecordView, viewRecord } from '../registers/record-view.ts'
@@ -6,7 +7,8 @@ import { scopeOf } from '../tenant-scope.ts'
 
 export default defineOperation({
   id: 'people-export',
-  description: 'Export everything that the registers keep about a person (GDPR, article 15).',
+  description:
+    'Export everything that registers and imported layers keep about a person (GDPR, article 15).',
   method: 'GET',
   path: '/v1/people/{person_id}',
   access: 'operator',
@@ -17,10 +19,23 @@ export default defineOperation({
   output: z.object({
     person_id: z.string(),
     records: z.array(RecordView.extend({ register: z.string() })),
+    statements: z
+      .array(
+        z.object({
+          layer: z.string(),
+          statement: z.string().describe('Node, or source, relation and target of an edge.'),
+          name: z.string().nullable(),
+        }),
+      )
+      .describe('What imported layers of the knowledge graph say of `person:<id>`.'),
   }),
   run: async ({ person_id }, context) => {
-    const found = await context.registers.findPerson(person_id, scopeOf(context))
+    const scope = scopeOf(context)
+    const found = await context.registers.findPerson(person_id, scope)
+    const said = await context.knowledge.findPerson(scope.tenantId, person_id)
+    if (found.length + said.length === 0) throw createUnknownPersonError(person_id)
     return {
+      statements: said.map(({ name, ...each }) => ({ ...each, name: name ?? null })),
       person_id,
       records: found.map(each => ({ register: each.register.id, ...viewRecord(each) })),
     }

@@ -1,19 +1,7 @@
 import * as z from 'zod'
-import { canonicalJson } from '../../../shared/canonical-json.ts'
-import { ShoalError } from '../../../shared/errors.ts'
-import type { SingleUseApproval } from '../../gates/approval.ts'
-import type { PolicyInForce } from '../../gates/policies.ts'
-import type { Policy } from '../../gates/policy.ts'
-import {
-  type PolicyChange,
-  policyDifference,
-  summarizeChanges,
-} from '../../gates/policy-difference.ts'
-import { POLICY_GATE } from '../../gates/policy-floor.ts'
 import { proposedPolicy } from '../../gates/proposed-policy.ts'
-import type { Context } from '../context.ts'
 import { defineOperation } from '../operation.ts'
-import { PolicyChangeView } from './policy-view.ts'
+import { ChangeAnswer, planChange, runChange, showChange } from './plan-policy-change.ts'
 
 export default defineOperation({
   id: 'policy-change',
@@ -36,95 +24,10 @@ export default defineOperation({
       .default(false)
       .describe('Test the policy and show its changes without requesting approval.'),
   }),
-  output: z.object({
-    status: z.enum(['changed', 'unchanged', 'dry_run']),
-    /** Number of the policy in force. */
-    number: z.int(),
-    /** Version of the proposed document. */
-    version: z.string(),
-    hash: z.string(),
-    summary: z.string(),
-    difference: z.array(PolicyChangeView),
-  }),
+  output: ChangeAnswer,
   cli: { group: 'policy', verb: 'change', file: 'document' },
-  plan: async ({ document, reason }, { policies }) => {
-    const wanted = await proposedPolicy(document, policies.configuredGates)
-    const current = policies.current()
-    const difference = policyDifference(current.document, wanted.document)
-    const plan: ChangePlan = { wanted, current, reason, difference }
-    const summary = `policy ${wanted.version} for ${current.version}: ${summarizeChanges(difference)}`
-    if (isUnchanged(plan)) return { plan, summary }
-    if (wanted.version === current.version)
-      throw new ShoalError(
-        'invalid_request',
-        `version ${wanted.version} is in force; give the new policy another version`,
-        { param: 'document' },
-      )
-    return {
-      plan,
-      covers: toCoveredPlan(plan),
-      summary: summary.slice(0, 500),
-      gate: POLICY_GATE,
-      subject: 'policy',
-      evidence: { difference: abridgeDifference(difference) },
-      difference: difference.map(row => ({ ...row })),
-    }
-  },
-  show: plan => answerOf(plan, isUnchanged(plan) ? 'unchanged' : 'dry_run', plan.current.number),
-  run: async (plan: ChangePlan, context, approval) => {
-    if (approval === undefined) return answerOf(plan, 'unchanged', plan.current.number)
-    const change = changeOf(plan, approval, context)
-    const { number } = await approval.use(trx =>
-      context.policies.putWithin(trx, change, context.actor),
-    )
-    await context.policies.reload()
-    return answerOf(plan, 'changed', number)
-  },
-})
-
-interface ChangePlan {
-  wanted: Policy
-  current: PolicyInForce
-  reason: string
-  difference: PolicyChange[]
-}
-
-const isUnchanged = ({ wanted, current }: ChangePlan): boolean => wanted.hash === current.hash
-
-const answerOf = (
-  { wanted: { version, hash }, difference }: ChangePlan,
-  status: 'changed' | 'unchanged' | 'dry_run',
-  number: number,
-) => ({ status, number, version, hash, difference, summary: summarizeChanges(difference) })
-
-const toCoveredPlan = ({ wanted, current, reason }: ChangePlan) => ({
-  action: 'policy.change',
-  document_hash: wanted.hash,
-  replaces: { number: current.number, hash: current.hash },
-  reason,
-  document: wanted.document,
-})
-
-/** Size limit of the evidence; a longer difference is abridged, since the plan has the document. */
-const EVIDENCE_CHARS = 40_000
-
-const abridgeDifference = (difference: PolicyChange[]): object[] =>
-  canonicalJson(difference).length <= EVIDENCE_CHARS
-    ? difference
-    : difference.map(({ what, id, change }) => ({ what, id, change })).slice(0, 300)
-
-const changeOf = (
-  { wanted, current, reason }: ChangePlan,
-  { requestId, requesterId }: SingleUseApproval,
-  { policies, now }: Context,
-) => ({
-  version: wanted.version,
-  hash: wanted.hash,
-  document: wanted.document,
-  reason,
-  replaces: { number: current.number, hash: current.hash },
-  configuredHash: policies.configured.hash,
-  requestId,
-  changedBy: requesterId,
-  changedAt: now(),
+  plan: async ({ document, reason }, { policies }) =>
+    planChange(await proposedPolicy(document, policies.configuredGates), reason, policies),
+  show: showChange,
+  run: runChange,
 })

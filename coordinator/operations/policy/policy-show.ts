@@ -31,6 +31,8 @@ export default defineOperation({
     configured: z.object({ file: z.string().nullable(), hash: z.string() }),
     /** Difference between the configured policy and the one in force; null when they match. */
     drift: z.string().nullable(),
+    /** Rules that this version ships and the policy in force lacks; policy-upgrade adds them. */
+    missing_rules: z.array(z.string()),
     document: z.json(),
     content_type: z.string().nullable(),
     text: z.string().nullable(),
@@ -39,12 +41,13 @@ export default defineOperation({
   run: async ({ number, as }, context) => {
     const { policies } = context
     const { document, ...record } = await findPolicy(number, context)
-    const { file, hash } = policies.configured
+    const { outdatedFile, file = outdatedFile, hash } = policies.configured
     return {
       ...record,
       in_force: record.number === policies.current().number,
       configured: { file: file ?? null, hash },
       drift: policies.drift() ?? null,
+      missing_rules: policies.missingRules(),
       document: document as z.core.util.JSONType,
       content_type: as === 'yaml' ? 'text/plain; charset=utf-8' : null,
       text: as === 'yaml' ? stringify(document) : null,

@@ -1,13 +1,20 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
-import { alertData } from '../../fleet/alert.ts'
+import { alertData, isRaised } from '../../fleet/alert.ts'
 import { comparePeriods } from '../../reports/period.ts'
 import { AlertView } from '../alerts/alert-view.ts'
 import { AlertOverview, countAlerts, GateOverview, readGates } from '../day-overview.ts'
 import { FleetOverview, overviewOf, QueueOverview, queueOverviewOf } from '../fleet-overview.ts'
 import { defineOperation } from '../operation.ts'
-import { checkServices } from '../platform-parts.ts'
-import { ServiceState } from '../platform-views.ts'
+import {
+  checkServices,
+  FlowCounts,
+  flowOverviewOf,
+  RampUpOverview,
+  rampUpOverviewOf,
+  ServiceState,
+  SynergyCounts,
+} from '../platform-overview.ts'
 import { scopeOf } from '../tenant-scope.ts'
 
 /** Raised alerts that are listed. */
@@ -15,7 +22,8 @@ const MOST_ALERTS = 100
 
 export default defineOperation({
   id: 'otrs-dashboard',
-  description: 'Show the live operations dashboard: fleet, queue, gates, alerts and services.',
+  description:
+    'Show the live operations dashboard: fleet, queue, flows, gates, alerts and services.',
   method: 'GET',
   path: '/portal/api/otrs/dashboard',
   access: 'operator',
@@ -27,6 +35,9 @@ export default defineOperation({
     generated_at: z.iso.datetime(),
     fleet: FleetOverview,
     queue: QueueOverview,
+    flows: FlowCounts,
+    synergies: SynergyCounts,
+    ramp_ups: RampUpOverview,
     gates: GateOverview,
     alerts: AlertOverview.extend({
       newest: z.array(AlertView).describe('Raised alerts, the newest first; at most 100.'),
@@ -37,16 +48,21 @@ export default defineOperation({
   run: async (_input, context) => {
     const { monitor, now } = context
     const scope = scopeOf(context)
-    const [queue, gates, services] = await Promise.all([
+    const [queue, { flows, synergies }, ramp_ups, gates, services] = await Promise.all([
       queueOverviewOf(context, scope),
+      flowOverviewOf(context),
+      rampUpOverviewOf(context),
       readGates(context),
       checkServices(context),
     ])
-    const raised = monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
+    const raised = monitor.alerts().filter(isRaised)
     return {
       generated_at: iso(now()),
       fleet: overviewOf(context),
       queue,
+      flows,
+      synergies,
+      ramp_ups,
       gates,
       alerts: {
         ...countAlerts(monitor.alerts(), comparePeriods(now()).current),

@@ -23,12 +23,17 @@ export default defineOperation({
     ),
     revision: Revision,
   }),
-  output: RecordView,
+  output: RecordView.extend({
+    example_records_removed: z
+      .int()
+      .describe('Records of the example organisation, which the first own record removes.'),
+  }),
   examples: [{ record: { name: 'Portal', kind: 'http', url: 'https://portal.example' } }],
   run: async ({ register: name, record_id, record, revision }, context) => {
     const { register, scope } = openRegister(name, context)
     const { registers, actor: by } = context
     const parsed = parseRecord(register, record_id, record)
-    return viewRecord(await registers.put(register, parsed, { ...scope, by, revision }))
+    const stored = await registers.put(register, parsed, { ...scope, by, revision })
+    return { ...viewRecord(stored), example_records_removed: stored.exampleRecordsRemoved }
   },
 })

@@ -1,11 +1,10 @@
+import { REPAIR_FLOW } from '../../flows/flow.ts'
 import { type FlowRun, hasEnded } from '../../flows/run.ts'
 import { incidentIdOf, type ServiceHealth } from '../../services/services.ts'
 import type { Context } from '../context.ts'
 import { starterOf } from '../flows/starter.ts'
 import { scopeOf } from '../tenant-scope.ts'
 
-/** Flow of one step that passes `gate.repair-run` and repairs a service. */
-const REPAIR_FLOW = 'service-repair'
 const SEEN_RUNS = 200
 
 export interface StartedRepair {
@@ -14,7 +13,7 @@ export interface StartedRepair {
   noticeJobIds: string[]
 }
 
-/** Starts the repair of a service that is down, once per incident, and tells the operators. */
+/** Starts the repair of a service that is down, once per incident, and notifies the operators. */
 export const startRepair = async (
   { serviceId, reason = 'down' }: ServiceHealth,
   context: Context,
@@ -33,9 +32,9 @@ export const startRepair = async (
     (await flows.start(
       { flowId: REPAIR_FLOW, cost_eur: 0, steps: [{ ...step, on_failure: 'stop' }] },
       starterOf(context),
-      `${tenantId}:${incidentId}`,
+      { onceKey: `${tenantId}:${incidentId}` },
     ))
-  const noticeJobIds = await repairs.tell({
+  const noticeJobIds = await repairs.notify({
     text: `${serviceId} is down (${reason}). Its repair ${run.id} waits at gate.repair-run.`,
     about: `${tenantId}:${incidentId}`,
     tenantId,

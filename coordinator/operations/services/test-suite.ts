@@ -6,17 +6,17 @@ import type { Context } from '../context.ts'
 import { scopeOf } from '../tenant-scope.ts'
 
 export const SCENARIOS = ['minimal', 'keycloak-full', 'full-stack', 'regression'] as const
-export type Scenario = (typeof SCENARIOS)[number]
-export type SuiteScope = 'smoke' | 'auth' | 'magic'
+type Scenario = (typeof SCENARIOS)[number]
+type SuiteScope = 'smoke' | 'auth' | 'magic'
 
 /** Outcome of one check; `skipped` with the reason where something is not configured. */
-export interface CaseOutcome {
+interface CaseOutcome {
   outcome: 'passed' | 'failed' | 'skipped'
   reason: string | undefined
 }
 
 /** One check against the running system. */
-export interface SuiteCase {
+interface SuiteCase {
   id: string
   scope: SuiteScope
   run(context: Context): Promise<CaseOutcome>
@@ -36,9 +36,9 @@ export const listCases = (
   return scenario === 'full-stack' ? all : [...all, ...skills.flatMap(skillCase)]
 }
 
-const passed: CaseOutcome = { outcome: 'passed', reason: undefined }
-const failed = (reason: string): CaseOutcome => ({ outcome: 'failed', reason })
-const skipped = (reason: string): CaseOutcome => ({ outcome: 'skipped', reason })
+const PASSED: CaseOutcome = { outcome: 'passed', reason: undefined }
+const createFailure = (reason: string): CaseOutcome => ({ outcome: 'failed', reason })
+const createSkip = (reason: string): CaseOutcome => ({ outcome: 'skipped', reason })
 
 const serviceCase = (id: ServiceId, realms: readonly string[] = []): SuiteCase => ({
   id: `service-${id}`,
@@ -51,8 +51,8 @@ const outcomeOf = ({
   state,
   reason = '',
 }: Pick<ServiceHealth, 'state' | 'reason'>): CaseOutcome => {
-  if (state === 'up') return passed
-  return state === 'not_configured' ? skipped(reason) : failed(`${state}: ${reason}`)
+  if (state === 'up') return PASSED
+  return state === 'not_configured' ? createSkip(reason) : createFailure(`${state}: ${reason}`)
 }
 
 const STORE: SuiteCase = {
@@ -60,14 +60,15 @@ const STORE: SuiteCase = {
   scope: 'smoke',
   run: async ({ vitals }) => {
     const problem = vitals.storeProblem() ?? vitals.usageProblem()
-    return problem === undefined ? passed : failed(String(problem))
+    return problem === undefined ? PASSED : createFailure(String(problem))
   },
 }
 
 const BROKER: SuiteCase = {
   id: 'broker',
   scope: 'smoke',
-  run: async ({ vitals }) => (vitals.brokerConnected() ? passed : failed('it is not connected')),
+  run: async ({ vitals }) =>
+    vitals.brokerConnected() ? PASSED : createFailure('the broker is not connected'),
 }
 
 const CELLS: SuiteCase = {
@@ -75,8 +76,8 @@ const CELLS: SuiteCase = {
   scope: 'smoke',
   run: async ({ fleet }) => {
     const cells = [...fleet.cells()]
-    if (cells.length === 0) return skipped('no cell is enrolled')
-    return cells.some(isRoutable) ? passed : failed('no cell accepts requests')
+    if (cells.length === 0) return createSkip('no cell is enrolled')
+    return cells.some(isRoutable) ? PASSED : createFailure('no cell accepts requests')
   },
 }
 
@@ -85,8 +86,8 @@ const MODELS: SuiteCase = {
   scope: 'magic',
   run: async ({ fleet }) => {
     const cells = [...fleet.cells()]
-    if (cells.length === 0) return skipped('no cell is enrolled')
-    return readyModels(cells).size > 0 ? passed : failed('no model is loaded')
+    if (cells.length === 0) return createSkip('no cell is enrolled')
+    return readyModels(cells).size > 0 ? PASSED : createFailure('no model is loaded')
   },
 }
 
@@ -96,7 +97,7 @@ const ACCESS: SuiteCase = {
   scope: 'auth',
   run: async ({ key, keys }) => {
     const now = key === undefined ? undefined : await keys.asNow(key.id)
-    return now === undefined ? failed('the key of this call is not valid') : passed
+    return now === undefined ? createFailure('the key of this call is not valid') : PASSED
   },
 }
 
@@ -108,7 +109,7 @@ const QUEUE: SuiteCase = {
     const dead = lines
       .filter(({ state }) => state === 'dead')
       .reduce((sum, { jobs }) => sum + jobs, 0)
-    return dead === 0 ? passed : failed(`${dead} jobs were given up`)
+    return dead === 0 ? PASSED : createFailure(`${dead} dead letters in the queue`)
   },
 }
 
@@ -123,8 +124,8 @@ const CHAT: SuiteCase = {
   scope: 'smoke',
   run: async ({ chatServers, signal, tenantId }) => {
     const status = await chatServers.check(tenantId ?? '', signal)
-    if (status === undefined) return skipped('chat_servers has none of this tenant')
-    return status.state === 'up' ? passed : failed(`${status.state}: ${status.reason}`)
+    if (status === undefined) return createSkip('chat_servers has none of this tenant')
+    return status.state === 'up' ? PASSED : createFailure(`${status.state}: ${status.reason}`)
   },
 }
 
@@ -141,11 +142,11 @@ const skillCase = ({ id, effect, openWorld, examples, input }: Context['skills']
 const callRead = async (context: Context, id: string, input: object): Promise<CaseOutcome> => {
   try {
     await context.callSkill(id, { input, isCounted: true })
-    return passed
+    return PASSED
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
     if (error.code === 'not_found' || error.code === 'invalid_request')
-      return skipped(`the example does not exist here: ${error.message}`)
-    return failed(`${error.code}: ${error.message}`)
+      return createSkip(`the example does not exist here: ${error.message}`)
+    return createFailure(`${error.code}: ${error.message}`)
   }
 }

@@ -1,5 +1,6 @@
 import type { Situation } from '../../agents/recommend.ts'
 import type { AgentRole } from '../../agents/roles.ts'
+import { isRaised } from '../../fleet/alert.ts'
 import { type GateRequest, stateAt } from '../../gates/request.ts'
 import { isOperator } from '../../keys/key.ts'
 import type { Context } from '../context.ts'
@@ -20,9 +21,7 @@ export const look = async (
   const { monitor, key } = context
   const operates = key !== undefined && isOperator(key)
   const { decidable, own } = await requestsOf(context)
-  const alerts = operates
-    ? monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
-    : undefined
+  const alerts = operates ? monitor.alerts().filter(isRaised) : undefined
   const fleet = operates ? fleetOf(context) : null
   const situation: Situation = {
     roles,

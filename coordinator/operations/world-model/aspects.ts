@@ -3,7 +3,6 @@ import * as z from 'zod'
 const Counts = z.record(z.string(), z.int())
 
 export const ASPECTS = ['current', 'identity', 'narrative', 'queue', 'gates', 'tenants'] as const
-export type Aspect = (typeof ASPECTS)[number]
 
 export const Current = z.object({
   fleet_degraded: z.boolean(),

@@ -1,8 +1,10 @@
 import type * as z from 'zod'
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
+import { iso } from '../../../shared/time.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { escapeHidden } from '../../../shared/visible.ts'
 import { AGENT_ROLES } from '../../agents/roles.ts'
+import { isRaised } from '../../fleet/alert.ts'
 import { stateAt } from '../../gates/request.ts'
 import type { Context } from '../context.ts'
 import { scopeOf } from '../tenant-scope.ts'
@@ -16,7 +18,7 @@ export const describeCurrent = async (context: Context): Promise<z.input<typeof 
   const { fleet, monitor, catalogue, devices } = context
   const models = catalogue.map(({ id }) => id)
   const known = devices.list()
-  const raised = monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
+  const raised = monitor.alerts().filter(isRaised)
   return {
     fleet_degraded: monitor.isDegraded(),
     cells: countBy([...fleet.cells()], ({ presence }) => presence),
@@ -62,7 +64,7 @@ export const describeQueue = async (context: Context): Promise<z.input<typeof Qu
       job_id: id,
       kind,
       state,
-      created_at: new Date(createdAt).toISOString(),
+      created_at: iso(createdAt),
     })),
   }
 }
@@ -82,7 +84,7 @@ export const describeGates = async (context: Context): Promise<z.input<typeof Ga
       request_id: id,
       gate_id: gateId,
       summary: escapeHidden(summary),
-      expires_at: new Date(expiresAt).toISOString(),
+      expires_at: iso(expiresAt),
     })),
   }
 }

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
 import type { Alert } from '../../fleet/alert.ts'
 import type { Context } from '../context.ts'
 import { scopeOf } from '../tenant-scope.ts'
@@ -9,7 +10,7 @@ const SPAN_MS = 24 * 3_600_000
 const SHOWN = 100
 
 /**
- * What happened in the last 24 hours, as dated events: rows of the audit that the tenant may see,
+ * Lists the events of the last 24 hours with their times: rows of the audit that the tenant may see,
  * alerts, and changes of the inventory. Every event has the id under which its source keeps it.
  */
 export const tellNarrative = async (context: Context): Promise<z.input<typeof Narrative>> => {
@@ -54,5 +55,3 @@ const eventsOf = (alert: Alert, from: number): Event[] => {
     ...(clearedAt === undefined ? [] : event(clearedAt, 'Alert cleared')),
   ]
 }
-
-const iso = (at: number): string => new Date(at).toISOString()

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Day, defineRegister, Euros, Name, RecordId } from '../register.ts'
 
-export const COST_CATEGORIES = [
+const COST_CATEGORIES = [
   'hardware',
   'personnel',
   'hosting',

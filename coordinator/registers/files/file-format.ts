@@ -20,6 +20,3 @@ export const MAX_RECORD_CHARS = 64 * 1024
 export type FileEntry =
   | { line: number; value: unknown; fault?: never }
   | { line: number; fault: string; value?: never }
-
-/** Text of a file in pieces, and the form of its records. */
-export type ReadEntries = (text: AsyncIterable<string>) => AsyncGenerator<FileEntry>

@@ -1,11 +1,12 @@
 import { stringify } from 'yaml'
 import type * as z from 'zod'
+import { formatCsvRow } from '../../base/format-csv.ts'
 import { formatCell } from './csv-cell.ts'
 
 export const EXPORT_FORMATS = ['csv', 'yaml', 'jsonl'] as const
 type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-/** Records as text that an import reads again. Pages can be joined: only the first has a header. */
+/** Formats records as text that an import reads back. Pages can be joined: only the first has a header. */
 export const formatRecords = (
   records: readonly Record<string, unknown>[],
   format: ExportFormat,
@@ -14,6 +15,6 @@ export const formatRecords = (
   if (format === 'yaml') return records.length === 0 ? '' : stringify(records, { lineWidth: 0 })
   if (format === 'jsonl') return records.map(record => `${JSON.stringify(record)}\n`).join('')
   const columns = Object.keys(schema.shape)
-  const rows = records.map(record => columns.map(name => formatCell(record[name])).join(','))
-  return [...(isFirst ? [columns.join(',')] : []), ...rows].map(row => `${row}\r\n`).join('')
+  const rows = records.map(record => formatCsvRow(columns.map(name => formatCell(record[name]))))
+  return [...(isFirst ? [formatCsvRow(columns)] : []), ...rows].join('')
 }

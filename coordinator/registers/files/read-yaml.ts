@@ -26,12 +26,34 @@ export async function* readYaml(text: AsyncIterable<string>): AsyncGenerator<Fil
   if (item.length > 0) yield parseItem(item, start)
 }
 
+/**
+ * Limits of one record, far above what any register needs. The parser takes quadratic time for the
+ * keys of a map, and overflows the stack in deep nesting.
+ */
+const MAX_SEPARATORS = 1000
+const MAX_BRACKETS = 100
+const MAX_TAGS = 100
+/** `- - - …` and `? ? ? …` nest on one line. */
+const NESTED_MARKERS = /([-?:]\s+){16}/
+
+const findExcess = (text: string): string | undefined => {
+  if (countOf(text, /[,\n]/g) > MAX_SEPARATORS) return `has over ${MAX_SEPARATORS} parts`
+  if (countOf(text, /[[{]/g) > MAX_BRACKETS || NESTED_MARKERS.test(text))
+    return 'is nested too deeply'
+  return countOf(text, /!/g) > MAX_TAGS ? 'has too many tags' : undefined
+}
+
+const countOf = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
+
 const parseItem = (lines: readonly string[], line: number): FileEntry => {
-  const document = parseDocument(lines.join('\n'), { logLevel: 'silent', version: '1.2' })
+  const text = lines.join('\n').trimEnd()
+  const excess = findExcess(text)
+  if (excess !== undefined) return { line, fault: `the record ${excess}` }
+  const document = parseDocument(text, { logLevel: 'silent', version: '1.2' })
   const [error] = document.errors
   if (error !== undefined) {
     const offset = error.linePos?.[0].line ?? 1
-    return { line: line + offset - 1, fault: error.message.split('\n')[0]?.slice(0, 200) ?? '' }
+    return { line: line + offset - 1, fault: withoutPlace(error.message).slice(0, 200) }
   }
   try {
     const [value] = document.toJS({ maxAliasCount: 0 }) as unknown[]
@@ -40,3 +62,7 @@ const parseItem = (lines: readonly string[], line: number): FileEntry => {
     return { line, fault: 'aliases are not supported' }
   }
 }
+
+/** First line of a message of the parser, without the place, which counts from the record. */
+const withoutPlace = (message: string): string =>
+  (message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, '')

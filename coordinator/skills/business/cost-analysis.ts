@@ -1,16 +1,14 @@
 import * as z from 'zod'
-import { isoOrNull } from '../../../shared/time.ts'
-import { analyseCosts, PERIOD_DAYS } from '../../business/costs.ts'
+import { DAY_MS, isoOrNull } from '../../../shared/time.ts'
+import { analyseCosts } from '../../business/costs.ts'
 import { measureEnergy } from '../../business/energy.ts'
 import { dayAt } from '../../business/months.ts'
-import { readTenantUsage, tokensOf } from '../../business/usage.ts'
+import { PERIOD_DAYS, tokensOf } from '../../business/usage.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { costs } from '../../registers/definitions/costs.ts'
-import { subscriptions } from '../../registers/definitions/subscriptions.ts'
 import { defineSkill } from '../skill.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
-
-const DAY_MS = 86_400_000
+import { readVisibleUsage } from './tenant-facts.ts'
 
 export default defineSkill({
   id: 'cost-analysis',
@@ -28,7 +26,7 @@ export default defineSkill({
     period_days: z.int().describe('Days of the usage and energy before `as_of`.'),
     total_eur: z.number().describe('Costs of one month.'),
     shared_eur: z.number().describe('Costs that no tenant causes alone.'),
-    tokens: z.int().describe('Tokens of all tenants in the period.'),
+    tokens: z.int().describe('Tokens in the period, of the tenants that your key may act for.'),
     cost_per_1000_tokens_eur: z.number().nullable().describe('Null without tokens.'),
     energy: z.object({
       measured_kwh: z.number().nullable().describe('Energy of the GPUs; null where not measured.'),
@@ -54,17 +52,12 @@ export default defineSkill({
     const now = context.now()
     const today = dayAt(now)
     const found = await context.registers.readAll(costs, scope)
-    const subscribed = await context.registers.readAll(subscriptions, scope)
-    const usage = await readTenantUsage(context.usage, now)
-    const own = new Set([scope.tenantId, ...subscribed.records.map(each => each.tenant_id)])
-    const tokensByTenant = new Map(
-      [...usage].filter(([id]) => own.has(id)).map(([id, line]) => [id, tokensOf(line)]),
-    )
+    const usage = await readVisibleUsage(context, now)
+    const tokensByTenant = new Map([...usage].map(([id, line]) => [id, tokensOf(line)]))
     const energy = await measureEnergy(context, now - PERIOD_DAYS * DAY_MS)
     const price = await context.energyPrice()
     const { energy_eur, ...figures } = analyseCosts(found.records, today, {
       tokensByTenant,
-      tokens: [...usage.values()].reduce((sum, line) => sum + tokensOf(line), 0),
       energyKwh: energy.kwh,
       priceEurPerKwh: price?.eurPerKwh ?? null,
     })

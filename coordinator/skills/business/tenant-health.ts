@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { HEALTH_LEVELS } from '../../business/health.ts'
 import { Id } from '../../operations/fields.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { defineSkill } from '../skill.ts'
@@ -25,7 +26,7 @@ export default defineSkill({
     ...RECORD_STATE,
     tenant_id: z.string(),
     score: z.int().nullable().describe('100 less the points of all reasons; null without data.'),
-    level: z.enum(['healthy', 'watch', 'at_risk']).nullable(),
+    level: z.enum(HEALTH_LEVELS).nullable(),
     reasons: z.array(z.object({ code: z.string(), points: z.int(), message: z.string() })),
   }),
   run: async ({ tenant_id }, context) => {

@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
+import { HOUR_MS } from '../../../shared/time.ts'
 import { percentOf, roundTo } from '../../business/money.ts'
 import { dayAt, monthOf } from '../../business/months.ts'
 import { standingsOn } from '../../business/revenue.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
-import { HOUR_MS } from '../../quota/usage-buckets.ts'
+import { countRequests } from '../../quota/usage-query.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
 import { defineSkill } from '../skill.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
@@ -48,7 +49,7 @@ export default defineSkill({
     })
     const sum = (pick: (line: (typeof lines)[number]) => number): number =>
       lines.reduce((total, line) => total + pick(line), 0)
-    const requests = sum(({ ok, cancelled, failed }) => ok + cancelled + failed)
+    const requests = sum(countRequests)
     const failed = sum(line => line.failed)
     return {
       ...stateOf({ subscriptions: { ...found, records: own } }, lines.length > 0),
@@ -64,7 +65,7 @@ export default defineSkill({
         requests === 0 ? null : roundTo(sum(line => line.duration_ms) / requests, 1),
       models: lines.map(line => ({
         model: String(line.model),
-        requests: line.ok + line.cancelled + line.failed,
+        requests: countRequests(line),
         total_tokens: line.prompt_tokens + line.completion_tokens,
       })),
     }

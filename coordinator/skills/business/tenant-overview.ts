@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
+import { HEALTH_LEVELS } from '../../business/health.ts'
 import { toEuros } from '../../business/money.ts'
 import { standingsOn } from '../../business/revenue.ts'
 import { tokensOf } from '../../business/usage.ts'
+import { countRequests } from '../../quota/usage-query.ts'
 import { defineSkill } from '../skill.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
 import { readTenantFacts } from './tenant-facts.ts'
@@ -30,7 +32,7 @@ export default defineSkill({
         requests_failed_30_days: z.int(),
         tokens_30_days: z.int(),
         health_score: z.int(),
-        health_level: z.enum(['healthy', 'watch', 'at_risk']),
+        health_level: z.enum(HEALTH_LEVELS),
       }),
     ),
   }),
@@ -49,7 +51,7 @@ export default defineSkill({
         tier: standing?.tier ?? null,
         mrr_eur: toEuros(standing?.cents ?? 0),
         since: records.map(({ started_on }) => started_on).sort()[0] ?? null,
-        requests_30_days: used === undefined ? 0 : used.ok + used.cancelled + used.failed,
+        requests_30_days: used === undefined ? 0 : countRequests(used),
         requests_failed_30_days: used?.failed ?? 0,
         tokens_30_days: tokensOf(used),
         health_score: score,

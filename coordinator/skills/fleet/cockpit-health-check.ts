@@ -26,7 +26,7 @@ export default defineSkill({
     notify_on_down: z
       .boolean()
       .default(true)
-      .describe('Start a repair and tell the operators when the service is down.'),
+      .describe('Start a repair and notify the operators when the service is down.'),
     dry_run: z.boolean().default(false).describe('Ask the service and start nothing.'),
   }),
   examples: [{ service_id: 'keycloak', deep_check: true, dry_run: true }],
@@ -39,7 +39,7 @@ export default defineSkill({
       incident_id: z.string().nullable(),
       run_id: z.string().nullable().describe('Run of the flow that waits at gate.repair-run.'),
       job_id: z.string().nullable(),
-      notice_job_ids: z.array(z.string()).describe('Jobs that tell the operators.'),
+      notice_job_ids: z.array(z.string()).describe('Jobs that notify the operators.'),
     }),
   }),
   run: async ({ service_id, deep_check, notify_on_down, dry_run }, context) => {

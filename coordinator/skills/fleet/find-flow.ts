@@ -12,11 +12,16 @@ export default defineSkill({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    query: z.string().max(200).exactOptional().describe('Words to look for; all flows without.'),
+    query: z
+      .string()
+      .max(200)
+      .exactOptional()
+      .describe('Words to look for; omit it to list all flows.'),
   }),
   examples: [{ query: 'keycloak repair' }],
   output: z.object({
-    data_state: DataState.describe('`empty`: no flow is configured; add one under `flows`.'),
+    data_state: DataState,
+    to_load: z.string().nullable().describe('What to configure when there is no flow; else null.'),
     flows: z.array(
       FlowView.extend({
         score: z.number().describe('Share of the words of the query that the flow has, 0 to 1.'),
@@ -26,6 +31,7 @@ export default defineSkill({
   }),
   run: ({ query = '' }, { flows }) => ({
     data_state: dataState(Object.keys(flows.flows).length),
+    to_load: Object.keys(flows.flows).length === 0 ? NO_FLOWS : null,
     flows: findFlows(flows.flows, query).map(({ id, flow, score, matched }) => ({
       ...flowViewOf(id, flow),
       score,
@@ -33,3 +39,5 @@ export default defineSkill({
     })),
   }),
 })
+
+const NO_FLOWS = '`flows` in the configuration of the coordinator; docs/flows.md has an example'

@@ -1,15 +1,9 @@
 import * as z from 'zod'
 import { RUN_STATES } from '../../flows/run.ts'
-import type { RunCount } from '../../flows/run-store.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
+import { SynergyHealth, sumRuns, synergyHealthOf } from '../../operations/platform-overview.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { defineSkill } from '../skill.ts'
-
-const Health = z.object({
-  executed: z.int().describe('Runs that carried out all their steps.'),
-  total: z.int().describe('Runs that were started.'),
-  health_percent: z.number().nullable().describe('Executed over total; null before the first run.'),
-})
 
 export default defineSkill({
   id: 'get_synergy_health',
@@ -20,11 +14,12 @@ export default defineSkill({
   effect: 'read',
   publishesInput: false,
   input: z.strictObject({}),
-  output: Health.extend({
-    data_state: DataState.describe('`empty`: no synergy was started; see synergy-trigger.'),
+  output: SynergyHealth.extend({
+    data_state: DataState,
+    to_load: z.string().nullable().describe('What to do when no synergy was started; else null.'),
     configured: z.int(),
     synergies: z.array(
-      Health.extend({
+      SynergyHealth.extend({
         synergy_id: z.string(),
         configured: z.boolean().describe('False for one that has left the configuration.'),
         by_state: z.partialRecord(z.enum(RUN_STATES), z.int()),
@@ -40,16 +35,17 @@ export default defineSkill({
     const ids = new Set([...configured, ...counts.map(({ synergyId }) => synergyId ?? '')])
     return {
       data_state: dataState(counts.length),
+      to_load: counts.length === 0 ? toLoad(configured) : null,
       configured: configured.length,
-      ...healthOf(counts),
+      ...synergyHealthOf(counts),
       synergies: [...ids].sort().map(id => {
         const own = counts.filter(({ synergyId }) => synergyId === id)
         return {
           synergy_id: id,
           configured: configured.includes(id),
-          ...healthOf(own),
+          ...synergyHealthOf(own),
           by_state: Object.fromEntries(
-            [...Map.groupBy(own, ({ state }) => state)].map(([state, of]) => [state, add(of)]),
+            [...Map.groupBy(own, ({ state }) => state)].map(([state, of]) => [state, sumRuns(of)]),
           ),
         }
       }),
@@ -57,10 +53,7 @@ export default defineSkill({
   },
 })
 
-const add = (counts: readonly RunCount[]): number => counts.reduce((sum, { runs }) => sum + runs, 0)
-
-const healthOf = (counts: readonly RunCount[]): z.input<typeof Health> => {
-  const total = add(counts)
-  const executed = add(counts.filter(({ state }) => state === 'done'))
-  return { executed, total, health_percent: total === 0 ? null : (100 * executed) / total }
-}
+const toLoad = ([first]: readonly string[]): string =>
+  first === undefined
+    ? '`synergies` in the configuration of the coordinator; docs/flows.md has an example'
+    : `a run: shoal skills run synergy-trigger --synergy-id ${first} --no-dry-run`

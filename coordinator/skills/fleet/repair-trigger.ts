@@ -51,7 +51,8 @@ export default defineSkill({
     const plan: Plan = { health, repair, covers }
     const summary = `Repair ${serviceId}: ${health.reason ?? 'it is up'}`
     if (repair !== 'queued') return { plan, summary }
-    const subject = `repair ${serviceId}`
+    // a request for another incident leaves one that waits alone
+    const subject = `repair ${serviceId} ${covers.incident_id}`
     return {
       plan,
       summary,

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { diagnose, worstResult } from '../../fleet/diagnosis.ts'
+import { DIAGNOSIS_RESULTS, diagnose, worstResult } from '../../fleet/diagnosis.ts'
 import { observeSelf } from '../../operations/observe-self.ts'
 import { defineSkill } from '../skill.ts'
 
-const Result = z.enum(['pass', 'warn', 'fail', 'unknown'])
+const Result = z.enum(DIAGNOSIS_RESULTS)
 
 export default defineSkill({
   id: 'self-diagnose',

@@ -1,6 +1,10 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { type ConceptMatch, nodesInDomain, translateConcept } from '../../knowledge/translate.ts'
+import {
+  type ConceptMatch,
+  listNodesInDomain,
+  translateConcept,
+} from '../../knowledge/translate.ts'
 import type { Context } from '../../operations/context.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { AsOf, graphFor, NodeView, nodeViewOf, round } from '../../operations/graph/graph-view.ts'
@@ -57,7 +61,7 @@ export default defineSkill({
   ],
   run: async ({ concept, target_domain, top_k }, context) => {
     const { graph, as_of } = await graphFor(context)
-    if (nodesInDomain(graph, target_domain).length === 0) {
+    if (listNodesInDomain(graph, target_domain).length === 0) {
       const domains = graph.graph.mapNodes((_id, { node }) => node.layer)
       throw new ShoalError(
         'invalid_request',

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import {
   ASPECTS,
@@ -53,7 +54,7 @@ export default defineSkill({
   run: async ({ aspect }, context) => {
     const answer = (things: number, part: object, to_load: string) => ({
       aspect,
-      generated_at: new Date(context.now()).toISOString(),
+      generated_at: iso(context.now()),
       data_state: dataState(things),
       to_load: things === 0 ? to_load : null,
       ...NOTHING,

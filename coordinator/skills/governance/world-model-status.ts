@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { LAYER_LIMITS } from '../../knowledge/layer-store.ts'
 import { MAX_LEARNED } from '../../knowledge/learning-store.ts'
-import { graphStats } from '../../knowledge/queries/graph-stats.ts'
+import { computeGraphStats } from '../../knowledge/queries/graph-stats.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { AsOf, graphFor } from '../../operations/graph/graph-view.ts'
 import { defineSkill } from '../skill.ts'
@@ -44,7 +44,7 @@ export default defineSkill({
   examples: [{}],
   run: async (_input, context) => {
     const { tenantId, graph, as_of } = await graphFor(context)
-    const { nodes, edges, orphans, unresolvedEdges, layers } = graphStats(graph)
+    const { nodes, edges, orphans, unresolvedEdges, layers } = computeGraphStats(graph)
     const imported = await context.knowledge.listLayers(tenantId)
     const { key, embeddings } = context
     return {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
-import { judgeBackups } from '../../reports/backup-standing.ts'
+import { BACKUP_STATES, judgeBackups } from '../../reports/backup-standing.ts'
 import { defineSkill } from '../skill.ts'
 
 const BackupView = z.object({
@@ -29,9 +29,7 @@ export default defineSkill({
   input: z.strictObject({}),
   output: z.object({
     data_state: DataState,
-    state: z
-      .enum(['ok', 'unverified', 'overdue', 'damaged', 'none'])
-      .describe('State of the newest backup; overdue from 26 hours on.'),
+    state: z.enum(BACKUP_STATES).describe('State of the newest backup; overdue from 26 hours on.'),
     remedy: z.string().nullable(),
     schedule: z.string().nullable().describe('Cron expression, UTC; null without a schedule.'),
     /** PostgreSQL is backed up by its own tools; see docs/operations.md. */

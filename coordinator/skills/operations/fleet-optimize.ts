@@ -5,16 +5,17 @@ import { isPresent } from '../../fleet/presence.ts'
 import type { Context } from '../../operations/context.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
+import { countRequests } from '../../quota/usage-query.ts'
 import { type ObservedCell, optimize, type Recommendation } from '../../reports/optimize.ts'
 import { comparePeriods } from '../../reports/period.ts'
-import { summarise } from '../../reports/series-summary.ts'
+import { summarisePoints } from '../../reports/series-summary.ts'
 import { defineSkill } from '../skill.ts'
 
 const StepView = z.object({
   operation: z.enum(['cells-load', 'cells-unload']),
   method: z.literal('POST'),
   path: z.string(),
-  command: z.string().describe('The same on the command line.'),
+  command: z.string().describe('Command line of the same call.'),
   input: z.object({ cell_id: z.string(), model: z.string() }),
 })
 
@@ -50,7 +51,7 @@ export default defineSkill({
       }),
     ),
     plan: z.object({
-      dry_run: z.literal(true).describe('Nothing was changed; each step is called on its own.'),
+      dry_run: z.literal(true).describe('Nothing was changed; call each step separately.'),
       steps: z.array(StepView),
     }),
   }),
@@ -60,9 +61,7 @@ export default defineSkill({
       observeCells(context, current.from),
       context.usage.read({ ...scopeOf(context), ...current, groupBy: ['model'], limit: 1000 }),
     ])
-    const requests = new Map(
-      lines.map(({ model, ok, cancelled, failed }) => [String(model), ok + cancelled + failed]),
-    )
+    const requests = new Map(lines.map(line => [String(line.model), countRequests(line)]))
     const recommendations = optimize({ cells, requests })
     return {
       data_state: dataState(cells.length),
@@ -99,17 +98,17 @@ const stepOf = ({ step }: Recommendation): z.input<typeof StepView>[] => {
   ]
 }
 
-/** Cells whose series are read. */
-const MOST_CELLS = 200
+/** Most cells whose series are read. */
+const MAX_CELLS = 200
 
 const observeCells = ({ fleet, monitor }: Context, from: number): Promise<ObservedCell[]> =>
   Promise.all(
     [...fleet.cells()]
       .filter(cell => isPresent(cell.presence))
-      .slice(0, MOST_CELLS)
+      .slice(0, MAX_CELLS)
       .map(async cell => {
         const read = async (metric: Parameters<typeof monitor.points>[1]) =>
-          summarise(await monitor.points(cell.id, metric, '1m'), from)
+          summarisePoints(await monitor.points(cell.id, metric, '1m'), from)
         const [slotsBusyPercent, gpuPercent, vramUsedPercent, queued] = await Promise.all([
           read('slots_busy_percent'),
           read('gpu_percent'),

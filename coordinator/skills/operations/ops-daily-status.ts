@@ -1,18 +1,24 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
-import { worstResult } from '../../fleet/diagnosis.ts'
+import { DIAGNOSIS_RESULTS, worstResult } from '../../fleet/diagnosis.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { AlertOverview, GateOverview, readDay } from '../../operations/day-overview.ts'
 import { FleetOverview, QueueOverview } from '../../operations/fleet-overview.ts'
-import { PeriodView, ServiceView, serviceViewOf } from '../../operations/service-view.ts'
+import {
+  PeriodView,
+  ServiceView,
+  serviceViewOf,
+  viewPeriod,
+} from '../../operations/service-view.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
+import { BACKUP_STATES } from '../../reports/backup-standing.ts'
 import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'ops-daily-status',
   name: 'Daily status of operations',
   description:
-    'Summarize 24 hours of operations and list what needs a person, the critical things first.',
+    'Summarize 24 hours of operations and list what needs an operator, critical things first.',
   tags: ['operations', 'report'],
   access: 'operator',
   effect: 'read',
@@ -22,9 +28,7 @@ export default defineSkill({
     generated_at: z.iso.datetime(),
     tenant_id: z.string(),
     period: PeriodView,
-    result: z
-      .enum(['pass', 'warn', 'fail', 'unknown'])
-      .describe('Worst result of the self-diagnosis.'),
+    result: z.enum(DIAGNOSIS_RESULTS).describe('Worst result of the self-diagnosis.'),
     attention: z.array(
       z.object({
         severity: z.enum(['critical', 'warn']),
@@ -38,7 +42,7 @@ export default defineSkill({
     gates: GateOverview,
     alerts: AlertOverview,
     backup: z.object({
-      state: z.enum(['ok', 'unverified', 'overdue', 'damaged', 'none']),
+      state: z.enum(BACKUP_STATES),
       newest_at: z.iso.datetime().nullable(),
     }),
   }),
@@ -52,7 +56,7 @@ export default defineSkill({
       ),
       generated_at: iso(context.now()),
       tenant_id: scopeOf(context).tenantId,
-      period: { from: iso(period.from), to: iso(period.to) },
+      period: viewPeriod(period),
       result: worstResult(day.checks.map(({ result }) => result)),
       attention: day.attention,
       fleet,

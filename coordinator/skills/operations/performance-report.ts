@@ -1,11 +1,19 @@
 import * as z from 'zod'
-import { iso } from '../../../shared/time.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
-import { PeriodView, ServiceView, serviceViewOf } from '../../operations/service-view.ts'
+import {
+  PeriodView,
+  ServiceView,
+  serviceViewOf,
+  viewPeriod,
+} from '../../operations/service-view.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import type { UsageLine } from '../../quota/usage-query.ts'
 import { comparePeriods } from '../../reports/period.ts'
-import { changePercent, difference, figuresOf } from '../../reports/service-figures.ts'
+import {
+  computeChangePercent,
+  computeDifference,
+  figuresOf,
+} from '../../reports/service-figures.ts'
 import { defineSkill } from '../skill.ts'
 
 const Change = z.object({
@@ -62,8 +70,8 @@ export default defineSkill({
     return {
       data_state: dataState(modelsNow.length + modelsBefore.length),
       tenant_id: tenantId,
-      period: { from: iso(current.from), to: iso(current.to) },
-      previous_period: { from: iso(previous.from), to: iso(previous.to) },
+      period: viewPeriod(current),
+      previous_period: viewPeriod(previous),
       current: serviceViewOf(now),
       previous: before === undefined ? null : serviceViewOf(before),
       change: compare(now, before),
@@ -94,13 +102,13 @@ const compare = (
 ): z.input<typeof Change> => {
   const [a, b] = [now && figuresOf(now), before && figuresOf(before)]
   return {
-    requests_percent: changePercent(a?.requests ?? null, b?.requests ?? null),
-    ttft_p50_percent: changePercent(a?.ttftP50Ms ?? null, b?.ttftP50Ms ?? null),
-    ttft_p95_percent: changePercent(a?.ttftP95Ms ?? null, b?.ttftP95Ms ?? null),
-    tokens_per_second_percent: changePercent(
+    requests_percent: computeChangePercent(a?.requests ?? null, b?.requests ?? null),
+    ttft_p50_percent: computeChangePercent(a?.ttftP50Ms ?? null, b?.ttftP50Ms ?? null),
+    ttft_p95_percent: computeChangePercent(a?.ttftP95Ms ?? null, b?.ttftP95Ms ?? null),
+    tokens_per_second_percent: computeChangePercent(
       a?.tokensPerSecond ?? null,
       b?.tokensPerSecond ?? null,
     ),
-    error_percentage_points: difference(a?.errorPercent ?? null, b?.errorPercent ?? null),
+    error_percentage_points: computeDifference(a?.errorPercent ?? null, b?.errorPercent ?? null),
   }
 }

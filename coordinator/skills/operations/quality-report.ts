@@ -1,14 +1,13 @@
 import * as z from 'zod'
-import { iso } from '../../../shared/time.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { gatherQualityFacts } from '../../operations/quality-facts.ts'
-import { PeriodView } from '../../operations/service-view.ts'
+import { PeriodView, viewPeriod } from '../../operations/service-view.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { comparePeriods } from '../../reports/period.ts'
-import { rateQuality } from '../../reports/quality.ts'
+import { INDICATOR_RESULTS, rateQuality } from '../../reports/quality.ts'
 import { defineSkill } from '../skill.ts'
 
-const Result = z.enum(['pass', 'warn', 'fail', 'unknown'])
+const Result = z.enum(INDICATOR_RESULTS)
 
 export default defineSkill({
   id: 'quality-report',
@@ -46,7 +45,7 @@ export default defineSkill({
     return {
       data_state: dataState(indicators.length - counts.unknown),
       tenant_id: scopeOf(context).tenantId,
-      period: { from: iso(current.from), to: iso(current.to) },
+      period: viewPeriod(current),
       counts,
       indicators,
     }

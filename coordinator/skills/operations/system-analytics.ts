@@ -2,10 +2,16 @@ import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
 import type { Context } from '../../operations/context.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
-import { PeriodView, ServiceView, serviceViewOf } from '../../operations/service-view.ts'
+import {
+  PeriodView,
+  ServiceView,
+  serviceViewOf,
+  viewPeriod,
+} from '../../operations/service-view.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
+import { countRequests } from '../../quota/usage-query.ts'
 import { comparePeriods, type Period } from '../../reports/period.ts'
-import { summarise } from '../../reports/series-summary.ts'
+import { summarisePoints } from '../../reports/series-summary.ts'
 import { round } from '../../reports/service-figures.ts'
 import { defineSkill } from '../skill.ts'
 
@@ -15,8 +21,8 @@ const MetricView = z.object({
   points: z.int().describe('Minutes with a known value.'),
 })
 
-/** Cells whose series are read; each takes a few reads of the store. */
-const MOST_CELLS = 200
+/** Most cells whose series are read; each takes a few reads of the store. */
+const MAX_CELLS = 200
 const CELL_METRICS = ['gpu_percent', 'vram_used_percent', 'slots_busy_percent', 'queued'] as const
 
 export default defineSkill({
@@ -67,18 +73,16 @@ export default defineSkill({
       context.callHours.read({ ...scope, ...current }),
       readCells(context, current),
     ])
-    const requestsOf = ({ ok, cancelled, failed }: (typeof hours)[number]) =>
-      ok + cancelled + failed
-    const busiest = hours.toSorted((a, b) => requestsOf(b) - requestsOf(a))[0]
+    const busiest = hours.toSorted((a, b) => countRequests(b) - countRequests(a))[0]
     const measured = cells.filter(cell => CELL_METRICS.some(name => cell[name].points > 0))
     return {
       data_state: dataState(hours.length + calls.length + measured.length),
       tenant_id: scope.tenantId,
-      period: { from: iso(current.from), to: iso(current.to) },
+      period: viewPeriod(current),
       total: serviceViewOf(total),
       hours: hours.map(line => ({ hour: iso(Number(line.hour)), ...serviceViewOf(line) })),
       busiest_hour:
-        busiest === undefined || requestsOf(busiest) === 0 ? null : iso(Number(busiest.hour)),
+        busiest === undefined || countRequests(busiest) === 0 ? null : iso(Number(busiest.hour)),
       operations: calls.map(({ operationId, calls, errors, durationMs }) => ({
         id: operationId,
         calls,
@@ -92,9 +96,9 @@ export default defineSkill({
 
 const readCells = ({ fleet, monitor }: Context, { from }: Period) =>
   Promise.all(
-    [...fleet.cells()].slice(0, MOST_CELLS).map(async ({ id, presence }) => {
+    [...fleet.cells()].slice(0, MAX_CELLS).map(async ({ id, presence }) => {
       const [gpu, vram, slots, queued] = await Promise.all(
-        CELL_METRICS.map(async name => summarise(await monitor.points(id, name, '1m'), from)),
+        CELL_METRICS.map(async name => summarisePoints(await monitor.points(id, name, '1m'), from)),
       )
       const none = { mean: null, max: null, points: 0 }
       return {

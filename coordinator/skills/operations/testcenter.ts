@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
 import { diagnose, worstResult } from '../../fleet/diagnosis.ts'
 import type { Context } from '../../operations/context.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
@@ -11,8 +12,15 @@ import {
   vramAlertsOf,
 } from '../../operations/fleet-overview.ts'
 import { observeSelf } from '../../operations/observe-self.ts'
-import { checkServices, countFlows } from '../../operations/platform-parts.ts'
-import { FlowCounts, ServiceState, SynergyCounts } from '../../operations/platform-views.ts'
+import {
+  checkServices,
+  FlowCounts,
+  flowOverviewOf,
+  RampUpOverview,
+  rampUpOverviewOf,
+  ServiceState,
+  SynergyCounts,
+} from '../../operations/platform-overview.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { comparePeriods } from '../../reports/period.ts'
 import { defineSkill } from '../skill.ts'
@@ -25,7 +33,7 @@ export default defineSkill({
   id: 'testcenter',
   name: 'Test center',
   description:
-    'Show queue, fleet, infrastructure mode, flows, synergies, tool activity, VRAM alerts and service health at one glance.',
+    'Show queue, fleet, infrastructure mode, flows, synergies, ramp-ups, tool activity, VRAM alerts and service health at one glance.',
   tags: ['operations', 'testing', 'fleet'],
   access: 'operator',
   effect: 'read',
@@ -48,6 +56,7 @@ export default defineSkill({
     }),
     flows: FlowCounts,
     synergies: SynergyCounts,
+    ramp_ups: RampUpOverview,
     tool_activity: z.object({
       data_state: DataState,
       calls: z.int().describe("The tenant's calls of skills and operations over 24 hours."),
@@ -67,23 +76,25 @@ export default defineSkill({
   }),
   run: async (_input, context) => {
     const { now } = context
-    const [queue, activity, checks, { flows, synergies }, services] = await Promise.all([
+    const [queue, activity, checks, { flows, synergies }, rampUps, services] = await Promise.all([
       queueOverviewOf(context, scopeOf(context)),
       activityOf(context),
       observeSelf(context).then(diagnose),
-      countFlows(context),
+      flowOverviewOf(context),
+      rampUpOverviewOf(context),
       checkServices(context),
     ])
     const fleet = overviewOf(context)
-    const states = [queue, fleet, flows, synergies, activity].map(part => part.data_state)
+    const states = [queue, fleet, flows, synergies, rampUps, activity].map(part => part.data_state)
     return {
       data_state: dataState(states.filter(state => state !== 'empty').length),
-      generated_at: new Date(now()).toISOString(),
+      generated_at: iso(now()),
       queue,
       fleet,
       infrastructure: infrastructureOf(context),
       flows,
       synergies,
+      ramp_ups: rampUps,
       tool_activity: activity,
       vram_alerts: vramAlertsOf(context),
       service_health: {

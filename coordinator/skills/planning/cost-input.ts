@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../shared/errors.ts'
 import type { CostLine } from '../../planning/costs.ts'
+import { refuseInput } from '../../planning/refuse-input.ts'
 import { Label, type ScheduleInput, TaskId } from './schedule-input.ts'
 
 const Price = z.number().min(0).max(1e9)
@@ -75,13 +75,13 @@ export const priceCosts = (costs: Costs, tasks: ScheduleInput['tasks']): PricedL
       const { role, people } = line
       const rate = rates.get(role)
       if (rate === undefined)
-        return refuse(`costs.labour.${at}.role`, `no rate for ${role}; add it to costs.rates`)
+        return refuseInput(`costs.labour.${at}.role`, `no rate for ${role}; add it to costs.rates`)
       const placed = place(line, `costs.labour.${at}`)
       const days = placed.task === undefined ? undefined : tasks[placed.task]?.duration_days
       const planned = days === undefined ? undefined : days * costs.hours_per_day
       const each = line.hours ?? planned
       if (each === undefined)
-        return refuse(`costs.labour.${at}.hours`, 'is needed for labour without task_id')
+        return refuseInput(`costs.labour.${at}.hours`, 'is needed for labour without task_id')
       const hours = each * people
       return { kind: 'labour', eur: hours * rate, role, hours, ...placed }
     }),
@@ -99,14 +99,10 @@ export const priceCosts = (costs: Costs, tasks: ScheduleInput['tasks']): PricedL
   ]
 }
 
-const refuse = (param: string, message: string): never => {
-  throw new ShoalError('invalid_request', `${param}: ${message}`, { param })
-}
-
 const ratesOf = ({ rates }: Costs): ReadonlyMap<string, number> => {
   const known = new Map<string, number>()
   rates.forEach(({ role, eur_per_hour }, at) => {
-    if (known.has(role)) refuse(`costs.rates.${at}.role`, `${role} is given twice`)
+    if (known.has(role)) refuseInput(`costs.rates.${at}.role`, `${role} is given twice`)
     known.set(role, eur_per_hour)
   })
   return known
@@ -122,7 +118,7 @@ const placeOf = (tasks: ScheduleInput['tasks']) => {
   ): Placed => {
     const task = task_id === undefined ? undefined : indexes.get(task_id)
     if (task_id !== undefined && task === undefined)
-      return refuse(`${param}.task_id`, `no task has the id ${task_id}`)
+      return refuseInput(`${param}.task_id`, `no task has the id ${task_id}`)
     return { task, useCase: use_case ?? (task === undefined ? undefined : tasks[task]?.use_case) }
   }
 }

@@ -83,7 +83,7 @@ const ScheduleView = z.object(SCHEDULE_VIEW)
 type ScheduleView = z.input<typeof ScheduleView>
 
 /** Parts of a call that a schedule needs. */
-export type PlanningContext = Pick<Context, 'simulations' | 'signal' | 'key'>
+type PlanningContext = Pick<Context, 'simulations' | 'signal' | 'key'>
 
 /**
  * Schedules the tasks and simulates them where they have ranges. Each step takes a turn of the

@@ -15,9 +15,9 @@ const PROTOCOLS: Readonly<Record<string, string>> = {
 }
 
 /** Company by its identifier in manufacturer data (Bluetooth SIG, Assigned Numbers, 7). */
-export const bluetoothCompany = (id: number): string | null =>
+export const findBluetoothCompany = (id: number): string | null =>
   companies.find(id.toString(16).padStart(4, '0')) ?? null
 
 /** Service by its UUID, lower case; 16-bit ones have four digits (Assigned Numbers, 3.4 and 3.10). */
-export const bluetoothService = (uuid: string): string | null =>
+export const findBluetoothService = (uuid: string): string | null =>
   PROTOCOLS[uuid] ?? services.find(uuid)?.slice(0, 64) ?? null

@@ -19,5 +19,5 @@ const COMMON_NAMES: Readonly<Record<number, string>> = {
 }
 
 /** Organisation by its private enterprise number (IANA, Private Enterprise Numbers). */
-export const enterpriseName = (number: number | null): string | null =>
+export const findEnterpriseName = (number: number | null): string | null =>
   number === null ? null : (COMMON_NAMES[number] ?? enterprises.find(`${number}`) ?? null)

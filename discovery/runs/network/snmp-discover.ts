@@ -1,7 +1,7 @@
 import { listTargets } from '../../net/list-targets.ts'
 import { findPresentHosts } from '../../net/present-hosts.ts'
 import { runTogether } from '../../net/run-together.ts'
-import { enterpriseName } from '../../registry/vendors/enterprise-name.ts'
+import { findEnterpriseName } from '../../registry/vendors/enterprise-name.ts'
 import type { ScanRun } from '../../scan-run.ts'
 import { isInScope } from '../../scope.ts'
 import { enterpriseOf, readEngineId } from './snmp/engine-id.ts'
@@ -57,7 +57,7 @@ const readHost = async (address: string, credentials: SnmpCredentials, signal: A
     engine_mac: engine.mac,
     ...system,
     enterprise,
-    vendor: main?.manufacturer ?? enterpriseName(enterprise),
+    vendor: main?.manufacturer ?? findEnterpriseName(enterprise),
     model: main?.model ?? tables.printer?.model ?? null,
     serial: main?.serial ?? tables.printer?.serial ?? null,
     firmware: main?.software ?? main?.firmware ?? null,

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import * as z from 'zod'
-import { addressScope } from '../../fields/address-scope.ts'
+import { classifyAddress } from '../../fields/address-scope.ts'
 import type { LookupContext, LookupRun } from '../../lookup-run.ts'
 import type { IpAsn } from '../../modules/osint/ip-to-asn.ts'
 import { UpstreamError } from '../../upstreams/client.ts'
@@ -19,7 +19,7 @@ const MAX_SYSTEMS = 16
 
 const findNetwork: LookupRun<Input, IpAsn> = async ({ ip }, context) => {
   const address = ipaddr.process(ip)
-  const scope = addressScope(address)
+  const scope = classifyAddress(address)
   const known = {
     ip: address.toString(),
     family: address.kind() === 'ipv4' ? (4 as const) : (6 as const),

@@ -23,7 +23,7 @@ export const config = z.strictObject({
 })
 type Config = z.output<typeof config>
 
-export interface CertificateRow extends CheckedEndpoint {
+interface CertificateRow extends CheckedEndpoint {
   address: string | null
   reachable: boolean
   error: string | null

@@ -1,10 +1,10 @@
-import { appendFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Cron } from 'croner'
 import t, { type Test } from 'tap'
 import { listBackups } from '../../../coordinator/backup/backup-catalogue.ts'
 import { BackupSettings } from '../../../coordinator/backup/backup-settings.ts'
-import { createBackup } from '../../../coordinator/backup/create-backup.ts'
+import { type BackupRequest, createBackup } from '../../../coordinator/backup/create-backup.ts'
 import { isDue, openBackup } from '../../../coordinator/backup/open.ts'
 import { restoreBackup, verifyBackup } from '../../../coordinator/backup/restore-backup.ts'
 import { openSealed, SealedFile, sealBytes } from '../../../coordinator/backup/seal.ts'
@@ -49,9 +49,11 @@ const rig = async (t: Pick<Test, 'teardown'>) => {
     await usage.anchor()
   }
   await addUsage()
-  const request = { folder, stateDir, store: 'sqlite', passphrase: PASSPHRASE, now: NOW } as const
-  const make = (more: { now?: number; passphrase?: string | undefined } = {}) =>
-    createBackup({ ...request, ...more })
+  const request = {
+    ...{ folder, stateDir, passphrase: PASSPHRASE, now: NOW, isScheduled: false },
+    store: 'sqlite' as const,
+  }
+  const make = (more: Partial<BackupRequest> = {}) => createBackup({ ...request, ...more })
   return { store, stateDir, folder, keys, addUsage, make }
 }
 
@@ -156,8 +158,9 @@ t.test(
   { skip: notInFiles },
   async t => {
     const { stateDir, folder, store, make } = await rig(t)
-    await make({ now: NOW - 5000 })
-    await make({ now: NOW })
+    const { name: byHand } = await make({ now: NOW - 10_000 })
+    await make({ now: NOW - 5000, isScheduled: true })
+    await make({ now: NOW, isScheduled: true })
     const passphrase_file = join(await temporaryFolder(t), 'passphrase')
     await writeFile(passphrase_file, `${PASSPHRASE}\n`)
     const backup = { folder, schedule: '0 3 * * *', keep: 2, passphrase_file }
@@ -183,8 +186,27 @@ t.test(
     await look()
     await look()
     const after = await listBackups(folder)
-    t.strictSame(await names(), ['backup-20261121T030000Z', before[0]])
+    t.strictSame(await names(), ['backup-20261121T030000Z', before[0], byHand])
     t.match(after[0]?.verified, { ok: true })
+  },
+)
+
+t.test(
+  'what a killed process left behind is removed after a day',
+  { skip: notInFiles },
+  async t => {
+    const { folder, make } = await rig(t)
+    const [old, young] = ['.backup-20261118T030000Z.part', '.backup-20261120T030000Z.part']
+    for (const [name, days] of [
+      [old, 2],
+      [young, 0.5],
+    ] as const) {
+      await mkdir(join(folder, name))
+      const at = new Date(NOW - days * 86_400_000)
+      await utimes(join(folder, name), at, at)
+    }
+    const { name } = await make()
+    t.strictSame((await readdir(folder)).toSorted(), [young, name])
   },
 )
 

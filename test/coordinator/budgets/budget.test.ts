@@ -141,8 +141,8 @@ t.test('limits that do not hold on the machine are described', async t => {
   t.match(describe({ held_bytes: 1024 ** 4 }, 65_536), /has 1073741824 bytes of memory/)
   for (const [input, message] of [
     [{ held_bytes: '256MiB' }, /in bytes/],
-    [{ send_timeout_seconds: 0.001 }, />=1/],
-    [{ connections: 10_000_000 }, /<=1000000/],
+    [{ send_timeout_seconds: 0.001 }, /too_small/],
+    [{ connections: 10_000_000 }, /too_big/],
   ] as const)
     t.throws(() => LimitsConfig.parse(input), { message })
 })

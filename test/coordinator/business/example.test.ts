@@ -186,7 +186,9 @@ t.test('another tenant sees none of it', async t => {
 
 t.test('the first own record replaces the example organisation', async t => {
   const record = { category: 'network', name: 'Line', amount_eur: 50, started_on: '2026-01-01' }
-  await call(demo.operator, 'PUT', '/v1/registers/costs/line', { record })
+  const put = () => call(demo.operator, 'PUT', '/v1/registers/costs/line', { record })
+  t.ok((await put()).json.example_records_removed > 60)
+  t.equal((await put()).json.example_records_removed, 0)
   t.match(await run('cost-analysis'), { data_state: 'live', total_eur: 50 })
   t.match(await run('arr-analysis'), { data_state: 'empty' })
 })

@@ -1,9 +1,13 @@
 import t, { type Test } from 'tap'
 import { scoreHealth } from '../../../coordinator/business/health.ts'
 import type { Subscription } from '../../../coordinator/business/revenue.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
+import { createTenant } from '../../../coordinator/people/tenants.ts'
 import type { UsageRow } from '../../../coordinator/store/record-tables.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
+import { silent } from '../../support/cell.ts'
 import { openScene, type SceneOptions } from '../../support/coordinator.ts'
+import { BY } from '../store/temporary.ts'
 
 const NOW = Date.parse('2026-11-20T12:00:00Z')
 const DAY_MS = 86_400_000
@@ -47,6 +51,16 @@ const addUsage = async (store: Store, rows: Partial<UsageRow>[]): Promise<void> 
   await store.records.free.write(trx => trx.insertInto('usage').values(whole).execute())
 }
 
+/** A finance key that may act for these tenants as well. */
+const financeKey = async (store: Store, furtherTenants: string[]): Promise<string> => {
+  for (const id of furtherTenants) await createTenant(store.ledger, { id, name: id }, BY)
+  const keys = new Keys({ store, logger: silent })
+  const spec = { tenantId: 'demo', personId: 'demo_operator', tier: 'pro' as const, furtherTenants }
+  const { secret } = await keys.create({ ...spec, roles: ['client', 'finance'] }, BY)
+  keys.close()
+  return secret
+}
+
 const rack = { category: 'hosting', name: 'Rack', amount_eur: 100, started_on: '2026-01-01' }
 
 t.test('shared costs follow the tokens, and energy is measured power at the price', async t => {
@@ -61,15 +75,16 @@ t.test('shared costs follow the tokens, and energy is measured power at the pric
   await put('subscriptions', 's', {
     ...{ tenant_id: 'acme', tier: 'pro', mrr_eur: 29, started_on: '2026-01-01' },
   })
-  // three, one and six thousand tokens; one row is older than the period
+  // three thousand tokens, one thousand, and six thousand of a tenant that is not shown
   await addUsage(store, [{}, {}, {}, { tenant_id: 'acme' }, { at: NOW - 31 * DAY_MS }])
   await addUsage(store, [{ tenant_id: 'stranger', prompt_tokens: 5600 }])
-  t.match(await run('cost-analysis'), {
+  const finance = await financeKey(store, ['acme'])
+  t.match(await run('cost-analysis', {}, finance), {
     data_state: 'live',
     total_eur: 132,
     shared_eur: 125,
-    tokens: 10_000,
-    cost_per_1000_tokens_eur: 13.2,
+    tokens: 4000,
+    cost_per_1000_tokens_eur: 33,
     energy: {
       measured_kwh: 100,
       measured_hours: 2,
@@ -78,10 +93,23 @@ t.test('shared costs follow the tokens, and energy is measured power at the pric
       cost_eur: 25,
     },
     tenants: [
-      { tenant_id: 'acme', tokens: 1000, direct_eur: 7, shared_eur: 12.5, cost_eur: 19.5 },
-      { tenant_id: 'demo', tokens: 3000, direct_eur: 0, shared_eur: 37.5, cost_eur: 37.5 },
+      { tenant_id: 'acme', tokens: 1000, direct_eur: 7, shared_eur: 31.25, cost_eur: 38.25 },
+      { tenant_id: 'demo', tokens: 3000, direct_eur: 0, shared_eur: 93.75, cost_eur: 93.75 },
     ],
   })
+})
+
+t.test('a record that names a tenant does not show its usage', async t => {
+  const { run, put, store } = await business(t)
+  await put('costs', 'rack', rack)
+  const facts = { tier: 'pro', mrr_eur: 29, started_on: '2026-01-01' }
+  await put('subscriptions', 's', { ...facts, tenant_id: 'other' })
+  await addUsage(store, [{ tenant_id: 'other' }, { tenant_id: 'other', status: 'failed' }])
+  t.match(await run('cost-analysis'), { tokens: 0, tenants: [] })
+  t.match(await run('tenant-overview'), {
+    tenants: [{ tenant_id: 'other', requests_30_days: 0, tokens_30_days: 0, health_score: 100 }],
+  })
+  t.match(await run('tenant-health', { tenant_id: 'other' }), { reasons: [] })
 })
 
 t.test('without a configured price the last result of energy-price counts', async t => {

@@ -1,7 +1,13 @@
+import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
+import type { CloudEvent } from '../../../coordinator/events/bus.ts'
+import { findTriggerCycle } from '../../../coordinator/flows/find-trigger-cycle.ts'
+import { type Flows, MOST_OPEN_RUNS } from '../../../coordinator/flows/flows.ts'
 import { takeRun, writeRun } from '../../../coordinator/flows/run-store.ts'
+import type { Views } from '../../../coordinator/operations/context.ts'
+import { startOnEvents } from '../../../coordinator/operations/flows/start-on-events.ts'
 import type { Job } from '../../../coordinator/queue/job.ts'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -168,6 +174,7 @@ t.test('a synergy runs its flows one after another', async t => {
   })
   t.match((await json('/v1/skills/get_synergy_health', {})).json, {
     data_state: 'empty',
+    to_load: /--synergy-id nightly --no-dry-run$/,
     health_percent: null,
     configured: 1,
   })
@@ -187,6 +194,77 @@ t.test('a synergy runs its flows one after another', async t => {
     status: 422,
     json: { error: { param: 'synergy_id', message: /known: nightly/ } },
   })
+})
+
+t.test('an event starts a synergy once, and only one that the key may hear', async t => {
+  const listeners: ((event: CloudEvent) => void)[] = []
+  const started: string[] = []
+  const key = { id: 'k', tenantId: 'demo', roles: ['builder'] }
+  const flows = {
+    synergies: { watch: { flows: ['straight'], on: 'shoal.gate.requested', key_id: 'k' } },
+    synergy: () => ({}),
+    start: async (_what: object, _by: object, { onceKey = '' }) => started.push(onceKey),
+  }
+  startOnEvents({
+    flows: flows as unknown as Flows,
+    views: () => ({ keys: { asNow: async () => key } }) as unknown as Views,
+    events: {
+      subscribe: (_types, listener) => {
+        listeners.push(listener)
+        return () => {}
+      },
+    },
+    logger: { warn: () => {} },
+  })
+  const event = (id: string, tenant_id: string) =>
+    ({ id, type: 'shoal.gate.requested', data: { tenant_id } }) as CloudEvent
+  for (const each of [event('1', 'other'), event('2', 'demo')]) listeners[0]?.(each)
+  await setImmediate()
+  t.strictSame(started, ['watch:2'])
+})
+
+t.test('neither a tenant nor a synergy can fill the queue with runs', async t => {
+  const { views, start, json, store } = await scene(t)
+  const by = { tenantId: 'demo', keyId: 'k', requestId: 'r', actor: 'key:k' }
+  const synergy = views.flows.synergy('nightly')
+  await views.flows.start(synergy, by, { mostPerHour: 2, onceKey: 'a' })
+  await views.flows.start(synergy, by, { mostPerHour: 2, onceKey: 'b' })
+  await views.flows.start(synergy, by, { mostPerHour: 2, onceKey: 'b' })
+  await t.rejects(views.flows.start(synergy, by, { mostPerHour: 2, onceKey: 'c' }), {
+    code: 'rate_limited',
+  })
+  await store.ledger.sealed.write(async trx => {
+    const row = await trx.selectFrom('flow_runs').selectAll().executeTakeFirstOrThrow()
+    const open = Array.from({ length: MOST_OPEN_RUNS }, (_, n) => ({
+      ...row,
+      id: `run_x${n}`,
+      ended_at: null,
+    }))
+    for (const each of open) await trx.insertInto('flow_runs').values(each).execute()
+  })
+  const refused = await json('/v1/flows/straight/runs', {})
+  t.match(refused, { status: 429, json: { error: { message: /200 runs that have not ended/ } } })
+  t.equal(await start('constructor'), undefined)
+  t.match(await json('/v1/flows/constructor/runs', {}), { status: 404 })
+})
+
+t.test('synergies that start each other are refused', async t => {
+  const trigger = (synergy_id: unknown, dry_run?: boolean) => ({
+    id: 'a',
+    skill: 'synergy-trigger',
+    input: { synergy_id, ...(dry_run === undefined ? {} : { dry_run }) },
+  })
+  const cycle = (one: object, two: object) => {
+    const flows = { one: { steps: [one] }, two: { steps: [two] } }
+    const synergies = { first: { flows: ['one'] }, second: { flows: ['two'] } }
+    const config = CoordinatorConfig.parse({ flows, synergies })
+    return findTriggerCycle(config.synergies, config.flows)
+  }
+  t.strictSame(cycle(trigger('second', false), trigger('first', false)), [
+    ...['first', 'second', 'first'],
+  ])
+  t.strictSame(cycle(trigger({ $from: 'run.id' }, false), note('b')), ['first', 'first'])
+  t.equal(cycle(trigger('second', false), trigger('first')), undefined, 'a dry run starts nothing')
 })
 
 t.test('a flow is found by its words', async t => {

@@ -45,7 +45,7 @@ t.test('a policy is changed by two other people, immediately and once', async t 
   t.equal(asked.status, 202)
   t.match(asked.json, {
     gate_id: 'gate.policy-change',
-    summary: 'policy two for 1: 1 rule added, 1 test added',
+    summary: 'policy two for 2: 1 rule added, 1 test added',
     difference: [{ what: 'version' }, { what: 'rule', id: 'two', change: 'added' }],
   })
   const id = asked.json.request_id
@@ -98,7 +98,7 @@ t.test('a policy is changed by two other people, immediately and once', async t 
     in_force: true,
     document: { version: 'two' },
   })
-  t.match(await show('?number=0'), { number: 0, version: '1', in_force: false })
+  t.match(await show('?number=0'), { number: 0, version: '2', in_force: false })
   t.match((await call(demo.operator, 'GET', '/v1/policy?number=7')).status, 404)
   const [type, yaml] = await text(demo.operator, '/v1/policy?as=yaml')
   t.match(type, /^text\/plain/)
@@ -119,8 +119,8 @@ t.test('invalid policy changes are refused before approval is requested', async 
     ['a failing table', failing, /test 1: x\.y by person \(client\) is denied, not allowed/],
     [
       'its own name again',
-      { ...createChangedPolicy('two'), version: '1' },
-      /version 1 is in force/,
+      { ...createChangedPolicy('two'), version: '2' },
+      /version 2 is in force/,
     ],
     ['no YAML', 'a: [', /document/],
     [
@@ -144,7 +144,7 @@ t.test('invalid policy changes are refused before approval is requested', async 
   )
   const dry = await change(createChangedPolicy('two'), { dry_run: true })
   t.match(dry, { status: 200, json: { status: 'dry_run', number: 0 } })
-  t.match(dry.json.difference, [{ what: 'version', before: '"1"', after: '"two"' }])
+  t.match(dry.json.difference, [{ what: 'version', before: '"2"', after: '"two"' }])
   const { requests } = (await call(demo.operator, 'GET', '/v1/gates/requests')).json
   t.strictSame(requests, [], 'nobody was asked')
 })

@@ -1,5 +1,7 @@
 import t from 'tap'
+import { exportPage } from '../../../coordinator/knowledge/export-graph.ts'
 import { parseLayer } from '../../../coordinator/knowledge/layer-document.ts'
+import { graphOf, nodeOf } from '../../support/knowledge-graph.ts'
 
 t.test('JSON and CSV describe the same layer', async t => {
   const json = JSON.stringify({
@@ -20,6 +22,15 @@ t.test('names default to the id, weights to 1, quotes and line breaks are kept',
     text: 'say "hi"\nto all',
   })
   t.equal(parseLayer('source,relation,target\na:b,uses,a:c', 'csv', 'x').edges[0]?.weight, 1)
+})
+
+t.test('no cell of an export is a formula, and an import reads it as it was', async t => {
+  const name = '=HYPERLINK("http://evil.example")'
+  const node = nodeOf('entity:e1', { name, text: '@SUM(1)' })
+  const graph = await graphOf([], [node])
+  const { text } = exportPage(graph, 'csv', { what: 'nodes', limit: 10 })
+  t.notMatch(text, /(^|,)"?[=@]/m)
+  t.match(parseLayer(text, 'csv', 'test').nodes[0], node)
 })
 
 for (const [what, text, format, message] of [

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { Knowledge } from '../../../coordinator/knowledge/knowledge.ts'
 import {
-  decayed,
-  forgetWeak,
+  decayStrength,
+  forgetWeakStrengths,
   MAX_LEARNED,
   readLearning,
 } from '../../../coordinator/knowledge/learning-store.ts'
@@ -83,12 +83,12 @@ t.test('the strongest edges are kept up to the limit, faded ones are forgotten',
     knowledge.noteGains('home', new Map(keys.map(key => [key, part === 0 ? 0.5 : 1])))
     await knowledge.learn()
   }
-  await forgetWeak(store.ledger, NOW)
+  await forgetWeakStrengths(store.ledger, NOW)
   const { learned, settings } = await readLearning(store.ledger.read, 'home')
   t.equal(learned.size, MAX_LEARNED)
   t.equal([...learned.keys()].filter(key => key.startsWith('x:0')).length, MAX_LEARNED - 4500)
-  t.equal(about(decayed({ strength: 1, at: 0 }, 2 * 168 * HOUR_MS, settings)), 0.25)
-  await forgetWeak(store.ledger, NOW + 2000 * HOUR_MS)
+  t.equal(about(decayStrength({ strength: 1, at: 0 }, 2 * 168 * HOUR_MS, settings)), 0.25)
+  await forgetWeakStrengths(store.ledger, NOW + 2000 * HOUR_MS)
   t.equal((await readLearning(store.ledger.read, 'home')).learned.size, 0)
 })
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { coverageOf } from '../../../coordinator/knowledge/queries/coverage.ts'
+import { findCoverage } from '../../../coordinator/knowledge/queries/coverage.ts'
 import { findCycles } from '../../../coordinator/knowledge/queries/find-cycles.ts'
 import { findOwners } from '../../../coordinator/knowledge/queries/find-owner.ts'
 import { findPath } from '../../../coordinator/knowledge/queries/find-path.ts'
@@ -75,12 +75,12 @@ t.test('owners are the nearest, along the way', async t => {
 t.test('coverage counts the nodes of a layer with an edge to another layer or kind', async t => {
   const nodes = [nodeOf('f:1', { layer: 'other' }), nodeOf('g:1', { layer: 'third' })]
   const graph = await graphOf(['c:1 needs f:1', 'c:2 needs g:1', 'c:3 needs c:1'], nodes)
-  t.strictSame(coverageOf(graph, 'test', undefined), {
+  t.strictSame(findCoverage(graph, 'test', undefined), {
     covered: ['c:1', 'c:2'],
     uncovered: ['c:3'],
   })
-  t.strictSame(coverageOf(graph, 'test', 'f').covered, ['c:1'])
-  t.strictSame(coverageOf(graph, 'test', 'third').covered, ['c:2'])
+  t.strictSame(findCoverage(graph, 'test', 'f').covered, ['c:1'])
+  t.strictSame(findCoverage(graph, 'test', 'third').covered, ['c:2'])
 })
 
 t.test('a graph follows its facts: new, changed and removed nodes and edges', async t => {

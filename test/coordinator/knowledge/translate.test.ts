@@ -8,12 +8,12 @@ t.test('without a model the meaning is compared by letters, and the answer says 
   const graph = await graphOf(
     [],
     [
-      nodeOf('skill:approve', { name: 'Approve a release', layer: 'skills' }),
+      nodeOf('skill:approve', { name: 'Approve the release', layer: 'skills' }),
       nodeOf('skill:weather', { name: 'Weather forecast', layer: 'skills' }),
       nodeOf('x:1'),
     ],
   )
-  const asked = { concept: 'release approval', domain: 'skills', topK: 5 }
+  const asked = { concept: 'approval of the release', domain: 'skills', topK: 5 }
   const found = await translateConcept(graph, asked, none)
   t.match(found, { similarity: 'text', model: undefined, concept: undefined, candidates: 2 })
   t.match(found.matches[0], {

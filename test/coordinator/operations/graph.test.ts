@@ -25,16 +25,16 @@ const { secret: reviewer } = await scene.keys.create(
 const get = (path: string, key = demo.operator) => call(key, 'GET', `/v1/graph${path}`)
 const put = (layer: string, body: object, key = demo.operator) =>
   call(key, 'POST', `/v1/graph/layers/${layer}`, body)
-const imported = await put('services', { text: JSON.stringify(LAYER) })
+const imported = await put('landscape', { text: JSON.stringify(LAYER) })
 
 t.test('an imported layer is connected to the running system at once', async t => {
   t.match(imported, {
     status: 200,
-    json: { layer_id: 'services', nodes: 3, edges: 4, unresolved_edges: 1 },
+    json: { layer_id: 'landscape', nodes: 3, edges: 4, unresolved_edges: 1 },
   })
   t.match((await get('/nodes/service%3Acrm')).json, {
     name: 'CRM',
-    layer: 'services',
+    layer: 'landscape',
     attributes: { rack: 'r1' },
     outgoing: 3,
     relations: { 'out uses': 2, 'out owned_by': 1 },
@@ -47,14 +47,14 @@ t.test('another tenant sees the same system and nothing of the layer', async t =
   t.equal((await get('/nodes/service%3Acrm', demo.stranger)).status, 404)
   t.strictSame((await get('/nodes?kind=service&query=crm', demo.stranger)).json.nodes, [])
   t.strictSame((await get('/layers', demo.stranger)).json.imported, [])
-  t.equal((await call(demo.stranger, 'DELETE', '/v1/graph/layers/services')).status, 404)
+  t.equal((await call(demo.stranger, 'DELETE', '/v1/graph/layers/landscape')).status, 404)
   for (const what of ['nodes', 'edges']) {
     const { json } = await get(`/export?what=${what}&limit=5000`, demo.stranger)
     t.notMatch(JSON.stringify(json), /service:crm|team:sales|tenant:demo/)
   }
   t.equal((await get('/nodes/tenant%3Ademo', demo.stranger)).status, 404)
   t.equal((await get('/nodes/tenant%3Aother', demo.stranger)).status, 200)
-  const same = await put('services', { text: JSON.stringify(LAYER) }, demo.stranger)
+  const same = await put('landscape', { text: JSON.stringify(LAYER) }, demo.stranger)
   t.match(same, { status: 200, json: { nodes: 3 } }, 'names are free in each tenant')
 })
 
@@ -70,7 +70,7 @@ t.test('live nodes and layers cannot be replaced, nor nodes of another layer', a
   })
   t.match(await put('own', { text: text([{ id: 'service:crm' }]) }), {
     status: 409,
-    json: { error: { message: 'node service:crm belongs to the imported layer services' } },
+    json: { error: { message: 'node service:crm belongs to the imported layer landscape' } },
   })
   t.match(await put('own', { text: 'id,name\nservice', format: 'csv' }), {
     status: 422,
@@ -82,23 +82,23 @@ t.test('live nodes and layers cannot be replaced, nor nodes of another layer', a
 t.test('an export of a layer can be imported again', async t => {
   for (const format of ['json', 'csv'] as const)
     for (const what of ['nodes', 'edges'] as const) {
-      const query = `what=${what}&layer=services&format=${format}`
+      const query = `what=${what}&layer=landscape&format=${format}`
       const [, body] = await scene.text(demo.operator, `/v1/graph/export?${query}`)
-      const again = await put('services', { text: String(body), format })
+      const again = await put('landscape', { text: String(body), format })
       t.match(again, { status: 200, json: { nodes: 3, edges: 4 } })
     }
   t.match((await get('/nodes/service%3Acrm')).json, { attributes: { rack: 'r1' } })
 })
 
 t.test('lists page by id and filter by kind, layer, relation', async t => {
-  const first = (await get('/nodes?layer=services&limit=2')).json
-  const second = (await get(`/nodes?layer=services&limit=2&after=${first.next}`)).json
+  const first = (await get('/nodes?layer=landscape&limit=2')).json
+  const second = (await get(`/nodes?layer=landscape&limit=2&after=${first.next}`)).json
   t.strictSame(
     [...first.nodes, ...second.nodes].map(({ node_id }) => node_id),
     ['service:crm', 'service:mail', 'team:sales'],
   )
   t.equal(second.next, null)
-  const { edges } = (await get('/edges?layer=services&relation=owned_by')).json
+  const { edges } = (await get('/edges?layer=landscape&relation=owned_by')).json
   t.match(edges, [{ source: 'service:crm', target: 'team:sales', weight: 1, learned: 0 }])
   t.equal((await get('/nodes?kind=service&query=records')).json.nodes[0].node_id, 'service:crm')
 })
@@ -138,9 +138,9 @@ t.test('activation strengthens its paths, which the settings switch off and forg
 })
 
 t.test('a deleted layer is gone with its edges', async t => {
-  t.equal((await call(demo.operator, 'DELETE', '/v1/graph/layers/services')).status, 200)
+  t.equal((await call(demo.operator, 'DELETE', '/v1/graph/layers/landscape')).status, 200)
   t.equal((await get('/nodes/service%3Acrm')).status, 404)
-  t.equal((await call(demo.operator, 'DELETE', '/v1/graph/layers/services')).status, 404)
+  t.equal((await call(demo.operator, 'DELETE', '/v1/graph/layers/landscape')).status, 404)
 })
 
 async function personOf(): Promise<string> {

@@ -35,6 +35,13 @@ t.test('a finish is on the last day of work, and a fraction of a day is a day', 
   }
 })
 
+t.test('working days before 1970 are those of the calendar', async t => {
+  // 1960-01-01 was a Friday
+  const calendar = new WorkCalendar('1960-01-01', { workingDays: WEEK, holidays: ['1960-01-05'] })
+  const dates = [0, 1, 2].map(index => calendar.date(index))
+  t.strictSame(dates, ['1960-01-01', '1960-01-04', '1960-01-06'])
+})
+
 t.test('a project that ends after the year 9999 is refused', async t => {
   const calendar = new WorkCalendar('2027-03-01', { workingDays: ['mon'], holidays: [] })
   t.throws(() => calendar.date(1_000_000), { code: 'invalid_request', param: 'start_date' })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
-import { HOUR_MS, sealRows } from '../../../coordinator/quota/usage-buckets.ts'
+import { sealRows } from '../../../coordinator/quota/usage-buckets.ts'
 import { createUsageKeeper } from '../../../coordinator/quota/usage-keeper.ts'
 import { queryUsage, type UsageQuestion } from '../../../coordinator/quota/usage-query.ts'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
@@ -9,6 +9,7 @@ import { recordMigrations } from '../../../coordinator/store/record-migrations.t
 import type { RecordTables } from '../../../coordinator/store/record-tables.ts'
 import { sqliteEngine } from '../../../coordinator/store/sqlite/sqlite-engine.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
+import { HOUR_MS } from '../../../shared/time.ts'
 import { notInFiles, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)

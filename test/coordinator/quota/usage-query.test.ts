@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Refusals } from '../../../coordinator/quota/refusals.ts'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
-import { HOUR_MS, sealRows } from '../../../coordinator/quota/usage-buckets.ts'
+import { sealRows } from '../../../coordinator/quota/usage-buckets.ts'
 import { createUsageKeeper } from '../../../coordinator/quota/usage-keeper.ts'
 import {
   queryUsage,
@@ -14,6 +14,7 @@ import type { RecordTables } from '../../../coordinator/store/record-tables.ts'
 import { sqliteEngine } from '../../../coordinator/store/sqlite/sqlite-engine.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { newId } from '../../../shared/ids.ts'
+import { HOUR_MS } from '../../../shared/time.ts'
 import { randomOf } from '../../support/random.ts'
 import { notInFiles, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 

@@ -9,6 +9,7 @@ import { carryOn } from '../../../coordinator/rampup/carry-on.ts'
 import { planStages } from '../../../coordinator/rampup/ramp-up.ts'
 import { RAMP_UP, RampUps } from '../../../coordinator/rampup/ramp-ups.ts'
 import { RampUpConfig } from '../../../coordinator/rampup/rampup-config.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { a2aScene, caller } from '../../support/a2a.ts'
 import { temporaryStore } from '../store/temporary.ts'
 
@@ -25,15 +26,19 @@ const scene = async (t: Test) => {
   const stubborn = new Map<string, 'refused' | 'probation'>()
   const alerts: object[] = []
   const away = new Set<string>()
+  const broken = new Set<string>()
+  const revoked = new Set<string>()
   const documents = new Map<string, { version: number; document: Record<string, unknown> }>()
   documents.set('b', { version: 1, document: { log: { level: 'warn' } } })
   const sets: string[] = []
   const configs = {
     set: async ({ name, document }: { name: string; document: Record<string, unknown> }) => {
+      if (broken.delete(name)) throw new Error('the process ends here')
       sets.push(name)
       documents.set(name, { version: sets.length + 1, document })
     },
     show: async (id: string) => {
+      if (revoked.has(id)) throw new ShoalError('not_found', `no cell ${id}`)
       const own = documents.get(id)
       const version = own?.version ?? 0
       const state = stubborn.get(id) ?? 'applied'
@@ -88,7 +93,21 @@ const scene = async (t: Test) => {
     }
   }
   const latest = async () => rampUps.latest('demo')
-  return { clock, stubborn, alerts, away, documents, sets, rampUps, plan, start, look, latest }
+  return {
+    clock,
+    stubborn,
+    alerts,
+    away,
+    broken,
+    revoked,
+    documents,
+    sets,
+    rampUps,
+    plan,
+    start,
+    look,
+    latest,
+  }
 }
 
 t.test('stages grow by whole cells, and none is empty', async t => {
@@ -99,13 +118,13 @@ t.test('stages grow by whole cells, and none is empty', async t => {
 t.test('each stage is applied, held and followed by the next', async t => {
   const { clock, documents, sets, start, look, latest } = await scene(t)
   const id = await start()
-  t.equal(await look(id), 'holds')
+  t.equal(await look(id), 'holding')
   t.strictSame(sets, ['a'])
   clock.ms += 59_000
-  t.equal(await look(id), 'holds')
+  t.equal(await look(id), 'holding')
   clock.ms += 1000
-  t.equal(await look(id), 'goes to the next stage')
-  t.equal(await look(id), 'holds')
+  t.equal(await look(id), 'continuing with the next stage')
+  t.equal(await look(id), 'holding')
   t.strictSame(sets, ['a', 'b', 'c', 'd'], 'no cell is set twice')
   t.strictSame(documents.get('b')?.document, { log: { level: 'warn' }, ...SLOTS })
   clock.ms += 60_000
@@ -116,7 +135,8 @@ t.test('each stage is applied, held and followed by the next', async t => {
 t.test('a fault restores the earlier settings', async t => {
   const cases: [string, (at: Awaited<ReturnType<typeof scene>>) => void, RegExp][] = [
     ['a refusal', ({ stubborn }) => stubborn.set('b', 'refused'), /b has refused its settings/],
-    ['a lost cell', ({ away }) => away.add('a'), /a serves no requests/],
+    ['a lost cell', ({ away }) => away.add('a'), /a no longer serves requests/],
+    ['a revoked cell', ({ revoked }) => revoked.add('c'), /c is no longer enrolled/],
     [
       'a critical alert',
       ({ alerts, clock }) =>
@@ -140,11 +160,27 @@ t.test('a fault restores the earlier settings', async t => {
   }
 })
 
+t.test('an abort that a crash interrupts is completed, even if its cause is gone', async t => {
+  const { clock, away, broken, documents, start, look, latest } = await scene(t)
+  const id = await start()
+  await look(id)
+  clock.ms += 60_000
+  await look(id)
+  await look(id)
+  away.add('a')
+  broken.add('b')
+  await t.rejects(look(id), { message: 'the process ends here' })
+  away.delete('a')
+  t.equal(await look(id), 'ended')
+  t.match(await latest(), { state: 'aborted', reason: /a serves no requests/ })
+  for (const cell of CELLS) t.notMatch(documents.get(cell)?.document, SLOTS)
+})
+
 t.test('a cell that does not apply its settings in time ends the ramp-up', async t => {
   const { clock, stubborn, documents, start, look, latest } = await scene(t)
   stubborn.set('a', 'probation')
   const id = await start()
-  t.equal(await look(id), 'waits for the cells')
+  t.equal(await look(id), 'waiting for the cells')
   clock.ms += 31_000
   t.equal(await look(id), 'ended')
   t.match(await latest(), { state: 'aborted', reason: /in time/ })
@@ -155,8 +191,8 @@ t.test('one ramp-up runs at a time, and an earlier claim writes nothing more', a
   const { start, look, rampUps, latest } = await scene(t)
   const id = await start()
   await t.rejects(start(), { code: 'conflict' } as never)
-  t.equal(await look(id, 2), 'holds')
-  t.equal(await look(id, 1), 'another worker has the roll-out')
+  t.equal(await look(id, 2), 'holding')
+  t.equal(await look(id, 1), 'another worker has the ramp-up')
   await rampUps.abort('demo', BY)
   t.equal(await look(id, 2), 'ended')
   t.match(await latest(), { state: 'aborted', reason: 'aborted by an operator' })

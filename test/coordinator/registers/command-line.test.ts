@@ -28,6 +28,15 @@ t.test('the command line imports, shows, exports and erases records', async t =>
   t.match(await shoal(env, put), { code: 0, out: /revision\s+1/ })
   t.match(await shoal(env, ['people', 'export', 'p-1']), { code: 0, out: /services/ })
   t.match(await shoal(env, ['people', 'erase', 'p-1']), { out: /records_deleted\s+1/ })
+  t.match(await shoal(env, ['people', 'erase', 'p-1']), {
+    code: 66,
+    err: /shoal registers list people lists the existing ids/,
+  })
+  t.match(await shoal(env, ['registers', 'import', 'people', join(folder, 'none.csv')]), {
+    code: 65,
+    err: /none\.csv: there is no such file/,
+  })
+  t.match(await shoal(env, ['backup', 'create']), { code: 64, err: /shoal-coordinator --help/ })
 
   await writeFile(file, 'id,name\np-1,Mira\n')
   const refused = await shoal(env, ['registers', 'import', 'people', file])

@@ -51,9 +51,46 @@ t.test('the audit shows that a person was erased, and none of the personal value
   t.match(json.rows[0], {
     action: 'person.erase',
     subject: 'p-1',
-    details: { records_deleted: 1, records_cleared: 0 },
+    details: { records_deleted: 1, records_cleared: 0, statements_deleted: 0 },
   })
   t.notMatch(JSON.stringify(json.rows), /Mira|example\.org/)
+})
+
+t.test('what imported layers and learning keep of a person is exported and erased', async t => {
+  const { call, demo, store } = await governanceScene(t)
+  const text = JSON.stringify({
+    nodes: [
+      { id: 'person:p-1', name: 'Mira Holm' },
+      { id: 'person:p-10', name: 'Karla' },
+      { id: 'service:crm' },
+    ],
+    edges: [
+      { source: 'service:crm', relation: 'owned_by', target: 'person:p-1' },
+      { source: 'service:crm', relation: 'owned_by', target: 'person:p-10' },
+    ],
+  })
+  for (const key of [demo.operator, demo.stranger])
+    t.match(await call(key, 'POST', '/v1/graph/layers/team', { text }), { status: 200 })
+  const learned = { tenant_id: 'demo', strength_ppm: 500_000, at: Date.now() }
+  const keys = ['service:crm owned_by person:p-1', 'service:crm owned_by person:p-10']
+  await store.ledger.sealed.write(trx =>
+    trx
+      .insertInto('graph_learning')
+      .values(keys.map(edge_key => ({ ...learned, edge_key })))
+      .execute(),
+  )
+  t.match(await call(demo.operator, 'GET', '/v1/people/p-1'), {
+    json: { records: { length: 0 }, statements: [{ name: 'Mira Holm' }, { statement: keys[0] }] },
+  })
+  t.match(await call(demo.operator, 'DELETE', '/v1/people/p-1'), {
+    status: 200,
+    json: { records_deleted: 0, statements_deleted: 2 },
+  })
+  const left = await store.ledger.read.selectFrom('graph_learning').select('edge_key').execute()
+  t.strictSame(left, [{ edge_key: keys[1] }])
+  t.match(await call(demo.operator, 'GET', '/v1/graph/nodes/person:p-1'), { status: 404 })
+  t.match(await call(demo.operator, 'GET', '/v1/graph/nodes/person:p-10'), { status: 200 })
+  t.match(await call(demo.stranger, 'GET', '/v1/graph/nodes/person:p-1'), { status: 200 })
 })
 
 t.test('only operator_admin exports and erases people', async t => {

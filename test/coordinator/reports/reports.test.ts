@@ -4,7 +4,11 @@ import { judgeBackups } from '../../../coordinator/reports/backup-standing.ts'
 import { findGaps, type GapFacts } from '../../../coordinator/reports/gaps.ts'
 import { type ObservedCell, optimize } from '../../../coordinator/reports/optimize.ts'
 import { comparePeriods } from '../../../coordinator/reports/period.ts'
-import { changePercent, figuresOf, NO_USAGE } from '../../../coordinator/reports/service-figures.ts'
+import {
+  computeChangePercent,
+  figuresOf,
+  NO_USAGE,
+} from '../../../coordinator/reports/service-figures.ts'
 import { engine } from '../fleet/samples.ts'
 
 const HOUR_MS = 3_600_000
@@ -44,9 +48,9 @@ t.test('figures without a measurement are null, never 0', async t => {
     ttftP50Ms: null,
     cachedPercent: null,
   })
-  t.equal(changePercent(5, 0), null)
-  t.equal(changePercent(5, null), null)
-  t.equal(changePercent(5, 4), 25)
+  t.equal(computeChangePercent(5, 0), null)
+  t.equal(computeChangePercent(5, null), null)
+  t.equal(computeChangePercent(5, 4), 25)
 })
 
 const facts = (more: Partial<GapFacts> = {}): GapFacts => ({
@@ -169,6 +173,7 @@ t.test('the standing of backups is that of the newest', async t => {
       format: 1 as const,
       created_at: 1000 * HOUR_MS - hours * HOUR_MS,
       version: '1',
+      is_scheduled: false,
       store: 'sqlite' as const,
       files: [],
       audit_head: null,

@@ -5,7 +5,7 @@ import { a2aScene, askUntil, caller } from '../../support/a2a.ts'
 import { startStandIns } from '../../support/stand-in-services.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
-const scene = async (t: Test) => {
+const scene = async (t: Test, keycloak: object = {}) => {
   const standIns = await startStandIns(t)
   const { url } = standIns
   const token_file = join(await temporaryFolder(t), 'token')
@@ -13,7 +13,7 @@ const scene = async (t: Test) => {
   const opened = await a2aScene(t, {
     config: {
       services: {
-        keycloak: { url, repair_url: `${url}/repair` },
+        keycloak: { url, repair_url: `${url}/repair`, ...keycloak },
         // nothing listens on the port for tcpmux here
         cockpit: { url: 'http://127.0.0.1:1/health' },
       },
@@ -52,6 +52,13 @@ t.test('a service is asked for its health', async t => {
   })
 })
 
+t.test('a health check of Keycloak asks the configured realms', async t => {
+  const { ask } = await scene(t, { realms: ['partners'] })
+  const { json } = await ask('cockpit-health-check', { service_id: 'keycloak' })
+  t.match(json, { state: 'up', checks: [{ name: 'health' }, { name: 'realm partners' }] })
+  t.equal(json.checks.length, 2)
+})
+
 t.test('a service that is up, unknown or foreign is never repaired', async t => {
   const { ask } = await scene(t)
   t.match(await ask('repair-trigger', { service_id: 'keycloak' }), {
@@ -84,7 +91,8 @@ t.test('a service that is down gets one repair, after an approval', async t => {
   const [call] = waiting.json.calls
   t.equal(standIns.got.filter(({ path }) => path === '/repair').length, 0)
   const path = `/v1/gates/requests/${call.gate_request_id}`
-  t.match((await json(path)).json, { gate_id: 'gate.repair-run' })
+  await ask('repair-trigger', { service_id: 'keycloak', failure: 'a user reports it' })
+  t.match((await json(path)).json, { gate_id: 'gate.repair-run', state: 'pending' })
   await caller(url, demo.approver_a).json(`${path}/approve`, {})
   await askUntil(
     () => json(`/v1/flows/runs/${run_id}`),
@@ -107,6 +115,31 @@ t.test('a service that is down gets one repair, after an approval', async t => {
   })
 })
 
+t.test('the daily status names services that are down and runs that failed', async t => {
+  const { ask, standIns, url, demo } = await scene(t)
+  const whats = async () =>
+    (await ask('ops-daily-status', {})).json.attention.map(({ what }: { what: string }) => what)
+  const healthy = await whats()
+  t.ok(healthy.some((what: string) => what.startsWith('Service cockpit is down (')))
+  t.notOk(healthy.some((what: string) => /keycloak|Runs of flows/.test(what)))
+  standIns.keycloak.isReady = false
+  const { repair } = (await ask('cockpit-health-check', { service_id: 'keycloak' })).json
+  const { json } = caller(url, demo.operator)
+  const waiting = await askUntil(
+    () => json(`/v1/flows/runs/${repair.run_id}`),
+    ({ json }) => json.state === 'waiting',
+  )
+  const path = `/v1/gates/requests/${waiting.json.calls[0].gate_request_id}`
+  await caller(url, demo.approver_a).json(`${path}/reject`, { reason: 'not now' })
+  await askUntil(
+    () => json(`/v1/flows/runs/${repair.run_id}`),
+    ({ json }) => json.state === 'failed',
+  )
+  const after = await whats()
+  t.ok(after.includes('Service keycloak is down (health: it answered 503)'))
+  t.ok(after.includes('Runs of flows that failed within 24 hours: 1'))
+})
+
 t.test('each tenant sees the state of its own chat server', async t => {
   const { as, demo } = await scene(t)
   const status = async (key: string) => (await as(key)('get_tenant_chat_status', {})).json
@@ -117,6 +150,12 @@ t.test('each tenant sees the state of its own chat server', async t => {
     servers: [{ tenant_id: 'demo', software: 'Synapse 1.118.0', login_flows: ['m.login.sso'] }],
   })
   t.match(await status(demo.stranger), { total: 1, servers: [{ tenant_id: 'other' }] })
+})
+
+t.test('without flows, the answers say where to declare them', async t => {
+  const { ask } = await scene(t)
+  for (const skill of ['find-flow', 'get_synergy_health'])
+    t.match((await ask(skill, {})).json, { data_state: 'empty', to_load: /docs\/flows\.md/ })
 })
 
 t.test('the test suite runs real checks and names what it skips', async t => {

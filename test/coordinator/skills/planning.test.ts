@@ -84,6 +84,15 @@ t.test('gantt_schedule draws the chart with escaped text', async t => {
   t.equal(body.match(/class="bar/g)?.length, 5, 'one bar or diamond for each task')
 })
 
+t.test('the chart of a short project has a label for each day', async t => {
+  const tasks = [
+    { id: 'pack', duration_days: 2 },
+    { id: 'drive', duration_days: 1, depends_on: ['pack'] },
+  ]
+  const { body } = await call('gantt_schedule', { tasks, as: 'svg' })
+  t.strictSame(body.match(/>day \d</g), ['>day 0<', '>day 1<', '>day 2<', '>day 3<'])
+})
+
 t.test('an invalid schedule is refused with the field', async t => {
   const one = { id: 'a', duration_days: 2 }
   for (const [input, param, message] of [

@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import {
-  bluetoothCompany,
-  bluetoothService,
+  findBluetoothCompany,
+  findBluetoothService,
 } from '../../../discovery/registry/vendors/bluetooth-names.ts'
-import { enterpriseName } from '../../../discovery/registry/vendors/enterprise-name.ts'
+import { findEnterpriseName } from '../../../discovery/registry/vendors/enterprise-name.ts'
 import { vendorOfMac } from '../../../discovery/registry/vendors/vendor-of-mac.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
@@ -27,16 +27,16 @@ t.test('a MAC address has the vendor of its longest assigned prefix', async t =>
 })
 
 t.test('companies, services and enterprises are found by their numbers', async t => {
-  t.match(bluetoothCompany(0x004c), /^Apple/)
-  t.match(bluetoothCompany(0x0059), /^Nordic Semiconductor/)
-  t.equal(bluetoothCompany(0xfffe), null)
-  t.equal(bluetoothService('180f'), 'Battery Service')
-  t.equal(bluetoothService('feaa'), 'Eddystone')
-  t.equal(bluetoothService('0000'), null)
-  t.equal(enterpriseName(9), 'Cisco')
-  t.equal(enterpriseName(14988), 'MikroTik')
-  t.equal(enterpriseName(4_000_000_000), null)
-  t.equal(enterpriseName(null), null)
+  t.match(findBluetoothCompany(0x004c), /^Apple/)
+  t.match(findBluetoothCompany(0x0059), /^Nordic Semiconductor/)
+  t.equal(findBluetoothCompany(0xfffe), null)
+  t.equal(findBluetoothService('180f'), 'Battery Service')
+  t.equal(findBluetoothService('feaa'), 'Eddystone')
+  t.equal(findBluetoothService('0000'), null)
+  t.equal(findEnterpriseName(9), 'Cisco')
+  t.equal(findEnterpriseName(14988), 'MikroTik')
+  t.equal(findEnterpriseName(4_000_000_000), null)
+  t.equal(findEnterpriseName(null), null)
 })
 
 t.test('each table is whole, sorted, and names its authority, source and count', async t => {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DAY_MS, HOUR_MS } from '../../../../shared/time.ts'
 import { cutDecimals } from '../../../fields/coordinates.ts'
 import type { LookupContext } from '../../../lookup-run.ts'
 import type { PvForecast } from '../../../modules/environment/pv-forecast.ts'
@@ -12,8 +13,6 @@ const Series = z.object({ outputs: z.object({ hourly: z.array(Hour).max(9000) })
 
 const YEAR = 2019
 const DAYS = 3
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 /** A typical year (https://joint-research-centre.ec.europa.eu, PVGIS non-interactive service). */
 export const askPvgis = async (

@@ -1,6 +1,9 @@
 import type * as z from 'zod'
 import type { BleRow } from '../../../modules/network/ble-scan.ts'
-import { bluetoothCompany, bluetoothService } from '../../../registry/vendors/bluetooth-names.ts'
+import {
+  findBluetoothCompany,
+  findBluetoothService,
+} from '../../../registry/vendors/bluetooth-names.ts'
 import type { Advertisement } from './ble-backend.ts'
 import { type BleAddressKind, classifyAddress } from './classify-address.ts'
 import { type BtHomeFacts, readBtHome } from './read-bthome.ts'
@@ -84,10 +87,10 @@ export class HeardDevice {
       is_connectable: isConnectable,
       advertisements: this.#count,
       company_id: this.#maker?.companyId ?? null,
-      company: this.#maker === undefined ? null : bluetoothCompany(this.#maker.companyId),
+      company: this.#maker === undefined ? null : findBluetoothCompany(this.#maker.companyId),
       services: [...uuids]
         .slice(0, MAX_SERVICES)
-        .map(uuid => ({ uuid: uuid.slice(0, 36), name: bluetoothService(uuid) })),
+        .map(uuid => ({ uuid: uuid.slice(0, 36), name: findBluetoothService(uuid) })),
       ibeacon: this.#maker?.ibeacon ?? null,
       eddystone: [...this.#frames.values()],
       bthome: this.#bthome ?? null,

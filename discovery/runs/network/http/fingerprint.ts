@@ -4,7 +4,7 @@ import { shakeHands } from '../../../net/shake-hands.ts'
 import { hashFavicon } from './favicon-hash.ts'
 import { type FetchedPage, fetchPage } from './fetch-page.ts'
 import { keepSurest, matchPath, matchProducts, type Product } from './match-products.ts'
-import { PATH_RULES, type PathRule } from './product-rules.ts'
+import { PATH_RULES, type PathRule } from './path-rules.ts'
 import { readHeaders } from './read-headers.ts'
 import { type Page, readPage } from './read-page.ts'
 

@@ -1,5 +1,6 @@
 import type { TlsFacts } from '../../../net/tls-facts.ts'
-import { type PathRule, PRODUCT_RULES, type ProductRule, type RulePlace } from './product-rules.ts'
+import type { PathRule } from './path-rules.ts'
+import { PRODUCT_RULES, type ProductRule, type RulePlace } from './product-rules.ts'
 import type { HeaderFacts } from './read-headers.ts'
 import type { Page } from './read-page.ts'
 

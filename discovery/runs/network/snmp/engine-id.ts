@@ -1,4 +1,4 @@
-import { enterpriseName } from '../../../registry/vendors/enterprise-name.ts'
+import { findEnterpriseName } from '../../../registry/vendors/enterprise-name.ts'
 
 /** Enterprise of a sysObjectID below 1.3.6.1.4.1. */
 export const enterpriseOf = (objectId: string | null): number | null => {
@@ -23,7 +23,7 @@ export const readEngineId = (engineId: string | null): EngineFacts => {
       ? bytes.toString('hex', 5).match(/../g)
       : null
   return {
-    vendor: enterpriseName(bytes.readUInt32BE(0) & 0x7fffffff),
+    vendor: findEnterpriseName(bytes.readUInt32BE(0) & 0x7fffffff),
     mac: mac?.join(':') ?? null,
   }
 }

@@ -40,7 +40,7 @@ interface SessionTarget {
 }
 
 /** A value of an agent, by its object identifier. */
-export interface SnmpValue {
+interface SnmpValue {
   oid: string
   value: unknown
 }

@@ -69,7 +69,7 @@ export interface InstalledProduct {
 }
 
 /** What a condition says about an installed version. */
-export type Applicability = 'applies' | 'may_apply' | 'does_not_apply'
+type Applicability = 'applies' | 'may_apply' | 'does_not_apply'
 
 /**
  * Evaluates the configurations for one product. Other products of an AND, such as the hardware that

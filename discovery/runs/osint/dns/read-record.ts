@@ -1,6 +1,6 @@
 import type { Answer } from 'dns-packet'
 import ipaddr from 'ipaddr.js'
-import { addressScope } from '../../../fields/address-scope.ts'
+import { classifyAddress } from '../../../fields/address-scope.ts'
 import type { DnsScan } from '../../../modules/osint/dns-scan.ts'
 
 type DnsRecord = DnsScan['records'][number]
@@ -28,7 +28,7 @@ export const readRecord = (answer: Answer): DnsRecord | undefined => {
 
 const scopeOf = (answer: Answer): DnsRecord['scope'] =>
   (answer.type === 'A' || answer.type === 'AAAA') && ipaddr.isValid(answer.data)
-    ? addressScope(ipaddr.process(answer.data))
+    ? classifyAddress(ipaddr.process(answer.data))
     : null
 
 const printValue = (answer: Answer): string => {

@@ -95,6 +95,13 @@ t.test('performance-report', async t => {
     })
   })
 
+  t.test('gives embeddings no rate of generated tokens', async t => {
+    await record({ model: 'embed-a', route: '/v1/embeddings', completion_tokens: 0, ttft_ms: null })
+    const { models } = await run('performance-report')
+    const embeddings = models.find(({ model }: { model: string }) => model === 'embed-a')
+    t.match(embeddings.current, { requests: 1, tokens_per_second: null, mean_duration_ms: 1000 })
+  })
+
   t.test('shows another tenant nothing of it', async t => {
     const other = await run('performance-report', demo.stranger)
     t.match(other, { data_state: 'empty', tenant_id: 'other', current: { requests: 0 } })
@@ -167,6 +174,9 @@ t.test('testcenter and the dashboard show what the parts show', async t => {
     'generated_at',
     'fleet',
     'queue',
+    'flows',
+    'synergies',
+    'ramp_ups',
     'gates',
     'alerts',
     'services',

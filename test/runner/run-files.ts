@@ -2,39 +2,51 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { takeChildrenCpuMs } from './children-cpu.ts'
 
 /** Only for what hangs: each wait has a shorter deadline that names what did not happen. */
-const FILE_TIMEOUT_SECONDS = 300
+const FIRST_FILE_SECONDS = 300
+const FURTHER_FILE_SECONDS = 60
 /** Time for a file to report its time-out, after which it is killed. */
 const REPORT_SECONDS = 30
 /** Time in which the output is read to its end; an orphan may hold it open. */
 const OUTPUT_MS = 1000
 
 const WITHOUT_HOOKS = new URL('../support/without-promise-hooks.ts', import.meta.url).href
+const GROUP = new URL('group.ts', import.meta.url).pathname
 
-export interface FileResult {
-  file: string
+/** Result of a process that ran one file or several. */
+export interface RunResult {
+  files: readonly string[]
   isPassed: boolean
   /** How the process ended. */
   ending: string
   lines: string[]
   milliseconds: number
+  /** CPU time of the process and of the programs that it waited for, in milliseconds. */
+  cpuMs: number
 }
 
 const running = new Set<ChildProcess>()
 
 /**
- * Runs a file in a process of its own. Plain Node does that, and not the runner of tap, whose module
- * hooks double the CPU time of each start, also in the programs that a test starts. The file leads a
- * process group, so that the programs that it leaves behind end with it.
+ * Runs one file, or several after each other, in a process of its own. Plain Node does that, and not
+ * the runner of tap, whose module hooks double the CPU time of each start, also in the programs that
+ * a test starts. The process leads a process group, so that the programs that it leaves behind end
+ * with it.
  */
-export const runFile = async (
-  file: string,
-  limitSeconds = FILE_TIMEOUT_SECONDS + REPORT_SECONDS,
-): Promise<FileResult> => {
+export const runFiles = async (
+  files: readonly string[],
+  limitSeconds = timeoutOf(files) + REPORT_SECONDS,
+): Promise<RunResult> => {
   const started = performance.now()
-  const child = spawn(process.execPath, ['--import', WITHOUT_HOOKS, file], {
-    env: { ...process.env, TAP_TIMEOUT: String(FILE_TIMEOUT_SECONDS) },
+  const [program = ''] = files.length === 1 ? files : [GROUP]
+  const child = spawn(process.execPath, ['--import', WITHOUT_HOOKS, program], {
+    env: {
+      ...process.env,
+      TAP_TIMEOUT: String(timeoutOf(files)),
+      ...(files.length > 1 && { TEST_FILES: files.join('\n') }),
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
   })
@@ -46,6 +58,7 @@ export const runFile = async (
     killGroup(child)
   }, limitSeconds * 1000)
   const [code, signal] = await once(child, 'exit')
+  const cpuMs = takeChildrenCpuMs()
   clearTimeout(timer)
   killGroup(child)
   running.delete(child)
@@ -56,8 +69,11 @@ export const runFile = async (
   // a file that ends before its first test has no plan
   const isWhole = /^1\.\.\d+/m.test(text)
   const lines = text.split('\n')
-  return { file, isPassed: code === 0 && isWhole, ending, lines, milliseconds }
+  return { files, isPassed: code === 0 && isWhole, ending, lines, milliseconds, cpuMs }
 }
+
+const timeoutOf = ({ length }: readonly string[]): number =>
+  FIRST_FILE_SECONDS + FURTHER_FILE_SECONDS * (length - 1)
 
 /** Kills the files that run, with every program of theirs. */
 export const killRunning = (): void => {

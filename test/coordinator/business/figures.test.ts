@@ -1,0 +1,77 @@
+import t from 'tap'
+import {
+  analyseCosts,
+  type Cost,
+  computeMonthlyCents,
+} from '../../../coordinator/business/costs.ts'
+import { analyseRevenue, type Subscription } from '../../../coordinator/business/revenue.ts'
+
+const TODAY = '2026-11-20'
+
+const subscription = (id: string, more: Partial<Subscription> = {}): Subscription => ({
+  id,
+  tenant_id: id,
+  tier: 'free',
+  mrr_eur: 0,
+  started_on: '2025-01-01',
+  ...more,
+})
+
+t.test(
+  'the work of a revenue analysis grows with the subscriptions, not with their square',
+  async t => {
+    const countReads = (tenants: number): number => {
+      let reads = 0
+      const all = Array.from({ length: tenants }, (_, i) =>
+        Object.defineProperty(subscription(`t${i}`), 'tenant_id', {
+          get: () => {
+            reads++
+            return `t${i}`
+          },
+        }),
+      )
+      analyseRevenue(all, { today: TODAY, months: 12 })
+      return reads
+    }
+    t.ok(countReads(400) < 3 * countReads(200))
+  },
+)
+
+t.test('a subscription that never ran makes no tenant a returning one', async t => {
+  const { months } = analyseRevenue(
+    [
+      subscription('void', { tenant_id: 'a', mrr_eur: 5, ended_on: '2024-12-31' }),
+      subscription('first', { tenant_id: 'a', mrr_eur: 10, started_on: '2026-11-02' }),
+    ],
+    { today: TODAY, months: 1 },
+  )
+  t.match(months, [{ new_mrr_eur: 10, reactivation_mrr_eur: 0 }])
+})
+
+const cost = (more: Partial<Cost>): Cost => ({
+  id: 'c',
+  category: 'hardware',
+  name: 'Rack',
+  amount_eur: 100,
+  period: 'once',
+  started_on: '2026-01-31',
+  ...more,
+})
+
+t.test('a month of a useful life ends within the next month, however short it is', async t => {
+  const bought = cost({ useful_life_months: 1 })
+  t.equal(computeMonthlyCents(bought, '2026-02-27'), 10_000)
+  t.equal(computeMonthlyCents(bought, '2026-02-28'), 0)
+})
+
+t.test('a residual value above the price costs nothing, and earns nothing', async t => {
+  const odd = cost({ useful_life_months: 12, residual_value_eur: 1000 })
+  t.equal(computeMonthlyCents(odd, '2026-02-01'), 0)
+})
+
+t.test('only a single amount with a useful life is a depreciation', async t => {
+  const used = { tokensByTenant: new Map(), tokens: 0, energyKwh: null, priceEurPerKwh: null }
+  const rent = cost({ category: 'hosting', period: 'monthly', useful_life_months: 12 })
+  const { categories } = analyseCosts([rent], TODAY, used)
+  t.strictSame(categories, [{ category: 'hosting', cost_eur: 100 }])
+})
