@@ -33,6 +33,8 @@ interface ModuleFacts<I extends z.ZodObject> {
   /** Strict; only the parameters of the interface specification, with their defaults. */
   input: I
   examples: readonly z.input<I>[]
+  /** Reason why its findings are the same everywhere; absent for a module that looks around. */
+  constantBecause?: string
   /** Longest duration of a run, in seconds. */
   deadlineSeconds: number
 }

@@ -147,7 +147,9 @@ const usageOf = (error: CommanderError, command: Command): ShoalError => {
   const [line = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const first = error.code === 'commander.invalidArgument' ? rewordWrongValue(line) : line
   const isLocal = error.code === 'commander.unknownCommand' && LOCAL_COMMANDS.test(line)
-  const local = isLocal ? ['shoal-coordinator --help lists the commands for its machine'] : []
+  const local = isLocal
+    ? ['shoal-coordinator help lists the commands that run beside the coordinator']
+    : []
   const similar = rest.map(line => line.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean $1?'))
   const more = error.code === 'commander.missingArgument' ? [usageLine(command)] : []
   return new GuidedError('wrong_usage', first, [...similar, ...more, ...local, all].join('\n'))

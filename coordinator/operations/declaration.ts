@@ -125,6 +125,11 @@ export interface SkillFacts extends Declaration {
   tool?: never
   /** Examples for the catalogue and the documents; the card omits them. */
   examples: readonly object[]
+  /**
+   * Reason why the answer is the same for every tenant and every store. Absent for a skill that
+   * answers from data.
+   */
+  constantBecause?: string
   /** False keeps the schema off the card; the input is validated all the same. */
   publishesInput: boolean
   /** Further fields of the card. */

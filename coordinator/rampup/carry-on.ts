@@ -41,7 +41,7 @@ export const carryOn = async (parts: CarryOnParts, id: string, job: Job): Promis
   const write = (change: Partial<RampUpRow>) =>
     ledger.free.write(trx => updateRampUp(trx, rampUp, job, change, now()))
   const abort = async (fault: string): Promise<void> => {
-    // stored first: after a crash in the middle, the fault may be gone and the rest must follow
+    // stored first: after a crash the fault may be gone, and the cells must still be restored
     await write({ aborted: 1, reason: fault })
     await restoreSettings(parts, rampUp)
     return endRampUp(parts, rampUp, job, 'aborted', fault)
@@ -157,7 +157,7 @@ const readOwnDocument = async (
 ): Promise<Record<string, unknown> | undefined> =>
   (await showCell(configs, cellId))?.sources.find(({ scope }) => scope === 'cell')?.document
 
-/** Undefined for a cell that is no longer enrolled. */
+/** Desired settings of a cell; undefined for one that is no longer enrolled. */
 const showCell = async (configs: Pick<Configs, 'show'>, cellId: string) => {
   try {
     return await configs.show(cellId)

@@ -8,6 +8,7 @@ import { defineSkill, type Skill } from './skill.ts'
 /** The skill that a module is: its declaration, with the cell beside the input. */
 export const createModuleSkill = (module: DiscoveryModule): Skill => {
   const { id, name, description, tags, input, examples, reach, deadlineSeconds } = module
+  const { constantBecause } = module
   return {
     ...defineSkill({
       ...describeModule(module),
@@ -15,6 +16,7 @@ export const createModuleSkill = (module: DiscoveryModule): Skill => {
       name,
       description,
       tags,
+      ...(constantBecause !== undefined && { constantBecause }),
       openWorld: reach !== 'host',
       onCell: isScan(module),
       mode: 'stream',

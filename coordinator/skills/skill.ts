@@ -7,7 +7,8 @@ export type Skill = Operation & SkillFacts
 
 /** Facts that no skill declares: they follow from its id, or are the same for all. */
 type Derived = 'tool' | 'method' | 'path' | 'cli' | 'group' | 'examples'
-type Card = Pick<SkillFacts, 'name' | 'tags'> & Partial<Pick<SkillFacts, 'publishesInput' | 'card'>>
+type Card = Pick<SkillFacts, 'name' | 'tags'> &
+  Partial<Pick<SkillFacts, 'constantBecause' | 'publishesInput' | 'card'>>
 type SkillSpec<I extends z.ZodObject, O extends z.ZodType, P> = Omit<Declaration<I, O>, Derived> &
   Behaviour<I, O, P> &
   Card & { examples?: readonly z.input<I>[] }
@@ -21,6 +22,7 @@ export const defineSkill = <I extends z.ZodObject, O extends z.ZodType, P>(
     path: `/v1/skills/${spec.id}`,
     cli: { group: 'skills', verb: `run ${spec.id}` },
   }) as Operation & Pick<SkillFacts, 'tool'>
-  const { name, tags, examples = [], publishesInput = true, card = {} } = spec
-  return Object.assign(operation, { name, tags, examples, publishesInput, card })
+  const { name, tags, examples = [], publishesInput = true, card = {}, constantBecause } = spec
+  const facts = { name, tags, examples, publishesInput, card }
+  return Object.assign(operation, facts, constantBecause !== undefined && { constantBecause })
 }

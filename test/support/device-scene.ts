@@ -1,16 +1,12 @@
 import type { Test } from 'tap'
 import type { OpenPart } from '../../coordinator/base/open-all.ts'
-import { openBroker } from '../../coordinator/broker/open.ts'
 import { openPipeline, type PipelinePartParts } from '../../coordinator/operations/invoke/open.ts'
-import { CommandExecutor } from '../../daemon/commands/executor.ts'
-import { CommandJournal } from '../../daemon/commands/journal.ts'
 import { DeviceHost } from '../../daemon/devices/device-host.ts'
 import { DevicesInBirth } from '../../daemon/devices/devices-in-birth.ts'
 import { newId } from '../../shared/ids.ts'
-import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import type { Announce } from '../../shared/wire/announce.ts'
-import { addCell } from '../coordinator/control/cell-row.ts'
 import { silent } from './cell.ts'
+import { createCellBus } from './cell-bus.ts'
 import { openScene } from './coordinator.ts'
 import { announceDevices } from './device-facts.ts'
 import { FakeLink } from './fake-link.ts'
@@ -19,7 +15,6 @@ import { waitUntil } from './wait-until.ts'
 /** A coordinator with people, and one cell with a link whose devices the test sets. */
 export const deviceScene = async (t: Test, pipeline: Partial<PipelinePartParts> = {}) => {
   const cellId = newId('cell')
-  const signer = createSigner(generatePrivateKey())
   const link = new FakeLink()
   const host = new DeviceHost({
     config: { site: 'north', envelope: { min_battery_to_start_percent: 20 } },
@@ -28,57 +23,17 @@ export const deviceScene = async (t: Test, pipeline: Partial<PipelinePartParts> 
     nowMs: () => performance.now(),
     logger: silent,
   })
-  /** Cells that commands were sent to. */
-  const sent: string[] = []
-  const bus = {
-    publish: async (name: string, to: string, _type: string, body: unknown) => {
-      if (name !== 'cmd') return
-      sent.push(to)
-      if (to === cellId) void executor.receive(JSON.parse(JSON.stringify(body)))
-    },
-    publishToEach: (_name: string, cellIds: readonly string[]) => cellIds.map(async () => {}),
-    disconnect: () => {},
-    isConnected: () => true,
-  }
-  const arrivals = { listen: () => {} }
-  const busEnd = new AsyncDisposableStack()
+  const { sent, join, swap } = await createCellBus(t, { cellId, host })
   const scene = await openScene(t, {
     swaps: new Map<OpenPart, OpenPart>([
-      [openBroker, () => ({ bus, arrivals, busEnd })],
+      swap,
       [
         openPipeline,
         (parts: Parameters<typeof openPipeline>[0]) => openPipeline({ ...parts, ...pipeline }),
       ],
     ]),
   })
-  const lines: string[] = []
-  const stop = new AbortController()
-  t.teardown(() => stop.abort())
-  const executor: CommandExecutor = new CommandExecutor({
-    cellId,
-    signer,
-    listTrustedKeys: () => [scene.signing.publicKey],
-    verbs: [],
-    devices: host,
-    journal: await CommandJournal.open(
-      {
-        read: async () => lines.join(''),
-        append: async text => void lines.push(text),
-        replace: async text => void lines.splice(0, lines.length, text),
-        close: async () => {},
-      },
-      Date.now,
-    ),
-    clock: { bounds: () => ({ earliest: Date.now(), latest: Date.now() }) },
-    now: Date.now,
-    nowMs: () => performance.now(),
-    acknowledge: ack => scene.ears.onAck(cellId, ack),
-    report: () => {},
-    signal: stop.signal,
-    logger: silent,
-  })
-  await addCell(scene.store.ledger, cellId, signer.publicKey)
-  scene.fleet.admit(cellId, 0)
+  await join(scene)
   let epoch = 0
   /** Announces the devices of the link, and waits until the coordinator lists what it has. */
   const announce = async (own: Partial<Announce> = {}): Promise<Announce> => {

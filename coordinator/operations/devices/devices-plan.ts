@@ -15,7 +15,7 @@ export default defineOperation({
   timeoutSeconds: RUN_SECONDS,
   cli: { group: 'devices', verb: 'plan', words: ['command'], pairs: 'params' },
   input: z.strictObject(DEVICE_COMMAND),
-  examples: [{ command: 'drive', params: { linear_mps: 0.2 } }],
+  examples: [{ command: 'drive', params: { heading_degrees: 90, speed_m_s: 0.5, duration_s: 2 } }],
   output: DevicePlanView,
   run: async (input, context) => devicePlanViewOf(await planDeviceCommand(input, context)),
 })

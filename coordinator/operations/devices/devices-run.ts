@@ -16,7 +16,7 @@ export default defineOperation({
   needsCallKey: isOnceOnly,
   cli: { group: 'devices', verb: 'run', words: ['command'], pairs: 'params' },
   input: z.strictObject(DEVICE_COMMAND),
-  examples: [{ command: 'drive', params: { linear_mps: 0.2 } }],
+  examples: [{ command: 'drive', params: { heading_degrees: 90, speed_m_s: 0.5, duration_s: 2 } }],
   output: DeviceCommandView,
   plan: planLiveCommand,
   run: async (plan: Awaited<ReturnType<typeof planLiveCommand>>['plan'], context, approval) =>

@@ -37,7 +37,7 @@ export default defineSkill({
       }),
     ),
   }),
-  examples: [{ agent_id: 'fixer', skill: 'policy-check' }],
+  examples: [{ agent_id: 'watcher', skill: 'policy-check' }],
   run: async ({ agent_id, skill: id }, context) => {
     const skill = context.skills.find(each => each.id === id)
     if (skill === undefined) throw new ShoalError('not_found', `no skill ${id}`, { param: 'skill' })

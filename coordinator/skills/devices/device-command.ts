@@ -30,7 +30,13 @@ export default defineSkill({
     ...DEVICE_COMMAND,
     dry_run: z.boolean().default(true).describe('Return the plan without moving anything.'),
   }),
-  examples: [{ device_id: 'rover-1', command: 'drive', params: { linear_mps: 0.2 } }],
+  examples: [
+    {
+      device_id: 'rover-1',
+      command: 'drive',
+      params: { heading_degrees: 90, speed_m_s: 0.5, duration_s: 2 },
+    },
+  ],
   output: z.object({
     /** Null for stop, hold and land, which are carried out without one. */
     plan: DevicePlanView.nullable(),

@@ -9,6 +9,7 @@ export default defineSkill({
   tags: ['governance', 'gates'],
   access: 'operator',
   effect: 'read',
+  constantBecause: 'It shows the configured gates, which are the same for all tenants.',
   input: z.strictObject({ gate_id: z.string().max(128).describe('Id of the gate.') }),
   output: z.object({
     gate_id: z.string(),

@@ -16,6 +16,7 @@ export default defineSkill({
   tags: ['governance', 'policy'],
   access: 'operator',
   effect: 'read',
+  constantBecause: 'It applies the policy of the service, which is one for all tenants.',
   input: z.strictObject({
     ...POLICY_QUESTION,
     action_type: neededField(z.string().max(128), ACTION_TYPE),

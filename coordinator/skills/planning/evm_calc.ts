@@ -15,6 +15,7 @@ export default defineSkill({
   tags: ['planning', 'finance', 'earned-value'],
   access: 'key',
   effect: 'read',
+  constantBecause: 'It computes from its arguments alone.',
   publishesInput: false,
   input: z.strictObject(EARNED_VALUE_FIELDS).superRefine((amounts, context) => {
     const beyond = findBeyondBudget(amounts)

@@ -13,6 +13,7 @@ export default defineSkill({
   tags: ['planning', 'schedule', 'critical-path', 'monte-carlo'],
   access: 'key',
   effect: 'read',
+  constantBecause: 'It computes from its arguments alone.',
   publishesInput: false,
   input: z
     .strictObject({

@@ -43,6 +43,7 @@ export default defineSkill({
   tags: ['planning', 'finance', 'cost', 'earned-value', 'schedule'],
   access: 'key',
   effect: 'read',
+  constantBecause: 'It computes from its arguments alone.',
   publishesInput: false,
   input: Input,
   output: z.object({

@@ -42,6 +42,7 @@ export default defineLookup({
   name: 'Model recommendation',
   description: 'Recommend models and quantizations that fit into the memory of a GPU.',
   tags: ['ai_ml', 'models', 'sizing'],
+  constantBecause: 'It computes from its arguments and the list of models that is shipped.',
   access: 'key',
   reach: 'internet',
   input: z.strictObject({

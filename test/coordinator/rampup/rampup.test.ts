@@ -172,7 +172,7 @@ t.test('an abort that a crash interrupts is completed, even if its cause is gone
   await t.rejects(look(id), { message: 'the process ends here' })
   away.delete('a')
   t.equal(await look(id), 'ended')
-  t.match(await latest(), { state: 'aborted', reason: /a serves no requests/ })
+  t.match(await latest(), { state: 'aborted', reason: /a no longer serves requests/ })
   for (const cell of CELLS) t.notMatch(documents.get(cell)?.document, SLOTS)
 })
 

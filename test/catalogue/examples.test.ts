@@ -1,0 +1,79 @@
+import t from 'tap'
+import { PendingView } from '../../coordinator/operations/pending-result.ts'
+import { skills } from '../../coordinator/skills/index.ts'
+import { callSkills, type SkillAnswer } from '../support/organisation/call-skills.ts'
+import { liveOn } from '../support/organisation/history.ts'
+import { hasMark, listMarks } from '../support/organisation/marks.ts'
+import { openEmpty, openOrganisation } from '../support/organisation/organisation.ts'
+import { settle } from '../support/organisation/settle.ts'
+
+/* Every skill is called with its examples on two coordinators, which are opened once. */
+const empty = await openEmpty(t)
+const organisation = await openOrganisation(t)
+await liveOn(organisation)
+
+const answers = {
+  empty: await callSkills(empty, empty.demo.operator),
+  own: await callSkills(organisation, organisation.demo.operator),
+  foreign: await callSkills(organisation, organisation.demo.stranger),
+  foreignEmpty: await callSkills(empty, empty.demo.stranger),
+}
+
+const of = (from: Map<string, SkillAnswer[]>, id: string): SkillAnswer[] => from.get(id) ?? []
+const settled = (from: Map<string, SkillAnswer[]>, id: string): string =>
+  JSON.stringify(settle(of(from, id)))
+
+/** Skills whose first example is refused there, with the code: no robot there speaks ROS 2. */
+const REFUSED: Readonly<Record<string, string>> = { 'ros2-command': 'invalid_request' }
+
+t.test('the example organisation answers the first example of every skill', async t => {
+  t.equal(skills.length, 99)
+  for (const { id, examples, input } of skills) {
+    const [{ status, body } = { status: 0, body: {} }] = of(answers.own, id)
+    const code = (body.error as { code?: string } | undefined)?.code
+    if (id in REFUSED) t.equal(code, REFUSED[id], id)
+    else t.ok(status === 200 || status === 202, `${id}: ${JSON.stringify(body)}`)
+    t.ok(examples.length > 0 || Object.keys(input.shape).length === 0, `${id} has an example`)
+  }
+})
+
+t.test('every answer has the declared form, and every refusal a code', async t => {
+  const wrong = skills.flatMap(({ id, output, text }) =>
+    Object.values(answers)
+      .flatMap(each => of(each, id))
+      .filter(({ status, body }) => {
+        const { error } = body as { error?: { code?: string } }
+        // REST leaves out the two fields of an answer that may be text
+        const left = text === undefined ? {} : { [text.body]: null, [text.type]: null }
+        if (status === 200) return !output.safeParse({ ...left, ...body }).success
+        if (status === 202) return !PendingView.safeParse(body).success
+        return typeof error?.code !== 'string' || status >= 500 !== error.code in AWAY
+      })
+      .map(each => [id, each]),
+  )
+  t.strictSame(wrong, [])
+})
+
+/** Refusals because of what is not there: a cell, or an outside source. */
+const AWAY = { cell_unavailable: 503, upstream_unavailable: 503 }
+
+t.test('no skill answers the same everywhere unless it is declared to be constant', async t => {
+  for (const { id, constantBecause } of skills) {
+    const [first, ...others] = [answers.empty, answers.own, answers.foreign].map(each =>
+      settled(each, id),
+    )
+    const isSame = others.every(other => other === first)
+    t.equal(isSame, constantBecause !== undefined, `${id}: ${first?.slice(0, 200)}`)
+  }
+})
+
+t.test('no answer to another tenant has a name, an id or a figure of the organisation', async t => {
+  const marks = listMarks(JSON.stringify([...answers.foreignEmpty]))
+  for (const mark of ['Kliniken am See', 'hafen', 'Selin Aksoy', '36000', 'nordlicht', 'sub-01'])
+    t.ok(marks.includes(mark), mark)
+  const found = skills.flatMap(({ id }) => {
+    const text = JSON.stringify(of(answers.foreign, id))
+    return marks.filter(mark => hasMark(text, mark)).map(mark => `${id} says ${mark}`)
+  })
+  t.strictSame(found, [])
+})
