@@ -1,14 +1,8 @@
 import * as z from 'zod'
-import type { Fleet } from '../fleet/fleet.ts'
 import type { Monitor } from '../fleet/monitor.ts'
 import { roundTo } from './money.ts'
 
-interface EnergyParts {
-  fleet: Pick<Fleet, 'cells'>
-  monitor: Pick<Monitor, 'points'>
-}
-
-/** Energy of the GPUs of all cells since a time. */
+/** Energy of the GPUs of all cells since a time, also of cells that were revoked since. */
 interface MeasuredEnergy {
   /** Null where no cell has reported its power. */
   kwh: number | null
@@ -16,20 +10,16 @@ interface MeasuredEnergy {
   measuredHours: number
 }
 
-/** Adds up the mean power of every hour; hours without a measurement add nothing. */
+/** Hours without a measurement add nothing. */
 export const measureEnergy = async (
-  { fleet, monitor }: EnergyParts,
+  { monitor }: { monitor: Pick<Monitor, 'energy'> },
   since: number,
 ): Promise<MeasuredEnergy> => {
-  let wattHours = 0
-  let measuredHours = 0
-  for (const { id } of [...fleet.cells()])
-    for (const { value } of await monitor.points(id, 'gpu_power_watts', '1h', since))
-      if (value !== null) {
-        wattHours += value
-        measuredHours++
-      }
-  return { kwh: measuredHours === 0 ? null : roundTo(wattHours / 1000, 3), measuredHours }
+  const { wattHours, cellHours } = await monitor.energy(since)
+  return {
+    kwh: cellHours === 0 ? null : roundTo(wattHours / 1000, 3),
+    measuredHours: cellHours,
+  }
 }
 
 export interface EnergyPrice {

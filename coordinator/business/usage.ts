@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../../shared/time.ts'
-import type { UsageLine, UsageQuestion } from '../quota/usage-query.ts'
+import { REQUEST_SUMS, type UsageLine, type UsageQuestion } from '../quota/usage-query.ts'
 import type { RequestCounts } from './health.ts'
 
 /** Days of one period of usage, energy and costs. */
@@ -20,7 +20,10 @@ export const readTenantUsage = async (
 ): Promise<Map<string, UsageLine>> => {
   const end = Math.ceil((now + 1) / HOUR_MS) * HOUR_MS - periodsAgo * PERIOD_DAYS * 24 * HOUR_MS
   const from = end - PERIOD_DAYS * 24 * HOUR_MS
-  const lines = await usage.read({ from, to: end, groupBy: ['tenant'], limit: MAX_TENANTS })
+  const lines = await usage.read({
+    ...{ from, to: end, groupBy: ['tenant'], limit: MAX_TENANTS },
+    sums: REQUEST_SUMS,
+  })
   return new Map(lines.map(line => [String(line.tenant), line]))
 }
 

@@ -19,6 +19,7 @@ import { createWatch } from './watch.ts'
  */
 export interface Monitor {
   points: Series['points']
+  energy: Series['energy']
   utilization: UtilizationMonitor['read']
   /** Active alerts, newest first, followed by the most recently cleared ones. */
   alerts: Alerts['list']
@@ -97,6 +98,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
 
   return {
     points: (...query) => series.points(...query),
+    energy: since => series.energy(since),
     utilization: utilization.read,
     alerts: alerts.list,
     acknowledge: alerts.acknowledge,

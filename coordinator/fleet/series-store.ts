@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely'
 import type { RecordTables } from '../store/record-tables.ts'
 import type { Records } from '../store/store.ts'
 import { type Buckets, decodeSegment, encodeSegment, mergeSegment, type Segment } from './bucket.ts'
+import { type PowerHours, PowerSums } from './power-sums.ts'
 
 /** One row: the buckets of one resolution that begin within a span of time. */
 export interface SegmentKey {
@@ -22,6 +23,8 @@ export interface SeriesStore {
   /** Returns the rows that begin at `from` or later. */
   read(cellId: string, resolutionSeconds: number, from: number): Promise<Segment[]>
   readLateUntil(cellIds: readonly string[]): Promise<Map<string, number>>
+  /** Returns the power of all cells, of the hours that begin at `from` or later. */
+  readPower(from: number): Promise<PowerHours>
   /**
    * Deletes the expired rows of the next `cells` cells after `cellId`. Returns the last of these
    * cells, or undefined when no cells are left.
@@ -37,7 +40,14 @@ export const createSeriesStore = (records: Records): SeriesStore => {
   const add: SeriesStore['add'] = (rows, lateUntil, latest) =>
     // sealed because existing rows are read, merged and written back
     records.sealed.write(async trx => {
-      for (const [key, segment] of await insertNew(trx, rows)) await mergeRow(trx, key, segment)
+      const power = new PowerSums()
+      const present = new Set(await insertNew(trx, rows))
+      for (const row of rows) {
+        const [key, segment] = row
+        if (present.has(row)) await mergeRow(trx, key, segment, power)
+        else if (isHourly(key)) power.add(segment)
+      }
+      await addPower(trx, power.hours)
       for (const [cell_id, late_until] of lateUntil)
         await trx
           .insertInto('series_cells')
@@ -73,13 +83,23 @@ export const createSeriesStore = (records: Records): SeriesStore => {
     return new Map(rows.map(row => [row.cell_id, row.late_until]))
   }
 
+  const readPower: SeriesStore['readPower'] = async from => {
+    const query = records.read.selectFrom('power_hours').selectAll().where('hour_at', '>=', from)
+    const rows = await query.execute()
+    return new Map(rows.map(row => [row.hour_at, { wattHours: row.watt_hours, cells: row.cells }]))
+  }
+
   const prune: SeriesStore['prune'] = (after, cells, limits) =>
     records.free.write(async trx => {
       let last: string | undefined
       for (let i = 0, cursor = after; i < cells; i++) {
         const query = trx.selectFrom('series').select('cell_id').where('cell_id', '>', cursor)
         const next = await query.orderBy('cell_id').limit(1).executeTakeFirst()
-        if (next === undefined) return undefined
+        if (next === undefined) {
+          const before = limits.find(isHourly)?.before ?? 0
+          await trx.deleteFrom('power_hours').where('hour_at', '<', before).execute()
+          return undefined
+        }
         last = cursor = next.cell_id
         for (const { resolutionSeconds, before } of limits)
           await trx
@@ -92,7 +112,7 @@ export const createSeriesStore = (records: Records): SeriesStore => {
       return last
     })
 
-  return { add, read, readLateUntil, prune }
+  return { add, read, readLateUntil, readPower, prune }
 }
 
 /**
@@ -119,10 +139,28 @@ const insertNew = async (
   )
 }
 
+const isHourly = ({ resolutionSeconds }: Pick<SegmentKey, 'resolutionSeconds'>): boolean =>
+  resolutionSeconds === 3600
+
+const addPower = async (trx: Transaction<RecordTables>, hours: PowerHours): Promise<void> => {
+  for (const [hour_at, { wattHours, cells }] of hours)
+    await trx
+      .insertInto('power_hours')
+      .values({ hour_at, watt_hours: wattHours, cells })
+      .onConflict(conflict =>
+        conflict.column('hour_at').doUpdateSet(row => ({
+          watt_hours: row('power_hours.watt_hours', '+', wattHours),
+          cells: row('power_hours.cells', '+', cells),
+        })),
+      )
+      .execute()
+}
+
 const mergeRow = async (
   trx: Transaction<RecordTables>,
   key: SegmentKey,
   segment: Buckets,
+  power: PowerSums,
 ): Promise<void> => {
   const { cell_id, resolution_seconds, at } = columnsOf(key)
   const row = await trx
@@ -132,9 +170,13 @@ const mergeRow = async (
     .where('resolution_seconds', '=', resolution_seconds)
     .where('at', '=', at)
     .executeTakeFirstOrThrow()
+  const whole = decodeSegment(row.buckets_json)
+  if (isHourly(key)) power.add(whole, -1)
+  mergeSegment(whole, segment)
+  if (isHourly(key)) power.add(whole)
   await trx
     .updateTable('series')
-    .set({ buckets_json: encodeSegment(mergeSegment(decodeSegment(row.buckets_json), segment)) })
+    .set({ buckets_json: encodeSegment(whole) })
     .where('cell_id', '=', cell_id)
     .where('resolution_seconds', '=', resolution_seconds)
     .where('at', '=', at)

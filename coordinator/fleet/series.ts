@@ -6,6 +6,7 @@ import { CompactSegment } from './compact-segment.ts'
 import { CLOCK_TOLERANCE_MS, LateGate, type LateSamples } from './late-samples.ts'
 import { type CellMetric, metricsOf } from './metrics.ts'
 import { PendingRows } from './pending-rows.ts'
+import { type Energy, PowerSums, sumEnergy } from './power-sums.ts'
 import type { SegmentKey, SeriesStore } from './series-store.ts'
 
 interface Resolution {
@@ -126,6 +127,18 @@ export class Series {
     for (const row of this.#shadows.rowsOf(cellId))
       if (row.resolutionSeconds === seconds) overlaySegment(whole, row.segment)
     return pointsOf(whole, metric, from)
+  }
+
+  /** Energy of the GPUs of all cells since a time, Unix milliseconds. */
+  async energy(since: number): Promise<Energy> {
+    await this.#runInTurn(() => this.#readLate())
+    const { seconds } = RESOLUTIONS['1h']
+    const from = floor(since, seconds)
+    const memory = new PowerSums()
+    for (const rows of [this.#pending, this.#shadows])
+      for (const row of rows.values())
+        if (row.resolutionSeconds === seconds) memory.add(row.segment)
+    return sumEnergy(await this.#store.readPower(from), memory, from)
   }
 
   /** Writes rows that are due and prunes old ones, a bounded part each; call it each second. */

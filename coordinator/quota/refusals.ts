@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { HOUR_MS } from '../../shared/time.ts'
 import { PendingSums } from '../base/pending-sums.ts'
 import type { Records } from '../store/store.ts'
-import { USAGE_SUMS } from './usage-buckets.ts'
+import { SUM_TABLES, USAGE_SUMS } from './usage-buckets.ts'
 
 /** A request that was refused. */
 export interface Refusal {
@@ -61,17 +61,16 @@ const writeCounts = (
 ): Promise<void> =>
   records.free.write(async trx => {
     for (const { hour_at, key_id, tenant_id, model, ...counted } of counts) {
-      const sums = { ...NO_SUMS, ...counted }
-      await trx
-        .insertInto('usage_buckets')
-        .values({ hour_at, key_id, tenant_id, model, ...sums })
-        .onConflict(conflict =>
-          conflict.columns(['hour_at', 'key_id', 'tenant_id', 'model']).doUpdateSet({
-            refused: sql<number>`usage_buckets.refused + excluded.refused`,
-            unavailable: sql<number>`usage_buckets.unavailable + excluded.unavailable`,
-          }),
-        )
-        .execute()
+      const columns = { key_id, tenant_id, model, ...NO_SUMS, ...counted }
+      const names = sql.join(Object.keys(columns).map(name => sql.ref(name)))
+      const values = sql.join(Object.values(columns))
+      for (const { table, time, spanMs } of SUM_TABLES)
+        await sql`
+          insert into ${sql.table(table)} (${sql.ref(time)}, ${names})
+          values (${hour_at - (hour_at % spanMs)}, ${values})
+          on conflict (${sql.ref(time)}, key_id, tenant_id, model) do update set
+            refused = ${sql.ref(`${table}.refused`)} + excluded.refused,
+            unavailable = ${sql.ref(`${table}.unavailable`)} + excluded.unavailable`.execute(trx)
     }
   })
 

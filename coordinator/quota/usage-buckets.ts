@@ -1,10 +1,16 @@
 import { type SqlBool, sql, type Transaction } from 'kysely'
-import { HOUR_MS } from '../../shared/time.ts'
+import { DAY_MS, HOUR_MS } from '../../shared/time.ts'
 import type { RecordTables } from '../store/record-tables.ts'
 import type { Records } from '../store/store.ts'
 
 /** The hour a row is of, in SQL. */
 export const hourOfRow = sql<number>`at - at % ${sql.lit(HOUR_MS)}`
+
+/** Tables of sums; each has every row once, and is written in the same transactions as the others. */
+export const SUM_TABLES = [
+  { table: 'usage_buckets', time: 'hour_at', spanMs: HOUR_MS },
+  { table: 'usage_days', time: 'day_at', spanMs: DAY_MS },
+] as const
 
 const atMost = (ms: number) => sql<number>`case when ttft_ms <= ${sql.lit(ms)} then 1 else 0 end`
 
@@ -59,26 +65,30 @@ export const sealRows = (
       last === undefined
         ? sql<SqlBool>`sealed = 0 and at < ${before}`
         : sql<SqlBool>`sealed = 0 and (at, id) <= (${last.at}, ${last.id})`
-    await addToBuckets(trx, range)
+    for (const sums of SUM_TABLES) await addToSums(trx, sums, range)
     await trx.updateTable('usage').set({ sealed: 1 }).where(range).execute()
     return last !== undefined
   })
 
 type Range = ReturnType<typeof sql<SqlBool>>
 
-const addToBuckets = async (trx: Transaction<RecordTables>, range: Range): Promise<void> => {
+const addToSums = async (
+  trx: Transaction<RecordTables>,
+  { table, time, spanMs }: (typeof SUM_TABLES)[number],
+  range: Range,
+): Promise<void> => {
   const sums = sql.join(USAGE_SUMS.map(name => sql.ref(name)))
   const added = sql.join(USAGE_SUMS.map(name => sql`cast(sum(${ROW_SUMS[name]}) as bigint)`))
   const grown = sql.join(
     USAGE_SUMS.map(
-      name => sql`${sql.ref(name)} = usage_buckets.${sql.ref(name)} + excluded.${sql.ref(name)}`,
+      name => sql`${sql.ref(name)} = ${sql.ref(`${table}.${name}`)} + excluded.${sql.ref(name)}`,
     ),
   )
   await sql`
-    insert into usage_buckets (hour_at, key_id, tenant_id, model, ${sums})
-    select ${hourOfRow}, key_id, tenant_id, model, ${added} from usage where ${range}
+    insert into ${sql.table(table)} (${sql.ref(time)}, key_id, tenant_id, model, ${sums})
+    select at - at % ${sql.lit(spanMs)}, key_id, tenant_id, model, ${added} from usage where ${range}
     group by 1, 2, 3, 4
-    on conflict (hour_at, key_id, tenant_id, model) do update set ${grown}`.execute(trx)
+    on conflict (${sql.ref(time)}, key_id, tenant_id, model) do update set ${grown}`.execute(trx)
 }
 
 /** Forgets sealed rows from before an instant, at most so many; false when none is left. */
@@ -116,12 +126,15 @@ export const forgetChecksums = async (
   )
 }
 
-/** Forgets buckets, totals and calls of hours before an instant. */
+/** Forgets sums, totals and calls of the days that ended before an instant. */
 export const forgetBuckets = async (
   { free }: Pick<Records, 'free'>,
-  before: number,
+  until: number,
 ): Promise<void> => {
+  // a day goes as a whole, or its sum would have more than its hours
+  const before = until - (until % DAY_MS)
   await free.write(async trx => {
+    await trx.deleteFrom('usage_days').where('day_at', '<', before).execute()
     await trx.deleteFrom('usage_buckets').where('hour_at', '<', before).execute()
     await trx.deleteFrom('usage_hours').where('hour_at', '<', before).execute()
     await trx.deleteFrom('call_hours').where('hour_at', '<', before).execute()

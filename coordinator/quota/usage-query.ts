@@ -22,10 +22,23 @@ export interface UsageQuestion {
   tenantId?: string
   model?: string
   groupBy: readonly UsageGroup[]
+  /** Sums to read, all without it; the others are 0. Fewer are faster over months. */
+  sums?: readonly UsageSum[]
   /** Values of the groups of the last row of the page before. */
   after?: readonly (string | number)[]
   limit: number
 }
+
+/** Requests, tokens and time, without what describes the quality of the service. */
+export const REQUEST_SUMS = [
+  'ok',
+  'cancelled',
+  'failed',
+  'prompt_tokens',
+  'cached_tokens',
+  'completion_tokens',
+  'duration_ms',
+] as const satisfies UsageSum[]
 
 export type UsageLine = Record<UsageSum, number> & Partial<Record<UsageGroup, string | number>>
 
@@ -37,25 +50,95 @@ export const countRequests = ({
 }: Pick<UsageLine, 'ok' | 'cancelled' | 'failed'>): number => ok + cancelled + failed
 
 /**
- * Sums of usage, in the order of the groups. Sealed hours and the rows that are in none yet are
- * read by one statement, so that a row that is being sealed is counted once.
+ * Sums of usage, in the order of the groups. Times of a long period are read span by span, because a
+ * year has millions of buckets and the page ends after the first few of them; everything else is
+ * made of whole days as far as possible.
  */
 export const queryUsage = async (
-  { read }: Pick<Records, 'read'>,
+  records: Pick<Records, 'scan'>,
   question: UsageQuestion,
 ): Promise<UsageLine[]> => {
-  const { groupBy, after, limit } = question
+  const { groupBy, limit, from, to } = question
+  if (!groupBy.some(isTime) || to - from <= firstDaysOf(question) * DAY_MS)
+    return readLines(records, question)
+  const outer = groupBy.slice(0, groupBy.findIndex(isTime))
+  const lines: UsageLine[] = []
+  for (const part of await listParts(records, question, outer)) {
+    lines.push(...(await readSpans(records, { ...part, limit: limit - lines.length })))
+    if (lines.length === limit) break
+  }
+  return lines
+}
+
+const isTime = (name: UsageGroup): boolean => name === 'hour' || name === 'day'
+
+/** Splits a question by the groups that come before the time, from the one that `after` is in. */
+const listParts = async (
+  records: Pick<Records, 'scan'>,
+  question: UsageQuestion,
+  outer: readonly UsageGroup[],
+): Promise<UsageQuestion[]> => {
+  if (outer.length === 0) return [question]
+  const { after, ...rest } = question
+  const begun = after?.slice(0, outer.length)
+  const asked = { ...rest, groupBy: outer, ...(begun && { after: begun }) }
+  const others = await readLines(records, { ...asked, sums: ['ok'] })
+  const values = others.map(line => outer.map(name => line[name] as string))
+  const parts = values.map(each => ({ ...rest, ...filterOf(outer, each) }))
+  return begun === undefined
+    ? parts
+    : [{ ...question, ...filterOf(outer, begun as string[]) }, ...parts]
+}
+
+const FILTERS = { key: 'keyId', tenant: 'tenantId', model: 'model' } as const
+
+const filterOf = (
+  groups: readonly UsageGroup[],
+  values: readonly string[],
+): Partial<UsageQuestion> =>
+  Object.fromEntries(groups.map((name, at) => [FILTERS[name as keyof typeof FILTERS], values[at]]))
+
+/** Days of the first span: a day of hours takes as long as 24 days of days. */
+const firstDaysOf = ({ groupBy }: UsageQuestion): number => (groupBy.includes('hour') ? 4 : 96)
+/** Most that a span is longer than the one before. */
+const MOST_GROWTH = 4
+
+/** Lines in the order of time, by spans of whole days until the page is full. */
+const readSpans = async (
+  records: Pick<Records, 'scan'>,
+  question: UsageQuestion,
+): Promise<UsageLine[]> => {
+  const { groupBy, after, to, limit } = question
+  const last = after?.[groupBy.findIndex(isTime)]
+  const lines: UsageLine[] = []
+  let from = Math.max(question.from, last === undefined ? 0 : Number(last))
+  for (let days = firstDaysOf(question); from < to && lines.length < limit; ) {
+    const end = Math.min(to, from - (from % DAY_MS) + days * DAY_MS)
+    const left = limit - lines.length
+    const found = await readLines(records, { ...question, from, to: end, limit: left })
+    lines.push(...found)
+    const needed = Math.ceil((days * (left - found.length)) / found.length)
+    days = Math.max(1, Math.min(needed, days * MOST_GROWTH))
+    from = end
+  }
+  return lines
+}
+
+/** Lines of one statement: a row that is being sealed meanwhile is counted once. */
+const readLines = async (
+  { scan }: Pick<Records, 'scan'>,
+  question: UsageQuestion,
+): Promise<UsageLine[]> => {
+  const { groupBy, after, limit, sums = USAGE_SUMS } = question
   const groups = groupBy.map(name => USAGE_GROUPS[name])
   const named = groupBy.map(name => sql`${USAGE_GROUPS[name]} as ${sql.ref(`group_${name}`)}`)
-  const sums = USAGE_SUMS.map(
-    name => sql`cast(sum(${sql.ref(name)}) as bigint) as ${sql.ref(name)}`,
-  )
+  const added = sums.map(name => sql`cast(sum(${sql.ref(name)}) as bigint) as ${sql.ref(name)}`)
   const page = after === undefined ? sql`1 = 1` : sql`(${sql.join(groups)}) > (${sql.join(after)})`
   const order =
     groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)} order by ${sql.join(groups)}`
   const { rows } = await sql<Record<string, number | string | null>>`
-    select ${sql.join([...named, ...sums])} from (${selectUsage(question)}) as used
-    where ${page} ${order} limit ${limit}`.execute(read)
+    select ${sql.join([...named, ...added])} from (${selectUsage(question)}) as used
+    where ${page} ${order} limit ${limit}`.execute(scan)
   return rows.filter(row => row.ok !== null).map(row => lineOf(row, groupBy))
 }
 
@@ -65,24 +148,41 @@ const lineOf = (
 ): UsageLine =>
   ({
     ...Object.fromEntries(groupBy.map(name => [name, row[`group_${name}`]])),
-    ...Object.fromEntries(USAGE_SUMS.map(name => [name, row[name]])),
+    ...Object.fromEntries(USAGE_SUMS.map(name => [name, row[name] ?? 0])),
   }) as UsageLine
 
-/** Buckets, and rows as if each were one. */
+/** Sums of whole days and of the hours beside them, and rows that are in none as if each were one. */
 const selectUsage = (question: UsageQuestion) => {
-  const names = sql.join(USAGE_SUMS.map(name => sql.ref(name)))
-  const values = sql.join(USAGE_SUMS.map(name => sql`${ROW_SUMS[name]} as ${sql.ref(name)}`))
-  return sql`
+  const { from, to, groupBy, sums = USAGE_SUMS } = question
+  const names = sql.join(sums.map(name => sql.ref(name)))
+  const values = sql.join(sums.map(name => sql`${ROW_SUMS[name]} as ${sql.ref(name)}`))
+  const firstDay = Math.ceil(from / DAY_MS) * DAY_MS
+  const lastDay = to - (to % DAY_MS)
+  const hours = (start: number, end: number) => sql`
     select hour_at, key_id, tenant_id, model, ${names} from usage_buckets
-    where ${conditions(question, 'hour_at')}
+    where ${conditions(question, sql`hour_at`, start, end)}`
+  const sealed =
+    groupBy.includes('hour') || firstDay >= lastDay
+      ? hours(from, to)
+      : sql`
+    select day_at as hour_at, key_id, tenant_id, model, ${names} from usage_days
+    where ${conditions(question, sql`day_at`, firstDay, lastDay)}
+    union all ${hours(from, firstDay)}
+    union all ${hours(lastDay, to)}`
+  return sql`${sealed}
     union all
-    select ${hourOfRow} as hour_at, key_id, tenant_id, model, ${values} from usage
-    where sealed = 0 and ${conditions(question, 'at')}`
+    select ${hourOfRow} as hour_at, key_id, tenant_id, model, ${values} from (
+      select * from usage where sealed = 0 and at >= ${from} and at < ${to}
+    ) as open_rows where ${conditions(question, sql`at`, from, to)}`
 }
 
-const conditions = (question: UsageQuestion, time: 'hour_at' | 'at'): Expression<SqlBool> => {
-  const { from, to, keyId, tenantId, model } = question
-  const all = [sql<SqlBool>`${sql.ref(time)} >= ${from} and ${sql.ref(time)} < ${to}`]
+const conditions = (
+  { keyId, tenantId, model }: UsageQuestion,
+  time: Expression<unknown>,
+  from: number,
+  to: number,
+): Expression<SqlBool> => {
+  const all = [sql<SqlBool>`${time} >= ${from} and ${time} < ${to}`]
   if (keyId !== undefined) all.push(sql`key_id = ${keyId}`)
   if (tenantId !== undefined) all.push(sql`tenant_id = ${tenantId}`)
   if (model !== undefined) all.push(sql`model = ${model}`)

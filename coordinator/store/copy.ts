@@ -102,9 +102,11 @@ const RECORD_KEYS: TableKeys<RecordTables> = {
   usage: ['id'],
   series: ['cell_id', 'resolution_seconds', 'at'],
   series_cells: ['cell_id'],
+  power_hours: ['hour_at'],
   device_series: ['device_id', 'property', 'resolution_seconds', 'at'],
   module_results: ['cell_id', 'module_id', 'run_id', 'part'],
   usage_buckets: ['hour_at', 'key_id', 'tenant_id', 'model'],
+  usage_days: ['day_at', 'key_id', 'tenant_id', 'model'],
   usage_hours: ['hour_at'],
   call_hours: ['hour_at', 'tenant_id', 'operation_id'],
 }

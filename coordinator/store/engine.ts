@@ -74,6 +74,11 @@ export interface LaneObserver {
 export interface Database<T> extends Lanes<T> {
   /** Sees what is committed, never the middle of a transaction. */
   read: Kysely<T>
+  /**
+   * For reads of many rows, which would stall the event loop: SQLite runs them one after another on
+   * a thread of its own; else as `read`. Without transactions.
+   */
+  scan: Kysely<T>
   /** For short reads that must not queue behind those of requests; else as `read`. */
   urgentRead: Kysely<T>
   /**

@@ -36,7 +36,7 @@ const RETRY_AFTER_SECONDS = 5
 /** The error for callers while the database as a whole cannot be used. */
 export const storeUnavailable = (
   message: string,
-  fault: StoreFault,
+  fault: unknown,
   retryAfterSeconds = RETRY_AFTER_SECONDS,
 ): ShoalError =>
   new ShoalError('store_unavailable', message, {

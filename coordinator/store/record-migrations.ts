@@ -165,6 +165,77 @@ const callHourTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .execute()
 }
 
+/** Sums of usage by the day, for reports over months; sums by the hour of one model are found too. */
+const usageDays = async (db: Kysely<unknown>): Promise<void> => {
+  const sums = ['ok', 'cancelled', 'failed', 'prompt_tokens', 'cached_tokens', 'completion_tokens']
+  sums.push('duration_ms', 'refused', 'unavailable', 'retries', 'ttft_count', 'ttft_ms')
+  for (const ms of [100, 250, 500, 1000, 2500, 5000, 10_000, 30_000]) sums.push(`ttft_le_${ms}`)
+  let table = db.schema
+    .createTable('usage_days')
+    .addColumn('day_at', 'bigint', column => column.notNull())
+    .addColumn('key_id', 'text', column => column.notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull())
+    .addColumn('model', 'text', column => column.notNull())
+  for (const sum of sums)
+    table = table.addColumn(sum, 'bigint', column => column.notNull().defaultTo(0))
+  await table
+    .addPrimaryKeyConstraint('usage_days_key', ['day_at', 'key_id', 'tenant_id', 'model'])
+    .execute()
+  for (const owner of ['key', 'tenant'])
+    await db.schema
+      .createIndex(`usage_days_by_${owner}`)
+      .on('usage_days')
+      .columns([`${owner}_id`, 'day_at'])
+      .execute()
+  await db.schema
+    .createIndex('usage_buckets_by_model')
+    .on('usage_buckets')
+    .columns(['model', 'hour_at'])
+    .execute()
+  const added = sums.map(name => sql`cast(sum(${sql.ref(name)}) as bigint)`)
+  await sql`
+    insert into usage_days (day_at, key_id, tenant_id, model, ${sql.join(sums.map(name => sql.ref(name)))})
+    select hour_at - hour_at % 86400000, key_id, tenant_id, model, ${sql.join(added)}
+    from usage_buckets group by 1, 2, 3, 4`.execute(db)
+}
+
+/** Position of the GPU power in a stored bucket: `[at, samples, value | [value, known] ...]`. */
+const POWER_AT = 11
+
+type StoredBucket = (number | null | [number, number])[]
+
+/** Sums of the power of all cells by the hour, from the series that are there. */
+const powerHours = async (db: Kysely<unknown>): Promise<void> => {
+  await db.schema
+    .createTable('power_hours')
+    .addColumn('hour_at', 'bigint', column => column.primaryKey().notNull())
+    .addColumn('watt_hours', 'double precision', column => column.notNull())
+    .addColumn('cells', 'bigint', column => column.notNull())
+    .execute()
+  const hours = new Map<number, { wattHours: number; cells: number }>()
+  for (let [cellId, at] = ['', 0]; ; ) {
+    const { rows } = await sql<{ cell_id: string; at: number; buckets_json: string }>`
+      select cell_id, at, buckets_json from series
+      where resolution_seconds = 3600 and (cell_id, at) > (${cellId}, ${at})
+      order by cell_id, at limit 1000`.execute(db)
+    for (const row of rows)
+      for (const bucket of JSON.parse(row.buckets_json) as StoredBucket[]) {
+        const stored = bucket[POWER_AT] ?? null
+        const watts = Array.isArray(stored) ? stored[0] : stored
+        if (watts === null) continue
+        const { wattHours, cells } = hours.get(Number(bucket[0])) ?? { wattHours: 0, cells: 0 }
+        hours.set(Number(bucket[0]), { wattHours: wattHours + watts, cells: cells + 1 })
+      }
+    const last = rows.at(-1)
+    if (last === undefined) break
+    cellId = last.cell_id
+    at = last.at
+  }
+  for (const [hour, { wattHours, cells }] of hours)
+    await sql`insert into power_hours (hour_at, watt_hours, cells)
+      values (${hour}, ${wattHours}, ${cells})`.execute(db)
+}
+
 export const recordMigrations: Record<string, StoreMigration> = {
   '0001_usage': { up: usageTable },
   '0002_series': { up: seriesTables },
@@ -175,4 +246,7 @@ export const recordMigrations: Record<string, StoreMigration> = {
   '0007_module_results': { up: moduleResultTable, compatibleFrom: '0.1.0' },
   '0009_service_quality': { up: serviceQuality, compatibleFrom: '0.1.0' },
   '0010_call_hours': { up: callHourTable, compatibleFrom: '0.1.0' },
+  // a program that does not know the days would leave them incomplete
+  '0013_usage_days': { up: usageDays },
+  '0014_power_hours': { up: powerHours },
 }

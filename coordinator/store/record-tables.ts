@@ -4,10 +4,12 @@ import type { Generated } from 'kysely'
 export interface RecordTables {
   usage: UsageRow & SealableColumns
   usage_buckets: UsageBucketRow
+  usage_days: UsageDayRow
   usage_hours: UsageHourRow
   call_hours: CallHourRow
   series: SeriesRow
   series_cells: SeriesCellRow
+  power_hours: PowerHourRow
   device_series: DeviceSeriesRow
   module_results: ModuleResultRow
 }
@@ -46,10 +48,8 @@ interface SealableColumns {
   sealed: Generated<number>
 }
 
-/** Sums of what began in one hour. */
-interface UsageBucketRow {
-  /** Beginning of the hour, UTC. */
-  hour_at: number
+/** Sums of the requests of one key for one model that began within a span of time. */
+interface UsageSumColumns {
   key_id: string
   tenant_id: string
   model: string
@@ -77,6 +77,17 @@ interface UsageBucketRow {
   ttft_le_5000: Generated<number>
   ttft_le_10000: Generated<number>
   ttft_le_30000: Generated<number>
+}
+
+interface UsageBucketRow extends UsageSumColumns {
+  /** Beginning of the hour, UTC. */
+  hour_at: number
+}
+
+/** Sum of the buckets of one day, written in the same transactions as they are. */
+interface UsageDayRow extends UsageSumColumns {
+  /** Beginning of the day, UTC. */
+  day_at: number
 }
 
 /** Calls of one operation by one tenant that ended in one hour. */
@@ -116,6 +127,15 @@ interface SeriesCellRow {
   cell_id: string
   /** Time of the newest late sample that was counted, by the cell's clock. */
   late_until: number
+}
+
+/** Sum of the hourly means of the GPU power of all cells, written with the rows of their series. */
+interface PowerHourRow {
+  /** Beginning of the hour, UTC. */
+  hour_at: number
+  watt_hours: number
+  /** Cells whose power was measured within the hour. */
+  cells: number
 }
 
 /** Values of one property of a device over a span of time; see `coordinator/devices/series-spans.ts`. */

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { HOUR_MS, iso } from '../../../shared/time.ts'
 import { monthAt } from '../../quota/month.ts'
-import { GROUP_NAMES, type UsageLine } from '../../quota/usage-query.ts'
+import { GROUP_NAMES, REQUEST_SUMS, type UsageLine } from '../../quota/usage-query.ts'
 import { USAGE_SCOPES, usageScope } from '../../quota/usage-scope.ts'
 import { DataState, dataState } from '../data-state.ts'
 import { pageLimit } from '../fields.ts'
@@ -82,6 +82,7 @@ export default defineOperation({
       to,
       ...(model !== undefined && { model }),
       groupBy,
+      sums: REQUEST_SUMS,
       ...(after !== undefined && { after: readCursor(after, groupBy) }),
       limit,
     })

@@ -108,6 +108,7 @@ const openDatabase = async <T>(
     sealed: queue.lanes().sealed,
     free: lane,
     read,
+    scan: read,
     urgentRead: urgent,
     outage: () => server.outage,
     freeze: reason => {

@@ -1,6 +1,9 @@
 import type Sqlite from 'better-sqlite3'
 import {
+  type CompiledQuery,
+  type DatabaseConnection,
   type Dialect,
+  type Driver,
   SqliteAdapter,
   type SqliteDatabase,
   SqliteDriver,
@@ -8,6 +11,7 @@ import {
   SqliteQueryCompiler,
   type SqliteStatement,
 } from 'kysely'
+import type { ScanThread } from './scan-thread.ts'
 import { translateFaults } from './sqlite-faults.ts'
 
 const CACHED_STATEMENTS = 256
@@ -19,6 +23,41 @@ export const createSqliteDialect = (database: Sqlite.Database): Dialect => ({
   createQueryCompiler: () => new SqliteQueryCompiler(),
   createIntrospector: db => new SqliteIntrospector(db),
 })
+
+/** Kysely over a thread that only reads, without transactions. */
+export const createThreadDialect = (thread: Pick<ScanThread, 'read'>): Dialect => ({
+  createDriver: () => new ThreadDriver(thread),
+  createAdapter: () => new SqliteAdapter(),
+  createQueryCompiler: () => new SqliteQueryCompiler(),
+  createIntrospector: db => new SqliteIntrospector(db),
+})
+
+class ThreadDriver implements Driver {
+  readonly #connection: DatabaseConnection
+
+  constructor(thread: Pick<ScanThread, 'read'>) {
+    this.#connection = {
+      executeQuery: async <R>({ sql, parameters }: CompiledQuery) => ({
+        rows: (await thread.read(sql, parameters)) as R[],
+      }),
+      streamQuery: () => {
+        throw new Error('a scan is not streamed')
+      },
+    }
+  }
+
+  async init(): Promise<void> {}
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#connection
+  }
+  async beginTransaction(): Promise<never> {
+    throw new Error('a scan has no transaction')
+  }
+  async commitTransaction(): Promise<void> {}
+  async rollbackTransaction(): Promise<void> {}
+  async releaseConnection(): Promise<void> {}
+  async destroy(): Promise<void> {}
+}
 
 /** SQLite's schema changes are transactional, so that a migration happens as a whole or not. */
 class TransactionalAdapter extends SqliteAdapter {

@@ -10,7 +10,9 @@ import { migrate } from '../migrate.ts'
 import { isAppendOnly, sqliteSchema } from './append-only.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { connect } from './connection.ts'
+import { createThreadDialect } from './dialect.ts'
 import { insertNew } from './insert-new.ts'
+import { ScanThread } from './scan-thread.ts'
 
 /**
  * One file per database in a folder that only its owner can enter, made when it is not there. A
@@ -89,11 +91,13 @@ const openFile = async <T>(
     writing.beImpatient()
     const reading = connect(path, 'reader', survives)
     const read = new Kysely<T>({ dialect: reading.dialect })
+    const thread = new ScanThread(path)
     const queue = new GroupCommit(writeSide, options)
     const stopWatching = checkpointer.watch({ path, countPages: reading.countLogPages })
     return {
       ...queue.lanes(),
       read,
+      scan: new Kysely<T>({ dialect: createThreadDialect(thread) }),
       urgentRead: read,
       outage: () => undefined,
       freeze: reason => queue.freeze(reason),
@@ -109,6 +113,7 @@ const openFile = async <T>(
       close: async () => {
         stopWatching()
         await queue.close()
+        await thread.close()
         reading.close()
         writing.close()
       },

@@ -64,20 +64,10 @@ const financeKey = async (store: Store, furtherTenants: string[]): Promise<strin
 const rack = { category: 'hosting', name: 'Rack', amount_eur: 100, started_on: '2026-01-01' }
 
 t.test('shared costs follow the tokens, and energy is measured power at the price', async t => {
-  const hour = { at: NOW, samples: 1 }
   const { run, put, store } = await business(t, {
     config: { business: { energy_price_eur_per_kwh: 0.25 } },
     views: {
-      fleet: { cells: () => [{ id: 'a' }, { id: 'b' }] },
-      monitor: {
-        points: async (cell: string) =>
-          cell === 'a'
-            ? [
-                { ...hour, value: 60_000 },
-                { ...hour, value: 40_000 },
-              ]
-            : [{ ...hour, value: null }],
-      },
+      monitor: { energy: async () => ({ wattHours: 100_000, cellHours: 2 }) },
     },
   })
   await put('costs', 'rack', rack)

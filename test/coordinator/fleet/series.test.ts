@@ -11,12 +11,16 @@ import { METRIC_NAMES, metricsOf } from '../../../coordinator/fleet/metrics.ts'
 import { Series } from '../../../coordinator/fleet/series.ts'
 import { createSeriesStore } from '../../../coordinator/fleet/series-store.ts'
 import { StoreFault } from '../../../coordinator/store/faults.ts'
+import { recordMigrations } from '../../../coordinator/store/record-migrations.ts'
+import type { RecordTables } from '../../../coordinator/store/record-tables.ts'
+import { sqliteEngine } from '../../../coordinator/store/sqlite/sqlite-engine.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
-import { temporaryStore } from '../store/temporary.ts'
+import { notInFiles, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { engine, gpu, sampleOf } from './samples.ts'
 
 const START = Date.UTC(2026, 10, 20)
+const HOUR_MS = 3_600_000
 
 const cpu = (takenAt: number, percent: number | null): Sample => {
   const sample = sampleOf(takenAt)
@@ -334,5 +338,53 @@ t.test('series', async t => {
       found[19]?.map(point => point.value),
       [19],
     )
+  })
+})
+
+t.test('the energy of all cells is the sum of their hourly means', async t => {
+  const powered = (takenAt: number, watts: number | null): Sample =>
+    sampleOf(takenAt, { gpus: [gpu(10, { power_watts: watts })] })
+
+  t.test('whether it is in memory, in the store, or late', async t => {
+    const { series, clock } = await set(t)
+    series.addLive('a', powered(START, 100), 0)
+    series.addLive('a', powered(START + 1000, 200), 0)
+    series.addLive('b', powered(START, 50), 0)
+    series.addLive('c', powered(START, null), 0)
+    const first = { wattHours: 200, cellHours: 2 }
+    t.strictSame(await series.energy(START), first)
+    await series.flush()
+    t.strictSame(await series.energy(START), first)
+
+    clock.at += 2 * HOUR_MS
+    series.addLive('a', powered(clock.at, 10), 0)
+    series.addLate('b', [powered(START + 2000, 150)], 0)
+    await series.flush()
+    t.strictSame(await series.energy(START), { wattHours: 150 + 100 + 10, cellHours: 3 })
+    t.strictSame(await series.energy(START + HOUR_MS), { wattHours: 10, cellHours: 1 })
+  })
+
+  t.test('of series from before the sums were kept, too', { skip: notInFiles }, async t => {
+    const folder = await temporaryFolder(t)
+    const { power_hours: _, ...tables } = {} as RecordTables
+    const old = await sqliteEngine(folder).open<typeof tables>({
+      name: 'records',
+      survives: 'process_end',
+      migrations: Object.fromEntries(
+        Object.entries(recordMigrations).filter(([name]) => name < '0014'),
+      ),
+    })
+    const bucket = (watts: number | null) =>
+      bucketOf({ ...metricsOf(sampleOf(1)), gpu_power_watts: watts })
+    const hours = new Map([
+      [START, bucket(70)],
+      [START + HOUR_MS, bucket(null)],
+    ])
+    const row = { cell_id: 'a', resolution_seconds: 3600, at: START }
+    const values = { ...row, buckets_json: encodeSegment(hours) }
+    await old.free.write(trx => trx.insertInto('series').values(values).execute())
+    await old.close()
+    const { series } = await set(t, folder)
+    t.strictSame(await series.energy(START), { wattHours: 70, cellHours: 1 })
   })
 })
