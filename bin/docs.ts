@@ -13,6 +13,7 @@ import type { HostProbe } from '../shared/probes/probe.ts'
 import { clientTypes } from './client-types.ts'
 import { formatRegisterFields } from './register-fields-page.ts'
 import { upstreamSourcesPage } from './upstream-sources-page.ts'
+import { type ExampleAnswer, workedExample } from './worked-example.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -22,8 +23,11 @@ const commandOf = (operation: Operation): string => {
   return [group, verb, ...(takesFile ? ['<file>'] : [])].join(' ')
 }
 
-/** docs/skills.md, made from the lists. */
-const skillsPage = (): string =>
+/** Answers to the examples of the skills, by skill. */
+type Answers = ReadonlyMap<string, readonly ExampleAnswer[]>
+
+/** docs/skills.md, made from the lists and from answers of the example organisation. */
+const skillsPage = (answers: Answers): string =>
   [
     '# Skills and operations',
     '',
@@ -35,13 +39,17 @@ const skillsPage = (): string =>
     'those named, or any). Effect `read` looks, `write` changes data of the coordinator, `gated`',
     'acts on the world and may need approval.',
     '',
+    'Each example was answered by a coordinator with the records of `examples/organisation`, one cell with',
+    'simulated devices, and stand-ins for outside sources, at noon of 2026-11-20. Long lists and texts are',
+    'cut (`…`), and so is what every call has of its own: ids, and times that were measured.',
+    '',
     '## Skills',
     '',
     '| id | access | effect | what it does |',
     '|---|---|---|---|',
     ...skills.map(skill => row(link(skill.id), access(skill), skill.effect, skill.description)),
     '',
-    ...skills.flatMap(section),
+    ...skills.flatMap(skill => section(skill, answers.get(skill.id)?.[0])),
     '## Other operations',
     '',
     '| route | command | access | effect | what it does |',
@@ -151,7 +159,7 @@ const probeRow = (probe: HostProbe): string => {
 }
 
 /** The files that are made from the lists, by their path. */
-const PAGES = {
+const PAGES: Readonly<Record<string, (answers: Answers) => string>> = {
   'docs/skills.md': skillsPage,
   'docs/tools.md': toolsPage,
   'docs/host-probes.md': hostProbesPage,
@@ -161,21 +169,24 @@ const PAGES = {
 }
 
 /** Generated files that are out of date. */
-export const listOutdated = (): string[] =>
+export const listOutdated = (answers: Answers): string[] =>
   Object.entries(PAGES)
-    .filter(([path, page]) => !existsSync(join(ROOT, path)) || read(path) !== page())
+    .filter(([path, page]) => !existsSync(join(ROOT, path)) || read(path) !== page(answers))
     .map(([path]) => path)
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
-const section = (skill: Skill): string[] => [
+const section = (skill: Skill, answer: ExampleAnswer | undefined): string[] => [
   `### ${skill.id}`,
   '',
   `${skill.name}. ${skill.description} Tags: ${skill.tags.join(', ')}.`,
   '',
+  ...(skill.constantBecause === undefined
+    ? []
+    : [`The answer is the same for every tenant. ${skill.constantBecause}`, '']),
   ...fields('input', jsonSchema(skill.input)),
   ...fields('output', jsonSchema(skill.output)),
-  ...skill.examples.flatMap(example => ['```json', JSON.stringify(example), '```', '']),
+  ...(answer === undefined ? [] : workedExample(skill, answer)),
 ]
 
 interface ObjectSchema {
@@ -218,5 +229,8 @@ const link = (id: string): string => `[${id}](#${id})`
 const row = (...cells: string[]): string =>
   `| ${cells.map(cell => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
 
-if (import.meta.main)
-  for (const [path, page] of Object.entries(PAGES)) writeFileSync(join(ROOT, path), page())
+if (import.meta.main) {
+  const { answerExamples } = await import('../test/support/organisation/answer-examples.ts')
+  const answers = await answerExamples()
+  for (const [path, page] of Object.entries(PAGES)) writeFileSync(join(ROOT, path), page(answers))
+}

@@ -1,11 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import t from 'tap'
+import { listOutdated } from '../../bin/docs.ts'
+import { settle } from '../../bin/settle-answer.ts'
+import { type ExampleAnswer, workedExample } from '../../bin/worked-example.ts'
 import { PendingView } from '../../coordinator/operations/pending-result.ts'
 import { skills } from '../../coordinator/skills/index.ts'
-import { callSkills, type SkillAnswer } from '../support/organisation/call-skills.ts'
+import { callSkills } from '../support/organisation/call-skills.ts'
 import { liveOn } from '../support/organisation/history.ts'
 import { hasMark, listMarks } from '../support/organisation/marks.ts'
 import { openEmpty, openOrganisation } from '../support/organisation/organisation.ts'
-import { settle } from '../support/organisation/settle.ts'
 
 /* Every skill is called with its examples on two coordinators, which are opened once. */
 const empty = await openEmpty(t)
@@ -19,8 +23,8 @@ const answers = {
   foreignEmpty: await callSkills(empty, empty.demo.stranger),
 }
 
-const of = (from: Map<string, SkillAnswer[]>, id: string): SkillAnswer[] => from.get(id) ?? []
-const settled = (from: Map<string, SkillAnswer[]>, id: string): string =>
+const of = (from: Map<string, ExampleAnswer[]>, id: string): ExampleAnswer[] => from.get(id) ?? []
+const settled = (from: Map<string, ExampleAnswer[]>, id: string): string =>
   JSON.stringify(settle(of(from, id)))
 
 /** Skills whose first example is refused there, with the code: no robot there speaks ROS 2. */
@@ -76,4 +80,18 @@ t.test('no answer to another tenant has a name, an id or a figure of the organis
     return marks.filter(mark => hasMark(text, mark)).map(mark => `${id} says ${mark}`)
   })
   t.strictSame(found, [])
+})
+
+const PAGE = resolve(import.meta.dirname, '../../docs/skills.md')
+
+t.test('the documented examples are true; npm run docs makes them', async t => {
+  const page = readFileSync(PAGE, 'utf8')
+  for (const skill of skills) {
+    const [, section = ''] = page.split(`\n### ${skill.id}\n`)
+    const [documented = ''] = section.split('\n### ')
+    const [answer] = of(answers.own, skill.id)
+    if (answer === undefined) t.fail(`${skill.id} was not called`)
+    else t.ok(documented.includes(workedExample(skill, answer).join('\n')), skill.id)
+  }
+  t.strictSame(listOutdated(answers.own), [])
 })

@@ -9,7 +9,10 @@ import type { DeviceQuestionContext } from '../../daemon/devices/questions/devic
 import type { LinkContext } from '../../devices/device-link.ts'
 
 /** Context of a link whose scope is the loopback; its folder is removed when the test ends. */
-export const createLinkContext = (t: Test, more: Partial<LinkContext> = {}): LinkContext => {
+export const createLinkContext = (
+  t: Pick<Test, 'teardown'>,
+  more: Partial<LinkContext> = {},
+): LinkContext => {
   const stateDir = mkdtempSync(join(tmpdir(), 'shoal-link-'))
   t.teardown(() => rmSync(stateDir, { recursive: true }))
   return {

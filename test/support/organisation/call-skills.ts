@@ -1,13 +1,8 @@
+import type { ExampleAnswer } from '../../../bin/worked-example.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
 import type { openOrganisation } from './organisation.ts'
 
 type Scene = Awaited<ReturnType<typeof openOrganisation>>
-
-/** Answer to one example of a skill. */
-export interface SkillAnswer {
-  status: number
-  body: Record<string, unknown>
-}
 
 let calls = 0
 
@@ -15,10 +10,10 @@ let calls = 0
 export const callSkills = async (
   { app }: Pick<Scene, 'app'>,
   key: string,
-): Promise<Map<string, SkillAnswer[]>> => {
-  const answers = new Map<string, SkillAnswer[]>()
+): Promise<Map<string, ExampleAnswer[]>> => {
+  const answers = new Map<string, ExampleAnswer[]>()
   for (const { id, path, effect, examples } of skills) {
-    const own: SkillAnswer[] = []
+    const own: ExampleAnswer[] = []
     for (const payload of examples.length === 0 ? [{}] : examples) {
       const headers = {
         authorization: `Bearer ${key}`,

@@ -28,9 +28,11 @@ const CALLS = [
 ] as const
 
 /** Lets the people of the organisation work for a while. */
-export const liveOn = async ({ app, demo, store, views }: Scene): Promise<void> => {
+export const liveOn = async ({ app, demo, store, views, clock }: Scene): Promise<void> => {
   let count = 0
   const call = async (person: DemoName, url: string, payload: object) => {
+    // what happens at one time has no order
+    clock.now += 1000
     const headers = {
       authorization: `Bearer ${demo[person]}`,
       'idempotency-key': `history-${count++}`,

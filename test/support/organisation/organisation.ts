@@ -7,9 +7,10 @@ import { DEMO_TENANT } from '../../../coordinator/keys/bootstrap.ts'
 import { openWorker } from '../../../coordinator/queue/open-worker.ts'
 import { loadExample } from '../../../coordinator/registers/example.ts'
 import { DevicesConfig } from '../../../daemon/devices/config.ts'
-import type { DeviceHost } from '../../../daemon/devices/device-host.ts'
+import { DeviceHost } from '../../../daemon/devices/device-host.ts'
 import { DevicesInBirth } from '../../../daemon/devices/devices-in-birth.ts'
-import { openDeviceHost } from '../../../daemon/devices/open-device-host.ts'
+import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
+import { SimLink } from '../../../devices/links/sim/link.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import { engine, gpu, sampleOf } from '../../coordinator/fleet/samples.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
@@ -17,6 +18,7 @@ import { linkCell, silent } from '../cell.ts'
 import { createCellBus } from '../cell-bus.ts'
 import { openNothing, openScene } from '../coordinator.ts'
 import { announceDevices } from '../device-facts.ts'
+import { createLinkContext } from '../link-context.ts'
 import { startStandIns } from '../stand-in-services.ts'
 import { waitUntil } from '../wait-until.ts'
 import { openSources } from './sources.ts'
@@ -56,12 +58,14 @@ export const openEmpty = (t: Pick<Test, 'teardown'>): Promise<Scene> => openWith
  * the simulated devices of `npm start`, flows and services, and outside sources on loopback. The
  * time is noon of a fixed day, so that the answers are the same at every start.
  */
-export const openOrganisation = async (t: Pick<Test, 'teardown'>): Promise<Scene> => {
+export const openOrganisation = async (
+  t: Pick<Test, 'teardown'>,
+): Promise<Scene & { clock: { now: number } }> => {
   const clock = { now: NOW - 10 * MINUTE_MS }
   const now = () => clock.now
   const { url } = await startStandIns(t)
   const config = { ...(await openSources(t, NOW)), ...(await platform(t, url)) }
-  const host = await openDevices(t)
+  const { link, host } = openDevices(t, now)
   const cell = await createCellBus(t, { cellId: CELL_ID, host, now })
   const scene = await openWith(t, now, { config, swaps: [cell.swap] })
   await loadExample(scene.store, FOLDER, { tenantId: DEMO_TENANT, by: { actor: 'bootstrap' } })
@@ -72,9 +76,12 @@ export const openOrganisation = async (t: Pick<Test, 'teardown'>): Promise<Scene
   scene.fleet.linkUp(linked.link)
   for (; clock.now < NOW; clock.now += MINUTE_MS) takeSample(scene, clock.now)
   takeSample(scene, clock.now)
+  // reads the devices again, at noon
+  link.advance(0)
   reportDevices(scene, host)
   await recordUsage(scene)
-  return scene
+  await waitUntil('the alert is raised', () => scene.views.monitor.alerts().length > 0)
+  return { ...scene, clock }
 }
 
 /** Services, flows and settings that an operator configures. */
@@ -111,16 +118,11 @@ const CELL_ID = 'cell_01kafq0000000000000000000a'
 const EPOCH = 1
 
 /** The devices of `npm start`, at rest. */
-const openDevices = async (t: Pick<Test, 'teardown'>): Promise<DeviceHost> => {
-  const { host } = await openDeviceHost({
-    cellId: CELL_ID,
-    stateDir: await temporaryFolder(t),
-    config: DevicesConfig.parse(DEMO_DEVICES),
-    envelopes: {},
-    env: {},
-    logger: silent,
-  })
-  return host
+const openDevices = (t: Pick<Test, 'teardown'>, now: () => number) => {
+  const config = DevicesConfig.parse(DEMO_DEVICES)
+  const context = createLinkContext(t, { cellId: CELL_ID, now })
+  const link = new SimLink(SimLinkConfig.parse(DEMO_DEVICES.links[0]), context)
+  return { link, host: new DeviceHost({ config, links: [link], ...context }) }
 }
 
 const engines = (slotsBusy: number) => [

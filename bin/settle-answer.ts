@@ -8,8 +8,8 @@ const PASSING: readonly [RegExp, string][] = [
   [/\b127\.0\.0\.1:\d{4,5}\b/g, '127.0.0.1:…'],
 ]
 
-/** Fields that are measured by the clock or the disk of the machine. */
-const MEASURED = /_ms$|^uptime_s$|^(disk|free|total)_bytes$/
+/** Fields measured by the clock or disk of the machine, and edges that are learned in passing. */
+const MEASURED = /_ms$|^learned_edges$|^uptime_s$|^(disk|free|total)_bytes$/
 
 /** An answer without what differs from one run to the next: random ids and measured figures. */
 export const settle = (value: Json, name = ''): Json => {
