@@ -28,7 +28,7 @@ const CALLS = [
 ] as const
 
 /** Lets the people of the organisation work for a while. */
-export const liveOn = async ({ app, demo, store, views, clock }: Scene): Promise<void> => {
+export const liveOn = async ({ app, demo, store, views, clock, readDevices }: Scene): Promise<void> => {
   let count = 0
   const call = async (person: DemoName, url: string, payload: object) => {
     // what happens at one time has no order
@@ -44,6 +44,7 @@ export const liveOn = async ({ app, demo, store, views, clock }: Scene): Promise
   for (const [person, skill, payload] of CALLS) await call(person, `/v1/skills/${skill}`, payload)
   const asked = await call('operator', '/v1/skills/hitl-gate', hitlGate.examples[0] ?? {})
   await call('approver_a', `/v1/gates/requests/${asked.request_id}/approve`, {})
+  readDevices()
   await store.ledger.sealed.write(trx => recordFormation(trx, views.now()))
 }
 

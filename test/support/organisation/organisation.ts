@@ -60,7 +60,7 @@ export const openEmpty = (t: Pick<Test, 'teardown'>): Promise<Scene> => openWith
  */
 export const openOrganisation = async (
   t: Pick<Test, 'teardown'>,
-): Promise<Scene & { clock: { now: number } }> => {
+): Promise<Scene & { clock: { now: number }; readDevices: () => void }> => {
   const clock = { now: NOW - 10 * MINUTE_MS }
   const now = () => clock.now
   const { url } = await startStandIns(t)
@@ -76,12 +76,15 @@ export const openOrganisation = async (
   scene.fleet.linkUp(linked.link)
   for (; clock.now < NOW; clock.now += MINUTE_MS) takeSample(scene, clock.now)
   takeSample(scene, clock.now)
-  // reads the devices again, at noon
-  link.advance(0)
-  reportDevices(scene, host)
+  /** Reads the devices again, at the time of the clock. */
+  const readDevices = (): void => {
+    link.advance(0)
+    reportDevices(scene, host)
+  }
+  readDevices()
   await recordUsage(scene)
   await waitUntil('the alert is raised', () => scene.views.monitor.alerts().length > 0)
-  return { ...scene, clock }
+  return { ...scene, clock, readDevices }
 }
 
 /** Services, flows and settings that an operator configures. */
