@@ -23,6 +23,8 @@ export const ROW_SUMS = {
   cached_tokens: sql<number>`coalesce(cached_tokens, 0)`,
   completion_tokens: sql<number>`coalesce(completion_tokens, 0)`,
   duration_ms: sql<number>`duration_ms`,
+  // embeddings and failed requests have a duration, and generate nothing
+  generation_ms: sql<number>`case when completion_tokens > 0 then duration_ms else 0 end`,
   // requests that were refused leave no row; see `refusals.ts`
   refused: sql<number>`0`,
   unavailable: sql<number>`0`,

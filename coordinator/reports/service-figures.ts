@@ -20,7 +20,7 @@ export interface ServiceFigures {
   completionTokens: number
   /** Prompt tokens that were still in an engine's cache. */
   cachedPercent: number | null
-  /** Generated tokens per second of request duration; null where no request generated any. */
+  /** Generated tokens per second of the requests that generated any; null where none did. */
   tokensPerSecond: number | null
   meanDurationMs: number | null
   /** Streams with a first token; the three figures below are over them. */
@@ -40,7 +40,7 @@ export const NO_USAGE = Object.freeze(
 export const figuresOf = (sums: UsageSums): ServiceFigures => {
   const { ok, cancelled, failed, refused, unavailable, retries } = sums
   const requests = countRequests(sums)
-  const { duration_ms, prompt_tokens, cached_tokens, completion_tokens, ttft_count } = sums
+  const { prompt_tokens, cached_tokens, completion_tokens, ttft_count } = sums
   return {
     requests,
     ok,
@@ -53,8 +53,8 @@ export const figuresOf = (sums: UsageSums): ServiceFigures => {
     promptTokens: prompt_tokens,
     completionTokens: completion_tokens,
     cachedPercent: percentOf(cached_tokens, prompt_tokens),
-    tokensPerSecond: completion_tokens === 0 ? null : ratio(completion_tokens * 1000, duration_ms),
-    meanDurationMs: ratio(duration_ms, requests),
+    tokensPerSecond: ratio(completion_tokens * 1000, sums.generation_ms),
+    meanDurationMs: ratio(sums.duration_ms, requests),
     streams: ttft_count,
     ttftMeanMs: ratio(sums.ttft_ms, ttft_count),
     ttftP50Ms: estimateTtft(sums, 50),

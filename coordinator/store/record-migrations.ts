@@ -199,6 +199,18 @@ const usageDays = async (db: Kysely<unknown>): Promise<void> => {
     from usage_buckets group by 1, 2, 3, 4`.execute(db)
 }
 
+/** Adds the duration of requests that generated tokens; of older sums, that of keys and models that did. */
+const generationTime = async (db: Kysely<unknown>): Promise<void> => {
+  for (const table of ['usage_buckets', 'usage_days']) {
+    await db.schema
+      .alterTable(table)
+      .addColumn('generation_ms', 'bigint', column => column.notNull().defaultTo(0))
+      .execute()
+    await sql`update ${sql.table(table)} set generation_ms = duration_ms
+      where completion_tokens > 0`.execute(db)
+  }
+}
+
 /** Position of the GPU power in a stored bucket: `[at, samples, value | [value, known] ...]`. */
 const POWER_AT = 11
 
@@ -249,4 +261,5 @@ export const recordMigrations: Record<string, StoreMigration> = {
   // a program that does not know the days would leave them incomplete
   '0013_usage_days': { up: usageDays },
   '0014_power_hours': { up: powerHours },
+  '0015_generation_time': { up: generationTime },
 }

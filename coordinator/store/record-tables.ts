@@ -77,6 +77,8 @@ interface UsageSumColumns {
   ttft_le_5000: Generated<number>
   ttft_le_10000: Generated<number>
   ttft_le_30000: Generated<number>
+  /** Duration of the requests that generated tokens. */
+  generation_ms: Generated<number>
 }
 
 interface UsageBucketRow extends UsageSumColumns {

@@ -28,7 +28,7 @@ export default defineSkill({
     generated_at: z.iso.datetime(),
     tenant_id: z.string(),
     period: PeriodView,
-    result: z.enum(DIAGNOSIS_RESULTS).describe('Worst result of the self-diagnosis.'),
+    result: z.enum(DIAGNOSIS_RESULTS).describe('Worst of the self-diagnosis and `attention`.'),
     attention: z.array(
       z.object({
         severity: z.enum(['critical', 'warn']),
@@ -57,7 +57,10 @@ export default defineSkill({
       generated_at: iso(context.now()),
       tenant_id: scopeOf(context).tenantId,
       period: viewPeriod(period),
-      result: worstResult(day.checks.map(({ result }) => result)),
+      result: worstResult([
+        ...day.checks.map(({ result }) => result),
+        ...day.attention.map(({ severity }) => (severity === 'critical' ? 'fail' : 'warn')),
+      ]),
       attention: day.attention,
       fleet,
       usage: serviceViewOf(day.sums),

@@ -84,6 +84,8 @@ t.test('a completed hour', async t => {
         cached_tokens: 4,
         completion_tokens: 10,
         duration_ms: 60,
+        // without the one that failed
+        generation_ms: 40,
       },
     )
     t.equal(await openRows(store), 1)

@@ -40,6 +40,12 @@ t.test('percentiles of the time to first token are interpolated in their histogr
   t.match(figuresOf(slow), { ttftP50Ms: 30_000, ttftP95Ms: 30_000 })
 })
 
+t.test('tokens per second are those of requests that generated any', async t => {
+  const sums = { ...NO_USAGE, completion_tokens: 100, duration_ms: 5000, generation_ms: 2000 }
+  t.match(figuresOf(sums), { tokensPerSecond: 50 })
+  t.match(figuresOf({ ...NO_USAGE, ok: 1, duration_ms: 5000 }), { tokensPerSecond: null })
+})
+
 t.test('figures without a measurement are null, never 0', async t => {
   t.match(figuresOf(NO_USAGE), {
     requests: 0,
