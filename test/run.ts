@@ -57,8 +57,8 @@ const check = async (name: string, args: string[]): Promise<void> => {
   process.exit(1)
 }
 
-/** Processes that run test files at the same time: more than the cores, because many files wait. */
-const JOBS = availableParallelism() + 2
+/** Processes that run at the same time: one more than the cores, because many files wait. */
+const JOBS = availableParallelism() + 1
 
 /**
  * Makes the parent of the stores of this run. At the end of this process, however it comes, the
@@ -102,14 +102,22 @@ const add = (counts: Counts, { lines, passed, failed }: FilesReport): void => {
   counts.failed += failed
 }
 
-const runAll = async (files: readonly string[]): Promise<Counts> => {
+/**
+ * Runs the checks and then the files from the back of the plan one after the other, beside the slow
+ * files at its front: those start many programs, and would be late if all of them ran at once.
+ */
+const runAll = async (
+  files: readonly string[],
+  runChecks: () => Promise<void>,
+): Promise<Counts> => {
   const counts = { passed: 0, failed: 0 }
   const waiting = planRun(files)
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+  const work = async (take: () => readonly string[] | undefined): Promise<void> => {
+    for (let next = take(); next !== undefined; next = take())
       add(counts, reportFiles(await runFiles(next)))
   }
-  await Promise.all(Array.from({ length: JOBS }, work))
+  const slow = Array.from({ length: JOBS - 1 }, () => work(() => waiting.shift()))
+  await Promise.all([runChecks().then(() => work(() => waiting.pop())), ...slow])
   return counts
 }
 
@@ -127,11 +135,12 @@ if (process.env.CI === 'true') installPackages()
 const files = given.length === 0 ? expand('test') : given.flatMap(expand)
 prepareRun()
 const cluster = await startCluster(files)
-// each further checker of tsc checks most of the types again
-const checks =
-  given.length > 0 ? [] : [check('tsc', ['--noEmit', '--checkers', '1']), check('biome', ['check'])]
-const { passed, failed } = await runAll(files)
-await Promise.all(checks)
+const { passed, failed } = await runAll(files, async () => {
+  if (given.length > 0) return
+  // each further checker of tsc checks most of the types again
+  await check('tsc', ['--noEmit', '--checkers', '1'])
+  await check('biome', ['check'])
+})
 await cluster?.stop()
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

@@ -98,6 +98,10 @@ const createUse = (device_id: string, command: string, params: object = {}) => {
 const approve = ({ call }: ApiCaller, who: Parameters<ApiCaller['call']>[0], id: unknown) =>
   call(who, 'POST', `/v1/gates/requests/${id}/approve`, {})
 
+/** Asks for the approval of a command, again while the coordinator does not know the device's state. */
+const askApproval = (use: ReturnType<typeof createUse>, at: ApiCaller): Promise<unknown> =>
+  waitUntil('the command waits for approval', async () => (await use(at)).body.request_id, 250)
+
 const SUCCEEDED = { status: 200, body: { outcome: { state: 'succeeded' } } }
 
 t.setTimeout(240_000)
@@ -151,8 +155,8 @@ t.test(
 
     await t.test('the coordinator that has sent it is killed while it runs', async t => {
       const use = createUse('rover-2', 'move-to', { x_m: 1.2, y_m: 4, speed_m_s: 0.8 })
-      const { request_id } = (await use(b)).body
-      t.equal((await approve(a, 'approver_a', request_id)).status, 200)
+      const requestId = await askApproval(use, b)
+      t.equal((await approve(a, 'approver_a', requestId)).status, 200)
       const lost = use(a).catch(() => undefined)
       await waitUntil('the rover moves', () => findUnit('rover-2').executed === 1)
       await set.replica(0).process.end('SIGKILL')
@@ -238,8 +242,8 @@ t.test('a cell that only one of two coordinators can reach', { skip: postgresMis
     const message = /is not connected to this coordinator/
     const unreachable = { status: 503, body: { error: { code: 'cell_unavailable', message } } }
     t.match(await use(a), unreachable)
-    const { request_id } = (await use(b)).body
-    t.equal((await approve(a, 'approver_a', request_id)).status, 200)
+    const requestId = await askApproval(use, b)
+    t.equal((await approve(a, 'approver_a', requestId)).status, 200)
     t.match(await use(a), unreachable)
     t.equal(rover?.executed, 0)
     t.match(await use(b), SUCCEEDED)

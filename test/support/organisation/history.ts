@@ -28,7 +28,14 @@ const CALLS = [
 ] as const
 
 /** Lets the people of the organisation work for a while. */
-export const liveOn = async ({ app, demo, store, views, clock, readDevices }: Scene): Promise<void> => {
+export const liveOn = async ({
+  app,
+  demo,
+  store,
+  views,
+  clock,
+  readDevices,
+}: Scene): Promise<void> => {
   let count = 0
   const call = async (person: DemoName, url: string, payload: object) => {
     // what happens at one time has no order
