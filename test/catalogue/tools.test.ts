@@ -41,6 +41,12 @@ t.test('models are offered every operation except administration', async t => {
   t.equal(all.filter(({ group }) => group === 'sessions').length, 9, 'the steps of a session')
 })
 
+t.test('there are 317 tools: 99 skills, two for each of 30 modules, and operations', async t => {
+  const ofModules = operations.filter(({ id }) => /^module-.*-(run|last)$/.test(id))
+  t.equal(ofModules.length, 60)
+  t.equal(all.length, 317)
+})
+
 t.test('a skill is always a tool, so that calls inside other calls reach tools only', async t => {
   const { id, name, tags, description, access, input, output } = skills[0] as Skill
   const spec = { id, name, tags, description, access, input, output, effect: 'read' } as const

@@ -6,7 +6,7 @@ import t from 'tap'
 import { EXIT } from '../../bin/up/launch-error.ts'
 import { errorCodes, exitCode, httpStatus, isForPrograms } from '../../shared/errors.ts'
 import { TOPICS } from '../../shared/wire/topics.ts'
-import { startStack } from '../support/stack.ts'
+import { startDocumented, testExamples } from '../support/documented-service.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -15,31 +15,13 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 const documents = ['README.md', ...readdirSync(join(root, 'docs')).map(name => `docs/${name}`)]
 
-/** The shell examples of a document: fences marked `sh`. */
-const examples = (path: string): string[] =>
-  [...read(path).matchAll(/^```sh\n(.*?)^```/gms)].map(match => match[1] ?? '')
-
-t.test('every shell example in the documents works on a running service', async t => {
-  const { url, keys, folder, coordinator, stop } = await startStack()
-  t.teardown(stop)
-  const env = {
-    PATH: [join(root, 'bin'), join(root, 'node_modules/.bin'), process.env.PATH].join(':'),
-    SHOAL_URL: url,
-    SHOAL_KEY: keys.operator,
-    SHOAL_COORDINATOR_STATE_DIR: join(folder, 'coordinator'),
-    XDG_CACHE_HOME: join(folder, 'cache'),
-    COORDINATOR_PID: String(coordinator.pid),
-  }
-  for (const path of documents)
-    for (const example of examples(path).filter(text => !/^export /m.test(text)))
-      t.test(`${path}: ${example.trim().split('\n')[0]}`, async t => {
-        const { stdout } = await run('bash', ['--norc', '-euo', 'pipefail', '-c', example], {
-          cwd: root,
-          env,
-        })
-        t.notMatch(stdout, /"error"(?!:null)/)
-        t.not(stdout.trim(), '')
-      })
+t.test('every shell example of the documents from a to j works on a running service', async t => {
+  const env = await startDocumented(t)
+  testExamples(
+    t,
+    documents.filter(path => path < 'docs/k'),
+    env,
+  )
 
   const [, javascript = ''] = /^```js\n(.*?)^```/ms.exec(read('docs/api.md')) ?? []
   t.test('the JavaScript client of docs/api.md works', async t => {

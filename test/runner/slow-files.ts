@@ -4,6 +4,7 @@ export const SLOW_FILES: readonly string[] = [
   'test/system/faults.test.ts',
   'test/system/device-replicas.test.ts',
   'test/docs/examples.test.ts',
+  'test/docs/later-examples.test.ts',
   'test/clients/cli/telling.test.ts',
   'test/system/up.test.ts',
   'test/system/stack/stack.test.ts',

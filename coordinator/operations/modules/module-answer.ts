@@ -61,13 +61,17 @@ export const toLookupAnswer = ({ data, sources, warnings }: LookupResult): objec
   warnings: [...warnings],
 })
 
-/** True for an empty list, and for an object whose lists are all empty. */
+/** True for a list of nothing but failures, and for an object whose lists all are. */
 const isEmpty = (data: unknown): boolean => {
-  if (Array.isArray(data)) return data.length === 0
+  if (Array.isArray(data)) return data.every(hasFailed)
   if (typeof data !== 'object' || data === null) return data === null
   const lists = Object.values(data).filter(each => Array.isArray(each))
-  return lists.length > 0 && lists.every(list => list.length === 0)
+  return lists.length > 0 && lists.every(list => list.every(hasFailed))
 }
+
+/** True for an entry of which an error is all that is known. */
+const hasFailed = (entry: unknown): boolean =>
+  typeof (entry as { error?: unknown } | null)?.error === 'string'
 
 /** Runs a module and gives its answer: on one cell, on every capable one, or here. */
 export const runModule = async (

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { startStack, type TestStack } from '../../support/stack.ts'
+import { testAgentCard } from './agent-card.ts'
 import { testConversations } from './conversations.ts'
 import { testDraining } from './draining.ts'
 import { testGates } from './gates.ts'
@@ -13,6 +14,7 @@ import { testOpenai } from './openai.ts'
  */
 
 const GROUPS: [title: string, group: (t: Test, stack: TestStack) => Promise<void>][] = [
+  ['the agent card promises what is built, in full', testAgentCard],
   ['metrics and usage count what the stack served', testMetrics],
   ['the unmodified openai client works against a coordinator and a cell', testOpenai],
   ['a major release is approved on the command line', testGates],
