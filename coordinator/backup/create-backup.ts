@@ -6,7 +6,7 @@ import { VERSION } from '../../shared/version.ts'
 import { readUsageJournal } from '../quota/usage-journal.ts'
 import { sealingKeyPath } from '../secrets/key-file.ts'
 import type { StorePlace } from '../store/place.ts'
-import { copyDatabase, readLastAuditRow } from '../store/store.ts'
+import { copyDatabase, loadPostgresTools, readLastAuditRow } from '../store/store.ts'
 import {
   type BackupManifest,
   DATABASES,
@@ -16,7 +16,6 @@ import {
   SECRETS_FILE,
 } from './backup-catalogue.ts'
 import { describeFile, pathExists, syncToDisk } from './files.ts'
-import { dumpDatabase } from './postgres-tools.ts'
 import { removeLeftovers } from './remove-leftovers.ts'
 import { requireSeal, type SealWith, sealText } from './seal.ts'
 
@@ -103,7 +102,7 @@ const fillPart = async (
   // first of all: a row leaves the journal only when it is in the records, which are copied last
   await writePrivate(join(part, JOURNAL_FILE), await readUsageJournal(stateDir))
   if (isFile) for (const file of DATABASES) await copySqlite(join(place, file), join(part, file))
-  else await dumpDatabase(place, join(part, DUMP_FILE))
+  else await (await loadPostgresTools()).dumpDatabase(place, join(part, DUMP_FILE))
   const names = [...(isFile ? DATABASES : ([DUMP_FILE] as const)), JOURNAL_FILE] as const
   const files = []
   for (const name of names) files.push(await describeFile(part, name))
@@ -137,7 +136,7 @@ const readSealingKey = async (stateDir: string): Promise<string> => {
 const writePrivate = (path: string, content: string | Uint8Array): Promise<void> =>
   writeFile(path, content, { mode: 0o600 })
 
-const FULL = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL']
+const FULL = ['ENOSPC', 'EDQUOT']
 
 /** Rethrows an error; one of a disk says so. */
 const throwDiskError = (cause: unknown): never => {

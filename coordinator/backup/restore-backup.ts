@@ -4,10 +4,10 @@ import { ShoalError } from '../../shared/errors.ts'
 import { usageJournalFolder } from '../quota/usage-journal.ts'
 import { sealingKeyPath } from '../secrets/key-file.ts'
 import type { StorePlace } from '../store/place.ts'
+import { loadPostgresTools } from '../store/store.ts'
 import { type BackupManifest, DATABASES, DUMP_FILE, JOURNAL_FILE } from './backup-catalogue.ts'
 import { pathExists, syncToDisk } from './files.ts'
 import { type OpenedBackup, openBackupFiles } from './open-backup.ts'
-import { restoreDatabase } from './postgres-tools.ts'
 import type { OpenWith } from './seal.ts'
 
 interface RestoreResult {
@@ -32,9 +32,10 @@ export const restoreBackup = async (
   const opened = await openBackupFiles(path, openWith)
   const { manifest } = opened
   await requireEmpty(stateDir)
-  if (manifest.store === 'postgresql')
+  if (manifest.store === 'postgresql') {
+    const { restoreDatabase } = await loadPostgresTools()
     await restoreDatabase(requireDatabase(place), join(path, DUMP_FILE))
-  else if (typeof place !== 'string')
+  } else if (typeof place !== 'string')
     throw new ShoalError('wrong_usage', 'the backup is of SQLite: restore it without store.url')
   await placeFiles(path, stateDir, opened)
   return {

@@ -8,10 +8,9 @@ import { sealingKeyPath } from '../secrets/key-file.ts'
 import { openSecrets } from '../secrets/open-secrets.ts'
 import { openSigning } from '../signing/signing.ts'
 import type { StorePlace } from '../store/place.ts'
-import { findDatabaseFault, openStore } from '../store/store.ts'
+import { findDatabaseFault, loadPostgresTools, openStore } from '../store/store.ts'
 import { type BackupManifest, DATABASES, DUMP_FILE, VERIFIED_FILE } from './backup-catalogue.ts'
 import { createDamagedError, openBackupFiles, readManifest } from './open-backup.ts'
-import { onScratchDatabase, readArchive, restoreDatabase } from './postgres-tools.ts'
 import { removeLeftovers } from './remove-leftovers.ts'
 import { placeFiles, requireDatabase } from './restore-backup.ts'
 import { type OpenWith, requireOpen } from './seal.ts'
@@ -73,6 +72,7 @@ const tryRestore = async (
     return { audit_rows: await tryStore(path, { stateDir: folder, place: folder }, manifest) }
   const address = requireDatabase(place)
   const dump = join(path, DUMP_FILE)
+  const { onScratchDatabase, readArchive, restoreDatabase } = await loadPostgresTools()
   const tried = await onScratchDatabase(address, async scratch => {
     await restoreDatabase(scratch, dump)
     return tryStore(path, { stateDir: folder, place: scratch }, manifest)

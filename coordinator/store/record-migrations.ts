@@ -258,8 +258,7 @@ export const recordMigrations: Record<string, StoreMigration> = {
   '0007_module_results': { up: moduleResultTable, compatibleFrom: '0.1.0' },
   '0009_service_quality': { up: serviceQuality, compatibleFrom: '0.1.0' },
   '0010_call_hours': { up: callHourTable, compatibleFrom: '0.1.0' },
-  // a program that does not know the days would leave them incomplete
-  '0013_usage_days': { up: usageDays },
-  '0014_power_hours': { up: powerHours },
-  '0015_generation_time': { up: generationTime },
+  '0013_usage_days': { up: usageDays, compatibleFrom: '0.1.0' },
+  '0014_power_hours': { up: powerHours, compatibleFrom: '0.1.0' },
+  '0015_generation_time': { up: generationTime, compatibleFrom: '0.1.0' },
 }

@@ -112,6 +112,9 @@ const engineOf = async (place: StorePlace, options: EngineOptions): Promise<Stor
   return postgresEngine(place, options)
 }
 
+/** Programs of PostgreSQL that dump and restore a whole database. */
+export const loadPostgresTools = () => import('./postgres/postgres-tools.ts')
+
 /** True for the folder of a SQLite store. */
 export const isStoreFolder = (folder: string): boolean => hasStoreIn(folder)
 

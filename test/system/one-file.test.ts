@@ -42,6 +42,8 @@ const plantSkill = async (): Promise<string> => {
     'shared',
     'clients',
     'bin',
+    'examples',
+    'test',
     'package.json',
   ])
     await cp(join(root, name), join(folder, name), { recursive: true })

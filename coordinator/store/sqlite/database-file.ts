@@ -1,10 +1,10 @@
 import Sqlite from 'better-sqlite3'
 
-/** Copies a database that others write to into one file (sqlite.org/backup.html). */
+/** Copies a database that others write to into one file (sqlite.org/backup.html). Throws ENOSPC. */
 export const copyDatabase = async (from: string, to: string): Promise<void> => {
   const source = new Sqlite(from, { readonly: true, fileMustExist: true })
   try {
-    await source.backup(to)
+    await source.backup(to).catch(throwFull)
   } finally {
     source.close()
   }
@@ -15,6 +15,11 @@ export const copyDatabase = async (from: string, to: string): Promise<void> => {
   } finally {
     copy.close()
   }
+}
+
+const throwFull = (cause: { code?: string }): never => {
+  if (cause.code !== 'SQLITE_FULL') throw cause
+  throw Object.assign(new Error('the disk is full', { cause }), { code: 'ENOSPC' })
 }
 
 /** Reason why a database file is damaged; undefined for a sound one (PRAGMA integrity_check). */

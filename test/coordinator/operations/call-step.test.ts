@@ -92,13 +92,13 @@ t.test('an event starts its synergy once, with the rights of the configured key'
       manual: { flows: [] },
     },
     synergy: (synergyId: string) => ({ synergyId }),
-    start: async (what: object, by: object, onceKey: string) => {
-      started.push([what, by, onceKey])
+    start: async (what: object, by: object, options: object) => {
+      started.push([what, by, options])
     },
   }
   const stop = startOnEvents({
     flows: flows as never,
-    views: () => ({ keys: { asNow: async () => key } }) as never,
+    views: () => ({ keys: { asNow: async () => ({ ...key, roles: ['operator_admin'] }) } }) as never,
     events: {
       subscribe: (types, listener) => {
         t.strictSame(types, new Set(['shoal.alert.raised']))
@@ -110,9 +110,11 @@ t.test('an event starts its synergy once, with the rights of the configured key'
     },
     logger: { warn: () => {} },
   })
-  hear?.({ id: '7' })
+  hear?.({ id: '6', type: 'shoal.gate.approved', data: { tenant_id: 'foreign' } })
+  hear?.({ id: '7', type: 'shoal.alert.raised', data: {} })
   await new Promise(setImmediate)
-  t.match(started, [[{ synergyId: 's' }, { tenantId: 'home', keyId: 'k' }, 's:7']])
+  const by = { tenantId: 'home', keyId: 'k' }
+  t.match(started, [[{ synergyId: 's' }, by, { onceKey: 's:7', mostPerHour: 60 }]])
   stop()
   t.equal(hear, undefined)
 })

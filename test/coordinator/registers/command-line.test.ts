@@ -36,7 +36,10 @@ t.test('the command line imports, shows, exports and erases records', async t =>
     code: 65,
     err: /none\.csv: there is no such file/,
   })
-  t.match(await shoal(env, ['backup', 'create']), { code: 64, err: /shoal-coordinator help lists/ })
+  t.match(await shoal(env, ['backup', 'create']), {
+    code: 64,
+    err: /passphrase of the backup is missing/,
+  })
 
   await writeFile(file, 'id,name\np-1,Mira\n')
   const refused = await shoal(env, ['registers', 'import', 'people', file])

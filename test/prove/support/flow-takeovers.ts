@@ -6,6 +6,7 @@ import { stringify } from 'yaml'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { FLOWS, startRuns, waitForEnds } from '../../support/flow-load.ts'
 import { type FlowVerdict, judgeFlows } from '../../support/judge-flows.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { ReplicaSet } from './replica-set.ts'
 
 const CLIENTS = 4
@@ -51,7 +52,11 @@ export const takeOverFlows = async (plan: {
     let callsAtWork = 0
     const faults = [...spread(plan)]
     for (const [turn, fault] of faults.entries()) {
-      await sleep(200 + Math.random() * 600)
+      await waitUntil(
+        'both coordinators run flows',
+        async () => (await countWorkers(set.store)) > 1,
+      )
+      await sleep(Math.random() * 200)
       callsAtWork += await countCallsAtWork(set.store)
       if (fault === 'kill') await set.killAndRestart(turn)
       else await pauseAndContinue(set, turn)
@@ -80,6 +85,12 @@ const pauseAndContinue = async (set: ReplicaSet, index: number): Promise<void> =
   process.kill(pid, 'SIGSTOP')
   await sleep(PAUSE_MS)
   process.kill(pid, 'SIGCONT')
+}
+
+/** Workers that hold jobs of flows, one for each coordinator. */
+const countWorkers = async ({ ledger }: Store): Promise<number> => {
+  const jobs = ledger.read.selectFrom('jobs').where('kind', '=', 'flow-run')
+  return (await jobs.where('state', '=', 'running').select('worker').distinct().execute()).length
 }
 
 const countCallsAtWork = async ({ ledger }: Store): Promise<number> => {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Client } from 'pg'
-import { ShoalError } from '../../shared/errors.ts'
-import { newId } from '../../shared/ids.ts'
-import type { PostgresAddress } from '../store/postgres/connection.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { newId } from '../../../shared/ids.ts'
+import type { PostgresAddress } from './connection.ts'
 
 const COMMON = ['--no-password', '--no-owner', '--no-privileges']
 
