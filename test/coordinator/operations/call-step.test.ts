@@ -98,7 +98,8 @@ t.test('an event starts its synergy once, with the rights of the configured key'
   }
   const stop = startOnEvents({
     flows: flows as never,
-    views: () => ({ keys: { asNow: async () => ({ ...key, roles: ['operator_admin'] }) } }) as never,
+    views: () =>
+      ({ keys: { asNow: async () => ({ ...key, roles: ['operator_admin'] }) } }) as never,
     events: {
       subscribe: (types, listener) => {
         t.strictSame(types, new Set(['shoal.alert.raised']))
