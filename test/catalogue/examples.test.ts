@@ -82,6 +82,21 @@ t.test('no answer to another tenant has a name, an id or a figure of the organis
   t.strictSame(found, [])
 })
 
+t.test('an empty answer says what brings data, or why a module found nothing', async t => {
+  const silent = skills.flatMap(({ id }) =>
+    Object.values(answers)
+      .flatMap(each => of(each, id))
+      .filter(({ body }) => body.data_state === 'empty')
+      .filter(({ body: { to_load, remedy, cells, warnings, modules } }) =>
+        [to_load, remedy, cells, warnings, modules].every(
+          each => each === undefined || each === null,
+        ),
+      )
+      .map(() => id),
+  )
+  t.strictSame([...new Set(silent)], [])
+})
+
 const PAGE = resolve(import.meta.dirname, '../../docs/skills.md')
 
 t.test('the documented examples are true; npm run docs makes them', async t => {

@@ -36,6 +36,7 @@ export default defineSkill({
     ),
   }),
   examples: [{}],
+  toLoad: 'an agent that docks: `shoal skills run sads-dock`; docs/agents.md',
   run: async ({ agent_id }, context) => {
     const { sessions, peers } = context.agents
     const { tenantId } = callerOf(context)

@@ -3,6 +3,7 @@ import { DataState, dataState } from '../../operations/data-state.ts'
 import { DeviceRef } from '../../operations/devices/device-ref.ts'
 import { DeviceStatus, deviceStatusOf } from '../../operations/devices/device-view.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_DEVICE } from '../to-load.ts'
 
 /** Devices of one answer; `devices-list` has pages. */
 const MOST = 200
@@ -24,6 +25,7 @@ export default defineSkill({
     /** Devices that match, also those that are not shown. */
     total: z.int(),
   }),
+  toLoad: CONNECT_DEVICE,
   run: ({ device_id }, context) => {
     const { devices } = context
     const found = device_id === undefined ? devices.list() : [devices.find(device_id)]

@@ -8,6 +8,7 @@ import {
 import { askDeviceQuestion, chooseDeviceCell } from '../../fleet/ask-device-question.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_DEVICE } from '../to-load.ts'
 
 const MAX_ANSWER_BYTES = 16 * 1024
 
@@ -24,6 +25,7 @@ export default defineSkill({
   input: MavlinkStatusInput,
   output: z.object({ data_state: DataState, cell_id: z.string(), ...MavlinkStatusAnswer.shape }),
   examples: [{}, { connection: 'udp:127.0.0.1:14551' }],
+  toLoad: CONNECT_DEVICE,
   run: async (input, { fleet, cellId, signal }) => {
     const cell = chooseDeviceCell(fleet, cellId, MAVLINK_STATUS)
     const question = {

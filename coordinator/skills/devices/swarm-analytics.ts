@@ -36,6 +36,7 @@ export default defineSkill({
     /** Reasons of ends other than by the plan, most frequent first. */
     reasons: z.array(z.object({ reason: z.string(), count: z.int() })),
   }),
+  toLoad: 'a formation: `shoal skills run swarm-formation`; docs/swarm.md',
   run: async (_input, { formations, now }) => {
     const since = now() - DAYS * DAY_MS
     const found = await formations.list({ since, limit: MAX_IN_SERIES })

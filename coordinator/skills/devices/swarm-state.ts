@@ -7,6 +7,7 @@ import {
   formationViewOf,
 } from '../../operations/swarm/swarm-view.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_DEVICE } from '../to-load.ts'
 
 /** Formations that have ended and are shown beside those that run. */
 const MAX_RECENT = 5
@@ -28,6 +29,7 @@ export default defineSkill({
     running: z.array(FormationView),
     recent: z.array(FormationView),
   }),
+  toLoad: CONNECT_DEVICE,
   run: async (_input, { swarm, formations, now }) => {
     const { site, units, excluded } = await swarm.listMembers({})
     const running = await formations.listOpen()

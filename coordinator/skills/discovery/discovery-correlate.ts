@@ -3,6 +3,7 @@ import type { EntityView } from '../../discovery/registry-query.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { KeyAlarm } from '../../operations/discovery/entity-view.ts'
 import { defineSkill } from '../skill.ts'
+import { RUN_DISCOVERY } from '../to-load.ts'
 
 /** Entities that are compared: those with the newest sightings. */
 const MOST = 500
@@ -44,6 +45,7 @@ export default defineSkill({
         'Entities with one name and no evidence that joins them; an operator may merge them.',
       ),
   }),
+  toLoad: RUN_DISCOVERY,
   run: async (_input, { registry }) => {
     const { entities } = await registry.page({ limit: MOST })
     return {

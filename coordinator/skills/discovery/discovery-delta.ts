@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { DeltaView, deltaViewOf } from '../../operations/discovery/entity-view.ts'
 import { defineSkill } from '../skill.ts'
+import { RUN_DISCOVERY } from '../to-load.ts'
 
 /** Deltas of one answer; `discovery-changes` has pages. */
 const MOST = 500
@@ -23,6 +24,7 @@ export default defineSkill({
     counts: z.record(z.string(), z.int()).describe('All deltas of the period, by kind.'),
     deltas: z.array(DeltaView).describe('The first 500.'),
   }),
+  toLoad: RUN_DISCOVERY,
   run: async ({ hours }, { registry, now }) => {
     const since = now() - hours * 3_600_000
     const deltas = await registry.deltas({ since, limit: MOST })

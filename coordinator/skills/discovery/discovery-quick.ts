@@ -4,6 +4,7 @@ import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { ModuleOutcome, tryModule } from '../../operations/discovery/run-modules.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_CELL } from '../to-load.ts'
 
 /** Time for all modules together; one that is not ready by then is reported as failed. */
 const QUICK_MS = 4500
@@ -30,6 +31,7 @@ export default defineSkill({
   input: z.strictObject({}),
   examples: [{}],
   output: z.object({ data_state: DataState, modules: z.array(ModuleOutcome) }),
+  toLoad: CONNECT_CELL,
   run: async (_input, context) => {
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(QUICK_MS)])
     const modules = await Promise.all(

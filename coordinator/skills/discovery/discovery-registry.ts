@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { ENTITY_FILTER, EntityView } from '../../operations/discovery/entity-view.ts'
 import { defineSkill } from '../skill.ts'
+import { RUN_DISCOVERY } from '../to-load.ts'
 
 const PRESET = 50
 const Limit = z.int().min(1).max(200).exactOptional().describe('Most entities; 50 by default.')
@@ -17,6 +18,7 @@ export default defineSkill({
   input: z.strictObject({ ...ENTITY_FILTER, limit: Limit }),
   examples: [{ risk_level: 'high', limit: 20 }],
   output: z.object({ data_state: DataState, entities: z.array(EntityView) }),
+  toLoad: RUN_DISCOVERY,
   run: async ({ limit = PRESET, ...filter }, { registry }) => {
     const { entities } = await registry.page({ ...filter, limit })
     return { data_state: dataState(entities.length), entities }

@@ -31,7 +31,7 @@ export default defineSkill({
   }),
   examples: [{ service_id: 'keycloak', deep_check: true, dry_run: true }],
   output: HealthView.extend({
-    data_state: DataState.describe('`empty`: the service has no address; see `services`.'),
+    data_state: DataState,
     repair: z.object({
       state: z
         .enum(REPAIRS)
@@ -42,6 +42,7 @@ export default defineSkill({
       notice_job_ids: z.array(z.string()).describe('Jobs that notify the operators.'),
     }),
   }),
+  toLoad: '`services` in the configuration of the coordinator; docs/flows.md',
   run: async ({ service_id, deep_check, notify_on_down, dry_run }, context) => {
     const { services, signal } = context
     const health = await services.check(service_id, { isDeep: deep_check }, signal)

@@ -21,7 +21,6 @@ export default defineSkill({
   examples: [{ query: 'keycloak repair' }],
   output: z.object({
     data_state: DataState,
-    to_load: z.string().nullable().describe('What to configure when there is no flow; else null.'),
     flows: z.array(
       FlowView.extend({
         score: z.number().describe('Share of the words of the query that the flow has, 0 to 1.'),
@@ -29,9 +28,9 @@ export default defineSkill({
       }),
     ),
   }),
+  toLoad: '`flows` in the configuration of the coordinator; docs/flows.md has an example',
   run: ({ query = '' }, { flows }) => ({
     data_state: dataState(Object.keys(flows.flows).length),
-    to_load: Object.keys(flows.flows).length === 0 ? NO_FLOWS : null,
     flows: findFlows(flows.flows, query).map(({ id, flow, score, matched }) => ({
       ...flowViewOf(id, flow),
       score,
@@ -39,5 +38,3 @@ export default defineSkill({
     })),
   }),
 })
-
-const NO_FLOWS = '`flows` in the configuration of the coordinator; docs/flows.md has an example'

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_CELL } from '../to-load.ts'
 
 const percent = z.number().min(0).max(100).nullable()
 
@@ -29,6 +30,7 @@ export default defineSkill({
     /** Time of the computation: at most a minute ago, and after the last cell joined or left. */
     refreshed_at: z.iso.datetime(),
   }),
+  toLoad: CONNECT_CELL,
   run: (_input, { monitor }) => {
     const now = monitor.utilization()
     return {

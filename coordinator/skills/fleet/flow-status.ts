@@ -16,7 +16,7 @@ export default defineSkill({
   effect: 'read',
   input: z.strictObject({}),
   output: z.object({
-    data_state: DataState.describe('`empty`: no flow has run; start one with flows-run.'),
+    data_state: DataState,
     configured_flows: z.int(),
     runs: z.int(),
     by_state: z.record(z.enum(RUN_STATES), z.int()),
@@ -26,6 +26,7 @@ export default defineSkill({
     waiting: z.array(RunView).describe('Runs that wait for a gate or a task.'),
     newest: z.array(RunView),
   }),
+  toLoad: 'the run of a flow: `shoal flows run`; docs/flows.md',
   run: async (_input, context) => {
     const { flows } = context
     const { tenantId } = scopeOf(context)

@@ -31,6 +31,7 @@ export default defineSkill({
       }),
     ),
   }),
+  toLoad: 'the run of a flow, which is a job: `shoal flows run`; docs/flows.md',
   run: async (_input, context) => {
     const lines = await context.queue.board(scopeOf(context))
     return {

@@ -14,7 +14,7 @@ export default defineSkill({
   publishesInput: false,
   input: z.strictObject({}),
   output: z.object({
-    data_state: DataState.describe('`empty`: none is configured; add it under `chat_servers`.'),
+    data_state: DataState,
     up: z.int(),
     total: z.int(),
     servers: z.array(
@@ -32,6 +32,7 @@ export default defineSkill({
       }),
     ),
   }),
+  toLoad: '`chat_servers` in the configuration of the coordinator; docs/flows.md',
   run: async (_input, { chatServers, key, signal }) => {
     const tenants = chatServers
       .tenants()

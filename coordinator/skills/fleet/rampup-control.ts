@@ -23,6 +23,7 @@ export default defineSkill({
   output: RampUpOverview.extend({
     data_state: DataState.describe('`empty`: nothing was started; configure `rampup` and start.'),
   }),
+  toLoad: '`rampup` in the configuration of the coordinator, and a start; docs/flows.md',
   plan: async ({ action }, { rampUps }) => {
     if (action !== 'start') return { plan: { action }, summary: action }
     const plan = await rampUps.plan()

@@ -10,6 +10,7 @@ import {
 } from '../../fleet/vram.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_CELL } from '../to-load.ts'
 
 const Level = z.enum(['ok', 'warn', 'critical', 'unknown'] satisfies VramLevel[])
 
@@ -42,6 +43,7 @@ export default defineSkill({
     /** Every cell that is up and has a GPU, with the worst level of its GPUs. */
     cells: z.array(z.object({ cell_id: z.string(), level: Level, gpus: z.array(Gpu) })),
   }),
+  toLoad: CONNECT_CELL,
   run: (_input, { fleet }) => {
     const cells = [...fleet.cells()].flatMap(viewOf)
     const alerts = cells

@@ -59,6 +59,7 @@ export default defineSkill({
     { concept: 'gate:gate.minor-release-approve', target_domain: 'skills' },
     { concept: 'who may approve', target_domain: 'governance', top_k: 3 },
   ],
+  toLoad: 'concepts of the domain: `shoal graph import`; docs/knowledge.md',
   run: async ({ concept, target_domain, top_k }, context) => {
     const { graph, as_of } = await graphFor(context)
     if (listNodesInDomain(graph, target_domain).length === 0) {

@@ -5,6 +5,7 @@ import { computeGraphStats } from '../../knowledge/queries/graph-stats.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { AsOf, graphFor } from '../../operations/graph/graph-view.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_CELL } from '../to-load.ts'
 
 export default defineSkill({
   id: 'world-model-status',
@@ -42,6 +43,7 @@ export default defineSkill({
       .describe('Model that synesthetic-translate compares meanings with; null: by letters.'),
   }),
   examples: [{}],
+  toLoad: CONNECT_CELL,
   run: async (_input, context) => {
     const { tenantId, graph, as_of } = await graphFor(context)
     const { nodes, edges, orphans, unresolvedEdges, layers } = computeGraphStats(graph)

@@ -10,6 +10,7 @@ import { type ObservedCell, optimize, type Recommendation } from '../../reports/
 import { comparePeriods } from '../../reports/period.ts'
 import { summarisePoints } from '../../reports/series-summary.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_CELL } from '../to-load.ts'
 
 const StepView = z.object({
   operation: z.enum(['cells-load', 'cells-unload']),
@@ -59,6 +60,7 @@ export default defineSkill({
       steps: z.array(StepView),
     }),
   }),
+  toLoad: CONNECT_CELL,
   run: async (_input, context) => {
     const { current } = comparePeriods(context.now())
     const [cells, lines] = await Promise.all([

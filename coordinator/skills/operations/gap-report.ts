@@ -32,6 +32,7 @@ export default defineSkill({
       }),
     ),
   }),
+  toLoad: '`models` in the configuration of the coordinator; docs/operations.md',
   run: async (_input, context) => {
     const { declared, gaps } = findGaps(await gatherGapFacts(context))
     const counts = { models: 0, cells: 0, roles: 0, evidence: 0, backups: 0 }

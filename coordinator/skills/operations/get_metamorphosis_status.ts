@@ -5,6 +5,7 @@ import { scopeOf } from '../../operations/tenant-scope.ts'
 import { DRIFT_CLASSES, DRIFT_KINDS, scanDrift } from '../../reports/drift.ts'
 import { percentOf } from '../../reports/service-figures.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_CELL } from '../to-load.ts'
 
 const Class = z.enum(DRIFT_CLASSES)
 
@@ -32,6 +33,7 @@ export default defineSkill({
       }),
     ),
   }),
+  toLoad: CONNECT_CELL,
   run: async (_input, context) => {
     const { facts, isExample } = await gatherDriftFacts(context)
     const items = scanDrift(facts)

@@ -13,6 +13,7 @@ import {
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { BACKUP_STATES } from '../../reports/backup-standing.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_CELL } from '../to-load.ts'
 
 export default defineSkill({
   id: 'ops-daily-status',
@@ -46,6 +47,7 @@ export default defineSkill({
       newest_at: z.iso.datetime().nullable(),
     }),
   }),
+  toLoad: CONNECT_CELL,
   run: async (_input, context) => {
     const day = await readDay(context)
     const { fleet, queue, gates, alerts, backups, period } = day

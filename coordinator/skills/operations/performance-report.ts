@@ -15,6 +15,7 @@ import {
   figuresOf,
 } from '../../reports/service-figures.ts'
 import { defineSkill } from '../skill.ts'
+import { USE_MODEL } from '../to-load.ts'
 
 const Change = z.object({
   requests_percent: z.number().nullable(),
@@ -53,6 +54,7 @@ export default defineSkill({
       }),
     ),
   }),
+  toLoad: USE_MODEL,
   run: async (_input, context) => {
     const { tenantId } = scopeOf(context)
     const { current, previous } = comparePeriods(context.now())

@@ -6,6 +6,7 @@ import { scopeOf } from '../../operations/tenant-scope.ts'
 import { comparePeriods } from '../../reports/period.ts'
 import { INDICATOR_RESULTS, rateQuality } from '../../reports/quality.ts'
 import { defineSkill } from '../skill.ts'
+import { USE_MODEL } from '../to-load.ts'
 
 const Result = z.enum(INDICATOR_RESULTS)
 
@@ -37,6 +38,7 @@ export default defineSkill({
       }),
     ),
   }),
+  toLoad: USE_MODEL,
   run: async (_input, context) => {
     const { current } = comparePeriods(context.now())
     const indicators = rateQuality(await gatherQualityFacts(context, current))

@@ -14,6 +14,7 @@ import { comparePeriods, type Period } from '../../reports/period.ts'
 import { summarisePoints } from '../../reports/series-summary.ts'
 import { round } from '../../reports/service-figures.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_CELL } from '../to-load.ts'
 
 const MetricView = z.object({
   mean: z.number().nullable(),
@@ -64,6 +65,7 @@ export default defineSkill({
       )
       .describe('Load by the series of each cell; at most 200 cells.'),
   }),
+  toLoad: CONNECT_CELL,
   run: async (_input, context) => {
     const scope = scopeOf(context)
     const { current } = comparePeriods(context.now())

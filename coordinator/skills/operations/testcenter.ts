@@ -24,6 +24,7 @@ import {
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { comparePeriods } from '../../reports/period.ts'
 import { defineSkill } from '../skill.ts'
+import { CONNECT_CELL } from '../to-load.ts'
 
 const Result = z.enum(['pass', 'warn', 'fail', 'unknown'])
 /** Tools that are listed. */
@@ -74,6 +75,7 @@ export default defineSkill({
       services: z.array(ServiceState).describe('Configured services of the operator.'),
     }),
   }),
+  toLoad: CONNECT_CELL,
   run: async (_input, context) => {
     const { now } = context
     const [queue, activity, checks, { flows, synergies }, rampUps, services] = await Promise.all([
