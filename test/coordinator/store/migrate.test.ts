@@ -21,7 +21,9 @@ const openSqlite = async (t: Test): Promise<Kysely<AnyTables>> => {
 
 const openPostgres = async (t: Test): Promise<Kysely<AnyTables>> => {
   const address = await createDatabase(t)
-  const db = new Kysely<AnyTables>({ dialect: new PostgresDialect({ pool: new Pool(address) }) })
+  // the server may end an idle connection with its database, before the pool has closed it
+  const pool = new Pool(address).on('error', () => {})
+  const db = new Kysely<AnyTables>({ dialect: new PostgresDialect({ pool }) })
   t.teardown(() => db.destroy())
   return db
 }

@@ -125,7 +125,8 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
       const store = await openPlainStore(t, address)
       const endConnections = () =>
         administer(
-          `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${address.database}'`,
+          `select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = '${address.database}' and state = 'idle in transaction'`,
         )
       let runs = 0
       const interrupt = (write: Write, id: string) =>
