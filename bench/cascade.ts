@@ -34,7 +34,7 @@ const MODELS = {
 }
 type Model = keyof typeof MODELS
 
-/** By how much the mean log-probability of a wrong answer is below that of a right one. */
+/** Difference between the mean log-probabilities of a right and a wrong answer. */
 const GAPS = {
   'confidence tells well': 0.6,
   'confidence tells a little': 0.2,

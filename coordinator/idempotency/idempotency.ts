@@ -84,7 +84,7 @@ export class Idempotency {
     return { answer: await this.#answer(call, run, isKept), replayed: false }
   }
 
-  /** What is kept of a call, without making it. */
+  /** Looks up the stored outcome of a call, without making the call. */
   look(call: Pick<RepeatableCall, 'scope' | 'callKey'>): Promise<CallKeeping> {
     return lookAtCall(this.#parts, call)
   }

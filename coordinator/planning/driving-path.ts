@@ -96,6 +96,6 @@ const listDrivers = (
   return drivers
 }
 
-/** Of equals, the first link is better, and any link is better than none: the path is longer. */
+/** A link is better than none, because the path is longer with it; the first of equal links wins. */
 const isBetter = (variance: number, best: Reach): boolean =>
   best.link === undefined ? variance >= best.variance : variance > best.variance

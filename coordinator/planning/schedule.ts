@@ -7,7 +7,7 @@ import { deviationDays, estimateOf, expectedDays, type ThreePoint } from './thre
 /** The expected duration of a project by PERT. */
 interface PertEstimate {
   meanDays: number
-  /** Of the durations on the critical path, which are taken as independent. */
+  /** Standard deviation of the critical path, whose durations count as independent. */
   deviationDays: number
   /** Critical path of the expected durations, as indexes of tasks. */
   path: readonly number[]

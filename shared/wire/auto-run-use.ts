@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What modules that run by themselves have used of the hourly budget of their cell. */
+/** Part of the hourly budget of a cell that scheduled runs of modules have used. */
 export const AutoRunUse = z.object({
   findings: z.int().nonnegative(),
   max_findings: z.int().nonnegative(),

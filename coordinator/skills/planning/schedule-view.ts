@@ -42,7 +42,7 @@ const Probability = z.number().nullable().describe('From 0 to 100; null without 
 
 const Pert = z.object({
   mean_days: z.number(),
-  /** Of the durations on the critical path, taken as independent. */
+  /** Standard deviation of the critical path, whose durations count as independent. */
   standard_deviation_days: z.number(),
   /** Critical path of the expected durations. */
   critical_path: z.array(z.string()),

@@ -171,7 +171,7 @@ t.test('contradictions keep sightings apart', async t => {
 
 const [VICTIM, OTHER] = ['b8:27:eb:00:00:0a', 'b8:27:eb:00:00:0b']
 
-/** What a scan of two hosts with one strong key sees, and the alarms of the registry. */
+/** Findings of a scan of two hosts with one strong key, and the alarms of the registry. */
 const judgeScan = (strong: string, first: readonly string[], second: readonly string[]) => {
   const graph = new EvidenceGraph(TEST_PSEUDONYMS)
   const alarms = new Map<string, string>()
