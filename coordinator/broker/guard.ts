@@ -89,6 +89,12 @@ export class RateBucket {
   }
 }
 
+/**
+ * A read of at least this many bytes ends the peer's turn. Node reads a socket up to 32 times, 64 KiB
+ * each, before it looks at another one.
+ */
+const TURN_BYTES = 16 * 1024
+
 interface GuardOptions extends GuardLimits {
   nowMs: () => number
   /** Any bytes came: the peer is alive. */
@@ -99,16 +105,18 @@ interface GuardOptions extends GuardLimits {
 /**
  * Stands between a socket and the broker, which has no limits of its own: cuts packets that are
  * too large before they are collected, slows a peer that sends too much, and cuts one that floods.
+ * A peer that sends without a pause takes turns with all other sockets.
  */
 export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
   const meter = new PacketMeter()
   const bytes = new RateBucket(options.bytes, options.nowMs())
   const packets = new RateBucket(options.packets, options.nowMs())
   let resumeTimer: NodeJS.Timeout | undefined
+  let endOfTurn: NodeJS.Immediate | undefined
 
   const guarded = new Duplex({
     read: () => {
-      if (resumeTimer === undefined) socket.resume()
+      if (resumeTimer === undefined && endOfTurn === undefined) socket.resume()
     },
     write: (chunk, _encoding, done) => {
       if (socket.destroyed) done()
@@ -125,17 +133,25 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
     },
     destroy: (error, done) => {
       clearTimeout(resumeTimer)
+      clearImmediate(endOfTurn)
       socket.destroy()
       done(error)
     },
   })
 
+  const resume = (): void => {
+    resumeTimer = endOfTurn = undefined
+    if (guarded.readableLength < guarded.readableHighWaterMark) socket.resume()
+  }
+
   const slowDown = (waitMs: number): void => {
     socket.pause()
-    resumeTimer = setTimeout(() => {
-      resumeTimer = undefined
-      if (guarded.readableLength < guarded.readableHighWaterMark) socket.resume()
-    }, waitMs)
+    resumeTimer = setTimeout(resume, waitMs)
+  }
+
+  const endTurn = (): void => {
+    socket.pause()
+    endOfTurn = setImmediate(resume)
   }
 
   const cut = (violation: Violation): void => {
@@ -159,6 +175,7 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
     if (waitMs > options.maxWaitMs) return cut('flood')
     if (!guarded.push(chunk)) socket.pause()
     if (waitMs > 0) slowDown(waitMs)
+    else if (chunk.length >= TURN_BYTES) endTurn()
   })
   socket.on('end', () => guarded.push(null))
   socket.on('error', () => guarded.destroy())

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import mqtt from 'mqtt-packet'
 import t from 'tap'
@@ -98,6 +99,38 @@ t.test(
     client.destroy()
   },
 )
+
+t.test('a peer that sends without a pause takes turns with the other sockets', async t => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  const pings = Buffer.alloc(384 * 1024, Buffer.from([0xc0, 0]))
+  await new Promise(resolve => client.write(pings, resolve))
+
+  const guarded = guardSocket(socket, {
+    maxPacketBytes: 1000,
+    bytes: { perSecond: 1e9, burst: 1e9 },
+    packets: { perSecond: 1e9, burst: 1e9 },
+    maxWaitMs: 1000,
+    nowMs: () => 0,
+    onActivity: () => {},
+    onViolation: () => t.fail('it must not be cut off'),
+  })
+  let [read, readThisTurn, mostInOneTurn] = [0, 0, 0]
+  guarded.on('data', piece => {
+    read += piece.length
+    readThisTurn += piece.length
+  })
+  while (read < pings.length) {
+    await setImmediate()
+    mostInOneTurn = Math.max(mostInOneTurn, readThisTurn)
+    readThisTurn = 0
+  }
+  client.destroy()
+  t.ok(mostInOneTurn <= 128 * 1024, `${mostInOneTurn} bytes in one turn`)
+})
 
 t.test('the guard disconnects a socket whose packet is too large and reports it once', async t => {
   const server = createServer().listen(0, '127.0.0.1')
