@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { ModelKind } from '../../shared/catalogue.ts'
 import type { AdmissionLimits } from './admission.ts'
 import type { Clock } from './clock.ts'
 import type { SpawnEngine } from './engine-child.ts'
@@ -15,8 +16,8 @@ export type FetchWeights = (
 
 export interface EngineOptions {
   weights: Weights
-  kind: 'chat' | 'embedding'
-  /** Catalogue ids. */
+  kind: ModelKind
+  /** Catalogue ids; they may change while it runs. */
   models: readonly string[]
   /** The most that any of the models promises; the weights may allow less. */
   contextLength: number

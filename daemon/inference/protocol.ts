@@ -2,6 +2,7 @@
  * Messages between the daemon and an engine child over the child's IPC channel. Both run the same
  * version, so nothing here is negotiated.
  */
+import type { ModelKind } from '../../shared/catalogue.ts'
 import type { CallShape } from './tool-syntax.ts'
 
 export type Order = LoadOrder | MeasureOrder | ChatOrder | EmbedOrder | CancelOrder
@@ -10,7 +11,7 @@ export interface LoadOrder {
   type: 'load'
   /** Absolute path of a GGUF file that has passed the pre-check. */
   file: string
-  kind: 'chat' | 'embedding'
+  kind: ModelKind
   slots: number
   /** Tokens of one request: prompt and answer. */
   contextLength: number

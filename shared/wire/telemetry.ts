@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MODEL_KINDS } from '../catalogue.ts'
 
 /** A percentage that may be unknown. Unknown is null, never 0. */
 const percent = z.number().min(0).max(100).nullable()
@@ -59,7 +60,7 @@ export type ModelState = z.infer<typeof ModelState>
 /** An engine process: one weights file and the catalogue ids it serves. */
 export const EngineReport = z.object({
   weights: z.string().max(256),
-  kind: z.enum(['chat', 'embedding']),
+  kind: z.enum(MODEL_KINDS),
   /** Catalogue ids such as `model-a:7b`. */
   models: z.array(z.string().max(128)).max(256),
   state: ModelState,
@@ -79,6 +80,12 @@ export const EngineReport = z.object({
   progress_percent: z.number().min(0).max(100).exactOptional(),
   /** Estimated until the phase has ended. */
   remaining_seconds: z.int().nonnegative().exactOptional(),
+  /** Bytes downloaded so far, the size of the file, and the mean speed; while it is downloaded. */
+  downloaded_bytes: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).exactOptional(),
+  download_total_bytes: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).exactOptional(),
+  download_bytes_per_second: z.number().nonnegative().max(1e12).exactOptional(),
+  /** Size of the weights; absent while they are not on the cell's disk, as far as it has looked. */
+  file_bytes: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).exactOptional(),
   /** True when an operator keeps it loaded. */
   pinned: z.boolean().exactOptional(),
   /** Time since its last request ended; only while it is loaded and idle. */

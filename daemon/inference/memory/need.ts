@@ -1,3 +1,4 @@
+import type { ModelKind } from '../../../shared/catalogue.ts'
 import type { GgufFacts } from '../gguf.ts'
 
 /** Properties of a model that determine its engine's memory. */
@@ -14,7 +15,7 @@ export type ModelShape = Pick<
 >
 
 interface Load {
-  kind: 'chat' | 'embedding'
+  kind: ModelKind
   slots: number
   /** Tokens of one slot. */
   contextLength: number
