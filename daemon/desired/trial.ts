@@ -103,7 +103,9 @@ const attempt = (state: TrialState, basis: Basis, nowMs: number): TrialStep => {
   const before = settingsIn(current(state))
   const after = settingsIn(basis)
   const apply = isSame(before, after) ? {} : { apply: after }
-  if (isSame(after, settingsIn(state.good))) return { state: { good: basis }, ...apply }
+  // models need no probation: each has its own process, and one that fails says why
+  if (isSame(withoutModels(after), withoutModels(settingsIn(state.good))))
+    return { state: { good: basis }, ...apply }
   const untilMs = nowMs + PROBATION_MS
   if (isSame(before, after) && state.trial)
     return { state: { ...state, trial: { ...state.trial, basis } } }
@@ -129,10 +131,9 @@ export const reportOf = (state: TrialState): ReportedBody => {
     applied_version: basis.wanted.version,
     state: trial ? 'probation' : (failure?.state ?? 'applied'),
     errors: failure?.errors ?? [],
-    settings: shownSettings(settingsIn(trial ? trial.basis : good)),
+    settings: withoutModels(settingsIn(trial ? trial.basis : good)) as ReportedBody['settings'],
   }
 }
 
-/** Settings as they are reported; the models are in the report of the engines. */
-const shownSettings = ({ models: _, ...settings }: ReceivedSettings): ReportedBody['settings'] =>
-  settings as ReportedBody['settings']
+/** Settings as they are reported, too; the models are in the report of the engines. */
+const withoutModels = ({ models: _, ...settings }: ReceivedSettings): ReceivedSettings => settings

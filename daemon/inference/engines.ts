@@ -261,6 +261,11 @@ export class Engines {
 /** Maximum number of engines in a cell's report, and of ids per engine. */
 const MOST = 256
 
+/** @throws ShoalError config_invalid for a catalogue that a cell cannot serve */
+export const requireServable = (catalogue: Catalogue, places: WeightsPlaces): void => {
+  groupByWeights(catalogue, places)
+}
+
 const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueEntry[][] => {
   const groups = [
     ...Map.groupBy(

@@ -12,7 +12,7 @@ import { systemClock } from '../inference/clock.ts'
 import type { InferenceConfig } from '../inference/config.ts'
 import { ModelFolder } from '../inference/downloads/model-folder.ts'
 import { engineSpawner } from '../inference/engine-child.ts'
-import { type EngineLimits, Engines } from '../inference/engines.ts'
+import { type EngineLimits, Engines, requireServable } from '../inference/engines.ts'
 import { createHandler } from '../inference/handler.ts'
 import { memoryReader } from '../inference/memory/read-memory.ts'
 import { createModelControl, type ModelControl } from '../inference/model-control.ts'
@@ -69,7 +69,9 @@ export const inferenceService = ({
   let gpus: Pick<GpuSampler, 'sample'> = noneSeen
   const places = placesOf(config, stateDir)
   // one list for the life of the process, which `setRegistered` changes
-  const catalogue = extendCatalogue(configured, registered)
+  const extend = (added: RegisteredModels | undefined) =>
+    servableCatalogue(configured, added, places, logger)
+  const catalogue = extend(registered)
   const folder = modelFolder({ configured, catalogue, config, places })
   const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
   const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
@@ -111,7 +113,7 @@ export const inferenceService = ({
     },
     models,
     setRegistered: async wanted => {
-      const next = extendCatalogue(configured, wanted)
+      const next = extend(wanted)
       if (isDeepStrictEqual(next, catalogue)) return
       engines.setCatalogue(next)
       catalogue.splice(0, catalogue.length, ...next)
@@ -164,6 +166,34 @@ const noneSeen: Pick<GpuSampler, 'sample'> = { sample: () => ({ gpus: [] }) }
 const readSample = (sampler: Pick<GpuSampler, 'sample'>) => {
   const reading = sampler.sample()
   return reading.gpus.length > 0 || sampler === noGpus ? reading : undefined
+}
+
+/**
+ * The configured catalogue with the added models that this cell knows how to find. A cell that
+ * cannot serve so many serves its own: it must not fail over what was added elsewhere.
+ */
+const servableCatalogue = (
+  configured: Catalogue,
+  added: RegisteredModels | undefined,
+  places: WeightsPlaces,
+  logger: Pick<Logger, 'error'>,
+): Catalogue => {
+  const extended = extendCatalogue(configured, added).filter(entry => {
+    try {
+      return resolveWeights(entry, places)
+    } catch (error) {
+      logger.error({ reason: (error as Error).message }, 'a model is not served')
+      return false
+    }
+  })
+  try {
+    requireServable(extended, places)
+    return extended
+  } catch (error) {
+    const reason = (error as Error).message
+    logger.error({ reason }, 'the models that were added at the coordinator are not served')
+    return [...configured]
+  }
 }
 
 interface FolderParts {
