@@ -102,10 +102,13 @@ const listStandings = (views: Views, id: string): CellStanding[] => {
   return [...known, ...others.map(cellId => absent(cellId, 'the cell is not connected'))]
 }
 
+/** Reason of a cell that has been told of the model a moment ago. */
+export const NOT_TAKEN_UP = 'the cell has not taken it up yet'
+
 const whyAbsent = ({ presence, announce }: Cell): string => {
   if (!isPresent(presence)) return 'the cell is not connected'
   const level = announce?.capability ?? FIRST_CAPABILITY
-  if (level >= NEEDS.models) return 'the cell has not taken it up yet'
+  if (level >= NEEDS.models) return NOT_TAKEN_UP
   return `its daemon has capability level ${level} of ${CAPABILITY} and needs ${NEEDS.models}; update it`
 }
 
