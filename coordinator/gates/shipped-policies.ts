@@ -20,7 +20,7 @@ const loadEarlierPolicies = lazy(() =>
 )
 
 const findEarlier = (hash: string | undefined) =>
-  loadEarlierPolicies().find(each => each.hash === hash)
+  hash === undefined ? undefined : loadEarlierPolicies().find(each => each.hash === hash)
 
 /** True for a policy that an earlier build shipped and that nobody has edited. */
 export const isEarlierPolicy = ({ hash }: Pick<Policy, 'hash'>): boolean =>
