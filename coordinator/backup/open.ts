@@ -75,7 +75,7 @@ const plan = async (
 const readRequest = async ({
   config,
   now,
-}: Pick<BackupParts, 'config' | 'now'>): Promise<ScheduledRequest | undefined> => {
+}: Pick<BackupParts, 'config' | 'now'>): Promise<Omit<ScheduledRequest, 'since'> | undefined> => {
   const { schedule, keep, recipients, passphrase_file } = config.backup
   if (schedule === undefined) return undefined
   const passphrase =

@@ -97,6 +97,10 @@ export const placeFiles = async (
   }
 }
 
+/** Size of the files that `placeFiles` copies. */
+export const sumPlacedBytes = ({ files }: BackupManifest): number =>
+  files.reduce((sum, { name, bytes }) => (name === DUMP_FILE ? sum : sum + bytes), 0)
+
 /** Places of the files that a state folder has. */
 const listPlaces = ({ store }: BackupManifest, stateDir: string) => [
   ...(store === 'sqlite' ? DATABASES : []).map(name => ({ name, to: join(stateDir, name) })),

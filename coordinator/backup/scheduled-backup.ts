@@ -8,7 +8,7 @@ export const SCHEDULED_BACKUP = 'scheduled-backup'
 
 interface KindParts {
   /** Undefined where this coordinator has no schedule: another one does the job. */
-  readRequest: () => Promise<ScheduledRequest | undefined>
+  readRequest: () => Promise<Omit<ScheduledRequest, 'since'> | undefined>
   onMade: (made: object) => void
   /** Makes the backup; in a thread of its own by default. */
   make?: (request: ScheduledRequest, signal: AbortSignal) => Promise<object>
@@ -28,14 +28,14 @@ export const createBackupKind = ({ readRequest, onMade, make = runInWorker }: Ki
     timeoutSeconds: 6 * 3600,
     leaseSeconds: 60,
     keptDays: 30,
-    run: async (_payload, { signal }) => {
+    run: async (_payload, { job, signal }) => {
       const request = await readRequest()
       if (request === undefined)
         throw new JobError('this coordinator has no schedule', {
           early: true,
           retryAfterSeconds: RETRY_SECONDS,
         })
-      onMade(await make(request, signal))
+      onMade(await make({ ...request, since: job.createdAt }, signal))
     },
   })
 
