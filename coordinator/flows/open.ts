@@ -11,7 +11,7 @@ import { findTriggerCycle } from './find-trigger-cycle.ts'
 import type { FlowsConfig, SynergiesConfig } from './flow.ts'
 import { FLOW_RUN, Flows } from './flows.ts'
 import { FlowRunner } from './run-flow.ts'
-import { forgetRuns } from './run-store.ts'
+import { forgetRuns, isOpenRun } from './run-store.ts'
 import type { StepCaller } from './step-caller.ts'
 
 interface FlowDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
@@ -66,6 +66,8 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
         if (caller === undefined) throw new JobError('the coordinator is starting', { early: true })
         await FlowRunner.carryOn({ ledger, caller, now }, run_id, attempt)
       },
+      findEndCommand: async ({ run_id }, trx) =>
+        (await isOpenRun(trx, run_id)) ? `shoal flows cancel ${run_id}` : undefined,
     }),
   )
   leaderWork.every('flows.forget', FORGET_SECONDS, led =>

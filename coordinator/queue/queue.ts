@@ -4,7 +4,7 @@ import type { JobRow } from '../store/delivery-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type Job, jobOf } from './job.ts'
-import { cancelJob, discardJob, retryJob } from './job-decisions.ts'
+import { cancelJob, discardJob, requireEndedWork, retryJob } from './job-decisions.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
 import {
   type BoardLine,
@@ -40,9 +40,9 @@ export interface Queue {
   board(scope: JobScope): Promise<BoardLine[]>
   /** Retries a job from the beginning. Throws `conflict` unless it was given up or cancelled. */
   retry(id: string, scope: JobScope, by: Actor): Promise<Job>
-  /** Cancels a job. Throws `conflict` when it has ended. */
+  /** Cancels a job. Throws `conflict` when it has ended, and for work that another command ends. */
   cancel(id: string, scope: JobScope, by: Actor): Promise<Job>
-  /** Deletes a job. Throws `conflict` unless it has ended. */
+  /** Deletes a job. Throws `conflict` unless it and its work have ended. */
   discard(id: string, scope: JobScope, by: Actor): Promise<Job>
 }
 
@@ -97,9 +97,14 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
     list: (filter, scope) => readJobs(ledger.read, filter, scope),
     board: scope => readBoard(ledger.read, scope),
     retry: (...asked) => change('retry', asked, (trx, row) => retryJob(trx, row, now())),
-    cancel: (...asked) => change('cancel', asked, (trx, row) => cancelJob(trx, row, now())),
+    cancel: (...asked) =>
+      change('cancel', asked, async (trx, row) => {
+        await requireEndedWork(trx, kinds().get(row.kind), row)
+        return cancelJob(trx, row, now())
+      }),
     discard: (...asked) =>
       change('discard', asked, async (trx, row) => {
+        await requireEndedWork(trx, kinds().get(row.kind), row)
         await discardJob(trx, row)
         return row
       }),
