@@ -17,6 +17,7 @@ interface RunnerParts {
 
 /** Interval at which a waiting run is checked. */
 const LOOK_SECONDS = 1
+const CANCELLED = 'cancelled by an operator'
 
 /**
  * Continues a run from its stored state until it ends or waits. Each call is stored before it is made
@@ -56,10 +57,12 @@ export class FlowRunner {
     const { steps } = this.#run
     for (const [position, step] of steps.entries()) {
       const call = await this.#settle(position, step)
-      if (call === undefined) return this.#compensate('cancelled', 'cancelled by an operator')
+      if (call === undefined) return this.#compensate('cancelled', CANCELLED)
       if (call.state === 'failed' && step.on_failure === 'stop')
         return this.#compensate('failed', `${step.id}: ${call.reason}`)
     }
+    // an operator may have cancelled the run during its last step
+    if (await this.#isCancelled()) return this.#compensate('cancelled', CANCELLED)
     await this.#end('done')
   }
 
@@ -67,14 +70,21 @@ export class FlowRunner {
   async #settle(position: number, step: FlowStep): Promise<StepCall | undefined> {
     const known = this.#calls.get(keyOf({ position, isUndo: false }))
     if (known !== undefined && hasSettled(known)) return known
-    if (known?.state !== 'running' && (await this.#isCancelled())) {
-      if (known !== undefined) await this.#parts.caller.withdraw(this.#run, known)
-      return undefined
-    }
+    if (known?.state !== 'running' && (await this.#isCancelled()))
+      return known && this.#withdraw(known)
     const { skill, gate, summary, input, when } = step
     if (known === undefined && !areConditionsMet(when, this.#collectOutputs()))
       return this.#store({ ...this.#beginCall(position, false), state: 'skipped' })
     return this.#call(position, step.id, { skill, gate, summary, input, isUndo: false })
+  }
+
+  /** Withdraws a waiting call; returns it where it was completed before, and has to be compensated. */
+  async #withdraw(call: StepCall): Promise<StepCall | undefined> {
+    const { caller } = this.#parts
+    await caller.withdraw(this.#run, call)
+    const found = await caller.look(this.#run, call)
+    if (found.kind === 'go' || found.kind === 'failed') return undefined
+    return this.#take(call, found)
   }
 
   async #call(

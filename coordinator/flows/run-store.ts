@@ -70,6 +70,12 @@ export const countOpenRuns = (db: Db, tenantId: string): Promise<number> =>
     db.selectFrom('flow_runs').where('tenant_id', '=', tenantId).where('ended_at', 'is', null),
   )
 
+/** True while a run has not ended. */
+export const isOpenRun = async (db: Db, id: string): Promise<boolean> =>
+  (await countMatchingRows(
+    db.selectFrom('flow_runs').where('id', '=', id).where('ended_at', 'is', null),
+  )) > 0
+
 /** Runs of a synergy that were started since a time, in Unix milliseconds. */
 export const countStarted = (
   db: Db,
@@ -111,7 +117,10 @@ export const takeRun = async (trx: Trx, runId: string, job: Job): Promise<FlowRu
   return runOf(row)
 }
 
-/** Writes the state of a run. Throws JobError once a later claim has the run. */
+/**
+ * Writes the state of a run. Throws JobError once a later claim has the run, and for the end of a run
+ * that an operator has just cancelled.
+ */
 export const writeRun = async (
   trx: Trx,
   { id }: Pick<FlowRun, 'id'>,
@@ -120,12 +129,13 @@ export const writeRun = async (
   now: number,
 ): Promise<void> => {
   const ended = change.state !== undefined && hasEnded({ state: change.state as RunState })
-  const { numUpdatedRows } = await trx
+  let query = trx
     .updateTable('flow_runs')
     .set({ ...change, changed_at: now, ...(ended ? { ended_at: now } : {}) })
     .where('id', '=', id)
     .where('fence', '=', fence)
-    .executeTakeFirst()
+  if (change.state === 'done') query = query.where('cancelled', '=', 0)
+  const { numUpdatedRows } = await query.executeTakeFirst()
   if (numUpdatedRows === 0n) throw createLostError()
 }
 

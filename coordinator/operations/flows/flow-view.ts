@@ -63,6 +63,10 @@ export const RunDetails = RunView.extend({
       gate_request_id: z.string().nullable(),
       task_id: z.string().nullable(),
       output: z.json(),
+      output_withheld: z
+        .string()
+        .nullable()
+        .describe('Reason why the output is not shown: your key may not call the skill.'),
       reason: z.string().nullable(),
       started_at: time,
       ended_at: time.nullable(),
@@ -83,14 +87,17 @@ export const runViewOf = (run: FlowRun): z.input<typeof RunView> => ({
   ended_at: isoOrNull(run.endedAt),
 })
 
+/** Details of a run; outputs of skills with an access fault are withheld. */
 export const runDetailsOf = (
   run: FlowRun,
   calls: readonly StepCall[],
+  findAccessFault: (skillId: string) => string | undefined,
 ): z.input<typeof RunDetails> => ({
   ...runViewOf(run),
   calls: calls.map(call => {
     const step = run.steps[call.position]
     const skill = call.isUndo ? step?.compensate?.skill : step?.skill
+    const fault = skill === undefined ? undefined : findAccessFault(skill)
     return {
       step_id: step?.id ?? '',
       skill: skill ?? null,
@@ -98,7 +105,8 @@ export const runDetailsOf = (
       state: call.state,
       gate_request_id: call.gateRequestId ?? null,
       task_id: call.taskId ?? null,
-      output: (call.output ?? null) as z.core.util.JSONType,
+      output: fault === undefined ? ((call.output ?? null) as z.core.util.JSONType) : null,
+      output_withheld: call.output === undefined ? null : (fault ?? null),
       reason: call.reason ?? null,
       started_at: iso(call.startedAt),
       ended_at: isoOrNull(call.endedAt),

@@ -20,6 +20,15 @@ const base = { name: 'Test', tags: ['test'], access: 'operator' as const, output
 const testSkills = (calls: string[]) => [
   defineSkill({
     ...base,
+    id: 'finance-only',
+    description: 'Answer only finance.',
+    roles: ['finance'],
+    effect: 'read',
+    input: z.strictObject({}),
+    run: () => ({ value: 'secret' }),
+  }),
+  defineSkill({
+    ...base,
     id: 'note',
     description: 'Note a value.',
     effect: 'write',
@@ -60,6 +69,7 @@ const FLOWS = {
       note('late'),
     ],
   },
+  secret: { steps: [{ id: 'a', skill: 'finance-only' }] },
   gated: {
     steps: [
       note('a', 'a', { compensate: { skill: 'note', input: { value: 'undo a' } } }),
@@ -145,6 +155,40 @@ t.test('a cancelled run withdraws its request and compensates', async t => {
   t.strictSame(calls, ['a', 'undo a'])
   t.equal((await json(`/v1/gates/requests/${request}`)).json.state, 'withdrawn')
   t.equal((await json(`/v1/flows/runs/${id}/cancel`, {})).status, 409)
+})
+
+t.test('a reader sees the outputs of the skills that they may call', async t => {
+  const { url, demo, until } = await scene(t)
+  const finance = caller(url, demo.approver_a)
+  const { run_id } = (await finance.json('/v1/flows/secret/runs', {})).json
+  const run = await until(run_id, 'done')
+  const output_withheld = 'this call needs a key with the role finance'
+  t.match(run.calls, [{ state: 'done', output: null, output_withheld }])
+  t.match((await finance.json(`/v1/flows/runs/${run_id}`)).json.calls, [
+    { output: { value: 'secret' }, output_withheld: null },
+  ])
+})
+
+t.test('the job of an open run is ended only by the command for the run', async t => {
+  const { start, until, json } = await scene(t)
+  const id = await start('gated')
+  const { job_id } = await until(id, 'waiting')
+  const job = `/v1/queue/jobs/${job_id}`
+  for (const [path, method] of [
+    [`${job}/cancel`, 'POST'],
+    [job, 'DELETE'],
+  ] as const)
+    t.match(await json(path, method === 'POST' ? {} : undefined, method), {
+      status: 409,
+      json: { error: { message: new RegExp(`use "shoal flows cancel ${id}"`) } },
+    })
+  await json(`/v1/flows/runs/${id}/cancel`, {})
+  await until(id, 'cancelled')
+  await askUntil(
+    () => json(job),
+    ({ json }) => json.state === 'done',
+  )
+  t.equal((await json(job, undefined, 'DELETE')).status, 200)
 })
 
 t.test('a worker whose job another one has taken over stores nothing more', async t => {
@@ -275,7 +319,7 @@ t.test('a flow is found by its words', async t => {
     )
   t.strictSame(await find('nightly STOCK'), ['straight'])
   t.strictSame(await find('people'), ['gated'])
-  t.strictSame((await find()).toSorted(), ['failing', 'gated', 'straight'])
+  t.strictSame((await find()).toSorted(), ['failing', 'gated', 'secret', 'straight'])
   t.strictSame(await find('zebra'), [])
 })
 
