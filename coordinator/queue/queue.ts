@@ -14,7 +14,7 @@ import {
   readJob,
   readJobs,
 } from './job-query.ts'
-import { addJob, findJob, type NewJob } from './job-store.ts'
+import { addJob, findJob, hastenJobs, type NewJob } from './job-store.ts'
 
 /** Durable job queue; each job is done at least once, by any process that is free. */
 export interface Queue {
@@ -26,6 +26,8 @@ export interface Queue {
    * Adds a job inside the transaction of the change that causes it; call `wake` after the commit.
    */
   addWithin(trx: SealedTrx, job: NewJob): Promise<Job>
+  /** Makes waiting jobs of any tenant due now; call `wake` after the commit. */
+  hastenWithin(trx: Transaction<LedgerTables>, ids: readonly string[]): Promise<void>
   /** Reads a job of any tenant inside a transaction; undefined once the job was deleted. */
   findWithin(trx: Transaction<LedgerTables>, id: string): Promise<Job | undefined>
   /** Signals that there may be new work. */
@@ -88,6 +90,7 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
       return added
     },
     addWithin,
+    hastenWithin: (trx, ids) => hastenJobs(trx, ids, now()),
     findWithin: async (trx, id) => {
       const row = await findJob(trx, id)
       return row && jobOf(row)

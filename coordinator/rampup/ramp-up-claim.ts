@@ -10,7 +10,7 @@ import { type RampUp, type RampUpState, rampUpOf } from './ramp-up.ts'
 
 const LOOK_SECONDS = 1
 
-/** The roll-out is looked at again; this costs no attempt. */
+/** Ends this attempt until the next check, without counting it. */
 export const createRetry = (reason: string): JobError =>
   new JobError(reason, { early: true, retryAfterSeconds: LOOK_SECONDS })
 
@@ -100,3 +100,18 @@ export const actorOf = ({ keyId, requestId }: RampUp): Actor => ({
   actor: `key:${keyId}`,
   requestId,
 })
+
+/** Deletes some of the ramp-ups that ended before a time; returns true while there may be others. */
+export const forgetRampUps = (
+  { free }: Pick<Ledger, 'free'>,
+  before: number,
+  atMost: number,
+): Promise<boolean> =>
+  free.write(async trx => {
+    const old = trx.selectFrom('ramp_ups').select('id').where('ended_at', '<', before).limit(atMost)
+    const { numDeletedRows } = await trx
+      .deleteFrom('ramp_ups')
+      .where('id', 'in', old)
+      .executeTakeFirst()
+    return numDeletedRows === BigInt(atMost)
+  })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineJobKind, type JobKind } from '../queue/job-kind.ts'
-import { carryOn } from './carry-on.ts'
+import { continueRampUp } from './continue-ramp-up.ts'
 import type { FaultParts } from './find-fault.ts'
 import { isOpenRampUp } from './ramp-up-claim.ts'
 import { RAMP_UP } from './ramp-ups.ts'
@@ -20,7 +20,7 @@ export const createRampUpKind = (parts: FaultParts): JobKind =>
     timeoutSeconds: 600,
     leaseSeconds: 10,
     keptDays: KEPT_DAYS,
-    run: ({ id }, { job }) => carryOn(parts, id, job),
+    run: ({ id }, { job }) => continueRampUp(parts, id, job),
     findEndCommand: async ({ id }, trx) =>
       (await isOpenRampUp(trx, id)) ? 'shoal skills run rampup-control --action abort' : undefined,
   })

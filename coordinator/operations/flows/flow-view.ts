@@ -1,7 +1,13 @@
 import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
 import type { Flow, FlowStep } from '../../flows/flow.ts'
-import { type FlowRun, RUN_STATES, STEP_STATES, type StepCall } from '../../flows/run.ts'
+import {
+  type FlowRun,
+  RUN_STATES,
+  type RunSummary,
+  STEP_STATES,
+  type StepCallWithOutput,
+} from '../../flows/run.ts'
 import { Id } from '../fields.ts'
 
 export const StepView = z.object({
@@ -74,7 +80,7 @@ export const RunDetails = RunView.extend({
   ),
 })
 
-export const runViewOf = (run: FlowRun): z.input<typeof RunView> => ({
+export const runViewOf = (run: RunSummary): z.input<typeof RunView> => ({
   run_id: run.id,
   flow_id: run.flowId,
   synergy_id: run.synergyId ?? null,
@@ -90,7 +96,7 @@ export const runViewOf = (run: FlowRun): z.input<typeof RunView> => ({
 /** Details of a run; outputs of skills with an access fault are withheld. */
 export const runDetailsOf = (
   run: FlowRun,
-  calls: readonly StepCall[],
+  calls: readonly StepCallWithOutput[],
   findAccessFault: (skillId: string) => string | undefined,
 ): z.input<typeof RunDetails> => ({
   ...runViewOf(run),

@@ -6,8 +6,10 @@ import type { Job } from '../../../coordinator/queue/job.ts'
 import { JobError } from '../../../coordinator/queue/job-error.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
 import { createUsage } from '../../../coordinator/quota/usage.ts'
-import { carryOn } from '../../../coordinator/rampup/carry-on.ts'
+import { continueRampUp } from '../../../coordinator/rampup/continue-ramp-up.ts'
+import { ErrorShares } from '../../../coordinator/rampup/error-share.ts'
 import { planStages } from '../../../coordinator/rampup/ramp-up.ts'
+import { forgetRampUps } from '../../../coordinator/rampup/ramp-up-claim.ts'
 import { createRampUpKind } from '../../../coordinator/rampup/ramp-up-kind.ts'
 import { RAMP_UP, RampUps } from '../../../coordinator/rampup/ramp-ups.ts'
 import { RampUpConfig } from '../../../coordinator/rampup/rampup-config.ts'
@@ -78,7 +80,9 @@ const scene = async (t: Test) => {
     isLinkLate: false,
   })
   const fleet = { cells: () => CELLS.map(cellOf), cell: cellOf }
-  const parts = { ledger, records: store.records, configs, fleet, alerts: () => alerts, now }
+  const records = { scan: store.records.scan }
+  const errorShares = new ErrorShares({ records, now })
+  const parts = { ledger, errorShares, configs, fleet, alerts: () => alerts, now }
   const kind = createRampUpKind(parts as never)
   const queue = createQueue({ ledger, kinds: () => new Map([[RAMP_UP, kind]]), now })
   const config = RampUpConfig.parse({
@@ -93,7 +97,7 @@ const scene = async (t: Test) => {
   /** One look, by a claim of the job with this fence. */
   const look = async (id: string, fence = 1, over: object = {}): Promise<string> => {
     try {
-      await carryOn({ ...parts, ...over } as never, id, { fence } as Job)
+      await continueRampUp({ ...parts, ...over } as never, id, { fence } as Job)
       return 'ended'
     } catch (error) {
       if (!(error instanceof JobError)) throw error
@@ -103,7 +107,7 @@ const scene = async (t: Test) => {
   const latest = async () => rampUps.latest('demo')
   const documentOf = async (id: string) => (await ownOf(id))?.document
   const acts = { start, look, latest, serve, set, documentOf }
-  return { clock, stubborn, alerts, away, sets, configs, rampUps, queue, plan, ...acts }
+  return { clock, stubborn, alerts, away, sets, configs, rampUps, queue, ledger, plan, ...acts }
 }
 
 t.test('stages grow by whole cells, and none is empty', async t => {
@@ -164,7 +168,7 @@ t.test('a fault restores the earlier settings', async t => {
     await look(id)
     await look(id)
     await cause(at)
-    clock.ms += 1
+    clock.ms += 15_000
     t.equal(await look(id), 'ended', name)
     t.match(await latest(), { state: 'aborted', reason })
     t.strictSame(await documentOf('b'), { log: { level: 'warn' } })
@@ -209,14 +213,16 @@ t.test('failed requests count against those before the start, once there are eno
   const id = await start()
   await look(id)
   await serve('a', 19, 19)
-  clock.ms += 1
+  clock.ms += 15_000
   t.equal(await look(id), 'holding', '19 requests are too few')
   await serve('a', 181, 15)
-  clock.ms += 1
+  clock.ms += 15_000
   t.equal(await look(id), 'holding', '17 percent after 12 percent')
   await serve('a', 10, 10)
   clock.ms += 1
-  t.equal(await look(id), 'ended')
+  t.equal(await look(id), 'holding', 'the errors are read every 15 seconds')
+  clock.ms += 60_000
+  t.equal(await look(id), 'ended', 'and before the stage ends')
 })
 
 t.test('a worker that was superseded in the middle of a look changes no settings', async t => {
@@ -311,6 +317,21 @@ t.test('the job of a running ramp-up is ended only by aborting it', async t => {
   await rampUps.abort('demo', BY)
   t.equal(await look(id), 'ended')
   t.match(await queue.cancel(job, BY, BY), { state: 'cancelled' })
+})
+
+t.test('only ramp-ups that ended long ago are forgotten', async t => {
+  const { clock, ledger, look, rampUps, start, latest } = await scene(t)
+  const id = await start()
+  const forget = () => forgetRampUps(ledger, clock.ms, 1)
+  clock.ms += 1
+  t.equal(await forget(), false)
+  await rampUps.abort('demo', BY)
+  await look(id)
+  t.equal(await forget(), false)
+  t.match(await latest(), { state: 'aborted' })
+  clock.ms += 1
+  t.equal(await forget(), true)
+  t.equal(await latest(), undefined)
 })
 
 t.test('the skill says what is missing', async t => {
