@@ -16,6 +16,7 @@ import {
   SECRETS_FILE,
 } from './backup-catalogue.ts'
 import { describeFile, pathExists, requireSpace, rethrowDiskError, syncToDisk } from './files.ts'
+import type { BackupSecrets } from './open-backup.ts'
 import { removeLeftovers } from './remove-leftovers.ts'
 import { requireSeal, type SealWith, sealText } from './seal.ts'
 
@@ -29,12 +30,8 @@ export interface BackupRequest {
   isScheduled: boolean
   /** Unix milliseconds. */
   now: number
-}
-
-/** What is sealed: the sealing keys of the store, and the checksum of the manifest. */
-export interface SealedSecrets {
-  sealing_key: string
-  manifest_sha256: string
+  /** Ends the programs of PostgreSQL. */
+  signal?: AbortSignal | undefined
 }
 
 const rethrow = rethrowDiskError('no backup was made')
@@ -61,7 +58,7 @@ export const createBackup = async (
   try {
     const manifest = await fillPart(part, request)
     const text = JSON.stringify(manifest, null, 2)
-    const secrets: SealedSecrets = {
+    const secrets: BackupSecrets = {
       sealing_key: sealingKey,
       manifest_sha256: hash('sha256', text),
     }
@@ -88,13 +85,13 @@ const sumSizes = async (files: readonly string[]): Promise<number> => {
 /** Writes all files but the manifest and the secrets. */
 const fillPart = async (
   part: string,
-  { stateDir, place, sealWith, isScheduled, now }: BackupRequest,
+  { stateDir, place, sealWith, isScheduled, now, signal }: BackupRequest,
 ): Promise<BackupManifest> => {
   const isFile = typeof place === 'string'
   // first of all: a row leaves the journal only when it is in the records, which are copied last
   await writePrivate(join(part, JOURNAL_FILE), await readUsageJournal(stateDir))
   if (isFile) for (const file of DATABASES) await copySqlite(join(place, file), join(part, file))
-  else await (await loadPostgresTools()).dumpDatabase(place, join(part, DUMP_FILE))
+  else await (await loadPostgresTools()).dumpDatabase(place, join(part, DUMP_FILE), signal)
   const names = [...(isFile ? DATABASES : ([DUMP_FILE] as const)), JOURNAL_FILE] as const
   const files = []
   for (const name of names) files.push(await describeFile(part, name))

@@ -20,12 +20,12 @@ export const makeScheduled = async ({
   since,
   ...request
 }: ScheduledRequest): Promise<{ name: string; removed: number }> => {
-  const { folder, stateDir, place, sealWith, now } = request
+  const { folder, stateDir, place, sealWith, now, signal } = request
   const { name, manifest } = (await findUntested(folder, since)) ?? (await createBackup(request))
   const openWith = manifest.sealed_for === 'age' ? { stateDir } : sealWith
   const listOldest = async () => listSurplus(await listBackups(folder), keep)
   try {
-    await verifyBackup(join(folder, name), { place, openWith, now })
+    await verifyBackup(join(folder, name), { place, openWith, now, signal })
   } catch (error) {
     await removeBackups(
       folder,

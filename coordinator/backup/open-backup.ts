@@ -14,10 +14,12 @@ export interface OpenedBackup {
   sealingKey: string | undefined
 }
 
-const Secrets = z.strictObject({
+/** What is sealed: the sealing keys of the store, and the checksum of the manifest. */
+const BackupSecrets = z.strictObject({
   sealing_key: z.string(),
   manifest_sha256: z.string(),
 })
+export type BackupSecrets = z.output<typeof BackupSecrets>
 
 /**
  * Opens the secrets of a backup, and checks its manifest against them and its files against the
@@ -39,7 +41,7 @@ export const openBackupFiles = async (
   const sealed = await readFile(join(path, SECRETS_FILE)).catch(() => undefined)
   if (sealed === undefined) throw new DamagedBackupError(path, `${SECRETS_FILE} is missing`)
   if (openWith === undefined) return { manifest, sealingKey: undefined }
-  const secrets = Secrets.safeParse(parseJson(await openSealed(sealed, openWith)))
+  const secrets = BackupSecrets.safeParse(parseJson(await openSealed(sealed, openWith)))
   if (!secrets.success) throw new DamagedBackupError(path, `${SECRETS_FILE} is not readable`)
   if (secrets.data.manifest_sha256 !== sha256)
     throw new DamagedBackupError(path, `${MANIFEST_FILE} is changed`)

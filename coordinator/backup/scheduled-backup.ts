@@ -42,10 +42,17 @@ export const createBackupKind = ({ readRequest, onMade, make = runInWorker }: Ki
 /** Answer of the thread. */
 type BackupAnswer = { made: object } | { fault: string }
 
+/** Time in which a stopped thread ends its programs, and removes what it has begun. */
+const STOPS_WITHIN_MS = 3000
+
 /** Makes a backup in a worker thread, because checking a large database takes seconds. */
 const runInWorker = async (request: ScheduledRequest, signal: AbortSignal): Promise<object> => {
   const worker = new Worker(new URL('./backup-worker.ts', import.meta.url), { workerData: request })
-  const stop = () => void worker.terminate()
+  let killing: NodeJS.Timeout | undefined
+  const stop = () => {
+    worker.postMessage('stop')
+    killing = setTimeout(() => void worker.terminate(), STOPS_WITHIN_MS)
+  }
   signal.addEventListener('abort', stop, { once: true })
   const { promise, resolve, reject } = Promise.withResolvers<BackupAnswer>()
   worker.once('message', resolve)
@@ -57,5 +64,6 @@ const runInWorker = async (request: ScheduledRequest, signal: AbortSignal): Prom
     return answer.made
   } finally {
     signal.removeEventListener('abort', stop)
+    clearTimeout(killing)
   }
 }

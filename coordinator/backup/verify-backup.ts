@@ -27,6 +27,8 @@ interface VerifyRequest {
   openWith: OpenWith | { stateDir: string }
   /** Unix milliseconds. */
   now: number
+  /** Ends the programs of PostgreSQL. */
+  signal?: AbortSignal | undefined
 }
 
 interface VerifyResult {
@@ -78,7 +80,7 @@ interface TestFolders {
 const tryRestore = async (
   path: string,
   { folder, keyFolder }: TestFolders,
-  { place, openWith }: VerifyRequest,
+  { place, openWith, now, signal }: VerifyRequest,
 ): Promise<VerifyResult> => {
   const isLocal = 'stateDir' in openWith
   const { manifest, sealingKey } = await openBackupFiles(path, isLocal ? undefined : openWith)
@@ -91,11 +93,12 @@ const tryRestore = async (
   const address = requireDatabase(place)
   const dump = join(path, DUMP_FILE)
   const { onScratchDatabase, readArchive, restoreDatabase } = await loadPostgresTools()
-  const tried = await onScratchDatabase(address, async scratch => {
-    await restoreDatabase(scratch, dump)
+  const tryScratch = async (scratch: Exclude<StorePlace, string>) => {
+    await restoreDatabase(scratch, dump, signal)
     return tryStore(path, { ...restored, place: scratch }, manifest)
-  })
-  if (tried === undefined) await readArchive(address, dump)
+  }
+  const tried = await onScratchDatabase(address, tryScratch, now)
+  if (tried === undefined) await readArchive(address, dump, signal)
   return { audit_rows: tried?.result ?? null }
 }
 

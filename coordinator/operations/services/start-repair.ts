@@ -13,18 +13,17 @@ const REST_MS = HOUR_MS
 export interface StartedRepair {
   run: FlowRun
   incidentId: string
-  noticeJobIds: string[]
 }
 
 /**
- * Starts the repair of a service that is down, once per incident, and notifies the operators. An
- * incident lasts until an hour after the end of its repair.
+ * Starts the repair of a service that is down, once per incident. An incident lasts until an hour
+ * after the end of its repair.
  */
 export const startRepair = async (
   { serviceId, reason = 'down' }: ServiceHealth,
   context: Context,
 ): Promise<StartedRepair> => {
-  const { flows, repairs } = context
+  const { flows } = context
   const { tenantId } = scopeOf(context)
   const runs = await flows.runsWithSteps(tenantId, { flowId: REPAIR_FLOW, limit: SEEN_RUNS })
   const last = runs.find(run => run.steps[0]?.id === serviceId)
@@ -40,12 +39,7 @@ export const startRepair = async (
       starterOf(context),
       { onceKey: `${tenantId}:${incidentId}` },
     ))
-  const noticeJobIds = await repairs.notify({
-    text: `${serviceId} is down (${reason}). Its repair ${run.id} waits at gate.repair-run.`,
-    about: `${tenantId}:${incidentId}`,
-    tenantId,
-  })
-  return { run, incidentId, noticeJobIds }
+  return { run, incidentId }
 }
 
 const isCurrent = ({ endedAt }: FlowRun, now: number): boolean =>

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { listBackups } from '../../../coordinator/backup/backup-catalogue.ts'
 import { openBackupFiles } from '../../../coordinator/backup/open-backup.ts'
-import { restoreBackup } from '../../../coordinator/backup/restore-backup.ts'
+import { placeFiles, restoreBackup } from '../../../coordinator/backup/restore-backup.ts'
 import { openSealed, sealText } from '../../../coordinator/backup/seal.ts'
 import { verifyBackup } from '../../../coordinator/backup/verify-backup.ts'
 import { copyDatabase } from '../../../coordinator/store/store.ts'
@@ -113,6 +113,21 @@ t.test(
     t.strictSame(await readdir(folder), [name], 'the folder of the test is gone')
   },
 )
+
+t.test('a restore that failed can be repeated', { skip: notInFiles }, async t => {
+  const { folder, make } = await backupRig(t)
+  const path = join(folder, (await make()).name)
+  const target = join(await temporaryFolder(t), 'state')
+  const failing = placeFiles(path, target, await openBackupFiles(path, openWith), async () => {
+    throw new Error('the database is away')
+  })
+  await t.rejects(failing, { message: 'the database is away' })
+  t.strictSame(await readdir(target), ['usage-journal'])
+  await restoreBackup(path, { stateDir: target, place: target }, openWith)
+  t.strictSame((await readdir(target)).toSorted(), [
+    ...['ledger.db', 'records.db', 'sealing.key', 'usage-journal'],
+  ])
+})
 
 t.test('a copy of a busy database is one moment of it', async t => {
   const folder = await temporaryFolder(t)

@@ -144,6 +144,27 @@ t.test('a gate holds a run until people have decided', async t => {
   t.strictSame(calls.slice(2), ['a', 'undo a'])
 })
 
+t.test('a decision at its gate continues a run at once', async t => {
+  const { start, until, approve, store } = await scene(t)
+  const id = await start('gated')
+  const { job_id, calls } = await until(id, 'waiting')
+  // its next check is far away
+  await askUntil(
+    () =>
+      store.ledger.free.write(trx =>
+        trx
+          .updateTable('jobs')
+          .set({ due_at: Date.now() + 3_600_000 })
+          .where('id', '=', job_id)
+          .where('state', '=', 'queued')
+          .executeTakeFirst(),
+      ),
+    ({ numUpdatedRows }) => numUpdatedRows === 1n,
+  )
+  await approve(calls[1].gate_request_id)
+  await until(id, 'done')
+})
+
 t.test('a cancelled run withdraws its request and compensates', async t => {
   const { calls, start, until, json, url, demo } = await scene(t)
   const id = await start('gated')
@@ -309,6 +330,15 @@ t.test('synergies that start each other are refused', async t => {
   ])
   t.strictSame(cycle(trigger({ $from: 'run.id' }, false), note('b')), ['first', 'first'])
   t.equal(cycle(trigger('second', false), trigger('first')), undefined, 'a dry run starts nothing')
+})
+
+t.test('a synergy whose steps would have the same name is refused', async t => {
+  const flows = { a: { steps: [note('b_c')] }, a_b: { steps: [note('c')] } }
+  const synergies = { both: { flows: ['a', 'a_b'] } }
+  await t.rejects(a2aScene(t, { config: { flows, synergies }, moreSkills: testSkills([]) }), {
+    code: 'config_invalid',
+    message: /two steps are named a_b_c/,
+  } as never)
 })
 
 t.test('a flow is found by its words', async t => {
