@@ -1,7 +1,6 @@
 import type { CatalogueEntry } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { CompletionRequest } from '../../../shared/wire/completions.ts'
-import { CompletionRequest as CompletionBody } from '../../../shared/wire/completions.ts'
+import { CompletionRequest } from '../../../shared/wire/completions.ts'
 import { ChatRequest, EmbeddingRequest } from '../../../shared/wire/openai.ts'
 import type { Key } from '../../keys/key.ts'
 import { modelsOfTier } from '../../quota/tier-models.ts'
@@ -105,7 +104,7 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
       return answerEmpty(exchange, 'chat', model, { response: '', ...createEnd(asked) })
     const translation = new AnswerLines({ shape: 'generate', now: parts.now, clock })
     if (asked.raw === true) {
-      const body = parseBody(CompletionBody, toCompletion(asked, model))
+      const body = parseBody(CompletionRequest, toCompletion(asked, model))
       await ask(exchange, { route: COMPLETIONS, kind: 'chat', body, translation, auto: false })
     } else {
       const body = parseBody(ChatRequest, toQuestion(asked, model))

@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { firstIssue } from '../../../shared/first-issue.ts'
-import type { ChatRequest } from '../../../shared/wire/openai.ts'
-import { Sampling } from '../../../shared/wire/openai.ts'
+import { type ChatRequest, Sampling } from '../../../shared/wire/openai.ts'
 import { JsonSchema } from '../../../shared/wire/openai-tools.ts'
 import { optional } from '../../../shared/wire/optional.ts'
 
