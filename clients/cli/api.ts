@@ -40,7 +40,7 @@ export interface Api {
     etag: string | undefined,
   ): Promise<{ body: unknown; etag: string | undefined } | undefined>
   /** The server-sent events of a streamed answer, as their JSON, until [DONE]. */
-  stream(path: string, body: object): AsyncGenerator<unknown>
+  stream(path: string, body: object, signal?: AbortSignal): AsyncGenerator<unknown>
   /**
    * Server-sent events until the coordinator ends the stream; `lastId` resumes after that event.
    */
@@ -107,9 +107,14 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     return { body: await jsonOf(response), etag: response.headers.get('etag') ?? undefined }
   }
 
-  async function* stream(path: string, body: object): AsyncGenerator<unknown> {
+  async function* stream(
+    path: string,
+    body: object,
+    signal?: AbortSignal,
+  ): AsyncGenerator<unknown> {
     const headers = { 'content-type': 'application/json', ...identity }
-    const response = await ask(path, { method: 'POST', headers, body: JSON.stringify(body) })
+    const request = { method: 'POST', headers, body: JSON.stringify(body) }
+    const response = await ask(path, signal === undefined ? request : { ...request, signal })
     const pieces = rethrowUnreachable(response.body ?? new ReadableStream(), url)
     for await (const data of eventData(pieces)) {
       if (data === '[DONE]') return

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { escapeHidden } from '../../shared/visible.ts'
 import { createApi } from './api.ts'
-import { completionCandidates, FILES } from './candidates.ts'
+import { completionCandidates, FILES, type ValuePlace } from './candidates.ts'
 import { type DescribedOperation, operationsOf } from './document.ts'
 import { cacheFolder, keptDocument, loadDocument } from './document-cache.ts'
-import { knownIds } from './known-ids.ts'
+import { type KnownObject, knownObjects } from './known-ids.ts'
 import { addOperationCommands } from './operation-commands.ts'
 import type { Environment, GlobalOptions } from './options.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
@@ -81,11 +81,13 @@ const complete = async (
   // without it, the commands of this program are still there
   const operations: DescribedOperation[] = await load().then(operationsOf, () => [])
   addOperationCommands(program, operations, async () => {})
-  const ids = (name: string): Promise<string[]> =>
-    knownIds(name, { operations, api, profiles: () => readProfiles(profilesFile(env)) }).catch(
+  const profiles = () => readProfiles(profilesFile(env))
+  const known = (name: string, place: ValuePlace): Promise<KnownObject[]> =>
+    knownObjects(name, { operations, api, profiles, ...place }).then(
+      objects => objects ?? [],
       () => [],
     )
-  const found = await completionCandidates(program, typed, current, ids)
+  const found = await completionCandidates(program, typed, current, known)
   return found
     .filter(each => each === FILES || (each.word.startsWith(current) && SAFE.test(each.word)))
     .map(({ word, about }) =>

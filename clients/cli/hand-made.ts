@@ -1,19 +1,21 @@
 import { Command, Option } from 'commander'
-import { ShoalError } from '../../shared/errors.ts'
-import { escapeHiddenInJson, escapeHiddenInText } from '../../shared/visible.ts'
-import type { ChatCompletionChunk } from '../../shared/wire/openai.ts'
+import type { PrintableRows } from '../../shared/print.ts'
 import { addAgentSession } from './agent-session.ts'
+import { addChat } from './chat.ts'
 import { addComplete } from './complete.ts'
 import { addCompletion } from './completion.ts'
 import { addDoctor } from './doctor.ts'
 import { addEventWatch } from './event-watch.ts'
 import { addGateWatch, promptHere } from './gate-watch.ts'
 import { helpLayout } from './help-layout.ts'
-import type { Environment, GlobalOptions } from './options.ts'
+import { thisTerminal } from './live-screen.ts'
+import { type Environment, FORMATS, type GlobalOptions, requireFormat } from './options.ts'
 import { addProfileCommands } from './profile-commands.ts'
 import type { OpenSession, RunWithSession } from './session.ts'
 import { DEFAULT_URL } from './settings.ts'
-import { addTop, thisTerminal } from './top.ts'
+import { addTop } from './top.ts'
+import { addVersion } from './versions.ts'
+import { watchAnswer } from './watch-answer.ts'
 
 interface ListedModel {
   id: string
@@ -24,7 +26,7 @@ interface ListedModel {
   weights: string | null
 }
 
-type Run = Parameters<RunWithSession>[0]
+type Look = (session: OpenSession) => Promise<PrintableRows>
 
 /** The program with the commands that do not follow from the API document. */
 export const handMade = (env: Environment, run: RunWithSession): Command => {
@@ -40,7 +42,7 @@ export const handMade = (env: Environment, run: RunWithSession): Command => {
     .option('--profile <name>', 'profile stored by shoal login, or SHOAL_PROFILE')
     .option('--ca-file <file>', 'certificate authority to trust, PEM, or SHOAL_CA_FILE')
     .addOption(
-      new Option('--format <format>', 'output format')
+      new Option('-o, --format <format>', 'output format')
         .choices(FORMATS)
         .default('text')
         // a command may have formats of its own: the hook checks them
@@ -51,80 +53,49 @@ export const handMade = (env: Environment, run: RunWithSession): Command => {
     )
     .option('-V, --version', 'the versions of this program and of the coordinator')
 
-  program
-    .command('health')
-    .description('check whether the service can answer')
-    .action(() => run(health))
-  program
-    .command('models')
-    .command('list')
-    .description('list the models you may use, and whether they are loaded')
-    .action(() => run(listModels))
-  program
-    .command('chat')
-    .argument('<text...>', 'message to the model; quotes are not needed')
-    .description('ask a model and stream its answer')
-    .option('--model <id>', 'which one', 'model-a:7b')
-    .action((words: string[], { model }: { model: string }) =>
-      run(session => chat(session, model, words.join(' '))),
-    )
+  const show = (command: Command, look: Look): Command =>
+    command
+      .option('--watch', 'show it again every 2 s until Ctrl-C')
+      .action(({ watch = false }: { watch?: boolean }) =>
+        run(async session =>
+          watch
+            ? watchAnswer(session, () => look(session), thisTerminal(env))
+            : session.print(await look(session)),
+        ),
+      )
+  show(program.command('health').description('check whether the service can answer'), getHealth)
+  show(
+    program
+      .command('models')
+      .command('list')
+      .description('list the models you may use, and whether they are loaded'),
+    listModels,
+  )
+  addChat(program, run)
   addTop(program, run, () => thisTerminal(env))
   addGateWatch(program, run, promptHere)
-  addEventWatch(program, run)
+  addEventWatch(program, run, () => thisTerminal(env))
   addAgentSession(program, run)
   addDoctor(program, env)
   addProfileCommands(program, env)
+  addVersion(program, env)
   addCompletion(program)
   addComplete(program, env)
   return program
 }
 
-const FORMATS = ['text', 'json']
+const getHealth: Look = async ({ api }) => (await api.get('/v1/health')) as Record<string, unknown>
 
-/** Throws `wrong_usage` for a format that the command does not have. */
-const requireFormat = (format: string, { options }: Command): void => {
-  const own = options.find(({ long }) => long === '--format')?.argChoices
-  const choices = own === undefined ? FORMATS : ['text', ...own]
-  if (choices.includes(format)) return
-  const allowed = (own ?? FORMATS).join(', ')
-  throw new ShoalError(
-    'wrong_usage',
-    `--format <format> cannot be '${format}': allowed choices are ${allowed}`,
-  )
-}
-
-const health: Run = async ({ api, print }) =>
-  print((await api.get('/v1/health')) as Record<string, unknown>)
-
-const listModels: Run = async ({ api, format, print }) => {
+const listModels: Look = async ({ api, format }) => {
   const { models } = (await api.get('/v1/catalogue')) as { models: ListedModel[] }
-  if (format === 'json') return print({ models })
+  if (format === 'json') return { models }
   const known = models.some(({ weights }) => weights !== null)
-  print(
-    models.map(({ id, kind, state, cells_ready, context_length, weights }) => ({
-      id,
-      kind,
-      state,
-      cells_ready,
-      context_length,
-      ...(known && { weights: weights ?? '-' }),
-    })),
-  )
-}
-
-const chat = async ({ api, format, write, progress }: OpenSession, model: string, text: string) => {
-  // greedy: small models wander off when they are sampled
-  const messages = [{ role: 'user', content: text }]
-  const body = { model, stream: true, temperature: 0, messages }
-  progress.show(`waiting for ${model}`)
-  try {
-    for await (const chunk of api.stream('/v1/chat/completions', body)) {
-      progress.clear()
-      if (format === 'json') write(`${escapeHiddenInJson(JSON.stringify(chunk))}\n`)
-      else write(escapeHiddenInText((chunk as ChatCompletionChunk).choices[0]?.delta.content ?? ''))
-    }
-  } finally {
-    progress.clear()
-  }
-  if (format === 'text') write('\n')
+  return models.map(({ id, kind, state, cells_ready, context_length, weights }) => ({
+    id,
+    kind,
+    state,
+    cells_ready,
+    context_length,
+    ...(known && { weights: weights ?? '-' }),
+  }))
 }

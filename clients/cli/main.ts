@@ -2,12 +2,13 @@ import { type Command, CommanderError } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 
 import { onReaderGone } from '../../shared/reader-gone.ts'
-import { answerCall } from './answer-call.ts'
 import { pathOf } from './command-example.ts'
 import { commandOf, describeFailure, GuidedError, type Scene } from './describe-failure.ts'
 import { handMade } from './hand-made.ts'
+import { thisTerminal } from './live-screen.ts'
 import { addOperationCommands } from './operation-commands.ts'
-import type { Environment, GlobalOptions } from './options.ts'
+import { type Environment, type GlobalOptions, typedFormat } from './options.ts'
+import { runOperation } from './run-operation.ts'
 import { type OpenSession, openSession } from './session.ts'
 import { showVersions } from './versions.ts'
 
@@ -29,7 +30,7 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
   if (json) program.configureOutput({ writeErr: () => {} })
   try {
     if (await isVersion(program, words, env)) return
-    await addDescribed(program, words, open)
+    await addDescribed(program, words, env, open)
     if (argv[0] === 'help') requireCommand(program, argv.slice(1))
     await program.parseAsync(words, { from: 'user' })
   } catch (error) {
@@ -60,13 +61,8 @@ const requireCommand = (program: Command, argv: readonly string[]): void => {
     )
 }
 
-/**
- * True when --json was typed. Read before parsing, because parse errors are printed as JSON too.
- */
-const isJson = (argv: readonly string[]): boolean =>
-  argv.some(
-    (word, i) => word === '--format=json' || (word === '--format' && argv[i + 1] === 'json'),
-  )
+/** True when errors are printed as JSON, which YAML includes. */
+const isJson = (argv: readonly string[]): boolean => ['json', 'yaml'].includes(typedFormat(argv))
 
 const isVersion = async (program: Command, argv: string[], env: Environment): Promise<boolean> => {
   const { operands, unknown } = program.parseOptions(argv)
@@ -79,14 +75,15 @@ const isVersion = async (program: Command, argv: string[], env: Environment): Pr
 const addDescribed = async (
   program: Command,
   argv: string[],
+  env: Environment,
   open: () => Promise<OpenSession>,
 ): Promise<void> => {
   const { operands } = program.parseOptions(argv)
   if (isComplete(program, operands)) return
   try {
     const session = await open()
-    addOperationCommands(program, await session.operations(), (call, operation, wait) =>
-      answerCall(session, call, operation, wait),
+    addOperationCommands(program, await session.operations(), (operation, input, flags) =>
+      runOperation(session, operation, input, flags, () => thisTerminal(env)),
     )
   } catch (error) {
     if (operands.length > 0 || !(error instanceof ShoalError)) throw error

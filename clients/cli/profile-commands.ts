@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { type Format, formatOutput, type PrintableRows, terminalWidth } from '../../shared/print.ts'
+import { type PrintableRows, terminalWidth } from '../../shared/print.ts'
 import { login } from './login.ts'
-import { type Environment, formatOf, type GlobalOptions } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
+import { loadPrinter } from './printer.ts'
 import {
   type ConnectionProfile,
   type Profiles,
@@ -15,7 +16,7 @@ import {
 export const addProfileCommands = (program: Command, env: Environment): void => {
   const file = profilesFile(env)
   const options = (): GlobalOptions => program.opts<GlobalOptions>()
-  const print = (value: PrintableRows): void => printIn(formatOf(options()), value)
+  const print = (value: PrintableRows): Promise<void> => printIn(options().format, value)
   program
     .command('login')
     .description('store an address and a key in a profile and make it current')
@@ -48,7 +49,7 @@ export const addProfileCommands = (program: Command, env: Environment): void => 
     .action(name => {
       const kept = readProfiles(file)
       const wanted = name ?? options().profile ?? (env.SHOAL_PROFILE || kept.current)
-      print(describeProfile(wanted ?? '', profileOf(kept, wanted), kept))
+      return print(describeProfile(wanted ?? '', profileOf(kept, wanted), kept))
     })
   group
     .command('remove')
@@ -69,8 +70,10 @@ const pin = (text: string): string => {
   throw new InvalidArgumentError('43 characters are needed, SHA-256 as base64url')
 }
 
-const printIn = (format: Format, value: PrintableRows): void =>
-  void process.stdout.write(formatOutput(value, format, terminalWidth(process.stdout)))
+const printIn = async (format: string, value: PrintableRows): Promise<void> => {
+  const { toText } = await loadPrinter(format)
+  process.stdout.write(toText(value, terminalWidth(process.stdout)))
+}
 
 const listProfiles = ({ profiles, current }: Profiles): PrintableRows => ({
   profiles: Object.entries(profiles).map(([name, { url, key, tenant }]) => ({

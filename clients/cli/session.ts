@@ -1,8 +1,9 @@
-import { type Format, formatOutput, type PrintableRows, terminalWidth } from '../../shared/print.ts'
+import { type PrintableRows, terminalWidth } from '../../shared/print.ts'
 import { type Api, createApi } from './api.ts'
 import { type DescribedOperation, operationsOf } from './document.ts'
 import { cacheFolder, loadDocument } from './document-cache.ts'
 import { type Environment, formatOf, type GlobalOptions } from './options.ts'
+import { loadPrinter } from './printer.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
 import { createProgress, type ProgressLine } from './progress.ts'
 import { readSecret } from './read-secret.ts'
@@ -12,7 +13,8 @@ import { readAuthorities, trustOnly } from './trust.ts'
 /** Environment of a command. */
 export interface CliSession {
   api: Api
-  format: Format
+  /** Kind of reader: `json` stands for every format that programs read. */
+  format: 'text' | 'json'
   write: (text: string) => void
   /** Prints an answer in the chosen format, no wider than the terminal. */
   print: (value: PrintableRows) => void
@@ -22,6 +24,10 @@ export interface CliSession {
 export interface OpenSession extends CliSession {
   /** True when standard output is a terminal, and not a file or pipe. */
   isTerminal: boolean
+  /** The text that `print` writes. */
+  toText: (value: PrintableRows) => string
+  /** The same for one of several answers, such that a program can tell where each ends. */
+  toNextText: (value: PrintableRows) => string
   settings: CliSettings
   progress: ProgressLine
   /** Prints a suggestion, beside the answer: on standard error. */
@@ -42,6 +48,7 @@ export const openSession = async (
   env: Environment,
 ): Promise<OpenSession> => {
   const format = formatOf(options)
+  const printer = await loadPrinter(options.format)
   const settings = resolveSettings(
     await withPipedKey(options),
     env,
@@ -49,9 +56,10 @@ export const openSession = async (
   )
   trustAuthorities(settings)
   const write = (text: string): void => void process.stdout.write(text)
-  const print = (value: PrintableRows): void =>
+  const toText = (value: PrintableRows): string =>
     // nothing of a plan that somebody decides on is left out, however narrow the terminal
-    write(formatOutput(value, format, hasPlan(value) ? undefined : terminalWidth(process.stdout)))
+    printer.toText(value, hasPlan(value) ? undefined : terminalWidth(process.stdout))
+  const print = (value: PrintableRows): void => write(toText(value))
   const hint = (text: string): void => void process.stderr.write(`${text}\n`)
   const api = createApi(settings)
   const progress = createProgress({ output: process.stderr, env })
@@ -61,7 +69,7 @@ export const openSession = async (
     return loaded
   }
   const isTerminal = process.stdout.isTTY === true
-  return { settings, api, format, write, print, progress, hint, operations, isTerminal }
+  return { settings, api, format, write, toText, toNextText: printer.toNextText, print, progress, hint, operations, isTerminal }
 }
 
 /**
