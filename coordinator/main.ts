@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Command, CommanderError } from 'commander'
+import { formatCommandsFirst } from '../shared/commands-first.ts'
 import { loadConfig } from '../shared/config.ts'
 import { endForSure } from '../shared/end-for-sure.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
@@ -20,6 +21,7 @@ import { addPolicyCommands } from './admin/policy.ts'
 import { addStoreCommands } from './admin/store.ts'
 import { serve } from './assembly/serve.ts'
 import { CoordinatorConfig } from './config.ts'
+import { publicUrls } from './http/public-urls.ts'
 import { openSecrets } from './secrets/open-secrets.ts'
 import type { Secrets } from './secrets/secrets.ts'
 import { openSigning } from './signing/signing.ts'
@@ -29,7 +31,7 @@ import { openStore, requireStore, type Store } from './store/store.ts'
 import { loadServerIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
-const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells, usage and the audit.`
+const MORE = `${PROGRAM} help lists the commands and their flags.`
 
 /** Time after the last answer in which all data should be on the disk. */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -83,8 +85,9 @@ const createCoordinatorLogger = ({ log: { level }, replica }: CoordinatorConfig)
   })
 
 const run = async (argv: string[], env: Environment): Promise<void> => {
+  const commands = argv.includes('--help') || argv.includes('-h') ? listCommands(env) : ''
   const read = () =>
-    loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv, env, more: MORE })
+    loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv, env, commands, more: MORE })
   const loaded = read()
   if (loaded.action === 'print') {
     process.stdout.write(loaded.text)
@@ -137,8 +140,20 @@ const runLocked = async <T>(stateDir: string, run: () => Promise<T>): Promise<T>
   }
 }
 
-/** The store is found as the serving process finds it: same file, environment and flags. */
 const administer = async (argv: string[], env: Environment): Promise<void> => {
+  await createProgram(argv, env).parseAsync(argv, { from: 'user' })
+}
+
+/** The commands, one per line, for the help of the serving process. */
+const listCommands = (env: Environment): string => {
+  const { commands } = createProgram([], env)
+  const width = Math.max(...commands.map(command => command.name().length)) + 2
+  const lines = commands.map(each => `  ${each.name().padEnd(width)}${each.description()}`)
+  return [`Commands, each with its own --help:`, ...lines].join('\n')
+}
+
+/** The store is found as the serving process finds it: same file, environment and flags. */
+const createProgram = (argv: string[], env: Environment): Command => {
   const program = new Command(PROGRAM)
     .description(
       "Run without a command to start the coordinator. The commands work on the coordinator's store, also while it runs: SQLite in the state folder, or the PostgreSQL database that the configuration or --store-url names.",
@@ -150,6 +165,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
       'PostgreSQL database of the store; SQLite in the state folder without',
     )
     .showHelpAfterError(MORE)
+    .configureHelp({ formatHelp: formatCommandsFirst })
     .configureOutput({
       outputError: (text, write) => write(`${PROGRAM}: ${formatUsageError(text)}\n`),
     })
@@ -191,7 +207,11 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
           (await openShared(store)).secrets.ensure(...wanted)
         return loadServerIdentity(readConfig(), { ensure })
       },
+      joinUrl: () => {
+        const config = readConfig()
+        return publicUrls(config, config.http.port).base
+      },
       runAlone,
     })
-  await program.parseAsync(argv, { from: 'user' })
+  return program
 }

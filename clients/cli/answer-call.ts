@@ -6,7 +6,7 @@ import { type ApiCall, TextAnswer } from './api.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
 import { followWork } from './follow.ts'
-import { approvalStep, decisionStep, outcomeStep } from './next-step.ts'
+import { approvalStep, decisionStep, joinStep, outcomeStep } from './next-step.ts'
 import { showWhile } from './progress.ts'
 import { readableAnswer } from './readable-answer.ts'
 import { exitOfCommand, isSentCommand } from './sent-command.ts'
@@ -32,7 +32,7 @@ export const answerCall = async (
   const end = wait ? await followAnswer(session, answer as PrintableRows, call.path) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
   print(presentAnswer(shown, session, units))
-  const step = outcomeStep(shown) ?? requestStep(shown, call)
+  const step = outcomeStep(shown) ?? requestStep(shown, call) ?? joinStep(shown, settings.url)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
   process.exitCode =

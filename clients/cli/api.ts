@@ -1,6 +1,5 @@
 import { type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
 import { createCoordinatorUnreachableError, NotCoordinator } from './unreachable.ts'
-import { openUpload } from './upload-file.ts'
 
 /** One request. `query` and `body` in wire names. */
 export interface ApiCall {
@@ -82,7 +81,7 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
   const call: Api['call'] = async ({ method, path, query = {}, body, upload, callKey }) => {
     // the type of a file is sent as its content-type
     const content = body === undefined ? {} : { 'content-type': 'application/json' }
-    const file = upload === undefined ? {} : { body: await openUpload(upload) }
+    const file = upload === undefined ? {} : { body: await openFile(upload) }
     const once = callKey === undefined ? {} : { 'idempotency-key': callKey }
     const response = await ask(withQuery(path, query), {
       method,
@@ -221,6 +220,8 @@ const fromBody = (
     ...(Number.isFinite(seconds) ? { retryAfterSeconds: seconds } : {}),
   })
 }
+
+const openFile = async (name: string) => (await import('./upload-file.ts')).openUpload(name)
 
 /** Removes the key from a server's error text. */
 const withoutKey = (text: string, key: string | undefined): string =>

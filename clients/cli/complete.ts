@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import { escapeHidden } from '../../shared/visible.ts'
 import { createApi } from './api.ts'
 import { completionCandidates, FILES, type ValuePlace } from './candidates.ts'
-import { type DescribedOperation, operationsOf } from './document.ts'
-import { cacheFolder, keptDocument, loadDocument } from './document-cache.ts'
+import type { DescribedOperation } from './document.ts'
+import { cacheFolder, keptOperations, loadOperations } from './document-cache.ts'
+import { addHandMade } from './hand-made.ts'
 import { type KnownObject, knownObjects } from './known-ids.ts'
 import { addOperationCommands } from './operation-commands.ts'
 import type { Environment, GlobalOptions } from './options.ts'
@@ -73,13 +74,16 @@ const complete = async (
     env,
     readProfiles(profilesFile(env)),
   )
-  trustAuthorities(settings)
+  await trustAuthorities(settings)
   const api = createApi({ ...settings, signal: AbortSignal.timeout(ANSWER_MS) })
   const folder = cacheFolder(env)
   const load = () =>
-    keptDocument(settings.url, folder).then(kept => kept ?? loadDocument(api, settings.url, folder))
+    keptOperations(settings.url, folder).then(
+      kept => kept ?? loadOperations(api, settings.url, folder),
+    )
   // without it, the commands of this program are still there
-  const operations: DescribedOperation[] = await load().then(operationsOf, () => [])
+  const operations: DescribedOperation[] = await load().catch(() => [])
+  await addHandMade(program, undefined, env, async () => {})
   addOperationCommands(program, operations, async () => {})
   const profiles = () => readProfiles(profilesFile(env))
   const known = (name: string, place: ValuePlace): Promise<KnownObject[]> =>

@@ -24,7 +24,7 @@ export const formatOf = ({ format }: Pick<GlobalOptions, 'format'>): 'text' | 'j
 
 const FOR_PROGRAMS = ['json', 'yaml', 'name']
 
-/** Limits a command that prints as long as it runs to text and JSON, one document per line. */
+/** Limits a command that prints piece by piece to text and JSON. */
 export const limitToLines = (command: Command): Command =>
   command.addOption(new Option('--format <format>').choices(['json']).hideHelp())
 

@@ -12,11 +12,8 @@ import {
   writeProfiles,
 } from './profiles.ts'
 
-/** `shoal login` and `shoal profile …`: none of them ever prints a key. */
-export const addProfileCommands = (program: Command, env: Environment): void => {
-  const file = profilesFile(env)
-  const options = (): GlobalOptions => program.opts<GlobalOptions>()
-  const print = (value: PrintableRows): Promise<void> => printIn(options().format, value)
+/** `shoal login`; like the commands below, it never prints a key. */
+export const addLogin = (program: Command, env: Environment): void => {
   program
     .command('login')
     .description('store an address and a key in a profile and make it current')
@@ -28,10 +25,17 @@ export const addProfileCommands = (program: Command, env: Environment): void => 
     )
     .option('--no-check', 'store the key without checking it')
     .addHelpText('after', LOGIN_HELP)
-    .action(async (own: { pin?: string; check: boolean }) =>
-      print(await login({ ...options(), ...own }, env, file)),
-    )
+    .action(async (own: { pin?: string; check: boolean }) => {
+      const options = program.opts<GlobalOptions>()
+      await printIn(options, await login({ ...options, ...own }, env, profilesFile(env)))
+    })
+}
 
+/** `shoal profile …` */
+export const addProfileGroup = (program: Command, env: Environment): void => {
+  const file = profilesFile(env)
+  const options = (): GlobalOptions => program.opts<GlobalOptions>()
+  const print = (value: PrintableRows): Promise<void> => printIn(options(), value)
   const group = program.command('profile').description('manage profiles: list, use, show, remove')
   group
     .command('list')
@@ -70,7 +74,7 @@ const pin = (text: string): string => {
   throw new InvalidArgumentError('43 characters are needed, SHA-256 as base64url')
 }
 
-const printIn = async (format: string, value: PrintableRows): Promise<void> => {
+const printIn = async ({ format }: GlobalOptions, value: PrintableRows): Promise<void> => {
   const { toText } = await loadPrinter(format)
   process.stdout.write(toText(value, terminalWidth(process.stdout)))
 }

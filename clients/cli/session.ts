@@ -1,14 +1,12 @@
 import { type PrintableRows, terminalWidth } from '../../shared/print.ts'
 import { type Api, createApi } from './api.ts'
-import { type DescribedOperation, operationsOf } from './document.ts'
-import { cacheFolder, loadDocument } from './document-cache.ts'
+import type { DescribedOperation } from './document.ts'
+import { cacheFolder, loadOperations } from './document-cache.ts'
 import { type Environment, formatOf, type GlobalOptions } from './options.ts'
 import { loadPrinter } from './printer.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
 import { createProgress, type ProgressLine } from './progress.ts'
-import { readSecret } from './read-secret.ts'
 import { type CliSettings, resolveSettings } from './settings.ts'
-import { readAuthorities, trustOnly } from './trust.ts'
 
 /** Environment of a command. */
 export interface CliSession {
@@ -54,7 +52,7 @@ export const openSession = async (
     env,
     readProfiles(profilesFile(env)),
   )
-  trustAuthorities(settings)
+  await trustAuthorities(settings)
   const write = (text: string): void => void process.stdout.write(text)
   const toText = (value: PrintableRows): string =>
     // nothing of a plan that somebody decides on is left out, however narrow the terminal
@@ -65,7 +63,7 @@ export const openSession = async (
   const progress = createProgress({ output: process.stderr, env })
   let loaded: Promise<DescribedOperation[]> | undefined
   const operations = (): Promise<DescribedOperation[]> => {
-    loaded ??= loadDocument(api, settings.url, cacheFolder(env)).then(operationsOf)
+    loaded ??= loadOperations(api, settings.url, cacheFolder(env))
     return loaded
   }
   const isTerminal = process.stdout.isTTY === true
@@ -76,10 +74,16 @@ export const openSession = async (
  * Reads the key for `--key -`, because every user of a machine can read the arguments of a program.
  */
 const withPipedKey = async (options: GlobalOptions): Promise<GlobalOptions> =>
-  options.key === '-' ? { ...options, key: await readSecret('key: ') } : options
+  options.key === '-'
+    ? { ...options, key: await (await import('./read-secret.ts')).readSecret('key: ') }
+    : options
 
 /** Trusts the named file or, without one, the authorities of the profile. */
-export const trustAuthorities = ({ ca, caFile }: Pick<CliSettings, 'ca' | 'caFile'>): void => {
-  const pem = caFile === undefined ? ca : readAuthorities(caFile)
-  if (pem !== undefined) trustOnly(pem)
+export const trustAuthorities = async ({
+  ca,
+  caFile,
+}: Pick<CliSettings, 'ca' | 'caFile'>): Promise<void> => {
+  if (ca === undefined && caFile === undefined) return
+  const { readAuthorities, trustOnly } = await import('./trust.ts')
+  trustOnly(caFile === undefined ? (ca ?? '') : readAuthorities(caFile))
 }

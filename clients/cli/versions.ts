@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import * as z from 'zod'
 import { terminalWidth } from '../../shared/print.ts'
 import { PROTOCOL_VERSION, VERSION } from '../../shared/version.ts'
 import { escapeHidden } from '../../shared/visible.ts'
@@ -54,15 +53,14 @@ const printIn = async (options: GlobalOptions, value: Record<string, unknown>): 
   process.stdout.write(toText(value, terminalWidth(process.stdout)))
 }
 
-const Health = z.object({ version: z.string() })
-const Card = z.object({
-  supportedInterfaces: z.array(z.object({ protocolVersion: z.string() })),
-})
+interface Card {
+  supportedInterfaces?: { protocolVersion?: unknown }[]
+}
 
 /** Versions of the coordinator and of the A2A bindings that it announces. */
 const askVersions = async ({ key: _key, ...options }: GlobalOptions, env: Environment) => {
   const settings = resolveSettings(options, env, readProfiles(profilesFile(env)))
-  trustAuthorities(settings)
+  await trustAuthorities(settings)
   const signal = AbortSignal.timeout(ASK_MS)
   const { url } = settings
   const api = createApi({ url, key: undefined, signal })
@@ -70,8 +68,8 @@ const askVersions = async ({ key: _key, ...options }: GlobalOptions, env: Enviro
     api.get('/health'),
     api.get('/.well-known/agent-card.json').catch(() => undefined),
   ])
-  const { version } = Health.parse(health)
-  const interfaces = Card.safeParse(card).data?.supportedInterfaces ?? []
-  const a2a = [...new Set(interfaces.map(({ protocolVersion }) => protocolVersion))]
+  const version = String((health as { version?: unknown }).version ?? 'unknown')
+  const interfaces = (card as Card | undefined)?.supportedInterfaces ?? []
+  const a2a = [...new Set(interfaces.map(({ protocolVersion }) => String(protocolVersion)))]
   return { url, version, a2a }
 }
