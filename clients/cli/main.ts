@@ -27,7 +27,7 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
   const program = createProgram()
   const json = isJson(words)
   if (json) program.configureOutput({ writeErr: () => {} })
-  const sources = { program, env, open }
+  const sources: CommandSources = { program, env, open, isDescribed: false }
   try {
     if (await isVersion(program, words, env)) return
     await addCommands(sources, words)
@@ -36,8 +36,8 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
   } catch (error) {
     if (isHelp(error)) return
     if (env.SHOAL_DEBUG) console.error(error)
-    // the next step may be a command of another group
-    if (opened !== undefined) await addAllCommands(sources).catch(() => {})
+    // the next step may be a command of another group; nothing more is requested for it
+    if (sources.isDescribed) await addAllCommands(sources).catch(() => {})
     const { text, code } = describeFailure(error, await sceneOf(program, words, json, opened))
     // The help that Commander has printed is sufficient for an incomplete command
     if (json || !isShort(error)) process.stderr.write(text)
@@ -79,6 +79,8 @@ interface CommandSources {
   program: Command
   env: Environment
   open: () => Promise<OpenSession>
+  /** True once the coordinator's operations are loaded. */
+  isDescribed: boolean
 }
 
 /** Adds the commands of the typed group; all of them for a word that is no group, and for none. */
@@ -92,6 +94,7 @@ const addCommands = async (sources: CommandSources, argv: string[]): Promise<voi
   if (isComplete(program, operands)) return
   try {
     const operations = await (await open()).operations()
+    sources.isDescribed = true
     if (operations.some(({ words: [group = ''] }) => names.includes(group)))
       return await addDescribed(sources, group => names.includes(group))
     await addAllCommands(sources)

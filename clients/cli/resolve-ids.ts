@@ -83,12 +83,17 @@ export const matchObjects = (
 ): KnownObject[] => {
   const same = known.filter(({ id }) => id === value)
   if (same.length > 0) return same.slice(0, 1)
-  const isLong = value.replace(KIND, '').length >= shortest
-  const begins = ({ id }: KnownObject): boolean =>
-    isLong && (id.startsWith(value) || id.replace(KIND, '').startsWith(value))
-  const likely = known.filter(each => each.name === value || begins(each))
-  if (likely.length > 0) return unique(likely)
-  return isLong ? unique(known.filter(({ name }) => name?.startsWith(value))) : []
+  const likely = known.filter(({ id, name }) => name === value || begins(id, value, shortest))
+  if (likely.length > 0 || value.length < shortest) return unique(likely)
+  return unique(known.filter(({ name }) => name?.startsWith(value)))
+}
+
+/** True for enough of the beginning of an id, with or without its kind. */
+const begins = (id: string, value: string, shortest: number): boolean => {
+  const own = id.replace(KIND, '')
+  const kind = id.slice(0, id.length - own.length)
+  const given = value.startsWith(kind) ? value.slice(kind.length) : value
+  return given.length >= shortest && own.startsWith(given)
 }
 
 const unique = (found: readonly KnownObject[]): KnownObject[] => [

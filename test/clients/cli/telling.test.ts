@@ -406,8 +406,8 @@ t.test('models are printed as a table without empty columns', async t => {
     )
     return (await shoal(env, ['models', 'list', '--url', url, ...more])).out
   }
-  const head = 'id         kind  state  cells_ready  context_length'
-  const row = 'chat  cold   0            512'
+  const head = 'id         state  kind  cells_ready  context_length'
+  const row = 'cold   chat  0            512'
   t.equal(
     await list([model('a:7b'), model('b\u202e')]),
     `${head}\na:7b       ${row}\nb\\u{202e}  ${row}\n`,
