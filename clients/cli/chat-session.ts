@@ -135,7 +135,9 @@ const obey = async (
   if (name === 'model') return changeModel(session, state, rest)
   if (name === 'system') {
     if (rest !== '') state.system = rest === '-' ? undefined : rest
-    return write(`instructions: ${state.system === undefined ? 'none' : escapeHiddenInText(state.system)}\n`)
+    return write(
+      `instructions: ${state.system === undefined ? 'none' : escapeHiddenInText(state.system)}\n`,
+    )
   }
   if (name === 'history') return write(formatHistory(state))
   if (name === 'clear') {
@@ -148,9 +150,7 @@ const obey = async (
 const formatHistory = ({ messages }: ChatState): string =>
   messages.length === 0
     ? 'nothing was said yet\n'
-    : messages
-        .map(({ role, content }) => `${role}: ${escapeHiddenInText(content)}\n`)
-        .join('')
+    : messages.map(({ role, content }) => `${role}: ${escapeHiddenInText(content)}\n`).join('')
 
 const changeModel = async (
   { api, write }: OpenSession,
@@ -160,7 +160,11 @@ const changeModel = async (
   const { models } = (await api.get('/v1/catalogue')) as { models: { id: string; kind: string }[] }
   const ids = ['auto', ...models.filter(({ kind }) => kind === 'chat').map(({ id }) => id)]
   if (wanted !== '') {
-    const found = matchObjects(ids.map(id => ({ id, name: undefined })), wanted, 1)
+    const found = matchObjects(
+      ids.map(id => ({ id, name: undefined })),
+      wanted,
+      1,
+    )
     const [only] = found
     if (only === undefined || found.length > 1) {
       const all = found.map(({ id }) => escapeHidden(id)).join(', ')

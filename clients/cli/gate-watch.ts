@@ -6,8 +6,8 @@ import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { GuidedError } from './describe-failure.ts'
 import { indentedJson } from './indented-json.ts'
-import { readableRequest } from './readable-answer.ts'
 import { limitToLines } from './options.ts'
+import { readableRequest } from './readable-answer.ts'
 import type { CliSession, RunWithSession } from './session.ts'
 
 /** A request at a gate, as `GET /v1/gates/requests` has it. */

@@ -85,7 +85,10 @@ const fillKnown = (
   inPath: Readonly<Record<string, string>>,
 ): string | undefined =>
   names.every(name => (inPath[name] ?? '') !== '')
-    ? names.reduce((text, name) => text.replace(`{${name}}`, encodeURIComponent(inPath[name] ?? '')), path)
+    ? names.reduce(
+        (text, name) => text.replace(`{${name}}`, encodeURIComponent(inPath[name] ?? '')),
+        path,
+      )
     : undefined
 
 /** Most pages of a list that are read to find one object. */

@@ -41,7 +41,9 @@ const loadYamlPrinter = async (): Promise<Printer> => {
         if (typeof node.value === 'string' && hasHidden(node.value)) node.type = Scalar.QUOTE_DOUBLE
       },
     })
-    return escapeHiddenInJson(document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: ONE_LINE }))
+    return escapeHiddenInJson(
+      document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: ONE_LINE }),
+    )
   }
   return { toText, toNextText: value => `---\n${toText(value)}` }
 }
@@ -56,7 +58,9 @@ export const listIds = (value: PrintableRows): string[] => {
   const own = isRow(value) ? idOf(value) : undefined
   if (own !== undefined) return [own]
   const list = Array.isArray(value) ? value : Object.values(value).find(Array.isArray)
-  const ids = (list ?? []).map((item: unknown) => (isRow(item) ? (idOf(item) ?? nameOf(item)) : item))
+  const ids = (list ?? []).map((item: unknown) =>
+    isRow(item) ? (idOf(item) ?? nameOf(item)) : item,
+  )
   if (list === undefined || !ids.every(id => typeof id === 'string'))
     throw new ShoalError('wrong_usage', 'this answer has no ids: use --format json')
   return ids

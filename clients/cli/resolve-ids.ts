@@ -109,7 +109,9 @@ const createAmbiguousError = (
   const width = Math.max(...found.map(({ id }) => id.length))
   const lines = found
     .slice(0, MAX_CANDIDATES)
-    .map(({ id, name = '' }) => `  ${escapeHidden(id).padEnd(width)}  ${escapeHidden(name)}`.trimEnd())
+    .map(({ id, name = '' }) =>
+      `  ${escapeHidden(id).padEnd(width)}  ${escapeHidden(name)}`.trimEnd(),
+    )
   const more = found.length - lines.length
   const rest = more > 0 ? [`  and ${more} more: shoal ${listOf(field, group).join(' ')}`] : []
   return new GuidedError(

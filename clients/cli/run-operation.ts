@@ -83,7 +83,8 @@ const sayResolved = (
   if (format !== 'text') return
   const all = { ...after.inPath, ...after.fields }
   for (const [name, value] of Object.entries({ ...before.inPath, ...before.fields }))
-    if (all[name] !== value) hint(`${escapeHidden(String(value))} is ${escapeHidden(String(all[name]))}`)
+    if (all[name] !== value)
+      hint(`${escapeHidden(String(value))} is ${escapeHidden(String(all[name]))}`)
 }
 
 const readableRows = (

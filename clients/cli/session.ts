@@ -67,7 +67,19 @@ export const openSession = async (
     return loaded
   }
   const isTerminal = process.stdout.isTTY === true
-  return { settings, api, format, write, toText, toNextText: printer.toNextText, print, progress, hint, operations, isTerminal }
+  return {
+    settings,
+    api,
+    format,
+    write,
+    toText,
+    toNextText: printer.toNextText,
+    print,
+    progress,
+    hint,
+    operations,
+    isTerminal,
+  }
 }
 
 /**

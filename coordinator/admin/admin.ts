@@ -56,11 +56,10 @@ export const addAdminCommands = (
 
   addInit(program, onStore, identify)
   addKeyCommands(program.command('key').description('API keys'), onStore)
-  addTokenCommands(
-    program.command('token').description('manage join tokens for cells'),
-    onStore,
-    { identify, joinUrl },
-  )
+  addTokenCommands(program.command('token').description('manage join tokens for cells'), onStore, {
+    identify,
+    joinUrl,
+  })
   addCellCommands(program.command('cell').description('manage enrolled cells'), onStore)
   addTenantCommands(program.command('tenant').description('tenants'), onStore)
   addPersonCommands(program.command('person').description('persons'), onStore)

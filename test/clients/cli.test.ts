@@ -245,7 +245,9 @@ t.test('a field that is the text of a file is named by the last argument', async
     code: 'invalid_request',
     message: /cannot read .*none: there is no such file/,
   })
-  await t.rejects(typedCall(declared, 'things', 'change', 'a'), { code: 'commander.missingArgument' })
+  await t.rejects(typedCall(declared, 'things', 'change', 'a'), {
+    code: 'commander.missingArgument',
+  })
   await t.rejects(typedCall(declared, ...words, '--document', 'x'), {
     code: 'commander.unknownOption',
   })

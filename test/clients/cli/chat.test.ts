@@ -19,7 +19,9 @@ const scene = async (t: Test) => {
   const server = createServer(async (request, response) => {
     response.setHeader('x-shoal-version', '1')
     if (request.url === '/v1/catalogue')
-      return void response.end(JSON.stringify({ models: [...MODELS, { id: 'e', kind: 'embedding' }] }))
+      return void response.end(
+        JSON.stringify({ models: [...MODELS, { id: 'e', kind: 'embedding' }] }),
+      )
     const question = (await json(request)) as Question
     asked.push(question)
     answer(response, question.messages.at(-1)?.content ?? '')
@@ -71,42 +73,49 @@ t.test('one question is asked with words, standard input, or both', async t => {
   t.match(await shoal(env, ['chat', '-'], ' \n'), { code: 64, err: /the message is empty/ })
 })
 
-t.test('a session has a conversation, commands and several lines', { skip: !hasPython }, async t => {
-  const { env, asked } = await scene(t)
-  const { code, out } = await runInTerminal([process.execPath, SHOAL, 'chat'], {
-    columns: 120,
-    env,
-    steps: [
-      { wait: '> ', type: 'hello\r' },
-      { wait: 'you said <hello>', type: '/model b\r' },
-      { wait: 'there is no chat model b', type: '/model model\r' },
-      { wait: 'may be model-a:7b, model-b:3b: write more of it', type: '/model model-b\r' },
-      { wait: '* model-b:3b', type: '/system Be brief.\r' },
-      { wait: 'instructions: Be brief.', type: '"""one\r' },
-      { wait: '. ', type: 'two"""\r' },
-      { wait: 'you said <one|two>', type: 'three \\\r' },
-      { wait: '. ', type: 'four\r' },
-      { wait: 'you said <three |four>', type: 'long\r' },
-      { wait: '/clear forgets', type: '/nonsense\r' },
-      { wait: '/help lists the commands', type: '/etc/hosts is a file\r' },
-      { wait: 'you said </etc/hosts is a file>', type: '/history\r' },
-      { wait: 'assistant: you said </etc/hosts', type: '/exit\r' },
-    ],
-  })
-  t.equal(code, 0)
-  t.notMatch(out, '\u001b[2J', 'no model steers the terminal')
-  t.match(asked.at(1), {
-    model: 'model-b:3b',
-    messages: [
-      { role: 'system', content: 'Be brief.' },
-      { role: 'user', content: 'hello' },
-      { role: 'assistant' },
-      { role: 'user', content: 'one\ntwo' },
-    ],
-  })
-  const last = asked.at(-1)?.messages ?? []
-  t.notOk(last.some(({ content }) => content === 'long'), 'a refused message is left out')
-})
+t.test(
+  'a session has a conversation, commands and several lines',
+  { skip: !hasPython },
+  async t => {
+    const { env, asked } = await scene(t)
+    const { code, out } = await runInTerminal([process.execPath, SHOAL, 'chat'], {
+      columns: 120,
+      env,
+      steps: [
+        { wait: '> ', type: 'hello\r' },
+        { wait: 'you said <hello>', type: '/model b\r' },
+        { wait: 'there is no chat model b', type: '/model model\r' },
+        { wait: 'may be model-a:7b, model-b:3b: write more of it', type: '/model model-b\r' },
+        { wait: '* model-b:3b', type: '/system Be brief.\r' },
+        { wait: 'instructions: Be brief.', type: '"""one\r' },
+        { wait: '. ', type: 'two"""\r' },
+        { wait: 'you said <one|two>', type: 'three \\\r' },
+        { wait: '. ', type: 'four\r' },
+        { wait: 'you said <three |four>', type: 'long\r' },
+        { wait: '/clear forgets', type: '/nonsense\r' },
+        { wait: '/help lists the commands', type: '/etc/hosts is a file\r' },
+        { wait: 'you said </etc/hosts is a file>', type: '/history\r' },
+        { wait: 'assistant: you said </etc/hosts', type: '/exit\r' },
+      ],
+    })
+    t.equal(code, 0)
+    t.notMatch(out, '\u001b[2J', 'no model steers the terminal')
+    t.match(asked.at(1), {
+      model: 'model-b:3b',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'hello' },
+        { role: 'assistant' },
+        { role: 'user', content: 'one\ntwo' },
+      ],
+    })
+    const last = asked.at(-1)?.messages ?? []
+    t.notOk(
+      last.some(({ content }) => content === 'long'),
+      'a refused message is left out',
+    )
+  },
+)
 
 t.test('Ctrl-C ends an answer, and Ctrl-D the session', { skip: !hasPython }, async t => {
   const { env, asked } = await scene(t)

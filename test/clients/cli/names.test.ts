@@ -16,7 +16,11 @@ const document = createApiDocument([
   ['GET', '/v1/cells', { group: 'cells', verb: 'list' }],
   ['GET', '/v1/cells/{cell_id}', { group: 'cells', verb: 'show' }],
   ['POST', '/v1/cells/{cell_id}/drain', { group: 'cells', verb: 'drain' }],
-  ['GET', '/v1/cells/{cell_id}/metrics', { group: 'cells', verb: 'metrics', is_text: true } as never],
+  [
+    'GET',
+    '/v1/cells/{cell_id}/metrics',
+    { group: 'cells', verb: 'metrics', is_text: true } as never,
+  ],
   ['POST', '/v1/cells/{cell_id}/models/{model}/load', { group: 'cells', verb: 'load' }],
   ['GET', '/v1/gates/requests', { group: 'gates', verb: 'requests' }],
   ['POST', '/v1/gates/requests/{request_id}/approve', { group: 'gates', verb: 'approve' }],
