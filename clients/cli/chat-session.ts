@@ -1,6 +1,6 @@
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
-import { type ChatMessage, streamAnswer, systemMessages } from './chat.ts'
+import { type ChatMessage, streamAnswer, systemMessages } from './chat-answer.ts'
 import type { ChatTerminal } from './chat-terminal.ts'
 import { nextStep } from './next-step.ts'
 import { matchObjects } from './resolve-ids.ts'

@@ -1,15 +1,8 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { escapeHiddenInJson, escapeHiddenInText } from '../../shared/visible.ts'
-import type { ChatCompletionChunk } from '../../shared/wire/openai.ts'
-import { openChatTerminal } from './chat-terminal.ts'
+import { streamAnswer, systemMessages } from './chat-answer.ts'
 import { limitToLines } from './options.ts'
 import type { OpenSession, RunWithSession } from './session.ts'
-
-export interface ChatMessage {
-  role: 'system' | 'user' | 'assistant'
-  content: string
-}
 
 interface ChatOptions {
   model: string
@@ -48,6 +41,7 @@ const chat = async (
   if (words.length === 0 && process.stdin.isTTY === true) {
     requireText(session)
     const { runChatSession } = await import('./chat-session.ts')
+    const { openChatTerminal } = await import('./chat-terminal.ts')
     return runChatSession(session, { model, system }, openChatTerminal())
   }
   const content = await readMessage(words)
@@ -60,9 +54,6 @@ const requireText = ({ format }: OpenSession): void => {
   if (format !== 'text')
     throw new ShoalError('wrong_usage', 'a session has no --format json: give the message as words')
 }
-
-export const systemMessages = (system: string | undefined): ChatMessage[] =>
-  system === undefined ? [] : [{ role: 'system', content: system }]
 
 /** Message from the words; a last word `-`, and no words at all, stand for standard input. */
 const readMessage = async (words: readonly string[]): Promise<string> => {
@@ -84,41 +75,6 @@ const readPiped = async (input: NodeJS.ReadStream): Promise<string> => {
     text += piece
     if (text.length > MAX_CHARS)
       throw new ShoalError('payload_too_large', 'the text on standard input is too long')
-  }
-  return text
-}
-
-interface Question {
-  model: string
-  messages: readonly ChatMessage[]
-  /** Ends the answer, which then is what arrived before. */
-  signal?: AbortSignal
-}
-
-/** Asks a model, writes its answer while it arrives, and returns the text. */
-export const streamAnswer = async (
-  { api, format, write, progress }: OpenSession,
-  { model, messages, signal }: Question,
-): Promise<string> => {
-  // greedy: small models wander off when they are sampled
-  const body = { model, stream: true, temperature: 0, messages }
-  progress.show(`waiting for ${model}`)
-  let text = ''
-  try {
-    for await (const chunk of api.stream('/v1/chat/completions', body, signal)) {
-      progress.clear()
-      const piece = (chunk as ChatCompletionChunk).choices[0]?.delta.content ?? ''
-      text += piece
-      write(
-        format === 'json'
-          ? `${escapeHiddenInJson(JSON.stringify(chunk))}\n`
-          : escapeHiddenInText(piece),
-      )
-    }
-  } catch (error) {
-    if (signal?.aborted !== true) throw error
-  } finally {
-    progress.clear()
   }
   return text
 }

@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { escapeHidden } from '../../shared/visible.ts'
 import { createApi } from './api.ts'
 import { completionCandidates, FILES, type ValuePlace } from './candidates.ts'
+import { COMPLETE } from './completion.ts'
 import type { DescribedOperation } from './document.ts'
 import { cacheFolder, keptOperations, loadOperations } from './document-cache.ts'
-import { addHandMade } from './hand-made.ts'
 import { type KnownObject, knownObjects } from './known-ids.ts'
 import { addOperationCommands } from './operation-commands.ts'
 import type { Environment, GlobalOptions } from './options.ts'
@@ -12,9 +12,6 @@ import { profilesFile, readProfiles } from './profiles.ts'
 import { trustAuthorities } from './session.ts'
 import { resolveSettings } from './settings.ts'
 import { splitLine } from './split-line.ts'
-
-/** The command that completion scripts call. */
-export const COMPLETE = '_complete'
 
 /** Longest wait for completions. */
 const ANSWER_MS = 1000
@@ -83,7 +80,6 @@ const complete = async (
     )
   // without it, the commands of this program are still there
   const operations: DescribedOperation[] = await load().catch(() => [])
-  await addHandMade(program, undefined, env, async () => {})
   addOperationCommands(program, operations, async () => {})
   const profiles = () => readProfiles(profilesFile(env))
   const known = (name: string, place: ValuePlace): Promise<KnownObject[]> =>

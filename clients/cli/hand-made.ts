@@ -55,7 +55,8 @@ export const addHandMade = async (
   env: Environment,
   run: RunWithSession,
 ): Promise<void> => {
-  const wanted = Object.entries(PARTS).filter(([name]) => word === undefined || word === name)
+  const isAll = word === undefined || word === '_complete'
+  const wanted = Object.entries(PARTS).filter(([name]) => isAll || word === name)
   for (const [name, load] of wanted)
     if (!added.get(program)?.has(name)) {
       added.set(program, (added.get(program) ?? new Set()).add(name))

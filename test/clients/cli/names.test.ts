@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { joinStep } from '../../../clients/cli/next-step.ts'
 import { matchObjects } from '../../../clients/cli/resolve-ids.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
 import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
@@ -112,6 +113,14 @@ t.test('names and beginnings of ids are accepted where an id is asked for', asyn
   await run(`cells show ${ARM}`)
   t.equal(calls().length, before + 1, 'a whole id costs no further request')
   t.match(await run('cells drain arm'), { code: 0, err: `arm is ${ARM}\n` })
+})
+
+t.test('a new join token is followed by the line for the new cell', async t => {
+  const url = 'https://shoal.example:7070'
+  const token = { id: 't', role: 'cell', uses_left: 1, secret: 'abc.def' }
+  t.equal(joinStep(token, url), `on the new cell: shoald join ${url} --token abc.def`)
+  t.match(joinStep(token, 'http://127.0.0.1:7070'), /\nthis address is for cells on this machine/)
+  t.equal(joinStep({ ...token, secret: undefined }, url), undefined, 'a list has no secrets')
 })
 
 t.test('a value that stands for several objects lists them, and nothing happens', async t => {

@@ -177,6 +177,7 @@ t.test('the program', async t => {
     )
     t.match(await shoal(env, ['help', 'cells', 'paint']), { code: 64, out: '', err: /'paint'/ })
     t.notMatch(main.out, /_complete|\nMore:|\nCommands:/)
+    t.ok(main.out.indexOf('\nOptions:') > main.out.indexOf('\nThis program:'), 'flags last')
     for (const words of [
       [],
       ['gates'],
