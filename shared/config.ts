@@ -18,6 +18,8 @@ interface ConfigSource<T extends z.ZodObject> {
   /** Arguments after the program's name. */
   argv: string[]
   env: Record<string, string | undefined>
+  /** Commands of the program: they stand before the flags in the help. */
+  commands?: string
   /** Last line of the help. */
   more?: string
 }
@@ -221,14 +223,16 @@ const getAt = (value: unknown, path: string[]): unknown =>
   path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], value)
 
 const helpText = (
-  { program, more }: { program: string; more?: string },
+  { program, commands, more }: { program: string; commands?: string; more?: string },
   keys: ConfigKey[],
 ): string => {
   const flags = keys.map(key => `  --${flagName(key)} VALUE`)
   const width = Math.max(...flags.map(flag => flag.length)) + 2
   return [
     `Usage: ${program} [--config FILE.yaml] [--print-config] [--version] [--KEY VALUE ...]`,
+    ...(commands === undefined ? [] : [`       ${program} COMMAND`, '', commands]),
     '',
+    ...(commands === undefined ? [] : ['Flags:']),
     ...keys.map((key, i) => `${flags[i]?.padEnd(width)}${key.description}`.trimEnd()),
     '',
     `${program} --print-config shows every key with its default and its environment variable.`,
