@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { ShoalError } from '../../shared/errors.ts'
+import { exitCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHiddenInJson, escapeHiddenInText } from '../../shared/visible.ts'
 import type { ChatCompletionChunk } from '../../shared/wire/openai.ts'
 import { addAgentSession } from './agent-session.ts'
@@ -53,7 +53,7 @@ export const handMade = (env: Environment, run: RunWithSession): Command => {
 
   program
     .command('health')
-    .description('check whether the service can answer')
+    .description('check whether the service can answer: exit code 0 ok, 75 degraded, 69 unavailable')
     .action(() => run(health))
   program
     .command('models')
@@ -93,8 +93,18 @@ const requireFormat = (format: string, { options }: Command): void => {
   )
 }
 
-const health: Run = async ({ api, print }) =>
-  print((await api.get('/v1/health')) as Record<string, unknown>)
+/** Exit codes by status; a status that is not known here is no success. */
+const HEALTH_EXITS: Record<string, number> = {
+  ok: 0,
+  degraded: exitCode('draining'),
+  unavailable: exitCode('cell_unavailable'),
+}
+
+const health: Run = async ({ api, print }) => {
+  const answer = (await api.get('/v1/health')) as Record<string, unknown>
+  print(answer)
+  process.exitCode = HEALTH_EXITS[String(answer.status)] ?? exitCode('internal')
+}
 
 const listModels: Run = async ({ api, format, print }) => {
   const { models } = (await api.get('/v1/catalogue')) as { models: ListedModel[] }

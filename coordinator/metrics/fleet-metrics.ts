@@ -3,8 +3,8 @@ import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { type Cell, engineReports, isRoutable } from '../fleet/cell.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { BREAKER_STATES } from '../fleet/health/breaker.ts'
+import { PRESENCES } from '../fleet/presence.ts'
 
-const PRESENCES = ['unknown', 'ready', 'degraded', 'draining', 'suspect', 'dead'] as const
 const KINDS = ['chat', 'embedding'] as const
 
 /**

@@ -8,5 +8,5 @@ export const describeLosses = (losses: readonly UsageLoss[]): string => {
 
 const formatHours = (count: number): string => (count === 1 ? 'one hour' : `${count} hours`)
 
-const formatLoss = ({ hourAt, expected, found }: UsageLoss): string =>
-  `${new Date(hourAt).toISOString().slice(0, 13)}Z has ${found.requests} of ${expected.requests} requests and ${found.tokens} of ${expected.tokens} tokens`
+const formatLoss = ({ hourAt, isDay, expected, found }: UsageLoss): string =>
+  `${isDay ? `the sum of ${new Date(hourAt).toISOString().slice(0, 10)}` : `${new Date(hourAt).toISOString().slice(0, 13)}Z`} has ${found.requests} of ${expected.requests} requests and ${found.tokens} of ${expected.tokens} tokens`

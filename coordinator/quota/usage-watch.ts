@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Store } from '../store/store.ts'
 import { raiseAnchors } from './usage-anchors.ts'
-import { findChangedUsage, findMissingUsage, type UsageLoss } from './usage-check.ts'
+import { findChangedUsage, findMissingUsage, joinLosses, type UsageLoss } from './usage-check.ts'
 import { describeLosses } from './usage-losses.ts'
 
 interface UsageWatchParts {
@@ -57,8 +57,7 @@ export class UsageWatch {
 
   /** Hours whose usage is missing or was changed, each once. */
   losses(): readonly UsageLoss[] {
-    const missing = new Set(this.#missing.map(({ hourAt }) => hourAt))
-    return [...this.#missing, ...this.#changed.filter(({ hourAt }) => !missing.has(hourAt))]
+    return joinLosses(this.#missing, this.#changed)
   }
 
   /** Resolves once the rows were read that `check` has begun with. */

@@ -1,3 +1,4 @@
+import { wait } from '../../../shared/wait.ts'
 import { REPAIR_FLOW } from '../../flows/flow.ts'
 import { type FlowRun, hasEnded } from '../../flows/run.ts'
 import { incidentIdOf, type ServiceHealth } from '../../services/services.ts'
@@ -10,6 +11,8 @@ const SEEN_RUNS = 200
 export interface StartedRepair {
   run: FlowRun
   incidentId: string
+  /** Request at the gate; undefined when the run has ended, or has not asked in time. */
+  requestId: string | undefined
   noticeJobIds: string[]
 }
 
@@ -39,5 +42,21 @@ export const startRepair = async (
     about: `${tenantId}:${incidentId}`,
     tenantId,
   })
-  return { run, incidentId, noticeJobIds }
+  return { run, incidentId, requestId: await waitForRequest(run.id, context), noticeJobIds }
+}
+
+/** The run asks at the gate as soon as its step has found the service down. */
+const ASKED_WITHIN_MS = 5000
+const LOOK_MS = 100
+
+const waitForRequest = async (
+  runId: string,
+  { flows, signal }: Pick<Context, 'flows' | 'signal'>,
+): Promise<string | undefined> => {
+  for (let waitedMs = 0; waitedMs <= ASKED_WITHIN_MS && !signal.aborted; waitedMs += LOOK_MS) {
+    const [call] = await flows.calls(runId)
+    if (call?.gateRequestId !== undefined || call?.endedAt !== undefined) return call.gateRequestId
+    await wait(LOOK_MS, signal)
+  }
+  return undefined
 }
