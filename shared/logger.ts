@@ -1,4 +1,10 @@
-import { type DestinationStream, type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino'
+import {
+  type DestinationStream,
+  type Logger,
+  type LoggerOptions,
+  pino,
+  stdTimeFunctions,
+} from 'pino'
 import { hideSecrets } from './hide-secrets.ts'
 import { type LineLimit, LineLimiter } from './line-limiter.ts'
 import { openLogOutput } from './log-output.ts'

@@ -41,7 +41,8 @@ export const reloadOnHangup = <C extends object>({
       inForce = config
       for (const listener of listeners) listener(config)
       const line = { reloaded, needs_restart: restart }
-      if (restart.length > 0) logger.warn(line, 'configuration read again; some changes need a restart')
+      if (restart.length > 0)
+        logger.warn(line, 'configuration read again; some changes need a restart')
       else logger.info(line, 'configuration read again')
     } catch (error) {
       logger.error({ reason: (error as Error).message }, 'configuration not read again')
@@ -55,7 +56,9 @@ export const reloadOnHangup = <C extends object>({
 
 const covers = (applied: readonly string[], key: string): boolean => {
   const isBelow = (above: string) => key === above || key.startsWith(`${above}.`)
-  return applied.some(isBelow) && !applied.some(each => each.startsWith('-') && isBelow(each.slice(1)))
+  return (
+    applied.some(isBelow) && !applied.some(each => each.startsWith('-') && isBelow(each.slice(1)))
+  )
 }
 
 /** Keys of the values that differ, such as `http.port`; a list counts as one value. */

@@ -87,7 +87,12 @@ const listPending = async ({ api }: CliSession): Promise<GateRequest[]> => {
   const all: GateRequest[] = []
   let before: string | undefined
   do {
-    const query = { state: 'pending', others: true, limit: 200, ...(before === undefined ? {} : { before }) }
+    const query = {
+      state: 'pending',
+      others: true,
+      limit: 200,
+      ...(before === undefined ? {} : { before }),
+    }
     const answer = await api.call({ method: 'GET', path: '/v1/gates/requests', query })
     const { requests, next } = answer as { requests: GateRequest[]; next: string | null }
     all.push(...requests)

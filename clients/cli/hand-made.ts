@@ -53,7 +53,8 @@ export const handMade = (env: Environment, run: RunWithSession): Command => {
 
   program
     .command('health')
-    .description('check whether the service can answer: exit code 0 ok, 75 degraded, 69 unavailable')
+    .description('check whether the service can answer')
+    .addHelpText('after', '\nThe exit code is 0 for ok, 75 for degraded and 69 for unavailable.')
     .action(() => run(health))
   program
     .command('models')

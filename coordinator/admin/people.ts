@@ -67,6 +67,8 @@ const addEnabling = (
       .command(`${verb} <id>`)
       .description(ENABLING[verb])
       .action((id: string) =>
-        onStore(async (store, by) => enable(await openKeys(store), id, verb === 'enable', by, store)),
+        onStore(async (store, by) =>
+          enable(await openKeys(store), id, verb === 'enable', by, store),
+        ),
       )
 }

@@ -35,11 +35,7 @@ export const createConnections = (parts: ConnectionParts): Connections => {
   const { logger, nowMs, onActivity, onTakeover } = parts
   const cells = new Map<string, Map<Duplex, string>>()
 
-  const admit = (
-    socket: Socket,
-    cellId: string,
-    address = socket.remoteAddress ?? '',
-  ): Duplex => {
+  const admit = (socket: Socket, cellId: string, address = socket.remoteAddress ?? ''): Duplex => {
     const guarded = guardSocket(socket, {
       ...GUARD,
       nowMs,

@@ -168,6 +168,8 @@ interface Surroundings {
   isMissing: (cellId: string) => boolean
   /** Another coordinator is connected to the cell. */
   isSeenElsewhere: (cellId: string) => boolean
+  /** The cell was reported as stopped, by whichever coordinator heard it. */
+  isStopped: (cellId: string) => boolean
   /** Samples that the cell's spool dropped since the last look. */
   newlyDropped: (cell: Cell) => number
 }
@@ -245,9 +247,12 @@ const HELD_WHILE_AWAY: AlertRule[] = [
  * A cell that the operator took out is not lost. Nothing is known of a cell that has not come since
  * the start.
  */
-const lostState = (cell: Cell, { isMissing, isSeenElsewhere }: Surroundings): Judgement => {
+const lostState = (
+  cell: Cell,
+  { isMissing, isSeenElsewhere, isStopped }: Surroundings,
+): Judgement => {
   if (cell.presence === 'suspect' || cell.presence === 'unknown') return 'hold'
-  if (cell.presence !== 'dead' || cell.drained) return 'good'
+  if (cell.presence !== 'dead' || cell.drained || isStopped(cell.id)) return 'good'
   return isMissing(cell.id) || isSeenElsewhere(cell.id) ? 'hold' : 'bad'
 }
 

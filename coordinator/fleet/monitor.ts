@@ -95,6 +95,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
     ...parts,
     massLoss,
     isSeenElsewhere: cellId => isPresent(reportedPresence(cellId) ?? 'unknown'),
+    isStopped: cellId => reportedPresence(cellId) === 'stopped',
     isStarting: () => nowMs() - startedAtMs < STARTING_MS,
   })
   const present = new Set<string>()

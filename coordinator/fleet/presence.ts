@@ -56,8 +56,7 @@ export const isPresent = (presence: Presence): boolean =>
   presence === 'ready' || presence === 'degraded' || presence === 'draining'
 
 /** True when the cell is known to be away, after a clean stop or without a word. */
-export const isGone = (presence: Presence): boolean =>
-  presence === 'stopped' || presence === 'dead'
+export const isGone = (presence: Presence): boolean => presence === 'stopped' || presence === 'dead'
 
 /** True when new requests may be sent to the cell. */
 export const takesRequests = (presence: Presence): boolean =>

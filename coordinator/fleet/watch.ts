@@ -9,6 +9,8 @@ interface WatchParts {
   massLoss: Pick<MassLoss, 'isDegraded' | 'isMissing'>
   /** True while another coordinator is connected to the cell. */
   isSeenElsewhere?: (cellId: string) => boolean
+  /** True when the cell was reported as stopped. */
+  isStopped?: (cellId: string) => boolean
   /** Ids of the cells in quarantine, which are not among `cells`. */
   listQuarantined?: () => Iterable<string>
   /** Fault of the audit, which stops all writing; undefined while the audit is intact. */
@@ -26,7 +28,7 @@ interface WatchParts {
 /** Returns a function that observes the whole fleet and the audit; call it about once a second. */
 export const createWatch = (parts: WatchParts): (() => Iterable<Observation>) => {
   const { cells, massLoss, listQuarantined = () => [], auditTrouble, usageTrouble } = parts
-  const { listModels = () => [] } = parts
+  const { listModels = () => [], isStopped = () => false } = parts
   const { isSeenElsewhere = () => false, isStarting = () => false, alertSources = [] } = parts
   const dropped = new WeakMap<Cell, number>()
 
@@ -44,7 +46,7 @@ export const createWatch = (parts: WatchParts): (() => Iterable<Observation>) =>
   /** Another coordinator has a cell that is not connected to this one. */
   const isElsewhere = ({ id, presence }: Cell): boolean =>
     !isPresent(presence) && isSeenElsewhere(id)
-  const surroundings = { isMissing: massLoss.isMissing, isSeenElsewhere, newlyDropped }
+  const surroundings = { isMissing: massLoss.isMissing, isSeenElsewhere, isStopped, newlyDropped }
 
   const observe = function* (): Generator<Observation> {
     const fault = auditTrouble?.()

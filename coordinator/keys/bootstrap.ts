@@ -76,7 +76,11 @@ export const issueAsOwner = ({ ledger }: Store, spec: KeySpec, by: Actor): Promi
     return issued
   })
 
-const requireFewApprovers = async (trx: SealedTrx, tenantId: string, now: number): Promise<void> => {
+const requireFewApprovers = async (
+  trx: SealedTrx,
+  tenantId: string,
+  now: number,
+): Promise<void> => {
   const count = countAdministrators(await listApprovers(trx, tenantId, now))
   if (count < 2) return
   throw new ShoalError(

@@ -27,7 +27,10 @@ export const PendingView = z.object({
 
 const AGAIN = 'once it is approved, repeat the same call'
 
-type PendingDetails = Pick<z.input<typeof PendingView>, 'hint' | 'difference' | 'plan' | 'claim_token'>
+type PendingDetails = Pick<
+  z.input<typeof PendingView>,
+  'hint' | 'difference' | 'plan' | 'claim_token'
+>
 
 /** Result of an operation in place of its output while an approval is missing. */
 export class PendingResult {

@@ -214,9 +214,7 @@ const findChangedSums = async (
   const found = await read
     .selectFrom('usage_buckets')
     .select(SUMS)
-    .select(({ exists }) => [
-      sql<number>`case when ${exists(open)} then 1 else 0 end`.as('isOpen'),
-    ])
+    .select(({ exists }) => [sql<number>`case when ${exists(open)} then 1 else 0 end`.as('isOpen')])
     .where('hour_at', '=', hour_at)
     .executeTakeFirstOrThrow()
   if (found.isOpen === 1) return undefined

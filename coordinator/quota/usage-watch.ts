@@ -86,16 +86,18 @@ export class UsageWatch {
   }
 
   #log(losses: readonly UsageLoss[]): void {
-    for (const { hourAt, expected, found } of losses.slice(0, LOGGED))
+    for (const { hourAt, isDay, expected, found } of losses.slice(0, LOGGED))
       this.#parts.logger.error(
         {
-          hour: new Date(hourAt).toISOString(),
+          [isDay ? 'day' : 'hour']: new Date(hourAt).toISOString(),
           requests_expected: expected.requests,
           requests_found: found.requests,
           tokens_expected: expected.tokens,
           tokens_found: found.tokens,
         },
-        'usage of an hour is missing or was changed',
+        isDay
+          ? 'usage of a day is not the sum of its hours'
+          : 'usage of an hour is missing or was changed',
       )
     if (losses.length > LOGGED)
       this.#parts.logger.error(

@@ -144,7 +144,7 @@ const gapOfControl = (control: {
   state: string
   open: readonly string[]
 }): Gap[] =>
-  control.state === 'met'
+  control.state === 'evidence_found'
     ? []
     : [
         {
