@@ -6,7 +6,6 @@ import type { Fleet } from '../fleet/fleet.ts'
 import { BREAKER_STATES } from '../fleet/health/breaker.ts'
 import { PRESENCES } from '../fleet/presence.ts'
 
-
 /**
  * The fleet as a whole, from what the cells said last. Nothing here has a cell as a label: of ten
  * thousand cells that would be a megabyte; each tells its own figures.
