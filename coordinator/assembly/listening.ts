@@ -1,6 +1,8 @@
+import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
+import type { OnReload } from '../../shared/reload-on-hangup.ts'
 import type { Base } from '../base/base.ts'
 import { listenError } from '../base/listen-error.ts'
 import type { CoordinatorConfig } from '../config.ts'
@@ -16,11 +18,20 @@ interface ListeningParts {
   app: FastifyInstance
 }
 
-/** Listens; `url` says where: `http://127.0.0.1:7070`. */
-export const listen = async ({ config, app }: ListeningParts): Promise<{ url: string }> => {
+/**
+ * Listens; `url` reaches it from this machine: `http://127.0.0.1:7070`. `listensOn` is the address that
+ * the socket is bound to, such as `0.0.0.0:7070`.
+ */
+export const listen = async ({
+  config,
+  app,
+}: ListeningParts): Promise<{ url: string; listensOn: string }> => {
   const { host, port } = config.http
   try {
-    return { url: await app.listen({ host, port, backlog: 4096 }) }
+    const url = await app.listen({ host, port, backlog: 4096 })
+    const bound = app.server.address() as AddressInfo
+    const address = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address
+    return { url, listensOn: `${address}:${bound.port}` }
   } catch (cause) {
     throw listenError(cause, { host, port, key: 'http.port' })
   }
@@ -40,7 +51,7 @@ export const openScrapePort = async ({
 
 const LOOK_SECONDS = 12 * 3600
 
-/** Shows new connections a renewed certificate. */
+/** Shows new connections a renewed certificate; a reload reads its files at once. */
 export const keepCertificate = ({
   config,
   app,
@@ -48,12 +59,17 @@ export const keepCertificate = ({
   secrets,
   schedules,
   logger,
+  onReload,
 }: ListeningParts &
   Pick<Base, 'schedules' | 'logger'> &
-  Pick<CertificateParts, 'secrets'> & { shown: ServerIdentity | undefined }): object => {
+  Pick<CertificateParts, 'secrets'> & {
+    shown: ServerIdentity | undefined
+    onReload?: OnReload<CoordinatorConfig> | undefined
+  }): object => {
   const identify = () => loadServerIdentity(config, secrets)
   const look = keepServerIdentity({ server: app.server, shown, identify, logger })
   schedules.every('tls.renew', LOOK_SECONDS, look)
+  onReload?.([], () => void look())
   return {}
 }
 

@@ -35,9 +35,12 @@ export const serve = async (
   options: CoordinatorOptions = {},
 ): Promise<Coordinator> => {
   const opened = await openCoordinator(served, config, logger, options)
-  const { url, mqttUrl, shown, store, storeProblem, waiting } = opened
+  const { url, listensOn, mqttUrl, shown, store, storeProblem, waiting } = opened
   const { state_dir } = config
-  logger.info({ url, mqtt_url: mqttUrl, state_dir, ca_file: shown?.caFile }, 'coordinator is up')
+  logger.info(
+    { url, listens_on: listensOn, mqtt_url: mqttUrl, state_dir, ca_file: shown?.caFile },
+    'coordinator is up',
+  )
   return {
     url,
     // a supervisor's restart mends a disk or a process, but no database on another machine
