@@ -34,9 +34,13 @@ const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
 /** Engines for other systems: npm puts some of them here all the same. */
 const FOREIGN_ENGINE = new RegExp(`^@node-llama-cpp/(?!linux-${process.arch}(-|$))`)
 
-/** Files of packages that are not needed at run time. */
-const USELESS =
-  /(\.d\.[cm]?ts|\.map|\.md|\.markdown)$|\/(node-linux-\w+\/(include|share)|better-sqlite3\/(deps|src))(\/|$)/
+/** Files of packages that are not needed at run time: types, sources and headers. */
+const USELESS = [
+  /(\.d\.[cm]?ts|\.map|\.md|\.markdown|\/gitRelease\.bundle)$/,
+  /\/(node-linux-\w+\/(include|share)|better-sqlite3\/(deps|src)|zod\/src)(\/|$)/,
+  // native code for other systems
+  new RegExp(`/prebuilds/(?!linux-${process.arch}\\b)`),
+]
 
 export const main = async (argv: string[]): Promise<void> => {
   try {
@@ -111,7 +115,7 @@ const stageModules = (product: Product, stage: string): void => {
   for (const folder of all.filter(folder => isWanted(product, folder)))
     cpSync(join(root, folder), join(stage, product.root, folder), {
       recursive: true,
-      filter: path => !USELESS.test(path) && !isNested(path, folder),
+      filter: path => !USELESS.some(each => each.test(path)) && !isNested(path, folder),
     })
   if (product.only !== undefined) return
   const bin = join(stage, product.root, 'node_modules', '.bin')
@@ -137,14 +141,18 @@ const stageSystem = ({ root: place, commands, unit, config }: Product, stage: st
   put(stage, `/lib/systemd/system/${unit}`, text.replaceAll('/opt/shoal', place))
 }
 
-/** Environment of the unit, so that `sudo shoald doctor` examines the same files as the service. */
+const defaultsOf = (config: string, stateDir: string): string =>
+  `: "\${SHOAL_CONFIG=${config}}" "\${STATE_DIRECTORY=${stateDir}}"
+export SHOAL_CONFIG STATE_DIRECTORY
+`
+
+/**
+ * Environment of the unit, so that `sudo shoald doctor` examines the same files as the service. The
+ * configuration wins over STATE_DIRECTORY.
+ */
 const DEFAULTS: Record<string, string> = {
-  shoald: `: "\${SHOAL_CONFIG=/etc/shoal/shoald.yaml}" "\${SHOAL_CELL_STATE_DIR=/var/lib/shoald}"
-export SHOAL_CONFIG SHOAL_CELL_STATE_DIR
-`,
-  'shoal-coordinator': `: "\${SHOAL_CONFIG=/etc/shoal/coordinator.yaml}" "\${SHOAL_COORDINATOR_STATE_DIR=/var/lib/shoal}"
-export SHOAL_CONFIG SHOAL_COORDINATOR_STATE_DIR
-`,
+  shoald: defaultsOf('/etc/shoal/shoald.yaml', '/var/lib/shoald'),
+  'shoal-coordinator': defaultsOf('/etc/shoal/coordinator.yaml', '/var/lib/shoal'),
 }
 
 const wrapper = (place: string, command: string): string =>
@@ -160,7 +168,7 @@ const put = (stage: string, path: string, content: string | Buffer, mode = 0o644
 }
 
 const writeControl = (product: Product, stage: string, architecture: string): void => {
-  const { name, description, depends, config } = product
+  const { name, description, depends, fields: more, config } = product
   const fields = {
     Package: name,
     Version: VERSION,
@@ -168,6 +176,7 @@ const writeControl = (product: Product, stage: string, architecture: string): vo
     Maintainer: 'The shoal project <shoal@localhost>',
     'Installed-Size': String(Math.ceil(sizeOf(stage) / 1024)),
     Depends: depends.join(', ').replaceAll('VERSION', VERSION),
+    ...more,
     Section: 'net',
     Priority: 'optional',
     Description: description,
