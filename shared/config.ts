@@ -245,7 +245,10 @@ const keyLines = (key: ConfigKey, value: unknown): string[] => {
 }
 
 const getAt = (value: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>((at, name) => (at as Record<string, unknown> | null | undefined)?.[name], value)
+  path.reduce<unknown>(
+    (at, name) => (at as Record<string, unknown> | null | undefined)?.[name],
+    value,
+  )
 
 const helpText = (
   { program, more }: { program: string; more?: string },

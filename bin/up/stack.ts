@@ -172,7 +172,10 @@ export class Stack {
     this.#addresses =
       lan === undefined
         ? addressesOf(url, mqtt_url)
-        : { ...addressesOf(lanUrl(lan, port), mqtt_url, ca_file), localUrl: `https://127.0.0.1:${port}` }
+        : {
+            ...addressesOf(lanUrl(lan, port), mqtt_url, ca_file),
+            localUrl: `https://127.0.0.1:${port}`,
+          }
     if (ca_file !== undefined) trustCoordinator(ca_file)
   }
 

@@ -65,7 +65,10 @@ const listTold = (
 }
 
 const valueAt = (value: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>((at, name) => (at as Record<string, unknown> | null | undefined)?.[name], value)
+  path.reduce<unknown>(
+    (at, name) => (at as Record<string, unknown> | null | undefined)?.[name],
+    value,
+  )
 
 const requireWritable = (path: string): void => {
   try {

@@ -12,7 +12,8 @@ t.test(
       error: (...line: unknown[]) => void logged.push(...line),
     }
     let text = '{"level":1}'
-    const read = () => ({ action: 'run', config: JSON.parse(text) as { level: number } }) as const
+    const config = () => JSON.parse(text) as { level: number }
+    const read = () => ({ action: 'run', config: config(), given: [] }) as const
     const onReload = reloadOnHangup(read, logger as never, source)
     source.emit('SIGHUP')
     t.match(logged.splice(0), [/nothing to reload/])
