@@ -36,7 +36,15 @@ export const products: Product[] = [
     description: "shoal daemon: serves this machine's models to a fleet",
     root: '/opt/shoal',
     sources: [
-      ...['bin/shoald.mjs', 'bin/launch.mjs', 'shared', 'daemon', 'devices', 'discovery'],
+      ...[
+        'bin/shoald.mjs',
+        'bin/launch.mjs',
+        'bin/quick-resolve.mjs',
+        'shared',
+        'daemon',
+        'devices',
+        'discovery',
+      ],
       ...['models/bundled.ts', 'models/bundled.json', 'models/weights', 'models/cards'],
       ...['docs', 'package.json', 'LICENSE', 'CHANGELOG.md'],
     ],
@@ -64,9 +72,9 @@ export const products: Product[] = [
     description: 'shoal coordinator: one service out of a fleet of cells',
     root: '/opt/shoal-coordinator',
     sources: [
-      ...['bin/shoal-coordinator.mjs', 'bin/shoal.mjs', 'bin/launch.mjs', 'shared', 'coordinator'],
-      ...['clients', 'devices', 'discovery', 'docs', 'systemd/remote-cells.conf'],
-      ...['package.json', 'LICENSE', 'CHANGELOG.md'],
+      ...['bin/shoal-coordinator.mjs', 'bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-resolve.mjs'],
+      ...['shared', 'coordinator', 'clients', 'devices', 'discovery', 'docs'],
+      ...['systemd/remote-cells.conf', 'package.json', 'LICENSE', 'CHANGELOG.md'],
     ],
     commands: ['shoal-coordinator', 'shoal'],
     unit: 'shoal-coordinator.service',
@@ -83,7 +91,7 @@ export const products: Product[] = [
     description: 'shoal command line: manages a coordinator from another machine',
     root: '/opt/shoal-cli',
     sources: [
-      ...['bin/shoal.mjs', 'bin/launch.mjs', 'shared', 'clients/cli'],
+      ...['bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-resolve.mjs', 'shared', 'clients/cli'],
       ...['docs/cli.md', 'package.json', 'LICENSE', 'CHANGELOG.md'],
     ],
     commands: ['shoal'],

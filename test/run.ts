@@ -1,12 +1,21 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { availableParallelism, constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { takeChildrenCpuMs } from './runner/children-cpu.ts'
 import { planRun } from './runner/plan-run.ts'
 import { type FilesReport, reportFiles } from './runner/report-files.ts'
 import { killRunning, runFiles } from './runner/run-files.ts'
+import { makeEmptyStores } from './support/empty-store.ts'
 import { FOLDER_OF_RUN, MEMORY_FOLDER } from './support/memory-folder.ts'
 import { Cluster, SOCKET_FOLDER } from './support/postgres.ts'
 
@@ -70,6 +79,8 @@ const JOBS = availableParallelism() + 1
  */
 const prepareRun = (): void => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-run-'))
+  // the user that PostgreSQL runs as passes through it
+  chmodSync(folder, 0o711)
   process.env[FOLDER_OF_RUN] = folder
   process.on('exit', () => {
     killRunning()
@@ -138,6 +149,7 @@ if (process.env.CI === 'true') installPackages()
 const files = given.length === 0 ? expand('test') : given.flatMap(expand)
 prepareRun()
 const cluster = await startCluster(files)
+await makeEmptyStores(cluster?.folder)
 const { passed, failed } = await runAll(files, async () => {
   if (given.length > 0) return
   // each further checker of tsc checks most of the types again
