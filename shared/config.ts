@@ -109,7 +109,7 @@ const fromSystem = (
   { provided }: ConfigKey,
 ): string | undefined => {
   const value = env[VARIABLE.exec(provided ?? '')?.[1] ?? '']
-  return value && provided?.replace(VARIABLE, () => value)
+  return value ? provided?.replace(VARIABLE, () => value) : undefined
 }
 
 const unwrap = (schema: z.ZodType) => {

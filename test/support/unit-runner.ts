@@ -122,7 +122,17 @@ export class UnitRunner implements AsyncDisposable {
     const command = (unit.last('ExecStart') ?? '').split(' ')
     const user = ['--reuid', USER, '--regid', USER, '--clear-groups', '--no-new-privs']
     // systemd.exec(5), environment variables of a user that systemd has made
-    return ['env', '-i', 'LANG=C.UTF-8', 'HOME=/', `USER=${USER}`, ...environment, 'setpriv', ...user, ...command]
+    return [
+      'env',
+      '-i',
+      'LANG=C.UTF-8',
+      'HOME=/',
+      `USER=${USER}`,
+      ...environment,
+      'setpriv',
+      ...user,
+      ...command,
+    ]
   }
 
   /** In systemd a filter of the service's control group; here the whole machine is the service's. */

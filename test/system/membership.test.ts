@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { hash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -14,8 +14,10 @@ import http from 'node:http'
 import https from 'node:https'
 import { join, resolve } from 'node:path'
 import { json } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import type { Logger } from 'pino'
 import t, { type Test } from 'tap'
+import { parse } from 'yaml'
 import { type Coordinator, serve } from '../../coordinator/assembly/serve.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
@@ -190,7 +192,8 @@ t.test('a coordinator with TLS and its own certificate', async t => {
     const checked = await run(doctorCommand, '--state-dir', state)
     t.equal(checked.code, 0, checked.text)
     const [, next = ''] = /^If it does not show up: (.*)$/m.exec(text) ?? []
-    t.match(String(execFileSync('sh', ['-c', next])), 'identity', 'the printed line works')
+    const { stdout } = await promisify(execFile)('sh', ['-c', next])
+    t.match(stdout, 'identity', 'the printed line works')
     for (const name of [
       'coordinator',
       'certificate',
