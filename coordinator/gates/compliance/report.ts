@@ -1,14 +1,15 @@
 import * as z from 'zod'
 import type { CheckResult } from '../checks.ts'
-import { type Control, type FrameworkId, features, frameworks } from './frameworks.ts'
+import { type Control, type FrameworkId, loadFeatures, loadFrameworks } from './frameworks.ts'
 
-export const CONTROL_STATES = ['met', 'partly', 'missing', 'not_applicable'] as const
+/** `evidence_found`: every expected item of evidence was found, which is no verdict on the control. */
+export const CONTROL_STATES = ['evidence_found', 'partly', 'missing', 'not_applicable'] as const
 type ControlState = (typeof CONTROL_STATES)[number]
 
 const UNKNOWN_CONTROL = 'there is no such control; shoal compliance report lists them'
 
 const isControl = (key: string): boolean =>
-  Object.values(frameworks).some(({ id, controls }) =>
+  Object.values(loadFrameworks()).some(({ id, controls }) =>
     controls.some(control => `${id}/${control.id}` === key),
   )
 
@@ -56,12 +57,12 @@ export const complianceReport = (
   checks: readonly CheckResult[],
   declarations: Declarations,
 ): FrameworkReport => {
-  const { title, source, dates, controls } = frameworks[id]
+  const { title, source, dates, controls } = loadFrameworks()[id]
   const results = new Map(checks.map(check => [check.id, check]))
   const reports = controls.map(control =>
     controlReport(control, results, declarations[`${id}/${control.id}`]),
   )
-  const counts = { met: 0, partly: 0, missing: 0, not_applicable: 0 }
+  const counts = { evidence_found: 0, partly: 0, missing: 0, not_applicable: 0 }
   for (const { state } of reports) counts[state]++
   return { framework: id, title, source, dates, counts, controls: reports }
 }
@@ -92,7 +93,7 @@ interface Part {
 }
 
 const stateOf = (evidence: number, open: number): ControlState => {
-  if (open === 0) return 'met'
+  if (open === 0) return 'evidence_found'
   return evidence === 0 ? 'missing' : 'partly'
 }
 
@@ -105,7 +106,7 @@ const checkPart = (name: string, result: CheckResult | undefined): Part => {
 }
 
 const featurePart = (name: string): Part => {
-  const feature = features[name]
+  const feature = loadFeatures()[name]
   if (feature === undefined) return { holds: false, text: `nothing is known of ${name}` }
   return { holds: true, text: `${feature.what} [${feature.evidence}]` }
 }

@@ -1,6 +1,7 @@
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
 import type { Catalogue } from '../../../shared/catalogue.ts'
-import { AGENT_ROLES } from '../../agents/roles.ts'
+import { lazy } from '../../../shared/lazy.ts'
+import { listAgentRoles } from '../../agents/roles.ts'
 import { splitList } from '../../base/split-list.ts'
 import type { Devices } from '../../devices/devices.ts'
 import type { EntityView, RegistryQuery } from '../../discovery/registry-query.ts'
@@ -8,7 +9,6 @@ import type { Alert } from '../../fleet/alert.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Router } from '../../fleet/router.ts'
 import type { Flows } from '../../flows/flows.ts'
-import { type FlowRun, hasEnded, RUN_STATES } from '../../flows/run.ts'
 import type { GateKeeper } from '../../gates/gates.ts'
 import type { Policies } from '../../gates/policies.ts'
 import type { Tenant } from '../../people/tenants.ts'
@@ -35,7 +35,7 @@ export interface LiveViews {
   policies: Pick<Policies, 'current'>
   monitor: { alerts: () => Alert[] }
   people: { tenant(id: string): Promise<Tenant | undefined> }
-  flows: Pick<Flows, 'flows' | 'synergies' | 'runs'>
+  flows: Pick<Flows, 'flows' | 'synergies' | 'openRuns'>
   services: Pick<Services, 'list'>
   chatServers: Pick<ChatServers, 'urlOf'>
   registers: Pick<Registers, 'page'>
@@ -50,8 +50,6 @@ interface LiveSources {
 /** Entities and requests that a graph takes in at most, the newest ones. */
 const MOST_ENTITIES = 5000
 const MOST_REQUESTS = 200
-/** Open runs of one state that a graph takes in at most, the newest ones. */
-const MOST_RUNS = 200
 const ENTITY_PAGE = 200
 /** Cells or devices that are described in one step. */
 const AT_ONCE = 250
@@ -61,12 +59,12 @@ type Pause = () => Promise<void>
 /** Derives the live layers as the tenant may see them: shared parts, and its own. */
 export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
   // what a running program cannot change is derived once
-  const fixed = [
+  const listFixed = lazy(() => [
     skillFacts(callable, DISCOVERY_MODULES),
     moduleFacts(DISCOVERY_MODULES),
     complianceFacts(),
     flowFacts(views.flows.flows, views.flows.synergies),
-  ]
+  ])
   return async (tenantId: string, pause: Pause): Promise<GraphFacts> => {
     const { fleet, routing, devices, gates, policies, monitor, people, registers } = views
     const tenant = (await people.tenant(tenantId)) ?? { id: tenantId, name: tenantId }
@@ -75,12 +73,12 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
       { tenantId },
     )
     const entities = await readEntities(views.registry, pause)
-    const runs = await readOpenRuns(views.flows, tenantId)
+    const runs = await views.flows.openRuns(tenantId)
     const flowRecords = await readOwnRecords(registers, 'flows', tenantId, pause)
     const serviceRecords = await readOwnRecords(registers, 'services', tenantId, pause)
     const tenantOf = (cellId: string) => routing.router.tenantOf(cellId)
     const parts: (() => GraphFacts)[] = [
-      ...fixed.map(facts => () => facts),
+      ...listFixed().map(facts => () => facts),
       () => modelFacts(views.catalogue, tiers),
       ...inParts([...fleet.cells()], cells => fleetFacts({ cells, tenantOf, tenantId })),
       ...inParts(devices.list(), deviceFacts),
@@ -88,7 +86,7 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
         governanceFacts({
           definitions: gates.definitions,
           policy: policies.current(),
-          roles: AGENT_ROLES,
+          roles: listAgentRoles(),
           requests,
         }),
       () => tenantFacts(tenant),
@@ -135,10 +133,4 @@ const readEntities = async (
     after = next ?? undefined
   } while (after !== undefined && all.length < MOST_ENTITIES)
   return all
-}
-
-const readOpenRuns = async (flows: LiveViews['flows'], tenantId: string): Promise<FlowRun[]> => {
-  const open = RUN_STATES.filter(state => !hasEnded({ state }))
-  const found = open.map(state => flows.runs(tenantId, { state, limit: MOST_RUNS }))
-  return (await Promise.all(found)).flat()
 }

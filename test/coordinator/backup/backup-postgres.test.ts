@@ -6,14 +6,21 @@ import t from 'tap'
 import { restoreBackup } from '../../../coordinator/backup/restore-backup.ts'
 import { verifyBackup } from '../../../coordinator/backup/verify-backup.ts'
 import { readArchive } from '../../../coordinator/store/postgres/postgres-tools.ts'
+import { newId } from '../../../shared/ids.ts'
+import { DAY_MS } from '../../../shared/time.ts'
 import { backupRig, NOW, PASSPHRASE, queryStore } from '../../support/backup-rig.ts'
-import { administerTests, createDatabase, postgresMissing } from '../../support/postgres.ts'
+import {
+  administerTests,
+  createDatabase,
+  createStoreDatabase,
+  postgresMissing,
+} from '../../support/postgres.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
 const openWith = { passphrase: PASSPHRASE }
 
 t.test('a backup of PostgreSQL', { skip: postgresMissing }, async t => {
-  const place = await createDatabase(t)
+  const place = await createStoreDatabase(t)
   const { stateDir, folder, keys, addUsage, make } = await backupRig(t, { place })
   const { name, manifest } = await make()
   const path = join(folder, name)
@@ -22,6 +29,8 @@ t.test('a backup of PostgreSQL', { skip: postgresMissing }, async t => {
   await addUsage()
 
   await t.test('is restored into a database for the test, which is gone afterwards', async t => {
+    const leftover = newId('shoal_verify', NOW - 2 * DAY_MS)
+    await administerTests(`create database "${leftover}" owner "${place.user}"`)
     const verified = await verifyBackup(path, { place, openWith, now: NOW })
     t.strictSame(verified, { audit_rows: before.audit.length })
     const client = new Client(place)
