@@ -75,6 +75,13 @@ export const ALERT_RULES = {
     raiseAfterMs: 10_000,
     clearAfterMs: 60_000,
   },
+  /** Long enough for a cell to hear of a change of the catalogue. */
+  model_unlisted: {
+    says: 'a cell offers a model that the catalogue lacks',
+    level: 'warn',
+    raiseAfterMs: 10_000,
+    clearAfterMs: 0,
+  },
   spool_dropping: {
     says: 'a cell had to drop samples that it could not send',
     level: 'warn',

@@ -38,7 +38,7 @@ interface UpstreamDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
 
 /** Outside sources that operations may ask. */
 interface UpstreamViews {
-  upstreams: Pick<Upstreams, 'ask' | 'settings'>
+  upstreams: Pick<Upstreams, 'ask' | 'isOffline' | 'settings'>
 }
 
 /** The client of outside sources, with answers and limits in a folder of this coordinator. */
