@@ -4,7 +4,6 @@ import { parseWeightsSource } from './weights-source.ts'
 export const TIER_NAMES = ['free', 'pro', 'enterprise'] as const
 export type TierName = (typeof TIER_NAMES)[number]
 
-/** What a model does: answers a conversation, turns texts into vectors, or orders documents. */
 export const MODEL_KINDS = ['chat', 'embedding', 'rerank'] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
