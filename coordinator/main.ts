@@ -87,7 +87,10 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   const endStart = () => endForSure(logger, START_TIMEOUT_MS)
   stop.signal.addEventListener('abort', endStart, { once: true })
   onStopSignals({ names: ['SIGTERM', 'SIGINT'], onFirst: () => stop.abort() })
-  const onReload = reloadOnHangup(read, logger)
+  const onReload = reloadOnHangup({ read, started: config, logger })
+  onReload(['log.level'], ({ log }) => {
+    logger.level = log.level
+  })
   const { serve } = await import('./assembly/serve.ts')
   const coordinator = await serve(config, logger, { onReload })
   stop.signal.removeEventListener('abort', endStart)

@@ -113,7 +113,7 @@ const run = async (
   logger.info({ version: VERSION, name: config.name }, 'shoald starts')
   try {
     const local = settingsOf(own)
-    const onReload = reloadOnHangup(read, logger)
+    const onReload = reloadOnHangup({ read, started: own, logger })
     const signals = { leave: leave.signal, signal: stop.signal }
     await daemon({ config, local, onReload, env, inference, logger, ...signals })
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { exitCode } from '../../shared/errors.ts'
 import type { PrintableRows } from '../../shared/print.ts'
 import type { LiveTerminal } from './live-screen.ts'
 import type { OpenSession, RunWithSession } from './session.ts'
@@ -22,7 +23,10 @@ export const addHealth = (
   openTerminal: () => LiveTerminal,
 ): void =>
   show(
-    program.command('health').description('check whether the service can answer'),
+    program
+      .command('health')
+      .description('check whether the service can answer')
+      .addHelpText('after', '\nThe exit code is 0 for ok, 75 for degraded and 69 for unavailable.'),
     getHealth,
     run,
     openTerminal,
@@ -61,7 +65,18 @@ const show = (
     )
 }
 
-const getHealth: Look = async ({ api }) => (await api.get('/v1/health')) as Record<string, unknown>
+/** Exit codes by status; a status that is not known here is no success. */
+const HEALTH_EXITS: Record<string, number> = {
+  ok: 0,
+  degraded: exitCode('draining'),
+  unavailable: exitCode('cell_unavailable'),
+}
+
+const getHealth: Look = async ({ api }) => {
+  const answer = (await api.get('/v1/health')) as Record<string, unknown>
+  process.exitCode = HEALTH_EXITS[String(answer.status)] ?? exitCode('internal')
+  return answer
+}
 
 const listModels: Look = async ({ api, format }) => {
   const { models } = (await api.get('/v1/catalogue')) as { models: ListedModel[] }

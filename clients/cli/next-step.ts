@@ -98,7 +98,8 @@ or rejects it with: shoal gates reject ${escapeHidden(requestId)} --reason …`
 /** Suggestion after an answer that needs a further step; undefined after any other. */
 export const outcomeStep = (answer: unknown): string | undefined => {
   if (isSentCommand(answer)) return commandStep(answer)
-  const { status, request_id, next } = (answer ?? {}) as Record<string, unknown>
+  const { status, request_id, next, hint } = (answer ?? {}) as Record<string, unknown>
+  if (status === 'pending' && typeof hint === 'string') return escapeHidden(hint)
   const isWaiting = status === 'pending' && typeof next === 'string' && next.startsWith('once ')
   return isWaiting && typeof request_id === 'string' ? approvalStep(request_id) : undefined
 }

@@ -479,3 +479,19 @@ t.test('a list of modules or keys is written as words', async t => {
   const unknown = await shoal(env, ['discover', 'scan', 'bogus'])
   t.match(unknown, { code: 64, err: /bogus.*network-map/s })
 })
+
+t.test('the exit code of shoal health is that of the service', async t => {
+  for (const [status, code] of [
+    ['ok', 0],
+    ['degraded', 75],
+    ['unavailable', 69],
+    ['unheard of', 70],
+  ] as const) {
+    const health = { status, cells: 1, models: 1, latency_ms: 1 }
+    const { url } = await fakeCoordinator(t, ({ path }) =>
+      path === '/v1/health' ? [200, health] : undefined,
+    )
+    const ended = await shoal({ SHOAL_URL: url }, ['health'])
+    t.match([ended.code, ended.out], [code, new RegExp(`status +${status}`)])
+  }
+})

@@ -164,6 +164,55 @@ t.test('keys', { skip: notInFiles }, async t => {
   })
 })
 
+t.test('keys that approve', { skip: notInFiles }, async t => {
+  const { store, json } = await createAdminScene(t)
+  const first = await json('init', '--tenant', 'acme', '--person', 'Ada')
+  for (const name of ['Bea', 'Cal', 'Cal'])
+    await json('person', 'create', '--tenant', 'acme', '--name', name)
+  const create = (person: string, ...more: string[]) =>
+    json('key', 'create', '--tenant', 'acme', '--person', person, ...more)
+  const approver = ['--role', 'client', '--role', 'operator_admin']
+
+  t.test('are issued for a person by name while one person could approve', async t => {
+    const made = await create('Bea', ...approver)
+    t.match(made, { tenant: 'acme', roles: ['client', 'operator_admin'] })
+    const rows = await auditRows(store)
+    t.match(rows.at(-1), { action: 'bootstrap', subject: 'acme', ...localActor() })
+    const approvers = await new Keys({ store, logger }).listApprovers('acme')
+    t.strictSame(new Set(approvers.map(each => each.personId)).size, 2)
+  })
+
+  t.test('are refused once two people could approve', async t => {
+    for (const role of ['operator_admin', 'reviewer'])
+      await t.rejects(create('Ada', '--role', role), {
+        code: 'conflict',
+        message: /2 people of tenant acme can approve keys.*shoal keys request/,
+      })
+    await json('tenant', 'create', 'other')
+    await json('person', 'create', '--tenant', 'other', '--name', 'Dan')
+    const foreign = ['--tenant', 'other', '--person', 'Dan', '--further-tenant', 'acme']
+    await t.rejects(json('key', 'create', ...foreign, ...approver), { code: 'conflict' })
+    t.match(await create('Ada', '--tier', 'pro'), { roles: ['client'] }, 'no vote, no limit')
+    t.match(await create('Bea', '--kind', 'ci_pipeline', '--role', 'builder'), {
+      roles: ['builder'],
+    })
+    t.equal((await auditRows(store)).filter(({ action }) => action === 'bootstrap').length, 2)
+  })
+
+  t.test('are issued again when a key is revoked or its person disabled', async t => {
+    await json('key', 'revoke', first.id)
+    await create('Ada', ...approver)
+    await t.rejects(create('Ada', ...approver), { code: 'conflict' })
+    await json('person', 'disable', 'Bea')
+    await create('Ada', '--role', 'operator_admin', '--role', 'architect')
+  })
+
+  t.test('need a name that only one person has', async t => {
+    await t.rejects(create('Cal'), { code: 'conflict', message: /several people.*person_\w+, / })
+    await t.rejects(create('Nobody'), { code: 'invalid_request' })
+  })
+})
+
 t.test('cells', { skip: notInFiles }, async t => {
   const { store, text, json } = await createAdminScene(t)
   t.equal(await text('cell', 'list'), 'none\n')
