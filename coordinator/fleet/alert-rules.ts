@@ -1,6 +1,6 @@
 import { type Cell, engineReports } from './cell.ts'
 import type { EngineHealth } from './health/engine-health.ts'
-import { percentOf, vramPercent } from './metrics.ts'
+import { usedPercentOf, vramPercent } from './metrics.ts'
 import { isPresent } from './presence.ts'
 import { VRAM_CRITICAL_PERCENT, VRAM_WARN_PERCENT } from './vram.ts'
 
@@ -203,7 +203,7 @@ export const observeCell = (cell: Cell, surroundings: Surroundings): Observation
     put('vram_critical', critical, text, gpu.id)
   }
   const { disk_used_bytes = null, disk_total_bytes = null } = cell.sample?.host ?? {}
-  const disk = percentOf(disk_used_bytes, disk_total_bytes)
+  const disk = usedPercentOf(disk_used_bytes, disk_total_bytes)
   put(
     'disk_full',
     judge(disk, DISK_PERCENT, CLEAR_BELOW.disk),
