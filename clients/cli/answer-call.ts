@@ -28,7 +28,11 @@ export const answerCall = async (
   if (answer instanceof TextAnswer) return writeText(session, answer)
   const end = wait ? await followAnswer(session, answer as PrintableRows, call.path) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
-  print(format === 'text' ? (formatUnits(readableAnswer(shown), units) as PrintableRows) : shown)
+  print(
+    format === 'text'
+      ? (formatUnits(readableAnswer(omitHint(shown)), units) as PrintableRows)
+      : shown,
+  )
   const step = outcomeStep(shown) ?? requestStep(shown, call)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
@@ -36,6 +40,13 @@ export const answerCall = async (
     end === undefined
       ? (endedExit(call, answer) ?? exitOf(answer, exit))
       : end.exit || exitOf(resultOf(end.answer), exit)
+}
+
+/** The hint of a request that nobody can approve is the next step, and printed as such. */
+const omitHint = (answer: PrintableRows): unknown => {
+  if (!isPending(answer)) return answer
+  const { hint: _hint, ...others } = answer as PendingAnswer & { hint?: unknown }
+  return others
 }
 
 /** Result of a task; undefined for other work. */
