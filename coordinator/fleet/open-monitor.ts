@@ -18,7 +18,7 @@ interface MonitorDomainParts
   /** Models that clients may name. */
   catalogue: Catalogue
   store: Pick<Store, 'ledger' | 'records' | 'revisions'>
-  fleet: Pick<Fleet, 'cells' | 'serves'>
+  fleet: Pick<Fleet, 'cells' | 'serves' | 'recallStop'>
   fleetListeners: FleetListeners
   admission: { listQuarantined(): Iterable<string> }
   audit: Pick<GuardedAudit, 'trouble'>
@@ -64,6 +64,7 @@ export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonito
   stack.defer(() => monitor.close())
   told.changes.add(monitor.noteReported)
   fleetListeners.presenceChanges.add(monitor.notePresence)
+  for (const { id } of fleet.cells()) if (told.of(id) === 'stopped') fleet.recallStop(id)
   fleetListeners.removals.add(monitor.forget)
   fleetListeners.samples.add(monitor.addSample)
   fleetListeners.lateSamples.add(monitor.addLateSamples)

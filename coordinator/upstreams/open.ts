@@ -50,7 +50,6 @@ export const openUpstreams = async (
   let settings = toSettings(config)
   onReload?.(RELOADED, reloaded => {
     settings = toSettings(reloaded)
-    logger.info('settings of outside sources reloaded')
   })
   const upstreams = await openClient({
     folder: join(config.state_dir, 'upstreams'),
