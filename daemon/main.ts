@@ -38,10 +38,11 @@ export const main = async (
       return
     }
     if (!word.startsWith('-') && word !== 'help') throw createUnknownCommandError(word)
-    const more = [COMMANDS_HELP, RETUNE_HELP].join('\n')
     const flags = argv.filter(flag => flag !== RETUNE)
     const own = word === 'help' ? ['--help'] : flags
-    const read = () => loadConfig({ program: 'shoald', schema: DaemonConfig, argv: own, env, more })
+    const texts = { commands: COMMANDS_HELP, more: RETUNE_HELP }
+    const read = () =>
+      loadConfig({ program: 'shoald', schema: DaemonConfig, argv: own, env, ...texts })
     const loaded = read()
     if (loaded.action === 'print') process.stdout.write(loaded.text)
     else await run(loaded.config, env, read, flags.length < argv.length)

@@ -6,6 +6,7 @@ import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { GuidedError } from './describe-failure.ts'
 import { indentedJson } from './indented-json.ts'
+import { limitToLines } from './options.ts'
 import { readableRequest } from './readable-answer.ts'
 import type { CliSession, RunWithSession } from './session.ts'
 
@@ -41,7 +42,7 @@ export const addGateWatch = (
   withSession: RunWithSession,
   openJudge: () => DecisionPrompt,
 ): void => {
-  program
+  const command = program
     .command('gates')
     .command('watch')
     .description('show each pending request of other people in full and decide on it')
@@ -49,6 +50,7 @@ export const addGateWatch = (
     .action(({ once }: { once?: boolean }) =>
       withSession(session => watchGates(session, openJudge(), once === true)),
     )
+  limitToLines(command)
 }
 
 export const watchGates = async (

@@ -1,9 +1,12 @@
 import type { AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { OnReload } from '../../shared/reload-on-hangup.ts'
 import type { Base } from '../base/base.ts'
+import { listBlockedAddresses } from '../base/blocked-addresses.ts'
+import { isLoopback } from '../base/is-loopback.ts'
 import { listenError } from '../base/listen-error.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { RunningAnswers } from '../http/running.ts'
@@ -11,7 +14,7 @@ import { openMetricsPort } from '../metrics/metrics-port.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import { keepServerIdentity } from '../tls/keep.ts'
 import type { CertificateParts, ServerIdentity } from '../tls/own-certificate.ts'
-import { loadServerIdentity } from '../tls/server-identity.ts'
+import { listListeningAddresses, loadServerIdentity } from '../tls/server-identity.ts'
 
 interface ListeningParts {
   config: CoordinatorConfig
@@ -35,6 +38,24 @@ export const listen = async ({
   } catch (cause) {
     throw listenError(cause, { host, port, key: 'http.port' })
   }
+}
+
+const ROOT = resolve(import.meta.dirname, '..', '..')
+
+/** Says at the start that the unit lets nobody in from other machines, and how to change that. */
+export const warnWhenBlocked = async ({
+  config,
+  logger,
+}: Pick<ListeningParts, 'config'> & Pick<Base, 'logger'>): Promise<object> => {
+  const { host } = config.http
+  const addresses = isLoopback(host) ? [] : listListeningAddresses(host)
+  const blocked = await listBlockedAddresses(addresses)
+  if (blocked.length > 0)
+    logger.warn(
+      { blocked, drop_in: join(ROOT, 'systemd', 'remote-cells.conf') },
+      'no other machine can connect: the unit blocks the addresses of this one (IPAddressDeny=any); put the drop-in into /etc/systemd/system/shoal-coordinator.service.d, run systemctl daemon-reload and restart',
+    )
+  return {}
 }
 
 /** The port for scrapers on this machine, where it is wanted. */

@@ -4,7 +4,13 @@ import { openConnections } from '../http/open-connections.ts'
 import { publishCoordinator } from '../publish/open.ts'
 import { openMqttPort } from './cell-ports.ts'
 import { type CoordinatorOptions, openCoordinator, parts } from './coordinator.ts'
-import { keepCertificate, leaveFirst, listen, openScrapePort } from './listening.ts'
+import {
+  keepCertificate,
+  leaveFirst,
+  listen,
+  openScrapePort,
+  warnWhenBlocked,
+} from './listening.ts'
 
 export interface Coordinator {
   /** Address of the listener: `http://127.0.0.1:7070`. */
@@ -21,6 +27,7 @@ const served = [
   ...parts,
   openConnections,
   listen,
+  warnWhenBlocked,
   openMqttPort,
   openScrapePort,
   keepCertificate,

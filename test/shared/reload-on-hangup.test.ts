@@ -14,7 +14,8 @@ const scene = (started: Settings) => {
   const note = (facts: object, message: string) => void logged.push([message, facts])
   const logger = { info: note, warn: note, error: note }
   const file = { text: JSON.stringify(started) }
-  const read = () => ({ action: 'run', config: JSON.parse(file.text) as Settings }) as const
+  const config = () => JSON.parse(file.text) as Settings
+  const read = () => ({ action: 'run', config: config(), given: [] }) as const
   const onReload = reloadOnHangup({ read, started, logger: logger as never, source })
   const hangUp = (text: string) => {
     file.text = text

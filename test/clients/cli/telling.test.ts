@@ -177,6 +177,7 @@ t.test('the program', async t => {
     )
     t.match(await shoal(env, ['help', 'cells', 'paint']), { code: 64, out: '', err: /'paint'/ })
     t.notMatch(main.out, /_complete|\nMore:|\nCommands:/)
+    t.ok(main.out.indexOf('\nOptions:') > main.out.indexOf('\nThis program:'), 'flags last')
     for (const words of [
       [],
       ['gates'],
@@ -406,8 +407,8 @@ t.test('models are printed as a table without empty columns', async t => {
     )
     return (await shoal(env, ['models', 'list', '--url', url, ...more])).out
   }
-  const head = 'id         kind  state  cells_ready  context_length'
-  const row = 'chat  cold   0            512'
+  const head = 'id         state  kind  cells_ready  context_length'
+  const row = 'cold   chat  0            512'
   t.equal(
     await list([model('a:7b'), model('b\u202e')]),
     `${head}\na:7b       ${row}\nb\\u{202e}  ${row}\n`,

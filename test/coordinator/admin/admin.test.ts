@@ -144,7 +144,7 @@ t.test('keys', { skip: notInFiles }, async t => {
     const listed = await text('key', 'list')
     t.match(listed, made.id)
     t.notMatch(listed, made.secret)
-    t.match(listed, /^id +tenant +further_tenants +person +tier/)
+    t.match(listed, /^id +label +tenant +further_tenants +person +tier/)
   })
 
   t.test('are revoked', async t => {
@@ -217,6 +217,7 @@ t.test('cells', { skip: notInFiles }, async t => {
   const { store, text, json } = await createAdminScene(t)
   t.equal(await text('cell', 'list'), 'none\n')
   const token = await json('token', 'create', '--ttl-minutes', '5', '--tag', 'rack', 'gpu')
+  t.match(token.join, `shoald join URL --token ${token.secret}`, 'the whole line is printed')
   await t.rejects(json('token', 'create', '--uses', '2'), {
     code: 'forbidden',
     message: /approval at gate\.cell-enroll/,
@@ -397,6 +398,19 @@ t.test(
     }
   },
 )
+
+t.test('both programs list their commands before their flags', async t => {
+  for (const [program, command, flag] of [
+    ['shoal-coordinator', /^ {2}token /m, /^ {2}--http-port VALUE/m],
+    ['shoald', /^ {2}shoald join /m, /^ {2}--state-dir VALUE/m],
+  ] as const) {
+    const args = [resolve(`bin/${program}.mjs`), '--help']
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    t.equal(status, 0)
+    t.ok(stdout.search(command) > 0, program)
+    t.ok(stdout.search(command) < stdout.search(flag), program)
+  }
+})
 
 t.test('the sealing key is replaced by two commands', { skip: notInFiles }, async t => {
   const { store, json } = await createAdminScene(t)
