@@ -32,7 +32,7 @@ export const products: Product[] = [
       ...[
         'bin/shoald.mjs',
         'bin/launch.mjs',
-        'bin/quick-resolve.mjs',
+        'bin/quick-load.mjs',
         'shared',
         'daemon',
         'devices',
@@ -64,7 +64,7 @@ export const products: Product[] = [
     description: 'shoal coordinator: one service out of a fleet of cells',
     root: '/opt/shoal-coordinator',
     sources: [
-      ...['bin/shoal-coordinator.mjs', 'bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-resolve.mjs'],
+      ...['bin/shoal-coordinator.mjs', 'bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-load.mjs'],
       ...['shared', 'coordinator'],
       ...['clients', 'devices', 'discovery', 'docs', 'package.json', 'LICENSE', 'CHANGELOG.md'],
     ],

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { getCompileCacheDir } from 'node:module'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Logger } from 'pino'
 import type { EngineReply, Order } from './protocol.ts'
@@ -22,6 +23,7 @@ export interface ChildListener {
 export type SpawnEngine = (slots: number, listener: ChildListener) => EngineChild
 
 const MAIN = join(import.meta.dirname, 'child', 'main.ts')
+const QUICK_LOAD = new URL('../../bin/quick-load.mjs', import.meta.url).href
 
 /** Starts engine processes that log through `logger`. */
 export const engineSpawner =
@@ -29,7 +31,7 @@ export const engineSpawner =
   (slots, listener) => {
     const child = fork(MAIN, {
       serialization: 'advanced',
-      execArgv: [],
+      execArgv: ['--import', QUICK_LOAD],
       env: childEnvironment(slots),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
@@ -58,7 +60,13 @@ export const engineSpawner =
 /** Environment of a child, without the daemon's settings, which may contain secrets. */
 const childEnvironment = (slots: number): NodeJS.ProcessEnv => {
   const foreign = Object.entries(process.env).filter(([name]) => !/^(SHOAL_|NODE_)/.test(name))
-  return { ...Object.fromEntries(foreign), UV_THREADPOOL_SIZE: String(poolThreads(slots)) }
+  const compiled = getCompileCacheDir()
+  return {
+    ...Object.fromEntries(foreign),
+    UV_THREADPOOL_SIZE: String(poolThreads(slots)),
+    // its folder is named after this version of Node
+    ...(compiled !== undefined && { NODE_COMPILE_CACHE: dirname(compiled) }),
+  }
 }
 
 /**
