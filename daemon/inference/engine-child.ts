@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { getCompileCacheDir } from 'node:module'
 import { availableParallelism } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Logger } from 'pino'
+import { QUICK_FLAGS, quickEnvironment } from '../quick-start.ts'
 import type { EngineReply, Order } from './protocol.ts'
 
 /** An engine process, as its owner sees it. */
@@ -23,7 +23,6 @@ export interface ChildListener {
 export type SpawnEngine = (slots: number, listener: ChildListener) => EngineChild
 
 const MAIN = join(import.meta.dirname, 'child', 'main.ts')
-const QUICK_LOAD = new URL('../../bin/quick-load.mjs', import.meta.url).href
 
 /** Starts engine processes that log through `logger`. */
 export const engineSpawner =
@@ -31,7 +30,7 @@ export const engineSpawner =
   (slots, listener) => {
     const child = fork(MAIN, {
       serialization: 'advanced',
-      execArgv: ['--import', QUICK_LOAD],
+      execArgv: QUICK_FLAGS,
       env: childEnvironment(slots),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
@@ -60,12 +59,10 @@ export const engineSpawner =
 /** Environment of a child, without the daemon's settings, which may contain secrets. */
 const childEnvironment = (slots: number): NodeJS.ProcessEnv => {
   const foreign = Object.entries(process.env).filter(([name]) => !/^(SHOAL_|NODE_)/.test(name))
-  const compiled = getCompileCacheDir()
   return {
     ...Object.fromEntries(foreign),
+    ...quickEnvironment(),
     UV_THREADPOOL_SIZE: String(poolThreads(slots)),
-    // its folder is named after this version of Node
-    ...(compiled !== undefined && { NODE_COMPILE_CACHE: dirname(compiled) }),
   }
 }
 
