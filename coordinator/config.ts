@@ -169,7 +169,7 @@ export const CoordinatorConfig = z
     name: z.string().default(hostname()).describe('Name of this coordinator in logs and events.'),
     state_dir: z
       .string()
-      .meta({ environment: 'SHOAL_COORDINATOR_STATE_DIR' })
+      .meta({ environment: 'SHOAL_COORDINATOR_STATE_DIR', provided: '$STATE_DIRECTORY' })
       .default('.shoal/coordinator')
       .describe('Folder for the databases; created with mode 0700.'),
     store: StoreSettings.prefault({}),
@@ -217,7 +217,7 @@ export const CoordinatorConfig = z
     synergies: SynergiesConfig.describe('Flows that work together, by id; see docs/flows.md.'),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),
-    ).describe('Models that clients may name; see docs/operations.md.'),
+    ).describe('Models that clients may name; see docs/cells.md.'),
   })
   .refine(({ http }) => (http.tls_cert_file === undefined) === (http.tls_key_file === undefined), {
     path: ['http', 'tls_cert_file'],

@@ -4,6 +4,7 @@ import type { Catalogue } from '../../shared/catalogue.ts'
 import type { ShoalError } from '../../shared/errors.ts'
 import { isRoutable } from '../fleet/cell.ts'
 import { type Fleet, readyModels } from '../fleet/fleet.ts'
+import { listPromisedModels } from '../fleet/promised-models.ts'
 
 export interface HealthParts {
   catalogue: Catalogue
@@ -23,18 +24,21 @@ const Health = z.object({
     .int()
     .describe('Median round-trip time to those cells, rounded up; 0 only without cells.'),
 })
-type Health = z.infer<typeof Health>
+export type Health = z.infer<typeof Health>
 
-const healthOf = ({
-  catalogue,
-  fleet,
-  isDegraded,
-}: Omit<HealthParts, 'findReadinessFault'>): Health => {
-  const served = catalogue.filter(entry => fleet.serves(entry.id)).length
-  const impaired = served < catalogue.length || isDegraded?.() === true
+type HealthSources = Omit<HealthParts, 'findReadinessFault'>
+
+/** Health of the service; looking at ten thousand cells for every reader would be dear. */
+export const createHealthReader = (parts: HealthSources): (() => Health) =>
+  cacheFor(HEALTH_MS, () => healthOf(parts))
+
+const healthOf = ({ catalogue, fleet, isDegraded }: HealthSources): Health => {
+  const models = listPromisedModels(catalogue, fleet)
+  const isAnyServed = models.some(({ served }) => served)
+  const isImpaired = models.some(({ served }) => !served) || isDegraded?.() === true
   const trips = fleet.roundTripsMs()
   return {
-    status: served === 0 ? 'unavailable' : impaired ? 'degraded' : 'ok',
+    status: isAnyServed ? (isImpaired ? 'degraded' : 'ok') : 'unavailable',
     cells: [...fleet.cells()].filter(isRoutable).length,
     models: readyModels(fleet.cells()).size,
     latency_ms: trips.length === 0 ? 0 : Math.max(1, Math.ceil(median(trips))),
@@ -64,7 +68,7 @@ export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) 
   const health = open('health', 'Health of the service.', Health, false)
   const alive = open('alive', 'Liveness of the process, for supervisors.', Fine)
   const ready = open('ready', 'Readiness for requests, for load balancers.', Fine)
-  const current = cacheFor(HEALTH_MS, () => healthOf(parts))
+  const current = createHealthReader(parts)
   app.get('/v1/health', health, async () => current())
   app.get('/healthz', alive, async () => ({ status: 'ok' }))
   app.get('/readyz', ready, async () => {
@@ -74,7 +78,7 @@ export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) 
   })
 }
 
-/** Anybody may ask as often as they like; looking at ten thousand cells each time would be dear. */
+/** Anybody may ask as often as they like. */
 const HEALTH_MS = 100
 
 const cacheFor = <T>(milliseconds: number, make: () => T): (() => T) => {

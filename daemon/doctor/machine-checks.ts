@@ -7,6 +7,7 @@ import { FILE_REMEDY, findFileFaults } from '../devices/config-faults.ts'
 import { chooseSampler, thisMachine } from '../gpu/choose.ts'
 import { type GpuReading, type GpuSampler, noGpus } from '../gpu/sampler.ts'
 import { checkGguf } from '../inference/gguf.ts'
+import { lacksGpuEngines } from '../inference/gpu-engines.ts'
 import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
 import { type DoctorCheck, fail, ok, skip, warn } from './check.ts'
 
@@ -32,7 +33,13 @@ export const gpus: DoctorCheck = async ({ path, signal }) => {
       'check the driver with its own tool, such as nvidia-smi',
     )
   const names = sampler.facts().map(({ name }) => name)
-  return ok(`${gpus.length} found: ${[...new Set(names)].join(', ')}`)
+  const says = `${gpus.length} found: ${[...new Set(names)].join(', ')}`
+  return lacksGpuEngines()
+    ? warn(
+        `${says}; models run on the CPU, because no engine for GPUs is installed`,
+        'install the package shoald-gpu-engines (in a clone: npm run gpu-engines)',
+      )
+    : ok(says)
 }
 
 const firstReading = async (sampler: GpuSampler): Promise<GpuReading> => {
