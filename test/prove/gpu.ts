@@ -106,7 +106,7 @@ const telemetryRows = (before: number | null, peaks: GpuPeaks): string[][] => [
 ]
 
 const batchingRows = ({ streams, tokens_per_second, batch_fill }: ReportRow): string[][] => [
-  ['batching', `${streams} streams`, `${tokens_per_second} tokens/s, batches of ${batch_fill}`],
+  ['batching', `streams: ${streams}`, `${tokens_per_second} tokens/s, batch fill ${batch_fill}`],
 ]
 
 const toMib = (bytes: number): number => Math.round(bytes / MIB)
