@@ -6,6 +6,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { writeDeviceConfig } from '../../bin/up/demo-devices.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
+import { HttpLinkConfig } from '../../devices/links/http/config.ts'
 import { createHttpProfile } from '../../devices/links/http/http-generic.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
@@ -61,8 +62,7 @@ t.test('each diff of CONTRIBUTING.md adds by itself what it says', async t => {
   t.ok(Array.isArray(used.found) || used.found === 'NotPossibleHere', used.found)
 
   const { devices } = DaemonConfig.parse(parse(readFileSync(config, 'utf8')))
-  const kiln = devices.links.find(link => link.kind === 'http')
-  if (kiln?.kind !== 'http') return t.fail('the kiln is not configured')
+  const kiln = HttpLinkConfig.parse(devices.links.find(link => link.kind === 'http'))
   const { heat } = createHttpProfile(kiln).verbs
   t.equal(heat?.hazard, 'unsafe')
   t.strictSame(
