@@ -67,7 +67,10 @@ export const tuning: QuestionSet = {
       { ask: 'My client keeps showing 429. What is going on?', expect: /Retry-After/ },
       { ask: 'the server answered 401, what did I forget?', expect: /Authorization|key/ },
       { ask: 'What is behind a 503 answer and what should my program do?', expect: /30 seconds/ },
-      { ask: 'Got a 403 this morning although my key is fine. Reason?', expect: /monthly|used up/i },
+      {
+        ask: 'Got a 403 this morning although my key is fine. Reason?',
+        expect: /monthly|used up/i,
+      },
       { ask: 'The api complains with invalid_model. Why?', expect: /422/ },
       { ask: 'Is it possible to see the words while they are being produced?', expect: /stream/i },
       { ask: 'Will I be charged double if I stream?', expect: /^No\b|same quota/i },
@@ -95,9 +98,15 @@ export const tuning: QuestionSet = {
       { ask: 'When will I first be warned about graphics memory filling up?', expect: /90/ },
       { ask: 'My card has no memory left for the model, any advice?', expect: /unload|smaller/i },
       { ask: 'In what patterns can the drones line up?', expect: /circle/ },
-      { ask: 'How far are the robots from each other if I say nothing about it?', expect: /1 metre/ },
+      {
+        ask: 'How far are the robots from each other if I say nothing about it?',
+        expect: /1 metre/,
+      },
       { ask: 'How many ways of looking around does discovery have?', expect: /30/ },
-      { ask: 'Can shoal tell me where the space station is?', expect: /iss-position|space station/i },
+      {
+        ask: 'Can shoal tell me where the space station is?',
+        expect: /iss-position|space station/i,
+      },
       { ask: 'Which module looks for bluetooth gadgets?', expect: /ble-scan|Bluetooth/ },
       {
         ask: 'Is there something that checks whether my certificates run out soon?',
@@ -170,7 +179,10 @@ export const tuning: QuestionSet = {
       { ask: 'We see 93 percent video memory on cell-07. Good or bad?', expect: /93.*warn/ },
       { ask: 'cell-41 is using 97% of its VRAM right now', expect: /97.*critical/ },
       { ask: 'Hello, gpu-3 shows 62 percent VRAM, should I do something?', expect: /62.*ok/ },
-      { ask: 'Would 90 percent already trigger the guard?', expect: /not above 90|above 90 percent/ },
+      {
+        ask: 'Would 90 percent already trigger the guard?',
+        expect: /not above 90|above 90 percent/,
+      },
       {
         ask: 'cell-12 is 35 percent busy, cell-19 is 80 percent busy: who should get the next job?',
         expect: /cell-12/,

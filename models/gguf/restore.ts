@@ -38,7 +38,8 @@ const readTensors = (file: string): Map<string, Float32Array> => {
   const { tensors, dataStart } = readGgufHeader(file)
   return new Map(
     tensors.map(({ name, shape, type, offset }) => {
-      if (type === 'F16') throw new Error(`${name} is stored in F16, which export.ts does not write`)
+      if (type === 'F16')
+        throw new Error(`${name} is stored in F16, which export.ts does not write`)
       const begin = dataStart + offset
       const length = encodedBytes(
         type,

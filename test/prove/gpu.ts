@@ -25,7 +25,10 @@ const CONTEXT_LENGTH = 2048
  *   npm run prove -- gpu [--weights file.gguf] [--threads 4]
  */
 export const main = async (argv: string[]): Promise<boolean> => {
-  const options = { weights: { type: 'string' }, threads: { type: 'string', default: '4' } } as const
+  const options = {
+    weights: { type: 'string' },
+    threads: { type: 'string', default: '4' },
+  } as const
   const { values } = parseArgs({ args: argv, options })
   const stop = new AbortController()
   const sampler = await chooseSampler(thisMachine(process.env.PATH, 1))

@@ -49,8 +49,16 @@ for (const [title, gpus, device, missing, expected] of [
   })
 
 t.test('doctor says when an engine with GPU does not start', async t => {
-  const report = describeEngine([nvidia], { reason: 'ended with code 1' }, { found: [], missing: [] })
-  t.match(report, { state: 'warn', says: /does not start: ended with code 1/, remedy: /gpu to off/ })
+  const report = describeEngine(
+    [nvidia],
+    { reason: 'ended with code 1' },
+    { found: [], missing: [] },
+  )
+  t.match(report, {
+    state: 'warn',
+    says: /does not start: ended with code 1/,
+    remedy: /gpu to off/,
+  })
 })
 
 t.test('doctor looks at the GPUs of this machine', async t => {
@@ -79,7 +87,11 @@ t.test('the libraries of CUDA are found by their folders, in either version', as
   const libraryPath = `${folder}/a:${folder}/b`
   const places = { libraryPath, folders: [], isInstalled: () => true }
   t.strictSame(findCudaFiles(places), {
-    found: [`${folder}/a/libcuda.so.1`, `${folder}/a/libcudart.so.12`, `${folder}/b/libcublas.so.13`],
+    found: [
+      `${folder}/a/libcuda.so.1`,
+      `${folder}/a/libcudart.so.12`,
+      `${folder}/b/libcublas.so.13`,
+    ],
     missing: ['libcublasLt.so.13 or libcublasLt.so.12'],
   })
   const none = findCudaFiles({ ...places, libraryPath: undefined, isInstalled: () => false })
