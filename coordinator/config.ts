@@ -217,7 +217,7 @@ export const CoordinatorConfig = z
     synergies: SynergiesConfig.describe('Flows that work together, by id; see docs/flows.md.'),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),
-    ).describe('Models that clients may name; see docs/operations.md.'),
+    ).describe('Models that clients may name; see docs/cells.md.'),
   })
   .refine(({ http }) => (http.tls_cert_file === undefined) === (http.tls_key_file === undefined), {
     path: ['http', 'tls_cert_file'],

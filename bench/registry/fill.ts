@@ -28,8 +28,16 @@ export const fillRegistry = async (
       observations.splice(0, observations.length, ...part)
       clock.now = at + first
       const [{ module, cellId } = { module: '', cellId: undefined }] = part
-      const run = { runId: `${module}-${first}`, inputHash: 'h', startedAt: clock.now, rows: [] }
-      await recorder.record({ ...run, cellId, module, outcome: 'partial' } as never)
+      await recorder.record({
+        module,
+        cellId,
+        runId: `${module}-${first}`,
+        part: 0,
+        startedAt: clock.now,
+        inputHash: 'h',
+        rows: [],
+        outcome: undefined,
+      })
     }
   }
   const before = now - 3 * DAY_MS

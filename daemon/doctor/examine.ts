@@ -41,7 +41,7 @@ export async function* examineCell(patient: CheckSubject): AsyncGenerator<NamedC
     }
     const finding = await check(patient).catch(
       (error: Error) =>
-        ({ state: 'fail', says: error.message, remedy: 'see docs/operations.md' }) as const,
+        ({ state: 'fail', says: error.message, remedy: 'see docs/cells.md' }) as const,
     )
     if (name === 'coordinator') reached = finding.state === 'ok'
     yield { name, ...finding }

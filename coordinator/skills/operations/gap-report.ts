@@ -32,7 +32,7 @@ export default defineSkill({
       }),
     ),
   }),
-  toLoad: '`models` in the configuration of the coordinator; docs/operations.md',
+  toLoad: '`models` in the configuration of the coordinator; docs/cells.md',
   run: async (_input, context) => {
     const { declared, gaps } = findGaps(await gatherGapFacts(context))
     const counts = { models: 0, cells: 0, roles: 0, evidence: 0, backups: 0 }
