@@ -45,6 +45,7 @@ export const launch = async source => {
   if (fits(process.versions.node)) {
     const { enableCompileCache } = await import('node:module')
     enableCompileCache()
+    await import('./quick-resolve.mjs')
     endWithStarter()
     const { main } = await import(new URL(source, import.meta.url).href)
     await main(process.argv.slice(2), process.env)

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type * as z from 'zod'
+import { importFiles } from '../shared/import-files.ts'
 import {
   type DiscoveryModule,
   type LookupModule,
@@ -15,12 +16,12 @@ const RUNS = join(import.meta.dirname, 'runs')
 
 /** Loads the declarations of all modules, in the order of their domains. */
 export const loadModules = async (): Promise<readonly DiscoveryModule[]> =>
-  Promise.all(listFiles().map(loadModule))
+  importModules(listFiles())
 
 /** Loads the declaration of one module; undefined for an id that has none. */
 export const findModule = async (id: string): Promise<DiscoveryModule | undefined> => {
   const file = listFiles().find(each => basename(each, '.ts') === id)
-  return file === undefined ? undefined : loadModule(file)
+  return file === undefined ? undefined : (await importModules([file]))[0]
 }
 
 /** What the file of a program exports. */
@@ -56,11 +57,14 @@ const listFiles = (): readonly string[] => {
   return files
 }
 
-const loadModule = async (file: string): Promise<DiscoveryModule> => {
-  const { default: module } = (await import(pathToFileURL(join(FOLDER, file)).href)) as {
-    default: ScanModule | LookupModule
-  }
-  if (module.id !== basename(file, '.ts') || rankOf(file) === -1)
-    throw new TypeError(`${file} declares ${module.id}: a file has the name of its module`)
-  return { ...module, domain: dirname(file) as ModuleDomain }
+const importModules = async (names: readonly string[]): Promise<readonly DiscoveryModule[]> => {
+  const exported = await importFiles<{ default: ScanModule | LookupModule }>(
+    names.map(name => join(FOLDER, name)),
+  )
+  return exported.map(({ default: module }, at) => {
+    const name = names[at] ?? ''
+    if (module.id !== basename(name, '.ts') || rankOf(name) === -1)
+      throw new TypeError(`${name} declares ${module.id}: a file has the name of its module`)
+    return { ...module, domain: dirname(name) as ModuleDomain }
+  })
 }

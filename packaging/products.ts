@@ -29,7 +29,15 @@ export const products: Product[] = [
     description: "shoal daemon: serves this machine's models to a fleet",
     root: '/opt/shoal',
     sources: [
-      ...['bin/shoald.mjs', 'bin/launch.mjs', 'shared', 'daemon', 'devices', 'discovery'],
+      ...[
+        'bin/shoald.mjs',
+        'bin/launch.mjs',
+        'bin/quick-resolve.mjs',
+        'shared',
+        'daemon',
+        'devices',
+        'discovery',
+      ],
       ...['models/bundled.ts', 'models/bundled.json', 'models/weights', 'models/cards'],
       ...['docs', 'package.json', 'LICENSE', 'CHANGELOG.md'],
     ],
@@ -56,7 +64,8 @@ export const products: Product[] = [
     description: 'shoal coordinator: one service out of a fleet of cells',
     root: '/opt/shoal-coordinator',
     sources: [
-      ...['bin/shoal-coordinator.mjs', 'bin/shoal.mjs', 'bin/launch.mjs', 'shared', 'coordinator'],
+      ...['bin/shoal-coordinator.mjs', 'bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-resolve.mjs'],
+      ...['shared', 'coordinator'],
       ...['clients', 'devices', 'discovery', 'docs', 'package.json', 'LICENSE', 'CHANGELOG.md'],
     ],
     commands: ['shoal-coordinator', 'shoal'],

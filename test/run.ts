@@ -7,6 +7,7 @@ import { takeChildrenCpuMs } from './runner/children-cpu.ts'
 import { planRun } from './runner/plan-run.ts'
 import { type FilesReport, reportFiles } from './runner/report-files.ts'
 import { killRunning, runFiles } from './runner/run-files.ts'
+import { makeEmptyStores } from './support/empty-store.ts'
 import { FOLDER_OF_RUN, MEMORY_FOLDER } from './support/memory-folder.ts'
 import { Cluster, SOCKET_FOLDER } from './support/postgres.ts'
 
@@ -138,6 +139,7 @@ if (process.env.CI === 'true') installPackages()
 const files = given.length === 0 ? expand('test') : given.flatMap(expand)
 prepareRun()
 const cluster = await startCluster(files)
+await makeEmptyStores(cluster?.folder)
 const { passed, failed } = await runAll(files, async () => {
   if (given.length > 0) return
   // each further checker of tsc checks most of the types again

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { AGENT_ROLES } from './roles.ts'
+import { listAgentRoles } from './roles.ts'
 import { AGENT_TYPES, VARIANTS } from './session.ts'
 
-const isRole = (id: string): boolean => AGENT_ROLES.some(role => role.id === id.trim())
+const isRole = (id: string): boolean => listAgentRoles().some(role => role.id === id.trim())
 
 /** Profile: values that an agent docks with by default, selected by the name of the profile. */
 const Profile = z

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
+import { lazy } from '../../shared/lazy.ts'
 import { OPERATOR_ROLES } from '../keys/key.ts'
 
 /** Role of an agent: the skills it works with, and the operator role in charge. */
@@ -22,9 +23,12 @@ const AgentRole = z.strictObject({
 export type AgentRole = z.output<typeof AgentRole>
 
 /** The roles in the order in which they are shown. */
-export const AGENT_ROLES: readonly AgentRole[] = z
-  .strictObject({ roles: z.array(AgentRole).min(1) })
-  .parse(parse(readFileSync(new URL('roles.yaml', import.meta.url), 'utf8'))).roles
+export const listAgentRoles = lazy(
+  (): readonly AgentRole[] =>
+    z
+      .strictObject({ roles: z.array(AgentRole).min(1) })
+      .parse(parse(readFileSync(new URL('roles.yaml', import.meta.url), 'utf8'))).roles,
+)
 
 export const DEFAULT_ROLE = 'coding'
 
@@ -33,9 +37,11 @@ const MAX_ROLES = 5
 
 /** Throws `invalid_request` for an unknown role. */
 export const roleOf = (id: string): AgentRole => {
-  const role = AGENT_ROLES.find(each => each.id === id)
+  const role = listAgentRoles().find(each => each.id === id)
   if (role !== undefined) return role
-  const all = AGENT_ROLES.map(each => each.id).join(', ')
+  const all = listAgentRoles()
+    .map(each => each.id)
+    .join(', ')
   const message = `there is no role ${JSON.stringify(id)}; there are ${all}`
   throw new ShoalError('invalid_request', message, { param: 'role' })
 }
@@ -53,7 +59,7 @@ export const rolesIn = (text: string): AgentRole[] => {
 
 /** Returns those of the given roles that still exist. */
 export const knownRoles = (ids: readonly string[]): AgentRole[] =>
-  AGENT_ROLES.filter(({ id }) => ids.includes(id))
+  listAgentRoles().filter(({ id }) => ids.includes(id))
 
 /** True when an agent in one of these roles may call a skill, as far as the role is concerned. */
 export const hasSkillAccess = (roles: readonly AgentRole[], skillId: string): boolean =>

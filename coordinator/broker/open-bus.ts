@@ -3,7 +3,6 @@ import type { CoordinatorConfig } from '../config.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import { createEmbeddedBus } from './broker.ts'
 import type { Bus, BusParts } from './bus.ts'
-import { createExternalBus } from './external.ts'
 import { brokerLogins, loadBrokerKey } from './logins.ts'
 
 /** Opens the configured bus. An external broker need not be reachable yet. */
@@ -14,6 +13,7 @@ export const openBus = async (
 ): Promise<Bus> => {
   const { mode, url } = config.broker
   if (mode === 'embedded' || url === undefined) return createEmbeddedBus(parts)
+  const { createExternalBus } = await import('./external.ts')
   const { ca_file } = config.broker
   return createExternalBus({
     ...parts,

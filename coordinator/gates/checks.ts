@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import * as z from 'zod'
+import { lazy } from '../../shared/lazy.ts'
 import { DAY_MS } from '../../shared/time.ts'
 import { isLive, isOperator, type Key, OPERATOR_ROLES } from '../keys/key.ts'
 import type { DecidedRequest } from './decided.ts'
@@ -13,9 +14,12 @@ const CheckData = z.strictObject({ id: z.string(), title: z.string(), evidence: 
 type CheckData = z.output<typeof CheckData>
 
 /** The checks, in display order. */
-export const CHECKS: readonly CheckData[] = z
-  .strictObject({ checks: z.array(CheckData) })
-  .parse(parse(readFileSync(new URL('checks.yaml', import.meta.url), 'utf8'))).checks
+export const listChecks = lazy(
+  (): readonly CheckData[] =>
+    z
+      .strictObject({ checks: z.array(CheckData) })
+      .parse(parse(readFileSync(new URL('checks.yaml', import.meta.url), 'utf8'))).checks,
+)
 
 export interface CheckResult extends CheckData {
   passed: boolean
@@ -25,7 +29,7 @@ export interface CheckResult extends CheckData {
 
 /** Runs every check. A check that throws has failed. */
 export const runChecks = (facts: GovernanceFacts): CheckResult[] =>
-  CHECKS.map(data => {
+  listChecks().map(data => {
     const reason = outcomeOf(data.id, facts)
     return { ...data, passed: reason === undefined, reason }
   })

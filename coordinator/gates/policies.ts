@@ -80,7 +80,7 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
   const { configured, logger } = parts
   const { ledger, revisions } = parts.store
   const read = async () => toPolicyInForce(await newestPolicy(ledger.read), parts)
-  const shipped = shippedPolicy(parts.gates)
+  const shipped = configured.file === undefined ? configured : shippedPolicy(parts.gates)
   let current = await read()
   const missingRules = () => listMissingRules(current, shipped, current.row?.configured_hash)
   const drift = () => driftOf(current, configured, missingRules())

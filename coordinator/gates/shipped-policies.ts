@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
+import { lazy } from '../../shared/lazy.ts'
 import type { Gates } from './definition.ts'
 import { loadPolicy, type Policy, SHIPPED_POLICY_FILE } from './policy.ts'
 import { PolicyDocument, type Rule } from './policy-document.ts'
@@ -14,11 +15,12 @@ const EarlierPolicy = z.strictObject({
   rules: z.array(z.string()).min(1),
 })
 
-const EARLIER_POLICIES = z
-  .array(EarlierPolicy)
-  .parse(readPolicyFile(new URL('shipped-policies.yaml', import.meta.url)))
+const loadEarlierPolicies = lazy(() =>
+  z.array(EarlierPolicy).parse(readPolicyFile(new URL('shipped-policies.yaml', import.meta.url))),
+)
 
-const findEarlier = (hash: string | undefined) => EARLIER_POLICIES.find(each => each.hash === hash)
+const findEarlier = (hash: string | undefined) =>
+  hash === undefined ? undefined : loadEarlierPolicies().find(each => each.hash === hash)
 
 /** True for a policy that an earlier build shipped and that nobody has edited. */
 export const isEarlierPolicy = ({ hash }: Pick<Policy, 'hash'>): boolean =>

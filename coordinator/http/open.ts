@@ -57,12 +57,23 @@ export const createServer = ({ config, logger, shown }: ServerParts): FastifyIns
     loggerInstance: warningsOnly(logger),
     // one logger for all requests: a child of it for each costs more than most requests say
     childLoggerFactory: logger => logger,
+    schemaController: { compilersFactory: NO_SCHEMAS },
     logController: new LogController({ disableRequestLogging: true }),
     clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
     frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
   }) as unknown as FastifyInstance
   app.server.on('checkContinue', continueWhenRead)
   return app
+}
+
+const refuseSchemas = (): never => {
+  throw new TypeError('a route has no schema of its own: the pipeline checks and writes bodies')
+}
+
+/** No route has a schema. Fastify would load its compilers all the same, a hundred files. */
+const NO_SCHEMAS = {
+  buildValidator: () => refuseSchemas,
+  buildSerializer: () => refuseSchemas,
 }
 
 /** Asks for a body only when it is read: a refused request is answered before the body is sent. */

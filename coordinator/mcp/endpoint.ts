@@ -1,11 +1,12 @@
-import {
-  type AuthInfo,
-  createMcpHandler,
-  type McpHttpHandler,
-  type McpServerFactory,
+import type {
+  AuthInfo,
+  CreateMcpHandlerOptions,
+  McpHttpHandler,
+  McpServerFactory,
 } from '@modelcontextprotocol/server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShoalError } from '../../shared/errors.ts'
+import { lazy } from '../../shared/lazy.ts'
 import type { RouteAccess } from '../http/auth.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 import { methodFault } from '../http/rpc-method.ts'
@@ -47,11 +48,17 @@ const FLUSH_MS = 250
  */
 export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void => {
   const { factory, onError: onerror } = parts
-  // each stream has its own handler, which receives only the changes its reader may see
-  const handler = createMcpHandler(factory, { onerror, maxSubscriptions: 0 })
-  const streams = new Set<McpHttpHandler>()
+  const handlers = new Set<McpHttpHandler>()
+  // the library is loaded with the first request, which most starts never see
+  const addHandler = async (options: CreateMcpHandlerOptions): Promise<McpHttpHandler> => {
+    const { createMcpHandler } = await import('@modelcontextprotocol/server')
+    const handler = createMcpHandler(factory, { onerror, ...options })
+    handlers.add(handler)
+    return handler
+  }
+  const answering = lazy(() => addHandler({ maxSubscriptions: 0 }))
   app.addHook('onClose', async () => {
-    await Promise.all([handler, ...streams].map(each => each.close()))
+    await Promise.all([...handlers].map(each => each.close()))
   })
 
   const stream = async (
@@ -59,9 +66,10 @@ export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void =>
     { bus, pace }: ChangeStream,
     options: Parameters<McpHttpHandler['fetch']>[1],
   ): Promise<Response> => {
-    const own = createMcpHandler(factory, { onerror, bus, maxSubscriptions: 1 })
-    streams.add(own)
-    asked.signal.addEventListener('abort', () => streams.delete(own), { once: true })
+    // each stream has its own handler, which receives only the changes its reader may see
+    const own = await addHandler({ bus, maxSubscriptions: 1 })
+    if (asked.signal.aborted) handlers.delete(own)
+    asked.signal.addEventListener('abort', () => handlers.delete(own), { once: true })
     const response = await own.fetch(asked, options)
     return response.body === null ? response : new Response(pace(response.body), response)
   }
@@ -85,7 +93,7 @@ export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void =>
           },
         })
         return listening === undefined
-          ? handler.fetch(asked, options)
+          ? (await answering()).fetch(asked, options)
           : stream(asked, listening, options)
       },
     })

@@ -16,7 +16,6 @@ import { IDEMPOTENCY_META_KEY } from './call-extras.ts'
 import type { McpCaller } from './caller.ts'
 import { mcpEndpoint } from './endpoint.ts'
 import { createListening } from './listening.ts'
-import { mcpServer } from './mcp-server.ts'
 import { createShown } from './shown.ts'
 import { listenOf, requireReadable } from './subscriptions.ts'
 
@@ -103,9 +102,10 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
         leave()
       }
     },
-    factory: ({ authInfo }) => {
+    factory: async ({ authInfo }) => {
       const caller = authInfo?.extra?.caller as McpCaller | undefined
       if (caller === undefined) throw new ShoalError('auth_required', 'this call needs a key')
+      const { mcpServer } = await import('./mcp-server.ts')
       return mcpServer(caller)
     },
     listening: (request, cut) => {

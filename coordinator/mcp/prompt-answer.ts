@@ -1,22 +1,9 @@
 import {
   type GetPromptResult,
-  type Prompt,
   ProtocolError,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server'
 import { MAX_ARGUMENT_CHARS, type OperatorPrompt } from './prompts/prompt.ts'
-
-export const promptView = ({
-  name,
-  title,
-  description,
-  arguments: fields,
-}: OperatorPrompt): Prompt => ({
-  name,
-  title,
-  description,
-  arguments: fields.map(field => ({ ...field })),
-})
 
 /** The prompt with its values in it; throws `invalid params` for one that is not there or is wrong. */
 export const promptAnswer = (

@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache'
 import type { Key } from '../keys/key.ts'
 import { mayCall } from '../operations/invoke/access.ts'
 import type { Operation } from '../operations/operation.ts'
-import { promptView } from './prompt-answer.ts'
 import { prompts } from './prompts/index.ts'
 import type { OperatorPrompt } from './prompts/prompt.ts'
 import { isReadable, resourcesOf, templatesOf } from './resource.ts'
@@ -71,3 +70,10 @@ const definitionOf = (operation: Operation): Tool => {
   definitions.set(operation, known)
   return known
 }
+
+const promptView = ({ name, title, description, arguments: fields }: OperatorPrompt): Prompt => ({
+  name,
+  title,
+  description,
+  arguments: fields.map(field => ({ ...field })),
+})

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { importFiles } from '../../shared/import-files.ts'
 import type { Operation } from './operation.ts'
 
 /**
@@ -13,7 +13,8 @@ export const loadDeclared = async <T extends Operation>(folder: string): Promise
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter(file => file.includes('/') && file.endsWith('.ts'))
     .sort((a, b) => (place(a) < place(b) ? -1 : 1))
-  const declared = await Promise.all(files.map(file => loadFile<T>(join(folder, file))))
+  const exported = await importFiles<Exports<T>>(files.map(file => join(folder, file)))
+  const declared = exported.map((each, at) => listDeclared(each, files[at] ?? ''))
   const all = declared.flatMap((each, at) =>
     each.map(one => ({ ...one, group: basename(dirname(files[at] ?? '')) })),
   )
@@ -29,8 +30,10 @@ const place = (file: string): string => {
   return `${dirname(file)} ${rank} ${file}`
 }
 
-const loadFile = async <T extends Operation>(file: string): Promise<readonly T[]> => {
-  const { default: declared } = (await import(pathToFileURL(file).href)) as Exports<T>
+const listDeclared = <T extends Operation>(
+  { default: declared }: Exports<T>,
+  file: string,
+): readonly T[] => {
   const name = basename(file, '.ts')
   if (Array.isArray(declared)) return requirePrefix(declared, file, name)
   if (declared !== undefined && declared.id !== name)

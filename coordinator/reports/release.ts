@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import * as z from 'zod'
+import { lazy } from '../../shared/lazy.ts'
 
 export const CHANNELS = ['platform', 'governance', 'operations', 'quality', 'launch'] as const
 const SOURCES = ['diagnosis', 'governance', 'gaps', 'quality'] as const
@@ -16,12 +17,15 @@ const Block = z.strictObject({
 type Block = z.output<typeof Block>
 
 /** The building blocks of a release, in display order. */
-export const RELEASE_BLOCKS: readonly Block[] = z
-  .strictObject({ blocks: z.array(Block) })
-  .parse(parse(readFileSync(new URL('release-blocks.yaml', import.meta.url), 'utf8'))).blocks
+export const listReleaseBlocks = lazy(
+  (): readonly Block[] =>
+    z
+      .strictObject({ blocks: z.array(Block) })
+      .parse(parse(readFileSync(new URL('release-blocks.yaml', import.meta.url), 'utf8'))).blocks,
+)
 
 const isRecorded = (id: string): boolean =>
-  RELEASE_BLOCKS.some(block => block.id === id && block.check === undefined)
+  listReleaseBlocks().some(block => block.id === id && block.check === undefined)
 
 /** Records of an operator about blocks that the service cannot check. */
 export const ReleaseRecords = z
@@ -55,7 +59,7 @@ interface BlockState extends Omit<Block, 'check'> {
 
 /** Judges every building block by its check or its record. */
 export const judgeBlocks = (outcomes: CheckOutcomes, records: ReleaseRecords): BlockState[] =>
-  RELEASE_BLOCKS.map(({ check, ...block }) =>
+  listReleaseBlocks().map(({ check, ...block }) =>
     check === undefined
       ? { ...block, kind: 'record', ...judgeRecord(records[block.id]) }
       : { ...block, kind: 'check', ...judgeCheck(outcomes[check.source].get(check.id)) },

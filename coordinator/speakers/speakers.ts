@@ -36,7 +36,6 @@ const AGENT_TEXT_CHARS = 64_000
 export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
   const { agents, pipeline } = parts
   const skills = new Map(parts.skills.map(skill => [skill.id, skill]))
-  const facts = new Map(parts.skills.map(skill => [skill.id, factsOf(skill)]))
   const models = createModelSpeaker(parts)
 
   const admitSkill = ({ id }: Participant, context: Context): void => {
@@ -95,7 +94,10 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
       const skill = skills.get(id)
       if (skill !== undefined) pipeline.authorize(skill, context)
     },
-    skill: id => facts.get(id),
+    skill: id => {
+      const skill = skills.get(id)
+      return skill && factsOf(skill)
+    },
   }
 }
 

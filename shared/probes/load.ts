@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { importFiles } from '../import-files.ts'
 import type { HostProbe } from './probe.ts'
 
 const FOLDER = join(import.meta.dirname, 'host')
@@ -20,15 +20,19 @@ const findFiles = (): ReadonlyMap<string, string> => {
 export const loadHostProbe = async (id: string): Promise<HostProbe | undefined> => {
   found ??= findFiles()
   const file = found.get(id)
-  if (file === undefined) return undefined
-  const { default: probe } = (await import(pathToFileURL(file).href)) as { default: HostProbe }
-  if (probe.id !== id)
-    throw new TypeError(`${file} declares ${probe.id}: a file has the name of its probe`)
-  return probe
+  return file === undefined ? undefined : (await importProbes([file]))[0]
 }
 
 export const loadHostProbes = async (): Promise<readonly HostProbe[]> => {
   found ??= findFiles()
-  const probes = await Promise.all([...found.keys()].map(loadHostProbe))
-  return probes.filter(probe => probe !== undefined)
+  return importProbes([...found.values()])
+}
+
+const importProbes = async (files: readonly string[]): Promise<readonly HostProbe[]> => {
+  const exported = await importFiles<{ default: HostProbe }>(files)
+  return exported.map(({ default: probe }, at) => {
+    const file = files[at] ?? ''
+    if (probe.id === basename(file, '.ts')) return probe
+    throw new TypeError(`${file} declares ${probe.id}: a file has the name of its probe`)
+  })
 }

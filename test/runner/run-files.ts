@@ -12,7 +12,9 @@ const REPORT_SECONDS = 30
 /** Time in which the output is read to its end; an orphan may hold it open. */
 const OUTPUT_MS = 1000
 
-const WITHOUT_HOOKS = new URL('../support/without-promise-hooks.ts', import.meta.url).href
+const PRELOADED = ['../support/without-promise-hooks.ts', '../../bin/quick-resolve.mjs'].map(
+  file => ['--import', new URL(file, import.meta.url).href],
+)
 const GROUP = new URL('group.ts', import.meta.url).pathname
 
 /** Result of a process that ran one file or several. */
@@ -41,7 +43,7 @@ export const runFiles = async (
 ): Promise<RunResult> => {
   const started = performance.now()
   const [program = ''] = files.length === 1 ? files : [GROUP]
-  const child = spawn(process.execPath, ['--import', WITHOUT_HOOKS, program], {
+  const child = spawn(process.execPath, [...PRELOADED.flat(), program], {
     env: {
       ...process.env,
       TAP_TIMEOUT: String(timeoutOf(files)),

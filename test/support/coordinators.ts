@@ -22,7 +22,7 @@ import {
 import { TOPICS, type TopicName, topicFor } from '../../shared/wire/topics.ts'
 import { temporaryFolder } from '../coordinator/store/temporary.ts'
 import { silent } from './cell.ts'
-import { createDatabase } from './postgres.ts'
+import { createStoreDatabase } from './postgres.ts'
 import { RawMqtt } from './raw-mqtt.ts'
 
 /** Whole coordinators in this process, on one PostgreSQL database. */
@@ -31,7 +31,7 @@ export const startCoordinators = async (
   count: number,
   stop = { drain_seconds: 0, leave_seconds: 0 },
 ) => {
-  const database = await createDatabase(t)
+  const database = await createStoreDatabase(t)
   const store = await openStore(database)
   const { keys } = await bootstrap(store)
   const uses = { uses: 100, ttlMinutes: 10 }

@@ -10,6 +10,7 @@ import { DaemonConfig } from '../../daemon/config.ts'
 import { daemon } from '../../daemon/daemon.ts'
 import type { DaemonParts, InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { silent } from './cell.ts'
+import { placeEmptyStore } from './empty-store.ts'
 import { MEMORY_FOLDER } from './memory-folder.ts'
 
 const noInference: InferenceBackend = {
@@ -107,6 +108,7 @@ export const openDeviceFleet = async (
 ): Promise<ApiCaller> => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-devices-'))
   const state_dir = join(folder, 'coordinator')
+  await placeEmptyStore(state_dir)
   const store = await openStore(state_dir)
   const { keys } = await bootstrap(store)
   const uses = { uses: cells.length, ttlMinutes: 5 }

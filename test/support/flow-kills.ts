@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { stringify } from 'yaml'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore, type Store } from '../../coordinator/store/store.ts'
+import { placeEmptyStore } from './empty-store.ts'
 import { FLOWS, startRuns, waitForEnds } from './flow-load.ts'
 import { type FlowVerdict, judgeFlows } from './judge-flows.ts'
 import { Process } from './stack.ts'
@@ -31,6 +32,7 @@ export const killInFlows = async (kills: number): Promise<FlowKills> => {
   const stateDir = join(folder, 'coordinator')
   const configFile = join(folder, 'coordinator.yaml')
   writeFileSync(configFile, stringify({ flows: FLOWS }))
+  await placeEmptyStore(stateDir)
   const first = await openStore(stateDir)
   const { keys } = await bootstrap(first)
   await first.close()

@@ -10,6 +10,7 @@ import { daemon } from '../../daemon/daemon.ts'
 import { type InferenceService, inferenceService } from '../../daemon/services/inference.ts'
 import { writeRandomModel } from '../../models/gguf/random-model.ts'
 import { silent } from './cell.ts'
+import { placeEmptyStore } from './empty-store.ts'
 import { MEMORY_FOLDER } from './memory-folder.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -44,6 +45,7 @@ export const startInOneProcess = async (inferenceInput: object): Promise<OneProc
     { id: MODEL, kind: 'chat', minimum_tier: 'free', weights, context_length: 8192 },
   ]
   const stateDir = join(folder, 'coordinator')
+  await placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   const token = await createToken(store.ledger, { uses: 1, ttlMinutes: 10 }, { actor: 'test' })

@@ -13,6 +13,9 @@ import { newId } from '../../shared/ids.ts'
 /** Set by `npm test`: folder of the socket of the cluster that all test files share. */
 export const SOCKET_FOLDER = 'SHOAL_TEST_POSTGRES'
 
+/** Name of the database that new stores are copied from, and of the folder for those in files. */
+export const EMPTY_STORE = 'empty_store'
+
 /** Why tests with a real PostgreSQL cannot run here; false when they can. */
 export const postgresMissing: string | false =
   process.env[SOCKET_FOLDER] === undefined ? 'PostgreSQL is not installed' : false
@@ -136,10 +139,20 @@ const waitForReady = async ({ stderr }: ChildProcess): Promise<void> => {
 }
 
 /** A new and empty database, which is gone after the test. */
-export const createDatabase = async (t: Pick<Test, 'teardown'>): Promise<PostgresAddress> => {
+export const createDatabase = (t: Pick<Test, 'teardown'>): Promise<PostgresAddress> =>
+  createFrom(t, 'template1')
+
+/** A new database with an empty store, which is gone after the test. */
+export const createStoreDatabase = (t: Pick<Test, 'teardown'>): Promise<PostgresAddress> =>
+  createFrom(t, EMPTY_STORE)
+
+const createFrom = async (
+  t: Pick<Test, 'teardown'>,
+  template: string,
+): Promise<PostgresAddress> => {
   const folder = process.env[SOCKET_FOLDER] as string
   const database = newId('db').toLowerCase()
-  await administer(folder, `create database "${database}"`)
+  await administer(folder, `create database "${database}" template ${template}`)
   t.teardown(() => administer(folder, `drop database "${database}" with (force)`))
   return addressOf(folder, database)
 }
@@ -156,7 +169,7 @@ export const databaseFor = (folder: string): Promise<PostgresAddress> => {
 const createFor = async (folder: string): Promise<PostgresAddress> => {
   const socket = process.env[SOCKET_FOLDER] as string
   const database = `folder_${hash('sha1', folder)}`
-  await administer(socket, `create database "${database}"`)
+  await administer(socket, `create database "${database}" template ${EMPTY_STORE}`)
   return addressOf(socket, database)
 }
 

@@ -8,6 +8,7 @@ import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap, type DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { hideMarkedSecrets } from '../../shared/hide-secrets.ts'
+import { placeEmptyStore } from './empty-store.ts'
 import { MEMORY_FOLDER } from './memory-folder.ts'
 import { DEADLINE_MS, waitUntil } from './wait-until.ts'
 
@@ -152,6 +153,7 @@ export const startStack = async (options: StackOptions = {}): Promise<TestStack>
     telemetry: { interval_seconds: 1 },
   })
 
+  await placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   const tokens: string[] = []

@@ -14,6 +14,7 @@ import { daemon } from '../../daemon/daemon.ts'
 import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { MAX_RESULT_BYTES } from '../../shared/wire/command.ts'
 import { silent } from '../support/cell.ts'
+import { placeEmptyStore } from '../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -25,6 +26,7 @@ type Json = Record<string, unknown>
 const place = async (t: Test) => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-control-'))
   const stateDir = join(folder, 'coordinator')
+  await placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })

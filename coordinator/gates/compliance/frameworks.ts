@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import * as z from 'zod'
+import { lazy } from '../../../shared/lazy.ts'
 
 export const FRAMEWORK_IDS = ['iso42001', 'eu-ai-act', 'gdpr'] as const
 export type FrameworkId = (typeof FRAMEWORK_IDS)[number]
@@ -32,10 +33,12 @@ const read = (name: string): unknown =>
   parse(readFileSync(new URL(`${name}.yaml`, import.meta.url), 'utf8'))
 
 /** The frameworks by id, as their files say. */
-export const frameworks: Readonly<Record<FrameworkId, Framework>> = {
-  iso42001: Framework.parse(read('iso42001')),
-  'eu-ai-act': Framework.parse(read('eu-ai-act')),
-  gdpr: Framework.parse(read('gdpr')),
-}
+export const loadFrameworks = lazy(
+  (): Readonly<Record<FrameworkId, Framework>> => ({
+    iso42001: Framework.parse(read('iso42001')),
+    'eu-ai-act': Framework.parse(read('eu-ai-act')),
+    gdpr: Framework.parse(read('gdpr')),
+  }),
+)
 
-export const features = Features.parse(read('features'))
+export const loadFeatures = lazy(() => Features.parse(read('features')))

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { CheckResult } from '../checks.ts'
-import { type Control, type FrameworkId, features, frameworks } from './frameworks.ts'
+import { type Control, type FrameworkId, loadFeatures, loadFrameworks } from './frameworks.ts'
 
 export const CONTROL_STATES = ['met', 'partly', 'missing', 'not_applicable'] as const
 type ControlState = (typeof CONTROL_STATES)[number]
@@ -8,7 +8,7 @@ type ControlState = (typeof CONTROL_STATES)[number]
 const UNKNOWN_CONTROL = 'there is no such control; shoal compliance report lists them'
 
 const isControl = (key: string): boolean =>
-  Object.values(frameworks).some(({ id, controls }) =>
+  Object.values(loadFrameworks()).some(({ id, controls }) =>
     controls.some(control => `${id}/${control.id}` === key),
   )
 
@@ -56,7 +56,7 @@ export const complianceReport = (
   checks: readonly CheckResult[],
   declarations: Declarations,
 ): FrameworkReport => {
-  const { title, source, dates, controls } = frameworks[id]
+  const { title, source, dates, controls } = loadFrameworks()[id]
   const results = new Map(checks.map(check => [check.id, check]))
   const reports = controls.map(control =>
     controlReport(control, results, declarations[`${id}/${control.id}`]),
@@ -105,7 +105,7 @@ const checkPart = (name: string, result: CheckResult | undefined): Part => {
 }
 
 const featurePart = (name: string): Part => {
-  const feature = features[name]
+  const feature = loadFeatures()[name]
   if (feature === undefined) return { holds: false, text: `nothing is known of ${name}` }
   return { holds: true, text: `${feature.what} [${feature.evidence}]` }
 }

@@ -1,5 +1,5 @@
 import type { AgentRole } from '../../agents/roles.ts'
-import { features, frameworks } from '../../gates/compliance/frameworks.ts'
+import { loadFeatures, loadFrameworks } from '../../gates/compliance/frameworks.ts'
 import type { Gates } from '../../gates/definition.ts'
 import type { Policy } from '../../gates/policy.ts'
 import type { GateRequest } from '../../gates/request.ts'
@@ -64,7 +64,7 @@ export const governanceFacts = (sources: GovernanceSources): GraphFacts => {
 export const complianceFacts = (): GraphFacts => {
   const layer = createLayer('compliance')
   const checks = new Set<string>()
-  for (const { id, title, controls } of Object.values(frameworks)) {
+  for (const { id, title, controls } of Object.values(loadFrameworks())) {
     const framework = layer.addNode({ kind: 'framework', key: id, name: title })
     for (const control of controls) {
       const node = layer.addNode({
@@ -83,7 +83,7 @@ export const complianceFacts = (): GraphFacts => {
       }
     }
   }
-  for (const [id, { what, evidence }] of Object.entries(features))
+  for (const [id, { what, evidence }] of Object.entries(loadFeatures()))
     layer.addNode({ kind: 'feature', key: id, text: what, attributes: { evidence } })
   for (const check of checks) layer.addNode({ kind: 'check', key: check })
   return layer

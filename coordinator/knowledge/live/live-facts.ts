@@ -1,6 +1,7 @@
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
 import type { Catalogue } from '../../../shared/catalogue.ts'
-import { AGENT_ROLES } from '../../agents/roles.ts'
+import { lazy } from '../../../shared/lazy.ts'
+import { listAgentRoles } from '../../agents/roles.ts'
 import { splitList } from '../../base/split-list.ts'
 import type { Devices } from '../../devices/devices.ts'
 import type { EntityView, RegistryQuery } from '../../discovery/registry-query.ts'
@@ -61,13 +62,13 @@ type Pause = () => Promise<void>
 /** Derives the live layers as the tenant may see them: shared parts, and its own. */
 export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
   // what a running program cannot change is derived once
-  const fixed = [
+  const listFixed = lazy(() => [
     modelFacts(views.catalogue, tiers),
     skillFacts(callable, DISCOVERY_MODULES),
     moduleFacts(DISCOVERY_MODULES),
     complianceFacts(),
     flowFacts(views.flows.flows, views.flows.synergies),
-  ]
+  ])
   return async (tenantId: string, pause: Pause): Promise<GraphFacts> => {
     const { fleet, routing, devices, gates, policies, monitor, people, registers } = views
     const tenant = (await people.tenant(tenantId)) ?? { id: tenantId, name: tenantId }
@@ -81,14 +82,14 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
     const serviceRecords = await readOwnRecords(registers, 'services', tenantId, pause)
     const tenantOf = (cellId: string) => routing.router.tenantOf(cellId)
     const parts: (() => GraphFacts)[] = [
-      ...fixed.map(facts => () => facts),
+      ...listFixed().map(facts => () => facts),
       ...inParts([...fleet.cells()], cells => fleetFacts({ cells, tenantOf, tenantId })),
       ...inParts(devices.list(), deviceFacts),
       () =>
         governanceFacts({
           definitions: gates.definitions,
           policy: policies.current(),
-          roles: AGENT_ROLES,
+          roles: listAgentRoles(),
           requests,
         }),
       () => tenantFacts(tenant),

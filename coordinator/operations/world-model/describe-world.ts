@@ -3,7 +3,7 @@ import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
 import { iso } from '../../../shared/time.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { escapeHidden } from '../../../shared/visible.ts'
-import { AGENT_ROLES } from '../../agents/roles.ts'
+import { listAgentRoles } from '../../agents/roles.ts'
 import { isRaised } from '../../fleet/alert.ts'
 import { stateAt } from '../../gates/request.ts'
 import type { Context } from '../context.ts'
@@ -45,7 +45,7 @@ export const describeIdentity = (context: Context): z.input<typeof Identity> => 
   modules: DISCOVERY_MODULES.length,
   models: context.catalogue.length,
   gates: Object.keys(context.gates.definitions).length,
-  agent_roles: AGENT_ROLES.length,
+  agent_roles: listAgentRoles().length,
 })
 
 export const describeQueue = async (context: Context): Promise<z.input<typeof QueueAspect>> => {

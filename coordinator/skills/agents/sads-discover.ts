@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { AGENT_ROLES } from '../../agents/roles.ts'
+import { listAgentRoles } from '../../agents/roles.ts'
 import { AGENT_TYPES, type AgentType, STEPS, VARIANTS } from '../../agents/session.ts'
 import { recommendedVariant } from '../../agents/variant.ts'
 import { callerOf } from '../../operations/gates/gate-view.ts'
@@ -79,7 +79,7 @@ export default defineSkill({
         gates: Object.keys(gates.definitions),
         models: catalogue.map(({ id }) => id),
       },
-      roles: AGENT_ROLES.map(({ id, title, purpose, operator_role, skills: own }) => ({
+      roles: listAgentRoles().map(({ id, title, purpose, operator_role, skills: own }) => ({
         id,
         title,
         purpose,

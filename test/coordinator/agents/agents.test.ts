@@ -3,7 +3,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import { AgentsConfig } from '../../../coordinator/agents/config.ts'
 import { recommend, type Situation } from '../../../coordinator/agents/recommend.ts'
-import { AGENT_ROLES, hasSkillAccess, roleOf, rolesIn } from '../../../coordinator/agents/roles.ts'
+import {
+  hasSkillAccess,
+  listAgentRoles,
+  roleOf,
+  rolesIn,
+} from '../../../coordinator/agents/roles.ts'
 import {
   type AgentSession,
   endReasonOf,
@@ -20,7 +25,7 @@ const catalogue: { id: string }[] = JSON.parse(
 const SKILLS = new Set(catalogue.map(({ id }) => id))
 
 t.test('the roles', async t => {
-  for (const { id, skills, actions } of AGENT_ROLES)
+  for (const { id, skills, actions } of listAgentRoles())
     t.test(`${id} names only existing skills and actions`, async t => {
       t.strictSame(
         skills.filter(skill => skill !== '*' && !SKILLS.has(skill)),
@@ -32,7 +37,7 @@ t.test('the roles', async t => {
       for (const action of actions)
         t.not(policy.decide(action, asker).ruleId, undefined, `a rule knows ${action}`)
     })
-  t.equal(new Set(AGENT_ROLES.map(({ id }) => id)).size, AGENT_ROLES.length)
+  t.equal(new Set(listAgentRoles().map(({ id }) => id)).size, listAgentRoles().length)
   t.strictSame(
     rolesIn(' coding, review,coding').map(({ id }) => id),
     ['coding', 'review'],

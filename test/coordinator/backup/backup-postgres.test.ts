@@ -7,13 +7,18 @@ import { restoreBackup } from '../../../coordinator/backup/restore-backup.ts'
 import { verifyBackup } from '../../../coordinator/backup/verify-backup.ts'
 import { readArchive } from '../../../coordinator/store/postgres/postgres-tools.ts'
 import { backupRig, NOW, PASSPHRASE, queryStore } from '../../support/backup-rig.ts'
-import { administerTests, createDatabase, postgresMissing } from '../../support/postgres.ts'
+import {
+  administerTests,
+  createDatabase,
+  createStoreDatabase,
+  postgresMissing,
+} from '../../support/postgres.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
 const openWith = { passphrase: PASSPHRASE }
 
 t.test('a backup of PostgreSQL', { skip: postgresMissing }, async t => {
-  const place = await createDatabase(t)
+  const place = await createStoreDatabase(t)
   const { stateDir, folder, keys, addUsage, make } = await backupRig(t, { place })
   const { name, manifest } = await make()
   const path = join(folder, name)

@@ -13,7 +13,7 @@ import { openStore } from '../../../coordinator/store/store.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import { silent } from '../../support/cell.ts'
 import { announceDevices, createDeviceFacts, ROVER } from '../../support/device-facts.ts'
-import { createDatabase, postgresMissing } from '../../support/postgres.ts'
+import { createStoreDatabase, postgresMissing } from '../../support/postgres.ts'
 import { addCell } from '../control/cell-row.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
@@ -64,7 +64,7 @@ const openReplica = async (t: Test, place: StorePlace, name: string) => {
 
 const places: [string, string | false, (t: Test) => Promise<StorePlace>][] = [
   ['SQLite', false, temporaryFolder],
-  ['PostgreSQL', postgresMissing, createDatabase],
+  ['PostgreSQL', postgresMissing, createStoreDatabase],
 ]
 
 for (const [engine, skip, placeFor] of places)

@@ -8,7 +8,7 @@ import type { StorePlace } from '../../../coordinator/store/place.ts'
 import { restartSequence } from '../../../coordinator/store/sequences.ts'
 import { openStore, type StoreOptions } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
-import { createDatabase, postgresMissing } from '../../support/postgres.ts'
+import { createStoreDatabase, postgresMissing } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder } from '../store/temporary.ts'
@@ -63,7 +63,7 @@ const typesOf = (written: string[]) =>
 
 const places: [string, string | false, (t: Test) => Promise<StorePlace>][] = [
   ['SQLite', false, temporaryFolder],
-  ['PostgreSQL', postgresMissing, createDatabase],
+  ['PostgreSQL', postgresMissing, createStoreDatabase],
 ]
 
 for (const [engine, skip, placeFor] of places)
@@ -144,7 +144,7 @@ t.test(
   'an event whose commit was not confirmed is stored once',
   { skip: postgresMissing },
   async t => {
-    const database = await createDatabase(t)
+    const database = await createStoreDatabase(t)
     const proxy = await TcpProxy.open(t, { path: join(database.host, '.s.PGSQL.5432') })
     const place = { ...database, host: '127.0.0.1', port: proxy.port, ssl: false }
     const { log, heard, waitFor, failures } = await openLog(t, place)
@@ -219,7 +219,7 @@ t.test('readers are told of events that were dropped', async t => {
 
 t.test('several coordinators', { skip: postgresMissing }, async t => {
   t.test('hear the same events in the same order', async t => {
-    const place = await createDatabase(t)
+    const place = await createStoreDatabase(t)
     const logs = await Promise.all(['a', 'b', 'c'].map(name => openLog(t, place, { name })))
     for (let n = 0; n < 100; n++)
       for (const [i, { log }] of logs.entries()) log.publish(`shoal.x.${i}-${n}`, null)
@@ -237,7 +237,7 @@ t.test('several coordinators', { skip: postgresMissing }, async t => {
   })
 
   t.test('hear an event although the first read after its notice fails', async t => {
-    const place = await createDatabase(t)
+    const place = await createStoreDatabase(t)
     const writer = await openLog(t, place)
     const { store } = await openLog(t, place)
     let reads = 0
@@ -260,7 +260,7 @@ t.test('several coordinators', { skip: postgresMissing }, async t => {
   })
 
   t.test('resume a stream of one another, ahead of their own poll', async t => {
-    const place = await createDatabase(t)
+    const place = await createStoreDatabase(t)
     const a = await openLog(t, place, { name: 'a' })
     const b = await openLog(t, place, { name: 'b' })
     for (const type of ['shoal.cell.one', 'shoal.cell.two', 'shoal.cell.three'])

@@ -8,7 +8,7 @@ import { ToldPresence } from '../../../coordinator/fleet/told-presence.ts'
 import type { StorePlace } from '../../../coordinator/store/place.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
-import { createDatabase, postgresMissing } from '../../support/postgres.ts'
+import { createStoreDatabase, postgresMissing } from '../../support/postgres.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
 /** The coordinators that live, which a test changes. */
@@ -86,7 +86,7 @@ const openReplica = async (t: Test, place: StorePlace, registry: Registry, id: s
 
 const places: [string, string | false, (t: Test) => Promise<StorePlace>][] = [
   ['SQLite', false, temporaryFolder],
-  ['PostgreSQL', postgresMissing, createDatabase],
+  ['PostgreSQL', postgresMissing, createStoreDatabase],
 ]
 
 for (const [engine, skip, placeFor] of places)

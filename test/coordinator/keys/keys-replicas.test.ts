@@ -3,7 +3,7 @@ import { Keys } from '../../../coordinator/keys/keys.ts'
 import { digestOf, newSecret } from '../../../coordinator/keys/secret.ts'
 import { Verifier } from '../../../coordinator/keys/verifier.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
-import { createDatabase, postgresMissing } from '../../support/postgres.ts'
+import { createStoreDatabase, postgresMissing } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { BY } from '../store/temporary.ts'
@@ -11,7 +11,7 @@ import { logger, populate, SPEC } from './fixtures.ts'
 
 /** Two coordinators on one database; the network of the second one can fail. */
 const twoCoordinators = async (t: Test) => {
-  const { host, ...address } = await createDatabase(t)
+  const { host, ...address } = await createStoreDatabase(t)
   const proxy = await TcpProxy.open(t, { path: `${host}/.s.PGSQL.5432` })
   const places = [
     { ...address, host },

@@ -10,7 +10,7 @@ import {
 import { SubjectSlots } from '../../../coordinator/quota/slots/subject-slots.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { testSharedMinutes } from '../../contracts/minutes.ts'
-import { createDatabase, postgresMissing } from '../../support/postgres.ts'
+import { createStoreDatabase, postgresMissing } from '../../support/postgres.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const WINDOW_MS = 60_000
@@ -142,7 +142,7 @@ t.test('minutes in SQLite', async t => {
 t.test('minutes in PostgreSQL', { skip: postgresMissing }, async t => {
   testSharedMinutes(t, async t => {
     const clock = { ms: NOW }
-    const address = await createDatabase(t)
+    const address = await createStoreDatabase(t)
     const open = async () => {
       const store = await openStore(address, { pollMilliseconds: 0, now: () => clock.ms })
       t.teardown(() => store.close())

@@ -29,6 +29,7 @@ import {
   administer as administerIn,
   Cluster,
   createDatabase,
+  createStoreDatabase,
   postgresMissing,
 } from '../../support/postgres.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -43,7 +44,7 @@ const openPlainStore = async (t: Test, address: StorePlace): Promise<Store> => {
 
 t.test('PostgreSQL keeps the contract of the store', { skip: postgresMissing }, async t => {
   testStoreContract(t, async t => {
-    const address = await createDatabase(t)
+    const address = await createStoreDatabase(t)
     return {
       stores: [await openPlainStore(t, address), await openPlainStore(t, address)],
       conflict: () => new StoreFault('conflict', 'could not serialize access', undefined),
@@ -53,7 +54,7 @@ t.test('PostgreSQL keeps the contract of the store', { skip: postgresMissing }, 
 
 t.test('leases in PostgreSQL', { skip: postgresMissing }, async t => {
   testLeases(t, async t => {
-    const address = await createDatabase(t)
+    const address = await createStoreDatabase(t)
     const holder = async () => {
       const { ledger } = await openPlainStore(t, address)
       return { ledger, leases: createLeases(ledger) }
@@ -66,7 +67,7 @@ t.test('leases in PostgreSQL', { skip: postgresMissing }, async t => {
 t.test('the leader by a lease row in PostgreSQL', { skip: postgresMissing }, async t => {
   const tenureMs = 600_000
   testLeader(t, async t => {
-    const address = await createDatabase(t)
+    const address = await createStoreDatabase(t)
     let nowMs = 0
     const open = async (owner: string) => {
       const { ledger } = await openPlainStore(t, address)
@@ -97,7 +98,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     )
 
   t.test('that was demoted loses all of its connections', async t => {
-    const address = await createDatabase(t)
+    const address = await createStoreDatabase(t)
     const store = await openPlainStore(t, address)
     const { database } = address
     await addTenant(store, 'before')
@@ -121,7 +122,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   t.test(
     'that ends a connection in the middle fails that sealed work alone, and a free one is repeated',
     async t => {
-      const address = await createDatabase(t)
+      const address = await createStoreDatabase(t)
       const store = await openPlainStore(t, address)
       const endConnections = () =>
         administer(
@@ -148,7 +149,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   )
 
   t.test('whose lock is refused at the start of a work is used again afterwards', async t => {
-    const address = await createDatabase(t)
+    const address = await createStoreDatabase(t)
     const [one, two] = [await openPlainStore(t, address), await openPlainStore(t, address)]
     const late = await openPlainStore(t, address)
     const cancelWaiting = () =>
@@ -176,7 +177,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   })
 
   t.test('renews leases and is polled for changes ahead of the writes that wait', async t => {
-    const store = await openPlainStore(t, await createDatabase(t))
+    const store = await openPlainStore(t, await createStoreDatabase(t))
     const { ledger, revisions } = store
     const replicas = new RegisteredReplicas({
       ledger,
@@ -225,7 +226,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   })
 
   t.test('serves on while a newer coordinator changes the type of a column', async t => {
-    const address = await createDatabase(t)
+    const address = await createStoreDatabase(t)
     const store = await openPlainStore(t, address)
     const { read, free, sealed } = store.ledger
     const change = (type: string) =>
@@ -250,7 +251,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   })
 
   t.test('leads and is read while the audit is in doubt', async t => {
-    const store = await openPlainStore(t, await createDatabase(t))
+    const store = await openPlainStore(t, await createStoreDatabase(t))
     await store.ledger.sealed.write(trx => markTrouble(trx, 'rows are missing', 1))
     await t.rejects(addTenant(store, 'a'), { code: 'audit_broken' })
     const leases = createLeases(store.ledger)
@@ -258,7 +259,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   })
 
   t.test('repeats one of two works that lock rows in opposite order', async t => {
-    const store = await openPlainStore(t, await createDatabase(t))
+    const store = await openPlainStore(t, await createStoreDatabase(t))
     await addTenant(store, 'a')
     await addTenant(store, 'b')
     const both = { a: Promise.withResolvers<void>(), b: Promise.withResolvers<void>() }
@@ -284,7 +285,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   })
 
   t.test('gives every job to one of many workers, and of a lane one job at a time', async t => {
-    const address = await createDatabase(t)
+    const address = await createStoreDatabase(t)
     let retries = 0
     const observer = { onCommit: () => {}, onRetry: () => retries++ }
     const open = async () => {
@@ -342,7 +343,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     await administer(`create database "${latin.database}" ${options}`)
     t.teardown(() => administer(`drop database "${latin.database}" with (force)`))
     await t.rejects(openStore(latin), { code: 'config_invalid', message: /LATIN1, not UTF8/ })
-    const address = await createDatabase(t)
+    const address = await createStoreDatabase(t)
     for (const [wrong, message] of [
       [{ database: 'absent' }, /PostgreSQL refused: database "absent" does not exist/],
       [{ user: 'nobody' }, /PostgreSQL refused: role "nobody" does not exist/],
@@ -359,7 +360,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   t.test(
     'reports a table as append-only while its triggers do what they were made for',
     async t => {
-      const address = await createDatabase(t)
+      const address = await createStoreDatabase(t)
       const { ledger } = await openPlainStore(t, address)
       t.equal(await ledger.isAppendOnly('audit'), true)
       const { database = '', host } = address
@@ -376,7 +377,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   )
 
   t.test('stores whole numbers of 64 bits, also in columns of an earlier version', async t => {
-    const address = await createDatabase(t)
+    const address = await createStoreDatabase(t)
     const open = () => openStore(address, { pollMilliseconds: 0 })
     const migrated = await open()
     await migrated.close()
@@ -408,14 +409,14 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   })
 
   t.test('says nothing of the rows in its errors', async t => {
-    const store = await openPlainStore(t, await createDatabase(t))
+    const store = await openPlainStore(t, await createStoreDatabase(t))
     await addTenant(store, 'secret-row')
     const error = await addTenant(store, 'secret-row').catch(failure => failure)
     t.notMatch(JSON.stringify(pino.stdSerializers.err(error)), /secret-row/)
   })
 
   t.test('sorts text by its bytes and refuses what it cannot store', async t => {
-    const store = await openPlainStore(t, await createDatabase(t))
+    const store = await openPlainStore(t, await createStoreDatabase(t))
     for (const id of ['a', 'B', 'C', '_']) await addTenant(store, id)
     const rows = await store.ledger.read.selectFrom('tenants').select('id').orderBy('id').execute()
     t.strictSame(

@@ -13,6 +13,7 @@ import {
   type StoreHooks,
   type StoreOptions,
 } from '../../../coordinator/store/store.ts'
+import { placeEmptyStore } from '../../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../../support/memory-folder.ts'
 import { databaseFor } from '../../support/postgres.ts'
 import { rehearseFreeWork } from '../../support/rehearsing.ts'
@@ -65,7 +66,9 @@ export const temporaryStore = async (
   folder?: string,
   options: TestStoreOptions = {},
 ): Promise<Store> => {
-  const store = await testStore(folder ?? (await temporaryFolder(t)), options)
+  const place = folder ?? (await temporaryFolder(t))
+  if (folder === undefined) await placeEmptyStore(place)
+  const store = await testStore(place, options)
   t.teardown(() => store.close())
   return store
 }
