@@ -4,13 +4,17 @@ import { parseWeightsSource } from './weights-source.ts'
 export const TIER_NAMES = ['free', 'pro', 'enterprise'] as const
 export type TierName = (typeof TIER_NAMES)[number]
 
+/** What a model does: answers a conversation, turns texts into vectors, or orders documents. */
+export const MODEL_KINDS = ['chat', 'embedding', 'rerank'] as const
+export type ModelKind = (typeof MODEL_KINDS)[number]
+
 /** A model id that clients may name. */
 export const CatalogueEntry = z.strictObject({
   id: z
     .string()
     .regex(/^[a-z0-9][a-z0-9._:/-]{0,127}$/i)
     .describe('Id that clients send as `model`.'),
-  kind: z.enum(['chat', 'embedding']),
+  kind: z.enum(MODEL_KINDS),
   minimum_tier: z.enum(TIER_NAMES),
   weights: z
     .string()

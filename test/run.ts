@@ -1,6 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { availableParallelism, constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { takeChildrenCpuMs } from './runner/children-cpu.ts'
@@ -71,6 +79,8 @@ const JOBS = availableParallelism() + 1
  */
 const prepareRun = (): void => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-run-'))
+  // the user that PostgreSQL runs as passes through it
+  chmodSync(folder, 0o711)
   process.env[FOLDER_OF_RUN] = folder
   process.on('exit', () => {
     killRunning()

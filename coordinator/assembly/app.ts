@@ -15,18 +15,22 @@ import { AnonymousLimit } from '../http/anonymous-limit.ts'
 import { answerHeaders } from '../http/answer-headers.ts'
 import { type AuthParts, auth } from '../http/auth.ts'
 import { type CellSelfParts, cellSelfRoutes } from '../http/cell-self.ts'
+import { CorsPolicy, preflight } from '../http/cors.ts'
 import { countBodies } from '../http/count-bodies.ts'
 import { DirectRouter } from '../http/direct-router.ts'
 import { type EnrolParts, enrolRoute } from '../http/enrol.ts'
 import { errors, missingRoutes } from '../http/errors.ts'
 import { type EventParts, eventRoutes } from '../http/event-routes.ts'
 import { type HealthParts, healthRoutes } from '../http/health.ts'
+import { homeRoute } from '../http/home-route.ts'
 import type { InferenceParts } from '../http/inference.ts'
 import { inferenceRoutes } from '../http/inference-routes.ts'
 import { createInvalidKeyLog } from '../http/invalid-keys.ts'
 import { measure } from '../http/measure.ts'
 import { metricRoutes } from '../http/metric-routes.ts'
 import { modelRoutes } from '../http/models.ts'
+import { ollamaAnswerRoutes } from '../http/ollama/answer-routes.ts'
+import { ollamaModelRoutes } from '../http/ollama/model-routes.ts'
 import { createServer } from '../http/open.ts'
 import { openApiRoute } from '../http/openapi-route.ts'
 import { operationRoutes } from '../http/operation-routes.ts'
@@ -117,7 +121,7 @@ const addInferenceRoutes = (
   parts: AppParts,
 ): void => {
   const { config, logger, now, keys, quota, usage, fleet, lanes, running, figures } = parts
-  inferenceRoutes(straight, {
+  const inference: InferenceParts = {
     answerHeaders: app.answerHeaders,
     catalogue: config.catalogue,
     tiers: config.tiers,
@@ -134,7 +138,9 @@ const addInferenceRoutes = (
     figures: figures.inference,
     onError: figures.http.countError,
     hold: keys.hold?.bind(keys),
-  })
+  }
+  inferenceRoutes(straight, inference)
+  ollamaAnswerRoutes(straight, inference)
 }
 
 export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<void> => {
@@ -142,6 +148,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   const { figures } = parts
   const { catalogue } = config
   const routes = collectRoutes(app)
+  const cors = new CorsPolicy(config.http.cors_origins)
   const anonymous = new AnonymousLimit(config.limits.anonymous_per_minute)
   const authParts = { keys, anonymous, onInvalidKey: createInvalidKeyLog(logger) }
   const straight = new DirectRouter(app, {
@@ -153,20 +160,25 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   })
   await app.register(measure, { figures: figures.http })
   await app.register(errors, { onError: figures.http.countError })
-  await app.register(answerHeaders, { quota, now, logger, replicas: parts.replicas })
+  await app.register(answerHeaders, { quota, now, logger, replicas: parts.replicas, cors })
   await app.register(safety, { config })
+  await app.register(preflight, { cors })
   await app.register(auth, authParts)
   await app.register(countBodies, { budget: parts.budgets.requestBodies })
   await app.register(missingRoutes)
 
   addInferenceRoutes(app, straight, parts)
-  await app.register(modelRoutes, { catalogue, createdAt: Math.floor(now() / 1000) })
-  await app.register(healthRoutes, {
+  const createdAt = Math.floor(now() / 1000)
+  await app.register(modelRoutes, { catalogue, createdAt })
+  await app.register(ollamaModelRoutes, {
     catalogue,
+    createdAt,
     fleet,
-    findReadinessFault: parts.findReadinessFault,
-    isDegraded: parts.isDegraded,
+    mayUse: (cellId, tenantId) => views.routing.router.mayUse(cellId, tenantId),
   })
+  const { isDegraded, findReadinessFault } = parts
+  await app.register(healthRoutes, { catalogue, fleet, findReadinessFault, isDegraded })
+  await app.register(homeRoute, { config, catalogue, fleet, isDegraded })
   await app.register(enrolRoute, { enrol, replicas: parts.replicas })
   await app.register(cellSelfRoutes, { ...parts.cellSelf, anonymous })
   const registered = collectRegistered(parts)
@@ -197,6 +209,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     stallMs: config.events.stall_seconds * 1000,
     logger,
     hosts: allowedHosts(config),
+    cors,
     portal: config.public.portal_url,
     card: () => agentCard(cardParts(config, registered, portOf(app, config))),
     hold: keys.hold?.bind(keys),

@@ -54,7 +54,7 @@ export interface Backup {
 }
 
 /** Names of backups; they sort by time. */
-export const BACKUP_NAME = /^backup-\d{8}T\d{6}Z(-\d+)?$/
+export const BACKUP_NAME = /^backup-\d{8}T\d{6}Z$/
 
 /** Backups in a folder, newest first; none for a folder that does not exist. */
 export const listBackups = async (folder: string): Promise<Backup[]> => {

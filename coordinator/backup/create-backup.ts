@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 import { VERSION } from '../../shared/version.ts'
@@ -15,7 +15,8 @@ import {
   MANIFEST_FILE,
   SECRETS_FILE,
 } from './backup-catalogue.ts'
-import { describeFile, pathExists, syncToDisk } from './files.ts'
+import { describeFile, pathExists, requireSpace, rethrowDiskError, syncToDisk } from './files.ts'
+import type { BackupSecrets } from './open-backup.ts'
 import { removeLeftovers } from './remove-leftovers.ts'
 import { requireSeal, type SealWith, sealText } from './seal.ts'
 
@@ -29,16 +30,11 @@ export interface BackupRequest {
   isScheduled: boolean
   /** Unix milliseconds. */
   now: number
+  /** Ends the programs of PostgreSQL. */
+  signal?: AbortSignal | undefined
 }
 
-/** What is sealed: the sealing keys of the store, and the checksum of the manifest. */
-export interface SealedSecrets {
-  sealing_key: string
-  manifest_sha256: string
-}
-
-/** Free space that is left after a copy, for the store beside it. */
-const RESERVE_BYTES = 64 * 1024 * 1024
+const rethrow = rethrowDiskError('no backup was made')
 
 /**
  * Makes a backup while the coordinator runs, and returns its name and manifest. It appears as a whole
@@ -54,15 +50,15 @@ export const createBackup = async (
   const name = `backup-${new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
   const target = join(folder, name)
   if (await pathExists(target)) throw new ShoalError('conflict', `backup ${name} already exists`)
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(throwDiskError)
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(rethrow)
   await removeLeftovers(folder, /^\.backup-/, now)
   const files = typeof place === 'string' ? DATABASES.map(file => join(place, file)) : []
-  await requireSpace(folder, files)
-  const part = await mkdtemp(join(folder, '.backup-')).catch(throwDiskError)
+  await requireSpace(folder, await sumSizes(files), 'a backup')
+  const part = await mkdtemp(join(folder, '.backup-')).catch(rethrow)
   try {
     const manifest = await fillPart(part, request)
     const text = JSON.stringify(manifest, null, 2)
-    const secrets: SealedSecrets = {
+    const secrets: BackupSecrets = {
       sealing_key: sealingKey,
       manifest_sha256: hash('sha256', text),
     }
@@ -74,35 +70,28 @@ export const createBackup = async (
     await syncToDisk(folder)
     return { name, manifest }
   } catch (error) {
-    return throwDiskError(error)
+    return rethrow(error)
   } finally {
     await rm(part, { recursive: true, force: true })
   }
 }
 
-/** Throws `store_unavailable` unless the disk of the folder has room for copies of the files. */
-const requireSpace = async (folder: string, files: readonly string[]): Promise<void> => {
-  let needed = RESERVE_BYTES
-  for (const file of files) needed += (await stat(file).catch(() => ({ size: 0 }))).size
-  const { bavail, bsize } = await statfs(folder)
-  if (bavail * bsize >= needed) return
-  const free = `${Math.floor((bavail * bsize) / 1024 ** 2)} MiB are free`
-  throw new ShoalError(
-    'store_unavailable',
-    `${folder} has no room for a backup: ${free}, and it needs ${Math.ceil(needed / 1024 ** 2)} MiB`,
-  )
+const sumSizes = async (files: readonly string[]): Promise<number> => {
+  let bytes = 0
+  for (const file of files) bytes += (await stat(file).catch(() => ({ size: 0 }))).size
+  return bytes
 }
 
 /** Writes all files but the manifest and the secrets. */
 const fillPart = async (
   part: string,
-  { stateDir, place, sealWith, isScheduled, now }: BackupRequest,
+  { stateDir, place, sealWith, isScheduled, now, signal }: BackupRequest,
 ): Promise<BackupManifest> => {
   const isFile = typeof place === 'string'
   // first of all: a row leaves the journal only when it is in the records, which are copied last
   await writePrivate(join(part, JOURNAL_FILE), await readUsageJournal(stateDir))
   if (isFile) for (const file of DATABASES) await copySqlite(join(place, file), join(part, file))
-  else await (await loadPostgresTools()).dumpDatabase(place, join(part, DUMP_FILE))
+  else await (await loadPostgresTools()).dumpDatabase(place, join(part, DUMP_FILE), signal)
   const names = [...(isFile ? DATABASES : ([DUMP_FILE] as const)), JOURNAL_FILE] as const
   const files = []
   for (const name of names) files.push(await describeFile(part, name))
@@ -135,13 +124,3 @@ const readSealingKey = async (stateDir: string): Promise<string> => {
 
 const writePrivate = (path: string, content: string | Uint8Array): Promise<void> =>
   writeFile(path, content, { mode: 0o600 })
-
-const FULL = ['ENOSPC', 'EDQUOT']
-
-/** Rethrows an error; one of a disk says so. */
-const throwDiskError = (cause: unknown): never => {
-  if (cause instanceof ShoalError) throw cause
-  const { code = 'unknown' } = cause as NodeJS.ErrnoException
-  const what = FULL.includes(code) ? 'the disk is full' : `it cannot be written (${code})`
-  throw new ShoalError('store_unavailable', `no backup was made: ${what}`, { cause })
-}

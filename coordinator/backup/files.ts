@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import { open, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { ShoalError } from '../../shared/errors.ts'
 import type { BackupFile } from './backup-catalogue.ts'
 
 /** Name, size and checksum of a file. */
@@ -31,3 +32,40 @@ export const syncToDisk = async (path: string): Promise<void> => {
     await handle.close()
   }
 }
+
+/** Free space that is left after a copy, for the store beside it. */
+const RESERVE_BYTES = 64 * 1024 * 1024
+
+/** Throws `store_unavailable` unless the disk of the folder has room for copies of so many bytes. */
+export const requireSpace = async (
+  folder: string,
+  bytes: number,
+  purpose: 'a backup' | 'a test restore',
+): Promise<void> => {
+  const needed = RESERVE_BYTES + bytes
+  const { bavail, bsize } = await statfs(folder)
+  if (bavail * bsize >= needed) return
+  const free = `${Math.floor((bavail * bsize) / 1024 ** 2)} MiB are free`
+  throw new ShoalError(
+    'store_unavailable',
+    `${folder} has no room for ${purpose}: ${free}, and it needs ${Math.ceil(needed / 1024 ** 2)} MiB`,
+  )
+}
+
+const FULL = ['ENOSPC', 'EDQUOT']
+/** Codes of SQLite for a file that cannot be read or written (sqlite.org/rescode.html). */
+const UNUSABLE_FILE = /^SQLITE_(IOERR|CANTOPEN|READONLY)/
+
+/**
+ * Rethrows an error; one of the file system becomes `store_unavailable`, after the words for what has
+ * failed.
+ */
+export const rethrowDiskError =
+  (what: string) =>
+  (cause: unknown): never => {
+    const { code = '', syscall } = cause as NodeJS.ErrnoException
+    const isFull = FULL.includes(code)
+    if (!isFull && syscall === undefined && !UNUSABLE_FILE.test(code)) throw cause
+    const why = isFull ? 'the disk is full' : `a file cannot be read or written (${code})`
+    throw new ShoalError('store_unavailable', `${what}: ${why}`, { cause })
+  }

@@ -14,10 +14,12 @@ export interface OpenedBackup {
   sealingKey: string | undefined
 }
 
-const Secrets = z.strictObject({
+/** What is sealed: the sealing keys of the store, and the checksum of the manifest. */
+const BackupSecrets = z.strictObject({
   sealing_key: z.string(),
   manifest_sha256: z.string(),
 })
+export type BackupSecrets = z.output<typeof BackupSecrets>
 
 /**
  * Opens the secrets of a backup, and checks its manifest against them and its files against the
@@ -34,15 +36,15 @@ export const openBackupFiles = async (
   for (const expected of manifest.files) {
     const found = await describeFile(path, expected.name).catch(() => undefined)
     if (found?.sha256 !== expected.sha256 || found.bytes !== expected.bytes)
-      throw createDamagedError(path, `${expected.name} is ${found ? 'changed' : 'missing'}`)
+      throw new DamagedBackupError(path, `${expected.name} is ${found ? 'changed' : 'missing'}`)
   }
   const sealed = await readFile(join(path, SECRETS_FILE)).catch(() => undefined)
-  if (sealed === undefined) throw createDamagedError(path, `${SECRETS_FILE} is missing`)
+  if (sealed === undefined) throw new DamagedBackupError(path, `${SECRETS_FILE} is missing`)
   if (openWith === undefined) return { manifest, sealingKey: undefined }
-  const secrets = Secrets.safeParse(parseJson(await openSealed(sealed, openWith)))
-  if (!secrets.success) throw createDamagedError(path, `${SECRETS_FILE} is not readable`)
+  const secrets = BackupSecrets.safeParse(parseJson(await openSealed(sealed, openWith)))
+  if (!secrets.success) throw new DamagedBackupError(path, `${SECRETS_FILE} is not readable`)
   if (secrets.data.manifest_sha256 !== sha256)
-    throw createDamagedError(path, `${MANIFEST_FILE} is changed`)
+    throw new DamagedBackupError(path, `${MANIFEST_FILE} is changed`)
   return { manifest, sealingKey: secrets.data.sealing_key }
 }
 
@@ -53,7 +55,7 @@ export const readManifest = async (
   const bytes = await readFile(join(path, MANIFEST_FILE)).catch(() => undefined)
   if (bytes === undefined) throw new ShoalError('not_found', `there is no backup in ${path}`)
   const manifest = BackupManifest.safeParse(parseJson(bytes.toString('utf8')))
-  if (!manifest.success) throw createDamagedError(path, `${MANIFEST_FILE} is not readable`)
+  if (!manifest.success) throw new DamagedBackupError(path, `${MANIFEST_FILE} is not readable`)
   return { manifest: manifest.data, sha256: hash('sha256', bytes) }
 }
 
@@ -65,5 +67,9 @@ const parseJson = (text: string): unknown => {
   }
 }
 
-export const createDamagedError = (path: string, why: string): ShoalError =>
-  new ShoalError('invalid_request', `the backup ${path} is damaged: ${why}`)
+/** A backup whose files are not as they were made, or which cannot be restored. */
+export class DamagedBackupError extends ShoalError {
+  constructor(path: string, why: string, cause?: unknown) {
+    super('invalid_request', `the backup ${path} is damaged: ${why}`, { cause })
+  }
+}

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { ShoalError } from '../../shared/errors.ts'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { OpenQueue } from '../queue/open.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { Schedules } from '../schedules/schedules.ts'
 import { storePlaceOf } from '../store/place.ts'
 import { type Backup, listBackups } from './backup-catalogue.ts'
@@ -24,11 +24,15 @@ type BackupConfig = Pick<CoordinatorConfig, 'state_dir' | 'store' | 'backup'>
 interface BackupParts extends Pick<Base, 'logger' | 'now'> {
   config: BackupConfig
   work: Pick<OpenQueue, 'addKind'>
-  recurring: Pick<Schedules, 'put' | 'remove'>
+  recurring: Pick<Schedules, 'list' | 'put' | 'remove'>
+  replicas: Pick<Replicas, 'live'>
 }
 
 /** A backup that was missed for less than this is made up for. */
 const GRACE_SECONDS = 30 * 24 * 3600
+
+const OTHERS_SCHEDULE =
+  'backups are scheduled and this coordinator has no backup.schedule: give all coordinators the same settings, or remove them from all and start one alone'
 
 export const backupFolderOf = ({
   state_dir,
@@ -38,7 +42,7 @@ export const backupFolderOf = ({
 
 /** Backups of the store and its secrets. Those that are scheduled are jobs of the queue. */
 export const openBackup = async (parts: BackupParts): Promise<{ views: BackupViews }> => {
-  const { config, work, recurring, logger } = parts
+  const { config, work, logger } = parts
   work.addKind(
     createBackupKind({
       readRequest: () => readRequest(parts),
@@ -46,21 +50,27 @@ export const openBackup = async (parts: BackupParts): Promise<{ views: BackupVie
     }),
   )
   // an audit in doubt must not keep the coordinator from starting
-  await plan(recurring, config.backup).catch(error =>
+  await planBackups(parts).catch(error =>
     logger.warn({ err: error }, 'the schedule of backups was not stored'),
   )
   const folder = backupFolderOf(config)
   return { views: { backups: { list: () => listBackups(folder), settings: config.backup } } }
 }
 
-const plan = async (
-  recurring: BackupParts['recurring'],
-  { schedule }: BackupSettings,
-): Promise<void> => {
-  if (schedule === undefined)
-    return recurring.remove(SCHEDULED_BACKUP).catch(error => {
-      if (!(error instanceof ShoalError && error.code === 'not_found')) throw error
-    })
+/** Stores the schedule of the configuration; without one, removes that of an earlier start. */
+const planBackups = async ({
+  recurring,
+  config: { backup },
+  replicas,
+  logger,
+}: BackupParts): Promise<void> => {
+  const { schedule } = backup
+  if (schedule === undefined) {
+    const stored = await recurring.list()
+    if (!stored.some(({ name }) => name === SCHEDULED_BACKUP)) return
+    if (replicas.live().length > 1) return logger.warn(OTHERS_SCHEDULE)
+    return recurring.remove(SCHEDULED_BACKUP)
+  }
   await recurring.put({
     name: SCHEDULED_BACKUP,
     kind: SCHEDULED_BACKUP,
@@ -75,7 +85,7 @@ const plan = async (
 const readRequest = async ({
   config,
   now,
-}: Pick<BackupParts, 'config' | 'now'>): Promise<ScheduledRequest | undefined> => {
+}: Pick<BackupParts, 'config' | 'now'>): Promise<Omit<ScheduledRequest, 'since'> | undefined> => {
   const { schedule, keep, recipients, passphrase_file } = config.backup
   if (schedule === undefined) return undefined
   const passphrase =

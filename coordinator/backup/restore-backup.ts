@@ -32,12 +32,15 @@ export const restoreBackup = async (
   const opened = await openBackupFiles(path, openWith)
   const { manifest } = opened
   await requireEmpty(stateDir)
-  if (manifest.store === 'postgresql') {
-    const { restoreDatabase } = await loadPostgresTools()
-    await restoreDatabase(requireDatabase(place), join(path, DUMP_FILE))
-  } else if (typeof place !== 'string')
+  const isFile = manifest.store === 'sqlite'
+  if (isFile && typeof place !== 'string')
     throw new ShoalError('wrong_usage', 'the backup is of SQLite: restore it without store.url')
-  await placeFiles(path, stateDir, opened)
+  const address = isFile ? undefined : requireDatabase(place)
+  await placeFiles(path, stateDir, opened, async () => {
+    if (address === undefined) return
+    const { restoreDatabase } = await loadPostgresTools()
+    await restoreDatabase(address, join(path, DUMP_FILE))
+  })
   return {
     restored: path,
     state_dir: stateDir,
@@ -66,13 +69,15 @@ const requireEmpty = async (stateDir: string): Promise<void> => {
 }
 
 /**
- * Puts the files of a backup in their places. The key comes last, without which no coordinator starts
- * on them.
+ * Puts the files of a backup in their places. The database is filled when all of them are on the disk,
+ * so that after a failure the whole can be repeated. The key comes last, without which no coordinator
+ * starts on them.
  */
 export const placeFiles = async (
   path: string,
   stateDir: string,
   { manifest, sealingKey }: OpenedBackup,
+  fillDatabase: () => Promise<void> = async () => {},
 ): Promise<void> => {
   await mkdir(dirname(stateDir), { recursive: true })
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
@@ -81,6 +86,7 @@ export const placeFiles = async (
     from: join(path, name),
     to,
   }))
+  const keyFile = sealingKeyPath(stateDir)
   try {
     for (const { from, to } of files) {
       await mkdir(dirname(to), { recursive: true, mode: 0o700 })
@@ -88,14 +94,21 @@ export const placeFiles = async (
       await chmod(`${to}.part`, 0o600)
       await syncToDisk(`${to}.part`)
     }
-    for (const { to } of files) await rename(`${to}.part`, to)
     if (sealingKey !== undefined)
-      await writeFile(sealingKeyPath(stateDir), sealingKey, { mode: 0o600, flush: true })
+      await writeFile(`${keyFile}.part`, sealingKey, { mode: 0o600, flush: true })
+    await fillDatabase()
+    for (const { to } of files) await rename(`${to}.part`, to)
+    if (sealingKey !== undefined) await rename(`${keyFile}.part`, keyFile)
   } catch (error) {
-    for (const { to } of files) await rm(`${to}.part`, { force: true })
+    for (const to of [...files.map(file => file.to), keyFile])
+      await rm(`${to}.part`, { force: true })
     throw error
   }
 }
+
+/** Size of the files that `placeFiles` copies. */
+export const sumPlacedBytes = ({ files }: BackupManifest): number =>
+  files.reduce((sum, { name, bytes }) => (name === DUMP_FILE ? sum : sum + bytes), 0)
 
 /** Places of the files that a state folder has. */
 const listPlaces = ({ store }: BackupManifest, stateDir: string) => [

@@ -8,7 +8,7 @@ export const SCHEDULED_BACKUP = 'scheduled-backup'
 
 interface KindParts {
   /** Undefined where this coordinator has no schedule: another one does the job. */
-  readRequest: () => Promise<ScheduledRequest | undefined>
+  readRequest: () => Promise<Omit<ScheduledRequest, 'since'> | undefined>
   onMade: (made: object) => void
   /** Makes the backup; in a thread of its own by default. */
   make?: (request: ScheduledRequest, signal: AbortSignal) => Promise<object>
@@ -28,24 +28,31 @@ export const createBackupKind = ({ readRequest, onMade, make = runInWorker }: Ki
     timeoutSeconds: 6 * 3600,
     leaseSeconds: 60,
     keptDays: 30,
-    run: async (_payload, { signal }) => {
+    run: async (_payload, { job, signal }) => {
       const request = await readRequest()
       if (request === undefined)
         throw new JobError('this coordinator has no schedule', {
           early: true,
           retryAfterSeconds: RETRY_SECONDS,
         })
-      onMade(await make(request, signal))
+      onMade(await make({ ...request, since: job.createdAt }, signal))
     },
   })
 
 /** Answer of the thread. */
 type BackupAnswer = { made: object } | { fault: string }
 
+/** Time in which a stopped thread ends its programs, and removes what it has begun. */
+const STOPS_WITHIN_MS = 3000
+
 /** Makes a backup in a worker thread, because checking a large database takes seconds. */
 const runInWorker = async (request: ScheduledRequest, signal: AbortSignal): Promise<object> => {
   const worker = new Worker(new URL('./backup-worker.ts', import.meta.url), { workerData: request })
-  const stop = () => void worker.terminate()
+  let killing: NodeJS.Timeout | undefined
+  const stop = () => {
+    worker.postMessage('stop')
+    killing = setTimeout(() => void worker.terminate(), STOPS_WITHIN_MS)
+  }
   signal.addEventListener('abort', stop, { once: true })
   const { promise, resolve, reject } = Promise.withResolvers<BackupAnswer>()
   worker.once('message', resolve)
@@ -57,5 +64,6 @@ const runInWorker = async (request: ScheduledRequest, signal: AbortSignal): Prom
     return answer.made
   } finally {
     signal.removeEventListener('abort', stop)
+    clearTimeout(killing)
   }
 }

@@ -1,6 +1,7 @@
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { ShoalError } from '../../shared/errors.ts'
 import { verifyAudit } from '../audit/verify.ts'
 import { createUsage } from '../quota/usage.ts'
 import { journalUsage } from '../quota/usage-journal.ts'
@@ -10,9 +11,10 @@ import { openSigning } from '../signing/signing.ts'
 import type { StorePlace } from '../store/place.ts'
 import { findDatabaseFault, loadPostgresTools, openStore } from '../store/store.ts'
 import { type BackupManifest, DATABASES, DUMP_FILE, VERIFIED_FILE } from './backup-catalogue.ts'
-import { createDamagedError, openBackupFiles, readManifest } from './open-backup.ts'
+import { requireSpace, rethrowDiskError } from './files.ts'
+import { DamagedBackupError, openBackupFiles, readManifest } from './open-backup.ts'
 import { removeLeftovers } from './remove-leftovers.ts'
-import { placeFiles, requireDatabase } from './restore-backup.ts'
+import { placeFiles, requireDatabase, sumPlacedBytes } from './restore-backup.ts'
 import { type OpenWith, requireOpen } from './seal.ts'
 
 interface VerifyRequest {
@@ -25,6 +27,8 @@ interface VerifyRequest {
   openWith: OpenWith | { stateDir: string }
   /** Unix milliseconds. */
   now: number
+  /** Ends the programs of PostgreSQL. */
+  signal?: AbortSignal | undefined
 }
 
 interface VerifyResult {
@@ -32,10 +36,13 @@ interface VerifyResult {
   audit_rows: number | null
 }
 
+const rethrow = rethrowDiskError('the backup was not tested')
+
 /**
- * Restores a backup into a temporary folder, or a temporary database, and checks the store, the
- * audit, the usage that waited and the secrets there. The result is noted beside the backup. Throws
- * as `restoreBackup` does.
+ * Restores a backup into a temporary folder beside it, or a temporary database, and checks the store,
+ * the audit, the usage that waited and the secrets there. Success and damage are noted in the backup;
+ * whatever else keeps the test from its end says nothing about the backup. Throws as `restoreBackup`
+ * does, and `store_unavailable` without room for the test.
  */
 export const verifyBackup = async (path: string, request: VerifyRequest): Promise<VerifyResult> => {
   const { now, openWith } = request
@@ -44,65 +51,85 @@ export const verifyBackup = async (path: string, request: VerifyRequest): Promis
   if (manifest.store === 'postgresql') requireDatabase(request.place)
   const note = (ok: boolean, reason: string | null) =>
     writeFile(join(path, VERIFIED_FILE), JSON.stringify({ at: now, ok, reason }), { mode: 0o600 })
+  const beside = dirname(path)
+  await removeLeftovers(beside, /^\.verify-/, now)
   await removeLeftovers(tmpdir(), /^shoal-(backup|postgres-tool)-/, now)
-  const folder = await mkdtemp(join(tmpdir(), 'shoal-backup-'))
+  await requireSpace(beside, sumPlacedBytes(manifest), 'a test restore')
+  // the folder of backups may be on another machine, which must not see the key
+  const keyFolder = await mkdtemp(join(tmpdir(), 'shoal-backup-')).catch(rethrow)
+  const folder = await mkdtemp(join(beside, '.verify-')).catch(rethrow)
   try {
-    const result = await tryRestore(path, folder, request)
+    const result = await tryRestore(path, { folder, keyFolder }, request)
     await note(true, null)
     return result
   } catch (error) {
-    await note(false, (error as Error).message)
-    throw error
+    if (error instanceof DamagedBackupError) await note(false, error.message)
+    return rethrow(error)
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    for (const each of [folder, keyFolder]) await rm(each, { recursive: true, force: true })
   }
+}
+
+interface TestFolders {
+  /** Gets the files of the backup, beside it. */
+  folder: string
+  /** Gets the key that opens its secrets, on this machine. */
+  keyFolder: string
 }
 
 const tryRestore = async (
   path: string,
-  folder: string,
-  { place, openWith }: VerifyRequest,
+  { folder, keyFolder }: TestFolders,
+  { place, openWith, now, signal }: VerifyRequest,
 ): Promise<VerifyResult> => {
   const isLocal = 'stateDir' in openWith
-  const opened = await openBackupFiles(path, isLocal ? undefined : openWith)
-  await placeFiles(path, folder, opened)
-  if (isLocal) await copyFile(sealingKeyPath(openWith.stateDir), sealingKeyPath(folder))
-  const { manifest } = opened
-  if (manifest.store === 'sqlite')
-    return { audit_rows: await tryStore(path, { stateDir: folder, place: folder }, manifest) }
+  const { manifest, sealingKey } = await openBackupFiles(path, isLocal ? undefined : openWith)
+  await placeFiles(path, folder, { manifest, sealingKey: undefined })
+  const keyFile = sealingKeyPath(keyFolder)
+  if (isLocal) await copyFile(sealingKeyPath(openWith.stateDir), keyFile)
+  else await writeFile(keyFile, sealingKey ?? '', { mode: 0o600 })
+  const restored = { folder, keyFolder, place: folder }
+  if (manifest.store === 'sqlite') return { audit_rows: await tryStore(path, restored, manifest) }
   const address = requireDatabase(place)
   const dump = join(path, DUMP_FILE)
   const { onScratchDatabase, readArchive, restoreDatabase } = await loadPostgresTools()
-  const tried = await onScratchDatabase(address, async scratch => {
-    await restoreDatabase(scratch, dump)
-    return tryStore(path, { stateDir: folder, place: scratch }, manifest)
-  })
-  if (tried === undefined) await readArchive(address, dump)
+  const tryScratch = async (scratch: Exclude<StorePlace, string>) => {
+    await restoreDatabase(scratch, dump, signal)
+    return tryStore(path, { ...restored, place: scratch }, manifest)
+  }
+  const tried = await onScratchDatabase(address, tryScratch, now)
+  if (tried === undefined) await readArchive(address, dump, signal)
   return { audit_rows: tried?.result ?? null }
 }
 
 /** Opens the restored store as a coordinator would; returns the number of rows of the audit. */
 const tryStore = async (
   path: string,
-  { stateDir, place }: { stateDir: string; place: StorePlace },
+  { folder, keyFolder, place }: TestFolders & { place: StorePlace },
   { audit_head }: BackupManifest,
 ): Promise<number> => {
   if (typeof place === 'string')
     for (const file of DATABASES) {
       const fault = findDatabaseFault(join(place, file))
-      if (fault !== undefined) throw createDamagedError(path, `${file}: ${fault}`)
+      if (fault !== undefined) throw new DamagedBackupError(path, `${file}: ${fault}`)
     }
   const store = await openStore(place, { mustExist: true })
   try {
     const logger = { info: () => {}, warn: () => {}, error: () => {} }
-    const { secrets } = await openSecrets({ store, stateDir, logger })
+    const { secrets } = await openSecrets({ store, stateDir: keyFolder, logger }).catch(error => {
+      if (!(error instanceof ShoalError && error.code === 'config_invalid')) throw error
+      throw new DamagedBackupError(path, error.message, error)
+    })
     const { endorses } = await openSigning(secrets)
     const verdict = await verifyAudit(store.ledger, { endorses })
-    if (!verdict.ok) throw createDamagedError(path, `its audit is broken: ${verdict.reason}`)
+    if (!verdict.ok) throw new DamagedBackupError(path, `its audit is broken: ${verdict.reason}`)
     const head = audit_head?.hash ?? verdict.head.hash
     if (verdict.head.hash !== head)
-      throw createDamagedError(path, 'its audit does not end with the row that the manifest names')
-    const usage = await journalUsage(createUsage(store), { stateDir, logger })
+      throw new DamagedBackupError(
+        path,
+        'its audit does not end with the row that the manifest names',
+      )
+    const usage = await journalUsage(createUsage(store), { stateDir: folder, logger })
     await usage.close()
     return verdict.rows
   } finally {

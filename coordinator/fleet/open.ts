@@ -19,7 +19,7 @@ interface FleetViews {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
   /** `nowMs` is monotonic. */
   routing: {
-    router: Pick<Router, 'listPools' | 'pools' | 'tenantOf'>
+    router: Pick<Router, 'listPools' | 'mayUse' | 'pools' | 'tenantOf'>
     queue: Pick<WaitQueue, 'lengths'>
     nowMs: () => number
   }

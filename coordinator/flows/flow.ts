@@ -141,9 +141,14 @@ export type SynergiesConfig = z.output<typeof SynergiesConfig>
 
 /** Ids of the earlier steps whose output a step uses; its compensation may also use its own. */
 const listSources = ({ id, when, input, compensate }: FlowStep): string[] => {
-  const undo = stepIdsOf(listPaths(compensate?.input)).filter(name => name !== id)
-  return [...stepIdsOf([...when.map(({ from }) => from), ...listPaths(input)]), ...undo]
+  const undo = listInputSources(compensate?.input).filter(name => name !== id)
+  return [...listConditionSources(when), ...listInputSources(input), ...undo]
 }
+
+export const listConditionSources = (conditions: readonly Condition[]): string[] =>
+  stepIdsOf(conditions.map(({ from }) => from))
+
+export const listInputSources = (input: unknown): string[] => stepIdsOf(listPaths(input))
 
 const stepIdsOf = (paths: readonly string[]): string[] =>
   paths.map(path => path.split('.')[0] ?? '')

@@ -2,6 +2,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { HOUR_MS } from '../../shared/time.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { Starter } from '../keys/starter.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Ledger } from '../store/store.ts'
 import {
@@ -12,15 +13,19 @@ import {
   type SynergiesConfig,
   type Synergy,
 } from './flow.ts'
-import { type FlowRun, hasEnded, type StepCall } from './run.ts'
+import { type FlowRun, hasEnded, type RunSummary, type StepCallWithOutput } from './run.ts'
 import {
   countOpenRuns,
   countRuns,
   countStarted,
+  eraseFromOutputs,
+  listWaitingJobs,
   type RunCount,
+  readCallsWithOutputs,
+  readOpenRuns,
   readRun,
   readRuns,
-  readStepCalls,
+  readRunsWithSteps,
 } from './run-store.ts'
 
 export const FLOW_RUN = 'flow-run'
@@ -31,25 +36,18 @@ interface Startable extends Omit<Flow, 'description'> {
   synergyId?: string
 }
 
-/** Principal whose rights the steps of a run have. */
-export interface Starter extends Actor {
-  tenantId: string
-  keyId: string
-  requestId: string
-}
-
 interface StartOptions {
   /** Starts nothing when it was used before. */
   onceKey?: string
   mostPerHour?: number
 }
 
-/** Most runs of a tenant that have not ended: those of other tenants get their turn, too. */
+/** Limit of a tenant's runs that have not ended, so that other tenants get their turn too. */
 export const MOST_OPEN_RUNS = 200
 
 interface FlowsParts {
   ledger: Ledger
-  queue: Pick<Queue, 'addWithin' | 'wake'>
+  queue: Pick<Queue, 'addWithin' | 'hastenWithin' | 'wake'>
   flows: FlowsConfig
   synergies: SynergiesConfig
   /** Unix time, milliseconds. */
@@ -166,10 +164,20 @@ export class Flows {
       await trx.updateTable('flow_runs').set({ cancelled: 1 }).where('id', '=', runId).execute()
       const about = { tenant: tenantId, action: 'flow.cancel', subject: runId }
       await appendAudit(trx, { ...by, at: now(), ...about, outcome: 'done' })
+      await queue.hastenWithin(trx, [found.jobId])
       return readRun(trx, runId)
     })
     queue.wake()
     return run
+  }
+
+  /** Checks the runs of a tenant at once that wait for this request at a gate, or for this task. */
+  async hasten(tenantId: string, awaitedId: string): Promise<void> {
+    const { ledger, queue } = this.#parts
+    const jobIds = await listWaitingJobs(ledger.read, tenantId, awaitedId)
+    if (jobIds.length === 0) return
+    await ledger.free.write(trx => queue.hastenWithin(trx, jobIds))
+    queue.wake()
   }
 
   /** Reads a run. Throws `not_found`, also for a run of another tenant. */
@@ -178,12 +186,27 @@ export class Flows {
   }
 
   /** Runs of a tenant, newest first. */
-  runs(tenantId: string, filter: Parameters<typeof readRuns>[2]): Promise<FlowRun[]> {
+  runs(tenantId: string, filter: Parameters<typeof readRuns>[2]): Promise<RunSummary[]> {
     return readRuns(this.#parts.ledger.read, tenantId, filter)
   }
 
-  calls(runId: string): Promise<StepCall[]> {
-    return readStepCalls(this.#parts.ledger.read, runId)
+  /** Runs of a tenant with their steps, newest first. */
+  runsWithSteps(tenantId: string, filter: Parameters<typeof readRuns>[2]): Promise<FlowRun[]> {
+    return readRunsWithSteps(this.#parts.ledger.read, tenantId, filter)
+  }
+
+  /** Runs of a tenant that have not ended, with their steps. */
+  openRuns(tenantId: string): Promise<FlowRun[]> {
+    return readOpenRuns(this.#parts.ledger.read, tenantId, MOST_OPEN_RUNS)
+  }
+
+  calls(runId: string): Promise<StepCallWithOutput[]> {
+    return readCallsWithOutputs(this.#parts.ledger.read, runId)
+  }
+
+  /** Deletes the outputs of steps that name a person; returns their number. */
+  erasePerson(tenantId: string, personId: string): Promise<number> {
+    return eraseFromOutputs(this.#parts.ledger, tenantId, personId)
   }
 
   count(tenantId: string): Promise<RunCount[]> {
@@ -195,7 +218,7 @@ const createBoundError = (message: string): ShoalError =>
   new ShoalError('rate_limited', message, { retryAfterSeconds: 60 })
 
 /** Steps of several flows in a row; their ids and references carry the id of their flow. */
-const joinFlows = (synergyId: string, { flows }: Synergy, known: FlowsConfig): Startable => {
+export const joinFlows = (synergyId: string, { flows }: Synergy, known: FlowsConfig): Startable => {
   const parts = flows.map(id => ({ id, flow: known[id] as Flow }))
   const team = parts.find(({ flow }) => flow.team !== undefined)?.flow.team
   return {

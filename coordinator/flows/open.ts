@@ -9,9 +9,9 @@ import type { OpenQueue } from '../queue/open.ts'
 import type { Store } from '../store/store.ts'
 import { findTriggerCycle } from './find-trigger-cycle.ts'
 import type { FlowsConfig, SynergiesConfig } from './flow.ts'
-import { FLOW_RUN, Flows } from './flows.ts'
+import { FLOW_RUN, Flows, joinFlows } from './flows.ts'
 import { FlowRunner } from './run-flow.ts'
-import { forgetRuns } from './run-store.ts'
+import { forgetRuns, isOpenRun } from './run-store.ts'
 import type { StepCaller } from './step-caller.ts'
 
 interface FlowDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
@@ -40,6 +40,7 @@ const Payload = z.object({
 
 const KEPT_DAYS = 90
 const FORGET_SECONDS = 3600
+const FORGET_AT_ONCE = 200
 
 export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowViews } => {
   const { config, store, work, leaderWork, now } = parts
@@ -64,13 +65,16 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
       keptDays: KEPT_DAYS,
       run: async ({ run_id }, attempt) => {
         if (caller === undefined) throw new JobError('the coordinator is starting', { early: true })
-        await FlowRunner.carryOn({ ledger, caller, now }, run_id, attempt)
+        await FlowRunner.continueRun({ ledger, caller, now }, run_id, attempt)
       },
+      findEndCommand: async ({ run_id }, trx) =>
+        (await isOpenRun(trx, run_id)) ? `shoal flows cancel ${run_id}` : undefined,
     }),
   )
-  leaderWork.every('flows.forget', FORGET_SECONDS, led =>
-    led.free.write(trx => forgetRuns(trx, now() - KEPT_DAYS * DAY_MS)),
-  )
+  leaderWork.every('flows.forget', FORGET_SECONDS, async led => {
+    const before = now() - KEPT_DAYS * DAY_MS
+    while (await forgetRuns(led, before, FORGET_AT_ONCE));
+  })
   const { flows: named, synergies } = config
   const flows = new Flows({ ledger, queue: work.queue, flows: named, synergies, now })
   const connectFlows = (given: StepCaller): void => {
@@ -80,12 +84,22 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
   return { flows, connectFlows, views: { flows } }
 }
 
-/** Throws `config_invalid` for synergies whose flows do not exist, or that start each other. */
+/**
+ * Throws `config_invalid` for synergies whose flows do not exist, whose steps have the same name, or
+ * that start each other.
+ */
 const requireKnownFlows = ({ flows, synergies }: FlowDomainParts['config']): void => {
   for (const [id, synergy] of Object.entries(synergies)) {
     const missing = synergy.flows.find(flow => !Object.hasOwn(flows, flow))
     if (missing !== undefined)
       throw new ShoalError('config_invalid', `synergies.${id}.flows: no flow ${missing}`)
+    const ids = joinFlows(id, synergy, flows).steps.map(step => step.id)
+    const twice = ids.find((stepId, at) => ids.indexOf(stepId) !== at)
+    if (twice !== undefined)
+      throw new ShoalError(
+        'config_invalid',
+        `synergies.${id}.flows: two steps are named ${twice}, which is a flow and a step joined by _; rename one`,
+      )
   }
   const cycle = findTriggerCycle(synergies, flows)
   if (cycle !== undefined)

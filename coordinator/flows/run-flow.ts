@@ -3,9 +3,16 @@ import type { Job } from '../queue/job.ts'
 import { JobError } from '../queue/job-error.ts'
 import type { Ledger } from '../store/store.ts'
 import { areConditionsMet, resolveInput } from './evaluate.ts'
-import { type FlowStep, RUN } from './flow.ts'
+import { type FlowStep, listConditionSources, listInputSources, RUN } from './flow.ts'
 import { type FlowRun, hasEnded, type RunState, type StepCall } from './run.ts'
-import { readRun, readStepCalls, takeRun, writeRun, writeStepCall } from './run-store.ts'
+import {
+  readOutputs,
+  readRun,
+  readStepCalls,
+  takeRun,
+  writeRun,
+  writeStepCall,
+} from './run-store.ts'
 import type { StepCaller, StepResult } from './step-caller.ts'
 
 interface RunnerParts {
@@ -15,8 +22,13 @@ interface RunnerParts {
   now: () => number
 }
 
-/** Interval at which a waiting run is checked. */
-const LOOK_SECONDS = 1
+/** A waiting run is checked after this share of the time that it has waited, within bounds. */
+const LOOK_SHARE = 0.1
+const FIRST_LOOK_SECONDS = 1
+const LAST_LOOK_SECONDS = 60
+/** Size of an output that is kept for later steps, as JSON. */
+export const MOST_OUTPUT_BYTES = 256 * 1024
+const CANCELLED = 'cancelled by an operator'
 
 /**
  * Continues a run from its stored state until it ends or waits. Each call is stored before it is made
@@ -37,7 +49,7 @@ export class FlowRunner {
   }
 
   /** Continues a run. Throws JobError when the run has to be continued later. */
-  static async carryOn(
+  static async continueRun(
     parts: RunnerParts,
     runId: string,
     { job, signal }: { job: Job; signal: AbortSignal },
@@ -56,10 +68,12 @@ export class FlowRunner {
     const { steps } = this.#run
     for (const [position, step] of steps.entries()) {
       const call = await this.#settle(position, step)
-      if (call === undefined) return this.#compensate('cancelled', 'cancelled by an operator')
+      if (call === undefined) return this.#compensate('cancelled', CANCELLED)
       if (call.state === 'failed' && step.on_failure === 'stop')
         return this.#compensate('failed', `${step.id}: ${call.reason}`)
     }
+    // an operator may have cancelled the run during its last step
+    if (await this.#isCancelled()) return this.#compensate('cancelled', CANCELLED)
     await this.#end('done')
   }
 
@@ -67,14 +81,26 @@ export class FlowRunner {
   async #settle(position: number, step: FlowStep): Promise<StepCall | undefined> {
     const known = this.#calls.get(keyOf({ position, isUndo: false }))
     if (known !== undefined && hasSettled(known)) return known
-    if (known?.state !== 'running' && (await this.#isCancelled())) {
-      if (known !== undefined) await this.#parts.caller.withdraw(this.#run, known)
-      return undefined
-    }
+    if (known?.state !== 'running' && (await this.#isCancelled()))
+      return known && this.#withdraw(known)
     const { skill, gate, summary, input, when } = step
-    if (known === undefined && !areConditionsMet(when, this.#collectOutputs()))
-      return this.#store({ ...this.#beginCall(position, false), state: 'skipped' })
+    if (known === undefined && when.length > 0) {
+      const sources = listConditionSources(when)
+      const lost = this.#findLostOutput(sources)
+      if (lost !== undefined) return this.#fail(position, false, lost)
+      if (!areConditionsMet(when, await this.#readOutputs(sources)))
+        return this.#store({ ...this.#beginCall(position, false), state: 'skipped' })
+    }
     return this.#call(position, step.id, { skill, gate, summary, input, isUndo: false })
+  }
+
+  /** Withdraws a waiting call; returns it where it was completed before, and has to be compensated. */
+  async #withdraw(call: StepCall): Promise<StepCall | undefined> {
+    const { caller } = this.#parts
+    await caller.withdraw(this.#run, call)
+    const found = await caller.look(this.#run, call)
+    if (found.kind === 'go' || found.kind === 'failed') return undefined
+    return this.#take(call, found)
   }
 
   async #call(
@@ -89,13 +115,16 @@ export class FlowRunner {
       const found = await caller.look(this.#run, known)
       if (found.kind !== 'go') return this.#take(known, found)
     }
+    const sources = listInputSources(action.input)
+    const lost = known === undefined ? this.#findLostOutput(sources) : undefined
+    if (lost !== undefined) return this.#fail(position, isUndo, lost)
     const interrupted = known?.state === 'running' ? known : undefined
     const call = interrupted ?? (await this.#store(this.#beginCall(position, isUndo, known)))
     const request = {
       run: this.#run,
       stepId,
       action,
-      input: resolveInput(action.input, this.#collectOutputs()),
+      input: resolveInput(action.input, await this.#readOutputs(sources)),
       callKey: `flow:${this.#run.id}:${position}${isUndo ? ':undo' : ''}`,
       interrupted,
       gateRequestId: known?.gateRequestId,
@@ -108,19 +137,17 @@ export class FlowRunner {
     if (this.#signal.aborted || result.kind === 'later')
       throw createWaitError(result.kind === 'later' ? result.reason : 'stopped')
     const { gateRequestId = call.gateRequestId, taskId } = result as Partial<StepCall>
+    const at = this.#parts.now()
     if (result.kind === 'waiting') {
+      const { reason } = result
       if (call.state !== 'waiting')
-        await this.#store({ ...call, ...result, state: 'waiting', gateRequestId, taskId })
-      throw createWaitError(result.reason)
+        await this.#store({ ...call, reason, state: 'waiting', gateRequestId, taskId })
+      throw createWaitError(reason, (at - call.startedAt) / 1000)
     }
-    const isDone = result.kind === 'done'
-    const settled = await this.#store({
-      ...call,
-      state: result.kind,
-      output: isDone ? result.output : undefined,
-      reason: isDone ? undefined : result.reason,
-      endedAt: this.#parts.now(),
-    })
+    const { kind: state } = result
+    const { json, reason } =
+      result.kind === 'done' ? packOutput(result.output) : { json: undefined, ...result }
+    const settled = await this.#store({ ...call, state, reason, endedAt: at }, json)
     if (result.kind !== 'unknown') return settled
     await this.#end('unknown', result.reason)
     throw createUnknownError(result.reason)
@@ -173,13 +200,35 @@ export class FlowRunner {
     return this.#run.isCancelled
   }
 
-  #collectOutputs(): ReadonlyMap<string, unknown> {
-    const done = [...this.#calls.values()].filter(call => call.state === 'done' && !call.isUndo)
+  /** Outputs of completed steps by their ids, and the run itself. */
+  async #readOutputs(stepIds: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
     const { id, flowId, steps } = this.#run
+    const positions = stepIds.map(name => this.#positionOf(name)).filter(at => at >= 0)
+    const outputs = await readOutputs(this.#parts.ledger.read, id, positions)
     return new Map<string, unknown>([
-      ...done.map(call => [steps[call.position]?.id ?? '', call.output] as const),
+      ...[...outputs].map(([at, output]) => [steps[at]?.id ?? '', output] as const),
       [RUN, { id, flow_id: flowId }],
     ])
+  }
+
+  #positionOf(stepId: string): number {
+    return this.#run.steps.findIndex(({ id }) => id === stepId)
+  }
+
+  /** Reason why one of the steps completed and has no output. */
+  #findLostOutput(stepIds: readonly string[]): string | undefined {
+    for (const stepId of stepIds) {
+      const call = this.#calls.get(keyOf({ position: this.#positionOf(stepId), isUndo: false }))
+      if (call?.state === 'done' && call.reason !== undefined)
+        return `the output of ${stepId} is needed: ${call.reason}`
+    }
+    return undefined
+  }
+
+  /** Fails a call that cannot be made. */
+  async #fail(position: number, isUndo: boolean, reason: string): Promise<StepCall> {
+    const call = this.#beginCall(position, isUndo)
+    return this.#store({ ...call, state: 'failed', reason, endedAt: this.#parts.now() })
   }
 
   #beginCall(position: number, isUndo: boolean, known?: StepCall): StepCall {
@@ -189,14 +238,13 @@ export class FlowRunner {
       state: 'running',
       gateRequestId: known?.gateRequestId,
       taskId: undefined,
-      output: undefined,
       reason: undefined,
       startedAt: this.#parts.now(),
       endedAt: undefined,
     }
   }
 
-  async #store(call: StepCall): Promise<StepCall> {
+  async #store(call: StepCall, outputJson: string | null = null): Promise<StepCall> {
     const { ledger, now } = this.#parts
     const state: RunState =
       call.state === 'waiting' ? 'waiting' : call.isUndo ? 'compensating' : 'running'
@@ -209,7 +257,7 @@ export class FlowRunner {
         state: call.state,
         gate_request_id: call.gateRequestId ?? null,
         task_id: call.taskId ?? null,
-        output_json: call.output === undefined ? null : JSON.stringify(call.output),
+        output_json: outputJson,
         reason: call.reason ?? null,
         started_at: call.startedAt,
         ended_at: call.endedAt ?? null,
@@ -230,5 +278,17 @@ const createUnknownError = (reason = 'no reason given'): JobError =>
   new JobError(`unknown: ${reason}`, { final: true })
 
 /** Ends this attempt until the next check, without counting it. */
-const createWaitError = (reason: string): JobError =>
-  new JobError(reason, { early: true, retryAfterSeconds: LOOK_SECONDS })
+const createWaitError = (reason: string, waitedSeconds = 0): JobError => {
+  const seconds = Math.round(waitedSeconds * LOOK_SHARE)
+  const retryAfterSeconds = Math.min(LAST_LOOK_SECONDS, Math.max(FIRST_LOOK_SECONDS, seconds))
+  return new JobError(reason, { early: true, retryAfterSeconds })
+}
+
+/** Output as it is stored; with a reason in its place when it is too large. */
+const packOutput = (output: unknown): { json: string | undefined; reason: string | undefined } => {
+  const json = JSON.stringify(output)
+  const bytes = Buffer.byteLength(json ?? '')
+  if (bytes <= MOST_OUTPUT_BYTES) return { json, reason: undefined }
+  const reason = `payload_too_large: it has ${bytes} bytes, and at most ${MOST_OUTPUT_BYTES} are kept`
+  return { json: undefined, reason }
+}

@@ -4,8 +4,19 @@ import type { Job } from '../queue/job.ts'
 import { JobError } from '../queue/job-error.ts'
 import { countAll, countMatchingRows } from '../store/count.ts'
 import type { FlowRunRow, FlowStepRow } from '../store/flow-tables.ts'
+import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { type FlowRun, hasEnded, type RunState, runOf, type StepCall, stepCallOf } from './run.ts'
+import {
+  type FlowRun,
+  hasEnded,
+  type RunState,
+  type RunSummary,
+  runOf,
+  type StepCall,
+  type StepCallWithOutput,
+  stepCallOf,
+  summaryOf,
+} from './run.ts'
 
 type Trx = Transaction<LedgerTables>
 type Db = Kysely<LedgerTables>
@@ -23,22 +34,85 @@ interface RunFilter {
   limit: number
 }
 
+/** Columns of a summary: the steps can be many pages. */
+const SUMMARY = [
+  'id',
+  'tenant_id',
+  'flow_id',
+  'synergy_id',
+  'key_id',
+  'request_id',
+  'job_id',
+  'state',
+  'reason',
+  'cancelled',
+  'fence',
+  'created_at',
+  'changed_at',
+  'ended_at',
+] as const
+
 /** Runs of a tenant, newest first. */
 export const readRuns = async (
   db: Db,
   tenantId: string,
-  { flowId, state, limit }: RunFilter,
-): Promise<FlowRun[]> => {
+  filter: RunFilter,
+): Promise<RunSummary[]> =>
+  (await selectRuns(db, tenantId, filter).select(SUMMARY).execute()).map(summaryOf)
+
+/** Runs of a tenant with their steps, newest first. */
+export const readRunsWithSteps = async (
+  db: Db,
+  tenantId: string,
+  filter: RunFilter,
+): Promise<FlowRun[]> => (await selectRuns(db, tenantId, filter).selectAll().execute()).map(runOf)
+
+const selectRuns = (db: Db, tenantId: string, { flowId, state, limit }: RunFilter) => {
   let query = db
     .selectFrom('flow_runs')
-    .selectAll()
     .where('tenant_id', '=', tenantId)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
   if (flowId !== undefined) query = query.where('flow_id', '=', flowId)
   if (state !== undefined) query = query.where('state', '=', state)
-  return (await query.execute()).map(runOf)
+  return query
+}
+
+/** Runs of a tenant that have not ended, with their steps, oldest first. */
+export const readOpenRuns = async (db: Db, tenantId: string, limit: number): Promise<FlowRun[]> => {
+  const rows = await db
+    .selectFrom('flow_runs')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('ended_at', 'is', null)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(runOf)
+}
+
+/** Jobs of the runs of a tenant that wait for a request at a gate, or for a task. */
+export const listWaitingJobs = async (
+  db: Db,
+  tenantId: string,
+  awaitedId: string,
+): Promise<string[]> => {
+  const rows = await db
+    .selectFrom('flow_runs')
+    .innerJoin('flow_steps', 'flow_steps.run_id', 'flow_runs.id')
+    .select('flow_runs.job_id')
+    .where('flow_runs.tenant_id', '=', tenantId)
+    .where('flow_runs.state', '=', 'waiting')
+    .where('flow_steps.state', '=', 'waiting')
+    .where(({ eb, or }) =>
+      or([
+        eb('flow_steps.gate_request_id', '=', awaitedId),
+        eb('flow_steps.task_id', '=', awaitedId),
+      ]),
+    )
+    .execute()
+  return rows.map(({ job_id }) => job_id)
 }
 
 export interface RunCount {
@@ -70,6 +144,12 @@ export const countOpenRuns = (db: Db, tenantId: string): Promise<number> =>
     db.selectFrom('flow_runs').where('tenant_id', '=', tenantId).where('ended_at', 'is', null),
   )
 
+/** True while a run has not ended. */
+export const isOpenRun = async (db: Db, id: string): Promise<boolean> =>
+  (await countMatchingRows(
+    db.selectFrom('flow_runs').where('id', '=', id).where('ended_at', 'is', null),
+  )) > 0
+
 /** Runs of a synergy that were started since a time, in Unix milliseconds. */
 export const countStarted = (
   db: Db,
@@ -83,17 +163,54 @@ export const countStarted = (
       .where('synergy_id', '=', synergyId),
   )
 
+/** Columns of a call without its output. */
+const CALL = [
+  'run_id',
+  'position',
+  'undo',
+  'state',
+  'gate_request_id',
+  'task_id',
+  'reason',
+  'started_at',
+  'ended_at',
+] as const
+
 /** Calls of a run in the order of their steps; a compensation follows its step. */
-export const readStepCalls = async (db: Db, runId: string): Promise<StepCall[]> => {
+export const readStepCalls = async (db: Db, runId: string): Promise<StepCall[]> =>
+  (await selectStepCalls(db, runId).select(CALL).execute()).map(stepCallOf)
+
+export const readCallsWithOutputs = async (
+  db: Db,
+  runId: string,
+): Promise<StepCallWithOutput[]> => {
+  const rows = await selectStepCalls(db, runId).selectAll().execute()
+  return rows.map(row => ({ ...stepCallOf(row), output: outputOf(row) }))
+}
+
+const selectStepCalls = (db: Db, runId: string) =>
+  db.selectFrom('flow_steps').where('run_id', '=', runId).orderBy('position').orderBy('undo')
+
+/** Outputs of completed steps by their positions, from 0. */
+export const readOutputs = async (
+  db: Db,
+  runId: string,
+  positions: readonly number[],
+): Promise<Map<number, unknown>> => {
+  if (positions.length === 0) return new Map()
   const rows = await db
     .selectFrom('flow_steps')
-    .selectAll()
+    .select(['position', 'output_json'])
     .where('run_id', '=', runId)
-    .orderBy('position')
-    .orderBy('undo')
+    .where('undo', '=', 0)
+    .where('state', '=', 'done')
+    .where('position', 'in', positions)
     .execute()
-  return rows.map(stepCallOf)
+  return new Map(rows.map(row => [row.position, outputOf(row)]))
 }
+
+const outputOf = ({ output_json }: Pick<FlowStepRow, 'output_json'>): unknown =>
+  output_json === null ? undefined : JSON.parse(output_json)
 
 /**
  * Takes the run for this claim of its job, so that earlier claims can write nothing more. Throws
@@ -111,7 +228,10 @@ export const takeRun = async (trx: Trx, runId: string, job: Job): Promise<FlowRu
   return runOf(row)
 }
 
-/** Writes the state of a run. Throws JobError once a later claim has the run. */
+/**
+ * Writes the state of a run. Throws JobError once a later claim has the run, and for the end of a run
+ * that an operator has just cancelled.
+ */
 export const writeRun = async (
   trx: Trx,
   { id }: Pick<FlowRun, 'id'>,
@@ -120,12 +240,13 @@ export const writeRun = async (
   now: number,
 ): Promise<void> => {
   const ended = change.state !== undefined && hasEnded({ state: change.state as RunState })
-  const { numUpdatedRows } = await trx
+  let query = trx
     .updateTable('flow_runs')
     .set({ ...change, changed_at: now, ...(ended ? { ended_at: now } : {}) })
     .where('id', '=', id)
     .where('fence', '=', fence)
-    .executeTakeFirst()
+  if (change.state === 'done') query = query.where('cancelled', '=', 0)
+  const { numUpdatedRows } = await query.executeTakeFirst()
   if (numUpdatedRows === 0n) throw createLostError()
 }
 
@@ -140,9 +261,72 @@ export const writeStepCall = async (trx: Trx, row: FlowStepRow): Promise<void> =
 
 const createLostError = (): JobError => new JobError('another worker has the run', { early: true })
 
-/** Deletes the runs that ended before a time. */
-export const forgetRuns = async (trx: Trx, before: number): Promise<void> => {
-  const old = trx.selectFrom('flow_runs').select('id').where('ended_at', '<', before)
-  await trx.deleteFrom('flow_steps').where('run_id', 'in', old).execute()
-  await trx.deleteFrom('flow_runs').where('ended_at', '<', before).execute()
+/** Deletes some of the runs that ended before a time; returns true while there may be others. */
+export const forgetRuns = (
+  { free }: Pick<Ledger, 'free'>,
+  before: number,
+  atMost: number,
+): Promise<boolean> =>
+  free.write(async trx => {
+    const query = trx.selectFrom('flow_runs').select('id').where('ended_at', '<', before)
+    const ids = (await query.limit(atMost).execute()).map(({ id }) => id)
+    if (ids.length === 0) return false
+    await trx.deleteFrom('flow_steps').where('run_id', 'in', ids).execute()
+    await trx.deleteFrom('flow_runs').where('id', 'in', ids).execute()
+    return ids.length === atMost
+  })
+
+/** Outputs that are searched in one transaction. */
+const ERASED_AT_ONCE = 200
+
+/**
+ * Deletes the outputs of steps of a tenant that name a person; a later step that needs one fails.
+ * Returns their number.
+ */
+export const eraseFromOutputs = async (
+  { free }: Pick<Ledger, 'free'>,
+  tenantId: string,
+  personId: string,
+): Promise<number> => {
+  const text = JSON.stringify(personId)
+  let erased = 0
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const from: string = after
+    const page = await free.write(async trx => {
+      const ids = await listRunIds(trx, tenantId, from)
+      const rows = await trx
+        .selectFrom('flow_steps')
+        .select(['run_id', 'position', 'undo', 'output_json'])
+        .where('run_id', 'in', ids)
+        .where('output_json', 'is not', null)
+        .execute()
+      const naming = rows.filter(({ output_json }) => output_json?.includes(text))
+      for (const { run_id, position, undo } of naming)
+        await trx
+          .updateTable('flow_steps')
+          .set({ output_json: null, reason: ERASED })
+          .where('run_id', '=', run_id)
+          .where('position', '=', position)
+          .where('undo', '=', undo)
+          .execute()
+      return { next: ids.length === ERASED_AT_ONCE ? ids.at(-1) : undefined, erased: naming.length }
+    })
+    erased += page.erased
+    after = page.next
+  }
+  return erased
+}
+
+const ERASED = 'its output named a person who was erased'
+
+const listRunIds = async (trx: Trx, tenantId: string, after: string): Promise<string[]> => {
+  const rows = await trx
+    .selectFrom('flow_runs')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(ERASED_AT_ONCE)
+    .execute()
+  return rows.map(({ id }) => id)
 }

@@ -22,13 +22,12 @@ export const hasEnded = ({ state }: Pick<FlowRun, 'state'>): boolean => ENDS.inc
 export const STEP_STATES = ['running', 'waiting', 'done', 'skipped', 'failed', 'unknown'] as const
 type StepState = (typeof STEP_STATES)[number]
 
-/** One run of a flow. Times are Unix milliseconds. */
-export interface FlowRun {
+/** One run of a flow without its steps. Times are Unix milliseconds. */
+export interface RunSummary {
   id: string
   tenantId: string
   flowId: string
   synergyId: string | undefined
-  steps: readonly FlowStep[]
   keyId: string
   requestId: string
   jobId: string
@@ -40,6 +39,11 @@ export interface FlowRun {
   endedAt: number | undefined
 }
 
+/** One run of a flow. */
+export interface FlowRun extends RunSummary {
+  steps: readonly FlowStep[]
+}
+
 /** A started call of a run: a step, or the compensation of a step. */
 export interface StepCall {
   position: number
@@ -47,18 +51,27 @@ export interface StepCall {
   state: StepState
   gateRequestId: string | undefined
   taskId: string | undefined
-  output: unknown
+  /** Reason of a failure, or the reason why the output of a completed call is not kept. */
   reason: string | undefined
   startedAt: number
   endedAt: number | undefined
 }
 
+/** A call with its output; undefined where there is none. */
+export interface StepCallWithOutput extends StepCall {
+  output: unknown
+}
+
 export const runOf = (row: FlowRunRow): FlowRun => ({
+  ...summaryOf(row),
+  steps: JSON.parse(row.steps_json),
+})
+
+export const summaryOf = (row: Omit<FlowRunRow, 'steps_json'>): RunSummary => ({
   id: row.id,
   tenantId: row.tenant_id,
   flowId: row.flow_id,
   synergyId: row.synergy_id ?? undefined,
-  steps: JSON.parse(row.steps_json),
   keyId: row.key_id,
   requestId: row.request_id,
   jobId: row.job_id,
@@ -70,13 +83,12 @@ export const runOf = (row: FlowRunRow): FlowRun => ({
   endedAt: row.ended_at ?? undefined,
 })
 
-export const stepCallOf = (row: FlowStepRow): StepCall => ({
+export const stepCallOf = (row: Omit<FlowStepRow, 'output_json'>): StepCall => ({
   position: row.position,
   isUndo: row.undo === 1,
   state: row.state as StepState,
   gateRequestId: row.gate_request_id ?? undefined,
   taskId: row.task_id ?? undefined,
-  output: row.output_json === null ? undefined : JSON.parse(row.output_json),
   reason: row.reason ?? undefined,
   startedAt: row.started_at,
   endedAt: row.ended_at ?? undefined,

@@ -69,7 +69,7 @@ const refuse = async (
   const error = new ShoalError('rate_limited', 'all connections are in use; try again later', {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   })
-  if (!response.destroyed) writeError(response, error, headers)
+  if (!response.destroyed) writeError(response, request.url ?? '/', error, headers)
 }
 
 /** Reports each accepted socket, and the encrypted one that takes its place. */

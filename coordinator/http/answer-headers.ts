@@ -1,5 +1,5 @@
-import type { OutgoingHttpHeaders } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Logger } from 'pino'
 import { VERSION } from '../../shared/version.ts'
@@ -8,6 +8,7 @@ import type { Key } from '../keys/key.ts'
 import type { TaskCaller } from '../operations/context.ts'
 import type { Quota, QuotaStatus, QuotaSubject } from '../quota/quota.ts'
 import type { Replicas } from '../replicas/replicas.ts'
+import type { CorsPolicy } from './cors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -23,6 +24,7 @@ interface AnswerHeaderParts {
   logger: Pick<Logger, 'warn'>
   /** The coordinators behind one address; by default there is only this one. */
   replicas?: Pick<Replicas, 'id' | 'live'> | undefined
+  cors: Pick<CorsPolicy, 'headers'>
 }
 
 /**
@@ -82,11 +84,21 @@ interface RequestOrigin {
   id: string
   ip: string
   key: Key | undefined
+  /** Headers of the request, for a browser's origin. */
+  headers?: IncomingHttpHeaders
+}
+
+/** Sets the headers of every answer; a `vary` of the route is kept. */
+const setHeaders = (reply: FastifyReply, headers: OutgoingHttpHeaders): void => {
+  const own = reply.getHeader('vary')
+  const { vary } = headers
+  const both = own !== undefined && vary !== undefined ? { vary: `${own}, ${vary}` } : {}
+  reply.headers({ ...headers, ...both })
 }
 
 /** Puts limits, request id, version and, of several, the coordinator on every answer, errors included. */
 export const answerHeaders = fp(
-  async (app: FastifyInstance, { quota, now, logger, replicas }: AnswerHeaderParts) => {
+  async (app: FastifyInstance, { quota, now, logger, replicas, cors }: AnswerHeaderParts) => {
     /** Nothing when the store cannot tell: an answer without figures is better than none. */
     const omitLimits = (error: unknown): OutgoingHttpHeaders => {
       logger.warn({ err: error }, 'the limits of the caller are unknown')
@@ -111,7 +123,7 @@ export const answerHeaders = fp(
       if (replicas !== undefined && replicas.live().length > 1)
         headers['x-shoal-replica'] = replicas.id
       headers['x-content-type-options'] = 'nosniff'
-      return headers
+      return Object.assign(headers, cors.headers(asker.headers))
     }
     /** Synchronous once the caller was seen: this is on every request's path. */
     const current = (asker: RequestOrigin): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders> => {
@@ -124,9 +136,9 @@ export const answerHeaders = fp(
     app.addHook('onSend', (request, reply, _payload, done) => {
       const found = current(request)
       if (found instanceof Promise)
-        found.then(headers => void reply.headers(headers)).then(() => done(), done)
+        found.then(headers => setHeaders(reply, headers)).then(() => done(), done)
       else {
-        reply.headers(found)
+        setHeaders(reply, found)
         done()
       }
     })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { ShoalError } from '../../shared/errors.ts'
 import { ChatCompletionChunk, type ChatRequest, type Usage } from '../../shared/wire/openai.ts'
 import type { Key } from '../keys/key.ts'
+import { EventReader, type StreamEvent } from './event-reader.ts'
 import type { Inference } from './inference.ts'
 import { errorOf, InnerAnswer } from './inner-answer.ts'
 
@@ -71,21 +72,17 @@ export const createAskModel =
     return read.answer()
   }
 
-/** Reads the events of a completion out of pieces that may be cut anywhere. */
+/** Reads the text and the usage of a completion from its stream. */
 const eventReader = (delta: ModelQuestion['delta']) => {
-  const decoder = new TextDecoder()
-  let rest = ''
+  const events = new EventReader()
   let text = ''
   let usage: Usage | undefined
   let failed: ShoalError | undefined
   let done = false
 
-  const readEvent = (event: string): Promise<void> | void => {
-    const lines = event.split('\n')
-    const data = lines.find(line => line.startsWith('data: '))?.slice(6)
-    if (data === undefined) return
+  const readEvent = ({ name, data }: StreamEvent): Promise<void> | void => {
     if (data === '[DONE]') done = true
-    else if (lines.includes('event: error')) failed = errorOf(data)
+    else if (name === 'error') failed = errorOf(data)
     else return readChunk(JSON.parse(data))
   }
   const readChunk = (value: unknown): Promise<void> | void => {
@@ -98,12 +95,10 @@ const eventReader = (delta: ModelQuestion['delta']) => {
   }
   return {
     take: async (piece: Buffer): Promise<void> => {
-      rest += decoder.decode(piece, { stream: true })
-      if (rest.length + text.length > MAX_TEXT)
+      const complete = events.take(piece)
+      if (events.restLength + text.length > MAX_TEXT)
         throw new ShoalError('cell_unavailable', "the model's answer is longer than 4 MiB")
-      const events = rest.split('\n\n')
-      rest = events.pop() ?? ''
-      for (const event of events) await readEvent(event)
+      for (const event of complete) await readEvent(event)
     },
     error: (): ShoalError | undefined =>
       failed ?? (done ? undefined : new ShoalError('cell_unavailable', 'the answer was cut off')),

@@ -141,7 +141,7 @@ export class DirectRouter {
       logger.error({ err: thrown, request: exchange.id }, 'request failed')
     const headers = await this.#app.answerHeaders(exchange)
     if (response.headersSent || response.destroyed) response.destroy()
-    else writeError(response, error, headers)
+    else writeError(response, exchange.route, error, headers)
   }
 }
 

@@ -9,6 +9,7 @@ import {
   retryAfterOf,
   ShoalError,
 } from '../../shared/errors.ts'
+import { isOllamaPath, ollamaError } from './ollama/ollama-error.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
@@ -61,17 +62,25 @@ const errorHeaders = (error: ShoalError): OutgoingHttpHeaders => {
   }
 }
 
+/** Body of an error in the form that clients of the path read. */
+const bodyFor = (path: string, error: ShoalError): object =>
+  isOllamaPath(path) ? ollamaError(error) : errorBody(error)
+
 /** Sends an error on any route. */
 export const sendError = (reply: FastifyReply, error: ShoalError): FastifyReply =>
-  reply.headers(errorHeaders(error)).code(httpStatus(error.code)).send(errorBody(error))
+  reply
+    .headers(errorHeaders(error))
+    .code(httpStatus(error.code))
+    .send(bodyFor(reply.request.url, error))
 
-/** Writes an error without Fastify; `headers` are those of every answer. */
+/** Writes an error of a route without Fastify; `headers` are those of every answer. */
 export const writeError = (
   response: ServerResponse,
+  route: string,
   error: ShoalError,
   headers: OutgoingHttpHeaders,
 ): void => {
-  const body = JSON.stringify(errorBody(error))
+  const body = JSON.stringify(bodyFor(route, error))
   response.writeHead(httpStatus(error.code), {
     ...headers,
     ...errorHeaders(error),
@@ -112,13 +121,17 @@ export const missingRoutes = fp(async (app: FastifyInstance) => {
   })
 })
 
-const createNotFoundError = (
+/** @param methods methods that the path may have, for the message and `Allow` */
+export const createNotFoundError = (
   app: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,
+  methods: readonly string[] = METHODS,
 ): ShoalError => {
   const path = request.url.split('?')[0] ?? ''
-  const allowed = METHODS.filter(method => app.findRoute({ method, url: path }) !== null)
+  const allowed = methods.filter(
+    method => app.findRoute({ method: method as 'GET', url: path }) !== null,
+  )
   if (allowed.length === 0) return new ShoalError('not_found', describeMissingRoute(path))
   reply.header('allow', allowed.join(', '))
   const more = path === '/' ? `; ${ROUTES}` : ''

@@ -23,13 +23,15 @@ const Health = z.object({
     .int()
     .describe('Median round-trip time to those cells, rounded up; 0 only without cells.'),
 })
-type Health = z.infer<typeof Health>
+export type Health = z.infer<typeof Health>
 
-const healthOf = ({
-  catalogue,
-  fleet,
-  isDegraded,
-}: Omit<HealthParts, 'findReadinessFault'>): Health => {
+type HealthSources = Omit<HealthParts, 'findReadinessFault'>
+
+/** Health of the service; looking at ten thousand cells for every reader would be dear. */
+export const createHealthReader = (parts: HealthSources): (() => Health) =>
+  cacheFor(HEALTH_MS, () => healthOf(parts))
+
+const healthOf = ({ catalogue, fleet, isDegraded }: HealthSources): Health => {
   const served = catalogue.filter(entry => fleet.serves(entry.id)).length
   const impaired = served < catalogue.length || isDegraded?.() === true
   const trips = fleet.roundTripsMs()
@@ -64,7 +66,7 @@ export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) 
   const health = open('health', 'Health of the service.', Health, false)
   const alive = open('alive', 'Liveness of the process, for supervisors.', Fine)
   const ready = open('ready', 'Readiness for requests, for load balancers.', Fine)
-  const current = cacheFor(HEALTH_MS, () => healthOf(parts))
+  const current = createHealthReader(parts)
   app.get('/v1/health', health, async () => current())
   app.get('/healthz', alive, async () => ({ status: 'ok' }))
   app.get('/readyz', ready, async () => {
@@ -74,7 +76,7 @@ export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) 
   })
 }
 
-/** Anybody may ask as often as they like; looking at ten thousand cells each time would be dear. */
+/** Anybody may ask as often as they like. */
 const HEALTH_MS = 100
 
 const cacheFor = <T>(milliseconds: number, make: () => T): (() => T) => {

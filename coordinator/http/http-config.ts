@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isOrigin } from './cors.ts'
 import { isAddressRange } from './trusted-proxies.ts'
 
 /** Settings of the HTTP listener. */
@@ -25,6 +26,16 @@ export const HttpConfig = z.strictObject({
     .default([])
     .describe(
       'Addresses of reverse proxies, also in CIDR notation, whose X-Forwarded-For gives the address of a client.',
+    ),
+  cors_origins: z
+    .array(
+      z.string().refine(isOrigin, {
+        error: 'must be an origin such as https://chat.example.org, without a path, or "*"',
+      }),
+    )
+    .default([])
+    .describe(
+      'Origins of web pages whose scripts may call the API from a browser; "*" allows every page. Scripts still need a key.',
     ),
   publish: z
     .boolean()

@@ -16,6 +16,7 @@ import {
   EmbeddingRequest,
   findUnsupportedField,
 } from '../../shared/wire/openai.ts'
+import { RerankAnswer, RerankRequest } from '../../shared/wire/rerank.ts'
 import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'
 import { findRequestIssue, ResponsesRequest } from '../../shared/wire/responses.ts'
 import { findUnsupported } from '../../shared/wire/responses-unsupported.ts'
@@ -27,7 +28,8 @@ interface Problem {
   message: string
 }
 
-const parseBody = <T extends z.ZodType>(
+/** Validates a body. Throws `invalid_request`. */
+export const parseBody = <T extends z.ZodType>(
   schema: T,
   body: unknown,
   issueOf: (error: z.ZodError, body: unknown) => Problem = firstIssue,
@@ -75,8 +77,18 @@ const EMBEDDINGS = {
   example: { model: 'embed-a', input: ['a cell', 'a coordinator'] },
   answer: EmbeddingAnswer,
 }
+const RERANK = {
+  id: 'create-rerank',
+  tag: 'inference',
+  summary: 'Order documents by their relevance to a query; needs a model of kind rerank.',
+  body: RerankRequest,
+  answer: RerankAnswer,
+}
 
-/** `POST /v1/chat/completions`, `/v1/responses`, `/v1/completions` and `/v1/embeddings`. */
+/**
+ * `POST /v1/chat/completions`, `/v1/responses`, `/v1/completions`, `/v1/embeddings` and
+ * `/v1/rerank`.
+ */
 export const inferenceRoutes = (straight: DirectRouter, parts: InferenceParts): void => {
   const inference = new Inference(parts)
 
@@ -112,5 +124,10 @@ export const inferenceRoutes = (straight: DirectRouter, parts: InferenceParts): 
   straight.post('/v1/embeddings', EMBEDDINGS, async exchange => {
     const body = parseBody(EmbeddingRequest, exchange.body)
     await inference.infer(exchange, 'embedding', { model: body.model, stream: false })
+  })
+
+  straight.post('/v1/rerank', RERANK, async exchange => {
+    const body = parseBody(RerankRequest, exchange.body)
+    await inference.infer(exchange, 'rerank', { model: body.model, stream: false })
   })
 }

@@ -157,8 +157,9 @@ const queryOf = ({ query }: RouteDocs): object[] => {
   )
 }
 
-const contentOf = ({ answer, events }: RouteDocs): object => ({
+const contentOf = ({ answer, events, lines }: RouteDocs): object => ({
   ...wholeContent(answer),
+  ...(lines === undefined ? {} : { 'application/x-ndjson': { schema: jsonSchema(lines) } }),
   ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
 })
 

@@ -26,6 +26,14 @@ const PAGE: RouteDocs = {
   answer: 'html',
 }
 
+const SLASH: RouteDocs = {
+  id: 'docs-slash',
+  tag: 'documents',
+  summary: 'Redirect to the HTML page.',
+  answer: 'html',
+  status: 308,
+}
+
 /** `GET /v1/openapi.json` and `/docs`: every route of this server. No key is needed. */
 export const openApiRoute: FastifyPluginAsync<OpenApiParts> = async (app, { config, routes }) => {
   let made: Promise<OpenApiDocument> | undefined
@@ -36,4 +44,7 @@ export const openApiRoute: FastifyPluginAsync<OpenApiParts> = async (app, { conf
   }
   publishedRoute(app, '/v1/openapi.json', DOCUMENT, async () => JSON.stringify(await document()))
   publishedRoute(app, '/docs', PAGE, async () => docsPage(await document()))
+  app.get('/docs/', { config: { access: 'none', docs: SLASH } }, (_request, reply) =>
+    reply.redirect('../docs', 308),
+  )
 }

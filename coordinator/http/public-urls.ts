@@ -3,7 +3,7 @@ import { isLoopback } from '../base/is-loopback.ts'
 import type { CoordinatorConfig } from '../config.ts'
 
 /** The addresses that are published, without a slash at the end; `mcp` has one. */
-interface PublicUrls {
+export interface PublicUrls {
   base: string
   a2a: string
   mcp: string

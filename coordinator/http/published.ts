@@ -7,8 +7,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { RouteDocs } from './route-docs.ts'
 
 const MAX_AGE_SECONDS = 60
-/** Nothing in a document runs or loads anything. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+/** Nothing in a document runs, loads or sends anything. */
+export const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 /**
  * Bytes of a document that a connection is given in one turn of the event loop: the kernel takes a
  * whole document at once, and encryption copies what it is given.
@@ -88,7 +89,7 @@ export const publishedRoute = (
   app.get(url, { config: { access: 'none', docs } }, async (request, reply) => {
     made ??= make().then(text => new PublishedDocument(text, type))
     const document = await made
-    reply.header('content-security-policy', POLICY)
+    reply.header('content-security-policy', PAGE_POLICY)
     reply.header('vary', 'Accept-Encoding, Authorization')
     return document.send(request, reply)
   })
@@ -101,11 +102,11 @@ async function* slicesOf(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** RFC 9110, section 12.5.3, without an order among the encodings that are accepted. */
-const accepts = (header: string | undefined, encoding: Encoding): boolean =>
+/** RFC 9110, sections 12.5.1 and 12.5.3, without wildcards and without an order of preference. */
+export const accepts = (header: string | undefined, wanted: string): boolean =>
   (header ?? '').split(',').some(part => {
     const [name = '', ...parameters] = part.split(';').map(each => each.trim().toLowerCase())
-    return name === encoding && !parameters.some(each => /^q=0(\.0*)?$/.test(each))
+    return name === wanted && !parameters.some(each => /^q=0(\.0*)?$/.test(each))
   })
 
 const hasTag = ({ headers }: FastifyRequest, etag: string): boolean =>

@@ -20,6 +20,8 @@ export interface RouteDocs {
   status?: number
   /** The answer may also come as server-sent events with this data. */
   events?: z.ZodType
+  /** The answer may also come as lines of JSON, each of this type. */
+  lines?: z.ZodType
   /** Authentication scheme when it is not a key: that of a cell. */
   scheme?: 'cell'
 }

@@ -19,6 +19,7 @@ import type { HttpExchange } from './exchange.ts'
 const OPERATIONS: Record<string, GenAiOperation> = {
   '/v1/embeddings': 'embeddings',
   '/v1/completions': 'text_completion',
+  '/v1/rerank': 'rerank',
 }
 
 /** The span of a request that a model of its tier is to answer. */

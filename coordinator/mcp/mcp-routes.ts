@@ -6,6 +6,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { Events } from '../events/bus.ts'
 import { taskCallerOf as callerIn } from '../http/answer-headers.ts'
 import { requireKey } from '../http/auth.ts'
+import type { CorsPolicy } from '../http/cors.ts'
 import { requireOwnOrigin } from '../http/origin.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 import { createStreamPlaces } from '../http/stream-places.ts'
@@ -32,6 +33,7 @@ interface McpParts {
   hold?: Keys['hold'] | undefined
   /** Names that a page may come from, besides loopback. */
   hosts: ReadonlySet<string>
+  cors: Pick<CorsPolicy, 'allows'>
   portal: string | undefined
 }
 
@@ -51,7 +53,7 @@ const DOCS: RouteDocs = {
 
 /** The MCP endpoint. Keys, roles and limits are those of REST; a tool is the same operation. */
 export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
-  const { operations, pipeline, events, stallMs, logger, hosts, portal, hold, card } = parts
+  const { operations, pipeline, events, stallMs, logger, hosts, cors, portal, hold, card } = parts
   const places = createStreamPlaces({ all: MAX_STREAMS, perKey: MAX_STREAMS_PER_KEY })
 
   const shown = createShown(operations)
@@ -81,7 +83,7 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
   }
 
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<AuthInfo> => {
-    requireOwnOrigin(request.headers.origin, hosts)
+    requireOwnOrigin(request.headers.origin, hosts, cors)
     const caller = callerOf(request, reply)
     await requireReadable(request.body, caller)
     return { token: '', clientId: caller.key.id, scopes: [...caller.key.roles], extra: { caller } }

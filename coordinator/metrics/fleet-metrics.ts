@@ -1,3 +1,4 @@
+import { MODEL_KINDS } from '../../shared/catalogue.ts'
 import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { type Cell, engineReports, isRoutable } from '../fleet/cell.ts'
@@ -5,7 +6,6 @@ import type { Fleet } from '../fleet/fleet.ts'
 import { BREAKER_STATES } from '../fleet/health/breaker.ts'
 
 const PRESENCES = ['unknown', 'ready', 'degraded', 'draining', 'suspect', 'dead'] as const
-const KINDS = ['chat', 'embedding'] as const
 
 /**
  * The fleet as a whole, from what the cells said last. Nothing here has a cell as a label: of ten
@@ -14,7 +14,7 @@ const KINDS = ['chat', 'embedding'] as const
 export const fleetMetrics = (fleet: Pick<Fleet, 'cells'>): readonly Metric[] => {
   const reports = oncePerScrape(() => routable(fleet).flatMap(engineReports))
   const sumByKind = (select: (report: EngineReport) => number) => () =>
-    KINDS.map(kind => ({
+    MODEL_KINDS.map(kind => ({
       labels: { kind },
       value: reports().reduce((sum, each) => sum + (each.kind === kind ? select(each) : 0), 0),
     }))

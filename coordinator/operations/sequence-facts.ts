@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type FlowStep, REPAIR_FLOW } from '../flows/flow.ts'
-import { type FlowRun, hasEnded, RUN_STATES, type RunState } from '../flows/run.ts'
+import { type FlowRun, hasEnded, type RunState } from '../flows/run.ts'
 import type { RunCount } from '../flows/run-store.ts'
 import { flows as flowRegister } from '../registers/definitions/flows.ts'
 import { synergies as synergyRegister } from '../registers/definitions/synergies.ts'
@@ -8,23 +8,19 @@ import type { SequenceFacts } from '../reports/flow-drift.ts'
 import type { Context } from './context.ts'
 import { scopeOf } from './tenant-scope.ts'
 
-/** Open runs of one state whose steps are compared with the configured ones, the newest ones. */
-const MOST_OPEN_RUNS = 200
-const OPEN_STATES = RUN_STATES.filter(state => !hasEnded({ state }))
-
 /** Flows and synergies that are configured, recorded or run by the caller's tenant. */
 export const gatherSequences = async (
   context: Context,
 ): Promise<{ sequences: SequenceFacts[]; isExample: boolean }> => {
   const { flows, registers } = context
   const scope = scopeOf(context)
-  const [counts, flowRecords, synergyRecords, ...open] = await Promise.all([
+  const [counts, flowRecords, synergyRecords, open] = await Promise.all([
     flows.count(scope.tenantId),
     registers.readAll(flowRegister, scope),
     registers.readAll(synergyRegister, scope),
-    ...OPEN_STATES.map(state => flows.runs(scope.tenantId, { state, limit: MOST_OPEN_RUNS })),
+    flows.openRuns(scope.tenantId),
   ])
-  const kept = { counts: Map.groupBy(counts, nameOf), open: Map.groupBy(open.flat(), nameOf) }
+  const kept = { counts: Map.groupBy(counts, nameOf), open: Map.groupBy(open, nameOf) }
   const listed = (kind: Kind, ids: string[], records: readonly SequenceRecord[]) =>
     listIds(kind, [...ids, ...records.map(({ id }) => id)], kept).map(id =>
       describe({
@@ -85,7 +81,7 @@ const describe = ({ steps, record, counts, open, ...rest }: Sequence): SequenceF
     runs: {
       done: sum(state => state === 'done'),
       failed: sum(state => state === 'failed' || state === 'unknown'),
-      open: sum(state => OPEN_STATES.includes(state)),
+      open: sum(state => !hasEnded({ state })),
     },
     strayRuns: stray.map(({ id }) => id),
   }

@@ -3,7 +3,8 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { JobRow } from '../store/delivery-tables.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { OPEN_JOB_STATES } from './job.ts'
+import { FINAL_JOB_STATES, type JobState, OPEN_JOB_STATES } from './job.ts'
+import type { JobKind } from './job-kind.ts'
 import { sortLane, wakeLane } from './job-lanes.ts'
 
 type Trx = Transaction<LedgerTables>
@@ -32,6 +33,20 @@ export const retryJob = async (trx: SealedTrx, row: JobRow, now: number): Promis
   await replace(trx, after)
   if (row.lane !== null) await sortLane(trx, row.lane)
   return after
+}
+
+/** Throws `conflict` while a job has work that another command must end. */
+export const requireEndedWork = async (
+  trx: SealedTrx,
+  kind: JobKind | undefined,
+  { id, state, payload_json }: JobRow,
+): Promise<void> => {
+  const payload = kind?.payload.safeParse(JSON.parse(payload_json))
+  if (!payload?.success) return
+  const command = await kind?.findEndCommand?.(payload.data, trx)
+  if (command === undefined) return
+  const first = FINAL_JOB_STATES.includes(state as JobState) ? 'retry the job, and then ' : ''
+  throw new ShoalError('conflict', `the work of job ${id} has not ended; ${first}use "${command}"`)
 }
 
 const replace = async (trx: Trx, { seq, ...values }: JobRow): Promise<void> => {

@@ -49,6 +49,11 @@ export interface JobKind<P extends z.ZodType = z.ZodType> {
   /** Performs one attempt. Throws a `JobError`; any other error counts as worth another attempt. */
   run(payload: z.output<P>, attempt: Attempt): Promise<void>
   /**
+   * Returns the command that ends the work of a job in good order; undefined once it has ended. Until
+   * then the job can be neither cancelled nor discarded, because that would leave the work half done.
+   */
+  findEndCommand?(payload: z.output<P>, trx: SealedTrx): Promise<string | undefined>
+  /**
    * Runs in the transaction in which the job is done or given up, and returns a function to call
    * after the commit.
    */

@@ -41,6 +41,18 @@ export const addJob = async (
 export const findJob = (trx: Trx, id: string): Promise<JobRow | undefined> =>
   trx.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()
 
+/** Makes jobs due that wait for their time; those of a lane wait for the jobs before them. */
+export const hastenJobs = async (trx: Trx, ids: readonly string[], now: number): Promise<void> => {
+  await trx
+    .updateTable('jobs')
+    .set({ not_before: now, due_at: now })
+    .where('id', 'in', ids)
+    .where('state', '=', 'queued')
+    .where('lane', 'is', null)
+    .where('due_at', '>', now)
+    .execute()
+}
+
 const sameJob = (trx: Trx, kind: string, onceKey: string): Promise<JobRow | undefined> =>
   trx
     .selectFrom('jobs')

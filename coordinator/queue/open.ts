@@ -6,7 +6,7 @@ import { createQueue, type Queue } from './queue.ts'
 
 /** Queue for operations, which cannot add jobs. */
 interface QueueViews {
-  queue: Omit<Queue, 'add' | 'addWithin' | 'wake'>
+  queue: Omit<Queue, 'add' | 'addWithin' | 'hastenWithin' | 'wake'>
 }
 
 /** Queue for the domains that add jobs and kinds. */

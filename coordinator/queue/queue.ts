@@ -4,7 +4,7 @@ import type { JobRow } from '../store/delivery-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type Job, jobOf } from './job.ts'
-import { cancelJob, discardJob, retryJob } from './job-decisions.ts'
+import { cancelJob, discardJob, requireEndedWork, retryJob } from './job-decisions.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
 import {
   type BoardLine,
@@ -14,7 +14,7 @@ import {
   readJob,
   readJobs,
 } from './job-query.ts'
-import { addJob, findJob, type NewJob } from './job-store.ts'
+import { addJob, findJob, hastenJobs, type NewJob } from './job-store.ts'
 
 /** Durable job queue; each job is done at least once, by any process that is free. */
 export interface Queue {
@@ -26,6 +26,8 @@ export interface Queue {
    * Adds a job inside the transaction of the change that causes it; call `wake` after the commit.
    */
   addWithin(trx: SealedTrx, job: NewJob): Promise<Job>
+  /** Makes waiting jobs of any tenant due now; call `wake` after the commit. */
+  hastenWithin(trx: Transaction<LedgerTables>, ids: readonly string[]): Promise<void>
   /** Reads a job of any tenant inside a transaction; undefined once the job was deleted. */
   findWithin(trx: Transaction<LedgerTables>, id: string): Promise<Job | undefined>
   /** Signals that there may be new work. */
@@ -40,9 +42,9 @@ export interface Queue {
   board(scope: JobScope): Promise<BoardLine[]>
   /** Retries a job from the beginning. Throws `conflict` unless it was given up or cancelled. */
   retry(id: string, scope: JobScope, by: Actor): Promise<Job>
-  /** Cancels a job. Throws `conflict` when it has ended. */
+  /** Cancels a job. Throws `conflict` when it has ended, and for work that another command ends. */
   cancel(id: string, scope: JobScope, by: Actor): Promise<Job>
-  /** Deletes a job. Throws `conflict` unless it has ended. */
+  /** Deletes a job. Throws `conflict` unless it and its work have ended. */
   discard(id: string, scope: JobScope, by: Actor): Promise<Job>
 }
 
@@ -88,6 +90,7 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
       return added
     },
     addWithin,
+    hastenWithin: (trx, ids) => hastenJobs(trx, ids, now()),
     findWithin: async (trx, id) => {
       const row = await findJob(trx, id)
       return row && jobOf(row)
@@ -97,9 +100,14 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
     list: (filter, scope) => readJobs(ledger.read, filter, scope),
     board: scope => readBoard(ledger.read, scope),
     retry: (...asked) => change('retry', asked, (trx, row) => retryJob(trx, row, now())),
-    cancel: (...asked) => change('cancel', asked, (trx, row) => cancelJob(trx, row, now())),
+    cancel: (...asked) =>
+      change('cancel', asked, async (trx, row) => {
+        await requireEndedWork(trx, kinds().get(row.kind), row)
+        return cancelJob(trx, row, now())
+      }),
     discard: (...asked) =>
       change('discard', asked, async (trx, row) => {
+        await requireEndedWork(trx, kinds().get(row.kind), row)
         await discardJob(trx, row)
         return row
       }),

@@ -21,6 +21,7 @@ export const applyStage = async (
   parts: SettingsParts,
   rampUp: RampUp,
   job: Job,
+  shownCells: ShownCells,
 ): Promise<{ isComplete: boolean; fault?: string }> => {
   const { plan, stage } = rampUp
   const cells = plan.stages[stage] ?? []
@@ -33,7 +34,7 @@ export const applyStage = async (
     if (!isGiven && !isDeepStrictEqual(own?.document ?? {}, before))
       return { isComplete: false, fault: `the settings of ${cellId} were changed meanwhile` }
     const version = isGiven ? own?.version : await setHeld(parts, rampUp, job, own, cellId, given)
-    const shown = await showCell(parts.configs, cellId)
+    const shown = isGiven ? shownCells.get(cellId) : await showCell(parts.configs, cellId)
     isComplete &&= shown !== undefined && hasApplied(shown, version ?? 0)
   }
   return { isComplete }
@@ -95,8 +96,19 @@ const setHeld = async (
   }
 }
 
-/** Desired settings of a cell; undefined for one that is no longer enrolled. */
-export const showCell = async (
+/** Settings of cells as one check has read them; undefined for a cell that is no longer enrolled. */
+export type ShownCells = ReadonlyMap<string, CellConfig | undefined>
+
+export const showCells = async (
+  { configs }: Pick<SettingsParts, 'configs'>,
+  cellIds: readonly string[],
+): Promise<ShownCells> => {
+  const shown = new Map<string, CellConfig | undefined>()
+  for (const cellId of cellIds) shown.set(cellId, await showCell(configs, cellId))
+  return shown
+}
+
+const showCell = async (
   configs: Pick<Configs, 'show'>,
   cellId: string,
 ): Promise<CellConfig | undefined> => {

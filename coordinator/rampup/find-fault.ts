@@ -1,30 +1,32 @@
+import { HOUR_MS } from '../../shared/time.ts'
 import type { Alert } from '../fleet/alert.ts'
 import { isRoutable } from '../fleet/cell.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Records } from '../store/store.ts'
-import { type SettingsParts, showCell } from './cell-settings.ts'
-import { type ErrorShare, readErrorShare } from './error-share.ts'
+import type { SettingsParts, ShownCells } from './cell-settings.ts'
+import type { ErrorShare, ErrorShares } from './error-share.ts'
 import { cellsSoFar, type RampUp } from './ramp-up.ts'
 
 export interface FaultParts extends SettingsParts {
-  records: Records
+  errorShares: Pick<ErrorShares, 'read' | 'readSince'>
   fleet: Pick<Fleet, 'cell'>
   alerts: () => readonly Alert[]
   /** Unix time, milliseconds. */
   now: () => number
 }
 
-const HOUR_MS = 3_600_000
-
 /** First reason to abort: an alert, more failed requests, or a cell that refuses its settings. */
-export const findFault = async (parts: FaultParts, rampUp: RampUp): Promise<string | undefined> => {
+export const findFault = async (
+  parts: FaultParts,
+  rampUp: RampUp,
+  shownCells: ShownCells,
+): Promise<string | undefined> => {
   const cells = cellsSoFar(rampUp)
   const alert = parts.alerts().find(each => isFault(each, rampUp, cells))
   if (alert !== undefined) return `alert on ${alert.cellId}: ${alert.message}`
-  const errors = await findErrorRise(parts, rampUp, cells)
+  const errors = await findErrorRise(parts, rampUp, { isFresh: false })
   if (errors !== undefined) return errors
   for (const cellId of cells) {
-    const shown = await showCell(parts.configs, cellId)
+    const shown = shownCells.get(cellId)
     if (shown === undefined) return `${cellId} is no longer enrolled`
     const { sources, reported } = shown
     const own = sources.find(({ scope }) => scope === 'cell')
@@ -51,26 +53,27 @@ const isFault = (
   cells.includes(cellId)
 
 /** Failed requests since the stage began, against those of the hour before the start. */
-const findErrorRise = async (
-  { records, now }: FaultParts,
-  { plan, stageBeganAt, errorsBeforePercent = 0 }: RampUp,
-  cells: readonly string[],
+export const findErrorRise = async (
+  { errorShares }: Pick<FaultParts, 'errorShares'>,
+  rampUp: RampUp,
+  options: { isFresh: boolean },
 ): Promise<string | undefined> => {
-  const share = await readErrorShare(records, cells, stageBeganAt, now())
+  const { plan, stageBeganAt, errorsBeforePercent = 0 } = rampUp
+  const share = await errorShares.readSince(cellsSoFar(rampUp), stageBeganAt, options)
   if (share.requests < plan.min_requests) return undefined
-  const percent = percentOf(share)
+  const percent = failedPercentOf(share)
   if (percent - errorsBeforePercent <= plan.error_rise_percent) return undefined
   return `${percent.toFixed(1)} percent of ${share.requests} requests failed, after ${errorsBeforePercent.toFixed(1)} percent before the start`
 }
 
 /** Failed requests on all cells of the plan in the hour before the start, in percent. */
 export const readErrorsBefore = async (
-  { records }: Pick<FaultParts, 'records'>,
+  { errorShares }: Pick<FaultParts, 'errorShares'>,
   { plan, createdAt }: RampUp,
 ): Promise<number> =>
-  percentOf(await readErrorShare(records, plan.stages.flat(), createdAt - HOUR_MS, createdAt))
+  failedPercentOf(await errorShares.read(plan.stages.flat(), createdAt - HOUR_MS, createdAt))
 
-const percentOf = ({ requests, failed }: ErrorShare): number =>
+const failedPercentOf = ({ requests, failed }: ErrorShare): number =>
   requests === 0 ? 0 : (failed / requests) * 100
 
 /** Cells that have the settings and serve no requests. */

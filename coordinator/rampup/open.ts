@@ -1,16 +1,21 @@
-import * as z from 'zod'
+import { DAY_MS } from '../../shared/time.ts'
 import type { Base } from '../base/base.ts'
 import type { Configs } from '../control/configs.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Monitor } from '../fleet/monitor.ts'
-import { defineJobKind } from '../queue/job-kind.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { OpenQueue } from '../queue/open.ts'
 import type { Store } from '../store/store.ts'
-import { carryOn } from './carry-on.ts'
-import { RAMP_UP, RampUps } from './ramp-ups.ts'
+import { ErrorShares } from './error-share.ts'
+import { forgetRampUps } from './ramp-up-claim.ts'
+import { createRampUpKind, KEPT_DAYS } from './ramp-up-kind.ts'
+import { RampUps } from './ramp-ups.ts'
 import type { RampUpConfig } from './rampup-config.ts'
 
-interface RampUpDomainParts extends Pick<Base, 'now'> {
+const FORGET_SECONDS = 3600
+const FORGET_AT_ONCE = 500
+
+interface RampUpDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
   config: { rampup: RampUpConfig }
   store: Pick<Store, 'ledger' | 'records'>
   work: Pick<OpenQueue, 'queue' | 'addKind'>
@@ -19,28 +24,17 @@ interface RampUpDomainParts extends Pick<Base, 'now'> {
   monitor: Pick<Monitor, 'alerts'>
 }
 
-const KEPT_DAYS = 90
-
 /** Ramp-ups of settings in stages. */
 export const openRampUps = (parts: RampUpDomainParts): { views: { rampUps: RampUps } } => {
-  const { config, store, work, configs, fleet, monitor, now } = parts
+  const { config, store, work, configs, fleet, monitor, leaderWork, now } = parts
   const { ledger, records } = store
-  work.addKind(
-    defineJobKind({
-      kind: RAMP_UP,
-      payload: z.object({ id: z.string() }),
-      account: () => ({ project: 'rampup' }),
-      // an attempt ends only when its process does
-      maxAttempts: 10_000,
-      backOff: { firstSeconds: 1, factor: 2, maxSeconds: 60 },
-      concurrency: 1,
-      timeoutSeconds: 600,
-      leaseSeconds: 10,
-      keptDays: KEPT_DAYS,
-      run: ({ id }, { job }) =>
-        carryOn({ ledger, records, configs, fleet, alerts: monitor.alerts, now }, id, job),
-    }),
-  )
+  const { alerts } = monitor
+  const errorShares = new ErrorShares({ records, now })
+  work.addKind(createRampUpKind({ ledger, errorShares, configs, fleet, alerts, now }))
+  leaderWork.every('rampup.forget', FORGET_SECONDS, async led => {
+    const before = now() - KEPT_DAYS * DAY_MS
+    while (await forgetRampUps(led, before, FORGET_AT_ONCE));
+  })
   const { rampup } = config
   const rampUps = new RampUps({ ledger, config: rampup, queue: work.queue, configs, fleet, now })
   return { views: { rampUps } }

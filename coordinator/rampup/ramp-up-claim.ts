@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Job } from '../queue/job.ts'
 import { JobError } from '../queue/job-error.ts'
+import { countMatchingRows } from '../store/count.ts'
 import type { RampUpRow } from '../store/flow-tables.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -9,7 +10,7 @@ import { type RampUp, type RampUpState, rampUpOf } from './ramp-up.ts'
 
 const LOOK_SECONDS = 1
 
-/** The roll-out is looked at again; this costs no attempt. */
+/** Ends this attempt until the next check, without counting it. */
 export const createRetry = (reason: string): JobError =>
   new JobError(reason, { early: true, retryAfterSeconds: LOOK_SECONDS })
 
@@ -29,20 +30,30 @@ export const takeRampUp = ({ free }: Ledger, id: string, job: Job): Promise<Ramp
     return rampUpOf(row)
   })
 
-/** Changes the row of a running ramp-up. Throws JobError once a later claim has it. */
+/** True while a ramp-up has not ended. */
+export const isOpenRampUp = async (trx: Transaction<LedgerTables>, id: string): Promise<boolean> =>
+  (await countMatchingRows(
+    trx.selectFrom('ramp_ups').where('id', '=', id).where('ended_at', 'is', null),
+  )) > 0
+
+/**
+ * Changes the row of a running ramp-up. Throws JobError once a later claim has it, and for the end of
+ * one that an operator has just aborted.
+ */
 const changeHeld = async (
   trx: Transaction<LedgerTables>,
   { id }: Pick<RampUp, 'id'>,
   { fence }: Job,
   change: Partial<RampUpRow>,
 ): Promise<void> => {
-  const { numUpdatedRows } = await trx
+  let query = trx
     .updateTable('ramp_ups')
     .set(change)
     .where('id', '=', id)
     .where('fence', '=', fence)
     .where('ended_at', 'is', null)
-    .executeTakeFirst()
+  if (change.state === 'done') query = query.where('aborted', '=', 0)
+  const { numUpdatedRows } = await query.executeTakeFirst()
   if (numUpdatedRows === 0n) throw createLostError()
 }
 
@@ -89,3 +100,18 @@ export const actorOf = ({ keyId, requestId }: RampUp): Actor => ({
   actor: `key:${keyId}`,
   requestId,
 })
+
+/** Deletes some of the ramp-ups that ended before a time; returns true while there may be others. */
+export const forgetRampUps = (
+  { free }: Pick<Ledger, 'free'>,
+  before: number,
+  atMost: number,
+): Promise<boolean> =>
+  free.write(async trx => {
+    const old = trx.selectFrom('ramp_ups').select('id').where('ended_at', '<', before).limit(atMost)
+    const { numDeletedRows } = await trx
+      .deleteFrom('ramp_ups')
+      .where('id', 'in', old)
+      .executeTakeFirst()
+    return numDeletedRows === BigInt(atMost)
+  })

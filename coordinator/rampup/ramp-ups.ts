@@ -5,6 +5,7 @@ import { readCellConfigs } from '../control/config-store.ts'
 import type { Configs } from '../control/configs.ts'
 import { isRoutable } from '../fleet/cell.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { Starter } from '../keys/starter.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { planStages, type RampUp, type RampUpPlan, rampUpOf } from './ramp-up.ts'
@@ -20,12 +21,6 @@ interface RampUpsParts {
   fleet: Pick<Fleet, 'cells'>
   /** Unix time, milliseconds. */
   now: () => number
-}
-
-interface Starter extends Actor {
-  tenantId: string
-  keyId: string
-  requestId: string
 }
 
 /** Ramp-ups: the configured settings are rolled out in stages, one ramp-up at a time. */

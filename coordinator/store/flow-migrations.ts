@@ -77,3 +77,15 @@ export const rampUpHealth = async ({ schema }: Kysely<unknown>): Promise<void> =
     .addColumn('errors_before_percent', 'double precision')
     .execute()
 }
+
+/** Indexes of lists, counts and the retention of runs, which otherwise read every run with its steps. */
+export const flowRunIndexes = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  const indexes = {
+    flow_runs_retention: ['ended_at'],
+    flow_runs_state: ['tenant_id', 'state', 'created_at'],
+    flow_runs_flow: ['tenant_id', 'flow_id', 'created_at'],
+    flow_runs_counts: ['tenant_id', 'flow_id', 'synergy_id', 'state'],
+  }
+  for (const [name, columns] of Object.entries(indexes))
+    await schema.createIndex(name).on('flow_runs').columns(columns).execute()
+}

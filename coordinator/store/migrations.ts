@@ -20,7 +20,7 @@ import { commandDevices, deviceTables } from './device-migrations.ts'
 import type { EngineSchema } from './engine.ts'
 import { estopReportTable, estopTable } from './estop-migrations.ts'
 import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
-import { flowTables, rampUpHealth, rampUpTable } from './flow-migrations.ts'
+import { flowRunIndexes, flowTables, rampUpHealth, rampUpTable } from './flow-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import {
   disabledPeople,
@@ -141,4 +141,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0116_flows': { up: flowTables, compatibleFrom: '0.1.0' },
   '0117_ramp_ups': { up: rampUpTable, compatibleFrom: '0.1.0' },
   '0118_ramp_up_health': { up: rampUpHealth, compatibleFrom: '0.1.0' },
+  '0123_flow_run_indexes': { up: flowRunIndexes, compatibleFrom: '0.1.0' },
 })

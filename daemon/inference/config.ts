@@ -18,7 +18,7 @@ export const InferenceConfig = z.strictObject({
     .min(1)
     .max(64)
     .default(2)
-    .describe('Embedding requests that one engine runs at the same time.'),
+    .describe('Embedding or rerank requests that one engine runs at the same time.'),
   queue_factor: z
     .number()
     .min(0)

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { ModelKind } from '../../shared/catalogue.ts'
 import type { AdmissionLimits } from './admission.ts'
 import type { Clock } from './clock.ts'
 import type { SpawnEngine } from './engine-child.ts'
@@ -15,7 +16,7 @@ export type FetchWeights = (
 
 export interface EngineOptions {
   weights: Weights
-  kind: 'chat' | 'embedding'
+  kind: ModelKind
   /** Catalogue ids. */
   models: readonly string[]
   /** The most that any of the models promises; the weights may allow less. */

@@ -7,6 +7,7 @@ import type { RouteContext } from './openai/context.ts'
 import { embeddings } from './openai/embeddings.ts'
 import { type HttpRequest, type HttpResponse, sendError, sendJson } from './openai/http.ts'
 import { modelList } from './openai/models.ts'
+import { rerank } from './openai/rerank.ts'
 import { responses } from './openai/responses.ts'
 
 interface HandlerParts extends RouteContext {
@@ -45,6 +46,7 @@ export const createHandler = (
       '/v1/embeddings',
       { method: 'POST', run: (req, res, gone) => embeddings(req, res, gone, parts) },
     ],
+    ['/v1/rerank', { method: 'POST', run: (req, res, gone) => rerank(req, res, gone, parts) }],
     [
       '/v1/models',
       { method: 'GET', run: (_, res) => sendJson(res, modelList(parts.catalogue, created)) },

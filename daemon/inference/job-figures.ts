@@ -38,7 +38,7 @@ export class JobFigures {
     if (event.type === 'echo') return
     if (event.type === 'text') this.#text(times, nowMs)
     else if (event.type === 'start') this.#prompt(event.promptTokens, event.cachedTokens)
-    else if (event.type === 'vectors') {
+    else if (event.type === 'vectors' || event.type === 'scores') {
       this.#prompt(event.promptTokens, 0)
       this.ends.add(['stop'])
     } else if (event.type === 'end') {

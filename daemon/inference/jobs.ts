@@ -1,12 +1,12 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { SlotAdmission, SlotRequest, Ticket } from './admission.ts'
 import { JobFigures, type JobTimes } from './job-figures.ts'
-import type { ChatOrder, EmbedOrder, JobEvent, Order } from './protocol.ts'
+import type { ChatOrder, EmbedOrder, JobEvent, Order, RankOrder } from './protocol.ts'
 
 /** A request without the number that the engine gives it. */
-export type JobWork = Omit<ChatOrder, 'job'> | Omit<EmbedOrder, 'job'>
+export type JobWork = Omit<ChatOrder, 'job'> | Omit<EmbedOrder, 'job'> | Omit<RankOrder, 'job'>
 
-/** Events for the caller of the engine. Nothing follows `end`, `vectors` or `error`. */
+/** Events for the caller of the engine. Nothing follows `end`, `vectors`, `scores` or `error`. */
 export type EngineEvent =
   | Exclude<JobEvent, { type: 'refused' }>
   | { type: 'error'; error: ShoalError }

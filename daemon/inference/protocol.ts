@@ -2,15 +2,19 @@
  * Messages between the daemon and an engine child over the child's IPC channel. Both run the same
  * version, so nothing here is negotiated.
  */
+import type { ModelKind } from '../../shared/catalogue.ts'
 import type { CallShape } from './tool-syntax.ts'
 
-export type Order = LoadOrder | MeasureOrder | ChatOrder | EmbedOrder | CancelOrder
+export type Order = LoadOrder | MeasureOrder | JobOrder | CancelOrder
+
+/** An order that is one request. */
+export type JobOrder = ChatOrder | EmbedOrder | RankOrder
 
 export interface LoadOrder {
   type: 'load'
   /** Absolute path of a GGUF file that has passed the pre-check. */
   file: string
-  kind: 'chat' | 'embedding'
+  kind: ModelKind
   slots: number
   /** Tokens of one request: prompt and answer. */
   contextLength: number
@@ -132,6 +136,14 @@ export interface EmbedOrder {
   contextLength: number
 }
 
+export interface RankOrder {
+  type: 'rank'
+  job: number
+  query: string
+  documents: readonly string[]
+  contextLength: number
+}
+
 interface CancelOrder {
   type: 'cancel'
   job: number
@@ -237,6 +249,8 @@ export type JobEvent =
       completionTokens: number
     }
   | { type: 'vectors'; job: number; vectors: readonly Float32Array[]; promptTokens: number }
+  /** Relevance of each document, from 0 to 1. */
+  | { type: 'scores'; job: number; scores: readonly number[]; promptTokens: number }
   | { type: 'refused'; job: number; code: RefusalCode; message: string; param: string | undefined }
 
 export type RefusalCode =

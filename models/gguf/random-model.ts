@@ -8,6 +8,8 @@ export interface RandomModel extends LlamaShape {
   /** Equal seeds and shapes give equal files. */
   seed: number
   poolingType?: PoolingType
+  /** True for weights that score documents instead of writing text. */
+  ranks?: boolean
   /** Last tokens of the vocabulary, which the model does not generate on its own. */
   words?: readonly string[]
 }
@@ -30,10 +32,11 @@ export const writeRandomModel = (path: string, model: RandomModel): void => {
       shape: model,
       type: model.type,
       poolingType: model.poolingType,
+      ranks: model.ranks,
     }),
     ...tokenizerMetadata(tokenizer),
   }
-  const tensors = llamaTensors(model, { tiedOutput: false }).map(
+  const tensors = llamaTensors(model, { tiedOutput: false, ranks: model.ranks }).map(
     ({ name, shape }): WrittenTensor => ({
       name,
       shape,

@@ -20,7 +20,8 @@ export const REQUEST_ID = 'shoal.request.id'
 export const ATTRIBUTE_CELL_ID = 'shoal.cell.id'
 export const OUTCOME = 'shoal.outcome'
 
-export type GenAiOperation = 'chat' | 'embeddings' | 'text_completion'
+/** `rerank` is ours: the conventions have no operation for it. */
+export type GenAiOperation = 'chat' | 'embeddings' | 'text_completion' | 'rerank'
 
 /** Attribute names by request field. Contents are never recorded. */
 const NUMBERS: Record<string, string> = {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MODEL_KINDS } from '../catalogue.ts'
 
 /** A percentage that may be unknown. Unknown is null, never 0. */
 const percent = z.number().min(0).max(100).nullable()
@@ -59,7 +60,7 @@ export type ModelState = z.infer<typeof ModelState>
 /** An engine process: one weights file and the catalogue ids it serves. */
 export const EngineReport = z.object({
   weights: z.string().max(256),
-  kind: z.enum(['chat', 'embedding']),
+  kind: z.enum(MODEL_KINDS),
   /** Catalogue ids such as `model-a:7b`. */
   models: z.array(z.string().max(128)).max(256),
   state: ModelState,

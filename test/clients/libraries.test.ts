@@ -3,6 +3,7 @@ import { startStack } from '../support/stack.ts'
 import { aiSdk } from './libraries/ai-sdk.ts'
 import { langchain } from './libraries/langchain.ts'
 import type { Library } from './libraries/library.ts'
+import { testOllama, testOpenWebUi } from './libraries/ollama.ts'
 import { openaiChat } from './libraries/openai-chat.ts'
 import { openaiResponses } from './libraries/openai-responses.ts'
 
@@ -11,8 +12,11 @@ const QUESTION = 'What is a cell?'
 
 /** One stack and one process for all of them: starting them costs more than the calls. */
 t.test('unmodified client libraries', async t => {
-  const { url, keys, stop } = await startStack()
+  const stack = await startStack()
+  const { url, keys, stop } = stack
   t.teardown(stop)
+  t.test('ollama', t => testOllama(t, stack))
+  t.test('the calls of Open WebUI to an Ollama server', t => testOpenWebUi(t, stack))
   const base = `${url}/v1`
   const createLibraries = (key: string): Library[] => [
     openaiChat(base, key),

@@ -26,11 +26,19 @@ t.test('every shell example of the documents from a to j works on a running serv
     env,
   )
 
-  const [, javascript = ''] = /^```js\n(.*?)^```/ms.exec(read('docs/api.md')) ?? []
-  t.test('the JavaScript client of docs/api.md works', async t => {
+  const runJavaScript = async (path: string): Promise<string[]> => {
+    const [, javascript = ''] = /^```js\n(.*?)^```/ms.exec(read(path)) ?? []
     const args = ['--input-type=module', '-e', javascript]
-    const { stdout } = await run(process.execPath, args, { cwd: root, env })
-    const [whole = '', streamed, vectors] = stdout.split('\n')
+    return (await run(process.execPath, args, { cwd: root, env })).stdout.split('\n')
+  }
+  t.test('the JavaScript client of docs/clients.md works', async t => {
+    const [models, streamed, vectors] = await runJavaScript('docs/clients.md')
+    t.match(models, /^model-a:7b .*embed-a/)
+    t.match(streamed, /\w+ \w+/)
+    t.equal(vectors, '2 vectors of length 256')
+  })
+  t.test('the JavaScript client of docs/api.md works', async t => {
+    const [whole = '', streamed, vectors] = await runJavaScript('docs/api.md')
     t.match(whole, /\w+ \w+/)
     t.equal(streamed, whole, 'a stream is the same answer')
     t.equal(vectors, '2 vectors of length 256')

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Client } from 'pg'
 import type { Test } from 'tap'
 import type { PostgresAddress } from '../../coordinator/store/postgres/connection.ts'
 import { newId } from '../../shared/ids.ts'
+import { MEMORY_FOLDER } from './memory-folder.ts'
 
 /** Set by `npm test`: folder of the socket of the cluster that all test files share. */
 export const SOCKET_FOLDER = 'SHOAL_TEST_POSTGRES'
@@ -38,7 +38,7 @@ export class Cluster {
     this.#programs = programs
     this.#settings = { ...WITHOUT_DURABILITY, ...more }
     this.#user = process.getuid?.() === 0 ? userOf('postgres') : undefined
-    this.folder = mkdtempSync(join(tmpdir(), 'shoal-postgres-'))
+    this.folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-postgres-'))
     if (this.#user !== undefined) chownSync(this.folder, this.#user.uid, this.#user.gid)
     process.once('exit', () => this.#end('SIGQUIT'))
   }
@@ -152,7 +152,7 @@ const createFrom = async (
 ): Promise<PostgresAddress> => {
   const folder = process.env[SOCKET_FOLDER] as string
   const database = newId('db').toLowerCase()
-  await administer(folder, `create database "${database}" template ${template}`)
+  await administer(folder, `create database "${database}" ${copyOf(template)}`)
   t.teardown(() => administer(folder, `drop database "${database}" with (force)`))
   return addressOf(folder, database)
 }
@@ -169,9 +169,12 @@ export const databaseFor = (folder: string): Promise<PostgresAddress> => {
 const createFor = async (folder: string): Promise<PostgresAddress> => {
   const socket = process.env[SOCKET_FOLDER] as string
   const database = `folder_${hash('sha1', folder)}`
-  await administer(socket, `create database "${database}" template ${EMPTY_STORE}`)
+  await administer(socket, `create database "${database}" ${copyOf(EMPTY_STORE)}`)
   return addressOf(socket, database)
 }
+
+/** Files are copied, which is twice as fast as the log of what they contain. */
+const copyOf = (template: string): string => `template ${template} strategy file_copy`
 
 const addressOf = (host: string, database: string): PostgresAddress => ({
   host,

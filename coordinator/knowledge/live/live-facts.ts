@@ -9,7 +9,6 @@ import type { Alert } from '../../fleet/alert.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Router } from '../../fleet/router.ts'
 import type { Flows } from '../../flows/flows.ts'
-import { type FlowRun, hasEnded, RUN_STATES } from '../../flows/run.ts'
 import type { GateKeeper } from '../../gates/gates.ts'
 import type { Policies } from '../../gates/policies.ts'
 import type { Tenant } from '../../people/tenants.ts'
@@ -36,7 +35,7 @@ export interface LiveViews {
   policies: Pick<Policies, 'current'>
   monitor: { alerts: () => Alert[] }
   people: { tenant(id: string): Promise<Tenant | undefined> }
-  flows: Pick<Flows, 'flows' | 'synergies' | 'runs'>
+  flows: Pick<Flows, 'flows' | 'synergies' | 'openRuns'>
   services: Pick<Services, 'list'>
   chatServers: Pick<ChatServers, 'urlOf'>
   registers: Pick<Registers, 'page'>
@@ -51,8 +50,6 @@ interface LiveSources {
 /** Entities and requests that a graph takes in at most, the newest ones. */
 const MOST_ENTITIES = 5000
 const MOST_REQUESTS = 200
-/** Open runs of one state that a graph takes in at most, the newest ones. */
-const MOST_RUNS = 200
 const ENTITY_PAGE = 200
 /** Cells or devices that are described in one step. */
 const AT_ONCE = 250
@@ -77,7 +74,7 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
       { tenantId },
     )
     const entities = await readEntities(views.registry, pause)
-    const runs = await readOpenRuns(views.flows, tenantId)
+    const runs = await views.flows.openRuns(tenantId)
     const flowRecords = await readOwnRecords(registers, 'flows', tenantId, pause)
     const serviceRecords = await readOwnRecords(registers, 'services', tenantId, pause)
     const tenantOf = (cellId: string) => routing.router.tenantOf(cellId)
@@ -136,10 +133,4 @@ const readEntities = async (
     after = next ?? undefined
   } while (after !== undefined && all.length < MOST_ENTITIES)
   return all
-}
-
-const readOpenRuns = async (flows: LiveViews['flows'], tenantId: string): Promise<FlowRun[]> => {
-  const open = RUN_STATES.filter(state => !hasEnded({ state }))
-  const found = open.map(state => flows.runs(tenantId, { state, limit: MOST_RUNS }))
-  return (await Promise.all(found)).flat()
 }

@@ -24,6 +24,7 @@ interface CallerParts {
 
 /** Temporary refusals: the call was not made, and is retried. */
 const TEMPORARY: readonly string[] = ['rate_limited', 'draining', 'store_unavailable']
+const KEY_INVALID = 'forbidden: the key of the run is no longer valid'
 /** Answers to idempotency keys are kept for 24 hours. */
 const CERTAIN_MS = 23 * 3600 * 1000
 
@@ -32,31 +33,40 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
   const { views, pipeline, idempotency } = parts
   const skills = new Map(parts.skills.map(skill => [skill.id, skill]))
 
-  const callerFor = async ({ keyId, tenantId, requestId }: FlowRun): Promise<TaskCaller> => {
+  /** The starter of a run as a caller; undefined once its key is no longer valid. */
+  const findCaller = async ({ keyId, tenantId, requestId }: FlowRun) => {
     const key = await views().keys.asNow(keyId)
-    if (key === undefined || !actsFor(key, tenantId))
-      throw new ShoalError('forbidden', 'the key of the run is no longer valid')
-    return { key, tenantId, requestId }
+    return key !== undefined && actsFor(key, tenantId) ? { key, tenantId, requestId } : undefined
   }
+
+  /** The starter of a run by its key as it is stored, valid or not: to end what it has begun. */
+  const findStarter = async ({ keyId, tenantId, requestId }: FlowRun): Promise<TaskCaller> => ({
+    key: await views().keys.get(keyId, 'all'),
+    tenantId,
+    requestId,
+  })
 
   const call: StepCaller['call'] = async (request, signal) => {
     const { action, run, interrupted, callKey } = request
-    const caller = await callerFor(run)
-    if (action.gate !== undefined) return passGate(request, action.gate, caller)
     const operation = skills.get(action.skill ?? '')
+    const named = { scope: run.keyId, callKey }
+    const isRepeated = interrupted !== undefined && operation !== undefined && isMutation(operation)
+    if (isRepeated && views().now() - interrupted.startedAt > CERTAIN_MS)
+      return createUnknown(`${operation.id} was interrupted over 23 hours ago`)
+    const keeping = isRepeated ? await idempotency.look(named) : 'none'
+    // before the key is checked: the call may have had its effect while the key was valid
+    const doubt = isRepeated ? findDoubt(operation, keeping) : undefined
+    if (doubt !== undefined) return doubt
+    const caller = await findCaller(run)
+    if (caller === undefined)
+      return keeping === 'answered' ? createUnknown(KEY_INVALID) : createFailure(KEY_INVALID)
+    if (action.gate !== undefined) return passGate(request, action.gate, caller)
     if (operation === undefined) return createFailure(`no skill ${action.skill}`)
-    const scope = caller.key?.id ?? ''
-    if (interrupted !== undefined && isMutation(operation)) {
-      if (views().now() - interrupted.startedAt > CERTAIN_MS)
-        return createUnknown(`${operation.id} was interrupted over 23 hours ago`)
-      const doubt = findDoubt(operation, await idempotency.look({ scope, callKey }))
-      if (doubt !== undefined) return doubt
-    }
     try {
       return await invoke(operation, request, caller, signal)
     } catch (error) {
       if (!isMutation(operation)) throw error
-      return resultOf(operation, error, await idempotency.look({ scope, callKey }))
+      return resultOf(operation, error, await idempotency.look(named))
     }
   }
 
@@ -105,7 +115,7 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
 
   const look: StepCaller['look'] = async (run, { gateRequestId, taskId }) => {
     if (taskId !== undefined)
-      return findTaskEnd(await views().tasks.get(taskId, await callerFor(run)))
+      return findTaskEnd(await views().tasks.get(taskId, await findStarter(run)))
     if (gateRequestId === undefined) return { kind: 'go' }
     const request = await views().gates.get(gateRequestId, run)
     const state = stateAt(request, views().now())
@@ -115,7 +125,7 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
   }
 
   const withdraw = async (run: FlowRun, { gateRequestId, taskId }: StepCall): Promise<void> => {
-    const caller = await callerFor(run)
+    const caller = await findStarter(run)
     const requester = callerOf({ ...caller, actor: actorOf(caller) })
     if (taskId !== undefined) await views().tasks.cancel(taskId, caller)
     if (gateRequestId !== undefined) await views().gates.withdraw(gateRequestId, requester)

@@ -1,7 +1,13 @@
 import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
 import type { Flow, FlowStep } from '../../flows/flow.ts'
-import { type FlowRun, RUN_STATES, STEP_STATES, type StepCall } from '../../flows/run.ts'
+import {
+  type FlowRun,
+  RUN_STATES,
+  type RunSummary,
+  STEP_STATES,
+  type StepCallWithOutput,
+} from '../../flows/run.ts'
 import { Id } from '../fields.ts'
 
 export const StepView = z.object({
@@ -63,6 +69,10 @@ export const RunDetails = RunView.extend({
       gate_request_id: z.string().nullable(),
       task_id: z.string().nullable(),
       output: z.json(),
+      output_withheld: z
+        .string()
+        .nullable()
+        .describe('Reason why the output is not shown: your key may not call the skill.'),
       reason: z.string().nullable(),
       started_at: time,
       ended_at: time.nullable(),
@@ -70,7 +80,7 @@ export const RunDetails = RunView.extend({
   ),
 })
 
-export const runViewOf = (run: FlowRun): z.input<typeof RunView> => ({
+export const runViewOf = (run: RunSummary): z.input<typeof RunView> => ({
   run_id: run.id,
   flow_id: run.flowId,
   synergy_id: run.synergyId ?? null,
@@ -83,14 +93,17 @@ export const runViewOf = (run: FlowRun): z.input<typeof RunView> => ({
   ended_at: isoOrNull(run.endedAt),
 })
 
+/** Details of a run; outputs of skills with an access fault are withheld. */
 export const runDetailsOf = (
   run: FlowRun,
-  calls: readonly StepCall[],
+  calls: readonly StepCallWithOutput[],
+  findAccessFault: (skillId: string) => string | undefined,
 ): z.input<typeof RunDetails> => ({
   ...runViewOf(run),
   calls: calls.map(call => {
     const step = run.steps[call.position]
     const skill = call.isUndo ? step?.compensate?.skill : step?.skill
+    const fault = skill === undefined ? undefined : findAccessFault(skill)
     return {
       step_id: step?.id ?? '',
       skill: skill ?? null,
@@ -98,7 +111,8 @@ export const runDetailsOf = (
       state: call.state,
       gate_request_id: call.gateRequestId ?? null,
       task_id: call.taskId ?? null,
-      output: (call.output ?? null) as z.core.util.JSONType,
+      output: fault === undefined ? ((call.output ?? null) as z.core.util.JSONType) : null,
+      output_withheld: call.output === undefined ? null : (fault ?? null),
       reason: call.reason ?? null,
       started_at: iso(call.startedAt),
       ended_at: isoOrNull(call.endedAt),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { accessFault } from '../invoke/access.ts'
 import { defineOperation } from '../operation.ts'
 import { scopeOf } from '../tenant-scope.ts'
 import { RUN_PATH, RunDetails, runDetailsOf } from './flow-view.ts'
@@ -14,7 +15,11 @@ export default defineOperation({
   input: z.strictObject(RUN_PATH),
   output: RunDetails,
   run: async ({ run_id }, context) => {
-    const run = await context.flows.run(run_id, scopeOf(context).tenantId)
-    return runDetailsOf(run, await context.flows.calls(run.id))
+    const { flows, skills, key } = context
+    const run = await flows.run(run_id, scopeOf(context).tenantId)
+    return runDetailsOf(run, await flows.calls(run.id), skillId => {
+      const skill = skills.find(({ id }) => id === skillId)
+      return skill === undefined ? `no skill ${skillId}` : accessFault(skill, key)
+    })
   },
 })

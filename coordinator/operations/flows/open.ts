@@ -7,6 +7,7 @@ import type { Views } from '../context.ts'
 import type { Pipeline } from '../invoke/invoke.ts'
 import type { Operation } from '../operation.ts'
 import { createStepCaller } from './call-step.ts'
+import { hastenOnEvents } from './hasten-on-events.ts'
 import { startOnEvents } from './start-on-events.ts'
 
 interface FlowCallParts extends OpenFlows, Pick<Base, 'stack' | 'logger'> {
@@ -27,6 +28,7 @@ export const openFlowCalls = (parts: FlowCallParts): object => {
   requireKnownSkills(parts)
   const views = () => parts.views as Views
   parts.connectFlows(createStepCaller({ views, pipeline, skills, idempotency }))
+  stack.defer(hastenOnEvents({ flows, events, logger }))
   stack.defer(startOnEvents({ flows, views, events, logger }))
   return {}
 }

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Starter } from '../../flows/flows.ts'
+import type { Starter } from '../../keys/starter.ts'
 import type { Context } from '../context.ts'
 import { scopeOf } from '../tenant-scope.ts'
 

@@ -19,21 +19,26 @@ export default defineOperation({
     records_deleted: z.int(),
     records_cleared: z.int().describe('Records that no longer name the person.'),
     statements_deleted: z.int().describe('Imported nodes and edges of the knowledge graph.'),
+    step_outputs_deleted: z.int().describe('Outputs of steps of flows that named the person.'),
   }),
   run: async ({ person_id }, context) => {
-    const { registers, knowledge, actor: by } = context
+    const { registers, knowledge, flows, actor: by } = context
     const { tenantId } = scopeOf(context)
+    // before the records too: without them a repeated call finds nobody
+    const before = await flows.erasePerson(tenantId, person_id)
     const { deleted, cleared, others } = await registers.erasePerson(person_id, {
       tenantId,
       by,
       eraseOthers: trx => knowledge.erasePersonWithin(trx, tenantId, person_id),
     })
     knowledge.markLayersStale()
+    const outputs = before + (await flows.erasePerson(tenantId, person_id))
     return {
       person_id,
       records_deleted: deleted,
       records_cleared: cleared,
       statements_deleted: others,
+      step_outputs_deleted: outputs,
     }
   },
 })

@@ -2,11 +2,12 @@ import * as z from 'zod'
 import type { Context } from '../../operations/context.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import { HealthView, healthViewOf } from '../../operations/services/health-view.ts'
+import { notifyDown } from '../../operations/services/notify-down.ts'
 import { type StartedRepair, startRepair } from '../../operations/services/start-repair.ts'
 import { SERVICE_IDS, type ServiceHealth } from '../../services/services.ts'
 import { defineSkill } from '../skill.ts'
 
-const REPAIRS = ['not_needed', 'dry_run', 'off', 'not_configured', 'started'] as const
+const REPAIRS = ['not_needed', 'dry_run', 'off', 'not_configured', 'started', 'ended'] as const
 
 export default defineSkill({
   id: 'cockpit-health-check',
@@ -35,7 +36,9 @@ export default defineSkill({
     repair: z.object({
       state: z
         .enum(REPAIRS)
-        .describe('`not_configured`: the service is down and has no `repair_url`.'),
+        .describe(
+          '`not_configured`: the service is down and has no `repair_url`. `ended`: its last repair ended within the hour; the next one starts after that.',
+        ),
       incident_id: z.string().nullable(),
       run_id: z.string().nullable().describe('Run of the flow that waits at gate.repair-run.'),
       job_id: z.string().nullable(),
@@ -49,10 +52,17 @@ export default defineSkill({
     const state = dry_run && health.state === 'down' ? 'dry_run' : repairStateOf(health, context)
     const wanted = state === 'started' && !notify_on_down ? 'off' : state
     const repair = wanted === 'started' ? await startRepair(health, context) : undefined
+    const isTold = notify_on_down && (wanted === 'started' || wanted === 'not_configured')
+    const jobIds = isTold ? await notifyDown(health, context, repair) : []
+    const isOpen = repair === undefined || repair.run.endedAt === undefined
     return {
       ...healthViewOf(health),
       data_state: dataState(health.checks.length),
-      repair: { state: wanted, ...repairViewOf(repair) },
+      repair: {
+        state: isOpen ? wanted : ('ended' as const),
+        ...repairViewOf(repair),
+        notice_job_ids: jobIds,
+      },
     }
   },
 })
@@ -69,5 +79,4 @@ const repairViewOf = (repair: StartedRepair | undefined) => ({
   incident_id: repair?.incidentId ?? null,
   run_id: repair?.run.id ?? null,
   job_id: repair?.run.jobId ?? null,
-  notice_job_ids: repair?.noticeJobIds ?? [],
 })

@@ -6,19 +6,28 @@ import { text } from 'node:stream/consumers'
 import { Client } from 'pg'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
+import { DAY_MS } from '../../../shared/time.ts'
 import type { PostgresAddress } from './connection.ts'
 
 const COMMON = ['--no-password', '--no-owner', '--no-privileges']
 
 /** Writes one consistent moment of a database into an archive, while coordinators use it. */
-export const dumpDatabase = (address: PostgresAddress, file: string): Promise<void> =>
-  runTool('pg_dump', [...COMMON, '--format=custom', `--file=${file}`], address)
+export const dumpDatabase = (
+  address: PostgresAddress,
+  file: string,
+  signal?: AbortSignal,
+): Promise<void> =>
+  runTool('pg_dump', [...COMMON, '--format=custom', `--file=${file}`], address, signal)
 
 /**
  * Restores an archive into an empty database, as a whole or not at all. Throws `conflict` for a
  * database with tables.
  */
-export const restoreDatabase = async (address: PostgresAddress, file: string): Promise<void> => {
+export const restoreDatabase = async (
+  address: PostgresAddress,
+  file: string,
+  signal?: AbortSignal,
+): Promise<void> => {
   const { database = '' } = address
   const tables = await query<{ count: number }>(
     address,
@@ -27,12 +36,30 @@ export const restoreDatabase = async (address: PostgresAddress, file: string): P
   if (tables[0]?.count !== 0)
     throw new ShoalError('conflict', `the database ${database} has tables: restore to an empty one`)
   const whole = ['--single-transaction', '--exit-on-error', `--dbname=${database}`]
-  await runTool('pg_restore', [...COMMON, ...whole, file], address)
+  await runTool('pg_restore', [...COMMON, ...whole, file], address, signal)
 }
 
 /** Reads an archive to its end without a database. */
-export const readArchive = (address: PostgresAddress, file: string): Promise<void> =>
-  runTool('pg_restore', ['--file=/dev/null', file], address)
+export const readArchive = (
+  address: PostgresAddress,
+  file: string,
+  signal?: AbortSignal,
+): Promise<void> => runTool('pg_restore', ['--file=/dev/null', file], address, signal)
+
+/** Prefix of the databases for test restores; the time of their creation follows. */
+const SCRATCH = 'shoal_verify'
+
+/** Drops the databases of this role whose test was killed over a day ago. */
+const dropLeftovers = async (address: PostgresAddress, now: number): Promise<void> => {
+  const known = await query<{ datname: string }>(
+    address,
+    'select datname from pg_database join pg_roles on pg_roles.oid = datdba where rolname = current_user',
+  )
+  const oldest = newId(SCRATCH, now - DAY_MS)
+  for (const { datname } of known)
+    if (/^shoal_verify_[0-9a-z]{26}$/.test(datname) && datname < oldest)
+      await query(address, `drop database if exists "${datname}" with (force)`)
+}
 
 /** SQLSTATE insufficient_privilege. */
 const FORBIDDEN = '42501'
@@ -44,8 +71,10 @@ const FORBIDDEN = '42501'
 export const onScratchDatabase = async <T>(
   address: PostgresAddress,
   run: (scratch: PostgresAddress) => Promise<T>,
+  now: number,
 ): Promise<{ result: T } | undefined> => {
-  const database = newId('shoal_verify').toLowerCase()
+  await dropLeftovers(address, now)
+  const database = newId(SCRATCH, now)
   try {
     await query(address, `create database "${database}"`)
   } catch (error) {
@@ -83,11 +112,12 @@ const runTool = async (
   tool: string,
   args: readonly string[],
   address: PostgresAddress,
+  signal: AbortSignal | undefined,
 ): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'shoal-postgres-tool-'))
   try {
     const env = { ...process.env, ...(await environmentOf(address, folder)) }
-    const child = spawn(tool, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(tool, args, { env, stdio: ['ignore', 'ignore', 'pipe'], signal })
     const ended = new Promise<number | null>((resolve, reject) =>
       child.once('error', reject).once('close', resolve),
     )

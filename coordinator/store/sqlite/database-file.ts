@@ -4,6 +4,9 @@ import Sqlite from 'better-sqlite3'
 export const copyDatabase = async (from: string, to: string): Promise<void> => {
   const source = new Sqlite(from, { readonly: true, fileMustExist: true })
   try {
+    // any commit between two steps of the copy would start it again, unless it reads one snapshot
+    source.exec('begin')
+    source.prepare('select 1 from sqlite_schema').get()
     await source.backup(to).catch(throwFull)
   } finally {
     source.close()
@@ -28,6 +31,10 @@ export const findDatabaseFault = (path: string): string | undefined => {
   try {
     const result = database.pragma('integrity_check', { simple: true })
     return result === 'ok' ? undefined : String(result)
+  } catch (error) {
+    const { code, message } = error as InstanceType<typeof Sqlite.SqliteError>
+    if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) return message
+    throw error
   } finally {
     database.close()
   }

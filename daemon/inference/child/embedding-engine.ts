@@ -3,54 +3,46 @@ import type { EmbedOrder, LoadOrder, StepCounts } from '../protocol.ts'
 import type { Emit } from './generation.ts'
 import { isKnownToken, mostCharacters } from './model.ts'
 import { UnservableError } from './unservable-error.ts'
+import { WholeInputSlots } from './whole-input-slots.ts'
 
-/** One embedding context per slot; each evaluates one text at a time. */
+/** Turns texts into vectors. */
 export class EmbeddingEngine {
-  readonly counts: StepCounts = { steps: 0, width: 0, active: 0, tokens: 0 }
   readonly #model: LlamaModel
   readonly #mostCharacters: number
-  readonly #free: LlamaEmbeddingContext[]
-  readonly #onStep: () => void
+  readonly #slots: WholeInputSlots<LlamaEmbeddingContext>
 
   private constructor(
     model: LlamaModel,
-    contexts: LlamaEmbeddingContext[],
-    order: LoadOrder,
-    onStep: () => void,
+    slots: WholeInputSlots<LlamaEmbeddingContext>,
+    contextLength: number,
   ) {
-    this.#mostCharacters = mostCharacters(model, order.contextLength)
+    this.#mostCharacters = mostCharacters(model, contextLength)
     this.#model = model
-    this.#free = contexts
-    this.#onStep = onStep
+    this.#slots = slots
   }
 
   static async create(
     model: LlamaModel,
-    order: LoadOrder,
+    { slots, contextLength, threads }: LoadOrder,
     onStep: () => void,
   ): Promise<EmbeddingEngine> {
-    const contexts: LlamaEmbeddingContext[] = []
-    while (contexts.length < order.slots) {
-      contexts.push(
-        await model.createEmbeddingContext({
-          // The engine wants one more than the longest input, and the whole input in one step.
-          contextSize: order.contextLength + 1,
-          batchSize: order.contextLength + 1,
-          threads: order.threads,
-        }),
-      )
-    }
-    return new EmbeddingEngine(model, contexts, order, onStep)
+    const contexts = await WholeInputSlots.create(slots, onStep, () =>
+      model.createEmbeddingContext({
+        // The engine wants one more than the longest input, and the whole input in one step.
+        contextSize: contextLength + 1,
+        batchSize: contextLength + 1,
+        threads,
+      }),
+    )
+    return new EmbeddingEngine(model, contexts, contextLength)
   }
 
-  async run(order: EmbedOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
-    const context = this.#free.pop()
-    if (context === undefined) throw new Error(`no slot is free for job ${order.job}`)
-    try {
-      await this.#embed(context, order, emit, isCancelled)
-    } finally {
-      this.#free.push(context)
-    }
+  get counts(): StepCounts {
+    return this.#slots.counts
+  }
+
+  run(order: EmbedOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
+    return this.#slots.use(order.job, context => this.#embed(context, order, emit, isCancelled))
   }
 
   async #embed(
@@ -70,7 +62,7 @@ export class EmbeddingEngine {
       const { vector } = await context.getEmbeddingFor(input.tokens)
       vectors.push(normalize(vector))
       promptTokens += input.length
-      this.#count(input.length)
+      this.#slots.count(input.length)
     }
     emit({ type: 'vectors', job: order.job, vectors, promptTokens })
   }
@@ -101,14 +93,6 @@ export class EmbeddingEngine {
       `token ${unknown} is not in the vocabulary`,
       'input',
     )
-  }
-
-  #count(tokens: number): void {
-    this.counts.steps++
-    this.counts.width++
-    this.counts.active++
-    this.counts.tokens += tokens
-    this.#onStep()
   }
 }
 

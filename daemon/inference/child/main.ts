@@ -4,20 +4,14 @@
  * group (Ctrl-C, systemd) are the daemon's business.
  */
 import { BEAT_MS } from '../heartbeat.ts'
-import type {
-  ChatOrder,
-  EmbedOrder,
-  EngineReply,
-  LoadOrder,
-  MeasureOrder,
-  Order,
-} from '../protocol.ts'
+import type { EngineReply, JobOrder, LoadOrder, MeasureOrder, Order } from '../protocol.ts'
 import { ChatEngine } from './chat-engine.ts'
 import { EmbeddingEngine } from './embedding-engine.ts'
 import { measureThroughput } from './measure.ts'
 import { deviceOf, isTransient, loadModel } from './model.ts'
 import { Outbox } from './outbox.ts'
 import { progressTeller } from './progress-teller.ts'
+import { RankingEngine } from './ranking-engine.ts'
 import { UnservableError } from './unservable-error.ts'
 
 /** Consecutive engine failures after which the process counts as broken. */
@@ -27,7 +21,8 @@ const send = (reply: EngineReply): void => {
   process.send?.(reply)
 }
 
-let engine: ChatEngine | EmbeddingEngine | undefined
+let engine: ChatEngine | EmbeddingEngine | RankingEngine | undefined
+const ENGINES = { chat: ChatEngine, embedding: EmbeddingEngine, rerank: RankingEngine } as const
 let contextLength = 0
 let failures = 0
 const cancelled = new Set<number>()
@@ -46,10 +41,7 @@ const load = async (order: LoadOrder): Promise<void> => {
       progressTeller(send, () => performance.now()),
     )
     const onStep = (): void => outbox.endStep()
-    engine =
-      order.kind === 'chat'
-        ? await ChatEngine.create(model, order, onStep)
-        : await EmbeddingEngine.create(model, order, onStep)
+    engine = await ENGINES[order.kind].create(model, order, onStep)
     const loadMs = Math.round(performance.now() - startedAt)
     contextLength = order.contextLength
     send({ type: 'ready', slots: order.slots, contextLength, device: deviceOf(model), loadMs })
@@ -67,7 +59,7 @@ const measureOnly = async (order: MeasureOrder): Promise<void> => {
   }
 }
 
-const run = async (asked: ChatOrder | EmbedOrder): Promise<void> => {
+const run = async (asked: JobOrder): Promise<void> => {
   const { job } = asked
   const order = { ...asked, contextLength: Math.min(asked.contextLength, contextLength) }
   const isCancelled = (): boolean => cancelled.has(job)
@@ -76,6 +68,8 @@ const run = async (asked: ChatOrder | EmbedOrder): Promise<void> => {
     if (engine instanceof ChatEngine && order.type === 'chat') {
       await engine.run(order, event => outbox.push(event), isCancelled)
     } else if (engine instanceof EmbeddingEngine && order.type === 'embed') {
+      await engine.run(order, event => outbox.push(event), isCancelled)
+    } else if (engine instanceof RankingEngine && order.type === 'rank') {
       await engine.run(order, event => outbox.push(event), isCancelled)
     }
     failures = 0

@@ -13,7 +13,7 @@ import type { ModelTokenizer } from './tokens.ts'
  * Loads the weights; nothing is compiled or downloaded. `onProgress` receives the loaded share,
  * from 0 to 1.
  *
- * @param order.kind embedding contexts run in parallel and share the threads. A chat context has
+ * @param order.kind embedding and rerank contexts run in parallel and share the threads. A chat context has
  * all of them to itself and is not limited here, because the engine would then negotiate its share
  * in each step.
  */

@@ -1,3 +1,4 @@
+import type { ModelKind } from '../../../shared/catalogue.ts'
 import type { GgufFacts } from '../gguf.ts'
 
 /** Properties of a model that determine its engine's memory. */
@@ -14,7 +15,7 @@ export type ModelShape = Pick<
 >
 
 interface Load {
-  kind: 'chat' | 'embedding'
+  kind: ModelKind
   slots: number
   /** Tokens of one slot. */
   contextLength: number
@@ -22,7 +23,7 @@ interface Load {
 
 /** Keys and values are kept as F16. */
 const BYTES_OF_VALUE = 2
-/** Tokens that a chat engine computes at once; an embedding engine takes a whole context. */
+/** Tokens that a chat engine computes at once; the other kinds take a whole context. */
 const BATCH_TOKENS = 512
 /** Rows as wide as the model that a layer keeps while it computes one token, four bytes each. */
 const ROWS = 8
@@ -32,8 +33,8 @@ const PROCESS_BYTES = 128 * 1024 * 1024
 /**
  * Bytes that an engine of these weights will take: the weights as they lie in the file, keys and
  * values of all slots (layers x kept heads x (key + value length) x 2 bytes for each token), and
- * what one step computes with: for a chat model 512 tokens of 8 rows and the logits, for an
- * embedding model the rows of all slots. What the header does not tell is taken at its most: a
+ * what one step computes with: for a chat model 512 tokens of 8 rows and the logits, for the other
+ * kinds the rows of all slots. What the header does not tell is taken at its most: a
  * model whose heads differ between the layers counts as one that keeps them all, and a window of
  * attention as the whole context.
  */

@@ -44,7 +44,7 @@ interface CompletionWork {
   bytes: number
 }
 
-type Heard = Exclude<EngineEvent, { type: 'error' | 'vectors' }>
+type Heard = Exclude<EngineEvent, { type: 'error' | 'vectors' | 'scores' }>
 
 /** Makes one answer; resolves after its end. */
 export type Runner = (work: CompletionWork, hear: (event: Heard) => void) => Promise<void>

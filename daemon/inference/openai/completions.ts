@@ -63,7 +63,7 @@ const createRunner = (engine: EngineDoor, gone: AbortSignal): Runner => {
     new Promise((resolve, reject) => {
       const listen = (event: EngineEvent): void => {
         if (event.type === 'error') reject(event.error)
-        else if (event.type !== 'vectors') hear(event)
+        else if (event.type !== 'vectors' && event.type !== 'scores') hear(event)
         if (event.type === 'end') resolve()
       }
       const cancel = engine.submit(work, bytes, listen, { follows })

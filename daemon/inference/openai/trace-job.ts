@@ -81,7 +81,7 @@ const createEventRecorder = (
     } else if (event.type === 'text') {
       if (isFirst) span.addEvent('first token')
       isFirst = false
-    } else if (event.type === 'vectors')
+    } else if (event.type === 'vectors' || event.type === 'scores')
       span.end({ [OUTCOME]: 'ok', [RESPONSE_MODEL]: model, [INPUT_TOKENS]: event.promptTokens })
     else if (event.type === 'error') span.end({ ...usage, [OUTCOME]: 'failed' }, event.error)
     else

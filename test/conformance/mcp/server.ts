@@ -3,6 +3,7 @@ import { McpServer } from '@modelcontextprotocol/server'
 import Fastify from 'fastify'
 import * as z from 'zod'
 import { answerHeaders } from '../../../coordinator/http/answer-headers.ts'
+import { CorsPolicy } from '../../../coordinator/http/cors.ts'
 import { errors } from '../../../coordinator/http/errors.ts'
 import { requireOwnOrigin } from '../../../coordinator/http/origin.ts'
 import { allowedHosts, safety, serverLimits } from '../../../coordinator/http/safety.ts'
@@ -40,8 +41,9 @@ export const startFixtures = async (): Promise<{ url: string; close: () => Promi
   const quota = {
     standing: () => ({ limit: 1, remaining: 1, resetSeconds: 1, burst: 1, minuteLimit: 1 }),
   }
+  const cors = new CorsPolicy([])
   await app.register(errors, {})
-  await app.register(answerHeaders, { quota, now: Date.now, logger: silent })
+  await app.register(answerHeaders, { quota, now: Date.now, logger: silent, cors })
   await app.register(safety, { config })
   const hosts = allowedHosts(config)
   const events = createEvents({ source: '/shoal/conformance', logger: silent })
@@ -56,7 +58,7 @@ export const startFixtures = async (): Promise<{ url: string; close: () => Promi
       return createListening({ events, listener, onStalled, stallMs: 30_000, ...asked })
     },
     admit: request => {
-      requireOwnOrigin(request.headers.origin, hosts)
+      requireOwnOrigin(request.headers.origin, hosts, cors)
       return { token: '', clientId: 'conformance', scopes: [] }
     },
     acquireStream: () => () => {},

@@ -1,13 +1,16 @@
 import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
+import Sqlite from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
 import { listBackups } from '../../../coordinator/backup/backup-catalogue.ts'
 import { openBackupFiles } from '../../../coordinator/backup/open-backup.ts'
-import { restoreBackup } from '../../../coordinator/backup/restore-backup.ts'
+import { placeFiles, restoreBackup } from '../../../coordinator/backup/restore-backup.ts'
 import { openSealed, sealText } from '../../../coordinator/backup/seal.ts'
 import { verifyBackup } from '../../../coordinator/backup/verify-backup.ts'
+import { copyDatabase } from '../../../coordinator/store/store.ts'
 import { backupRig, NOW, PASSPHRASE, queryStore, usageRow } from '../../support/backup-rig.ts'
 import { notInFiles, temporaryFolder } from '../store/temporary.ts'
 
@@ -88,6 +91,68 @@ t.test(
     t.match(await listBackups(folder), [{ verified: { ok: false, reason: /records.db/ } }])
   },
 )
+
+t.test(
+  'a test that cannot be done says nothing about the backup',
+  { skip: notInFiles },
+  async t => {
+    const { folder, stateDir, make } = await backupRig(t)
+    const { name, manifest } = await make()
+    const path = join(folder, name)
+    const verify = (passphrase = PASSPHRASE) =>
+      verifyBackup(path, { place: stateDir, openWith: { passphrase }, now: NOW })
+    const manifestFile = join(path, 'manifest.json')
+    const text = await readFile(manifestFile)
+    const files = manifest.files.map(file => ({ ...file, bytes: 2 ** 50 }))
+    await writeFile(manifestFile, JSON.stringify({ ...manifest, files }))
+    const full = { code: 'store_unavailable', message: /no room for a test restore/ }
+    await t.rejects(verify(), full)
+    await writeFile(manifestFile, text)
+    await t.rejects(verify('another passphrase'), { code: 'invalid_request' })
+    t.match(await listBackups(folder), [{ name, verified: undefined }])
+    t.strictSame(await readdir(folder), [name], 'the folder of the test is gone')
+  },
+)
+
+t.test('a restore that failed can be repeated', { skip: notInFiles }, async t => {
+  const { folder, make } = await backupRig(t)
+  const path = join(folder, (await make()).name)
+  const target = join(await temporaryFolder(t), 'state')
+  const failing = placeFiles(path, target, await openBackupFiles(path, openWith), async () => {
+    throw new Error('the database is away')
+  })
+  await t.rejects(failing, { message: 'the database is away' })
+  t.strictSame(await readdir(target), ['usage-journal'])
+  await restoreBackup(path, { stateDir: target, place: target }, openWith)
+  t.strictSame((await readdir(target)).toSorted(), [
+    ...['ledger.db', 'records.db', 'sealing.key', 'usage-journal'],
+  ])
+})
+
+t.test('a copy of a busy database is one moment of it', async t => {
+  const folder = await temporaryFolder(t)
+  const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')]
+  const writer = new Sqlite(from)
+  t.teardown(() => writer.close())
+  writer.pragma('journal_mode = wal')
+  writer.exec('create table rows (filler blob)')
+  const insert = writer.prepare('insert into rows values (zeroblob(4000))')
+  const rows = 1000
+  for (let n = 0; n < rows; n++) insert.run()
+  let isCopied = false
+  const copied = copyDatabase(from, to).finally(() => {
+    isCopied = true
+  })
+  // a commit between all steps of the copy
+  for (let n = 0; n < rows && !isCopied; n++) {
+    insert.run()
+    await setImmediate()
+  }
+  await copied
+  const copy = new Sqlite(to, { readonly: true })
+  t.teardown(() => copy.close())
+  t.strictSame(copy.prepare('select count(*) as count from rows').get(), { count: rows })
+})
 
 t.test('secrets open with the passphrase alone', { skip: notInFiles }, async t => {
   const { folder, stateDir, make } = await backupRig(t)

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import t from 'tap'
@@ -8,6 +8,7 @@ import {
   listSurplus,
 } from '../../../coordinator/backup/backup-catalogue.ts'
 import { BackupSettings } from '../../../coordinator/backup/backup-settings.ts'
+import { createBackup } from '../../../coordinator/backup/create-backup.ts'
 import { makeScheduled } from '../../../coordinator/backup/make-scheduled.ts'
 import { SCHEDULED_BACKUP } from '../../../coordinator/backup/scheduled-backup.ts'
 import { backupRig, NOW, PASSPHRASE } from '../../support/backup-rig.ts'
@@ -45,8 +46,9 @@ t.test('surplus backups are the oldest, and never the last good one', async t =>
 t.test('a scheduled backup is tested and replaces the oldest', { skip: notInFiles }, async t => {
   const { stateDir, folder } = await backupRig(t)
   const recipients = [await identityToRecipient(await generateIdentity())]
+  const request = { folder, keep: 2, isScheduled: true }
   const make = (now: number, sealWith: object = { recipients }) =>
-    makeScheduled({ folder, stateDir, place: stateDir, sealWith, now, keep: 2, isScheduled: true })
+    makeScheduled({ ...request, stateDir, place: stateDir, sealWith, now, since: now })
   await make(NOW)
   await make(NOW + 1000, { passphrase: PASSPHRASE })
   t.match(await make(NOW + 2000), { name: 'backup-20261120T120002Z', removed: 1 })
@@ -54,6 +56,31 @@ t.test('a scheduled backup is tested and replaces the oldest', { skip: notInFile
     { name: 'backup-20261120T120002Z', verified: { ok: true } },
     { name: 'backup-20261120T120001Z', verified: { ok: true } },
   ])
+})
+
+t.test('a retry tests the backup of the attempt before', { skip: notInFiles }, async t => {
+  const { stateDir, folder } = await backupRig(t)
+  const common = { folder, stateDir, place: stateDir, keep: 1, isScheduled: true, since: NOW }
+  const make = (now: number, passphrase = PASSPHRASE) =>
+    makeScheduled({ ...common, sealWith: { passphrase }, now })
+  const { name } = await make(NOW)
+  const path = join(folder, name)
+  await rm(join(path, 'verified.json'))
+  t.equal((await make(NOW + 1000)).name, name)
+  t.match(await listBackups(folder), [{ name, verified: { ok: true } }])
+  // damage is noted, another backup is made, and of two damaged ones only the newest is kept
+  for (const ms of [1000, 2000]) {
+    const next = createBackup({ ...common, sealWith: { passphrase: PASSPHRASE }, now: NOW + ms })
+    await rm(join(folder, (await next).name, 'records.db'))
+    await t.rejects(make(NOW + ms), { code: 'invalid_request' })
+  }
+  t.strictSame(
+    (await listBackups(folder)).map(backup => [backup.name, backup.verified?.ok]),
+    [
+      ['backup-20261120T120002Z', false],
+      [name, true],
+    ],
+  )
 })
 
 t.test('a schedule needs a cron expression, and a passphrase or recipients', async t => {

@@ -20,6 +20,15 @@ const base = { name: 'Test', tags: ['test'], access: 'operator' as const, output
 const testSkills = (calls: string[]) => [
   defineSkill({
     ...base,
+    id: 'finance-only',
+    description: 'Answer only finance.',
+    roles: ['finance'],
+    effect: 'read',
+    input: z.strictObject({}),
+    run: () => ({ value: 'secret' }),
+  }),
+  defineSkill({
+    ...base,
     id: 'note',
     description: 'Note a value.',
     effect: 'write',
@@ -60,6 +69,7 @@ const FLOWS = {
       note('late'),
     ],
   },
+  secret: { steps: [{ id: 'a', skill: 'finance-only' }] },
   gated: {
     steps: [
       note('a', 'a', { compensate: { skill: 'note', input: { value: 'undo a' } } }),
@@ -134,6 +144,27 @@ t.test('a gate holds a run until people have decided', async t => {
   t.strictSame(calls.slice(2), ['a', 'undo a'])
 })
 
+t.test('a decision at its gate continues a run at once', async t => {
+  const { start, until, approve, store } = await scene(t)
+  const id = await start('gated')
+  const { job_id, calls } = await until(id, 'waiting')
+  // its next check is far away
+  await askUntil(
+    () =>
+      store.ledger.free.write(trx =>
+        trx
+          .updateTable('jobs')
+          .set({ due_at: Date.now() + 3_600_000 })
+          .where('id', '=', job_id)
+          .where('state', '=', 'queued')
+          .executeTakeFirst(),
+      ),
+    ({ numUpdatedRows }) => numUpdatedRows === 1n,
+  )
+  await approve(calls[1].gate_request_id)
+  await until(id, 'done')
+})
+
 t.test('a cancelled run withdraws its request and compensates', async t => {
   const { calls, start, until, json, url, demo } = await scene(t)
   const id = await start('gated')
@@ -145,6 +176,40 @@ t.test('a cancelled run withdraws its request and compensates', async t => {
   t.strictSame(calls, ['a', 'undo a'])
   t.equal((await json(`/v1/gates/requests/${request}`)).json.state, 'withdrawn')
   t.equal((await json(`/v1/flows/runs/${id}/cancel`, {})).status, 409)
+})
+
+t.test('a reader sees the outputs of the skills that they may call', async t => {
+  const { url, demo, until } = await scene(t)
+  const finance = caller(url, demo.approver_a)
+  const { run_id } = (await finance.json('/v1/flows/secret/runs', {})).json
+  const run = await until(run_id, 'done')
+  const output_withheld = 'this call needs a key with the role finance'
+  t.match(run.calls, [{ state: 'done', output: null, output_withheld }])
+  t.match((await finance.json(`/v1/flows/runs/${run_id}`)).json.calls, [
+    { output: { value: 'secret' }, output_withheld: null },
+  ])
+})
+
+t.test('the job of an open run is ended only by the command for the run', async t => {
+  const { start, until, json } = await scene(t)
+  const id = await start('gated')
+  const { job_id } = await until(id, 'waiting')
+  const job = `/v1/queue/jobs/${job_id}`
+  for (const [path, method] of [
+    [`${job}/cancel`, 'POST'],
+    [job, 'DELETE'],
+  ] as const)
+    t.match(await json(path, method === 'POST' ? {} : undefined, method), {
+      status: 409,
+      json: { error: { message: new RegExp(`use "shoal flows cancel ${id}"`) } },
+    })
+  await json(`/v1/flows/runs/${id}/cancel`, {})
+  await until(id, 'cancelled')
+  await askUntil(
+    () => json(job),
+    ({ json }) => json.state === 'done',
+  )
+  t.equal((await json(job, undefined, 'DELETE')).status, 200)
 })
 
 t.test('a worker whose job another one has taken over stores nothing more', async t => {
@@ -267,6 +332,15 @@ t.test('synergies that start each other are refused', async t => {
   t.equal(cycle(trigger('second', false), trigger('first')), undefined, 'a dry run starts nothing')
 })
 
+t.test('a synergy whose steps would have the same name is refused', async t => {
+  const flows = { a: { steps: [note('b_c')] }, a_b: { steps: [note('c')] } }
+  const synergies = { both: { flows: ['a', 'a_b'] } }
+  await t.rejects(a2aScene(t, { config: { flows, synergies }, moreSkills: testSkills([]) }), {
+    code: 'config_invalid',
+    message: /two steps are named a_b_c/,
+  } as never)
+})
+
 t.test('a flow is found by its words', async t => {
   const { json } = await scene(t)
   const find = async (query?: string) =>
@@ -275,7 +349,7 @@ t.test('a flow is found by its words', async t => {
     )
   t.strictSame(await find('nightly STOCK'), ['straight'])
   t.strictSame(await find('people'), ['gated'])
-  t.strictSame((await find()).toSorted(), ['failing', 'gated', 'straight'])
+  t.strictSame((await find()).toSorted(), ['failing', 'gated', 'secret', 'straight'])
   t.strictSame(await find('zebra'), [])
 })
 

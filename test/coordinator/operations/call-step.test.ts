@@ -21,13 +21,16 @@ interface Case {
   interrupted?: boolean
   startedAt?: number
   fails?: ErrorCode
+  isRevoked?: boolean
 }
 
 /** Kind of the result, and how often the skill was called. */
-const attempt = async ({ effect, keeping = 'none', interrupted, startedAt = NOW, fails }: Case) => {
+const attempt = async (given: Case) => {
+  const { effect, keeping = 'none', interrupted, startedAt = NOW, fails, isRevoked } = given
+  const keys = { asNow: async () => (isRevoked === true ? undefined : key) }
   let calls = 0
   const caller = createStepCaller({
-    views: () => ({ keys: { asNow: async () => key }, now: () => NOW }) as never,
+    views: () => ({ keys, now: () => NOW }) as never,
     skills: [{ id: 'x', effect, method: 'POST' }] as never,
     idempotency: { look: async () => keeping },
     pipeline: {
@@ -60,6 +63,9 @@ t.test('an interrupted call is made again only when it cannot have had its effec
     [{ effect: 'write', keeping: 'running' }, 'later', 0],
     [{ effect: 'gated', keeping: 'begun' }, 'unknown', 0],
     [{ effect: 'write', startedAt: NOW - 24 * 3_600_000 }, 'unknown', 0],
+    [{ effect: 'write', keeping: 'changed', isRevoked: true }, 'unknown', 0],
+    [{ effect: 'write', keeping: 'answered', isRevoked: true }, 'unknown', 0],
+    [{ effect: 'write', keeping: 'none', isRevoked: true }, 'failed', 0],
   ]
   for (const [given, kind, calls] of cases)
     t.strictSame(
@@ -67,6 +73,23 @@ t.test('an interrupted call is made again only when it cannot have had its effec
       [kind, calls],
       JSON.stringify(given),
     )
+})
+
+t.test('a run whose key was revoked withdraws what it waits for', async t => {
+  const ended: string[] = []
+  const caller = createStepCaller({
+    views: () =>
+      ({
+        keys: { asNow: async () => undefined, get: async () => key },
+        tasks: { cancel: async (id: string) => void ended.push(id) },
+        gates: { withdraw: async (id: string) => void ended.push(id) },
+      }) as never,
+    skills: [],
+    idempotency: { look: async () => 'none' },
+    pipeline: { invoke: async () => t.fail('nothing is called') as never },
+  })
+  await caller.withdraw(run as never, { taskId: 'task_1', gateRequestId: 'req_1' } as never)
+  t.strictSame(ended, ['task_1', 'req_1'])
 })
 
 t.test('a call that threw has failed only when it had no effect', async t => {

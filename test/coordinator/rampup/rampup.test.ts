@@ -1,15 +1,16 @@
 import t, { type Test } from 'tap'
-import * as z from 'zod'
 import type { ConfigChange } from '../../../coordinator/control/config-store.ts'
 import { readConfigs, writeConfig } from '../../../coordinator/control/config-store.ts'
 import { bootstrap } from '../../../coordinator/keys/bootstrap.ts'
 import type { Job } from '../../../coordinator/queue/job.ts'
 import { JobError } from '../../../coordinator/queue/job-error.ts'
-import { defineJobKind } from '../../../coordinator/queue/job-kind.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
 import { createUsage } from '../../../coordinator/quota/usage.ts'
-import { carryOn } from '../../../coordinator/rampup/carry-on.ts'
+import { continueRampUp } from '../../../coordinator/rampup/continue-ramp-up.ts'
+import { ErrorShares } from '../../../coordinator/rampup/error-share.ts'
 import { planStages } from '../../../coordinator/rampup/ramp-up.ts'
+import { forgetRampUps } from '../../../coordinator/rampup/ramp-up-claim.ts'
+import { createRampUpKind } from '../../../coordinator/rampup/ramp-up-kind.ts'
 import { RAMP_UP, RampUps } from '../../../coordinator/rampup/ramp-ups.ts'
 import { RampUpConfig } from '../../../coordinator/rampup/rampup-config.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -79,18 +80,10 @@ const scene = async (t: Test) => {
     isLinkLate: false,
   })
   const fleet = { cells: () => CELLS.map(cellOf), cell: cellOf }
-  const kind = defineJobKind({
-    kind: RAMP_UP,
-    payload: z.object({ id: z.string() }),
-    account: () => ({ project: 'rampup' }),
-    maxAttempts: 1,
-    backOff: { firstSeconds: 1, factor: 1, maxSeconds: 1 },
-    concurrency: 1,
-    timeoutSeconds: 1,
-    leaseSeconds: 1,
-    keptDays: 1,
-    run: async () => {},
-  })
+  const records = { scan: store.records.scan }
+  const errorShares = new ErrorShares({ records, now })
+  const parts = { ledger, errorShares, configs, fleet, alerts: () => alerts, now }
+  const kind = createRampUpKind(parts as never)
   const queue = createQueue({ ledger, kinds: () => new Map([[RAMP_UP, kind]]), now })
   const config = RampUpConfig.parse({
     document: SLOTS,
@@ -101,12 +94,10 @@ const scene = async (t: Test) => {
   const rampUps = new RampUps({ ledger, config, queue, configs, fleet, now } as never)
   const plan = await rampUps.plan()
   const start = () => ledger.sealed.write(trx => rampUps.startWithin(trx, plan, BY))
-  const { records } = store
-  const parts = { ledger, records, configs, fleet, alerts: () => alerts, now }
   /** One look, by a claim of the job with this fence. */
   const look = async (id: string, fence = 1, over: object = {}): Promise<string> => {
     try {
-      await carryOn({ ...parts, ...over } as never, id, { fence } as Job)
+      await continueRampUp({ ...parts, ...over } as never, id, { fence } as Job)
       return 'ended'
     } catch (error) {
       if (!(error instanceof JobError)) throw error
@@ -116,7 +107,7 @@ const scene = async (t: Test) => {
   const latest = async () => rampUps.latest('demo')
   const documentOf = async (id: string) => (await ownOf(id))?.document
   const acts = { start, look, latest, serve, set, documentOf }
-  return { clock, stubborn, alerts, away, sets, configs, rampUps, plan, ...acts }
+  return { clock, stubborn, alerts, away, sets, configs, rampUps, queue, ledger, plan, ...acts }
 }
 
 t.test('stages grow by whole cells, and none is empty', async t => {
@@ -177,7 +168,7 @@ t.test('a fault restores the earlier settings', async t => {
     await look(id)
     await look(id)
     await cause(at)
-    clock.ms += 1
+    clock.ms += 15_000
     t.equal(await look(id), 'ended', name)
     t.match(await latest(), { state: 'aborted', reason })
     t.strictSame(await documentOf('b'), { log: { level: 'warn' } })
@@ -222,14 +213,16 @@ t.test('failed requests count against those before the start, once there are eno
   const id = await start()
   await look(id)
   await serve('a', 19, 19)
-  clock.ms += 1
+  clock.ms += 15_000
   t.equal(await look(id), 'holding', '19 requests are too few')
   await serve('a', 181, 15)
-  clock.ms += 1
+  clock.ms += 15_000
   t.equal(await look(id), 'holding', '17 percent after 12 percent')
   await serve('a', 10, 10)
   clock.ms += 1
-  t.equal(await look(id), 'ended')
+  t.equal(await look(id), 'holding', 'the errors are read every 15 seconds')
+  clock.ms += 60_000
+  t.equal(await look(id), 'ended', 'and before the stage ends')
 })
 
 t.test('a worker that was superseded in the middle of a look changes no settings', async t => {
@@ -287,6 +280,58 @@ t.test('one ramp-up runs at a time, and an earlier claim writes nothing more', a
   t.match(await latest(), { state: 'aborted', reason: 'aborted by an operator' })
   await t.rejects(rampUps.abort('demo', BY), { code: 'conflict' } as never)
   await t.rejects(rampUps.abort('other', BY), { code: 'conflict' } as never)
+})
+
+t.test('an abort during the last look is not overwritten by its end', async t => {
+  const { clock, configs, documentOf, rampUps, start, look, latest } = await scene(t)
+  const id = await start()
+  await look(id)
+  clock.ms += 60_000
+  await look(id)
+  await look(id)
+  clock.ms += 60_000
+  const { show } = configs
+  let isAborted = false
+  const showAndAbort = async (cellId: string) => {
+    if (!isAborted) await rampUps.abort('demo', BY)
+    isAborted = true
+    return show(cellId)
+  }
+  t.not(await look(id, 1, { configs: { ...configs, show: showAndAbort } }), 'ended')
+  t.match(await latest(), { state: 'running', isAborted: true })
+  t.equal(await look(id), 'ended')
+  t.match(await latest(), { state: 'aborted' })
+  t.strictSame(await documentOf('a'), {})
+})
+
+t.test('the job of a running ramp-up is ended only by aborting it', async t => {
+  const { look, queue, rampUps, start, latest } = await scene(t)
+  const id = await start()
+  const job = (await latest())?.jobId ?? ''
+  const refused = {
+    code: 'conflict',
+    message: /use "shoal skills run rampup-control --action abort"/,
+  }
+  await t.rejects(queue.cancel(job, BY, BY), refused)
+  await t.rejects(queue.discard(job, BY, BY), refused)
+  await rampUps.abort('demo', BY)
+  t.equal(await look(id), 'ended')
+  t.match(await queue.cancel(job, BY, BY), { state: 'cancelled' })
+})
+
+t.test('only ramp-ups that ended long ago are forgotten', async t => {
+  const { clock, ledger, look, rampUps, start, latest } = await scene(t)
+  const id = await start()
+  const forget = () => forgetRampUps(ledger, clock.ms, 1)
+  clock.ms += 1
+  t.equal(await forget(), false)
+  await rampUps.abort('demo', BY)
+  await look(id)
+  t.equal(await forget(), false)
+  t.match(await latest(), { state: 'aborted' })
+  clock.ms += 1
+  t.equal(await forget(), true)
+  t.equal(await latest(), undefined)
 })
 
 t.test('the skill says what is missing', async t => {

@@ -75,6 +75,16 @@ t.test('a service that is up, unknown or foreign is never repaired', async t => 
   })
 })
 
+t.test('the operators hear once of a service that is down and has no repair', async t => {
+  const { ask } = await scene(t)
+  const check = async (more: object = {}) => (await ask('cockpit-health-check', more)).json.repair
+  t.match(await check({ notify_on_down: false }), { notice_job_ids: [] })
+  t.match(await check({ dry_run: true }), { notice_job_ids: [] })
+  const first = await check()
+  t.match(first, { state: 'not_configured', notice_job_ids: [/^job_/, /^job_/] })
+  t.strictSame(await check(), first, 'the jobs are those of the first notice')
+})
+
 t.test('a service that is down gets one repair, after an approval', async t => {
   const { ask, standIns, url, demo } = await scene(t)
   standIns.keycloak.isReady = false
@@ -136,6 +146,8 @@ t.test('the daily status names services that are down and runs that failed', asy
     () => json(`/v1/flows/runs/${repair.run_id}`),
     ({ json }) => json.state === 'failed',
   )
+  const again = await ask('cockpit-health-check', { service_id: 'keycloak' })
+  t.match(again.json.repair, { state: 'ended', run_id: repair.run_id }, 'it is not asked again')
   const after = await whats()
   t.ok(after.includes('Service keycloak is down (health: it answered 503)'))
   t.ok(after.includes('Runs of flows that failed within 24 hours: 1'))

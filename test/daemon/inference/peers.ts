@@ -8,14 +8,14 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { InferenceConfig } from '../../../daemon/inference/config.ts'
 import { type InferenceService, inferenceService } from '../../../daemon/services/inference.ts'
-import { Catalogue } from '../../../shared/catalogue.ts'
+import { Catalogue, type ModelKind } from '../../../shared/catalogue.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 
 type Entry = {
   id: string
   weights: string
   sha256?: string
-  kind?: 'chat' | 'embedding'
+  kind?: ModelKind
   context_length?: number
 }
 

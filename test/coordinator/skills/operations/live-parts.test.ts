@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Starter } from '../../../../coordinator/flows/flows.ts'
+import type { Starter } from '../../../../coordinator/keys/starter.ts'
 import { openWorker } from '../../../../coordinator/queue/open-worker.ts'
 import { openNothing, openScene } from '../../../support/coordinator.ts'
 import { startStandIns } from '../../../support/stand-in-services.ts'

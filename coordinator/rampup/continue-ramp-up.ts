@@ -1,8 +1,14 @@
 import type { Job } from '../queue/job.ts'
 import type { RampUpRow } from '../store/flow-tables.ts'
-import { applyStage, restoreSettings } from './cell-settings.ts'
-import { type FaultParts, findFault, listLostCells, readErrorsBefore } from './find-fault.ts'
-import type { RampUp } from './ramp-up.ts'
+import { applyStage, restoreSettings, showCells } from './cell-settings.ts'
+import {
+  type FaultParts,
+  findErrorRise,
+  findFault,
+  listLostCells,
+  readErrorsBefore,
+} from './find-fault.ts'
+import { cellsSoFar, type RampUp } from './ramp-up.ts'
 import { createRetry, endRampUp, takeRampUp, updateRampUp } from './ramp-up-claim.ts'
 
 /**
@@ -16,7 +22,7 @@ const LOST_MS = 60_000
  * all stages so far, and goes to the next stage after the hold. Any fault restores the settings that
  * the cells had before. Throws JobError to be called again.
  */
-export const carryOn = async (parts: FaultParts, id: string, job: Job): Promise<void> => {
+export const continueRampUp = async (parts: FaultParts, id: string, job: Job): Promise<void> => {
   const { ledger, now } = parts
   const rampUp = await takeRampUp(ledger, id, job)
   if (rampUp.state !== 'running') return
@@ -33,9 +39,10 @@ export const carryOn = async (parts: FaultParts, id: string, job: Job): Promise<
     rampUp.errorsBeforePercent = await readErrorsBefore(parts, rampUp)
     await write({ errors_before_percent: rampUp.errorsBeforePercent })
   }
-  const fault = await findFault(parts, rampUp)
+  const shownCells = await showCells(parts, cellsSoFar(rampUp))
+  const fault = await findFault(parts, rampUp, shownCells)
   if (fault !== undefined) return abort(fault)
-  const applied = await applyStage(parts, rampUp, job)
+  const applied = await applyStage(parts, rampUp, job, shownCells)
   if (applied.fault !== undefined) return abort(applied.fault)
   if (!applied.isComplete) {
     if (now() - stageBeganAt > plan.apply_seconds * 1000)
@@ -49,6 +56,8 @@ export const carryOn = async (parts: FaultParts, id: string, job: Job): Promise<
   const lost = await noteLostCells(parts, rampUp, write)
   if (lost !== undefined) return abort(lost)
   if (now() - heldSince < plan.hold_seconds * 1000) throw createRetry('holding')
+  const errors = await findErrorRise(parts, rampUp, { isFresh: true })
+  if (errors !== undefined) return abort(errors)
   if (stage + 1 === plan.stages.length) return endRampUp(parts, rampUp, job, { state: 'done' })
   await write({ stage: stage + 1, stage_began_at: now(), held_since: null })
   throw createRetry('continuing with the next stage')

@@ -1,0 +1,48 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyPluginAsync } from 'fastify'
+import { VERSION } from '../../shared/version.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import { modelsOfTier } from '../quota/tier-models.ts'
+import { createNotFoundError } from './errors.ts'
+import { createHealthReader, type HealthParts } from './health.ts'
+import { homePage } from './home-page.ts'
+import { publicUrls } from './public-urls.ts'
+import { accepts, PAGE_POLICY } from './published.ts'
+import type { RouteDocs } from './route-docs.ts'
+
+interface HomeParts extends Omit<HealthParts, 'findReadinessFault'> {
+  config: CoordinatorConfig
+}
+
+const HOME: RouteDocs = {
+  id: 'home',
+  tag: 'documents',
+  summary: 'A page with status, addresses and a first request, for browsers.',
+  answer: 'html',
+}
+
+/** `GET /`: a page for a reader that accepts HTML; programs are told where the API is. */
+export const homeRoute: FastifyPluginAsync<HomeParts> = async (app, { config, ...parts }) => {
+  const readHealth = createHealthReader(parts)
+  app.get('/', { config: { access: 'none', docs: HOME } }, async (request, reply) => {
+    if (!accepts(request.headers.accept, 'text/html'))
+      throw createNotFoundError(app, request, reply, ['POST'])
+    const port = (app.server.address() as AddressInfo | null)?.port ?? config.http.port
+    return reply
+      .headers({
+        'content-security-policy': PAGE_POLICY,
+        'cache-control': 'no-cache',
+        vary: 'Accept',
+      })
+      .type('text/html; charset=utf-8')
+      .send(
+        homePage({
+          name: config.name,
+          version: VERSION,
+          health: readHealth(),
+          urls: publicUrls(config, port),
+          model: modelsOfTier(parts.catalogue, 'free').find(({ kind }) => kind === 'chat')?.id,
+        }),
+      )
+  })
+}

@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import { optional } from './optional.ts'
+
+/**
+ * Request and answer of `POST /v1/rerank`, in the shape that Jina (api.jina.ai/v1/rerank) and Cohere
+ * (docs.cohere.com, v1/rerank) have in common. Requests are strict: an unknown field is refused by
+ * name.
+ */
+const MAX_DOCUMENTS = 1000
+
+const Text = z.string().min(1)
+
+export const RerankRequest = z.strictObject({
+  model: z.string().min(1).max(128),
+  query: Text,
+  documents: z
+    .array(
+      z.union([Text, z.strictObject({ text: Text })], {
+        error: 'must be a non-empty string, or an object with a non-empty `text`',
+      }),
+    )
+    .min(1)
+    .max(MAX_DOCUMENTS),
+  /** Number of results; all documents when absent. */
+  top_n: optional(z.int().min(1)),
+  /** Repeats the text of each document in its result. */
+  return_documents: optional(z.boolean()),
+  user: optional(z.string().max(512)),
+})
+export type RerankRequest = z.infer<typeof RerankRequest>
+
+export const RerankAnswer = z.object({
+  id: z.string().describe('`rerank-…`'),
+  object: z.literal('list'),
+  model: z.string(),
+  results: z
+    .array(
+      z.object({
+        index: z.int().nonnegative().describe('Place of the document in the request, from 0.'),
+        relevance_score: z.number().describe('From 0 to 1.'),
+        document: z
+          .object({ text: z.string() })
+          .exactOptional()
+          .describe('Only with `return_documents`.'),
+      }),
+    )
+    .describe('The most relevant first.'),
+  usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+})
+export type RerankAnswer = z.infer<typeof RerankAnswer>
+
+/** Text of a document of a request. */
+export const documentText = (document: RerankRequest['documents'][0]): string =>
+  typeof document === 'string' ? document : document.text
