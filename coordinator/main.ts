@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { Command, CommanderError } from 'commander'
 import { loadConfig } from '../shared/config.ts'
 import { endForSure } from '../shared/end-for-sure.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
@@ -11,22 +10,8 @@ import { onReaderGone } from '../shared/reader-gone.ts'
 import { reloadOnHangup } from '../shared/reload-on-hangup.ts'
 import { lockState } from '../shared/state-lock.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
-import { rewordWrongValue } from '../shared/wrong-value.ts'
-import { addAdminCommands } from './admin/admin.ts'
-import { addBackupCommands } from './admin/backup.ts'
-import { addBrokerCommands } from './admin/broker.ts'
-import { localActor, type RunAlone, silentLogger } from './admin/on-store.ts'
-import { addPolicyCommands } from './admin/policy.ts'
-import { addStoreCommands } from './admin/store.ts'
-import { serve } from './assembly/serve.ts'
 import { CoordinatorConfig } from './config.ts'
-import { openSecrets } from './secrets/open-secrets.ts'
-import type { Secrets } from './secrets/secrets.ts'
-import { openSigning } from './signing/signing.ts'
 import { isOutage } from './store/faults.ts'
-import { storePlaceOf } from './store/place.ts'
-import { openStore, requireStore, type Store } from './store/store.ts'
-import { loadServerIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
 const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells, usage and the audit.`
@@ -37,13 +22,6 @@ const CLOSE_TIMEOUT_MS = 10_000
 /** Time for a start that was told to stop, which is then closed as usual. */
 const START_TIMEOUT_MS = 5000
 
-/** Flags of the commands that the serving process has too, by the names that commander gives. */
-const PLACE_FLAGS: Record<string, string> = {
-  config: '--config',
-  stateDir: '--state-dir',
-  storeUrl: '--store-url',
-}
-
 type Environment = Record<string, string | undefined>
 
 /**
@@ -53,11 +31,12 @@ type Environment = Record<string, string | undefined>
 export const main = async (argv: string[], env: Environment): Promise<void> => {
   onReaderGone([process.stdout, process.stderr])
   try {
-    if (commandOf(argv) !== undefined) await administer(argv, env)
-    else await run(argv, env)
+    const command = commandOf(argv)
+    if (command === undefined) return await run(argv, env)
+    // a command needs a third of the modules of the service, and the service none of the commands
+    const { administer } = await import('./admin/administer.ts')
+    await administer({ program: PROGRAM, more: MORE, command }, argv, env)
   } catch (error) {
-    if (error instanceof CommanderError)
-      process.exit(error.exitCode === 0 ? 0 : exitCode('wrong_usage'))
     if (!(error instanceof ShoalError)) throw error
     process.stderr.write(`${PROGRAM}: ${error.message}\n`)
     process.exit(exitCode(error.code))
@@ -99,6 +78,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   stop.signal.addEventListener('abort', endStart, { once: true })
   onStopSignals({ names: ['SIGTERM', 'SIGINT'], onFirst: () => stop.abort() })
   const onReload = reloadOnHangup(read, logger)
+  const { serve } = await import('./assembly/serve.ts')
   const coordinator = await serve(config, logger, { onReload })
   stop.signal.removeEventListener('abort', endStart)
   onLauncherGone(env, process.stdin, () => stop.abort())
@@ -120,78 +100,4 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   await coordinator.close()
   held.abort()
   process.exit(0)
-}
-
-/** `error: option '--tier <tier>' …`, with a line end. */
-const formatUsageError = (text: string): string =>
-  rewordWrongValue(text.trimEnd().replace(/^error: /, ''))
-
-/** Runs work while no other process uses the state folder; throws `conflict` when one does. */
-const runLocked = async <T>(stateDir: string, run: () => Promise<T>): Promise<T> => {
-  const held = new AbortController()
-  await lockState(stateDir, held.signal)
-  try {
-    return await run()
-  } finally {
-    held.abort()
-  }
-}
-
-/** The store is found as the serving process finds it: same file, environment and flags. */
-const administer = async (argv: string[], env: Environment): Promise<void> => {
-  const program = new Command(PROGRAM)
-    .description(
-      "Run without a command to start the coordinator. The commands work on the coordinator's store, also while it runs: SQLite in the state folder, or the PostgreSQL database that the configuration or --store-url names.",
-    )
-    .option('--config <file>', 'configuration file')
-    .option('--state-dir <folder>', 'state folder of the coordinator')
-    .option(
-      '--store-url <url>',
-      'PostgreSQL database of the store; SQLite in the state folder without',
-    )
-    .showHelpAfterError(MORE)
-    .configureOutput({
-      outputError: (text, write) => write(`${PROGRAM}: ${formatUsageError(text)}\n`),
-    })
-    .exitOverride()
-  const readConfig = (): CoordinatorConfig => {
-    const flags = Object.entries(program.opts<Record<string, string>>())
-      .filter(([name]) => name in PLACE_FLAGS)
-      .flatMap(([name, value]) => [PLACE_FLAGS[name] ?? '', value])
-    const loaded = loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv: flags, env })
-    if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'invalid configuration')
-    return loaded.config
-  }
-  const readStoreConfig = (): CoordinatorConfig => {
-    const config = readConfig()
-    requireStore(storePlaceOf(config))
-    return config
-  }
-  const stateDir = () => readConfig().state_dir
-  const openShared = (store: Store) =>
-    openSecrets({ store, stateDir: stateDir(), logger: silentLogger })
-  const runAlone: RunAlone = run => runLocked(stateDir(), run)
-  addBrokerCommands(program, readStoreConfig, openShared)
-  addPolicyCommands(program, readStoreConfig, localActor)
-  addBackupCommands(program, { config: readConfig, env, runAlone })
-  addStoreCommands(program, readConfig, {
-    sign: async store => openSigning((await openShared(store)).secrets),
-    runAlone,
-  })
-  // there `--format` says how to print, for every command; of `broker files` it is the broker's
-  if (commandOf(argv) !== 'broker')
-    addAdminCommands(program, {
-      open: async ({ make }) =>
-        openStore(storePlaceOf(make ? readConfig() : readStoreConfig()), { mustExist: !make }),
-      stateDir,
-      openSecrets: openShared,
-      identify: store => {
-        // on loopback nobody asks for a secret, and none is opened
-        const ensure: Secrets['ensure'] = async (...wanted) =>
-          (await openShared(store)).secrets.ensure(...wanted)
-        return loadServerIdentity(readConfig(), { ensure })
-      },
-      runAlone,
-    })
-  await program.parseAsync(argv, { from: 'user' })
 }

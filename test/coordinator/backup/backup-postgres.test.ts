@@ -6,6 +6,8 @@ import t from 'tap'
 import { restoreBackup } from '../../../coordinator/backup/restore-backup.ts'
 import { verifyBackup } from '../../../coordinator/backup/verify-backup.ts'
 import { readArchive } from '../../../coordinator/store/postgres/postgres-tools.ts'
+import { newId } from '../../../shared/ids.ts'
+import { DAY_MS } from '../../../shared/time.ts'
 import { backupRig, NOW, PASSPHRASE, queryStore } from '../../support/backup-rig.ts'
 import {
   administerTests,
@@ -27,6 +29,8 @@ t.test('a backup of PostgreSQL', { skip: postgresMissing }, async t => {
   await addUsage()
 
   await t.test('is restored into a database for the test, which is gone afterwards', async t => {
+    const leftover = newId('shoal_verify', NOW - 2 * DAY_MS)
+    await administerTests(`create database "${leftover}" owner "${place.user}"`)
     const verified = await verifyBackup(path, { place, openWith, now: NOW })
     t.strictSame(verified, { audit_rows: before.audit.length })
     const client = new Client(place)
