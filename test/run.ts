@@ -15,6 +15,7 @@ import { takeChildrenCpuMs } from './runner/children-cpu.ts'
 import { planRun } from './runner/plan-run.ts'
 import { type FilesReport, reportFiles } from './runner/report-files.ts'
 import { killRunning, runFiles } from './runner/run-files.ts'
+import { WAITING_FILES } from './runner/slow-files.ts'
 import { makeEmptyStores } from './support/empty-store.ts'
 import { FOLDER_OF_RUN, MEMORY_FOLDER } from './support/memory-folder.ts'
 import { Cluster, SOCKET_FOLDER } from './support/postgres.ts'
@@ -118,20 +119,24 @@ const add = (counts: Counts, { lines, passed, failed }: FilesReport): void => {
 
 /**
  * Runs the checks and then the files from the back of the plan one after the other, beside the slow
- * files at its front: those start many programs, and would be late if all of them ran at once.
+ * files at its front: those start many programs, and would be late if all of them ran at once. Files
+ * that wait run beside all others.
  */
 const runAll = async (
   files: readonly string[],
   runChecks: () => Promise<void>,
 ): Promise<Counts> => {
   const counts = { passed: 0, failed: 0 }
-  const waiting = planRun(files)
+  const isWaiting = (file: string) => WAITING_FILES.includes(file)
+  const idle = files.filter(isWaiting).map(file => [file])
+  const planned = planRun(files.filter(file => !isWaiting(file)))
   const work = async (take: () => readonly string[] | undefined): Promise<void> => {
     for (let next = take(); next !== undefined; next = take())
       add(counts, reportFiles(await runFiles(next)))
   }
-  const slow = Array.from({ length: JOBS - 1 }, () => work(() => waiting.shift()))
-  await Promise.all([runChecks().then(() => work(() => waiting.pop())), ...slow])
+  const slow = Array.from({ length: JOBS - 1 }, () => work(() => planned.shift()))
+  const others = runChecks().then(() => work(() => planned.pop()))
+  await Promise.all([others, ...slow, work(() => idle.shift())])
   return counts
 }
 

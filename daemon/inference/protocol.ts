@@ -102,6 +102,12 @@ export interface SamplingOrder {
   stop: readonly string[]
   frequencyPenalty: number
   presencePenalty: number
+  /** All tokens when absent. */
+  topK?: number
+  /** 0 when absent. */
+  minP?: number
+  /** 1 when absent. */
+  repeatPenalty?: number
   /** Token id and the value added to its logit. */
   logitBias: readonly (readonly [number, number])[]
 }

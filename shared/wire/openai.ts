@@ -79,6 +79,12 @@ export const Sampling = {
   stop: optional(z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(4)])),
   frequency_penalty: optional(z.number().min(-2).max(2)),
   presence_penalty: optional(z.number().min(-2).max(2)),
+  /** Keeps the k likeliest tokens; not OpenAI's. 0 keeps all. */
+  top_k: optional(z.int().min(0).max(1_000_000)),
+  /** Keeps tokens of at least this share of the likeliest one's probability; not OpenAI's. */
+  min_p: optional(z.number().min(0).max(1)),
+  /** Divides the logits of tokens that the answer has already; not OpenAI's. 1 changes nothing. */
+  repeat_penalty: optional(z.number().positive().max(10)),
   /** Maps a token id (decimal string) to a bias from -100 to 100. */
   logit_bias: optional(z.record(z.string().regex(/^\d{1,7}$/), z.number().min(-100).max(100))),
 }

@@ -1,13 +1,13 @@
 import type { CatalogueEntry } from '../../../shared/catalogue.ts'
-import type { CompletionRequest } from '../../../shared/wire/completions.ts'
-import { CompletionRequest as CompletionBody } from '../../../shared/wire/completions.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { CompletionRequest } from '../../../shared/wire/completions.ts'
 import { ChatRequest, EmbeddingRequest } from '../../../shared/wire/openai.ts'
 import type { Key } from '../../keys/key.ts'
+import { modelsOfTier } from '../../quota/tier-models.ts'
 import type { DirectRouter } from '../direct-router.ts'
 import type { HttpExchange } from '../exchange.ts'
 import { Inference, type InferenceParts } from '../inference.ts'
 import { parseBody } from '../inference-routes.ts'
-import { catalogueById, requireModel } from '../model-access.ts'
 import { AnswerLines } from './answer-lines.ts'
 import { parseChatBody, toChatRequest } from './chat-request.ts'
 import { CHAT_DOCS, EMBED_DOCS, EMBEDDINGS_DOCS, GENERATE_DOCS } from './docs.ts'
@@ -38,7 +38,7 @@ interface Question {
  */
 export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts): void => {
   const inference = new Inference(parts)
-  const models = catalogueById(parts.catalogue)
+  const { catalogue } = parts
   const clock = () => performance.now()
 
   const ask = async (exchange: HttpExchange, question: Question): Promise<void> => {
@@ -66,7 +66,11 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
     id: string,
     content: object,
   ): Promise<void> => {
-    requireModel(models, id, kind, (exchange.key as Key).tier)
+    const models = modelsOfTier(catalogue, (exchange.key as Key).tier)
+    if (!models.some(entry => entry.id === id && entry.kind === kind))
+      throw new ShoalError('invalid_model', `the key may use no ${kind} model named ${id}`, {
+        param: 'model',
+      })
     const headers = await parts.answerHeaders(exchange)
     exchange.response.writeHead(200, {
       ...headers,
@@ -83,7 +87,7 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
 
   straight.post('/api/chat', CHAT_DOCS, async exchange => {
     const asked = parseChatBody(exchange.body)
-    const model = modelIdOf(models, asked.model)
+    const model = modelIdOf(catalogue, asked.model)
     if ((asked.messages ?? []).length === 0) {
       const message = { role: 'assistant', content: '' }
       return answerEmpty(exchange, 'chat', model, { message, ...createEnd(asked) })
@@ -95,12 +99,12 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
 
   straight.post('/api/generate', GENERATE_DOCS, async exchange => {
     const asked = parseOllamaBody(OllamaGenerateRequest, exchange.body)
-    const model = modelIdOf(models, asked.model)
+    const model = modelIdOf(catalogue, asked.model)
     if (!asked.prompt)
       return answerEmpty(exchange, 'chat', model, { response: '', ...createEnd(asked) })
     const translation = new AnswerLines({ shape: 'generate', now: parts.now, clock })
     if (asked.raw === true) {
-      const body = parseBody(CompletionBody, toCompletion(asked, model))
+      const body = parseBody(CompletionRequest, toCompletion(asked, model))
       await ask(exchange, { route: COMPLETIONS, kind: 'chat', body, translation, auto: false })
     } else {
       const body = parseBody(ChatRequest, toQuestion(asked, model))
@@ -111,7 +115,7 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
   straight.post('/api/embed', EMBED_DOCS, async exchange => {
     const asked = parseOllamaBody(OllamaEmbedRequest, exchange.body)
     const { input, dimensions } = asked
-    const model = modelIdOf(models, asked.model)
+    const model = modelIdOf(catalogue, asked.model)
     if (!input || input.length === 0)
       return answerEmpty(exchange, 'embedding', model, { embeddings: [] })
     const body = parseBody(EmbeddingRequest, toEmbeddingRequest(model, input, dimensions))
@@ -121,7 +125,7 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
 
   straight.post('/api/embeddings', EMBEDDINGS_DOCS, async exchange => {
     const { prompt, ...asked } = parseOllamaBody(OllamaEmbeddingsRequest, exchange.body)
-    const model = modelIdOf(models, asked.model)
+    const model = modelIdOf(catalogue, asked.model)
     if (!prompt) return answerEmpty(exchange, 'embedding', model, { embedding: [] })
     const body = parseBody(EmbeddingRequest, toEmbeddingRequest(model, prompt, undefined))
     const translation = new OneVector()

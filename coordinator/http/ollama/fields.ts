@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { firstIssue } from '../../../shared/first-issue.ts'
-import type { ChatRequest } from '../../../shared/wire/openai.ts'
-import { Sampling } from '../../../shared/wire/openai.ts'
+import { type ChatRequest, Sampling } from '../../../shared/wire/openai.ts'
 import { JsonSchema } from '../../../shared/wire/openai-tools.ts'
 import { optional } from '../../../shared/wire/optional.ts'
 
@@ -15,6 +14,11 @@ const OPTION_FIELDS = {
   stop: optional(z.union([z.string(), z.array(z.string().min(1)).max(4)])),
   presence_penalty: Sampling.presence_penalty,
   frequency_penalty: Sampling.frequency_penalty,
+  top_k: Sampling.top_k,
+  min_p: Sampling.min_p,
+  repeat_penalty: Sampling.repeat_penalty,
+  /** Accepted without effect: penalties count in the whole answer. */
+  repeat_last_n: optional(z.int()),
   /** Tokens of the answer; 0 and less mean no limit. */
   num_predict: optional(z.int()),
 }
@@ -39,16 +43,12 @@ const RUNNER_OPTIONS: ReadonlySet<string> = new Set([
 
 /** Samplers that the engines lack, with the value that turns each off. */
 const ABSENT_SAMPLERS: ReadonlyMap<string, number> = new Map([
-  ['top_k', 0],
-  ['min_p', 0],
   ['typical_p', 1],
   ['tfs_z', 1],
-  ['repeat_penalty', 1],
   ['mirostat', 0],
 ])
 /** Options that have no effect while those samplers are off. */
 const SAMPLER_DETAILS: ReadonlySet<string> = new Set([
-  'repeat_last_n',
   'mirostat_tau',
   'mirostat_eta',
   'penalize_newline',
@@ -101,20 +101,30 @@ const isEmpty = (value: unknown): boolean =>
 const createUnsupportedError = (param: string, hint = ''): ShoalError =>
   new ShoalError('unsupported_parameter', `${param} is not supported${hint}`, { param })
 
+/** Options with the same name and meaning in both APIs. */
+const SAME = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'repeat_penalty',
+  'presence_penalty',
+  'frequency_penalty',
+] as const
+
 /** Options that the engines have, as fields of OpenAI's API. Throws `unsupported_parameter`. */
 export const samplingFields = (
   options: Options | null | undefined,
 ): Pick<ChatRequest, keyof typeof Sampling> => {
   if (!options) return {}
   for (const [name, value] of Object.entries(options)) requireOption(name, value)
-  const { temperature, top_p, seed, stop, presence_penalty, frequency_penalty } = options
+  const { seed, stop } = options
   return {
-    ...(temperature !== undefined && { temperature }),
-    ...(top_p !== undefined && { top_p }),
+    ...Object.fromEntries(
+      SAME.map(name => [name, options[name]]).filter(([, value]) => value !== undefined),
+    ),
     ...(typeof seed === 'number' && seed !== -1 && { seed }),
     ...(stop && stop.length > 0 && { stop }),
-    ...(presence_penalty !== undefined && { presence_penalty }),
-    ...(frequency_penalty !== undefined && { frequency_penalty }),
   }
 }
 

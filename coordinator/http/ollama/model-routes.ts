@@ -57,10 +57,9 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
   app.post('/api/show', { config: { docs: SHOW_DOCS } }, async (request): Promise<Shown> => {
     const { model, name } = parseOllamaBody(ShowRequest, request.body)
     const asked = model ?? name ?? ''
-    const models = new Map(
-      modelsOfTier(catalogue, requireKey(request).tier).map(entry => [entry.id, entry]),
-    )
-    const entry = models.get(modelIdOf(models, asked))
+    const models = modelsOfTier(catalogue, requireKey(request).tier)
+    const id = modelIdOf(models, asked)
+    const entry = models.find(model => model.id === id)
     if (entry === undefined)
       throw new ShoalError('model_not_found', `model ${JSON.stringify(asked)} is not available`, {
         param: 'model',

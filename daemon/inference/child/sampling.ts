@@ -22,7 +22,8 @@ export const samplingOptions = (
 ): SequenceEvaluateOptions => ({
   temperature: sampling.temperature,
   topP: sampling.topP,
-  topK: NO_TOP_K,
+  topK: sampling.topK ?? NO_TOP_K,
+  ...(sampling.minP !== undefined && { minP: sampling.minP }),
   seed: sampling.seed,
   ...penalties(sampling, listGenerated, maxTokens),
   ...bias(model, sampling.logitBias),
@@ -35,17 +36,17 @@ export const samplingOptions = (
 export const NO_TOP_K = null as unknown as number
 
 const penalties = (
-  { frequencyPenalty, presencePenalty }: SamplingOrder,
+  { frequencyPenalty, presencePenalty, repeatPenalty = 1 }: SamplingOrder,
   listGenerated: () => Token[],
   maxTokens: number,
 ): Pick<SequenceEvaluateOptions, 'repeatPenalty'> => {
-  if (frequencyPenalty === 0 && presencePenalty === 0) return {}
+  if (frequencyPenalty === 0 && presencePenalty === 0 && repeatPenalty === 1) return {}
   return {
     repeatPenalty: {
       punishTokens: listGenerated,
       /** Constant, because the engine makes a new sampler when it changes. */
       maxPunishTokens: maxTokens,
-      penalty: 1,
+      penalty: repeatPenalty,
       frequencyPenalty,
       presencePenalty,
     },

@@ -107,6 +107,9 @@ export const samplingOf = (
   stop: typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []),
   frequencyPenalty: request.frequency_penalty ?? 0,
   presencePenalty: request.presence_penalty ?? 0,
+  ...(request.top_k && { topK: request.top_k }),
+  ...(request.min_p && { minP: request.min_p }),
+  ...(request.repeat_penalty && { repeatPenalty: request.repeat_penalty }),
   logitBias: Object.entries(request.logit_bias ?? {}).map(([id, bias]) => [Number(id), bias]),
 })
 

@@ -81,8 +81,9 @@ t.test("a request has the same meaning in OpenAI's form", async t => {
       seed: -1,
       stop: ['x'],
       num_ctx: 8192,
-      top_k: 0,
-      repeat_penalty: 1,
+      top_k: 40,
+      repeat_penalty: 1.1,
+      typical_p: 1,
       repeat_last_n: 64,
     },
   })
@@ -115,6 +116,8 @@ t.test("a request has the same meaning in OpenAI's form", async t => {
         max_tokens: 5,
         temperature: 0.5,
         top_p: 0.9,
+        top_k: 40,
+        repeat_penalty: 1.1,
         stop: ['x'],
         response_format: {
           type: 'json_schema',
@@ -250,7 +253,11 @@ t.test('errors of every route of Ollama are one text', async t => {
     [{ ...post, url: '/api/chat', headers: {} }, 401, /send your key/],
     [{ ...post, url: '/api/chat', payload: '{' }, 422, /JSON/],
     [{ ...post, url: '/api/chat', payload: '{}' }, 422, /^model is missing$/],
-    [{ ...post, url: '/api/chat', payload: { ...chat, options: { top_k: 40 } } }, 422, /top_k/],
+    [
+      { ...post, url: '/api/chat', payload: { ...chat, options: { mirostat: 2 } } },
+      422,
+      /mirostat.*send 0/,
+    ],
     [{ ...post, url: '/api/chat', payload: { ...chat, colour: 'red' } }, 422, /^colour is not/],
     [{ ...post, url: '/api/chat', payload: { ...chat, model: 'x' } }, 422, /"x" is not available/],
     [

@@ -111,6 +111,22 @@ t.test('a cell with two slots', async t => {
     t.equal(narrow.json.choices[0].message.content, greedy.json.choices[0].message.content)
   })
 
+  t.test(
+    'keeps the likeliest tokens only, with top_k or min_p, and punishes repetition',
+    async t => {
+      const answer = async (more: object) =>
+        (await chat(createChatBody('hi', { max_tokens: 32, ...more }))).json.choices[0].message
+          .content
+      const greedy = await answer({})
+      const hot = { temperature: 2, seed: 7 }
+      t.not(await answer(hot), greedy)
+      t.not(await answer({ ...hot, top_k: 0, min_p: 0, repeat_penalty: 1 }), greedy, 'all off')
+      t.equal(await answer({ ...hot, top_k: 1 }), greedy)
+      t.equal(await answer({ ...hot, min_p: 1 }), greedy)
+      t.not(await answer({ repeat_penalty: 10 }), greedy)
+    },
+  )
+
   t.test('returns log-probabilities', async t => {
     const body = { logprobs: true, top_logprobs: 3 }
     type Logprob = { token: string; logprob: number; bytes: number[]; top_logprobs: Logprob[] }
