@@ -6,7 +6,7 @@ import { openDatabase } from './up/database.ts'
 import { planEntry } from './up/entry.ts'
 import { EXIT, LaunchError } from './up/launch-error.ts'
 import { HELP, parseOptions, type UpOptions } from './up/options.ts'
-import { checkPorts } from './up/ports.ts'
+import { checkPorts, findFreePorts } from './up/ports.ts'
 import { removeReadyFile } from './up/ready-file.ts'
 import { createScreen, type LaunchScreen, printable } from './up/screen.ts'
 import { Stack } from './up/stack.ts'
@@ -26,13 +26,20 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
   try {
     const options = parseOptions(argv, root)
     if (options === undefined) process.stdout.write(HELP)
-    else await bringUp(options, env)
+    else await bringUp(await choosePort(options), env)
   } catch (error) {
     const code = codeOf(error)
     if (code === undefined) throw error
     process.stderr.write(`npm start: ${printable((error as Error).message)}\n`)
     process.exitCode = code
   }
+}
+
+/** The address that others are told has the port in it before the coordinator listens. */
+const choosePort = async (options: UpOptions): Promise<UpOptions> => {
+  if (options.lan === undefined || options.port !== 0) return options
+  const [port = 0] = await findFreePorts(1)
+  return { ...options, port }
 }
 
 const codeOf = (error: unknown): number | undefined => {

@@ -169,7 +169,7 @@ export const CoordinatorConfig = z
     name: z.string().default(hostname()).describe('Name of this coordinator in logs and events.'),
     state_dir: z
       .string()
-      .meta({ environment: 'SHOAL_COORDINATOR_STATE_DIR' })
+      .meta({ environment: 'SHOAL_COORDINATOR_STATE_DIR', provided: '$STATE_DIRECTORY' })
       .default('.shoal/coordinator')
       .describe('Folder for the databases; created with mode 0700.'),
     store: StoreSettings.prefault({}),

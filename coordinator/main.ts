@@ -14,7 +14,7 @@ import { CoordinatorConfig } from './config.ts'
 import { isOutage } from './store/faults.ts'
 
 const PROGRAM = 'shoal-coordinator'
-const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells, usage and the audit.`
+const MORE = `${PROGRAM} help lists the commands and their flags.`
 
 /** Time after the last answer in which all data should be on the disk. */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -53,6 +53,15 @@ const commandOf = (argv: string[]): string | undefined => {
 const isWhole = (flag: string): boolean =>
   flag.includes('=') || ['--help', '--version', '--print-config'].includes(flag)
 
+/** The commands, one per line, for the help of the serving process. */
+const listCommands = async (env: Environment): Promise<string> => {
+  const { createAdminProgram } = await import('./admin/administer.ts')
+  const { commands } = createAdminProgram({ program: PROGRAM, more: MORE, command: 'help' }, env)
+  const width = Math.max(...commands.map(command => command.name().length)) + 2
+  const lines = commands.map(each => `  ${each.name().padEnd(width)}${each.description()}`)
+  return ['Commands, each with its own --help:', ...lines].join('\n')
+}
+
 const createCoordinatorLogger = ({ log: { level }, replica }: CoordinatorConfig) =>
   createLogger({
     level,
@@ -62,8 +71,9 @@ const createCoordinatorLogger = ({ log: { level }, replica }: CoordinatorConfig)
   })
 
 const run = async (argv: string[], env: Environment): Promise<void> => {
+  const commands = argv.includes('--help') || argv.includes('-h') ? await listCommands(env) : ''
   const read = () =>
-    loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv, env, more: MORE })
+    loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv, env, commands, more: MORE })
   const loaded = read()
   if (loaded.action === 'print') {
     process.stdout.write(loaded.text)
@@ -77,7 +87,10 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   const endStart = () => endForSure(logger, START_TIMEOUT_MS)
   stop.signal.addEventListener('abort', endStart, { once: true })
   onStopSignals({ names: ['SIGTERM', 'SIGINT'], onFirst: () => stop.abort() })
-  const onReload = reloadOnHangup(read, logger)
+  const onReload = reloadOnHangup({ read, started: config, logger })
+  onReload(['log.level'], ({ log }) => {
+    logger.level = log.level
+  })
   const { serve } = await import('./assembly/serve.ts')
   const coordinator = await serve(config, logger, { onReload })
   stop.signal.removeEventListener('abort', endStart)

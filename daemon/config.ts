@@ -26,7 +26,7 @@ export const DaemonConfig = z.strictObject({
   state_dir: z
     .string()
     .min(1)
-    .meta({ environment: 'SHOAL_CELL_STATE_DIR' })
+    .meta({ environment: 'SHOAL_CELL_STATE_DIR', provided: '$STATE_DIRECTORY' })
     .default('.shoal/cell')
     .describe('Folder of the identity and of samples that wait for the coordinator.'),
   coordinator: z
@@ -45,6 +45,7 @@ export const DaemonConfig = z.strictObject({
         .string()
         .min(1)
         .optional()
+        .meta({ provided: '$CREDENTIALS_DIRECTORY/join-token' })
         .describe('File that holds the one-time token, instead of join_token.'),
       credential_days: z
         .number()

@@ -142,6 +142,18 @@ const openTelemetry = ({ parts, gpus }: FleetCell, uplink: Uplink) =>
     intervalSeconds: parts.config.telemetry.interval_seconds,
   })
 
+/** Keys that a reload applies: the settings that a coordinator may set too, and discovery. */
+const RELOADED = [
+  'telemetry.interval_seconds',
+  'log.level',
+  'inference.slots',
+  'inference.threads',
+  'spool.max_bytes',
+  'spool.drain_bytes_per_second',
+  'tags',
+  'discovery',
+]
+
 const openDesired = (
   cell: FleetCell,
   {
@@ -177,7 +189,7 @@ const openDesired = (
     askAgain,
     logger,
   })
-  onReload?.(own => {
+  onReload?.(RELOADED, own => {
     void desired.reload(settingsOf(own))
     void discovery.reload(own.discovery)
   })

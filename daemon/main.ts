@@ -38,10 +38,11 @@ export const main = async (
       return
     }
     if (!word.startsWith('-') && word !== 'help') throw createUnknownCommandError(word)
-    const more = [COMMANDS_HELP, RETUNE_HELP].join('\n')
     const flags = argv.filter(flag => flag !== RETUNE)
     const own = word === 'help' ? ['--help'] : flags
-    const read = () => loadConfig({ program: 'shoald', schema: DaemonConfig, argv: own, env, more })
+    const texts = { commands: COMMANDS_HELP, more: RETUNE_HELP }
+    const read = () =>
+      loadConfig({ program: 'shoald', schema: DaemonConfig, argv: own, env, ...texts })
     const loaded = read()
     if (loaded.action === 'print') process.stdout.write(loaded.text)
     else await run(loaded.config, env, read, flags.length < argv.length)
@@ -112,7 +113,7 @@ const run = async (
   logger.info({ version: VERSION, name: config.name }, 'shoald starts')
   try {
     const local = settingsOf(own)
-    const onReload = reloadOnHangup(read, logger)
+    const onReload = reloadOnHangup({ read, started: own, logger })
     const signals = { leave: leave.signal, signal: stop.signal }
     await daemon({ config, local, onReload, env, inference, logger, ...signals })
   } catch (error) {

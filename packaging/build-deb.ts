@@ -34,14 +34,17 @@ const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
 /** Engines for other systems: npm puts some of them here all the same. */
 const FOREIGN_ENGINE = new RegExp(`^@node-llama-cpp/(?!linux-${process.arch}(-|$))`)
 
-/** Files of packages that are not needed at run time. */
-const USELESS =
-  /(\.d\.[cm]?ts|\.map|\.md|\.markdown)$|\/(node-linux-\w+\/(include|share)|better-sqlite3\/(deps|src))(\/|$)/
+/** Files of packages that are not needed at run time: types, sources and headers. */
+const USELESS = [
+  /(\.d\.[cm]?ts|\.map|\.md|\.markdown|\/gitRelease\.bundle)$/,
+  /\/(node-linux-\w+\/(include|share)|better-sqlite3\/(deps|src)|zod\/src)(\/|$)/,
+  // native code for other systems
+  new RegExp(`/prebuilds/(?!linux-${process.arch}\\b)`),
+]
 
 export const main = async (argv: string[]): Promise<void> => {
   try {
-    const { out, wanted } = readFlags(argv)
-    buildAll(out, wanted)
+    buildAll(readFlags(argv))
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
     process.stderr.write(`npm run package: ${error.message}\n`)
@@ -49,23 +52,36 @@ export const main = async (argv: string[]): Promise<void> => {
   }
 }
 
-const readFlags = (argv: string[]): { out: string; wanted: Product[] } => {
-  const options = { out: { type: 'string', default: 'dist' }, only: { type: 'string' } } as const
+interface PackageFlags {
+  /** Folder of the packages. */
+  out: string
+  wanted: Product[]
+  /** Of gzip, 9 for the smallest packages; 0 does not compress. */
+  level: string
+}
+
+const readFlags = (argv: string[]): PackageFlags => {
+  const names = products.map(({ name }) => name)
+  const options = {
+    out: { type: 'string', default: 'dist' },
+    only: { type: 'string', multiple: true, default: names },
+    level: { type: 'string', default: '6' },
+  } as const
   try {
-    const { out, only } = parseArgs({ args: argv, options }).values
-    const wanted = products.filter(({ name }) => only === undefined || name === only)
-    if (wanted.length > 0) return { out: resolve(out), wanted }
-    throw new Error(`--only takes one of ${products.map(({ name }) => name).join(', ')}`)
+    const { out, only, level } = parseArgs({ args: argv, options }).values
+    const unknown = only.find(name => !names.includes(name))
+    if (unknown !== undefined) throw new Error(`--only takes one of ${names.join(', ')}`)
+    if (!/^\d$/.test(level)) throw new Error('--level takes 0 to 9')
+    const wanted = products.filter(({ name }) => only.includes(name))
+    return { out: resolve(out), wanted, level }
   } catch (cause) {
-    const { message } = cause as Error
-    throw new ShoalError('wrong_usage', `${message}; it takes --out FOLDER and --only NAME`, {
-      cause,
-    })
+    const message = `${(cause as Error).message}; it takes --out FOLDER, --only NAME and --level N`
+    throw new ShoalError('wrong_usage', message, { cause })
   }
 }
 
-const buildAll = (folder: string, wanted: Product[]): void => {
-  if (!existsSync(join(root, 'node_modules', `node-linux-${process.arch}`)))
+const buildAll = ({ out: folder, wanted, level }: PackageFlags): void => {
+  if (!existsSync(join(root, 'node_modules', CARRIED_NODE)))
     throw new ShoalError(
       'not_found',
       'the Node that goes into the packages is not here; run npm ci before',
@@ -73,12 +89,22 @@ const buildAll = (folder: string, wanted: Product[]): void => {
   if (spawnSync('dpkg-deb', ['--version']).error !== undefined)
     throw new ShoalError('not_found', 'dpkg-deb is not here; it is in the Debian package dpkg')
   mkdirSync(folder, { recursive: true })
-  for (const product of wanted) process.stdout.write(`${build(product, folder)}\n`)
+  for (const product of wanted)
+    process.stdout.write(
+      `${isHere(product) ? build(product, folder, level) : describeMissing(product)}\n`,
+    )
   cpSync(join(root, 'packaging', 'install.sh'), join(folder, 'install.sh'))
   writeSums(folder)
 }
 
-const build = (product: Product, out: string): string => {
+/** False for engines that are a choice and were not brought. */
+const isHere = (product: Product): boolean =>
+  product.only === undefined || listModules(product).length > 0
+
+const describeMissing = ({ name }: Product): string =>
+  `${name} is left out: npm run gpu-engines brings its engines`
+
+const build = (product: Product, out: string, level: string): string => {
   const architecture = ARCHITECTURES[process.arch]
   if (architecture === undefined) throw new Error(`there are no packages for ${process.arch}`)
   const stage = mkdtempSync(join(tmpdir(), `${product.name}-`))
@@ -89,7 +115,8 @@ const build = (product: Product, out: string): string => {
     stageSystem(product, stage)
     writeControl(product, stage, architecture)
     const file = join(out, `${product.name}_${VERSION}_${architecture}.deb`)
-    execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '--build', stage, file])
+    const compression = level === '0' ? ['-Znone'] : ['-Zgzip', `-z${level}`]
+    execFileSync('dpkg-deb', ['--root-owner-group', ...compression, '--build', stage, file])
     return file
   } finally {
     rmSync(stage, { recursive: true, force: true })
@@ -102,21 +129,26 @@ const stageSources = ({ root: place, sources }: Product, stage: string): void =>
 }
 
 const stageModules = (product: Product, stage: string): void => {
-  const names = importsOf(root, product.sources)
-  const carried = `node-linux-${process.arch}`
-  const all =
-    product.only === undefined
-      ? closureOf(root, [...names, carried])
-      : closureOf(root, ['node-llama-cpp'])
-  for (const folder of all.filter(folder => isWanted(product, folder)))
+  for (const folder of listModules(product))
     cpSync(join(root, folder), join(stage, product.root, folder), {
       recursive: true,
-      filter: path => !USELESS.test(path) && !isNested(path, folder),
+      filter: path => !USELESS.some(each => each.test(path)) && !isNested(path, folder),
     })
   if (product.only !== undefined) return
   const bin = join(stage, product.root, 'node_modules', '.bin')
   mkdirSync(bin, { recursive: true })
-  symlinkSync(`../${carried}/bin/node`, join(bin, 'node'))
+  symlinkSync(`../${CARRIED_NODE}/bin/node`, join(bin, 'node'))
+}
+
+const CARRIED_NODE = `node-linux-${process.arch}`
+
+/** Folders of the packages of npm that go in. */
+const listModules = (product: Product): string[] => {
+  const names =
+    product.only === undefined
+      ? [...importsOf(root, product.sources), CARRIED_NODE]
+      : ['node-llama-cpp']
+  return closureOf(root, names).filter(folder => isWanted(product, folder))
 }
 
 const isWanted = ({ without, only }: Product, folder: string): boolean => {
@@ -137,14 +169,18 @@ const stageSystem = ({ root: place, commands, unit, config }: Product, stage: st
   put(stage, `/lib/systemd/system/${unit}`, text.replaceAll('/opt/shoal', place))
 }
 
-/** Environment of the unit, so that `sudo shoald doctor` examines the same files as the service. */
+const defaultsOf = (config: string, stateDir: string): string =>
+  `: "\${SHOAL_CONFIG=${config}}" "\${STATE_DIRECTORY=${stateDir}}"
+export SHOAL_CONFIG STATE_DIRECTORY
+`
+
+/**
+ * Environment of the unit, so that `sudo shoald doctor` examines the same files as the service. The
+ * configuration wins over STATE_DIRECTORY.
+ */
 const DEFAULTS: Record<string, string> = {
-  shoald: `: "\${SHOAL_CONFIG=/etc/shoal/shoald.yaml}" "\${SHOAL_CELL_STATE_DIR=/var/lib/shoald}"
-export SHOAL_CONFIG SHOAL_CELL_STATE_DIR
-`,
-  'shoal-coordinator': `: "\${SHOAL_CONFIG=/etc/shoal/coordinator.yaml}" "\${SHOAL_COORDINATOR_STATE_DIR=/var/lib/shoal}"
-export SHOAL_CONFIG SHOAL_COORDINATOR_STATE_DIR
-`,
+  shoald: defaultsOf('/etc/shoal/shoald.yaml', '/var/lib/shoald'),
+  'shoal-coordinator': defaultsOf('/etc/shoal/coordinator.yaml', '/var/lib/shoal'),
 }
 
 const wrapper = (place: string, command: string): string =>
@@ -160,7 +196,7 @@ const put = (stage: string, path: string, content: string | Buffer, mode = 0o644
 }
 
 const writeControl = (product: Product, stage: string, architecture: string): void => {
-  const { name, description, depends, config } = product
+  const { name, description, depends, fields: more, config } = product
   const fields = {
     Package: name,
     Version: VERSION,
@@ -168,6 +204,7 @@ const writeControl = (product: Product, stage: string, architecture: string): vo
     Maintainer: 'The shoal project <shoal@localhost>',
     'Installed-Size': String(Math.ceil(sizeOf(stage) / 1024)),
     Depends: depends.join(', ').replaceAll('VERSION', VERSION),
+    ...more,
     Section: 'net',
     Priority: 'optional',
     Description: description,

@@ -16,12 +16,19 @@ export interface Product {
   without?: RegExp
   only?: RegExp
   depends: string[]
+  /** Further fields of deb-control(5). */
+  fields?: Record<string, string>
 }
 
 /** Engines for GPUs are large, and only cells with such a GPU need them. */
 const GPU_ENGINES = /^@node-llama-cpp\/linux-.*(cuda|vulkan)/
 
 const BASE = ['libc6 (>= 2.31)', 'libstdc++6']
+
+/** A container or another init starts the programs as well. */
+const SERVICE = { Recommends: 'systemd' }
+
+const replaces = (name: string) => ({ Provides: name, Conflicts: name, Replaces: name })
 
 export const products: Product[] = [
   {
@@ -45,10 +52,11 @@ export const products: Product[] = [
     unit: 'shoald.service',
     config: {
       file: 'shoald.yaml',
-      text: '# Settings of the daemon; `shoald --print-config` shows every key with its meaning.\n{}\n',
+      text: '# Settings of the daemon; `shoald --print-config` shows every key with its meaning.\n',
     },
     without: GPU_ENGINES,
-    depends: [...BASE, 'systemd'],
+    depends: BASE,
+    fields: SERVICE,
   },
   {
     name: 'shoald-gpu-engines',
@@ -65,15 +73,28 @@ export const products: Product[] = [
     root: '/opt/shoal-coordinator',
     sources: [
       ...['bin/shoal-coordinator.mjs', 'bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-resolve.mjs'],
-      ...['shared', 'coordinator'],
-      ...['clients', 'devices', 'discovery', 'docs', 'package.json', 'LICENSE', 'CHANGELOG.md'],
+      ...['shared', 'coordinator', 'clients', 'devices', 'discovery', 'docs'],
+      ...['systemd/remote-cells.conf', 'package.json', 'LICENSE', 'CHANGELOG.md'],
     ],
     commands: ['shoal-coordinator', 'shoal'],
     unit: 'shoal-coordinator.service',
     config: {
       file: 'coordinator.yaml',
-      text: '# Settings; `shoal-coordinator --print-config` shows every key with its meaning.\n{}\n',
+      text: '# Settings; `shoal-coordinator --print-config` shows every key with its meaning.\n',
     },
-    depends: [...BASE, 'systemd'],
+    depends: BASE,
+    // it has the command `shoal` itself
+    fields: { ...SERVICE, ...replaces('shoal-cli') },
+  },
+  {
+    name: 'shoal-cli',
+    description: 'shoal command line: manages a coordinator from another machine',
+    root: '/opt/shoal-cli',
+    sources: [
+      ...['bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-resolve.mjs', 'shared', 'clients/cli'],
+      ...['docs/cli.md', 'package.json', 'LICENSE', 'CHANGELOG.md'],
+    ],
+    commands: ['shoal'],
+    depends: BASE,
   },
 ]

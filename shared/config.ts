@@ -10,7 +10,9 @@ import { VERSION } from './version.ts'
  * Configuration of one process: a strict zod object, filled from (later wins) its defaults, a YAML
  * file, the environment and flags. A key `http.port` is `SHOAL_HTTP_PORT` in the environment and
  * `--http-port` as a flag. Key names end with their unit. A key that has different meanings in two
- * programs declares its own environment name: `.meta({ environment: … })`.
+ * programs declares its own environment name: `.meta({ environment: … })`. A key that the system
+ * provides where nobody sets it, such as a folder made by systemd, names that in
+ * `.meta({ provided: '$STATE_DIRECTORY' })`: it replaces the default and yields to all the others.
  */
 interface ConfigSource<T extends z.ZodObject> {
   program: string
@@ -18,6 +20,8 @@ interface ConfigSource<T extends z.ZodObject> {
   /** Arguments after the program's name. */
   argv: string[]
   env: Record<string, string | undefined>
+  /** Commands of the program: they stand before the flags in the help. */
+  commands?: string
   /** Last line of the help. */
   more?: string
 }
@@ -30,12 +34,20 @@ interface ConfigKey {
   defaultValue: unknown
   /** Environment name, where it does not follow from the path. */
   environment: string | undefined
+  /** Value of the system with one variable of the environment in it; replaces the default. */
+  provided: string | undefined
   /** True for a value that is never printed: `.meta({ secret: true })`. */
   isHidden: boolean
 }
 
+/** A value that the environment or a flag has set. */
+export interface GivenSetting {
+  path: readonly string[]
+  value: unknown
+}
+
 export type LoadedConfig<T> =
-  | { action: 'run'; config: T }
+  | { action: 'run'; config: T; given: readonly GivenSetting[] }
   /** The user passed `--help`, `--version` or `--print-config`: print the text and exit. */
   | { action: 'print'; text: string }
 
@@ -48,24 +60,28 @@ export const loadConfig = <T extends z.ZodObject>(
   if (flags.version === true) return { action: 'print', text: `${VERSION}\n` }
 
   const values = readFile(stringFlag(flags.config) ?? source.env.SHOAL_CONFIG)
+  const given: GivenSetting[] = []
   for (const key of keys) {
     const text = stringFlag(flags[flagName(key)]) ?? fromEnvironment(source.env, key)
-    if (text !== undefined) setAt(values, key.path, fromText(key.schema, text))
+    const provided = getAt(values, key.path) === undefined ? fromSystem(source.env, key) : undefined
+    if (text !== undefined) given.push({ path: key.path, value: fromText(key.schema, text) })
+    else if (provided !== undefined) setAt(values, key.path, provided)
   }
+  for (const { path, value } of given) setAt(values, path, value)
   const config = parseConfig(source.schema, values)
   return flags['print-config'] === true
     ? { action: 'print', text: printConfig(keys, config) }
-    : { action: 'run', config }
+    : { action: 'run', config, given }
 }
 
 /** Lists every key of a schema, depth first, in schema order. */
 const keysOf = (schema: z.ZodObject, path: string[] = []): ConfigKey[] =>
   Object.entries(schema.shape).flatMap(([name, field]) => {
     const here = [...path, name]
-    const { inner, description, environment, isHidden } = unwrap(field as z.ZodType)
+    const { inner, ...rest } = unwrap(field as z.ZodType)
     if (inner instanceof z.ZodObject) return keysOf(inner, here)
     const defaultValue = defaultOf(field as z.ZodType)
-    return [{ path: here, schema: inner, description, defaultValue, environment, isHidden }]
+    return [{ path: here, schema: inner, defaultValue, ...rest }]
   })
 
 const flagName = (key: ConfigKey): string => key.path.join('-').replaceAll('_', '-')
@@ -87,10 +103,22 @@ const fromEnvironment = (
   return env[name]
 }
 
+const VARIABLE = /\$([A-Z_]+)/
+
+/** The value that the system provides, unless it lacks the variable. */
+const fromSystem = (
+  env: ConfigSource<z.ZodObject>['env'],
+  { provided }: ConfigKey,
+): string | undefined => {
+  const value = env[VARIABLE.exec(provided ?? '')?.[1] ?? '']
+  return value ? provided?.replace(VARIABLE, () => value) : undefined
+}
+
 const unwrap = (schema: z.ZodType) => {
   let inner = schema
   let description = schema.description ?? ''
-  let environment = environmentOf(schema)
+  let environment = metaText(schema, 'environment')
+  let provided = metaText(schema, 'provided')
   let isHidden = schema.meta()?.secret === true
   while (
     inner instanceof z.ZodDefault ||
@@ -99,15 +127,16 @@ const unwrap = (schema: z.ZodType) => {
   ) {
     inner = inner.unwrap() as z.ZodType
     description ||= inner.description ?? ''
-    environment ??= environmentOf(inner)
+    environment ??= metaText(inner, 'environment')
+    provided ??= metaText(inner, 'provided')
     isHidden ||= inner.meta()?.secret === true
   }
-  return { inner, description, environment, isHidden }
+  return { inner, description, environment, provided, isHidden }
 }
 
-const environmentOf = (schema: z.ZodType): string | undefined => {
-  const name = schema.meta()?.environment
-  return typeof name === 'string' ? name : undefined
+const metaText = (schema: z.ZodType, name: 'environment' | 'provided'): string | undefined => {
+  const text = schema.meta()?.[name]
+  return typeof text === 'string' ? text : undefined
 }
 
 const defaultOf = (schema: z.ZodType): unknown => {
@@ -148,7 +177,7 @@ const readFile = (path: string | undefined): Record<string, unknown> => {
   }
 }
 
-const setAt = (target: Record<string, unknown>, path: string[], value: unknown): void => {
+const setAt = (target: Record<string, unknown>, path: readonly string[], value: unknown): void => {
   const [name = '', ...rest] = path
   if (rest.length === 0) {
     target[name] = value
@@ -212,23 +241,28 @@ const keyLines = (key: ConfigKey, value: unknown): string[] => {
   const text = stringify({ [name]: secret ? '(set)' : (value ?? null) }).trimEnd()
   return [
     `${indent}# ${[key.description, `Default: ${printDefault(key.defaultValue)}.`].join(' ').trim()}`,
-    `${indent}# ${environmentName(key)}, --${flagName(key)}`,
+    `${indent}# ${[environmentName(key), `--${flagName(key)}`, ...(key.provided ? [`else ${key.provided}`] : [])].join(', ')}`,
     ...text.split('\n').map(line => `${indent}${value === undefined ? '# ' : ''}${line}`),
   ]
 }
 
-const getAt = (value: unknown, path: string[]): unknown =>
-  path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], value)
+const getAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (at, name) => (at as Record<string, unknown> | null | undefined)?.[name],
+    value,
+  )
 
 const helpText = (
-  { program, more }: { program: string; more?: string },
+  { program, commands, more }: { program: string; commands?: string; more?: string },
   keys: ConfigKey[],
 ): string => {
   const flags = keys.map(key => `  --${flagName(key)} VALUE`)
   const width = Math.max(...flags.map(flag => flag.length)) + 2
   return [
     `Usage: ${program} [--config FILE.yaml] [--print-config] [--version] [--KEY VALUE ...]`,
+    ...(commands === undefined ? [] : [`       ${program} COMMAND`, '', commands]),
     '',
+    ...(commands === undefined ? [] : ['Flags:']),
     ...keys.map((key, i) => `${flags[i]?.padEnd(width)}${key.description}`.trimEnd()),
     '',
     `${program} --print-config shows every key with its default and its environment variable.`,

@@ -1,4 +1,10 @@
-import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
+import {
+  type DestinationStream,
+  type Logger,
+  type LoggerOptions,
+  pino,
+  stdTimeFunctions,
+} from 'pino'
 import { hideSecrets } from './hide-secrets.ts'
 import { type LineLimit, LineLimiter } from './line-limiter.ts'
 import { openLogOutput } from './log-output.ts'
@@ -28,7 +34,8 @@ interface LogOptions extends LoggerOptions {
 }
 
 /**
- * Creates a logger that writes JSON lines to standard output. Each message is rate-limited, for one
+ * Creates a logger that writes JSON lines to standard output, with the time in ISO 8601 (UTC) and the
+ * name of the level. Each message is rate-limited, for one
  * cell or key and for all, so that a misbehaving peer cannot fill the disk; the next line written
  * has the number suppressed. Secrets are hidden wherever they stand in a line.
  */
@@ -53,7 +60,9 @@ export const createLogger = (
       method.apply(this, [facts, isText ? first : message] as unknown as typeof args)
     },
   }
-  return pino({ base: null, redact, ...options, hooks }, destination)
+  const formatters = { level: (level: string) => ({ level }) }
+  const timestamp = stdTimeFunctions.isoTime
+  return pino({ base: null, redact, formatters, timestamp, ...options, hooks }, destination)
 }
 
 const errorIn = (logged: unknown): Error | undefined => {

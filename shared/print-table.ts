@@ -11,11 +11,26 @@ const SHORT = 12
  */
 export const fitTable = (lines: Lines, columns: number): string | undefined => {
   const names = lines[0] ?? []
-  const full = names.map((_, at) => Math.max(...lines.map(line => line[at]?.length ?? 0)))
-  const least = full.map((width, at) =>
+  return fitWithin(lines, columns, (width, at) =>
     isWhole(names[at]) ? width : Math.min(width, minimumWidth(names[at])),
   )
-  const widths = shrinkWidths(full, least, columns - GAP.length * (names.length - 1))
+}
+
+/** The same for one or two columns of a very narrow terminal, where every value may be cut. */
+export const cutTable = (lines: Lines, columns: number): string | undefined => {
+  const least = (lines[0] ?? []).length > 1 ? SHORT : 1
+  return fitWithin(lines, columns, width => Math.min(width, least))
+}
+
+const fitWithin = (
+  lines: Lines,
+  columns: number,
+  leastOf: (width: number, at: number) => number,
+): string | undefined => {
+  const names = lines[0] ?? []
+  const full = names.map((_, at) => Math.max(...lines.map(line => line[at]?.length ?? 0)))
+  const room = columns - GAP.length * (names.length - 1)
+  const widths = shrinkWidths(full, full.map(leastOf), room)
   return widths && lines.map(line => `${formatRow(line, widths)}\n`).join('')
 }
 

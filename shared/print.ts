@@ -1,8 +1,9 @@
 import { formatNumber } from './print-number.ts'
-import { fitTable } from './print-table.ts'
+import { cutTable, fitTable } from './print-table.ts'
 import { escapeHidden, escapeHiddenInJson } from './visible.ts'
 
-export type Format = 'text' | 'json'
+/** `table` prints a single record as one row too; `text` prints its members one per line. */
+export type Format = 'text' | 'table' | 'json'
 
 type Row = Record<string, unknown>
 
@@ -21,6 +22,8 @@ export const formatOutput = (
 ): string => {
   if (format === 'json') return `${escapeHiddenInJson(JSON.stringify(value, null, 2))}\n`
   if (Array.isArray(value) && value.every(isRow)) return formatTable(value, columns)
+  if (format === 'table' && isRow(value) && typeof value.id === 'string')
+    return formatTable([Object.fromEntries(flatten(value))], columns)
   return isRow(value) ? formatRecord(value, columns) : `${formatCell('', value)}\n`
 }
 
@@ -68,17 +71,15 @@ const formatMembers = (all: [string, unknown][]): string => {
     .join('')
 }
 
-/** Up to this many rows are printed one by one when their table does not fit. */
-const FEW = 3
-
 /**
- * Formats rows as a table, without its empty columns if it does not fit otherwise; then row by row,
- * or, for many rows, as a table without the last columns.
+ * Formats rows as a table, the most important columns first: without its empty columns if it does
+ * not fit otherwise, then without its last ones.
  */
 const formatTable = (rows: Row[], columns: number): string => {
   // rows may have different members, and none of them is left out
-  const names = [...new Set(rows.flatMap(row => Object.keys(row)))]
-  if (names.length === 0) return 'none\n'
+  const all = [...new Set(rows.flatMap(row => Object.keys(row)))]
+  if (all.length === 0) return 'none\n'
+  const names = orderColumns(all)
   const inner = names.filter(name => rows.some(row => isTable(memberOf(row, name))))
   if (inner.length > 0) return formatNested(rows, inner, columns)
   const linesOf = (chosen: string[]) => [
@@ -90,10 +91,20 @@ const formatTable = (rows: Row[], columns: number): string => {
   )
   return (
     fitTable(linesOf(names), columns) ??
-    fitTable(linesOf(filled), columns) ??
-    (rows.length > FEW ? fitFirstColumns(filled, linesOf, columns) : undefined) ??
-    rows.map(row => formatMembers(names.map(name => [name, memberOf(row, name)]))).join('\n')
+    (filled.length > 0 ? fitTable(linesOf(filled), columns) : undefined) ??
+    fitFirstColumns(filled.length > 0 ? filled : names, linesOf, columns)
   )
+}
+
+const NAMES = ['name', 'label', 'title']
+const STATES = ['state', 'status', 'presence']
+
+/** Puts the id, the name and the state of a row first; the other columns keep their order. */
+const orderColumns = (names: string[]): string[] => {
+  const first = names.includes('id') ? 'id' : (names[0] ?? '')
+  const next = [NAMES, STATES].map(kind => names.find(name => kind.includes(name)))
+  const leading = [first, ...next.filter(name => name !== undefined)]
+  return [...new Set([...leading, ...names])]
 }
 
 /** Value of a member; undefined for a name that only other rows have, also for `constructor`. */
@@ -134,21 +145,30 @@ const listInnerRows = (row: Row, name: string, at: number): Row[] => {
 }
 
 /**
- * Formats as many columns as fit and lists the names of the others below. One column alone is not a
- * table.
+ * Formats as many of the first columns as fit, and names the others below. In a very narrow terminal
+ * ids are cut as well: their beginning is accepted wherever an id is asked for.
  */
 const fitFirstColumns = (
   names: string[],
   linesOf: (chosen: string[]) => string[][],
   columns: number,
-): string | undefined => {
+): string => {
   for (let count = names.length - 1; count > 1; count--) {
     const text = fitTable(linesOf(names.slice(0, count)), columns)
-    const others = names.slice(count).map(escapeHidden).join(', ')
-    if (text !== undefined)
-      return `${text}\ncolumns left out: ${others}; --format json prints all\n`
+    if (text !== undefined) return `${text}${describeOmitted(names.slice(count), columns)}`
   }
-  return undefined
+  const few = Math.min(2, names.length)
+  const both = cutTable(linesOf(names.slice(0, few)), columns)
+  const text = both ?? cutTable(linesOf(names.slice(0, 1)), columns) ?? ''
+  return `${text}${describeOmitted(names.slice(both === undefined ? 1 : few), columns)}`
+}
+
+/** Line below a table that names the columns left out, or counts them where that is too long. */
+const describeOmitted = (names: string[], columns: number): string => {
+  if (names.length === 0) return ''
+  const said = `columns left out: ${names.map(escapeHidden).join(', ')}; --format json prints all`
+  const count = `${names.length} columns left out; --format json prints all`
+  return `\n${said.length <= columns ? said : count}\n`
 }
 
 const formatCell = (name: string, value: unknown): string => {

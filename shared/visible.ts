@@ -17,6 +17,8 @@ const STEERING = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
  */
 export const escapeHidden = (text: string): string => text.replace(HIDDEN, escapeCodePoint)
 
+export const hasHidden = (text: string): boolean => text.search(HIDDEN) >= 0
+
 /** Makes the text of a model safe to show, keeping its lines and emoji. */
 export const escapeHiddenInText = (text: string): string => text.replace(STEERING, escapeCodePoint)
 

@@ -6,7 +6,10 @@ export const Up = z.object({
   msg: z.literal('coordinator is up'),
   url: z.url(),
   mqtt_url: z.url().optional(),
+  ca_file: z.string().optional(),
 })
+
+export type Up = z.infer<typeof Up>
 
 /**
  * True for the log line a daemon writes once it loads nothing more; a failed model is logged

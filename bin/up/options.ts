@@ -1,5 +1,7 @@
+import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { findLanAddress } from './lan.ts'
 import { EXIT, LaunchError } from './launch-error.ts'
 
 export interface UpOptions {
@@ -9,6 +11,8 @@ export interface UpOptions {
   port: number
   /** Port of plain MQTT on loopback; 0 picks a free one, undefined disables it. */
   mqttPort: number | undefined
+  /** Address at which other machines reach the API, with TLS; undefined for this machine alone. */
+  lan: string | undefined
   cells: number
   /** Coordinators; more than one share a PostgreSQL database behind a balancer. */
   replicas: number
@@ -26,12 +30,15 @@ const MAX_REPLICAS = 5
 
 export const HELP = `Usage: npm start -- [--state-dir .shoal] [--port 7070] [--mqtt-port 7071] [--cells 1]
                     [--devices sim] [--ready-file FILE]
-                    [--replicas 3 --postgres embedded|URL]
+                    [--lan [--address ADDRESS]] [--replicas 3 --postgres embedded|URL]
 
 Starts a coordinator and cells with the bundled demonstration models on this machine.
 
   --state-dir FOLDER   where databases, keys and logs stay; the next start takes them up
   --port PORT          of the HTTP API on 127.0.0.1; 0 takes a free one
+  --lan                lets other machines in: listens on every address with TLS, and prints the
+                       command with which another machine becomes a cell
+  --address ADDRESS    with --lan: the address of this machine for others; its first one without
   --mqtt-port PORT     of MQTT on 127.0.0.1; 0 takes a free one, none opens none
   --cells N            daemons on this machine, 1 to ${MAX_CELLS}
   --replicas N         coordinators behind a balancer, 1 to ${MAX_REPLICAS}; more than one need --postgres
@@ -59,6 +66,7 @@ export const parseOptions = (argv: string[], root: string): UpOptions | undefine
     stateDir: resolve(values['state-dir'] ?? join(root, folder)),
     port: wholeNumber('port', values.port ?? '7070', 0, 65_535),
     mqttPort: mqtt === 'none' ? undefined : wholeNumber('mqtt-port', mqtt, 0, 65_535),
+    lan: readLan(values, replicas),
     cells: wholeNumber('cells', values.cells ?? '1', 1, MAX_CELLS),
     replicas,
     postgres,
@@ -76,6 +84,8 @@ const read = (argv: string[]) => {
         'state-dir': text,
         port: text,
         'mqtt-port': text,
+        lan: { type: 'boolean' },
+        address: text,
         cells: text,
         replicas: text,
         postgres: text,
@@ -88,6 +98,20 @@ const read = (argv: string[]) => {
     const [message = ''] = (cause as Error).message.split('. ')
     throw new LaunchError(EXIT.usage, `${message}; --help lists the flags`, cause)
   }
+}
+
+const readLan = (
+  { lan, address }: { lan?: boolean | undefined; address?: string | undefined },
+  replicas: number,
+): string | undefined => {
+  if (lan !== true) {
+    if (address === undefined) return undefined
+    throw new LaunchError(EXIT.usage, '--address is for --lan')
+  }
+  if (replicas > 1) throw new LaunchError(EXIT.usage, '--lan is for one coordinator only')
+  if (address !== undefined && isIP(address) === 0)
+    throw new LaunchError(EXIT.usage, `--address takes an IP address, not ${address}`)
+  return address ?? findLanAddress()
 }
 
 const readDevices = (text: string): UpOptions['devices'] => {

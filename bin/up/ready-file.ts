@@ -4,7 +4,11 @@ import type { DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 export interface Addresses {
   /** `http://127.0.0.1:7070`, without a slash at the end. */
   baseUrl: string
+  /** The same for processes on this machine, on loopback. */
+  localUrl: string
   mqttUrl: string | undefined
+  /** Certificate of the authority that vouches for the coordinator; undefined without TLS. */
+  caFile?: string | undefined
 }
 
 interface Pids {
@@ -25,14 +29,15 @@ interface ReadyReplica extends ReplicaAddress {
 
 /** JSON with the addresses, keys and process ids that other programs need. */
 export const readyText = (
-  { baseUrl, mqttUrl }: Addresses,
+  { baseUrl, mqttUrl, caFile }: Omit<Addresses, 'localUrl'>,
   keys: DemoKeys,
   pids: Pids,
   replicas: readonly ReadyReplica[] = [],
 ): string => {
   const urls = { base_url: baseUrl, a2a_url: baseUrl, mcp_url: `${baseUrl}/mcp/` }
   const several = replicas.length > 0 ? { replicas } : {}
-  const all = { ...urls, mqtt_url: mqttUrl ?? null, keys, pids, ...several }
+  const ca = caFile === undefined ? {} : { ca_file: caFile }
+  const all = { ...urls, mqtt_url: mqttUrl ?? null, ...ca, keys, pids, ...several }
   return `${JSON.stringify(all, null, 2)}\n`
 }
 

@@ -38,7 +38,7 @@ export const createScreen = (terminal: LaunchTerminal): LaunchScreen => {
   }
 }
 
-interface Banner extends Addresses {
+interface Banner extends Omit<Addresses, 'localUrl'> {
   keys: DemoKeys
   keysFile: string
   logs: string
@@ -46,15 +46,17 @@ interface Banner extends Addresses {
   devices: 'sim' | 'none'
   /** Of several, and the name of the balancer in front of them. */
   replicas?: { balancer: string; addresses: readonly ReplicaAddress[] } | undefined
+  /** Command that makes another machine a cell. */
+  joinLine?: string | undefined
 }
 
 const QUESTION =
   '{"model":"model-a:7b","temperature":0,"messages":[{"role":"user","content":"What is a cell?"}]}'
 
-const curlLine = (baseUrl: string, key: string): string =>
+const curlLine = ({ baseUrl, caFile, keys }: Pick<Banner, 'baseUrl' | 'caFile' | 'keys'>): string =>
   [
-    `curl -s ${baseUrl}/v1/chat/completions`,
-    `-H "Authorization: Bearer ${key}"`,
+    `curl -s ${caFile === undefined ? '' : `--cacert ${caFile} `}${baseUrl}/v1/chat/completions`,
+    `-H "Authorization: Bearer ${keys.free}"`,
     '-H "Content-Type: application/json"',
     `-d '${QUESTION}'`,
   ].join(' ')
@@ -64,15 +66,25 @@ The API is served by ${addresses.length} coordinators behind ${balancer}:
 ${addresses.map(({ name, url }) => `  ${name}  ${url}`).join('\n')}
 `
 
+const lanLines = (joinLine: string, caFile = ''): string => `
+Another machine on this network becomes a cell within an hour with:
+
+${joinLine}
+
+Programs trust the API with: export NODE_EXTRA_CA_CERTS=${caFile}
+`
+
 export const bannerText = ({
   baseUrl,
   mqttUrl,
+  caFile,
   keys,
   keysFile,
   logs,
   cells,
   devices,
   replicas,
+  joinLine,
 }: Banner): string => `
 shoal is up, with ${cells === 1 ? 'one cell' : `${cells} cells`}.
 
@@ -80,7 +92,7 @@ shoal is up, with ${cells === 1 ? 'one cell' : `${cells} cells`}.
   Docs   ${baseUrl}/docs
   Logs   ${logs}
   Keys   ${keysFile}
-${replicas === undefined ? '' : replicaLines(replicas)}
+${replicas === undefined ? '' : replicaLines(replicas)}${joinLine === undefined ? '' : lanLines(joinLine, caFile)}
 ${Object.entries(keys)
   .map(([name, key]) => `  ${name.padEnd(12)}${key}`)
   .join('\n')}
@@ -93,6 +105,6 @@ export SHOAL_KEY=${keys.operator}
 Every model is answered by small bundled demonstration weights until you configure your own.
 ${devices === 'sim' ? 'The first cell has simulated robots, a drone, a printer and a switch.\n' : ''}Try it:
 
-${curlLine(baseUrl, keys.free)}
+${curlLine({ baseUrl, caFile, keys })}
 
 Ctrl-C stops everything.`

@@ -4,6 +4,7 @@ import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Balancer } from './balancer/balancer.ts'
 import type { BalancedEntry } from './entry.ts'
 import { coordinatorArgs, invokeCell, replicaArgs, soleArgs } from './invocations.ts'
+import { lanJoinLine, lanUrl, trustCoordinator } from './lan.ts'
 import { openLog } from './log.ts'
 import { LogReports } from './log-reports.ts'
 import { isSettled, Up } from './log-signs.ts'
@@ -61,11 +62,12 @@ export class Stack {
         ? [this.#coordinator('', () => soleArgs(parts, this.#addresses))]
         : entry.replicas.map(replica => this.#coordinator(replica.name, () => replicaArgs(replica)))
     this.#balancers = entry === undefined ? [] : [this.#balancer(entry.balancer)]
-    if (entry !== undefined) this.#addresses = { baseUrl: entry.baseUrl, mqttUrl: undefined }
+    if (entry !== undefined) this.#addresses = addressesOf(entry.baseUrl)
     const numbers = Array.from({ length: parts.options.cells }, (_, index) => index + 1)
     this.#cells = numbers.map(cell =>
       this.#member(`shoald cell-${cell}`, this.#script('shoald'), {
-        invocation: () => invokeCell(parts, cell, this.#addresses?.baseUrl ?? ''),
+        // it starts when the coordinator has reported its addresses
+        invocation: () => invokeCell(parts, cell, this.#addresses as Addresses),
         isReady: entry => this.#modelsAreLoaded(entry),
       }),
     )
@@ -159,10 +161,22 @@ export class Stack {
   #coordinatorIsUp(entry: LogEntry): boolean {
     const up = Up.safeParse(entry)
     if (!up.success) return false
-    if (this.#parts.entry === undefined)
-      this.#addresses = { baseUrl: up.data.url, mqttUrl: up.data.mqtt_url }
+    if (this.#parts.entry === undefined) this.#takeAddresses(up.data)
     for (const member of [...this.#balancers, ...this.#cells]) this.#start(member)
     return true
+  }
+
+  #takeAddresses({ url, mqtt_url, ca_file }: Up): void {
+    const { lan } = this.#parts.options
+    const { port } = new URL(url)
+    this.#addresses =
+      lan === undefined
+        ? addressesOf(url, mqtt_url)
+        : {
+            ...addressesOf(lanUrl(lan, port), mqtt_url, ca_file),
+            localUrl: `https://127.0.0.1:${port}`,
+          }
+    if (ca_file !== undefined) trustCoordinator(ca_file)
   }
 
   #modelsAreLoaded(entry: LogEntry): boolean {
@@ -178,11 +192,13 @@ export class Stack {
     this.#serving = new AbortController()
     const { signal } = this.#serving
     // Every member is ready, so the coordinator has reported its addresses
-    const { baseUrl } = this.#addresses as Addresses
+    const { localUrl } = this.#addresses as Addresses
     const { options, entry, wait = realWait } = this.#parts
-    const urls = [baseUrl, ...(entry?.replicas ?? []).map(({ url }) => url)]
+    const urls = [localUrl, ...(entry?.replicas ?? []).map(({ url }) => url)]
     const serving = urls.map(url => waitUntilServing(url, options.cells, wait, signal))
-    void Promise.all(serving).then(() => (signal.aborted ? undefined : this.#isUp()))
+    Promise.all(serving)
+      .then(() => (signal.aborted ? undefined : this.#isUp()))
+      .catch(this.#failed.reject)
   }
 
   async #isUp(): Promise<void> {
@@ -192,7 +208,7 @@ export class Stack {
       await replacePrivate(options.readyFile, this.#readyText(addresses)).catch((error: Error) =>
         screen.say(error.message),
       )
-    screen.say(this.#wasUp ? 'everything is up again' : this.#banner(addresses))
+    screen.say(this.#wasUp ? 'everything is up again' : await this.#banner(addresses))
     this.#wasUp = true
   }
 
@@ -208,12 +224,21 @@ export class Stack {
     return readyText(addresses, state.keys, pids, replicas)
   }
 
-  #banner(addresses: Addresses): string {
+  async #banner(addresses: Addresses): Promise<string> {
     const { options, state, entry } = this.#parts
     const { keys, folder } = state
     const files = { keysFile: keysFileOf(folder), logs: logFolder(folder) }
     const replicas = entry && { balancer: entry.balancer.name, addresses: entry.replicas }
     const cells = this.#cells.length
-    return bannerText({ ...addresses, ...files, keys, cells, devices: options.devices, replicas })
+    const joinLine = options.lan && (await lanJoinLine(state, addresses))
+    const { devices } = options
+    return bannerText({ ...addresses, ...files, keys, cells, devices, replicas, joinLine })
   }
 }
+
+const addressesOf = (baseUrl: string, mqttUrl?: string, caFile?: string): Addresses => ({
+  baseUrl,
+  localUrl: baseUrl,
+  mqttUrl,
+  caFile,
+})

@@ -125,8 +125,11 @@ export const joinToken = async (
   cell: number,
 ): Promise<string | undefined> => {
   if ((await readIdentity(cellFolder(folder, cell))) !== undefined) return undefined
-  return withStore(place, async ({ ledger }) => {
-    const once = { uses: 1, ttlMinutes: TOKEN_TTL_MINUTES }
-    return (await createToken(ledger, once, { actor: 'bootstrap' })).secret
-  })
+  return issueToken({ place }, { uses: 1, ttlMinutes: TOKEN_TTL_MINUTES })
 }
+
+export const issueToken = (
+  { place }: Pick<LaunchState, 'place'>,
+  token: { uses: number; ttlMinutes: number },
+): Promise<string> =>
+  withStore(place, async ({ ledger }) => (await createToken(ledger, token, BY)).secret)

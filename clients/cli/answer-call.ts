@@ -6,30 +6,33 @@ import { type ApiCall, TextAnswer } from './api.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
 import { followWork } from './follow.ts'
-import { approvalStep, decisionStep, outcomeStep } from './next-step.ts'
+import { approvalStep, decisionStep, joinStep, outcomeStep } from './next-step.ts'
 import { showWhile } from './progress.ts'
 import { readableAnswer } from './readable-answer.ts'
 import { exitOfCommand, isSentCommand } from './sent-command.ts'
 import type { OpenSession } from './session.ts'
 
-/** Sends a call, prints the answer and sets the exit code. */
+type AnswerFacts = Pick<DescribedOperation, 'exit' | 'units' | 'isText'>
+
+/** Sends a call with `send`, prints the answer and sets the exit code. */
 export const answerCall = async (
   session: OpenSession,
   call: ApiCall,
-  { exit, units, isText }: Pick<DescribedOperation, 'exit' | 'units' | 'isText'>,
+  { exit, units, isText }: AnswerFacts,
   wait: boolean,
+  send: (call: ApiCall) => Promise<unknown> = session.api.call,
 ): Promise<void> => {
-  const { api, format, print, progress, settings } = session
+  const { format, print, progress, settings } = session
   if (isText) return writeParts(session, call)
   // before the call: an answer that is lost must not take it along
   if (call.callKey !== undefined && format === 'text')
     session.hint(`idempotency key ${call.callKey}; --idempotency-key repeats the call safely`)
-  const answer = await showWhile(progress, `waiting for ${settings.url}`, api.call(call))
+  const answer = await showWhile(progress, `waiting for ${settings.url}`, send(call))
   if (answer instanceof TextAnswer) return writeText(session, answer)
   const end = wait ? await followAnswer(session, answer as PrintableRows, call.path) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
-  print(format === 'text' ? (formatUnits(readableAnswer(shown), units) as PrintableRows) : shown)
-  const step = outcomeStep(shown) ?? requestStep(shown, call)
+  print(presentAnswer(shown, session, units))
+  const step = outcomeStep(shown) ?? requestStep(shown, call) ?? joinStep(shown, settings.url)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
   process.exitCode =
@@ -37,6 +40,14 @@ export const answerCall = async (
       ? (endedExit(call, answer) ?? exitOf(answer, exit))
       : end.exit || exitOf(resultOf(end.answer), exit)
 }
+
+/** The answer as people read it, or as programs do. */
+export const presentAnswer = (
+  answer: PrintableRows,
+  { format }: Pick<OpenSession, 'format'>,
+  units: DescribedOperation['units'],
+): PrintableRows =>
+  format === 'text' ? (formatUnits(readableAnswer(answer), units) as PrintableRows) : answer
 
 /** Result of a task; undefined for other work. */
 const resultOf = (answer: object): unknown => (answer as { result?: unknown }).result

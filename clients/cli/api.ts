@@ -1,6 +1,5 @@
 import { type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
 import { createCoordinatorUnreachableError, NotCoordinator } from './unreachable.ts'
-import { openUpload } from './upload-file.ts'
 
 /** One request. `query` and `body` in wire names. */
 export interface ApiCall {
@@ -40,7 +39,7 @@ export interface Api {
     etag: string | undefined,
   ): Promise<{ body: unknown; etag: string | undefined } | undefined>
   /** The server-sent events of a streamed answer, as their JSON, until [DONE]. */
-  stream(path: string, body: object): AsyncGenerator<unknown>
+  stream(path: string, body: object, signal?: AbortSignal): AsyncGenerator<unknown>
   /**
    * Server-sent events until the coordinator ends the stream; `lastId` resumes after that event.
    */
@@ -82,7 +81,7 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
   const call: Api['call'] = async ({ method, path, query = {}, body, upload, callKey }) => {
     // the type of a file is sent as its content-type
     const content = body === undefined ? {} : { 'content-type': 'application/json' }
-    const file = upload === undefined ? {} : { body: await openUpload(upload) }
+    const file = upload === undefined ? {} : { body: await openFile(upload) }
     const once = callKey === undefined ? {} : { 'idempotency-key': callKey }
     const response = await ask(withQuery(path, query), {
       method,
@@ -107,9 +106,14 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     return { body: await jsonOf(response), etag: response.headers.get('etag') ?? undefined }
   }
 
-  async function* stream(path: string, body: object): AsyncGenerator<unknown> {
+  async function* stream(
+    path: string,
+    body: object,
+    signal?: AbortSignal,
+  ): AsyncGenerator<unknown> {
     const headers = { 'content-type': 'application/json', ...identity }
-    const response = await ask(path, { method: 'POST', headers, body: JSON.stringify(body) })
+    const request = { method: 'POST', headers, body: JSON.stringify(body) }
+    const response = await ask(path, signal === undefined ? request : { ...request, signal })
     const pieces = rethrowUnreachable(response.body ?? new ReadableStream(), url)
     for await (const data of eventData(pieces)) {
       if (data === '[DONE]') return
@@ -216,6 +220,8 @@ const fromBody = (
     ...(Number.isFinite(seconds) ? { retryAfterSeconds: seconds } : {}),
   })
 }
+
+const openFile = async (name: string) => (await import('./upload-file.ts')).openUpload(name)
 
 /** Removes the key from a server's error text. */
 const withoutKey = (text: string, key: string | undefined): string =>

@@ -26,7 +26,7 @@ const AREAS: Record<string, readonly string[]> = {
   'Events and work': ['events', 'webhooks', 'queue', 'flows', 'portal'],
   'Keys and usage': ['keys', 'tenants', 'tiers', 'usage'],
   Business: ['registers', 'people'],
-  'This program': ['login', 'profile', 'doctor', 'completion', 'help'],
+  'This program': ['login', 'profile', 'doctor', 'version', 'completion', 'help'],
 }
 const OTHERS = 'More'
 

@@ -1,4 +1,6 @@
 import type { Command, Option } from 'commander'
+import { groupOf } from './command-example.ts'
+import type { KnownObject } from './known-ids.ts'
 
 interface CompletionCandidate {
   word: string
@@ -8,31 +10,38 @@ interface CompletionCandidate {
 /** Lets the shell complete file names. */
 export const FILES: CompletionCandidate = { word: ':files', about: '' }
 
-/** Values that are known for an argument or a flag of this name; none when they are not. */
-type KnownIds = (name: string) => Promise<string[]>
+/** Place of a value: the group of its command, and the arguments before it. */
+export interface ValuePlace {
+  group: string
+  inPath: Record<string, string>
+}
+
+/** Objects that an argument or a flag of this name can take; none when they are not known. */
+type KnownAt = (name: string, place: ValuePlace) => Promise<KnownObject[]>
 
 /** Candidates for the word `current` after these words. */
 export const completionCandidates = async (
   program: Command,
   typed: readonly string[],
   current: string,
-  ids: KnownIds,
+  known: KnownAt,
 ): Promise<CompletionCandidate[]> => {
   const { command, rest } = findCommand(program, typed)
+  const place = placeOf(command, rest)
   const flags = [...command.options, ...(command === program ? [] : program.options)].filter(
     ({ hidden }) => !hidden,
   )
   const [, flag = '', given] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? []
   if (given !== undefined) {
-    const values = await valuesOf(findOption(flags, flag), ids)
+    const values = await valuesOf(findOption(flags, flag), place, known)
     return values.map(({ word, about }) => ({ word: `${flag}=${word}`, about }))
   }
   const before = findOption(flags, typed.at(-1) ?? '')
-  if (before?.required === true) return valuesOf(before, ids)
+  if (before?.required === true) return valuesOf(before, place, known)
   if (current.startsWith('-')) return flags.map(flagCandidate)
   if (command.commands.length > 0)
     return rest.length === 0 ? commandCandidates(command, current) : []
-  return argumentCandidates(command, rest.length, ids)
+  return argumentCandidates(command, rest.length, place, known)
 }
 
 /** The deepest command that the words lead to, with those that are its arguments. */
@@ -79,26 +88,45 @@ const commandCandidates = ({ commands }: Command, current: string): CompletionCa
 const argumentCandidates = async (
   command: Command,
   at: number,
-  ids: KnownIds,
+  place: ValuePlace,
+  known: KnownAt,
 ): Promise<CompletionCandidate[]> => {
   const all = command.registeredArguments
   const argument = all[at] ?? (all.at(-1)?.variadic === true ? all.at(-1) : undefined)
   if (argument === undefined) return []
   if (argument.argChoices !== undefined) return toCandidates(argument.argChoices)
   if (argument.name() === 'file') return [FILES]
-  return toCandidates(await ids(argument.name()))
+  return objectCandidates(await known(argument.name(), place))
 }
 
 const valuesOf = async (
   option: Option | undefined,
-  ids: KnownIds,
+  place: ValuePlace,
+  known: KnownAt,
 ): Promise<CompletionCandidate[]> => {
   if (option === undefined) return []
   if (option.argChoices !== undefined) return toCandidates(option.argChoices)
   const name = option.attributeName()
   if (name === 'caFile') return [FILES]
-  return toCandidates(await ids(name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)))
+  const field = name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  return objectCandidates(await known(field, place))
 }
+
+/** Ids with the names that they have, and the names, which are accepted in their place. */
+const objectCandidates = (known: readonly KnownObject[]): CompletionCandidate[] => [
+  ...known.map(({ id, name = '' }) => ({ word: id, about: name })),
+  ...known.flatMap(({ id, name }) => (name === undefined ? [] : [{ word: name, about: id }])),
+]
+
+const placeOf = (command: Command, rest: readonly string[]): ValuePlace => ({
+  group: groupOf(command).name(),
+  inPath: Object.fromEntries(
+    command.registeredArguments.flatMap((argument, i) => {
+      const word = rest[i]
+      return word === undefined ? [] : [[argument.name(), word]]
+    }),
+  ),
+})
 
 const toCandidates = (words: readonly string[]): CompletionCandidate[] =>
   words.map(word => ({ word, about: '' }))

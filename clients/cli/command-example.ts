@@ -18,6 +18,12 @@ export const quoteWord = (word: string): string =>
 export const pathOf = (command: Command): string =>
   command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 
+/** `shoal cells` of `shoal cells config set`. */
+export const groupOf = (command: Command): Command => {
+  const above = command.parent
+  return above === null || above.parent === null ? command : groupOf(above)
+}
+
 /** Choices that fit into a line of usage. */
 const MAX_CHOICES = 8
 

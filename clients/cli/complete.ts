@@ -1,19 +1,17 @@
 import type { Command } from 'commander'
 import { escapeHidden } from '../../shared/visible.ts'
 import { createApi } from './api.ts'
-import { completionCandidates, FILES } from './candidates.ts'
-import { type DescribedOperation, operationsOf } from './document.ts'
-import { cacheFolder, keptDocument, loadDocument } from './document-cache.ts'
-import { knownIds } from './known-ids.ts'
+import { completionCandidates, FILES, type ValuePlace } from './candidates.ts'
+import { COMPLETE } from './completion.ts'
+import type { DescribedOperation } from './document.ts'
+import { cacheFolder, keptOperations, loadOperations } from './document-cache.ts'
+import { type KnownObject, knownObjects } from './known-ids.ts'
 import { addOperationCommands } from './operation-commands.ts'
 import type { Environment, GlobalOptions } from './options.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
 import { trustAuthorities } from './session.ts'
 import { resolveSettings } from './settings.ts'
 import { splitLine } from './split-line.ts'
-
-/** The command that completion scripts call. */
-export const COMPLETE = '_complete'
 
 /** Longest wait for completions. */
 const ANSWER_MS = 1000
@@ -73,19 +71,23 @@ const complete = async (
     env,
     readProfiles(profilesFile(env)),
   )
-  trustAuthorities(settings)
+  await trustAuthorities(settings)
   const api = createApi({ ...settings, signal: AbortSignal.timeout(ANSWER_MS) })
   const folder = cacheFolder(env)
   const load = () =>
-    keptDocument(settings.url, folder).then(kept => kept ?? loadDocument(api, settings.url, folder))
+    keptOperations(settings.url, folder).then(
+      kept => kept ?? loadOperations(api, settings.url, folder),
+    )
   // without it, the commands of this program are still there
-  const operations: DescribedOperation[] = await load().then(operationsOf, () => [])
+  const operations: DescribedOperation[] = await load().catch(() => [])
   addOperationCommands(program, operations, async () => {})
-  const ids = (name: string): Promise<string[]> =>
-    knownIds(name, { operations, api, profiles: () => readProfiles(profilesFile(env)) }).catch(
+  const profiles = () => readProfiles(profilesFile(env))
+  const known = (name: string, place: ValuePlace): Promise<KnownObject[]> =>
+    knownObjects(name, { operations, api, profiles, ...place }).then(
+      objects => objects ?? [],
       () => [],
     )
-  const found = await completionCandidates(program, typed, current, ids)
+  const found = await completionCandidates(program, typed, current, known)
   return found
     .filter(each => each === FILES || (each.word.startsWith(current) && SAFE.test(each.word)))
     .map(({ word, about }) =>

@@ -1,5 +1,7 @@
 import { Argument, type Command } from 'commander'
-import { COMPLETE } from './complete.ts'
+
+/** The command that completion scripts call; all others are completed by it. */
+export const COMPLETE = '_complete'
 
 /**
  * Adds `shoal completion bash|zsh|fish`, which prints a script that calls this program for

@@ -2,7 +2,7 @@ import { type Command, CommanderError } from 'commander'
 import { errorBody, exitCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { rewordWrongValue } from '../../shared/wrong-value.ts'
-import { argumentTerm, pathOf, quoteWord } from './command-example.ts'
+import { argumentTerm, groupOf, pathOf, quoteWord } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { listOf } from './known-ids.ts'
 import { nextStep, pendingRequest, type SettingsInUse } from './next-step.ts'
@@ -74,7 +74,7 @@ const listStep = ({ code, param }: ShoalError, command: Command): string | undef
   const isId = param?.endsWith('_id') === true || param === 'cell'
   const name = isId ? param : command.registeredArguments.at(-1)?.name()
   if (code !== 'not_found' || name === undefined) return undefined
-  const words = listOf(name)
+  const words = listOf(name, groupOf(command).name())
   const list = commandOf(rootOf(command), words)
   return list.name() === words.at(-1) ? `${pathOf(list)} lists the existing ids` : undefined
 }
@@ -120,12 +120,6 @@ const revealedStep = ({ code, message }: ShoalError, command: Command): string |
   code === 'forbidden' && / is consumed$/.test(message) && pathOf(command) === 'shoal keys reveal'
     ? 'the key was already shown; it cannot be shown again'
     : undefined
-
-/** `shoal cells` of `shoal cells config set`. */
-const groupOf = (command: Command): Command => {
-  const above = command.parent
-  return above === null || above.parent === null ? command : groupOf(above)
-}
 
 const rootOf = (command: Command): Command =>
   command.parent === null ? command : rootOf(command.parent)

@@ -1,6 +1,6 @@
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { VERSION } from '../../shared/version.ts'
-import { nextStep } from './next-step.ts'
+import { isLoopback, nextStep } from './next-step.ts'
 import type { CliSettings } from './settings.ts'
 import { createCoordinatorUnreachableError } from './unreachable.ts'
 
@@ -121,13 +121,12 @@ const addressAndKey = ({
 }
 
 const SOON_DAYS = 14
-const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/
 
 const transport = async ({ settings, daysLeft }: DoctorSubject): Promise<DoctorResult> => {
   const { protocol, hostname } = new URL(settings.url)
   const name = 'tls'
   if (protocol === 'http:') {
-    if (LOOPBACK.test(hostname))
+    if (isLoopback(hostname))
       return { name, state: 'ok', says: 'not encrypted, but local to this machine' }
     const next = 'use https://; without it the key can be read in transit'
     return { name, state: 'warn', says: 'the connection is not encrypted', next }

@@ -9,13 +9,13 @@ import {
   examineConnection,
 } from './doctor-checks.ts'
 import { nextStep } from './next-step.ts'
-import type { Environment, GlobalOptions } from './options.ts'
+import { type Environment, type GlobalOptions, limitToLines } from './options.ts'
 import { type OpenSession, openSession } from './session.ts'
 import { daysLeft } from './trust.ts'
 
 /** `shoal doctor`: looks at everything between here and the service, and changes nothing. */
 export const addDoctor = (program: Command, env: Environment): void => {
-  program
+  const command = program
     .command('doctor')
     .description('check the connection to the service and suggest remedies')
     .action(async () => {
@@ -25,6 +25,7 @@ export const addDoctor = (program: Command, env: Environment): void => {
       const columns = terminalWidth(process.stdout)
       process.exitCode = await doctor(findings(options, env), json, say, columns)
     })
+  limitToLines(command)
 }
 
 /** Code 0 when nothing is broken, else the one of the first thing that is. */

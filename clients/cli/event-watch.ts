@@ -2,6 +2,8 @@ import type { Command } from 'commander'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { LiveTerminal } from './live-screen.ts'
+import { limitToLines } from './options.ts'
 import type { CliSession, RunWithSession } from './session.ts'
 
 /** Fields of an event that are shown; a gap has them too. */
@@ -22,8 +24,12 @@ interface WatchOptions {
 const AGAIN_MS = 2000
 
 /** Adds `shoal events watch`: prints every event until Ctrl-C and resumes a stream that is cut. */
-export const addEventWatch = (program: Command, withSession: RunWithSession): void => {
-  program
+export const addEventWatch = (
+  program: Command,
+  withSession: RunWithSession,
+  openTerminal: () => Pick<LiveTerminal, 'signal'>,
+): void => {
+  const command = program
     .command('events')
     .description('what happens')
     .command('watch')
@@ -32,8 +38,9 @@ export const addEventWatch = (program: Command, withSession: RunWithSession): vo
     .option('--after <id>', 'start after the event with this id')
     .option('--once', 'exit after the first event')
     .action((options: WatchOptions) =>
-      withSession(session => watchEvents(session, options, new AbortController().signal)),
+      withSession(session => watchEvents(session, options, openTerminal().signal)),
     )
+  limitToLines(command)
 }
 
 export const watchEvents = async (

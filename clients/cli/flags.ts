@@ -9,7 +9,7 @@ import type { Field, FieldSchema } from './document.ts'
  */
 const TAKEN = [
   ...['url', 'key', 'tenant', 'profile', 'ca-file'],
-  ...['json', 'wait', 'idempotency-key', 'help', 'version'],
+  ...['json', 'wait', 'watch', 'idempotency-key', 'help', 'version'],
 ]
 
 /** `spacing_m` is `--spacing-m`. */

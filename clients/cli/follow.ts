@@ -180,7 +180,7 @@ interface CellView {
   }[]
 }
 
-const LOST = ['dead', 'revoked', 'quarantined']
+const LOST = ['dead', 'stopped', 'revoked', 'quarantined']
 /**
  * Number of readings that may still show a failure from before the call: one arrives every few
  * seconds.

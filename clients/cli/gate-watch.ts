@@ -6,6 +6,7 @@ import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { GuidedError } from './describe-failure.ts'
 import { indentedJson } from './indented-json.ts'
+import { limitToLines } from './options.ts'
 import { readableRequest } from './readable-answer.ts'
 import type { CliSession, RunWithSession } from './session.ts'
 
@@ -41,14 +42,15 @@ export const addGateWatch = (
   withSession: RunWithSession,
   openJudge: () => DecisionPrompt,
 ): void => {
-  program
+  const command = program
     .command('gates')
     .command('watch')
-    .description('show each pending request in full and decide on it')
+    .description('show each pending request of other people in full and decide on it')
     .option('--once', 'show the pending requests once and exit')
     .action(({ once }: { once?: boolean }) =>
       withSession(session => watchGates(session, openJudge(), once === true)),
     )
+  limitToLines(command)
 }
 
 export const watchGates = async (
@@ -66,8 +68,10 @@ export const watchGates = async (
       session.write(
         lines ? `${escapeHiddenInJson(JSON.stringify(request))}\n` : describeRequest(request),
       )
-      if (ask !== undefined && !lines) await decide(session, request, ask)
+      if (ask !== undefined && !lines) await decide(session, request, ask, signal)
     }
+    if (once && seen.size === 0 && session.format === 'text')
+      session.write('no request of another person is pending\n')
     if (once) return
     await wait(LOOK_MS, signal)
   }
@@ -80,12 +84,17 @@ const cannotAsk = (): GuidedError =>
     'add --once to list the pending requests, or --format json to stream them to a program',
   )
 
-/** All pending requests, the oldest first. */
+/** All pending requests of other people, the oldest first: nobody decides on their own. */
 const listPending = async ({ api }: CliSession): Promise<GateRequest[]> => {
   const all: GateRequest[] = []
   let before: string | undefined
   do {
-    const query = { state: 'pending', limit: 200, ...(before === undefined ? {} : { before }) }
+    const query = {
+      state: 'pending',
+      others: true,
+      limit: 200,
+      ...(before === undefined ? {} : { before }),
+    }
     const answer = await api.call({ method: 'GET', path: '/v1/gates/requests', query })
     const { requests, next } = answer as { requests: GateRequest[]; next: string | null }
     all.push(...requests)
@@ -145,16 +154,18 @@ const VERBS = new Map([
   ['approve', 'approve'],
   ['r', 'reject'],
   ['reject', 'reject'],
+  ['s', 'skip'],
+  ['skip', 'skip'],
 ])
 
 const decide = async (
   { api, write }: CliSession,
   { id }: GateRequest,
   ask: NonNullable<DecisionPrompt['ask']>,
+  signal: AbortSignal,
 ): Promise<void> => {
-  const answer = (await ask('approve, reject or skip? [a/r/s] ')).trim().toLowerCase()
-  const verb = VERBS.get(answer)
-  if (verb === undefined) return write('skipped\n')
+  const verb = await askVerb(ask, write, signal)
+  if (verb === 'skip') return write('skipped\n')
   const reason = await ask('why? ')
   try {
     const path = `/v1/gates/requests/${encodeURIComponent(id)}/${verb}`
@@ -162,10 +173,25 @@ const decide = async (
     const after = (await api.call({ method: 'POST', path, body })) as { state: string }
     write(`${escapeHidden(after.state)}\n`)
   } catch (error) {
-    // The request is the operator's own or was decided meanwhile; continue with the next one.
+    // The request was decided meanwhile; continue with the next one.
     if (!(error instanceof ShoalError) || error.code === 'coordinator_unavailable') throw error
     write(`${escapeHidden(error.message)}\n`)
   }
+}
+
+/** Asks until an answer is one of the verbs; the end of the input skips the request. */
+const askVerb = async (
+  ask: NonNullable<DecisionPrompt['ask']>,
+  write: CliSession['write'],
+  signal: AbortSignal,
+): Promise<string> => {
+  while (!signal.aborted) {
+    const answer = (await ask('approve, reject or skip? [a/r/s] ')).trim().toLowerCase()
+    const verb = VERBS.get(answer)
+    if (verb !== undefined) return verb
+    if (!signal.aborted) write('please answer a (approve), r (reject) or s (skip)\n')
+  }
+  return 'skip'
 }
 
 /** The person at this terminal, until Ctrl-C or the end of the input. */

@@ -1,130 +1,68 @@
-import { Command, Option } from 'commander'
-import { ShoalError } from '../../shared/errors.ts'
-import { escapeHiddenInJson, escapeHiddenInText } from '../../shared/visible.ts'
-import type { ChatCompletionChunk } from '../../shared/wire/openai.ts'
-import { addAgentSession } from './agent-session.ts'
-import { addComplete } from './complete.ts'
-import { addCompletion } from './completion.ts'
-import { addDoctor } from './doctor.ts'
-import { addEventWatch } from './event-watch.ts'
-import { addGateWatch, promptHere } from './gate-watch.ts'
-import { helpLayout } from './help-layout.ts'
-import type { Environment, GlobalOptions } from './options.ts'
-import { addProfileCommands } from './profile-commands.ts'
-import type { OpenSession, RunWithSession } from './session.ts'
-import { DEFAULT_URL } from './settings.ts'
-import { addTop, thisTerminal } from './top.ts'
+import type { Command } from 'commander'
+import { thisTerminal } from './live-screen.ts'
+import type { Environment } from './options.ts'
+import type { RunWithSession } from './session.ts'
 
-interface ListedModel {
-  id: string
-  kind: string
-  state: string
-  cells_ready: number
-  context_length: number
-  weights: string | null
+type AddCommands = (program: Command, env: Environment, run: RunWithSession) => void
+
+/**
+ * Commands that do not follow from the API document, by their first word. Each is loaded only when it
+ * is needed: a command starts in half the time.
+ */
+const PARTS: Record<string, () => Promise<AddCommands>> = {
+  health: async () => {
+    const { addHealth } = await import('./model-commands.ts')
+    return (program, env, run) => addHealth(program, run, () => thisTerminal(env))
+  },
+  models: async () => {
+    const { addModelList } = await import('./model-commands.ts')
+    return (program, env, run) => addModelList(program, run, () => thisTerminal(env))
+  },
+  chat: async () => {
+    const { addChat } = await import('./chat.ts')
+    return (program, _env, run) => addChat(program, run)
+  },
+  top: async () => {
+    const { addTop } = await import('./top.ts')
+    return (program, env, run) => addTop(program, run, () => thisTerminal(env))
+  },
+  gates: async () => {
+    const { addGateWatch, promptHere } = await import('./gate-watch.ts')
+    return (program, _env, run) => addGateWatch(program, run, promptHere)
+  },
+  events: async () => {
+    const { addEventWatch } = await import('./event-watch.ts')
+    return (program, env, run) => addEventWatch(program, run, () => thisTerminal(env))
+  },
+  sessions: async () => {
+    const { addAgentSession } = await import('./agent-session.ts')
+    return (program, _env, run) => addAgentSession(program, run)
+  },
+  doctor: async () => (await import('./doctor.ts')).addDoctor,
+  login: async () => (await import('./profile-commands.ts')).addLogin,
+  profile: async () => (await import('./profile-commands.ts')).addProfileGroup,
+  version: async () => (await import('./versions.ts')).addVersion,
+  completion: async () => (await import('./completion.ts')).addCompletion,
+  _complete: async () => (await import('./complete.ts')).addComplete,
 }
 
-type Run = Parameters<RunWithSession>[0]
+const added = new WeakMap<Command, Set<string>>()
 
-/** The program with the commands that do not follow from the API document. */
-export const handMade = (env: Environment, run: RunWithSession): Command => {
-  const program = new Command('shoal')
-    .description('Manage a shoal coordinator. Most commands are generated from its API.')
-    .exitOverride()
-    .configureOutput({ outputError: () => {} })
-    .configureHelp(helpLayout)
-    .helpCommand('help [command...]', 'show help for a command')
-    .option('--url <url>', `the coordinator, or SHOAL_URL (default: ${DEFAULT_URL})`)
-    .option('--key <key>', 'API key, or SHOAL_KEY; - reads it from standard input')
-    .option('--tenant <id>', 'the tenant to act for, or SHOAL_TENANT')
-    .option('--profile <name>', 'profile stored by shoal login, or SHOAL_PROFILE')
-    .option('--ca-file <file>', 'certificate authority to trust, PEM, or SHOAL_CA_FILE')
-    .addOption(
-      new Option('--format <format>', 'output format')
-        .choices(FORMATS)
-        .default('text')
-        // a command may have formats of its own: the hook checks them
-        .argParser(String),
-    )
-    .hook('preAction', (above, command) =>
-      requireFormat(above.opts<GlobalOptions>().format, command),
-    )
-    .option('-V, --version', 'the versions of this program and of the coordinator')
-
-  program
-    .command('health')
-    .description('check whether the service can answer')
-    .action(() => run(health))
-  program
-    .command('models')
-    .command('list')
-    .description('list the models you may use, and whether they are loaded')
-    .action(() => run(listModels))
-  program
-    .command('chat')
-    .argument('<text...>', 'message to the model; quotes are not needed')
-    .description('ask a model and stream its answer')
-    .option('--model <id>', 'which one', 'model-a:7b')
-    .action((words: string[], { model }: { model: string }) =>
-      run(session => chat(session, model, words.join(' '))),
-    )
-  addTop(program, run, () => thisTerminal(env))
-  addGateWatch(program, run, promptHere)
-  addEventWatch(program, run)
-  addAgentSession(program, run)
-  addDoctor(program, env)
-  addProfileCommands(program, env)
-  addCompletion(program)
-  addComplete(program, env)
-  return program
-}
-
-const FORMATS = ['text', 'json']
-
-/** Throws `wrong_usage` for a format that the command does not have. */
-const requireFormat = (format: string, { options }: Command): void => {
-  const own = options.find(({ long }) => long === '--format')?.argChoices
-  const choices = own === undefined ? FORMATS : ['text', ...own]
-  if (choices.includes(format)) return
-  const allowed = (own ?? FORMATS).join(', ')
-  throw new ShoalError(
-    'wrong_usage',
-    `--format <format> cannot be '${format}': allowed choices are ${allowed}`,
-  )
-}
-
-const health: Run = async ({ api, print }) =>
-  print((await api.get('/v1/health')) as Record<string, unknown>)
-
-const listModels: Run = async ({ api, format, print }) => {
-  const { models } = (await api.get('/v1/catalogue')) as { models: ListedModel[] }
-  if (format === 'json') return print({ models })
-  const known = models.some(({ weights }) => weights !== null)
-  print(
-    models.map(({ id, kind, state, cells_ready, context_length, weights }) => ({
-      id,
-      kind,
-      state,
-      cells_ready,
-      context_length,
-      ...(known && { weights: weights ?? '-' }),
-    })),
-  )
-}
-
-const chat = async ({ api, format, write, progress }: OpenSession, model: string, text: string) => {
-  // greedy: small models wander off when they are sampled
-  const messages = [{ role: 'user', content: text }]
-  const body = { model, stream: true, temperature: 0, messages }
-  progress.show(`waiting for ${model}`)
-  try {
-    for await (const chunk of api.stream('/v1/chat/completions', body)) {
-      progress.clear()
-      if (format === 'json') write(`${escapeHiddenInJson(JSON.stringify(chunk))}\n`)
-      else write(escapeHiddenInText((chunk as ChatCompletionChunk).choices[0]?.delta.content ?? ''))
+/** Adds the commands whose first word is `word`, or all that are not there yet. */
+export const addHandMade = async (
+  program: Command,
+  word: string | undefined,
+  env: Environment,
+  run: RunWithSession,
+): Promise<void> => {
+  const isAll = word === undefined || word === '_complete'
+  const wanted = Object.entries(PARTS).filter(([name]) => isAll || word === name)
+  for (const [name, load] of wanted)
+    if (!added.get(program)?.has(name)) {
+      added.set(program, (added.get(program) ?? new Set()).add(name))
+      ;(await load())(program, env, run)
     }
-  } finally {
-    progress.clear()
-  }
-  if (format === 'text') write('\n')
 }
+
+/** True for a first word of these commands. */
+export const isHandMade = (word: string): boolean => Object.hasOwn(PARTS, word)

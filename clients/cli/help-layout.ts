@@ -1,4 +1,5 @@
 import { Help, type HelpConfiguration } from 'commander'
+import { formatCommandsFirst } from '../../shared/commands-first.ts'
 import { groupByArea } from './areas.ts'
 import { argumentTerm } from './command-example.ts'
 
@@ -10,6 +11,7 @@ const BELOW = 6
 
 /** Layout that fits narrow terminals too; 80 columns without a terminal. */
 export const helpLayout: HelpConfiguration = {
+  formatHelp: formatCommandsFirst,
   minWidthToWrap: 10,
   padWidth: (command, helper) =>
     Math.min(

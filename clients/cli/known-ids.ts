@@ -1,17 +1,29 @@
 import type { Api } from './api.ts'
 import type { DescribedOperation } from './document.ts'
+import { idOf, nameOf } from './printer.ts'
 import type { Profiles } from './profiles.ts'
 
-interface KnownFrom {
+/** An object that a field can name. */
+export interface KnownObject {
+  id: string
+  /** Name that people gave to it, if any. */
+  name: string | undefined
+}
+
+export interface KnownFrom {
   operations: readonly DescribedOperation[]
   api: Pick<Api, 'call'>
-  profiles: () => Profiles
+  /** Profiles of this program, for the commands that name one. */
+  profiles?: () => Profiles
+  /** Group of the command: `cells`. */
+  group: string
+  /** Values of the command's other path arguments, for lists within something. */
+  inPath?: Readonly<Record<string, string>>
 }
 
 /** Lists that are not called like the ids in them. */
 const LISTS: Record<string, readonly string[]> = {
   request: ['gates', 'requests'],
-  name: ['profile', 'list'],
   estop: ['devices', 'estops'],
   formation: ['swarm', 'list'],
   entity: ['discover', 'list'],
@@ -21,45 +33,97 @@ const LISTS: Record<string, readonly string[]> = {
   node: ['graph', 'nodes'],
   layer: ['graph', 'layers'],
   register: ['registers', 'kinds'],
+  record: ['registers', 'list'],
+  hook: ['tasks', 'hooks', 'list'],
 }
 
-/**
- * Ids that a field of this name can take, from its list operation. The coordinator describes which
- * list that is (`cell_id` and `cell` from `cells list`), so new lists need no change here.
- */
-export const knownIds = async (
-  name: string,
-  { operations, api, profiles }: KnownFrom,
-): Promise<string[]> => {
-  if (name === 'profile' || name === 'name') return Object.keys(profiles().profiles)
-  const id = name.endsWith('_id') ? name : `${name}_id`
-  if (id === 'model_id') return idsIn(await api.call({ method: 'GET', path: '/v1/models' }), 'id')
-  if (id === 'skill_id') return skillIds(operations)
-  const words = listOf(name)
-  const list = operations.find(
-    each => each.method === 'GET' && each.words.join(' ') === words.join(' '),
-  )
-  if (list === undefined || list.arguments.length > 0) return []
-  return idsIn(await api.call({ method: 'GET', path: list.path }), id)
-}
-
-/** Command that lists the values of a field. */
-export const listOf = (name: string): readonly string[] => {
-  const stem = name.replace(/_id$/, '')
+/** Command that lists the values of a field; `name` and `id` belong to the group of the command. */
+export const listOf = (field: string, group = ''): readonly string[] => {
+  const stem = field.replace(/_id$/, '')
+  if (stem === 'name' || stem === 'id') return [group, 'list']
   return LISTS[stem] ?? [`${stem}s`, 'list']
 }
 
-/** Every skill is a command: no question is needed. */
-const skillIds = (operations: readonly DescribedOperation[]): string[] =>
+/**
+ * Objects that a field of this name can take, from the list that the coordinator describes
+ * (`cell_id` and `cell` from `cells list`), so that new lists need no change here. Undefined where
+ * there is no such list.
+ */
+export const knownObjects = async (
+  field: string,
+  from: KnownFrom,
+): Promise<KnownObject[] | undefined> => {
+  const { operations, api, profiles, group } = from
+  if (field === 'profile' || (field === 'name' && group === 'profile'))
+    return Object.keys(profiles?.().profiles ?? {}).map(toObject)
+  const stem = field.replace(/_id$/, '')
+  if (stem === 'model') return listModels(api)
+  if (stem === 'skill') return listSkills(operations).map(toObject)
+  const words = listOf(field, group).join(' ')
+  const list = operations.find(each => each.method === 'GET' && each.words.join(' ') === words)
+  if (list === undefined) return undefined
+  const path = fillKnown(list, from.inPath ?? {})
+  return path === undefined ? undefined : listRows(api, list, path, `${stem}_id`)
+}
+
+const toObject = (id: string): KnownObject => ({ id, name: undefined })
+
+const listModels = async (api: KnownFrom['api']): Promise<KnownObject[]> => {
+  const answer = await api.call({ method: 'GET', path: '/v1/models' })
+  return objectsOf(answer, 'id')
+}
+
+/** Every skill is a command: no request is needed. */
+const listSkills = (operations: readonly DescribedOperation[]): string[] =>
   operations.flatMap(({ words: [group, verb, id] }) =>
     group === 'skills' && verb === 'run' && id !== undefined ? [id] : [],
   )
 
-/** The ids in the one list of an answer. */
-const idsIn = (answer: unknown, id: string): string[] => {
-  const rows = Object.values(answer as object).find(Array.isArray) ?? []
-  return rows.flatMap((row: Record<string, unknown>) => {
-    const value = row[id] ?? row.id
-    return typeof value === 'string' ? [value] : []
+/** Path of a list; undefined where it lies within something that is not known. */
+const fillKnown = (
+  { path, arguments: names }: DescribedOperation,
+  inPath: Readonly<Record<string, string>>,
+): string | undefined =>
+  names.every(name => (inPath[name] ?? '') !== '')
+    ? names.reduce(
+        (text, name) => text.replace(`{${name}}`, encodeURIComponent(inPath[name] ?? '')),
+        path,
+      )
+    : undefined
+
+/** Most pages of a list that are read to find one object. */
+const MAX_PAGES = 10
+
+/** Rows of all pages, up to a limit. */
+const listRows = async (
+  api: KnownFrom['api'],
+  { fields }: DescribedOperation,
+  path: string,
+  idName: string,
+): Promise<KnownObject[]> => {
+  const limit = fields.find(({ name }) => name === 'limit')?.schema.maximum
+  const cursor = fields.find(({ name }) => name === 'before' || name === 'after')?.name
+  const found: KnownObject[] = []
+  let query: Record<string, unknown> = typeof limit === 'number' ? { limit } : {}
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const answer = await api.call({ method: 'GET', path, query })
+    found.push(...objectsOf(answer, idName))
+    const { next } = answer as { next?: unknown }
+    if (cursor === undefined || next === null || next === undefined) break
+    query = { ...query, [cursor]: next }
+  }
+  return found
+}
+
+/** The rows in the one list of an answer. */
+const objectsOf = (answer: unknown, idName: string): KnownObject[] => {
+  const rows: unknown[] = Object.values(answer as object).find(Array.isArray) ?? []
+  return rows.flatMap(row => {
+    if (typeof row === 'string') return [toObject(row)]
+    if (typeof row !== 'object' || row === null) return []
+    const members = row as Record<string, unknown>
+    const own = members[idName]
+    const id = typeof own === 'string' ? own : idOf(members)
+    return id === undefined ? [] : [{ id, name: nameOf(members) }]
   })
 }

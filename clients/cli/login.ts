@@ -4,7 +4,7 @@ import { GuidedError } from './describe-failure.ts'
 import type { Environment, GlobalOptions } from './options.ts'
 import {
   type ConnectionProfile,
-  ProfileName,
+  isProfileName,
   type Profiles,
   readProfiles,
   writeProfiles,
@@ -23,8 +23,8 @@ const DEFAULT_NAME = 'default'
 
 /** Keeps a profile and makes it the current one. A key that is refused is not kept. */
 export const login = async (options: CliLoginOptions, env: Environment, file: string) => {
-  const name = ProfileName.safeParse(options.profile ?? (env.SHOAL_PROFILE || DEFAULT_NAME)).data
-  if (name === undefined)
+  const name = options.profile ?? (env.SHOAL_PROFILE || DEFAULT_NAME)
+  if (!isProfileName(name))
     throw new ShoalError('wrong_usage', 'the name of a profile is letters, digits, . _ and -')
   const kept = readProfiles(file)
   const before = Object.hasOwn(kept.profiles, name) ? kept.profiles[name] : undefined
@@ -67,7 +67,7 @@ const keyOf = ({ key }: CliLoginOptions): Promise<string> | string =>
 
 /** Every key may see the skills. */
 const check = async ({ url, key, tenant, ca }: ConnectionProfile): Promise<true> => {
-  trustAuthorities({ ca, caFile: undefined })
+  await trustAuthorities({ ca, caFile: undefined })
   try {
     await createApi({ url, key, tenant }).get('/v1/skills')
   } catch (error) {

@@ -1,15 +1,15 @@
 import { type Command, CommanderError } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-
 import { onReaderGone } from '../../shared/reader-gone.ts'
-import { answerCall } from './answer-call.ts'
 import { pathOf } from './command-example.ts'
 import { commandOf, describeFailure, GuidedError, type Scene } from './describe-failure.ts'
-import { handMade } from './hand-made.ts'
+import { addHandMade, isHandMade } from './hand-made.ts'
+import { thisTerminal } from './live-screen.ts'
 import { addOperationCommands } from './operation-commands.ts'
-import type { Environment, GlobalOptions } from './options.ts'
+import { type Environment, type GlobalOptions, typedFormat } from './options.ts'
+import { createProgram } from './program.ts'
+import { runOperation } from './run-operation.ts'
 import { type OpenSession, openSession } from './session.ts'
-import { showVersions } from './versions.ts'
 
 /**
  * Command line client of the REST API. Most commands are generated from the coordinator's API
@@ -24,17 +24,20 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
     opened ??= openSession(program.opts<GlobalOptions>(), env)
     return opened
   }
-  const program = handMade(env, async action => action(await open()))
+  const program = createProgram()
   const json = isJson(words)
   if (json) program.configureOutput({ writeErr: () => {} })
+  const sources: CommandSources = { program, env, open, isDescribed: false }
   try {
     if (await isVersion(program, words, env)) return
-    await addDescribed(program, words, open)
+    await addCommands(sources, words)
     if (argv[0] === 'help') requireCommand(program, argv.slice(1))
     await program.parseAsync(words, { from: 'user' })
   } catch (error) {
     if (isHelp(error)) return
     if (env.SHOAL_DEBUG) console.error(error)
+    // the next step may be a command of another group; nothing more is requested for it
+    if (sources.isDescribed) await addAllCommands(sources).catch(() => {})
     const { text, code } = describeFailure(error, await sceneOf(program, words, json, opened))
     // The help that Commander has printed is sufficient for an incomplete command
     if (json || !isShort(error)) process.stderr.write(text)
@@ -60,38 +63,67 @@ const requireCommand = (program: Command, argv: readonly string[]): void => {
     )
 }
 
-/**
- * True when --json was typed. Read before parsing, because parse errors are printed as JSON too.
- */
-const isJson = (argv: readonly string[]): boolean =>
-  argv.some(
-    (word, i) => word === '--format=json' || (word === '--format' && argv[i + 1] === 'json'),
-  )
+/** True when errors are printed as JSON, which YAML includes. */
+const isJson = (argv: readonly string[]): boolean => ['json', 'yaml'].includes(typedFormat(argv))
 
 const isVersion = async (program: Command, argv: string[], env: Environment): Promise<boolean> => {
   const { operands, unknown } = program.parseOptions(argv)
   const options = program.opts<GlobalOptions>()
   if (options.version !== true || operands.length > 0 || unknown.length > 0) return false
+  const { showVersions } = await import('./versions.ts')
   await showVersions(options, env)
   return true
 }
 
-const addDescribed = async (
-  program: Command,
-  argv: string[],
-  open: () => Promise<OpenSession>,
-): Promise<void> => {
+interface CommandSources {
+  program: Command
+  env: Environment
+  open: () => Promise<OpenSession>
+  /** True once the coordinator's operations are loaded. */
+  isDescribed: boolean
+}
+
+/** Adds the commands of the typed group; all of them for a word that is no group, and for none. */
+const addCommands = async (sources: CommandSources, argv: string[]): Promise<void> => {
+  const { program, env, open } = sources
   const { operands } = program.parseOptions(argv)
+  const [word] = operands
+  const names = word === undefined ? [] : [word, `${word}s`]
+  for (const name of names.filter(isHandMade))
+    await addHandMade(program, name, env, async action => action(await open()))
   if (isComplete(program, operands)) return
   try {
-    const session = await open()
-    addOperationCommands(program, await session.operations(), (call, operation, wait) =>
-      answerCall(session, call, operation, wait),
-    )
+    const operations = await (await open()).operations()
+    sources.isDescribed = true
+    if (operations.some(({ words: [group = ''] }) => names.includes(group)))
+      return await addDescribed(sources, group => names.includes(group))
+    await addAllCommands(sources)
   } catch (error) {
     if (operands.length > 0 || !(error instanceof ShoalError)) throw error
+    await addHandMade(program, undefined, env, async action => action(await open()))
     process.stderr.write(`shoal: ${error.message}; only the built-in commands are shown\n`)
   }
+}
+
+/** Adds what is missing. */
+const addAllCommands = async (sources: CommandSources): Promise<void> => {
+  const { program, env, open } = sources
+  await addHandMade(program, undefined, env, async action => action(await open()))
+  await addDescribed(sources, () => true)
+}
+
+const addDescribed = async (
+  { program, env, open }: CommandSources,
+  isWanted: (group: string) => boolean,
+): Promise<void> => {
+  const session = await open()
+  const operations = await session.operations()
+  addOperationCommands(
+    program,
+    operations.filter(({ words: [group = ''] }) => isWanted(group)),
+    (operation, input, flags) =>
+      runOperation(session, operation, input, flags, () => thisTerminal(env)),
+  )
 }
 
 /** True when these words already lead to a command that does something. */

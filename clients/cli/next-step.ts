@@ -98,10 +98,24 @@ or rejects it with: shoal gates reject ${escapeHidden(requestId)} --reason …`
 /** Suggestion after an answer that needs a further step; undefined after any other. */
 export const outcomeStep = (answer: unknown): string | undefined => {
   if (isSentCommand(answer)) return commandStep(answer)
-  const { status, request_id, next } = (answer ?? {}) as Record<string, unknown>
+  const { status, request_id, next, hint } = (answer ?? {}) as Record<string, unknown>
+  if (status === 'pending' && typeof hint === 'string') return escapeHidden(hint)
   const isWaiting = status === 'pending' && typeof next === 'string' && next.startsWith('once ')
   return isWaiting && typeof request_id === 'string' ? approvalStep(request_id) : undefined
 }
+
+/** Line that lets a machine join, after a token was made; undefined after any other answer. */
+export const joinStep = (answer: unknown, url: string): string | undefined => {
+  const { role, secret, uses_left } = (answer ?? {}) as Record<string, unknown>
+  if (role !== 'cell' || typeof secret !== 'string' || typeof uses_left !== 'number')
+    return undefined
+  const line = `on the new cell: shoald join ${url} --token ${escapeHidden(secret)}`
+  return isLoopback(new URL(url).hostname)
+    ? `${line}\nthis address is for cells on this machine; others need that of the network`
+    : line
+}
+
+export const isLoopback = (host: string): boolean => /^(localhost|127\.[\d.]+|\[::1\])$/.test(host)
 
 const commandStep = (command: SentCommand): string | undefined => {
   const steps = [

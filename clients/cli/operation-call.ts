@@ -11,8 +11,17 @@ import { createReadError } from './upload-file.ts'
 export const hasBody = ({ method, takesUpload }: DescribedOperation): boolean =>
   (method === 'POST' || method === 'PUT') && !takesUpload
 
-/** The request of a command, from its arguments and flags. */
-export const callOf = (operation: DescribedOperation, command: Command): ApiCall => {
+/** What was typed for an operation: the values of its path and of its fields, by name. */
+export interface TypedInput {
+  inPath: Record<string, string>
+  fields: Record<string, unknown>
+  upload: string | undefined
+  /** Key of the call, made up where none was typed. */
+  callKey: string
+}
+
+/** Reads arguments and flags, and the file that holds a field. Standard input is read only once. */
+export const readInput = (operation: DescribedOperation, command: Command): TypedInput => {
   const { json = {}, idempotencyKey, ...values } = command.optsWithGlobals<CallOptions>()
   const typed = typedValues(
     operation.fields,
@@ -20,15 +29,27 @@ export const callOf = (operation: DescribedOperation, command: Command): ApiCall
     name => command.getOptionValueSourceWithGlobals(name) === 'cli',
   )
   const { args } = command
-  const input = { ...json, ...typed, ...fileOf(operation, args), ...argumentsOf(operation, args) }
-  const path = fillPath(operation, args)
-  const upload = operation.takesUpload ? { upload: args.at(-1) ?? '' } : {}
+  return {
+    inPath: Object.fromEntries(operation.arguments.map((name, i) => [name, args[i] ?? ''])),
+    fields: { ...json, ...typed, ...fileOf(operation, args), ...argumentsOf(operation, args) },
+    upload: operation.takesUpload ? (args.at(-1) ?? '') : undefined,
+    callKey: idempotencyKey ?? randomUUID(),
+  }
+}
+
+/** The request of an operation with this input. */
+export const callOf = (
+  operation: DescribedOperation,
+  { inPath, fields: input, upload: file, callKey }: TypedInput,
+): ApiCall => {
+  const path = fillPath(operation, inPath)
+  const upload = file === undefined ? {} : { upload: file }
   if (!hasBody(operation)) return { method: operation.method, path, query: input, ...upload }
   const inQuery = operation.fields.filter(({ place }) => place === 'query').map(({ name }) => name)
   const entries = Object.entries(input)
   const query = Object.fromEntries(entries.filter(([name]) => inQuery.includes(name)))
   const body = Object.fromEntries(entries.filter(([name]) => !inQuery.includes(name)))
-  const once = needsKey(operation, input) ? { callKey: idempotencyKey ?? randomUUID() } : {}
+  const once = needsKey(operation, input) ? { callKey } : {}
   return { method: operation.method, path, body, ...once, ...(inQuery.length > 0 ? { query } : {}) }
 }
 
@@ -78,12 +99,8 @@ const fileOf = ({ file }: DescribedOperation, args: readonly string[]): object =
 /**
  * Fills the arguments into the path. `.` and `..` are rejected, because servers would resolve them.
  */
-const fillPath = (
-  { path, arguments: names }: DescribedOperation,
-  args: readonly string[],
-): string =>
-  names.reduce((filling, name, i) => {
-    const value = args[i] ?? ''
+const fillPath = ({ path }: DescribedOperation, inPath: Record<string, string>): string =>
+  Object.entries(inPath).reduce((filling, [name, value]) => {
     if (value === '' || value === '.' || value === '..')
       throw new ShoalError('invalid_request', `${name} must not be ${JSON.stringify(value)}`)
     return filling.replace(`{${name}}`, () => encodeURIComponent(value))

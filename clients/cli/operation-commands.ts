@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { Argument, type Command, Option } from 'commander'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
-import type { ApiCall } from './api.ts'
 import { pathOf, quoteWord, setExample } from './command-example.ts'
 import type { DescribedOperation, Field } from './document.ts'
 import { flagOf, isTextList, jsonObject, listChoices, optionsOf } from './flags.ts'
 import { mayTakeLong } from './follow.ts'
-import { callOf, hasBody } from './operation-call.ts'
+import { hasBody, readInput, type TypedInput } from './operation-call.ts'
+import type { RunFlags } from './run-operation.ts'
 
 /** Adds a command for every operation: `shoal <group> <verb> <arguments> [flags]`. */
 export const addOperationCommands = (
   program: Command,
   operations: readonly DescribedOperation[],
-  run: (call: ApiCall, operation: DescribedOperation, wait: boolean) => Promise<void>,
+  run: (operation: DescribedOperation, input: TypedInput, flags: RunFlags) => Promise<void>,
 ): void => {
   const taken = new Set<string>()
   for (const operation of operations) {
@@ -40,14 +40,18 @@ export const addOperationCommands = (
     command.addOption(
       new Option('--wait', 'wait until it is done').hideHelp(!mayTakeLong(operation)),
     )
+    if (isWatchable(operation)) command.option('--watch', 'show it again every 2 s until Ctrl-C')
     setExample(command, callText(command, operation))
     command.action(() => {
-      const { wait } = command.opts<{ wait?: boolean }>()
-      return run(callOf(operation, command), operation, wait === true)
+      const { wait = false, watch = false } = command.opts<Partial<RunFlags>>()
+      return run(operation, readInput(operation, command), { wait, watch })
     })
   }
   for (const group of program.commands) describeGroup(program, group)
 }
+
+/** True for lists and records; files and questions to outside sources are not asked for again. */
+const isWatchable = ({ method, isText }: DescribedOperation): boolean => method === 'GET' && !isText
 
 /** Fields that are flags: those that are no argument. */
 const listFlags = ({ fields, file, inputWords }: DescribedOperation): Field[] =>

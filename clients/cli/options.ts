@@ -1,4 +1,5 @@
-import type { Format } from '../../shared/print.ts'
+import { type Command, Option } from 'commander'
+import { ShoalError } from '../../shared/errors.ts'
 
 export type Environment = Record<string, string | undefined>
 
@@ -9,10 +10,38 @@ export interface GlobalOptions {
   tenant?: string
   profile?: string
   caFile?: string
-  /** `text` or `json`, or a format of the command. */
+  /** One of `FORMATS`, or a format of the command. */
   format: string
   version?: boolean
 }
 
-/** Format of answers that are no text of their own. */
-export const formatOf = ({ format }: GlobalOptions): Format => (format === 'json' ? 'json' : 'text')
+/** Formats of an answer: the first two are for people, the others for programs. */
+export const FORMATS = ['text', 'table', 'json', 'yaml', 'name']
+
+/** Format of answers that have no text of their own: `json` stands for all that programs read. */
+export const formatOf = ({ format }: Pick<GlobalOptions, 'format'>): 'text' | 'json' =>
+  FOR_PROGRAMS.includes(format) ? 'json' : 'text'
+
+const FOR_PROGRAMS = ['json', 'yaml', 'name']
+
+/** Limits a command that prints piece by piece to text and JSON. */
+export const limitToLines = (command: Command): Command =>
+  command.addOption(new Option('--format <format>').choices(['json']).hideHelp())
+
+/** Throws `wrong_usage` for a format that the command does not have. */
+export const requireFormat = (format: string, { options }: Command): void => {
+  const own = options.find(({ long }) => long === '--format')?.argChoices
+  const choices = own === undefined ? FORMATS : ['text', ...own]
+  if (choices.includes(format)) return
+  throw new ShoalError(
+    'wrong_usage',
+    `--format <format> cannot be '${format}': allowed choices are ${(own ?? FORMATS).join(', ')}`,
+  )
+}
+
+/** Format among the arguments, before they are parsed: errors of parsing are printed in it too. */
+export const typedFormat = (argv: readonly string[]): string =>
+  argv.flatMap((word, i) => {
+    if (word === '--format' || word === '-o') return argv[i + 1] ?? []
+    return /^(?:--format=|-o=?)(?!-)(.+)$/.exec(word)?.[1] ?? []
+  })[0] ?? 'text'

@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { type Format, formatOutput, type PrintableRows, terminalWidth } from '../../shared/print.ts'
+import { type PrintableRows, terminalWidth } from '../../shared/print.ts'
 import { login } from './login.ts'
-import { type Environment, formatOf, type GlobalOptions } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
+import { loadPrinter } from './printer.ts'
 import {
   type ConnectionProfile,
   type Profiles,
@@ -11,11 +12,8 @@ import {
   writeProfiles,
 } from './profiles.ts'
 
-/** `shoal login` and `shoal profile …`: none of them ever prints a key. */
-export const addProfileCommands = (program: Command, env: Environment): void => {
-  const file = profilesFile(env)
-  const options = (): GlobalOptions => program.opts<GlobalOptions>()
-  const print = (value: PrintableRows): void => printIn(formatOf(options()), value)
+/** `shoal login`; like the commands below, it never prints a key. */
+export const addLogin = (program: Command, env: Environment): void => {
   program
     .command('login')
     .description('store an address and a key in a profile and make it current')
@@ -27,10 +25,17 @@ export const addProfileCommands = (program: Command, env: Environment): void => 
     )
     .option('--no-check', 'store the key without checking it')
     .addHelpText('after', LOGIN_HELP)
-    .action(async (own: { pin?: string; check: boolean }) =>
-      print(await login({ ...options(), ...own }, env, file)),
-    )
+    .action(async (own: { pin?: string; check: boolean }) => {
+      const options = program.opts<GlobalOptions>()
+      await printIn(options, await login({ ...options, ...own }, env, profilesFile(env)))
+    })
+}
 
+/** `shoal profile …` */
+export const addProfileGroup = (program: Command, env: Environment): void => {
+  const file = profilesFile(env)
+  const options = (): GlobalOptions => program.opts<GlobalOptions>()
+  const print = (value: PrintableRows): Promise<void> => printIn(options(), value)
   const group = program.command('profile').description('manage profiles: list, use, show, remove')
   group
     .command('list')
@@ -48,7 +53,7 @@ export const addProfileCommands = (program: Command, env: Environment): void => 
     .action(name => {
       const kept = readProfiles(file)
       const wanted = name ?? options().profile ?? (env.SHOAL_PROFILE || kept.current)
-      print(describeProfile(wanted ?? '', profileOf(kept, wanted), kept))
+      return print(describeProfile(wanted ?? '', profileOf(kept, wanted), kept))
     })
   group
     .command('remove')
@@ -69,8 +74,10 @@ const pin = (text: string): string => {
   throw new InvalidArgumentError('43 characters are needed, SHA-256 as base64url')
 }
 
-const printIn = (format: Format, value: PrintableRows): void =>
-  void process.stdout.write(formatOutput(value, format, terminalWidth(process.stdout)))
+const printIn = async ({ format }: GlobalOptions, value: PrintableRows): Promise<void> => {
+  const { toText } = await loadPrinter(format)
+  process.stdout.write(toText(value, terminalWidth(process.stdout)))
+}
 
 const listProfiles = ({ profiles, current }: Profiles): PrintableRows => ({
   profiles: Object.entries(profiles).map(([name, { url, key, tenant }]) => ({

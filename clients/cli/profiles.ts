@@ -2,28 +2,54 @@ import { readFileSync, statSync } from 'node:fs'
 import { chmod, mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import { replacePrivate } from '../../shared/private-file.ts'
 
-export const ProfileName = z.string().regex(/^[a-z0-9][\w.-]{0,63}$/i)
+const NAME = /^[a-z0-9][\w.-]{0,63}$/i
+
+export const isProfileName = (name: string): boolean => NAME.test(name)
 
 /** A coordinator and the credentials for it. */
-export const ConnectionProfile = z.strictObject({
-  url: z.string().max(2048),
-  key: z.string().max(512).exactOptional(),
-  tenant: z.string().max(256).exactOptional(),
+export interface ConnectionProfile {
+  url: string
+  key?: string
+  tenant?: string
   /** The only certificate authorities trusted at this address, PEM. */
-  ca: z.string().max(65_536).exactOptional(),
-})
-export type ConnectionProfile = z.infer<typeof ConnectionProfile>
+  ca?: string
+}
 
-export const Profiles = z.strictObject({
+export interface Profiles {
   /** The one that is used when none is named. */
-  current: ProfileName.exactOptional(),
-  profiles: z.record(ProfileName, ConnectionProfile),
-})
-export type Profiles = z.infer<typeof Profiles>
+  current?: string
+  profiles: Record<string, ConnectionProfile>
+}
+
+/** Longest value of each member, in characters. */
+const MAX_CHARS: Record<string, number> = { url: 2048, key: 512, tenant: 256, ca: 65_536 }
+
+/** Checked by hand: a library of schemas would double the time in which each command starts. */
+const isProfiles = (value: unknown): value is Profiles => {
+  if (!isObject(value)) return false
+  const { current, profiles, ...others } = value
+  return (
+    Object.keys(others).length === 0 &&
+    (current === undefined || (typeof current === 'string' && isProfileName(current))) &&
+    isObject(profiles) &&
+    Object.entries(profiles).every(([name, each]) => isProfileName(name) && isProfile(each))
+  )
+}
+
+const isProfile = (value: unknown): boolean =>
+  isObject(value) &&
+  'url' in value &&
+  Object.entries(value).every(
+    ([name, text]) =>
+      Object.hasOwn(MAX_CHARS, name) &&
+      typeof text === 'string' &&
+      text.length <= (MAX_CHARS[name] ?? 0),
+  )
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The place of the XDG base directory specification. */
 export const profilesFile = (env: Record<string, string | undefined>): string =>
@@ -37,7 +63,9 @@ export const readProfiles = (file: string): Profiles => {
   try {
     const { mode, uid } = statSync(file)
     requirePrivate(file, mode, uid)
-    return Profiles.parse(JSON.parse(readFileSync(file, 'utf8')))
+    const profiles: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (isProfiles(profiles)) return profiles
+    throw new TypeError('its members are not those of profiles')
   } catch (cause) {
     if (cause instanceof ShoalError) throw cause
     const { code } = cause as NodeJS.ErrnoException
@@ -56,6 +84,7 @@ export const writeProfiles = async (file: string, profiles: Profiles): Promise<v
   } catch (cause) {
     throw new ShoalError('store_unavailable', `cannot make ${folder}`, { cause })
   }
+  const { replacePrivate } = await import('../../shared/private-file.ts')
   await replacePrivate(file, `${JSON.stringify(profiles, null, 2)}\n`)
 }
 

@@ -18,9 +18,9 @@ export const readableAnswer = (answer: unknown): unknown => {
   if (isEntity(answer)) return arrangeEntity(answer)
   if (isParameterSchema(answer)) return describeParameters(answer)
   const request = readableRequest(answer)
-  if (request !== answer) return request
+  if (request !== answer) return mergeStates(request)
   return Object.fromEntries(
-    Object.entries(describeChecks(answer)).map(([name, value]) => [
+    Object.entries(mergeStates(describeChecks(answer))).map(([name, value]) => [
       name,
       Array.isArray(value) ? showList(name, value) : showMember(name, value),
     ]),
@@ -61,7 +61,19 @@ const showMember = (name: string, value: unknown): unknown => {
 const omitPlans = (request: unknown): unknown => {
   if (!isRow(request)) return request
   const { plan_text: _plan, evidence_text: _evidence, ...others } = request
-  return others
+  return mergeStates(others)
+}
+
+/**
+ * Shows one state of a gate request: `status` repeats `state` in three words, except for an open
+ * request that is blocked because its rules have changed.
+ */
+const mergeStates = (request: Row): Row => {
+  const { status, ...others } = request
+  if (typeof request.plan_hash !== 'string' || typeof request.requester_id !== 'string')
+    return request
+  const isOpen = request.state === 'pending' || request.state === 'approved'
+  return isOpen && status === 'blocked' ? { ...others, state: 'blocked' } : others
 }
 
 /** Text that escapes hidden characters is not always JSON; it is shown as it is. */

@@ -1,18 +1,18 @@
-import { type Format, formatOutput, type PrintableRows, terminalWidth } from '../../shared/print.ts'
+import { type PrintableRows, terminalWidth } from '../../shared/print.ts'
 import { type Api, createApi } from './api.ts'
-import { type DescribedOperation, operationsOf } from './document.ts'
-import { cacheFolder, loadDocument } from './document-cache.ts'
+import type { DescribedOperation } from './document.ts'
+import { cacheFolder, loadOperations } from './document-cache.ts'
 import { type Environment, formatOf, type GlobalOptions } from './options.ts'
+import { loadPrinter } from './printer.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
 import { createProgress, type ProgressLine } from './progress.ts'
-import { readSecret } from './read-secret.ts'
 import { type CliSettings, resolveSettings } from './settings.ts'
-import { readAuthorities, trustOnly } from './trust.ts'
 
 /** Environment of a command. */
 export interface CliSession {
   api: Api
-  format: Format
+  /** Kind of reader: `json` stands for every format that programs read. */
+  format: 'text' | 'json'
   write: (text: string) => void
   /** Prints an answer in the chosen format, no wider than the terminal. */
   print: (value: PrintableRows) => void
@@ -22,6 +22,10 @@ export interface CliSession {
 export interface OpenSession extends CliSession {
   /** True when standard output is a terminal, and not a file or pipe. */
   isTerminal: boolean
+  /** The text that `print` writes. */
+  toText: (value: PrintableRows) => string
+  /** The same for one of several answers, such that a program can tell where each ends. */
+  toNextText: (value: PrintableRows) => string
   settings: CliSettings
   progress: ProgressLine
   /** Prints a suggestion, beside the answer: on standard error. */
@@ -42,36 +46,56 @@ export const openSession = async (
   env: Environment,
 ): Promise<OpenSession> => {
   const format = formatOf(options)
+  const printer = await loadPrinter(options.format)
   const settings = resolveSettings(
     await withPipedKey(options),
     env,
     readProfiles(profilesFile(env)),
   )
-  trustAuthorities(settings)
+  await trustAuthorities(settings)
   const write = (text: string): void => void process.stdout.write(text)
-  const print = (value: PrintableRows): void =>
+  const toText = (value: PrintableRows): string =>
     // nothing of a plan that somebody decides on is left out, however narrow the terminal
-    write(formatOutput(value, format, hasPlan(value) ? undefined : terminalWidth(process.stdout)))
+    printer.toText(value, hasPlan(value) ? undefined : terminalWidth(process.stdout))
+  const print = (value: PrintableRows): void => write(toText(value))
   const hint = (text: string): void => void process.stderr.write(`${text}\n`)
   const api = createApi(settings)
   const progress = createProgress({ output: process.stderr, env })
   let loaded: Promise<DescribedOperation[]> | undefined
   const operations = (): Promise<DescribedOperation[]> => {
-    loaded ??= loadDocument(api, settings.url, cacheFolder(env)).then(operationsOf)
+    loaded ??= loadOperations(api, settings.url, cacheFolder(env))
     return loaded
   }
   const isTerminal = process.stdout.isTTY === true
-  return { settings, api, format, write, print, progress, hint, operations, isTerminal }
+  return {
+    settings,
+    api,
+    format,
+    write,
+    toText,
+    toNextText: printer.toNextText,
+    print,
+    progress,
+    hint,
+    operations,
+    isTerminal,
+  }
 }
 
 /**
  * Reads the key for `--key -`, because every user of a machine can read the arguments of a program.
  */
 const withPipedKey = async (options: GlobalOptions): Promise<GlobalOptions> =>
-  options.key === '-' ? { ...options, key: await readSecret('key: ') } : options
+  options.key === '-'
+    ? { ...options, key: await (await import('./read-secret.ts')).readSecret('key: ') }
+    : options
 
 /** Trusts the named file or, without one, the authorities of the profile. */
-export const trustAuthorities = ({ ca, caFile }: Pick<CliSettings, 'ca' | 'caFile'>): void => {
-  const pem = caFile === undefined ? ca : readAuthorities(caFile)
-  if (pem !== undefined) trustOnly(pem)
+export const trustAuthorities = async ({
+  ca,
+  caFile,
+}: Pick<CliSettings, 'ca' | 'caFile'>): Promise<void> => {
+  if (ca === undefined && caFile === undefined) return
+  const { readAuthorities, trustOnly } = await import('./trust.ts')
+  trustOnly(caFile === undefined ? (ca ?? '') : readAuthorities(caFile))
 }

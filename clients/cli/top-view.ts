@@ -115,7 +115,16 @@ const bar = (value: number | null, width: number, paint: Paint, limited: boolean
   return `${paint(colour, marks)} ${percent(value).padStart(5)}`
 }
 
-const ORDER = ['dead', 'suspect', 'degraded', 'quarantined', 'draining', 'ready', 'unknown']
+const ORDER = [
+  'dead',
+  'suspect',
+  'degraded',
+  'quarantined',
+  'draining',
+  'ready',
+  'stopped',
+  'unknown',
+]
 
 const rank = ({ presence }: TopCell): number => {
   const at = ORDER.indexOf(presence)
@@ -125,7 +134,7 @@ const rank = ({ presence }: TopCell): number => {
 const colourOf = ({ presence }: TopCell): keyof typeof COLOURS => {
   if (presence === 'ready') return 'good'
   if (presence === 'draining' || presence === 'degraded') return 'warn'
-  return presence === 'unknown' ? 'faint' : 'bad'
+  return presence === 'unknown' || presence === 'stopped' ? 'faint' : 'bad'
 }
 
 const alertLine = ({ alerts, fleet_degraded }: AlertList): string => {

@@ -19,6 +19,8 @@ interface AdminParts {
   stateDir: () => string
   write?: (text: string) => void
   identify?: Identify
+  /** Address at which cells join. */
+  joinUrl?: () => string
   runAlone?: RunAlone
 }
 
@@ -34,6 +36,7 @@ export const addAdminCommands = (
     stateDir,
     write = text => void process.stdout.write(text),
     identify = async () => undefined,
+    joinUrl = () => 'URL',
     runAlone = run => run(),
   }: AdminParts,
 ): void => {
@@ -53,11 +56,10 @@ export const addAdminCommands = (
 
   addInit(program, onStore, identify)
   addKeyCommands(program.command('key').description('API keys'), onStore)
-  addTokenCommands(
-    program.command('token').description('manage join tokens for cells'),
-    onStore,
+  addTokenCommands(program.command('token').description('manage join tokens for cells'), onStore, {
     identify,
-  )
+    joinUrl,
+  })
   addCellCommands(program.command('cell').description('manage enrolled cells'), onStore)
   addTenantCommands(program.command('tenant').description('tenants'), onStore)
   addPersonCommands(program.command('person').description('persons'), onStore)

@@ -1,9 +1,11 @@
 import { Command, CommanderError } from 'commander'
+import { formatCommandsFirst } from '../../shared/commands-first.ts'
 import { loadConfig } from '../../shared/config.ts'
 import { exitCode, ShoalError } from '../../shared/errors.ts'
 import { lockState } from '../../shared/state-lock.ts'
 import { rewordWrongValue } from '../../shared/wrong-value.ts'
 import { CoordinatorConfig } from '../config.ts'
+import { publicUrls } from '../http/public-urls.ts'
 import { openSecrets } from '../secrets/open-secrets.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import { openSigning } from '../signing/signing.ts'
@@ -50,12 +52,23 @@ interface AdminCall {
   command: string
 }
 
-/** The store is found as the serving process finds it: same file, environment and flags. */
 export const administer = async (
-  { program: name, more, command }: AdminCall,
+  call: AdminCall,
   argv: string[],
   env: Environment,
 ): Promise<void> => {
+  const program = createAdminProgram(call, env)
+  await program.parseAsync(argv, { from: 'user' }).catch(error => {
+    if (!(error instanceof CommanderError)) throw error
+    process.exit(error.exitCode === 0 ? 0 : exitCode('wrong_usage'))
+  })
+}
+
+/** The store is found as the serving process finds it: same file, environment and flags. */
+export const createAdminProgram = (
+  { program: name, more, command }: AdminCall,
+  env: Environment,
+): Command => {
   const program = new Command(name)
     .description(
       "Run without a command to start the coordinator. The commands work on the coordinator's store, also while it runs: SQLite in the state folder, or the PostgreSQL database that the configuration or --store-url names.",
@@ -67,6 +80,7 @@ export const administer = async (
       'PostgreSQL database of the store; SQLite in the state folder without',
     )
     .showHelpAfterError(more)
+    .configureHelp({ formatHelp: formatCommandsFirst })
     .configureOutput({
       outputError: (text, write) => write(`${name}: ${formatUsageError(text)}\n`),
     })
@@ -108,10 +122,11 @@ export const administer = async (
           (await openShared(store)).secrets.ensure(...wanted)
         return loadServerIdentity(readConfig(), { ensure })
       },
+      joinUrl: () => {
+        const config = readConfig()
+        return publicUrls(config, config.http.port).base
+      },
       runAlone,
     })
-  await program.parseAsync(argv, { from: 'user' }).catch(error => {
-    if (!(error instanceof CommanderError)) throw error
-    process.exit(error.exitCode === 0 ? 0 : exitCode('wrong_usage'))
-  })
+  return program
 }

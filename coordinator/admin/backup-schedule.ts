@@ -1,17 +1,10 @@
-import {
-  chmodSync,
-  chownSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { Cron } from 'croner'
 import { parseDocument } from 'yaml'
 import { ShoalError } from '../../shared/errors.ts'
 import type { PrintableRows } from '../../shared/print.ts'
+import { replaceFile } from '../../shared/replace-file.ts'
 import { listBackups, listSurplus } from '../backup/backup-catalogue.ts'
 import { BackupSettings } from '../backup/backup-settings.ts'
 import { backupFolderOf } from '../backup/open.ts'
@@ -105,20 +98,4 @@ const writeSchedule = (file: string, cron: string | undefined, flags: ScheduleFl
     throw new ShoalError('wrong_usage', `backup.${issue?.path.join('.')}: ${issue?.message}`)
   }
   replaceFile(file, String(document))
-}
-
-/** Replaces a file in one step; its owner and mode stay, because the service must read it. */
-const replaceFile = (file: string, text: string): void => {
-  const temporary = `${file}.new`
-  const { mode, uid, gid } = statSync(file)
-  try {
-    writeFileSync(temporary, text, { mode: 0o600, flush: true })
-    chownSync(temporary, uid, gid)
-    chmodSync(temporary, mode)
-    renameSync(temporary, file)
-  } catch (cause) {
-    rmSync(temporary, { force: true })
-    const { code } = cause as NodeJS.ErrnoException
-    throw new ShoalError('store_unavailable', `cannot write ${file} (${code})`, { cause })
-  }
 }

@@ -10,7 +10,16 @@ import { cellView, tokenView } from './views.ts'
 
 const TTL_MINUTES = 60
 
-export const addTokenCommands = (token: Command, onStore: OnStore, identify: Identify): void => {
+interface TokenParts {
+  identify: Identify
+  joinUrl: () => string
+}
+
+export const addTokenCommands = (
+  token: Command,
+  onStore: OnStore,
+  { identify, joinUrl }: TokenParts,
+): void => {
   token
     .command('create')
     .description('create a join token for new cells')
@@ -28,7 +37,9 @@ export const addTokenCommands = (token: Command, onStore: OnStore, identify: Ide
         const wanted = { uses, ttlMinutes, tags: tag }
         const { token, secret } = await createToken(store.ledger, wanted, by)
         const { fingerprint } = (await identify(store)) ?? {}
-        return { ...tokenView(token), secret: joinTokenText({ secret, fingerprint }) }
+        const text = joinTokenText({ secret, fingerprint })
+        const join = `shoald join ${joinUrl()} --token ${text}`
+        return { ...tokenView(token), secret: text, join }
       }),
     )
   token

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { TIER_NAMES, type TierName } from '../../shared/catalogue.ts'
 import { DAY_MS } from '../../shared/time.ts'
+import { issueAsOwner } from '../keys/bootstrap.ts'
 import { KEY_KINDS, type KeyKind, ROLES, type Role } from '../keys/key.ts'
+import { resolvePersonId } from '../people/people.ts'
 import { choice, parseCount } from './flags.ts'
 import { type OnStore, openClock, openKeys } from './on-store.ts'
 import { keyView } from './views.ts'
@@ -20,10 +22,12 @@ interface KeyOptions {
 export const addKeyCommands = (key: Command, onStore: OnStore): void => {
   key
     .command('create')
-    .description('issue a key')
+    .description(
+      'issue a key without a gate; one that approves only while fewer than two people can approve keys',
+    )
     .requiredOption('--tenant <id>', 'home tenant')
     .option('--further-tenant <id...>', 'tenants the key may also act for', [])
-    .requiredOption('--person <id>', 'person accountable for the key')
+    .requiredOption('--person <person>', 'id or name of the person accountable for the key')
     .addOption(choice('--tier <tier>', TIER_NAMES).default('free'))
     .addOption(choice('--kind <kind>', KEY_KINDS).default('person'))
     .addOption(choice('--role <role...>', ROLES).default(['client']))
@@ -31,8 +35,10 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .option('--expires-days <days>', 'lifetime of the key in days', parseCount)
     .action((options: KeyOptions) =>
       onStore(async (store, by) => {
-        const spec = specOf(options, (await openClock(store))())
-        const { key, secret } = await (await openKeys(store)).create(spec, by)
+        const { tenant } = options
+        const person = await resolvePersonId(store.ledger, options.person, { tenantId: tenant })
+        const spec = specOf({ ...options, person }, (await openClock(store))())
+        const { key, secret } = await issueAsOwner(store, spec, by)
         return { ...keyView(key), secret }
       }),
     )

@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import type { PrintableRows } from '../../shared/print.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Keys } from '../keys/keys.ts'
-import { createPerson, listPeople } from '../people/people.ts'
+import { createPerson, listPeople, resolvePersonId } from '../people/people.ts'
 import { createTenant, listTenants } from '../people/tenants.ts'
+import type { Store } from '../store/store.ts'
 import { type OnStore, openKeys } from './on-store.ts'
 import { personView, tenantView } from './views.ts'
 
@@ -35,9 +36,10 @@ export const addPersonCommands = (person: Command, onStore: OnStore): void => {
         personView(await createPerson(ledger, { tenantId: tenant, name }, by)),
       ),
     )
-  addEnabling(person, onStore, async (keys, id, enabled, by) =>
-    personView(await keys.enablePerson(id, enabled, 'all', by)),
-  )
+  addEnabling(person, onStore, async (keys, idOrName, enabled, by, { ledger }) => {
+    const id = await resolvePersonId(ledger, idOrName, 'all')
+    return personView(await keys.enablePerson(id, enabled, 'all', by))
+  })
   person
     .command('list')
     .description('list persons, oldest first')
@@ -52,13 +54,21 @@ const ENABLING = {
 const addEnabling = (
   group: Command,
   onStore: OnStore,
-  enable: (keys: Keys, id: string, enabled: boolean, by: Actor) => Promise<PrintableRows>,
+  enable: (
+    keys: Keys,
+    id: string,
+    enabled: boolean,
+    by: Actor,
+    store: Store,
+  ) => Promise<PrintableRows>,
 ): void => {
   for (const verb of ['disable', 'enable'] as const)
     group
       .command(`${verb} <id>`)
       .description(ENABLING[verb])
       .action((id: string) =>
-        onStore(async (store, by) => enable(await openKeys(store), id, verb === 'enable', by)),
+        onStore(async (store, by) =>
+          enable(await openKeys(store), id, verb === 'enable', by, store),
+        ),
       )
 }

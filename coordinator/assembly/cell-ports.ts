@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Base } from '../base/base.ts'
 import type { Bus } from '../broker/bus.ts'
@@ -9,6 +10,7 @@ import type { Fleet } from '../fleet/fleet.ts'
 import { NO_BOOT_ID } from '../http/cell-caller.ts'
 import type { RunningAnswers } from '../http/running.ts'
 import { headerCheck, newRequestId } from '../http/safety.ts'
+import { TrustedProxies } from '../http/trusted-proxies.ts'
 import { acceptUpgrades } from '../http/upgrades.ts'
 import { openLink } from '../link/link.ts'
 import type { Replicas } from '../replicas/replicas.ts'
@@ -32,6 +34,8 @@ export const openUpgrades = (parts: CellPortParts): object => {
   const { config, app, admission, bus, fleet, running, replicas, logger } = parts
   const pingEveryMs = config.presence.ping_seconds * 1000
   const links = new Map<string, number>()
+  const proxies = new TrustedProxies(config.http.trusted_proxies)
+  const addressOf = (request: IncomingMessage) => proxies.clientAddress(request)
   acceptUpgrades(app.server, {
     check: headerCheck(config),
     logger,
@@ -40,10 +44,11 @@ export const openUpgrades = (parts: CellPortParts): object => {
       (await admission.authenticate(...presented)) !== undefined,
     noteConnection: (cellId, bootId) => admission.noteConnection(cellId, bootId),
     isLeaving: running.isLeaving,
-    answerHeaders: ({ socket }) =>
-      app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),
-    openMqtt: (socket, cellId) => {
-      bus.handle(socket, cellId)
+    addressOf,
+    answerHeaders: request =>
+      app.answerHeaders({ id: newRequestId(), ip: addressOf(request), key: undefined }),
+    openMqtt: (socket, cellId, address) => {
+      bus.handle(socket, cellId, address)
     },
     openLink: (socket, cellId) => {
       const open = links.get(cellId) ?? 0

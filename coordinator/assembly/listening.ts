@@ -1,7 +1,12 @@
+import type { AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
+import type { OnReload } from '../../shared/reload-on-hangup.ts'
 import type { Base } from '../base/base.ts'
+import { listBlockedAddresses } from '../base/blocked-addresses.ts'
+import { isLoopback } from '../base/is-loopback.ts'
 import { listenError } from '../base/listen-error.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { RunningAnswers } from '../http/running.ts'
@@ -9,21 +14,48 @@ import { openMetricsPort } from '../metrics/metrics-port.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import { keepServerIdentity } from '../tls/keep.ts'
 import type { CertificateParts, ServerIdentity } from '../tls/own-certificate.ts'
-import { loadServerIdentity } from '../tls/server-identity.ts'
+import { listListeningAddresses, loadServerIdentity } from '../tls/server-identity.ts'
 
 interface ListeningParts {
   config: CoordinatorConfig
   app: FastifyInstance
 }
 
-/** Listens; `url` says where: `http://127.0.0.1:7070`. */
-export const listen = async ({ config, app }: ListeningParts): Promise<{ url: string }> => {
+/**
+ * Listens; `url` reaches it from this machine: `http://127.0.0.1:7070`. `listensOn` is the address that
+ * the socket is bound to, such as `0.0.0.0:7070`.
+ */
+export const listen = async ({
+  config,
+  app,
+}: ListeningParts): Promise<{ url: string; listensOn: string }> => {
   const { host, port } = config.http
   try {
-    return { url: await app.listen({ host, port, backlog: 4096 }) }
+    const url = await app.listen({ host, port, backlog: 4096 })
+    const bound = app.server.address() as AddressInfo
+    const address = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address
+    return { url, listensOn: `${address}:${bound.port}` }
   } catch (cause) {
     throw listenError(cause, { host, port, key: 'http.port' })
   }
+}
+
+const ROOT = resolve(import.meta.dirname, '..', '..')
+
+/** Says at the start that the unit lets nobody in from other machines, and how to change that. */
+export const warnWhenBlocked = async ({
+  config,
+  logger,
+}: Pick<ListeningParts, 'config'> & Pick<Base, 'logger'>): Promise<object> => {
+  const { host } = config.http
+  const addresses = isLoopback(host) ? [] : listListeningAddresses(host)
+  const blocked = await listBlockedAddresses(addresses)
+  if (blocked.length > 0)
+    logger.warn(
+      { blocked, drop_in: join(ROOT, 'systemd', 'remote-cells.conf') },
+      'no other machine can connect: the unit blocks the addresses of this one (IPAddressDeny=any); put the drop-in into /etc/systemd/system/shoal-coordinator.service.d, run systemctl daemon-reload and restart',
+    )
+  return {}
 }
 
 /** The port for scrapers on this machine, where it is wanted. */
@@ -40,7 +72,7 @@ export const openScrapePort = async ({
 
 const LOOK_SECONDS = 12 * 3600
 
-/** Shows new connections a renewed certificate. */
+/** Shows new connections a renewed certificate; a reload reads its files at once. */
 export const keepCertificate = ({
   config,
   app,
@@ -48,12 +80,17 @@ export const keepCertificate = ({
   secrets,
   schedules,
   logger,
+  onReload,
 }: ListeningParts &
   Pick<Base, 'schedules' | 'logger'> &
-  Pick<CertificateParts, 'secrets'> & { shown: ServerIdentity | undefined }): object => {
+  Pick<CertificateParts, 'secrets'> & {
+    shown: ServerIdentity | undefined
+    onReload?: OnReload<CoordinatorConfig> | undefined
+  }): object => {
   const identify = () => loadServerIdentity(config, secrets)
   const look = keepServerIdentity({ server: app.server, shown, identify, logger })
   schedules.every('tls.renew', LOOK_SECONDS, look)
+  onReload?.([], () => void look())
   return {}
 }
 

@@ -4,7 +4,13 @@ import { openConnections } from '../http/open-connections.ts'
 import { publishCoordinator } from '../publish/open.ts'
 import { openMqttPort } from './cell-ports.ts'
 import { type CoordinatorOptions, openCoordinator, parts } from './coordinator.ts'
-import { keepCertificate, leaveFirst, listen, openScrapePort } from './listening.ts'
+import {
+  keepCertificate,
+  leaveFirst,
+  listen,
+  openScrapePort,
+  warnWhenBlocked,
+} from './listening.ts'
 
 export interface Coordinator {
   /** Address of the listener: `http://127.0.0.1:7070`. */
@@ -21,6 +27,7 @@ const served = [
   ...parts,
   openConnections,
   listen,
+  warnWhenBlocked,
   openMqttPort,
   openScrapePort,
   keepCertificate,
@@ -35,9 +42,12 @@ export const serve = async (
   options: CoordinatorOptions = {},
 ): Promise<Coordinator> => {
   const opened = await openCoordinator(served, config, logger, options)
-  const { url, mqttUrl, shown, store, storeProblem, waiting } = opened
+  const { url, listensOn, mqttUrl, shown, store, storeProblem, waiting } = opened
   const { state_dir } = config
-  logger.info({ url, mqtt_url: mqttUrl, state_dir, ca_file: shown?.caFile }, 'coordinator is up')
+  logger.info(
+    { url, listens_on: listensOn, mqtt_url: mqttUrl, state_dir, ca_file: shown?.caFile },
+    'coordinator is up',
+  )
   return {
     url,
     // a supervisor's restart mends a disk or a process, but no database on another machine

@@ -184,8 +184,8 @@ export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
       ),
     )
 
-  const handle = (socket: Socket, cellId: string): void => {
-    const guarded = connections.admit(socket, cellId)
+  const handle = (socket: Socket, cellId: string, address?: string): void => {
+    const guarded = connections.admit(socket, cellId, address)
     proven.set(guarded, cellId)
     broker.handle(guarded)
   }

@@ -19,8 +19,11 @@ export interface Bus {
     type: string,
     body: unknown,
   ): Promise<void>[]
-  /** Takes over a socket whose upgrade proved that it belongs to this cell. */
-  handle(socket: Socket, cellId: string): void
+  /**
+   * Takes over a socket whose upgrade proved that it belongs to this cell; `address` is that of the
+   * cell where a proxy is between.
+   */
+  handle(socket: Socket, cellId: string, address?: string): void
   /** Closes every connection of one cell. */
   disconnect(cellId: string): void
   /** False while the broker cannot be reached. */

@@ -23,7 +23,7 @@ type ConnectionParts = Pick<BusParts, 'onActivity' | 'onTakeover' | 'logger' | '
 /** The open control planes, by cell. */
 export interface Connections {
   /** Puts the guard before a socket whose upgrade proved that it belongs to this cell. */
-  admit(socket: Socket, cellId: string): Duplex
+  admit(socket: Socket, cellId: string, address?: string): Duplex
   /** True when the cell has come back on another connection while this one is not gone yet. */
   isOvertaken(connection: Duplex, cellId: string): boolean
   /** Closes every connection of one cell. */
@@ -35,7 +35,7 @@ export const createConnections = (parts: ConnectionParts): Connections => {
   const { logger, nowMs, onActivity, onTakeover } = parts
   const cells = new Map<string, Map<Duplex, string>>()
 
-  const admit = (socket: Socket, cellId: string): Duplex => {
+  const admit = (socket: Socket, cellId: string, address = socket.remoteAddress ?? ''): Duplex => {
     const guarded = guardSocket(socket, {
       ...GUARD,
       nowMs,
@@ -43,7 +43,6 @@ export const createConnections = (parts: ConnectionParts): Connections => {
       onViolation: violation => logger.warn({ cell: cellId, violation }, 'mqtt cut off'),
     })
     const own = cells.get(cellId) ?? new Map<Duplex, string>()
-    const address = socket.remoteAddress ?? ''
     const [before] = [...own.values()].slice(-1)
     cells.set(cellId, own.set(guarded, address))
     guarded.once('close', () => {

@@ -72,8 +72,8 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
     await closed
   }
 
-  const handle = (socket: Socket, cellId: string): void => {
-    const guarded = connections.admit(socket, cellId)
+  const handle = (socket: Socket, cellId: string, address?: string): void => {
+    const guarded = connections.admit(socket, cellId, address)
     const deadline = setTimeout(
       () => guarded.destroy(),
       parts.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,

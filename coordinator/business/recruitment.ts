@@ -17,8 +17,14 @@ const stageOf = (candidate: Candidate): Stage =>
 const hasReached = (candidate: Candidate, stage: Stage): boolean =>
   STAGES.indexOf(stageOf(candidate)) >= STAGES.indexOf(stage)
 
-/** Conversion and duration of each stage, and of the whole pipeline. */
-export const analyseRecruitment = (all: readonly Candidate[]) => {
+/**
+ * Conversion and duration of each stage, and of the whole pipeline, as of a day: what is dated after
+ * it is planned and does not count.
+ */
+export const analyseRecruitment = (candidates: readonly Candidate[], today: string) => {
+  const all = candidates
+    .filter(({ applied_on }) => applied_on <= today)
+    .map(candidate => omitPlanned(candidate, today))
   const hires = all.filter(({ hired_on }) => hired_on !== undefined)
   const isOpen = ({ hired_on, closed_on }: Candidate) =>
     hired_on === undefined && closed_on === undefined
@@ -41,6 +47,16 @@ export const analyseRecruitment = (all: readonly Candidate[]) => {
         hired: list.filter(({ hired_on }) => hired_on !== undefined).length,
       })),
   }
+}
+
+/** The candidate without the days after today. */
+const omitPlanned = (candidate: Candidate, today: string): Candidate => {
+  const isPlanned = ([name, value]: [string, string]) => name.endsWith('_on') && value > today
+  const known = Object.fromEntries(Object.entries(candidate).filter(each => !isPlanned(each)))
+  const { closed_as, ...others } = known as Candidate
+  return others.closed_on === undefined || closed_as === undefined
+    ? others
+    : { ...others, closed_as }
 }
 
 const computeStageFigures = (all: readonly Candidate[], stage: Stage) => {

@@ -5,6 +5,7 @@ import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Cells } from '../enrolment/cells.ts'
 import type { Stops } from '../estop/stops.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { isGone } from '../fleet/presence.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
 import type { CommandAdmissionParts } from './command-admission.ts'
@@ -49,7 +50,7 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
 
   const isHere = (cellId: string): boolean => {
     const presence = fleet.cell(cellId)?.presence
-    return presence !== undefined && presence !== 'unknown' && presence !== 'dead'
+    return presence !== undefined && presence !== 'unknown' && !isGone(presence)
   }
 
   /**

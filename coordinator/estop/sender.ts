@@ -4,6 +4,7 @@ import { NEEDS } from '../../shared/wire/capability.ts'
 import { type EstopBody, signEstop } from '../../shared/wire/estop.ts'
 import type { Cell } from '../fleet/cell.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { isGone } from '../fleet/presence.ts'
 import {
   type CellStops,
   createDocument,
@@ -135,7 +136,7 @@ export class EstopSender {
 }
 
 export const isConnected = ({ presence }: Pick<Cell, 'presence'>): boolean =>
-  presence !== 'unknown' && presence !== 'dead'
+  presence !== 'unknown' && !isGone(presence)
 
 /** True for a cell whose daemon supports e-stops. */
 export const canStop = ({ announce }: Pick<Cell, 'announce'>): boolean =>

@@ -30,6 +30,19 @@ export const ALERT_RULES = {
     raiseAfterMs: 10_000,
     clearAfterMs: 10_000,
   },
+  /** Long enough for the restart of a cell. */
+  model_unserved: {
+    says: 'no cell serves a model of the catalogue',
+    level: 'warn',
+    raiseAfterMs: 30_000,
+    clearAfterMs: 10_000,
+  },
+  no_model_served: {
+    says: 'no cell serves any model of the catalogue',
+    level: 'critical',
+    raiseAfterMs: 30_000,
+    clearAfterMs: 10_000,
+  },
   /** Nobody may connect as this cell until an operator has looked at it. */
   cell_quarantined: {
     says: 'a credential is in use twice, so nobody may connect as this cell',
@@ -134,7 +147,8 @@ export interface Observation {
   /** Id of the cell; undefined for the fleet and for the coordinator itself. */
   cellId: string | undefined
   /**
-   * GPU id or engine weights within the cell; undefined when the finding is not about one of them.
+   * GPU id or engine weights within the cell, or a model of the catalogue; undefined when the
+   * finding is not about one of them.
    */
   part: string | undefined
   state: 'bad' | 'hold'
@@ -154,6 +168,8 @@ interface Surroundings {
   isMissing: (cellId: string) => boolean
   /** Another coordinator is connected to the cell. */
   isSeenElsewhere: (cellId: string) => boolean
+  /** The cell was reported as stopped, by whichever coordinator heard it. */
+  isStopped: (cellId: string) => boolean
   /** Samples that the cell's spool dropped since the last look. */
   newlyDropped: (cell: Cell) => number
 }
@@ -164,6 +180,8 @@ export const observeCell = (cell: Cell, surroundings: Surroundings): Observation
   const put = (rule: AlertRule, state: Judgement, message: () => string, part?: string) => {
     if (state !== 'good') found.push({ rule, cellId: cell.id, part, state, message: message() })
   }
+  // a cell that was shut down on purpose has no engines, no GPUs and no clock that could be at fault
+  if (cell.presence === 'stopped') return found
   put('cell_lost', lostState(cell, surroundings), () => 'the cell does not answer')
   if (!isPresent(cell.presence)) {
     // nothing is known of a silent cell: what was raised stays raised
@@ -226,12 +244,15 @@ const HELD_WHILE_AWAY: AlertRule[] = [
 ]
 
 /**
- * A cell that said that it ends is not lost, nor is one that the operator took out. Nothing is known
- * of a cell that has not come since the start.
+ * A cell that the operator took out is not lost. Nothing is known of a cell that has not come since
+ * the start.
  */
-const lostState = (cell: Cell, { isMissing, isSeenElsewhere }: Surroundings): Judgement => {
+const lostState = (
+  cell: Cell,
+  { isMissing, isSeenElsewhere, isStopped }: Surroundings,
+): Judgement => {
   if (cell.presence === 'suspect' || cell.presence === 'unknown') return 'hold'
-  if (cell.presence !== 'dead' || cell.declared === 'draining' || cell.drained) return 'good'
+  if (cell.presence !== 'dead' || cell.drained || isStopped(cell.id)) return 'good'
   return isMissing(cell.id) || isSeenElsewhere(cell.id) ? 'hold' : 'bad'
 }
 

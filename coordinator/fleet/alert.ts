@@ -8,7 +8,8 @@ export interface Alert {
   /** Undefined when it is about the whole fleet or the coordinator itself. */
   cellId: string | undefined
   /**
-   * GPU id or engine weights within the cell; undefined when the alert is not about one of them.
+   * GPU id or engine weights within the cell, or a model of the catalogue; undefined when the alert
+   * is not about one of them.
    */
   part: string | undefined
   message: string

@@ -1,7 +1,7 @@
 import type { Presence } from './presence.ts'
 
 /** From the best to the worst. */
-const ORDER: readonly Presence[] = ['ready', 'degraded', 'draining', 'suspect', 'dead']
+const ORDER: readonly Presence[] = ['ready', 'degraded', 'draining', 'suspect', 'stopped', 'dead']
 
 /**
  * Presence of a cell over all coordinators: the best that one of them sees, because a coordinator

@@ -177,8 +177,12 @@ const checkBroker = ({ brokerConnected }: Observations): DiagnosisCheck => {
 }
 
 const checkCells = ({ cells }: Observations): DiagnosisCheck => {
-  const check = { id: 'cells', title: 'Every enrolled cell is there' }
-  const away = cells.filter(cell => !isPresent(cell.presence)).map(cell => cell.id)
+  const check = { id: 'cells', title: 'No enrolled cell is away' }
+  const stopped = cells.filter(cell => cell.presence === 'stopped').map(cell => cell.id)
+  const present = cells.filter(cell => isPresent(cell.presence)).length
+  const away = cells
+    .filter(cell => !isPresent(cell.presence) && cell.presence !== 'stopped')
+    .map(cell => cell.id)
   if (cells.length === 0)
     return {
       ...check,
@@ -186,11 +190,14 @@ const checkCells = ({ cells }: Observations): DiagnosisCheck => {
       observed: 'no cell is enrolled',
       remedy: 'Make a join token and start shoald with it.',
     }
-  const observed = `${cells.length - away.length} of ${cells.length}`
+  const rest = stopped.length === 0 ? '' : `; stopped: ${formatNames(stopped)}`
+  const observed = `${present} of ${cells.length}${rest}`
+  if (stopped.length === cells.length)
+    return { ...check, result: 'warn', observed, remedy: 'Start shoald on one of the machines.' }
   if (away.length === 0) return { ...check, result: 'pass', observed }
   return {
     ...check,
-    result: away.length === cells.length ? 'fail' : 'warn',
+    result: present === 0 ? 'fail' : 'warn',
     observed: `${observed}; away: ${formatNames(away)}`,
     remedy: 'Run shoald doctor on the machines that are away, or revoke those that are gone.',
   }

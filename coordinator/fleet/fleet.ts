@@ -12,6 +12,7 @@ import {
 import type { CellLink } from './cell-link.ts'
 import {
   type DeclaredState,
+  isGone,
   isPresent,
   type Presence,
   type PresenceLimits,
@@ -82,7 +83,7 @@ export class Fleet {
     const cell = this.#cells.get(cellId)
     if (cell === undefined) return
     renewLease(cell, this.#parts.nowMs())
-    if (cell.presence === 'suspect' || cell.presence === 'dead') this.#settle(cell)
+    if (cell.presence === 'suspect' || isGone(cell.presence)) this.#settle(cell)
   }
 
   /** Throws `invalid_request` for an epoch that no number of starts explains. */

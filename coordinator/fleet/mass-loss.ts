@@ -5,8 +5,8 @@ type MassLossListener = (degraded: boolean, missing: number, present: number) =>
 
 export interface MassLoss {
   /**
-   * Records a change of a cell's presence; `gone` means it was revoked. Must be called for every
-   * change.
+   * Records a change of a cell's presence; `gone` means it was revoked. A cell that was stopped is
+   * not lost. Must be called for every change.
    */
   note(cellId: string, presence: Presence | 'gone'): void
   /** Cells that were missing and present at the last change between whole and degraded. */
@@ -64,7 +64,7 @@ export const createMassLoss = (
 
   const note: MassLoss['note'] = (cellId, presence) => {
     const wasPresent = present.has(cellId)
-    if (presence === 'gone') {
+    if (presence === 'gone' || presence === 'stopped') {
       present.delete(cellId)
       lost.delete(cellId)
     } else if (presence === 'dead') {

@@ -8,6 +8,7 @@ import { Alerts, type ReportMore } from './alerts.ts'
 import type { Cell } from './cell.ts'
 import { createMassLoss, type MassLoss } from './mass-loss.ts'
 import { isPresent, type Presence } from './presence.ts'
+import type { PromisedModel } from './promised-models.ts'
 import { Series } from './series.ts'
 import { createSeriesStore } from './series-store.ts'
 import { createThroughput, recallThroughput } from './throughput.ts'
@@ -53,6 +54,8 @@ interface MonitorParts {
   cells: () => Iterable<Cell>
   /** Presence of a cell over all coordinators; undefined while unknown. */
   reportedPresence?: (cellId: string) => Presence | undefined
+  /** The models that the catalogue promises. */
+  listModels?: () => readonly PromisedModel[]
   /** Ids of the cells in quarantine. */
   listQuarantined?: () => Iterable<string>
   /** Fault of the audit; undefined while the audit is intact. */
@@ -92,6 +95,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
     ...parts,
     massLoss,
     isSeenElsewhere: cellId => isPresent(reportedPresence(cellId) ?? 'unknown'),
+    isStopped: cellId => reportedPresence(cellId) === 'stopped',
     isStarting: () => nowMs() - startedAtMs < STARTING_MS,
   })
   const present = new Set<string>()

@@ -1,3 +1,4 @@
+import type { Catalogue } from '../../shared/catalogue.ts'
 import type { GuardedAudit } from '../audit/open.ts'
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
@@ -8,13 +9,15 @@ import type { Observation } from './alert-rules.ts'
 import type { Fleet } from './fleet.ts'
 import { createMonitor, type Monitor, type RunningMonitor } from './monitor.ts'
 import type { FleetListeners } from './open.ts'
+import { listPromisedModels } from './promised-models.ts'
 import { ToldPresence } from './told-presence.ts'
 
 interface MonitorDomainParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'>,
     Pick<OpenLeader, 'leaderWork'> {
+  config: { catalogue: Catalogue }
   store: Pick<Store, 'ledger' | 'records' | 'revisions'>
-  fleet: Pick<Fleet, 'cells'>
+  fleet: Pick<Fleet, 'cells' | 'serves'>
   fleetListeners: FleetListeners
   admission: { listQuarantined(): Iterable<string> }
   audit: Pick<GuardedAudit, 'trouble'>
@@ -39,7 +42,7 @@ const RECOUNT_SECONDS = 60
 
 export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonitor> => {
   const { store, fleet, fleetListeners, admission, audit, usage, events, replicas } = parts
-  const { stack, schedules, leaderWork, logger, now, nowMs } = parts
+  const { config, stack, schedules, leaderWork, logger, now, nowMs } = parts
   const told = await ToldPresence.open(store.ledger, events)
   const alertSources: OpenMonitor['alertSources'] = new Set()
   const monitor = await createMonitor({
@@ -48,6 +51,7 @@ export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonito
     logger,
     cells: () => fleet.cells(),
     reportedPresence: cellId => told.of(cellId),
+    listModels: () => listPromisedModels(config.catalogue, fleet),
     listQuarantined: () => admission.listQuarantined(),
     auditTrouble: () => audit.trouble(),
     usageTrouble: () => usage.trouble(),

@@ -2,7 +2,9 @@ import type { Kysely } from 'kysely'
 import type { CellViewRow } from '../store/event-tables.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import type { Presence } from './presence.ts'
+import { isGone, PRESENCES, type Presence } from './presence.ts'
+
+const GONE = PRESENCES.filter(isGone)
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
@@ -90,12 +92,12 @@ const listEnded = async (trx: SealedTrx, cellIds: readonly string[]): Promise<st
   return cellIds.filter(id => !active.has(id))
 }
 
-/** Cells that were reported as connected and that none of these coordinators sees. */
+/** Cells that were not reported as stopped or dead and that none of these coordinators sees. */
 export const listUnseen = async (db: Reading, replicaIds: readonly string[]): Promise<string[]> => {
   const rows = await db
     .selectFrom('cell_presence')
     .select('cell_id')
-    .where('presence', '<>', 'dead')
+    .where('presence', 'not in', GONE)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(

@@ -1,13 +1,23 @@
-/** State that the cell last reported; `lost` is its last will. */
-export type DeclaredState = 'ready' | 'draining' | 'lost'
+import type { StateBody } from '../../shared/wire/envelope.ts'
+
+/** State that the cell last reported; `lost` is its last will, `stopped` the last word of a clean stop. */
+export type DeclaredState = StateBody['state']
 
 /**
  * Presence of a cell. `unknown` until the cell has proven itself since the coordinator started;
- * `degraded` is ready with an engine that failed.
+ * `degraded` is ready with an engine that failed; `stopped` is a cell that was shut down cleanly.
  */
 export type Presence = (typeof PRESENCES)[number]
 
-export const PRESENCES = ['unknown', 'ready', 'degraded', 'draining', 'suspect', 'dead'] as const
+export const PRESENCES = [
+  'unknown',
+  'ready',
+  'degraded',
+  'draining',
+  'suspect',
+  'stopped',
+  'dead',
+] as const
 
 export interface PresenceLimits {
   /** Silence after which a cell is taken out of routing. */
@@ -32,7 +42,10 @@ export const presenceOf = (
   { suspectAfterMs, deadAfterMs }: PresenceLimits,
 ): Presence => {
   if (declared === undefined) return 'unknown'
-  if (declared === 'lost' || silentMs > deadAfterMs) return 'dead'
+  if (declared === 'stopped') return 'stopped'
+  if (declared === 'lost') return 'dead'
+  // an older daemon says no more than that it drains; had it crashed since, its will would be here
+  if (silentMs > deadAfterMs) return declared === 'draining' ? 'stopped' : 'dead'
   if (silentMs > suspectAfterMs) return 'suspect'
   if (declared === 'draining' || drained) return 'draining'
   return failing ? 'degraded' : 'ready'
@@ -41,6 +54,9 @@ export const presenceOf = (
 /** True when the cell's control connection is alive, even if the cell accepts no requests. */
 export const isPresent = (presence: Presence): boolean =>
   presence === 'ready' || presence === 'degraded' || presence === 'draining'
+
+/** True when the cell is known to be away, after a clean stop or without a word. */
+export const isGone = (presence: Presence): boolean => presence === 'stopped' || presence === 'dead'
 
 /** True when new requests may be sent to the cell. */
 export const takesRequests = (presence: Presence): boolean =>

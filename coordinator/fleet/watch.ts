@@ -1,18 +1,24 @@
 import { type Observation, observeCell } from './alert-rules.ts'
 import type { Cell } from './cell.ts'
 import type { MassLoss } from './mass-loss.ts'
+import { isPresent } from './presence.ts'
+import { observeModels, type PromisedModel } from './promised-models.ts'
 
 interface WatchParts {
   cells: () => Iterable<Cell>
   massLoss: Pick<MassLoss, 'isDegraded' | 'isMissing'>
   /** True while another coordinator is connected to the cell. */
   isSeenElsewhere?: (cellId: string) => boolean
+  /** True when the cell was reported as stopped. */
+  isStopped?: (cellId: string) => boolean
   /** Ids of the cells in quarantine, which are not among `cells`. */
   listQuarantined?: () => Iterable<string>
   /** Fault of the audit, which stops all writing; undefined while the audit is intact. */
   auditTrouble?: () => string | undefined
   /** Description of missing usage records; undefined while they are complete. */
   usageTrouble?: () => string | undefined
+  /** The models that the catalogue promises. */
+  listModels?: () => readonly PromisedModel[]
   /** Further sources of observations. */
   alertSources?: Iterable<() => Iterable<Observation>>
   /** True while cells may not have come back yet: then it is unknown whether the fleet is whole. */
@@ -22,6 +28,7 @@ interface WatchParts {
 /** Returns a function that observes the whole fleet and the audit; call it about once a second. */
 export const createWatch = (parts: WatchParts): (() => Iterable<Observation>) => {
   const { cells, massLoss, listQuarantined = () => [], auditTrouble, usageTrouble } = parts
+  const { listModels = () => [], isStopped = () => false } = parts
   const { isSeenElsewhere = () => false, isStarting = () => false, alertSources = [] } = parts
   const dropped = new WeakMap<Cell, number>()
 
@@ -36,7 +43,10 @@ export const createWatch = (parts: WatchParts): (() => Iterable<Observation>) =>
     if (before !== total) dropped.set(cell, total)
     return total - (before ?? total)
   }
-  const surroundings = { isMissing: massLoss.isMissing, isSeenElsewhere, newlyDropped }
+  /** Another coordinator has a cell that is not connected to this one. */
+  const isElsewhere = ({ id, presence }: Cell): boolean =>
+    !isPresent(presence) && isSeenElsewhere(id)
+  const surroundings = { isMissing: massLoss.isMissing, isSeenElsewhere, isStopped, newlyDropped }
 
   const observe = function* (): Generator<Observation> {
     const fault = auditTrouble?.()
@@ -45,6 +55,7 @@ export const createWatch = (parts: WatchParts): (() => Iterable<Observation>) =>
     if (loss !== undefined) yield observeUsage(loss)
     if (massLoss.isDegraded()) yield fleetDegraded
     else if (isStarting()) yield { ...fleetDegraded, state: 'hold' }
+    yield* observeModels(listModels(), cells(), isStarting() || [...cells()].some(isElsewhere))
     for (const cellId of listQuarantined()) yield observeQuarantine(cellId)
     for (const observeMore of alertSources) yield* observeMore()
     for (const cell of cells()) yield* observeCell(cell, surroundings)

@@ -58,6 +58,7 @@ export class FlowRunner {
     const run = await ledger.free.write(trx => takeRun(trx, runId, job))
     // the process may have died between the end of the run and that of its job
     if (run.state === 'unknown') throw createUnknownError(run.reason)
+    if (run.state === 'failed') throw createFailedError(run.reason)
     if (hasEnded(run)) return
     const runner = new FlowRunner(parts, run, job, signal)
     for (const call of await readStepCalls(ledger.read, runId)) runner.#calls.set(keyOf(call), call)
@@ -174,7 +175,10 @@ export class FlowRunner {
             })
       if (call.state === 'failed') faults.push(`${step.id} was not undone: ${call.reason}`)
     }
-    await this.#end(faults.length === 0 ? end : 'failed', [reason, ...faults].join('; '))
+    const state = faults.length === 0 ? end : 'failed'
+    const reasons = [reason, ...faults].join('; ')
+    await this.#end(state, reasons)
+    if (state === 'failed') throw createFailedError(reasons)
   }
 
   async #end(state: RunState, reason?: string): Promise<void> {
@@ -276,6 +280,10 @@ const hasSettled = ({ state }: StepCall): boolean => state !== 'running' && stat
 /** The job stays as a dead letter until a person has looked. */
 const createUnknownError = (reason = 'no reason given'): JobError =>
   new JobError(`unknown: ${reason}`, { final: true })
+
+/** The job of a failed run is not done: it stays as a dead letter, and a retry changes nothing. */
+const createFailedError = (reason = 'no reason given'): JobError =>
+  new JobError(`failed: ${reason}`, { final: true })
 
 /** Ends this attempt until the next check, without counting it. */
 const createWaitError = (reason: string, waitedSeconds = 0): JobError => {

@@ -26,6 +26,8 @@ export const readRequest = async (db: Reader, id: string, scope: Scope): Promise
 export interface RequestFilter {
   gateId?: string
   requesterId?: string
+  /** Leaves out the requests of this person. */
+  exceptRequesterId?: string
   states?: readonly RequestState[]
   subject?: string
   /** Upper bound of the ids, exclusive: the cursor of the next page. */
@@ -36,13 +38,14 @@ export interface RequestFilter {
 /** Reads requests, newest first. */
 export const readRequests = async (
   db: Reader,
-  { gateId, requesterId, states, subject, before, limit }: RequestFilter,
+  { gateId, requesterId, exceptRequesterId, states, subject, before, limit }: RequestFilter,
   scope: Scope,
 ): Promise<GateRequest[]> => {
   let query = db.selectFrom('gate_requests').selectAll().orderBy('id', 'desc').limit(limit)
   if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)
   if (gateId !== undefined) query = query.where('gate_id', '=', gateId)
   if (requesterId !== undefined) query = query.where('requester_id', '=', requesterId)
+  if (exceptRequesterId !== undefined) query = query.where('requester_id', '<>', exceptRequesterId)
   if (states !== undefined) query = query.where('state', 'in', states)
   if (subject !== undefined) query = query.where('subject', '=', subject)
   if (before !== undefined) query = query.where('id', '<', before)

@@ -5,10 +5,14 @@ import type { CellCaller } from '../enrolment/admission.ts'
 /** Peers that send none count as one start. */
 export const NO_BOOT_ID = 'none'
 
-export const cellCallerOf = ({ headers, socket }: IncomingMessage): CellCaller => {
+/** `address`: that of the client, behind any trusted proxy. */
+export const cellCallerOf = (
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  address: string,
+): CellCaller => {
   const sent = headers[HEADER_BOOT_ID]
   const bootId = typeof sent === 'string' && /^[0-9a-f]{32}$/.test(sent) ? sent : NO_BOOT_ID
-  return { bootId, address: socket.remoteAddress ?? '' }
+  return { bootId, address }
 }
 
 /**

@@ -79,13 +79,13 @@ export const cellSelfRoutes: FastifyPluginAsync<
   }
 
   const requireCaller = async (request: FastifyRequest): Promise<CellCaller & { id: string }> => {
-    const caller = cellCallerOf(request.raw)
+    const caller = cellCallerOf(request.raw, request.ip)
     const { id } = await requireCell(request, caller)
     return { id, ...caller }
   }
 
   app.get(SELF_PATH, toRouteOptions(SELF), async (request): Promise<SelfAnswer> => {
-    const caller = isProbe(request.raw) ? undefined : cellCallerOf(request.raw)
+    const caller = isProbe(request.raw) ? undefined : cellCallerOf(request.raw, request.ip)
     const { id, name, tags, renewedAt } = await requireCell(request, caller)
     if (caller !== undefined && caller.bootId !== NO_BOOT_ID) noteArrival(id, caller.bootId)
     return { cell_id: id, name, tags, credential_at: renewedAt, now: now(), ...trust() }

@@ -4,6 +4,7 @@ import type { Catalogue } from '../../shared/catalogue.ts'
 import type { ShoalError } from '../../shared/errors.ts'
 import { isRoutable } from '../fleet/cell.ts'
 import { type Fleet, readyModels } from '../fleet/fleet.ts'
+import { listPromisedModels } from '../fleet/promised-models.ts'
 
 export interface HealthParts {
   catalogue: Catalogue
@@ -32,11 +33,12 @@ export const createHealthReader = (parts: HealthSources): (() => Health) =>
   cacheFor(HEALTH_MS, () => healthOf(parts))
 
 const healthOf = ({ catalogue, fleet, isDegraded }: HealthSources): Health => {
-  const served = catalogue.filter(entry => fleet.serves(entry.id)).length
-  const impaired = served < catalogue.length || isDegraded?.() === true
+  const models = listPromisedModels(catalogue, fleet)
+  const isAnyServed = models.some(({ served }) => served)
+  const isImpaired = models.some(({ served }) => !served) || isDegraded?.() === true
   const trips = fleet.roundTripsMs()
   return {
-    status: served === 0 ? 'unavailable' : impaired ? 'degraded' : 'ok',
+    status: isAnyServed ? (isImpaired ? 'degraded' : 'ok') : 'unavailable',
     cells: [...fleet.cells()].filter(isRoutable).length,
     models: readyModels(fleet.cells()).size,
     latency_ms: trips.length === 0 ? 0 : Math.max(1, Math.ceil(median(trips))),

@@ -5,6 +5,7 @@ import { isMutation } from '../operations/invoke/repeat.ts'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
 import type { Operation } from '../operations/operation.ts'
 import { PendingView } from '../operations/pending-result.ts'
+import { isOllamaPath } from './ollama/ollama-error.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
 
 export interface OpenApiOperation {
@@ -201,13 +202,16 @@ const CELL = parameter(CELL_FIELD, 'query', false, jsonSchema(CellField))
 const securityOf = ({ access }: DocumentedRoute): object[] =>
   access === 'key' ? [{ bearer: [] }] : []
 
-const responses = (status: number, content: object, { access }: DocumentedRoute) => ({
-  [status]: { description: 'The answer.', content },
-  ...(access === 'key' ? { 401: error, 403: error } : {}),
-  422: error,
-  429: error,
-  default: error,
-})
+const responses = (status: number, content: object, { access, path }: DocumentedRoute) => {
+  const error = { $ref: `#/components/responses/${isOllamaPath(path) ? 'OllamaError' : 'Error'}` }
+  return {
+    ...(access === 'key' ? { 401: error, 403: error } : {}),
+    422: error,
+    429: error,
+    default: error,
+    [status]: { description: 'The answer.', content },
+  }
+}
 
 /** The answer comes from the task: `GET /v1/tasks/{task_id}`. */
 const TASK_BEGUN = z.object({ task_id: z.string() })
@@ -216,8 +220,6 @@ const PENDING = {
   description: 'The call needs human approval; repeat the same call once it is approved.',
   content: { 'application/json': { schema: jsonSchema(PendingView) } },
 }
-
-const error = { $ref: '#/components/responses/Error' }
 
 const bodyContent = (schema: JsonSchema, example: object | undefined): object => ({
   'application/json': { schema, ...(example === undefined ? {} : { example }) },

@@ -81,11 +81,16 @@ const components = {
         },
       },
     },
+    OllamaError: { type: 'object', required: ['error'], properties: { error: text } },
   },
   responses: {
     Error: {
       description: 'An error; its code names the cause.',
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    },
+    OllamaError: {
+      description: "An error of Ollama's API.",
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/OllamaError' } } },
     },
   },
 }

@@ -30,8 +30,10 @@ interface UpgradeParts {
   check?: (request: IncomingMessage) => void
   /** Reports which start of a cell's daemon connects; throws when it must not. */
   noteConnection?: (cellId: string, bootId: string) => void
+  /** Address of the client; by default that of the connection. */
+  addressOf?: (request: IncomingMessage) => string
   /** Takes over the socket of a cell's control or data plane. */
-  openMqtt: (socket: Socket, cellId: string) => void
+  openMqtt: (socket: Socket, cellId: string, address: string) => void
   openLink: (socket: Socket, cellId: string) => void
   isLeaving: () => boolean
   /** Headers of every answer; used for refusals. */
@@ -40,7 +42,7 @@ interface UpgradeParts {
 
 interface Plane {
   protocol: string
-  open: (socket: Socket, cellId: string) => void
+  open: (socket: Socket, cellId: string, address: string) => void
 }
 
 /** A server may ignore an upgrade it does not know (RFC 9110, section 7.8): only these are ours. */
@@ -54,6 +56,8 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     [LINK_PATH]: { protocol: LINK_PROTOCOL, open: parts.openLink },
   }
 
+  const { addressOf = ({ socket }) => socket.remoteAddress ?? '' } = parts
+
   const accept = async (request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
     parts.check?.(request)
     const plane = planes[request.url ?? '']
@@ -62,7 +66,8 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
       throw new ShoalError('upgrade_required', `this path upgrades to ${plane.protocol} only`)
     if (parts.isLeaving()) throw new ShoalError('draining', 'the coordinator is stopping')
     const { cellId, credential } = basicAuth(request.headers.authorization)
-    const caller = isProbe(request) ? undefined : cellCallerOf(request)
+    const address = addressOf(request)
+    const caller = isProbe(request) ? undefined : cellCallerOf(request, address)
     if (!(await parts.authenticate(cellId, credential, caller))) throw createCredentialError()
     requireNotLinked(request, parts.replicaId)
     if (socket.destroyed) return
@@ -75,7 +80,7 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     socket.setTimeout(0)
     // sockets of an HTTP server stay half open, and the end of the peer would not be seen
     socket.allowHalfOpen = false
-    plane.open(socket, cellId)
+    plane.open(socket, cellId, address)
   }
 
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {

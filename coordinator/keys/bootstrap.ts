@@ -3,6 +3,7 @@ import { type Actor, appendAudit } from '../audit/audit.ts'
 import { addPerson } from '../people/people.ts'
 import { addTenant } from '../people/tenants.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
+import { countAdministrators, isApprover, listApprovers } from './approvers.ts'
 import { addKey, type IssuedKey } from './issue.ts'
 import { type KeySpec, OPERATOR_ROLES } from './key.ts'
 import { Keys } from './keys.ts'
@@ -52,6 +53,40 @@ const wasDone = async (trx: SealedTrx): Promise<boolean> => {
   const query = trx.selectFrom('keys').select('id').where('label', '=', FIRST)
   const first = await query.where('roles_json', 'like', '%"operator_admin"%').executeTakeFirst()
   return first !== undefined
+}
+
+/**
+ * Issues a key without a gate, for the owner of the coordinator's store. A key that approves is
+ * issued only while fewer than two people could approve a key, and audited as bootstrap: afterwards
+ * each administrator has another one, and the gate decides. Throws `conflict`.
+ */
+export const issueAsOwner = ({ ledger }: Store, spec: KeySpec, by: Actor): Promise<IssuedKey> =>
+  ledger.sealed.write(async trx => {
+    const now = await ledger.nowMs(trx)
+    const { kind = 'person', roles = ['client'], tenantId, furtherTenants = [] } = spec
+    const approves = isApprover({ kind, roles })
+    if (approves)
+      for (const id of [tenantId, ...furtherTenants]) await requireFewApprovers(trx, id, now)
+    const issued = await addKey(trx, spec, by, now)
+    if (approves) {
+      const details = { person: spec.personId, key: issued.key.id }
+      const entry = { ...by, at: now, tenant: tenantId, action: ACTION, subject: tenantId, details }
+      await appendAudit(trx, { ...entry, outcome: 'done' })
+    }
+    return issued
+  })
+
+const requireFewApprovers = async (
+  trx: SealedTrx,
+  tenantId: string,
+  now: number,
+): Promise<void> => {
+  const count = countAdministrators(await listApprovers(trx, tenantId, now))
+  if (count < 2) return
+  throw new ShoalError(
+    'conflict',
+    `${count} people of tenant ${tenantId} can approve keys, so that a key with an operator role needs the approval of one of them: shoal keys request; if one of them is gone, revoke their key first: shoal-coordinator key revoke`,
+  )
 }
 
 const ensureTenant = async (trx: SealedTrx, id: string, by: Actor, now: number): Promise<void> => {

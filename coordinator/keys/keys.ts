@@ -6,6 +6,7 @@ import { addTenant, enableTenant, type Tenant } from '../people/tenants.ts'
 import type { KeyRow } from '../store/key-tables.ts'
 import type { Scope } from '../store/scope.ts'
 import type { Ledger, SealedTrx, Store } from '../store/store.ts'
+import { type Approver, listApprovers } from './approvers.ts'
 import { addKey, type IssuedKey, recordKey } from './issue.ts'
 import { isLive, type Key, type KeySpec, toKey } from './key.ts'
 import { type KeyPage, readKeyRow, readKeyRows, requireKeyRow, requireLasting } from './key-rows.ts'
@@ -163,6 +164,11 @@ export class Keys {
   /** Lists keys: by id with a page, otherwise oldest first. */
   async list(scope: Scope, page?: KeyPage): Promise<Key[]> {
     return (await readKeyRows(this.#ledger.read, scope, page)).map(toKey)
+  }
+
+  /** Lists the people who may approve requests of a tenant now, once for each of their keys. */
+  listApprovers(tenantId: string): Promise<Approver[]> {
+    return listApprovers(this.#ledger.read, tenantId, this.#now())
   }
 
   close(): void {

@@ -9,6 +9,7 @@ interface KeyViews {
     | 'asNow'
     | 'get'
     | 'list'
+    | 'listApprovers'
     | 'rotate'
     | 'retire'
     | 'revoke'

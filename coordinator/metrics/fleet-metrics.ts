@@ -4,8 +4,7 @@ import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { type Cell, engineReports, isRoutable } from '../fleet/cell.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { BREAKER_STATES } from '../fleet/health/breaker.ts'
-
-const PRESENCES = ['unknown', 'ready', 'degraded', 'draining', 'suspect', 'dead'] as const
+import { PRESENCES } from '../fleet/presence.ts'
 
 /**
  * The fleet as a whole, from what the cells said last. Nothing here has a cell as a label: of ten

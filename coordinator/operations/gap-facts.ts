@@ -1,3 +1,4 @@
+import { listPromisedModels } from '../fleet/promised-models.ts'
 import { isLive } from '../keys/key.ts'
 import { judgeBackups } from '../reports/backup-standing.ts'
 import type { GapFacts } from '../reports/gaps.ts'
@@ -15,7 +16,7 @@ export const gatherGapFacts = async (context: Context): Promise<GapFacts> => {
     backups.list(),
   ])
   return {
-    models: catalogue.map(({ id }) => ({ id, served: fleet.serves(id) })),
+    models: listPromisedModels(catalogue, fleet),
     cells: enrolled,
     presenceOf: cellId => fleet.cell(cellId)?.presence,
     gates: gates.definitions,

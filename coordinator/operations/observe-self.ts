@@ -2,6 +2,7 @@ import { isRaised } from '../fleet/alert.ts'
 import { engineReports } from '../fleet/cell.ts'
 import type { Observations } from '../fleet/diagnosis.ts'
 import { isPresent } from '../fleet/presence.ts'
+import { listPromisedModels } from '../fleet/promised-models.ts'
 import type { Context } from './context.ts'
 
 /** Gathers the observations that the self-diagnosis judges. */
@@ -19,10 +20,9 @@ export const observeSelf = async (context: Context): Promise<Observations> => {
       linked: link !== undefined,
       clockAheadMs,
     })),
-    models: catalogue.map(({ id }) => ({
-      id,
-      served: fleet.serves(id),
-      drainedOn: listDrainedCells(fleet, id),
+    models: listPromisedModels(catalogue, fleet).map(model => ({
+      ...model,
+      drainedOn: listDrainedCells(fleet, model.id),
     })),
     alerts: monitor.alerts().filter(isRaised),
     quarantined: (await cells.list())

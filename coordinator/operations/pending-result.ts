@@ -11,6 +11,10 @@ export const PendingView = z.object({
   expires_at: z.iso.datetime(),
   next: z.string().describe('Next step after the approval, in plain text.'),
   summary: z.string().describe('Summary that approvers read first.'),
+  hint: z
+    .string()
+    .exactOptional()
+    .describe('Only when no person can approve the request: what to do about it.'),
   difference: z.json().exactOptional().describe('Changes the plan would make.'),
   plan: z.json().exactOptional().describe('Plan that waits, with its checks.'),
   claim_token: z
@@ -23,7 +27,10 @@ export const PendingView = z.object({
 
 const AGAIN = 'once it is approved, repeat the same call'
 
-type PendingDetails = Pick<z.input<typeof PendingView>, 'difference' | 'plan' | 'claim_token'>
+type PendingDetails = Pick<
+  z.input<typeof PendingView>,
+  'hint' | 'difference' | 'plan' | 'claim_token'
+>
 
 /** Result of an operation in place of its output while an approval is missing. */
 export class PendingResult {

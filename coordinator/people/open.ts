@@ -1,7 +1,14 @@
 import type { Actor } from '../audit/audit.ts'
 import type { Scope } from '../store/scope.ts'
 import type { Store } from '../store/store.ts'
-import { createPerson, getPerson, listPeople, type NewPerson, type Person } from './people.ts'
+import {
+  createPerson,
+  getPerson,
+  listPeople,
+  type NewPerson,
+  type Person,
+  resolvePersonId,
+} from './people.ts'
 import { getTenant, type Tenant } from './tenants.ts'
 
 /** People and tenants; who may no longer act is decided with their keys. */
@@ -9,6 +16,8 @@ interface PeopleViews {
   people: {
     create(person: NewPerson, by: Actor): Promise<Person>
     get(id: string, scope: Scope): Promise<Person | undefined>
+    /** Returns the id of the person who is meant by an id or a name. Throws `conflict`. */
+    resolveId(idOrName: string, scope: Scope): Promise<string>
     list(scope: Scope): Promise<Person[]>
     tenant(id: string): Promise<Tenant | undefined>
   }
@@ -23,6 +32,7 @@ export const openPeople = ({
     people: {
       create: (person, by) => createPerson(ledger, person, by),
       get: (id, scope) => getPerson(ledger, id, scope),
+      resolveId: (idOrName, scope) => resolvePersonId(ledger, idOrName, scope),
       list: scope => listPeople(ledger, scope),
       tenant: id => getTenant(ledger, id),
     },

@@ -90,6 +90,31 @@ export const getPerson = async (
   return row && isInScope(scope, row.tenant_id) ? personOf(row) : undefined
 }
 
+/**
+ * Returns the id of the person who is meant by an id or a name; the text itself when it is neither,
+ * so that the caller reports what it does not know. Throws `conflict` when several people share the
+ * name.
+ */
+export const resolvePersonId = async (
+  ledger: Ledger,
+  idOrName: string,
+  scope: Scope,
+): Promise<string> => {
+  const rows = await ledger.read
+    .selectFrom('persons')
+    .select(['id', 'tenant_id'])
+    .where(({ or, eb }) => or([eb('id', '=', idOrName), eb('name', '=', idOrName)]))
+    .orderBy('id')
+    .execute()
+  const ids = rows.filter(row => isInScope(scope, row.tenant_id)).map(({ id }) => id)
+  if (ids.length === 0 || ids.includes(idOrName)) return idOrName
+  if (ids.length === 1) return ids[0] as string
+  throw new ShoalError(
+    'conflict',
+    `several people are called ${idOrName}; use one of the ids ${ids.join(', ')}`,
+  )
+}
+
 /** Returns the people in the order of their ids, so the oldest first. */
 export const listPeople = async (ledger: Ledger, scope: Scope): Promise<Person[]> => {
   let query = ledger.read.selectFrom('persons').selectAll().orderBy('id')

@@ -1,14 +1,24 @@
 import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
+import { DAY_MS } from '../../shared/time.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { RecordTables } from '../store/record-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Store } from '../store/store.ts'
-import { findMissingUsage, listChangedUsage, sumUsage, type UsageLoss } from './usage-check.ts'
+import { addDay } from './usage-buckets.ts'
+import {
+  findMissingUsage,
+  joinLosses,
+  listChangedUsage,
+  sumUsage,
+  type UsageLoss,
+} from './usage-check.ts'
 
 /** Sum of the missing usage over all hours. */
 export interface UsageAcceptance {
   hours: number
+  /** Days whose sums were computed again from those of their hours. */
+  days: number
   requests_missing: number
   tokens_missing: number
 }
@@ -23,9 +33,7 @@ interface UsageVerdict {
 /** Compares every hour with the ledger and with its rows. */
 export const verifyUsage = async (store: Store): Promise<UsageVerdict> => {
   const missing = await findMissingUsage(store)
-  const known = new Set(missing.map(({ hourAt }) => hourAt))
-  const changed = await listChangedUsage(store.records)
-  const losses = [...missing, ...changed.filter(({ hourAt }) => !known.has(hourAt))]
+  const losses = joinLosses(missing, await listChangedUsage(store.records))
   return { losses, ...(await sumUsage(store.records)) }
 }
 
@@ -41,12 +49,22 @@ export const acceptUsage = async (
   if (reason.trim() === '' || reason.length > 500)
     throw new ShoalError('invalid_request', 'say why, in 1 to 500 characters', { param: 'reason' })
   const changed = await listChangedUsage(store.records)
-  for (const loss of changed) await store.records.sealed.write(trx => setHour(trx, loss))
+  for (const loss of changed)
+    await store.records.sealed.write(async trx => {
+      if (!loss.isDay) await setHour(trx, loss)
+      await restoreDay(trx, loss.hourAt - (loss.hourAt % DAY_MS))
+    })
+  const lost = changed.filter(({ isDay }) => !isDay)
+  const days = changed.length - lost.length
   const missing = await findMissingUsage(store)
-  const hours = new Set([...changed, ...missing].map(({ hourAt }) => hourAt))
-  if (hours.size === 0) throw new ShoalError('conflict', 'no usage is missing')
+  const hours = new Set([...lost, ...missing].map(({ hourAt }) => hourAt))
+  if (hours.size + days === 0) throw new ShoalError('conflict', 'no usage is missing')
   // the losses of changed hours are in those that are missing by now
-  const accepted = { hours: hours.size, ...sumMissing(missing.length > 0 ? missing : changed) }
+  const accepted = {
+    hours: hours.size,
+    days,
+    ...sumMissing(missing.length > 0 ? missing : lost),
+  }
   await store.ledger.sealed.write(async trx => {
     // less by what is missing, because more may have been recorded meanwhile
     for (const { hourAt, expected, found } of missing)
@@ -78,7 +96,13 @@ const setHour = async (
     .execute()
 }
 
-const sumMissing = (losses: readonly UsageLoss[]): Omit<UsageAcceptance, 'hours'> => {
+/** Computes the sum of a day from those of its hours. */
+const restoreDay = async (trx: Transaction<RecordTables>, dayAt: number): Promise<void> => {
+  await trx.deleteFrom('usage_days').where('day_at', '=', dayAt).execute()
+  await addDay(trx, dayAt)
+}
+
+const sumMissing = (losses: readonly UsageLoss[]): Omit<UsageAcceptance, 'hours' | 'days'> => {
   let [requests_missing, tokens_missing] = [0, 0]
   for (const { expected, found } of losses) {
     requests_missing += expected.requests - found.requests

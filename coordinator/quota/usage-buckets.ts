@@ -93,6 +93,16 @@ const addToSums = async (
     on conflict (${sql.ref(time)}, key_id, tenant_id, model) do update set ${grown}`.execute(trx)
 }
 
+/** Sums up the hours of a day that has no sum. */
+export const addDay = async (trx: Transaction<RecordTables>, dayAt: number): Promise<void> => {
+  const sums = sql.join(USAGE_SUMS.map(name => sql.ref(name)))
+  const added = sql.join(USAGE_SUMS.map(name => sql`cast(sum(${sql.ref(name)}) as bigint)`))
+  await sql`
+    insert into usage_days (day_at, key_id, tenant_id, model, ${sums})
+    select cast(${dayAt} as bigint), key_id, tenant_id, model, ${added} from usage_buckets
+    where hour_at >= ${dayAt} and hour_at < ${dayAt + DAY_MS} group by 2, 3, 4`.execute(trx)
+}
+
 /** Forgets sealed rows from before an instant, at most so many; false when none is left. */
 export const forgetRows = (
   { free }: Pick<Records, 'free'>,

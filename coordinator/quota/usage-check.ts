@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { HOUR_MS } from '../../shared/time.ts'
+import { DAY_MS, HOUR_MS } from '../../shared/time.ts'
 import { sumOf } from '../store/count.ts'
 import type { UsageRow } from '../store/record-tables.ts'
 import type { Ledger, Records, Store } from '../store/store.ts'
@@ -8,8 +8,10 @@ import { addRow, createHour, type HourTotals } from './usage-hours.ts'
 
 /** An hour whose usage is not what was written. */
 export interface UsageLoss {
-  /** Beginning of the hour, unix milliseconds. */
+  /** Beginning of the hour, or of the day, unix milliseconds. */
   hourAt: number
+  /** True for the sum of a day that differs from the sums of its hours, which are as recorded. */
+  isDay?: true
   /** Requests and tokens that were recorded, and those that are found. */
   expected: UsageTotals
   found: UsageTotals
@@ -46,19 +48,58 @@ export const findMissingUsage = async ({
 
 /**
  * Compares the rows and the sums of each hour with its totals, the newest hour first, in small steps
- * with a turn of the event loop between them. An hour that changes meanwhile is left out.
+ * with a turn of the event loop between them, and the sums of the days whose hours are as they were
+ * written. An hour that changes meanwhile is left out.
  */
 export async function* findChangedUsage(
   records: Pick<Records, 'read'>,
   signal: AbortSignal,
 ): AsyncGenerator<UsageLoss> {
+  const days = new Set<number>()
+  const changedDays = new Set<number>()
   for (const known of await readHours(records)) {
     if (signal.aborted) return
+    const day = known.hour_at - (known.hour_at % DAY_MS)
+    days.add(day)
     const found = (await findChangedRows(records, known)) ?? (await findChangedSums(records, known))
     const after = found && (await readHour(records, known.hour_at))
     const isSettled = after?.tokens === known.tokens && after.checksum === known.checksum
+    if (found) changedDays.add(day)
     if (found && isSettled && after.requests === known.requests)
       yield createLoss(known.hour_at, known, found)
+    await setImmediate()
+  }
+  const kept = [...days].filter(day => !changedDays.has(day))
+  yield* findChangedDays(records, kept, signal)
+}
+
+/** Compares the sums of days with those of their hours. */
+async function* findChangedDays(
+  { read }: Pick<Records, 'read'>,
+  days: Iterable<number>,
+  signal: AbortSignal,
+): AsyncGenerator<UsageLoss> {
+  for (const day of days) {
+    if (signal.aborted) return
+    // one statement: both are written in the same transaction
+    const sums = await read
+      .selectFrom('usage_days')
+      .select(SUMS)
+      .select(sql<number>`0`.as('isOfHours'))
+      .where('day_at', '=', day)
+      .unionAll(
+        read
+          .selectFrom('usage_buckets')
+          .select(SUMS)
+          .select(sql<number>`1`.as('isOfHours'))
+          .where('hour_at', '>=', day)
+          .where('hour_at', '<', day + DAY_MS),
+      )
+      .execute()
+    const expected = sums.find(({ isOfHours }) => isOfHours === 1) ?? NOTHING
+    const found = sums.find(({ isOfHours }) => isOfHours === 0) ?? NOTHING
+    if (expected.requests !== found.requests || expected.tokens !== found.tokens)
+      yield { ...createLoss(day, expected, found), isDay: true }
     await setImmediate()
   }
 }
@@ -68,6 +109,15 @@ export const listChangedUsage = async (records: Pick<Records, 'read'>): Promise<
   for await (const loss of findChangedUsage(records, new AbortController().signal))
     losses.push(loss)
   return losses
+}
+
+/** Losses of two comparisons, each hour and each day once. */
+export const joinLosses = (
+  missing: readonly UsageLoss[],
+  changed: readonly UsageLoss[],
+): UsageLoss[] => {
+  const known = new Set(missing.map(({ hourAt }) => hourAt))
+  return [...missing, ...changed.filter(({ hourAt, isDay }) => isDay || !known.has(hourAt))]
 }
 
 /** Number of hours with usage, and of the requests in them. */
@@ -142,6 +192,12 @@ async function* readRows(
   }
 }
 
+/** Requests and tokens of rows of sums. */
+const SUMS = [
+  sql<number>`${sumOf('ok')} + ${sumOf('cancelled')} + ${sumOf('failed')}`.as('requests'),
+  sql<number>`${sumOf('prompt_tokens')} + ${sumOf('completion_tokens')}`.as('tokens'),
+] as const
+
 /** Undefined for sums as they were written, and while some rows of the hour are not in them. */
 const findChangedSums = async (
   { read }: Pick<Records, 'read'>,
@@ -157,11 +213,8 @@ const findChangedSums = async (
     .limit(1)
   const found = await read
     .selectFrom('usage_buckets')
-    .select(({ exists }) => [
-      sql<number>`${sumOf('ok')} + ${sumOf('cancelled')} + ${sumOf('failed')}`.as('requests'),
-      sql<number>`${sumOf('prompt_tokens')} + ${sumOf('completion_tokens')}`.as('tokens'),
-      sql<number>`case when ${exists(open)} then 1 else 0 end`.as('isOpen'),
-    ])
+    .select(SUMS)
+    .select(({ exists }) => [sql<number>`case when ${exists(open)} then 1 else 0 end`.as('isOpen')])
     .where('hour_at', '=', hour_at)
     .executeTakeFirstOrThrow()
   if (found.isOpen === 1) return undefined

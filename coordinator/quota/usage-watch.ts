@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Store } from '../store/store.ts'
 import { raiseAnchors } from './usage-anchors.ts'
-import { findChangedUsage, findMissingUsage, type UsageLoss } from './usage-check.ts'
+import { findChangedUsage, findMissingUsage, joinLosses, type UsageLoss } from './usage-check.ts'
 import { describeLosses } from './usage-losses.ts'
 
 interface UsageWatchParts {
@@ -57,8 +57,7 @@ export class UsageWatch {
 
   /** Hours whose usage is missing or was changed, each once. */
   losses(): readonly UsageLoss[] {
-    const missing = new Set(this.#missing.map(({ hourAt }) => hourAt))
-    return [...this.#missing, ...this.#changed.filter(({ hourAt }) => !missing.has(hourAt))]
+    return joinLosses(this.#missing, this.#changed)
   }
 
   /** Resolves once the rows were read that `check` has begun with. */
@@ -87,16 +86,18 @@ export class UsageWatch {
   }
 
   #log(losses: readonly UsageLoss[]): void {
-    for (const { hourAt, expected, found } of losses.slice(0, LOGGED))
+    for (const { hourAt, isDay, expected, found } of losses.slice(0, LOGGED))
       this.#parts.logger.error(
         {
-          hour: new Date(hourAt).toISOString(),
+          [isDay ? 'day' : 'hour']: new Date(hourAt).toISOString(),
           requests_expected: expected.requests,
           requests_found: found.requests,
           tokens_expected: expected.tokens,
           tokens_found: found.tokens,
         },
-        'usage of an hour is missing or was changed',
+        isDay
+          ? 'usage of a day is not the sum of its hours'
+          : 'usage of an hour is missing or was changed',
       )
     if (losses.length > LOGGED)
       this.#parts.logger.error(

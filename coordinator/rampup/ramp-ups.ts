@@ -12,6 +12,8 @@ import { planStages, type RampUp, type RampUpPlan, rampUpOf } from './ramp-up.ts
 import type { RampUpConfig } from './rampup-config.ts'
 
 export const RAMP_UP = 'ramp-up'
+/** Gate that a start passes. */
+export const RAMP_UP_GATE = 'gate.production-deploy'
 
 interface RampUpsParts {
   ledger: Ledger

@@ -91,13 +91,14 @@ const gapOfCell = (
       },
     ]
   if (isPresent(presence)) return []
+  const isStopped = presence === 'stopped'
   return [
     {
       area: 'cells',
       id,
       declared: 'enrolled',
-      found: `not connected (${presence})`,
-      remedy: `Run shoald doctor on the machine, or shoal cells revoke ${id}.`,
+      found: isStopped ? 'shut down' : `not connected (${presence})`,
+      remedy: `${isStopped ? 'Start shoald' : 'Run shoald doctor'} on the machine, or shoal cells revoke ${id}.`,
     },
   ]
 }
@@ -143,7 +144,7 @@ const gapOfControl = (control: {
   state: string
   open: readonly string[]
 }): Gap[] =>
-  control.state === 'met'
+  control.state === 'evidence_found'
     ? []
     : [
         {

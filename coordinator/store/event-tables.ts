@@ -46,7 +46,7 @@ export interface AlertRow {
   rule: string
   /** Empty for the fleet and for the coordinator itself. */
   cell_id: string
-  /** GPU or engine of the cell; empty when the alert is not about one of them. */
+  /** GPU or engine of the cell, or a model; empty when the alert is not about one of them. */
   part: string
   message: string
   raised_at: number

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { ShoalError } from '../../shared/errors.ts'
 import { isLoopback } from '../base/is-loopback.ts'
@@ -45,6 +46,12 @@ export const listServerNames = ({ http, public: { base_url } }: CoordinatorConfi
     '::1',
   ].map(name => name.replace(/^\[|\]$/g, '').toLowerCase())
   return [...new Set(names)].filter(name => !isUnspecified(name) && /^[\x21-\x7e]+$/.test(name))
+}
+
+/** Addresses of this machine at which a listener on this host is reached from others. */
+export const listListeningAddresses = (host: string): string[] => {
+  if (!isUnspecified(host)) return [host.replace(/^\[|\]$/g, '')].filter(isIP)
+  return listOwnAddresses().filter(address => !isLoopback(address))
 }
 
 const isUnspecified = (host: string): boolean => ['0.0.0.0', '::', '[::]'].includes(host)

@@ -48,7 +48,7 @@ export const openUpstreams = async (
   const { config, onReload, budgets, replicas, figures, stack, logger, now } = parts
   const { outbound } = config
   let settings = toSettings(config)
-  onReload?.(reloaded => {
+  onReload?.(RELOADED, reloaded => {
     settings = toSettings(reloaded)
     logger.info('settings of outside sources reloaded')
   })
@@ -72,6 +72,9 @@ export const openUpstreams = async (
   stack.defer(() => upstreams.close())
   return { lookupClient: upstreams, views: { upstreams } }
 }
+
+/** Keys that a reload applies; the others of them are read once. */
+const RELOADED = ['site', 'upstreams', '-upstreams.auto_run', '-upstreams.cache_bytes']
 
 const toSettings = (config: LookupConfig): UpstreamSettings => {
   const { upstreams, site } = config

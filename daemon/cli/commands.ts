@@ -22,7 +22,7 @@ export const commands: ReadonlyMap<string, CliCommand> = new Map([
 const all = [...commands.values()].map(({ help }) => help)
 const width = Math.max(...all.map(({ usage }) => usage.length)) + 2
 
-/** The last lines of the program's own help. */
+/** Commands in the program's own help. */
 export const COMMANDS_HELP = [
   'Commands, each with its own --help:',
   ...all.map(({ usage, summary }) => `  ${usage.padEnd(width)}${summary}`),

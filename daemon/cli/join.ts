@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs'
 import { chown, readFile, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { stringify } from 'yaml'
+import { delimiter, join, resolve } from 'node:path'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
-import { createPrivate } from '../../shared/private-file.ts'
 import { openSigner } from '../../shared/signing.ts'
 import { lockState } from '../../shared/state-lock.ts'
 import type { DaemonConfig } from '../config.ts'
@@ -20,6 +18,7 @@ import type { DaemonCommand } from './command.ts'
 import { discoverCoordinator } from './discover-coordinator.ts'
 import { takeFlags } from './flags.ts'
 import { footprint } from './footprint.ts'
+import { type JoinedSettings, planSettings } from './joined-settings.ts'
 import { readSettings } from './settings.ts'
 
 export const JOIN_HELP = {
@@ -51,7 +50,12 @@ export const joinCommand: DaemonCommand = async context => {
   const url = words[0] ?? (await discoverCoordinator(context, token, switches.yes))
   const fault = addressFault(url)
   if (fault !== undefined) throw createUsageError(`${url}: ${fault}`)
-  const { config, file } = readSettings(context, rest, { mayMiss: true })
+  const { config, given, file } = readSettings(context, rest, { mayMiss: true })
+  const path = resolve(file ?? join(config.state_dir, 'shoald.yaml'))
+  const settings = planSettings(path, config, [
+    ...given,
+    { path: ['coordinator', 'url'], value: url },
+  ])
 
   const left = footprint(config.state_dir)
   const held = new AbortController()
@@ -78,7 +82,7 @@ export const joinCommand: DaemonCommand = async context => {
     throw error
   })
   await writeIdentity(config.state_dir, identity)
-  const settings = await writeSettings(file, config, url)
+  await settings.write()
   await giveToOwner(config.state_dir)
   context.write(describeJoin(identity, config, settings))
   return 0
@@ -95,23 +99,6 @@ const tokenIn = async (path: string | undefined): Promise<string> => {
   return text.trim()
 }
 
-interface Written {
-  path: string
-  made: boolean
-}
-
-/** Writes the configuration file; an existing one belongs to the operator and stays unchanged. */
-const writeSettings = async (
-  file: string | undefined,
-  { name, state_dir }: DaemonConfig,
-  url: string,
-): Promise<Written> => {
-  const wanted = resolve(file ?? join(state_dir, 'shoald.yaml'))
-  if (existsSync(wanted)) return { path: wanted, made: false }
-  const text = stringify({ name, state_dir, coordinator: { url } })
-  return { path: wanted, made: await createPrivate(wanted, text) }
-}
-
 /**
  * Gives new files to the owner of the state folder, as root may join for a daemon of another user.
  */
@@ -124,16 +111,38 @@ const giveToOwner = async (stateDir: string): Promise<void> => {
 const describeJoin = (
   identity: Identity,
   { state_dir }: DaemonConfig,
-  { path, made }: Written,
+  { path, isNew, changed }: JoinedSettings,
 ): string =>
   [
     `This machine is ${identity.cell_id} of ${identity.coordinator_url} now.`,
     `Identity: ${identityFile(state_dir)}. It is the secret of this cell: keep it, and do not copy it.`,
-    made ? `Settings: ${path}` : `Settings: ${path} already existed and was not changed.`,
+    `Settings: ${path}${describeChange(isNew, changed)}`,
     ...(identity.coordinator_ca === undefined
       ? []
       : ["The coordinator's certificate authority is pinned: no other server can impersonate it."]),
-    `Next: shoald --config ${path} (installed as a package: systemctl restart shoald)`,
-    `If it does not show up: shoald doctor --config ${path}`,
+    `Next: ${path === UNIT_SETTINGS && existsSync(SYSTEMD) ? 'systemctl restart shoald' : ownCommand(path)}`,
+    `If it does not show up: ${ownCommand(path, 'doctor')}`,
     '',
   ].join('\n')
+
+const describeChange = (isNew: boolean, changed: readonly string[]): string => {
+  if (isNew) return ''
+  return changed.length === 0 ? ' (unchanged)' : ` (changed: ${changed.join(', ')})`
+}
+
+/** What the unit of the package reads. */
+const UNIT_SETTINGS = '/etc/shoal/shoald.yaml'
+/** sd_booted(3) */
+const SYSTEMD = '/run/systemd/system'
+
+/** A line for the shell; a program that is not on the path is named in full. */
+const ownCommand = (file: string, ...words: string[]): string => {
+  const program = resolve(import.meta.dirname, '..', '..', 'bin', 'shoald')
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const isOnPath = folders.some(folder => folder !== '' && existsSync(join(folder, 'shoald')))
+  return [isOnPath ? 'shoald' : program, ...words, '--config', file].map(quoteWord).join(' ')
+}
+
+/** POSIX.1-2017, Shell Command Language, 2.2.2. */
+const quoteWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`

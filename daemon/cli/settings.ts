@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { loadConfig } from '../../shared/config.ts'
+import { type GivenSetting, loadConfig } from '../../shared/config.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { DaemonConfig } from '../config.ts'
 import type { CommandContext } from './command.ts'
 
 interface ShoaldSettings {
   config: DaemonConfig
+  /** What flags and the environment have set. */
+  given: readonly GivenSetting[]
   /** Configuration file that was named, whether it exists or not. */
   file: string | undefined
 }
@@ -32,6 +34,6 @@ export const readSettings = (
     env: missing ? others : env,
   })
   if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'no configuration')
-  const { config } = loaded
-  return { config: { ...config, state_dir: resolve(config.state_dir) }, file }
+  const { config, given } = loaded
+  return { config: { ...config, state_dir: resolve(config.state_dir) }, given, file }
 }

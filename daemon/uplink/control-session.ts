@@ -16,6 +16,7 @@ interface ControlSessionOptions {
 }
 
 const DRAINING: StateBody = { state: 'draining' }
+const STOPPED: StateBody = { state: 'stopped' }
 
 /** The control plane to one coordinator: this cell's messages over one MQTT connection. */
 export class ControlSession {
@@ -57,13 +58,17 @@ export class ControlSession {
 
   /** Announces that the cell stops accepting requests. */
   sayDraining(): void {
-    this.#options.mqtt.publish('state', this.#envelope('state', DRAINING)).catch(() => {})
+    this.#sayState(DRAINING)
   }
 
-  /** Ends the session after its pending messages. */
+  /** Ends the session after its pending messages; the last one announces a clean stop. */
   leave(): void {
-    this.sayDraining()
+    this.#sayState(STOPPED)
     this.#options.mqtt.end()
+  }
+
+  #sayState(state: StateBody): void {
+    this.#options.mqtt.publish('state', this.#envelope('state', state)).catch(() => {})
   }
 
   #envelope(name: TopicName, body: unknown): Envelope {

@@ -32,8 +32,11 @@ export const envelope = (
   now: number = Date.now(),
 ): Envelope => ({ v: PROTOCOL_VERSION, id: newId('msg', now), sender, epoch, at: now, type, body })
 
-/** Presence of a cell on the `state` topic. */
-export const StateBody = z.object({ state: z.enum(['ready', 'draining', 'lost']) })
+/**
+ * Presence of a cell on the `state` topic. A cell that shuts down cleanly publishes `stopped` just
+ * before it disconnects; `lost` is its last will.
+ */
+export const StateBody = z.object({ state: z.enum(['ready', 'draining', 'stopped', 'lost']) })
 export type StateBody = z.infer<typeof StateBody>
 
 /** Presence of the coordinator on its own topic. */

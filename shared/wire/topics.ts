@@ -12,7 +12,7 @@ export const TOPICS = {
    * Description of the cell: hardware, GPUs, models, versions. Sent on every connect and on change.
    */
   birth: { path: 'cells/{cell}/birth', direction: 'up', qos: 1, retain: true },
-  /** Presence: ready, draining; `lost` as last will. Carries the boot epoch. */
+  /** Presence: ready, draining, stopped; `lost` as last will. Carries the boot epoch. */
   state: { path: 'cells/{cell}/state', direction: 'up', qos: 1, retain: true },
   /** Newest sample; the latest one wins and is never queued. */
   telemetry: { path: 'cells/{cell}/telemetry', direction: 'up', qos: 0, retain: false },

@@ -106,6 +106,9 @@ t.test('the error for an unavailable port names the flag of npm start', async t 
       `port ${port} on 127.0.0.1 is in use; choose another: npm start -- --mqtt-port `,
     ],
   ] as const)
-    await t.rejects(checkPorts(ports), { exitCode: 69, message: new RegExp(`^${message}`) })
-  await checkPorts({ port: 0, mqttPort: undefined })
+    await t.rejects(checkPorts({ ...ports, lan: undefined }), {
+      exitCode: 69,
+      message: new RegExp(`^${message}`),
+    })
+  await checkPorts({ port: 0, mqttPort: undefined, lan: undefined })
 })

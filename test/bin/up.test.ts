@@ -37,6 +37,7 @@ t.test('npm start parses its flags and has defaults', async t => {
     stateDir: '/project/.shoal',
     port: 7070,
     mqttPort: 7071,
+    lan: undefined,
     cells: 1,
     replicas: 1,
     postgres: undefined,
@@ -44,11 +45,12 @@ t.test('npm start parses its flags and has defaults', async t => {
     readyFile: undefined,
   })
   const all = ['--state-dir', '/s', '--port', '0', '--mqtt-port=none', '--cells', '64']
-  const more = ['--devices', 'none', '--ready-file', '/r']
+  const more = ['--devices', 'none', '--ready-file', '/r', '--lan', '--address', '10.9.0.1']
   t.strictSame(parseOptions([...all, ...more], '/project'), {
     stateDir: '/s',
     port: 0,
     mqttPort: undefined,
+    lan: '10.9.0.1',
     cells: 64,
     replicas: 1,
     postgres: undefined,
@@ -64,6 +66,9 @@ t.test('npm start parses its flags and has defaults', async t => {
     [['--cells', '0'], /^--cells takes a whole number from 1 to 64, not 0$/],
     [['--cells', '65'], /^--cells takes/],
     [['--devices', 'many'], /^--devices takes sim or none, not many$/],
+    [['--address', '10.9.0.1'], /^--address is for --lan$/],
+    [['--lan', '--address', 'here'], /^--address takes an IP address, not here$/],
+    [['--lan', '--replicas', '3', '--postgres', 'x'], /^--lan is for one coordinator only$/],
     [['--replicas', '3'], /^--replicas needs --postgres/],
     [['--replicas', '3', '--postgres', 'x', '--mqtt-port', '1'], /^--mqtt-port is for one/],
     [['--state', 'x'], /^Unknown option '--state'; --help lists the flags$/],

@@ -10,8 +10,9 @@ import t, { type Test } from 'tap'
 import * as z from 'zod'
 import { type ApiCall, createApi } from '../../clients/cli/api.ts'
 import { operationsOf } from '../../clients/cli/document.ts'
-import { loadDocument } from '../../clients/cli/document-cache.ts'
+import { loadOperations } from '../../clients/cli/document-cache.ts'
 import { nextStep } from '../../clients/cli/next-step.ts'
+import { callOf } from '../../clients/cli/operation-call.ts'
 import { addOperationCommands } from '../../clients/cli/operation-commands.ts'
 import { createTokenViews } from '../../coordinator/enrolment/open.ts'
 import { openApi } from '../../coordinator/http/openapi.ts'
@@ -20,6 +21,7 @@ import { defineOperation, type Operation } from '../../coordinator/operations/op
 import { issueAuthority, issueServerCertificate } from '../../coordinator/tls/certificate.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { formatOutput, terminalWidth } from '../../shared/print.ts'
+import { VERSION } from '../../shared/version.ts'
 import { temporaryFolder, temporaryStore } from '../coordinator/store/temporary.ts'
 import { appWith, views } from '../support/app.ts'
 
@@ -135,11 +137,15 @@ t.test('a table is no wider than the terminal', async t => {
   t.equal(narrow.split('\n').length, 4, 'a line for each still')
   t.match(narrow, /xx… {2}1\n/, 'a long text is cut and says so')
   for (const { id } of rows) t.ok(narrow.includes(id), 'what is copied is whole')
-  t.equal(
-    formatOutput(rows, 'text', 40).split('\n').slice(0, 6).join('\n'),
-    `id      ${rows[0]?.id}\nname    a\nmodels  ${'x'.repeat(60)}\nbusy    1\n\nid      ${rows[1]?.id}`,
-    'a very narrow one has a line for each value',
-  )
+  const [head = '', first = ''] = formatOutput(rows, 'text', 40).split('\n')
+  t.match(head, /^id +name$/, 'a very narrow one has the first columns')
+  t.equal(first, `${rows[0]?.id}  a`)
+  for (let columns = 1; columns < 60; columns++) {
+    const lines = formatOutput(rows, 'text', columns).split('\n\n')[0] ?? ''
+    t.ok(widest(lines) <= columns, `it fits ${columns} columns`)
+    t.equal(lines.trimEnd().split('\n').length, 3, 'and is a table')
+  }
+  t.match(formatOutput(rows, 'text', 20), /\ncell_01m7whzr… {2}a\n/, 'the beginning of an id')
   const many = [...rows, ...rows].map(row => ({ ...row, tier: 'pro', created_at: 'z'.repeat(20) }))
   const short = formatOutput(many, 'text', 60)
   t.equal(widest(short), 60)
@@ -182,13 +188,13 @@ const operation = (
   })
 
 /** Call that the program makes for these words. */
-const callOf = async (declared: Operation, ...argv: string[]): Promise<ApiCall | undefined> => {
+const typedCall = async (declared: Operation, ...argv: string[]): Promise<ApiCall | undefined> => {
   const { method, path } = declared
   const document = await openApi([{ method, path, access: 'key', operation: declared }], 'http://a')
   let asked: ApiCall | undefined
   const program = new Command('shoal').exitOverride()
-  addOperationCommands(program, operationsOf(document), async call => {
-    asked = call
+  addOperationCommands(program, operationsOf(document), async (operation, input) => {
+    asked = callOf(operation, input)
   })
   program.configureOutput({ writeErr: () => {} })
   for (const command of flattenCommands(program))
@@ -231,16 +237,18 @@ t.test('a field that is the text of a file is named by the last argument', async
   const file = join(folder, 'a file.yaml')
   writeFileSync(file, 'version: ä\n')
   const words = ['things', 'change', 'a', file, '--reason', 'why']
-  t.match(await callOf(declared, ...words), {
+  t.match(await typedCall(declared, ...words), {
     path: '/v1/things/a',
     body: { document: 'version: ä\n', reason: 'why' },
   })
-  await t.rejects(callOf(declared, 'things', 'change', 'a', join(folder, 'none')), {
+  await t.rejects(typedCall(declared, 'things', 'change', 'a', join(folder, 'none')), {
     code: 'invalid_request',
     message: /cannot read .*none: there is no such file/,
   })
-  await t.rejects(callOf(declared, 'things', 'change', 'a'), { code: 'commander.missingArgument' })
-  await t.rejects(callOf(declared, ...words, '--document', 'x'), {
+  await t.rejects(typedCall(declared, 'things', 'change', 'a'), {
+    code: 'commander.missingArgument',
+  })
+  await t.rejects(typedCall(declared, ...words, '--document', 'x'), {
     code: 'commander.unknownOption',
   })
 })
@@ -262,7 +270,7 @@ t.test('flags follow from the input', async t => {
     [['--input-url', 'http://b'], { url: 'http://b' }],
     [['--json', '{"shape":"line","count":1}', '--count', '2'], { shape: 'line', count: 2 }],
   ] as const)
-    t.strictSame(await callOf(everyKind, ...words, ...flags), { method: 'PUT', path, body })
+    t.strictSame(await typedCall(everyKind, ...words, ...flags), { method: 'PUT', path, body })
 
   for (const flags of [
     ['--spacing-m', 'wide'],
@@ -274,16 +282,16 @@ t.test('flags follow from the input', async t => {
     ['--nothing'],
   ])
     await t.rejects(
-      callOf(everyKind, ...words, ...flags),
+      typedCall(everyKind, ...words, ...flags),
       { name: 'CommanderError' },
       flags.join(' '),
     )
-  t.strictSame(await callOf(operation('bare-run'), 'bare', 'run', '--json', '{}'), {
+  t.strictSame(await typedCall(operation('bare-run'), 'bare', 'run', '--json', '{}'), {
     method: 'POST',
     path: '/v1/bare-run',
     body: {},
   })
-  await t.rejects(callOf(everyKind, 'things', 'make', 'all', '..'), { code: 'invalid_request' })
+  await t.rejects(typedCall(everyKind, 'things', 'make', 'all', '..'), { code: 'invalid_request' })
 })
 
 t.test(
@@ -300,7 +308,7 @@ t.test(
       needsCallKey: () => true,
       cli: { group: 'things', verb: 'run', words: ['command'], pairs: 'params' },
     })
-    const run = (...args: string[]) => callOf(declared, 'things', 'run', 'a', 'go', ...args)
+    const run = (...args: string[]) => typedCall(declared, 'things', 'run', 'a', 'go', ...args)
     const bodyOf = async (...args: string[]) => (await run(...args))?.body
     t.strictSame(await bodyOf(), { command: 'go' })
     t.strictSame(await bodyOf('x_m=-1.5', 'on=true', 'name=b=c'), {
@@ -321,7 +329,7 @@ t.test('a GET carries its input in the query; singular and plural lead to a grou
     input: z.strictObject({ limit: z.int().default(5), state: z.string().default('all') }),
   })
   for (const group of ['gates', 'gate'])
-    t.strictSame(await callOf(list, group, 'list', '--limit', '7'), {
+    t.strictSame(await typedCall(list, group, 'list', '--limit', '7'), {
       method: 'GET',
       path: '/v1/gates',
       query: { limit: 7 },
@@ -331,14 +339,14 @@ t.test('a GET carries its input in the query; singular and plural lead to a grou
 t.test('an operation that runs on a cell takes --cell beside its input', async t => {
   const input = z.strictObject({ topic: z.string() })
   const sent = operation('words-send', { method: 'POST', path: '/v1/words', input, onCell: true })
-  t.strictSame(await callOf(sent, 'words', 'send', '--topic', 'a', '--cell', 'c1'), {
+  t.strictSame(await typedCall(sent, 'words', 'send', '--topic', 'a', '--cell', 'c1'), {
     method: 'POST',
     path: '/v1/words',
     body: { topic: 'a' },
     query: { cell: 'c1' },
   })
   const read = operation('words-list', { method: 'GET', path: '/v1/words', input, onCell: true })
-  t.strictSame(await callOf(read, 'words', 'list', '--topic', 'a', '--cell', 'c1'), {
+  t.strictSame(await typedCall(read, 'words', 'list', '--topic', 'a', '--cell', 'c1'), {
     method: 'GET',
     path: '/v1/words',
     query: { topic: 'a', cell: 'c1' },
@@ -412,10 +420,16 @@ t.test('the key is sent only to the given host', async t => {
   await t.rejects(api.get('/v1/cells'), { code: 'coordinator_unavailable', message: /127.0.0.1:1/ })
 })
 
-t.test('the API document is cached and revalidated, and the cache is optional', async t => {
+t.test('the commands are cached and revalidated, and the cache is optional', async t => {
   const folder = join(t.testdir(), 'cache')
   const asked: (string | undefined)[] = []
-  let answer: { body: unknown; etag: string } | undefined | 'away' = { body: { a: 1 }, etag: '"1"' }
+  const documentOf = (group: string) => ({
+    paths: { '/v1/a': { get: { 'x-shoal-cli': { group, verb: 'list', arguments: [] } } } },
+  })
+  let answer: { body: unknown; etag: string } | undefined | 'away' = {
+    body: documentOf('old'),
+    etag: '"1"',
+  }
   const api = {
     getIfChanged: async (_path: string, etag: string | undefined) => {
       asked.push(etag)
@@ -423,21 +437,29 @@ t.test('the API document is cached and revalidated, and the cache is optional', 
       return answer
     },
   } as never
-  t.strictSame(await loadDocument(api, 'http://a', folder), { a: 1 })
+  const load = async (url: string, place = folder) =>
+    (await loadOperations(api, url, place)).map(({ words }) => words.join(' '))
+  t.strictSame(await load('http://a'), ['old list'])
   t.equal(statSync(folder).mode & 0o777, 0o700)
   answer = undefined
-  t.strictSame(await loadDocument(api, 'http://a', folder), { a: 1 })
+  t.strictSame(await load('http://a'), ['old list'])
   answer = 'away'
-  t.strictSame(await loadDocument(api, 'http://a', folder), { a: 1 })
-  await t.rejects(loadDocument(api, 'http://b', folder), { code: 'coordinator_unavailable' })
+  t.strictSame(await load('http://a'), ['old list'])
+  await t.rejects(load('http://b'), { code: 'coordinator_unavailable' })
 
   const [file = ''] = readdirSync(folder)
-  writeFileSync(join(folder, file), '{"etag":')
-  answer = { body: { a: 2 }, etag: '"2"' }
-  t.strictSame(await loadDocument(api, 'http://a', folder), { a: 2 }, 'a damaged cache')
-  t.match(readFileSync(join(folder, file), 'utf8'), /"a":2/)
-  t.strictSame(await loadDocument(api, 'http://a', '/dev/null/x'), { a: 2 }, 'no cache at all')
-  t.strictSame(asked, [undefined, '"1"', '"1"', undefined, undefined, undefined])
+  const text = readFileSync(join(folder, file), 'utf8')
+  answer = { body: documentOf('new'), etag: '"2"' }
+  for (const [damaged, what] of [
+    ['{"etag":', 'a damaged cache'],
+    [text.replace(VERSION, '0.0.0'), 'the cache of another version'],
+  ] as const) {
+    writeFileSync(join(folder, file), damaged)
+    t.strictSame(await load('http://a'), ['new list'], what)
+    t.match(readFileSync(join(folder, file), 'utf8'), /"new"/)
+  }
+  t.strictSame(await load('http://a', '/dev/null/x'), ['new list'], 'no cache at all')
+  t.strictSame(asked, [undefined, '"1"', '"1"', undefined, undefined, undefined, undefined])
 })
 
 /** The program against the real server, with a store behind it. */

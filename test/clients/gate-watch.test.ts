@@ -22,10 +22,14 @@ const request = (id: string, parts: object = {}) => ({
 /** A session over a list of requests, and what was called and written. */
 const scene = (requests: object[], refuse?: string) => {
   const calls: ApiCall[] = []
+  const lists: ApiCall[] = []
   let out = ''
   const api = {
     call: async (call: ApiCall) => {
-      if (call.method === 'GET') return { requests }
+      if (call.method === 'GET') {
+        lists.push(call)
+        return { requests }
+      }
       calls.push(call)
       if (refuse !== undefined) throw new ShoalError('forbidden', refuse)
       return { state: 'approved' }
@@ -35,7 +39,7 @@ const scene = (requests: object[], refuse?: string) => {
     out += text
   }
   const session = { api, format: 'text', write } as unknown as CliSession
-  return { session, calls, out: () => out }
+  return { session, calls, lists, out: () => out }
 }
 const answerWith = (...answers: string[]) => ({
   ask: async () => answers.shift() ?? '',
@@ -120,12 +124,30 @@ t.test('a plan that is not JSON is shown unchanged', async t => {
   t.equal(out().split('[').length, 20_001)
 })
 
-t.test('an answer that is neither yes nor no changes nothing', async t => {
-  for (const answer of ['', 'y', 'yes', 'A pprove', 'constructor']) {
-    const { session, calls } = scene([request('gate_1')])
-    await watchGates(session, answerWith(answer), true)
-    t.strictSame(calls, [], JSON.stringify(answer))
+t.test('an answer that is no verb is asked for again', async t => {
+  const { session, calls, out } = scene([request('gate_1')])
+  const typos = ['', 'y', 'yes', 'A pprove', 'constructor']
+  await watchGates(session, answerWith(...typos, 'a', 'fine'), true)
+  t.match(calls, [{ path: '/v1/gates/requests/gate_1/approve', body: { reason: 'fine' } }])
+  t.equal(out().split('please answer').length - 1, typos.length)
+})
+
+t.test('the end of the input decides nothing', async t => {
+  const { session, calls } = scene([request('gate_1')])
+  const over = new AbortController()
+  const ask = async () => {
+    over.abort()
+    return ''
   }
+  await watchGates(session, { ...answerWith(), ask, signal: over.signal }, true)
+  t.strictSame(calls, [])
+})
+
+t.test("only other people's requests are listed", async t => {
+  const { session, lists, out } = scene([])
+  await watchGates(session, answerWith(), true)
+  t.match(lists, [{ query: { state: 'pending', others: true } }])
+  t.match(out(), 'no request of another person is pending')
 })
 
 t.test('a refused decision is reported and the next request follows', async t => {

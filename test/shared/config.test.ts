@@ -1,6 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import * as z from 'zod'
 import { loadConfig } from '../../shared/config.ts'
@@ -18,7 +18,7 @@ const schema = z.strictObject({
   preload: z.boolean().default(true).describe('Load models at start.'),
   state_dir: z
     .string()
-    .meta({ environment: 'SHOAL_PROG_STATE_DIR' })
+    .meta({ environment: 'SHOAL_PROG_STATE_DIR', provided: '$STATE_DIRECTORY/own' })
     .default('state')
     .describe('Folder.'),
   level: z.enum(['low', 'high']).default('low'),
@@ -58,6 +58,16 @@ t.test('configuration', async t => {
     t.equal(run([], env)?.http.port, 2000)
     t.equal(run(['--http-port', '3000'], env)?.http.port, 3000)
     t.equal(run([], env)?.http.host, '127.0.0.2')
+  })
+
+  t.test('what the system provides replaces a default and yields to the file', async t => {
+    const env = { STATE_DIRECTORY: '/var/lib/prog' }
+    const own = join(dirname(file), 'own.yaml')
+    writeFileSync(own, 'state_dir: /srv\n')
+    t.equal(run([], env)?.state_dir, '/var/lib/prog/own')
+    t.equal(run([], { ...env, STATE_DIRECTORY: '' })?.state_dir, 'state')
+    t.equal(run(['--config', own], env)?.state_dir, '/srv')
+    t.equal(run([], { ...env, SHOAL_PROG_STATE_DIR: '/x' })?.state_dir, '/x')
   })
 
   t.test('lists are comma-separated and booleans are words', async t => {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { hash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -14,8 +14,10 @@ import http from 'node:http'
 import https from 'node:https'
 import { join, resolve } from 'node:path'
 import { json } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import type { Logger } from 'pino'
 import t, { type Test } from 'tap'
+import { parse } from 'yaml'
 import { type Coordinator, serve } from '../../coordinator/assembly/serve.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
@@ -159,6 +161,24 @@ t.test('a coordinator with TLS and its own certificate', async t => {
   const ca = new X509Certificate(readFileSync(join(at.stateDir, 'tls', 'ca.crt')))
   const fingerprint = hash('sha256', ca.raw, 'base64url')
 
+  t.test('keeps what join was told in a file that exists, with its comments', async t => {
+    const state = stateOf(at, 'told')
+    const file = join(at.folder, 'told.yaml')
+    writeFileSync(file, '# mine\nname: old # a name\ndrain_seconds: 7\n')
+    const flags = ['--config', file, '--state-dir', state, '--name', 'new', '--local-port', '7171']
+    const token = await newToken(at, fingerprint)
+    const { text } = await run(joinCommand, at.url, '--token', token, ...flags)
+    t.match(text, `Settings: ${file} (changed: name, state_dir, local.port, coordinator.url)`)
+    const kept = readFileSync(file, 'utf8')
+    t.match(kept, /^# mine\nname: new # a name\ndrain_seconds: 7\n/)
+    t.match(parse(kept), {
+      state_dir: state,
+      coordinator: { url: at.url },
+      local: { port: 7171 },
+    })
+    t.notMatch(kept, 'join_token')
+  })
+
   t.test('enrols a machine, and the pin holds', async t => {
     const { code, text } = await join_(at, 'first', await newToken(at, fingerprint))
     t.equal(code, 0)
@@ -171,6 +191,9 @@ t.test('a coordinator with TLS and its own certificate', async t => {
 
     const checked = await run(doctorCommand, '--state-dir', state)
     t.equal(checked.code, 0, checked.text)
+    const [, next = ''] = /^If it does not show up: (.*)$/m.exec(text) ?? []
+    const { stdout } = await promisify(execFile)('sh', ['-c', next])
+    t.match(stdout, 'identity', 'the printed line works')
     for (const name of [
       'coordinator',
       'certificate',

@@ -16,6 +16,7 @@ const run = promisify(execFile)
 interface Ready {
   base_url: string
   mqtt_url: string
+  ca_file?: string
   keys: Record<string, string>
   pids: { coordinator: number; cells: number[] }
   replicas?: { name: string; url: string; pid: number }[]
@@ -287,4 +288,23 @@ t.test('a program started by an older Node ends with it', async t => {
   child.disconnect()
   const [code, signal] = await once(child, 'exit')
   t.strictSame([code, signal], [0, null])
+})
+
+t.test('npm start -- --lan serves with TLS, and its line makes another machine a cell', async t => {
+  const folder = newFolder(t)
+  const launcher = start(t, folder, ...FREE_PORTS, '--lan', '--address', '127.0.0.2')
+  const { base_url, ca_file, keys } = await launcher.waitForReady()
+  await launcher.waitForOutput(/Ctrl-C stops everything/)
+  t.match(base_url, /^https:\/\/127\.0\.0\.2:\d+$/)
+  t.match((await runCurlLine(launcher)).choices[0].message.content, /\w+ \w+/)
+
+  const line = launcher.said.split('\n').find(text => text.startsWith('shoald join ')) ?? 'false'
+  t.match(line, `shoald join ${base_url} --token shl_join_`)
+  const state = join(folder, 'joined')
+  const env = { PATH: `${join(root, 'bin')}:${process.env.PATH}`, NODE_EXTRA_CA_CERTS: ca_file }
+  const words = ['--norc', '-c', `${line} --state-dir ${state}`]
+  const { stdout } = await run('bash', words, { env })
+  t.match(stdout, "The coordinator's certificate authority is pinned")
+  const list = ['--norc', '-c', `shoal --url ${base_url} --key ${keys.operator} cells list`]
+  t.equal((await run('bash', list, { env })).stdout.match(/cell_\w+/g)?.length, 2)
 })

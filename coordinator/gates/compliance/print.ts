@@ -1,9 +1,12 @@
 import { escapeMarkup } from '../../base/escape-markup.ts'
-import type { FrameworkReport } from './report.ts'
+import { CONTROL_STATES, type FrameworkReport } from './report.ts'
 
-const MARKS = { met: '[x]', partly: '[~]', missing: '[ ]', not_applicable: '[-]' }
+const MARKS = { evidence_found: '[x]', partly: '[~]', missing: '[ ]', not_applicable: '[-]' }
 const NOTE =
   'This report shows what evidence there is. It is no statement that anything is compliant.'
+
+const formatCounts = (counts: FrameworkReport['counts']): string =>
+  CONTROL_STATES.map(state => `${state.replace('_', ' ')} ${counts[state]}`).join(', ')
 
 /** Formats the reports as plain text for a terminal or a mail. */
 export const reportText = (reports: readonly FrameworkReport[], generatedAt: string): string =>
@@ -15,7 +18,7 @@ export const reportText = (reports: readonly FrameworkReport[], generatedAt: str
       title,
       source,
       ...dates.map(({ date, what, status }) => `  ${date}  ${what} (${status})`),
-      `  met ${counts.met}, partly ${counts.partly}, missing ${counts.missing}, not applicable ${counts.not_applicable}`,
+      `  ${formatCounts(counts)}`,
       ...controls.flatMap(({ id, title: name, state, evidence, open }) => [
         `${MARKS[state]} ${id}  ${name}`,
         ...evidence.map(line => `      + ${line}`),
@@ -32,7 +35,7 @@ export const reportHtml = (reports: readonly FrameworkReport[], generatedAt: str
 <style>
 body{font:15px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b}
 table{border-collapse:collapse;width:100%;margin:1rem 0}td,th{border:1px solid #bbb;padding:.35rem .5rem;text-align:left;vertical-align:top}
-th{background:#eee}.met{background:#e5f4e5}.partly{background:#fff6d9}.missing{background:#fbe3e3}.not_applicable{background:#f0f0f0}
+th{background:#eee}.evidence_found{background:#e5f4e5}.partly{background:#fff6d9}.missing{background:#fbe3e3}.not_applicable{background:#f0f0f0}
 ul{margin:.1rem 0;padding-left:1.1rem}.open{color:#8a1c1c}h2{break-before:page}h2:first-of-type{break-before:auto}tr{break-inside:avoid}
 </style></head><body>
 <h1>Compliance report</h1><p>${escapeMarkup(generatedAt)}. ${NOTE}</p>
@@ -43,7 +46,7 @@ ${reports.map(frameworkHtml).join('\n')}
 const frameworkHtml = ({ title, source, dates, counts, controls }: FrameworkReport): string =>
   `<h2>${escapeMarkup(title)}</h2><p>${escapeMarkup(source)}</p>
 ${dates.length === 0 ? '' : `<ul>${dates.map(({ date, what, status }) => `<li>${escapeMarkup(`${date}: ${what} (${status})`)}</li>`).join('')}</ul>`}
-<p>met ${counts.met}, partly ${counts.partly}, missing ${counts.missing}, not applicable ${counts.not_applicable}</p>
+<p>${formatCounts(counts)}</p>
 <table><thead><tr><th>Control</th><th>State</th><th>Evidence and what is open</th></tr></thead><tbody>
 ${controls
   .map(

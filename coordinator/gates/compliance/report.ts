@@ -2,7 +2,8 @@ import * as z from 'zod'
 import type { CheckResult } from '../checks.ts'
 import { type Control, type FrameworkId, loadFeatures, loadFrameworks } from './frameworks.ts'
 
-export const CONTROL_STATES = ['met', 'partly', 'missing', 'not_applicable'] as const
+/** `evidence_found`: every expected item of evidence was found, which is no verdict on the control. */
+export const CONTROL_STATES = ['evidence_found', 'partly', 'missing', 'not_applicable'] as const
 type ControlState = (typeof CONTROL_STATES)[number]
 
 const UNKNOWN_CONTROL = 'there is no such control; shoal compliance report lists them'
@@ -61,7 +62,7 @@ export const complianceReport = (
   const reports = controls.map(control =>
     controlReport(control, results, declarations[`${id}/${control.id}`]),
   )
-  const counts = { met: 0, partly: 0, missing: 0, not_applicable: 0 }
+  const counts = { evidence_found: 0, partly: 0, missing: 0, not_applicable: 0 }
   for (const { state } of reports) counts[state]++
   return { framework: id, title, source, dates, counts, controls: reports }
 }
@@ -92,7 +93,7 @@ interface Part {
 }
 
 const stateOf = (evidence: number, open: number): ControlState => {
-  if (open === 0) return 'met'
+  if (open === 0) return 'evidence_found'
   return evidence === 0 ? 'missing' : 'partly'
 }
 

@@ -8,6 +8,7 @@ import type { EnrolledCell } from '../../enrolment/cells.ts'
 import type { Cell } from '../../fleet/cell.ts'
 import { engineReports } from '../../fleet/cell.ts'
 import { type CellMetric, metricsOf } from '../../fleet/metrics.ts'
+import { isGone, PRESENCES } from '../../fleet/presence.ts'
 
 /** Operator-defined labels of a cell, such as `site: north`. */
 export const CellLabels = z.record(
@@ -19,16 +20,7 @@ export const CellLabels = z.record(
 export const CellSummary = z.object({
   id: z.string(),
   name: z.string(),
-  presence: z.enum([
-    'unknown',
-    'ready',
-    'degraded',
-    'draining',
-    'suspect',
-    'dead',
-    'quarantined',
-    'revoked',
-  ]),
+  presence: z.enum([...PRESENCES, 'quarantined', 'revoked']),
   /** An operator has taken it out of routing. */
   drained: z.boolean(),
   labels: CellLabels,
@@ -88,9 +80,9 @@ const presenceOf = (cell: EnrolledCell, live: Cell | undefined) => {
   return cell.quarantinedAt === undefined ? (live?.presence ?? 'unknown') : 'quarantined'
 }
 
-/** Models that can be requested now; the models of a dead cell cannot. */
+/** Models that can be requested now; the models of a cell that is gone cannot. */
 const modelsOf = (live: Cell | undefined): string[] =>
-  live === undefined || live.presence === 'dead'
+  live === undefined || isGone(live.presence)
     ? []
     : engineReports(live)
         .filter(report => report.state === 'ready')
@@ -103,9 +95,9 @@ const LOAD = [
   'queued',
 ] as const satisfies CellMetric[]
 
-/** Load of a live cell; the last sample of a dead cell says nothing about the present. */
+/** Load of a live cell; the last sample of a cell that is gone says nothing about the present. */
 const loadOf = (live: Cell | undefined) => {
-  const sample = live?.presence === 'dead' ? undefined : live?.sample
+  const sample = live === undefined || isGone(live.presence) ? undefined : live.sample
   const metrics = sample && metricsOf(sample)
   const entries = LOAD.map(name => [name, metrics?.[name] ?? null])
   return Object.fromEntries(entries) as Record<(typeof LOAD)[number], number | null>

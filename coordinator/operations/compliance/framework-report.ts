@@ -12,7 +12,7 @@ import { gatherFacts } from '../policy/governance-facts.ts'
 export const FrameworkChoice = z.enum([...FRAMEWORK_IDS, 'all'])
 
 const Counts = z.object({
-  met: z.int(),
+  evidence_found: z.int(),
   partly: z.int(),
   missing: z.int(),
   not_applicable: z.int(),

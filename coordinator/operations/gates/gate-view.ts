@@ -8,6 +8,7 @@ import { canonical } from '../../gates/plan-hash.ts'
 import { type GateRequest, publicStatus, REQUEST_STATES, stateAt } from '../../gates/request.ts'
 import { openSeats } from '../../gates/seats.ts'
 import type { Context } from '../context.ts'
+import { findApprovalHint } from './approval-hint.ts'
 
 export const Status = z.enum(['approved', 'pending', 'blocked'])
 
@@ -44,7 +45,20 @@ export const RequestView = z.object({
   created_at: z.iso.datetime(),
   /** Expiry of the request, or of its approval once it is approved. */
   expires_at: z.iso.datetime(),
+  hint: z
+    .string()
+    .exactOptional()
+    .describe('Only when no person can approve the request: what to do about it.'),
 })
+
+/** One request with what to do when nobody can approve it. */
+export const viewWithHint = async (
+  request: GateRequest,
+  context: Context,
+): Promise<z.input<typeof RequestView>> => {
+  const hint = await findApprovalHint(request, context)
+  return { ...viewFor(request, context), ...(hint === undefined ? {} : { hint }) }
+}
 
 /** One request as its tenant may see it now. */
 export const viewFor = (

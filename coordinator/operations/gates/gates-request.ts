@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { MAX_PLAN_BYTES } from '../../gates/plan-hash.ts'
 import { limitJson } from '../bounded-json.ts'
 import { defineOperation } from '../operation.ts'
-import { callerOf, GateSubject, RequestView, Summary, viewFor } from './gate-view.ts'
+import { callerOf, GateSubject, RequestView, Summary, viewWithHint } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-request',
@@ -24,5 +24,5 @@ export default defineOperation({
   }),
   output: RequestView,
   run: async ({ gate_id: gateId, ...asked }, context) =>
-    viewFor(await context.gates.request({ gateId, ...asked }, callerOf(context)), context),
+    viewWithHint(await context.gates.request({ gateId, ...asked }, callerOf(context)), context),
 })

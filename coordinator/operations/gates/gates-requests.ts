@@ -15,10 +15,11 @@ export default defineOperation({
     gate_id: z.string().max(128).exactOptional(),
     state: z.enum(REQUEST_STATES).exactOptional(),
     mine: z.boolean().default(false).describe('Only your own requests.'),
+    others: z.boolean().default(false).describe('Only requests of other people.'),
     ...PAGE,
   }),
   output: z.object({ requests: z.array(RequestView), next: NextCursor }),
-  run: async ({ gate_id, state, mine, before, limit }, context) => {
+  run: async ({ gate_id, state, mine, others, before, limit }, context) => {
     const { person, tenantId } = callerOf(context)
     const found = await context.gates.list(
       {
@@ -26,6 +27,7 @@ export default defineOperation({
         ...(gate_id === undefined ? {} : { gateId: gate_id }),
         ...(state === undefined ? {} : { states: [state] }),
         ...(mine ? { requesterId: person.personId } : {}),
+        ...(others ? { exceptRequesterId: person.personId } : {}),
         ...(before === undefined ? {} : { before }),
       },
       { tenantId },

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { callerOf, RequestView, viewFor } from './gate-view.ts'
+import { callerOf, RequestView, viewWithHint } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-show',
@@ -14,6 +14,6 @@ export default defineOperation({
   output: RequestView,
   run: async ({ request_id }, context) => {
     const { tenantId } = callerOf(context)
-    return viewFor(await context.gates.get(request_id, { tenantId }), context)
+    return viewWithHint(await context.gates.get(request_id, { tenantId }), context)
   },
 })

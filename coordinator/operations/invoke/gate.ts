@@ -3,6 +3,7 @@ import type { Caller } from '../../gates/asking.ts'
 import { ownSubject } from '../../gates/own-subject.ts'
 import type { GateRequest } from '../../gates/request.ts'
 import type { Context } from '../context.ts'
+import { findApprovalHint } from '../gates/approval-hint.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import type { Operation } from '../operation.ts'
 import { PendingResult } from '../pending-result.ts'
@@ -38,7 +39,8 @@ const carryOut = async (operation: AnyGated, input: object, context: Context): P
   }
   const requester = planned.requester ?? callerOf(context)
   const request = planned.request ?? (await askAt(gate, planned, requester, context))
-  if (request.state !== 'approved' || run === undefined) return toPendingResult(request, planned)
+  if (request.state !== 'approved' || run === undefined)
+    return toPendingResult(request, planned, context)
   return runWithApproval({ id, run }, { ...planned, request, requester }, context)
 }
 
@@ -92,9 +94,16 @@ const askAt = async (
   }
 }
 
-const toPendingResult = (request: GateRequest, planned: OperationPlan<unknown>): PendingResult => {
+/** Visitors without a key are not told who can approve. */
+const toPendingResult = async (
+  request: GateRequest,
+  planned: OperationPlan<unknown>,
+  context: Context,
+): Promise<PendingResult> => {
   const { next, difference, shown, claimToken } = planned
+  const hint = context.key && (await findApprovalHint(request, context))
   return new PendingResult(request, next?.(request), {
+    ...(hint === undefined ? {} : { hint }),
     ...(difference === undefined ? {} : { difference }),
     ...(shown === undefined ? {} : { plan: shown }),
     ...(claimToken === undefined ? {} : { claim_token: claimToken }),

@@ -32,6 +32,15 @@ export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<v
 }
 
 /**
+ * Returns the id of the person whom an administrator names; others learn nothing about the names
+ * of the tenant.
+ */
+export const resolvePerson = async (named: string, context: Context): Promise<string> => {
+  const { people, tenantId = '' } = context
+  return isAdministrator(context) ? people.resolveId(named, { tenantId }) : named
+}
+
+/**
  * Requires that an administrator requests an operator role for a former visitor. A single
  * administrator admits visitors, and might be that visitor; otherwise one person could fill every
  * seat of a gate by admitting themselves.

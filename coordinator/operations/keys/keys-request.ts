@@ -5,8 +5,9 @@ import { KEY_KINDS, ROLES } from '../../keys/key.ts'
 import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
+import { PersonRef } from '../persons/person-view.ts'
 import { KEY_GATE, type KeyPlan } from './key-plan.ts'
-import { requireMayHave } from './key-rules.ts'
+import { requireMayHave, resolvePerson } from './key-rules.ts'
 import { KeyView } from './key-view.ts'
 
 export default defineOperation({
@@ -26,13 +27,9 @@ export default defineOperation({
       .default('person')
       .describe('Kind of user that the key is for; it cannot be changed later.'),
     label: z.string().max(200).default('').describe('Purpose of the key.'),
-    person_id: z
-      .string()
-      .max(128)
-      .exactOptional()
-      .describe(
-        'Person accountable for the key; you by default. Only administrators can name another person.',
-      ),
+    person_id: PersonRef.exactOptional().describe(
+      'Id or name of the person accountable for the key; you by default. Only administrators can name another person.',
+    ),
     further_tenants: z.array(Id).max(100).default([]),
     expires_at: z.iso
       .datetime({ offset: true })
@@ -44,7 +41,8 @@ export default defineOperation({
   /** keys-reveal carries it out: the secret is shown only to the requester. */
   plan: async (input, context) => {
     const { person, tenantId } = callerOf(context)
-    const { person_id = person.personId, expires_at = null, ...rest } = input
+    const { person_id: named = person.personId, expires_at = null, ...rest } = input
+    const person_id = await resolvePerson(named, context)
     const plan: KeyPlan = {
       action: 'key.issue',
       tenant_id: tenantId,

@@ -2,6 +2,9 @@ import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
 import type { Person } from '../../people/people.ts'
 
+/** A person as a caller names them. */
+export const PersonRef = z.string().max(200).describe('Id or name of the person.')
+
 export const PersonView = z.object({
   id: z.string(),
   tenant_id: z.string(),

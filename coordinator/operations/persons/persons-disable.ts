@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { defineOperation } from '../operation.ts'
-import { PersonView, personViewOf } from './person-view.ts'
+import { PersonRef, PersonView, personViewOf } from './person-view.ts'
 
 export default defineOperation({
   id: 'persons-disable',
@@ -12,11 +12,12 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'write',
   tool: false,
-  input: z.strictObject({ person_id: z.string().max(128) }),
+  input: z.strictObject({ person_id: PersonRef }),
   output: PersonView,
-  run: async ({ person_id }, { keys, key, tenantId = '', actor }) => {
-    if (person_id === key?.personId)
+  run: async ({ person_id }, { keys, key, people, tenantId = '', actor }) => {
+    const id = await people.resolveId(person_id, { tenantId })
+    if (id === key?.personId)
       throw new ShoalError('forbidden', 'you cannot disable yourself; ask another administrator')
-    return personViewOf(await keys.enablePerson(person_id, false, { tenantId }, actor))
+    return personViewOf(await keys.enablePerson(id, false, { tenantId }, actor))
   },
 })

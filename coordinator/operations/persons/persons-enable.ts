@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
-import { PersonView, personViewOf } from './person-view.ts'
+import { PersonRef, PersonView, personViewOf } from './person-view.ts'
 
 export default defineOperation({
   id: 'persons-enable',
@@ -11,8 +11,10 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'write',
   tool: false,
-  input: z.strictObject({ person_id: z.string().max(128) }),
+  input: z.strictObject({ person_id: PersonRef }),
   output: PersonView,
-  run: async ({ person_id }, { keys, tenantId = '', actor }) =>
-    personViewOf(await keys.enablePerson(person_id, true, { tenantId }, actor)),
+  run: async ({ person_id }, { keys, people, tenantId = '', actor }) => {
+    const id = await people.resolveId(person_id, { tenantId })
+    return personViewOf(await keys.enablePerson(id, true, { tenantId }, actor))
+  },
 })

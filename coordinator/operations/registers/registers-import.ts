@@ -26,6 +26,7 @@ export default defineOperation({
   output: z.object({
     register: z.string(),
     is_applied: z.boolean(),
+    is_valid: z.boolean().describe('False when a dry run found invalid records.'),
     records: z.int().describe('Records in the file.'),
     added: z.int(),
     replaced: z.int(),
@@ -38,6 +39,8 @@ export default defineOperation({
       .array(z.object({ line: z.int(), param: z.string().nullable(), message: z.string() }))
       .describe('The first 100 errors, by line.'),
   }),
+  /** As the refusal of the import itself: 65, invalid data. */
+  exit: { field: 'is_valid', codes: { true: 0, false: 65 } },
   run: async ({ register: name, mode, dry_run }, context) => {
     const { register, scope } = openRegister(name, context)
     const { registers, actor: by, signal, upload } = context
@@ -52,6 +55,7 @@ export default defineOperation({
     return {
       register: register.id,
       is_applied: report.isApplied,
+      is_valid: report.faultCount === 0,
       records: report.records,
       added: report.added,
       replaced: report.replaced,

@@ -1,7 +1,13 @@
 import * as z from 'zod'
 import { REGISTERS } from '../../registers/register-list.ts'
-import { jsonSchema } from '../json-schema.ts'
+import { type JsonSchema, jsonSchema } from '../json-schema.ts'
 import { defineOperation } from '../operation.ts'
+
+/** Names of the fields of a record, in its order. */
+const listFields = (schema: JsonSchema): string[] => {
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: string[] }
+  return Object.keys(properties).map(name => (required.includes(name) ? name : `${name}?`))
+}
 
 export default defineOperation({
   id: 'registers-kinds',
@@ -16,6 +22,7 @@ export default defineOperation({
     registers: z.array(
       z.object({
         id: z.string(),
+        fields: z.array(z.string()).describe('Fields of a record; `?` marks an optional one.'),
         description: z.string(),
         roles: z.array(z.string()).nullable().describe('Null: any operator role.'),
         personal_fields: z.array(z.string()),
@@ -27,6 +34,7 @@ export default defineOperation({
   run: () => ({
     registers: REGISTERS.map(({ id, description, roles, personal, record }) => ({
       id,
+      fields: listFields(jsonSchema(record)),
       description,
       roles: roles === undefined ? null : [...roles],
       personal_fields: [...(personal?.fields ?? [])],

@@ -1,4 +1,5 @@
 import { HOUR_MS } from '../../../shared/time.ts'
+import { wait } from '../../../shared/wait.ts'
 import { REPAIR_FLOW } from '../../flows/flow.ts'
 import type { FlowRun } from '../../flows/run.ts'
 import { incidentIdOf, type ServiceHealth } from '../../services/services.ts'
@@ -13,6 +14,8 @@ const REST_MS = HOUR_MS
 export interface StartedRepair {
   run: FlowRun
   incidentId: string
+  /** Request at the gate; undefined when the run has not asked in time. */
+  requestId: string | undefined
 }
 
 /**
@@ -39,7 +42,24 @@ export const startRepair = async (
       starterOf(context),
       { onceKey: `${tenantId}:${incidentId}` },
     ))
-  return { run, incidentId }
+  const isOpen = run.endedAt === undefined
+  return { run, incidentId, requestId: isOpen ? await waitForRequest(run.id, context) : undefined }
+}
+
+/** The run asks at the gate as soon as its step has found the service down. */
+const ASKED_WITHIN_MS = 5000
+const LOOK_MS = 100
+
+const waitForRequest = async (
+  runId: string,
+  { flows, signal }: Pick<Context, 'flows' | 'signal'>,
+): Promise<string | undefined> => {
+  for (let waitedMs = 0; waitedMs <= ASKED_WITHIN_MS && !signal.aborted; waitedMs += LOOK_MS) {
+    const [call] = await flows.calls(runId)
+    if (call?.gateRequestId !== undefined || call?.endedAt !== undefined) return call.gateRequestId
+    await wait(LOOK_MS, signal)
+  }
+  return undefined
 }
 
 const isCurrent = ({ endedAt }: FlowRun, now: number): boolean =>

@@ -25,7 +25,7 @@ interface SuiteCase {
 /** `smoke`: a part answers. `auth`: sign-in and access. `magic`: several parts work together. */
 export const listCases = (
   scenario: Scenario,
-  realms: readonly string[],
+  realms: readonly string[] | undefined,
   { skills }: Pick<Context, 'skills'>,
 ): SuiteCase[] => {
   const minimal = [serviceCase('iio_api'), STORE, ACCESS, QUEUE]
@@ -40,11 +40,11 @@ const PASSED: CaseOutcome = { outcome: 'passed', reason: undefined }
 const createFailure = (reason: string): CaseOutcome => ({ outcome: 'failed', reason })
 const createSkip = (reason: string): CaseOutcome => ({ outcome: 'skipped', reason })
 
-const serviceCase = (id: ServiceId, realms: readonly string[] = []): SuiteCase => ({
+const serviceCase = (id: ServiceId, realms?: readonly string[]): SuiteCase => ({
   id: `service-${id}`,
   scope: id === 'keycloak' ? 'auth' : 'smoke',
   run: async ({ services, signal }) =>
-    outcomeOf(await services.check(id, { isDeep: true, realms }, signal)),
+    outcomeOf(await services.check(id, { isDeep: true, ...(realms && { realms }) }, signal)),
 })
 
 const outcomeOf = ({

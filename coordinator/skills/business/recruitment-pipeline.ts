@@ -10,7 +10,7 @@ export default defineSkill({
   id: 'recruitment-pipeline',
   name: 'Recruitment pipeline',
   description:
-    'Compute how many candidates each stage has, passes on and loses, and how long it takes.',
+    'Compute how many candidates each stage has, passes on and loses, and how long it takes. Days in the future do not count.',
   tags: ['business', 'people'],
   access: 'operator',
   roles: ['operator_admin'],
@@ -45,10 +45,11 @@ export default defineSkill({
   }),
   run: async (_input, context) => {
     const found = await context.registers.readAll(candidates, scopeOf(context))
+    const as_of = dayAt(context.now())
     return {
       ...stateOf({ candidates: found }),
-      as_of: dayAt(context.now()),
-      ...analyseRecruitment(found.records),
+      as_of,
+      ...analyseRecruitment(found.records, as_of),
     }
   },
 })

@@ -41,6 +41,10 @@ export default defineSkill({
         ),
       incident_id: z.string().nullable(),
       run_id: z.string().nullable().describe('Run of the flow that waits at gate.repair-run.'),
+      request_id: z
+        .string()
+        .nullable()
+        .describe('Request at gate.repair-run that another person approves or rejects.'),
       job_id: z.string().nullable(),
       notice_job_ids: z.array(z.string()).describe('Jobs that notify the operators.'),
     }),
@@ -78,5 +82,6 @@ const repairStateOf = (
 const repairViewOf = (repair: StartedRepair | undefined) => ({
   incident_id: repair?.incidentId ?? null,
   run_id: repair?.run.id ?? null,
+  request_id: repair?.requestId ?? null,
   job_id: repair?.run.jobId ?? null,
 })

@@ -4,6 +4,7 @@ import { starterOf } from '../../operations/flows/starter.ts'
 import { RampUpOverview, rampUpOverviewOf } from '../../operations/platform-overview.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import type { RampUpPlan } from '../../rampup/ramp-up.ts'
+import { RAMP_UP_GATE } from '../../rampup/ramp-ups.ts'
 import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
@@ -17,7 +18,9 @@ export default defineSkill({
   input: z.strictObject({
     action: z
       .enum(['start', 'status', 'abort'])
-      .describe('`start` passes gate.production-deploy; `abort` restores the earlier settings.'),
+      .describe(
+        '`start` passes gate.production-deploy, and rampup-plan is its dry run; `abort` restores the earlier settings.',
+      ),
   }),
   examples: [{ action: 'status' }],
   output: RampUpOverview.extend({
@@ -32,7 +35,7 @@ export default defineSkill({
     return {
       plan: { action, plan },
       covers: plan,
-      gate: 'gate.production-deploy',
+      gate: RAMP_UP_GATE,
       subject: 'rampup',
       summary: `Roll settings out to ${cells} cells in ${stages.length} stages, each watched for ${hold_seconds} s.`,
     }

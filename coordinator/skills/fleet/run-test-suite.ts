@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { listCases, SCENARIOS } from '../../operations/services/test-suite.ts'
+import { REALMS } from '../../services/services.ts'
 import { defineSkill } from '../skill.ts'
 
 const SCOPES = ['smoke', 'auth', 'magic', 'all'] as const
 const REALM = /^[\w.-]{1,64}$/
 const MAX_REALMS = 16
+const DEFAULT_REALMS = REALMS.join(',')
 
 const Done = z.object({
   id: z.string(),
@@ -35,8 +37,10 @@ export default defineSkill({
     realms: z
       .string()
       .max(1024)
-      .default('platform,operators,customers,partners')
-      .describe('Keycloak realms, separated by commas.'),
+      .default(DEFAULT_REALMS)
+      .describe(
+        'Keycloak realms, separated by commas; the default stands for the configured ones, services.keycloak.realms.',
+      ),
     dry_run: z.boolean().default(false).describe('List the checks without running them.'),
   }),
   examples: [{ scenario: 'minimal', scope: 'smoke' }],
@@ -74,7 +78,9 @@ export default defineSkill({
   },
 })
 
-const parseRealms = (text: string): string[] => {
+/** Undefined for the default, so that the configured realms are asked. */
+const parseRealms = (text: string): string[] | undefined => {
+  if (text === DEFAULT_REALMS) return undefined
   const realms = text.split(',').map(realm => realm.trim())
   if (realms.length <= MAX_REALMS && realms.every(realm => REALM.test(realm))) return realms
   throw new ShoalError(

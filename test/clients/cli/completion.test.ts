@@ -115,7 +115,7 @@ t.test('groups, verbs, flags, values and ids are completed', async t => {
     [['--fo'], ['--format']],
     [
       ['--format', ''],
-      ['text', 'json'],
+      ['text', 'json', 'table', 'yaml', 'name'],
     ],
     [
       ['completion', ''],
@@ -194,7 +194,11 @@ t.test('the API document is not requested again', async t => {
   t.equal(asked.filter(({ path }) => path === '/v1/openapi.json').length, 1)
 })
 
-const findShell = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0
+/** Reason to skip a test of this shell; false where it can run. */
+const lacks = (shell: string, needsTerminal = false): string | false => {
+  if (spawnSync(shell, ['-c', 'exit 0']).status !== 0) return `${shell} is not installed`
+  return needsTerminal && !hasPython ? 'python3, which opens a terminal, is not installed' : false
+}
 
 /** A folder with a `shoal` that completes as the program does, and shows what it would get. */
 const pathWith = (home: string): string => {
@@ -217,7 +221,7 @@ const TYPED = [
   ['shoal --format=js\t', '<--format=json>'],
 ] as const
 
-t.test('bash completes at the tab key', { skip: !findShell('bash') || !hasPython }, async t => {
+t.test('bash completes at the tab key', { skip: lacks('bash', true) }, async t => {
   const { env, home } = await scene(t)
   const first = `cd ${home}; source <(shoal completion bash); echo rea''dy\r`
   const steps = TYPED.map(([line], i) => ({
@@ -232,7 +236,24 @@ t.test('bash completes at the tab key', { skip: !findShell('bash') || !hasPython
   for (const [line, got] of TYPED) t.ok(done.out.includes(`\r${got}\r\n`), `${line}: ${done.out}`)
 })
 
-t.test('zsh gets words and their descriptions', { skip: !findShell('zsh') }, async t => {
+t.test('zsh completes at the tab key', { skip: lacks('zsh', true) }, async t => {
+  const { env, home } = await scene(t)
+  const first =
+    `cd ${home}; autoload -Uz compinit; compinit -u -d ${home}/dump; unsetopt zle_bracketed_paste;` +
+    ` source <(shoal completion zsh); echo rea''dy\r`
+  const steps = TYPED.map(([line], i) => ({
+    wait: i === 0 ? 'ready\r\n' : '>\r\n',
+    type: `${line}\r`,
+  }))
+  const done = await runInTerminal(['zsh', '-f', '-i'], {
+    columns: 120,
+    env: { ...env, PS1: '%# ', PATH: pathWith(home) },
+    steps: [{ wait: '# ', type: first }, ...steps, { wait: '>\r\n', type: 'exit\r' }],
+  })
+  for (const [line, got] of TYPED) t.ok(done.out.includes(`${got}\r\n`), `${line}: ${done.out}`)
+})
+
+t.test('zsh gets words and their descriptions', { skip: lacks('zsh') }, async t => {
   const { env, home } = await scene(t)
   const script = `compdef() { print "compdef $*" }
 source <(shoal completion zsh)
@@ -246,14 +267,18 @@ words=(shoal cells l); CURRENT=3; _shoal`
   t.equal(stdout, 'compdef _shoal shoal\na\\:7b\na\\:9b\nlist:x\nload:x\n')
 })
 
-t.test('fish completes', { skip: !findShell('fish') }, async t => {
+t.test('fish completes', { skip: lacks('fish') }, async t => {
   const { env, home } = await scene(t)
   const script = `shoal completion fish | source
 complete -C 'shoal cell show '
-complete -C 'shoal cells li'`
+complete -C 'shoal cells li'
+complete -C 'shoal cell load cell_1 a:9'
+complete -C 'shoal --format=js'
+complete -C 'shoal policy change ru'`
   // the coordinator of the scene answers in this process, which must not be blocked
   const { stdout } = await run('fish', ['--no-config', '-c', script], {
     env: { ...env, PATH: pathWith(home) },
+    cwd: home,
   })
-  t.equal(stdout, 'cell_1\ncell_2\nlist\tx\n')
+  t.equal(stdout, 'cell_1\ncell_2\nlist\tx\na:9b\n--format=json\nrules.yaml\n')
 })

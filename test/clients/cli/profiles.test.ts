@@ -102,7 +102,10 @@ t.test('shoal login', async t => {
     t.match(login, { code: 0, err: '' })
     t.equal(statSync(file).mode & 0o777, 0o600)
     t.match(JSON.parse(readFileSync(file, 'utf8')), { profiles: { default: { url, key: KEY } } })
-    t.match(await shoal(env, ['models', 'list']), { code: 0, out: RegExp(`^${KEY} +chat`, 'm') })
+    t.match(await shoal(env, ['models', 'list']), {
+      code: 0,
+      out: RegExp(`^${KEY} +ready +chat`, 'm'),
+    })
 
     await shoal(env, ['login', '--url', url, '--profile', 'two', '--no-check'], `${KEY}2\n`)
     const list = await shoal(env, ['profile', 'list', '--format', 'json'])

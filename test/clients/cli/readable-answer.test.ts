@@ -125,6 +125,21 @@ t.test('the parameters of a command are one line', async t => {
   )
 })
 
+t.test('a request shows one state, which is blocked when its rules have changed', async t => {
+  const states = shown({
+    requests: [
+      request(),
+      request({ id: 'gate_2', status: 'blocked' }),
+      request({ state: 'expired' }),
+    ],
+  })
+  t.match(states, /^id +state +requester_id/)
+  t.match(states, /\ngate_1 +pending .*\ngate_2 +blocked .*\ngate_1 +expired /)
+  t.match(shown(request({ subject: 'mine', status: 'blocked' })), /^state +blocked$/m)
+  t.notMatch(shown(request()), /^status/m)
+  t.match(shown({ status: 'blocked', state: 'consumed', plan_hash: 'abc' }), /^status +blocked$/m)
+})
+
 t.test('a request is followed by the line to approve it, and then by the way on', async t => {
   const hintsOf = async (method: string, answer: object) => {
     const hints: string[] = []
@@ -147,6 +162,11 @@ t.test('a request is followed by the line to approve it, and then by the way on'
   t.strictSame(await hintsOf('POST', { ...request(), request_id: 'gate_1' }), [
     'another person approves it with: shoal gates approve gate_1',
   ])
+  t.strictSame(
+    await hintsOf('POST', { ...request(), hint: 'nobody can approve it' }),
+    ['nobody can approve it'],
+    'no line that nobody could use',
+  )
   t.strictSame(await hintsOf('POST', request({ state: 'approved', status: 'approved' })), [
     'approved: bea carries it out by repeating the same call',
   ])

@@ -177,6 +177,7 @@ t.test('the program', async t => {
     )
     t.match(await shoal(env, ['help', 'cells', 'paint']), { code: 64, out: '', err: /'paint'/ })
     t.notMatch(main.out, /_complete|\nMore:|\nCommands:/)
+    t.ok(main.out.indexOf('\nOptions:') > main.out.indexOf('\nThis program:'), 'flags last')
     for (const words of [
       [],
       ['gates'],
@@ -406,8 +407,8 @@ t.test('models are printed as a table without empty columns', async t => {
     )
     return (await shoal(env, ['models', 'list', '--url', url, ...more])).out
   }
-  const head = 'id         kind  state  cells_ready  context_length'
-  const row = 'chat  cold   0            512'
+  const head = 'id         state  kind  cells_ready  context_length'
+  const row = 'cold   chat  0            512'
   t.equal(
     await list([model('a:7b'), model('b\u202e')]),
     `${head}\na:7b       ${row}\nb\\u{202e}  ${row}\n`,
@@ -477,4 +478,20 @@ t.test('a list of modules or keys is written as words', async t => {
   })
   const unknown = await shoal(env, ['discover', 'scan', 'bogus'])
   t.match(unknown, { code: 64, err: /bogus.*network-map/s })
+})
+
+t.test('the exit code of shoal health is that of the service', async t => {
+  for (const [status, code] of [
+    ['ok', 0],
+    ['degraded', 75],
+    ['unavailable', 69],
+    ['unheard of', 70],
+  ] as const) {
+    const health = { status, cells: 1, models: 1, latency_ms: 1 }
+    const { url } = await fakeCoordinator(t, ({ path }) =>
+      path === '/v1/health' ? [200, health] : undefined,
+    )
+    const ended = await shoal({ SHOAL_URL: url }, ['health'])
+    t.match([ended.code, ended.out], [code, new RegExp(`status +${status}`)])
+  }
 })

@@ -144,7 +144,7 @@ t.test('keys', { skip: notInFiles }, async t => {
     const listed = await text('key', 'list')
     t.match(listed, made.id)
     t.notMatch(listed, made.secret)
-    t.match(listed, /^id +tenant +further_tenants +person +tier/)
+    t.match(listed, /^id +label +tenant +further_tenants +person +tier/)
   })
 
   t.test('are revoked', async t => {
@@ -164,10 +164,60 @@ t.test('keys', { skip: notInFiles }, async t => {
   })
 })
 
+t.test('keys that approve', { skip: notInFiles }, async t => {
+  const { store, json } = await createAdminScene(t)
+  const first = await json('init', '--tenant', 'acme', '--person', 'Ada')
+  for (const name of ['Bea', 'Cal', 'Cal'])
+    await json('person', 'create', '--tenant', 'acme', '--name', name)
+  const create = (person: string, ...more: string[]) =>
+    json('key', 'create', '--tenant', 'acme', '--person', person, ...more)
+  const approver = ['--role', 'client', '--role', 'operator_admin']
+
+  t.test('are issued for a person by name while one person could approve', async t => {
+    const made = await create('Bea', ...approver)
+    t.match(made, { tenant: 'acme', roles: ['client', 'operator_admin'] })
+    const rows = await auditRows(store)
+    t.match(rows.at(-1), { action: 'bootstrap', subject: 'acme', ...localActor() })
+    const approvers = await new Keys({ store, logger }).listApprovers('acme')
+    t.strictSame(new Set(approvers.map(each => each.personId)).size, 2)
+  })
+
+  t.test('are refused once two people could approve', async t => {
+    for (const role of ['operator_admin', 'reviewer'])
+      await t.rejects(create('Ada', '--role', role), {
+        code: 'conflict',
+        message: /2 people of tenant acme can approve keys.*shoal keys request/,
+      })
+    await json('tenant', 'create', 'other')
+    await json('person', 'create', '--tenant', 'other', '--name', 'Dan')
+    const foreign = ['--tenant', 'other', '--person', 'Dan', '--further-tenant', 'acme']
+    await t.rejects(json('key', 'create', ...foreign, ...approver), { code: 'conflict' })
+    t.match(await create('Ada', '--tier', 'pro'), { roles: ['client'] }, 'no vote, no limit')
+    t.match(await create('Bea', '--kind', 'ci_pipeline', '--role', 'builder'), {
+      roles: ['builder'],
+    })
+    t.equal((await auditRows(store)).filter(({ action }) => action === 'bootstrap').length, 2)
+  })
+
+  t.test('are issued again when a key is revoked or its person disabled', async t => {
+    await json('key', 'revoke', first.id)
+    await create('Ada', ...approver)
+    await t.rejects(create('Ada', ...approver), { code: 'conflict' })
+    await json('person', 'disable', 'Bea')
+    await create('Ada', '--role', 'operator_admin', '--role', 'architect')
+  })
+
+  t.test('need a name that only one person has', async t => {
+    await t.rejects(create('Cal'), { code: 'conflict', message: /several people.*person_\w+, / })
+    await t.rejects(create('Nobody'), { code: 'invalid_request' })
+  })
+})
+
 t.test('cells', { skip: notInFiles }, async t => {
   const { store, text, json } = await createAdminScene(t)
   t.equal(await text('cell', 'list'), 'none\n')
   const token = await json('token', 'create', '--ttl-minutes', '5', '--tag', 'rack', 'gpu')
+  t.match(token.join, `shoald join URL --token ${token.secret}`, 'the whole line is printed')
   await t.rejects(json('token', 'create', '--uses', '2'), {
     code: 'forbidden',
     message: /approval at gate\.cell-enroll/,
@@ -348,6 +398,19 @@ t.test(
     }
   },
 )
+
+t.test('both programs list their commands before their flags', async t => {
+  for (const [program, command, flag] of [
+    ['shoal-coordinator', /^ {2}token /m, /^ {2}--http-port VALUE/m],
+    ['shoald', /^ {2}shoald join /m, /^ {2}--state-dir VALUE/m],
+  ] as const) {
+    const args = [resolve(`bin/${program}.mjs`), '--help']
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    t.equal(status, 0)
+    t.ok(stdout.search(command) > 0, program)
+    t.ok(stdout.search(command) < stdout.search(flag), program)
+  }
+})
 
 t.test('the sealing key is replaced by two commands', { skip: notInFiles }, async t => {
   const { store, json } = await createAdminScene(t)

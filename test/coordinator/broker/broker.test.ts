@@ -103,5 +103,9 @@ t.test('the inbox drops invalid messages and passes on valid ones', async t => {
   )
   t.strictSame(calls, [])
   inbox('state', A, bytes(envelope(A, 5, 'state', { state: 'draining' })))
-  t.strictSame(calls, [['state', A, 5, 'draining']])
+  inbox('state', A, bytes(envelope(A, 5, 'state', { state: 'stopped' })))
+  t.strictSame(calls, [
+    ['state', A, 5, 'draining'],
+    ['state', A, 5, 'stopped'],
+  ])
 })

@@ -4,6 +4,7 @@ import {
   type Cost,
   computeMonthlyCents,
 } from '../../../coordinator/business/costs.ts'
+import { analyseRecruitment } from '../../../coordinator/business/recruitment.ts'
 import { analyseRevenue, type Subscription } from '../../../coordinator/business/revenue.ts'
 
 const TODAY = '2026-11-20'
@@ -74,4 +75,21 @@ t.test('only a single amount with a useful life is a depreciation', async t => {
   const rent = cost({ category: 'hosting', period: 'monthly', useful_life_months: 12 })
   const { categories } = analyseCosts([rent], TODAY, used)
   t.strictSame(categories, [{ category: 'hosting', cost_eur: 100 }])
+})
+
+t.test('stages of candidates count from their day on', async t => {
+  const candidate = { id: 'c-1', name: 'Mira', position: 'Engineer', applied_on: '2026-11-01' }
+  const hired = { screening_on: '2026-11-10', offer_on: '2026-11-21', hired_on: '2026-12-01' }
+  const analyse = (...all: Parameters<typeof analyseRecruitment>[0]) =>
+    analyseRecruitment(all, TODAY)
+  const planned = analyse({ ...candidate, ...hired })
+  t.match(planned, { candidates: 1, open: 1, hired: 0, median_days_to_hire: null })
+  const [, screening, , offer] = planned.stages
+  t.match(screening, { entered: 1, advanced: 0, open: 1, median_days: null })
+  t.match(offer, { entered: 0 })
+  t.match(analyse({ ...candidate, applied_on: '2026-11-21' }), { candidates: 0 })
+  const closing = { closed_on: '2026-11-21', closed_as: 'rejected' } as const
+  t.match(analyse({ ...candidate, ...closing }), { open: 1, rejected: 0 })
+  t.match(analyse({ ...candidate, ...closing, closed_on: TODAY }), { open: 0, rejected: 1 })
+  t.match(analyse({ ...candidate, hired_on: TODAY }), { hired: 1 })
 })

@@ -122,7 +122,12 @@ t.test('requests of the last hour are counted, and older ones expire', async t =
   t.equal(lastHour(), 1)
 })
 
-const OBSERVED = { isMissing: () => false, isSeenElsewhere: () => false, newlyDropped: () => 0 }
+const OBSERVED = {
+  isMissing: () => false,
+  isSeenElsewhere: () => false,
+  isStopped: () => false,
+  newlyDropped: () => 0,
+}
 
 /** Which rules are bad or held for a cell. */
 const statesOf = (cell: Cell, around = OBSERVED): Partial<Record<AlertRule, string>> =>
@@ -163,7 +168,6 @@ t.test('a cell is lost when it disappears without notice', async t => {
     [{ presence: 'dead' }, 'bad'],
     [{ presence: 'suspect' }, 'hold'],
     [{ presence: 'unknown' }, 'hold'],
-    [{ presence: 'dead', declared: 'draining' }, undefined],
     [{ presence: 'dead', drained: true }, undefined],
   ] as const) {
     const states = statesOf(cellWith({}, other))
@@ -173,6 +177,64 @@ t.test('a cell is lost when it disappears without notice', async t => {
   const dead = cellWith({}, { presence: 'dead' })
   t.equal(statesOf(dead, { ...OBSERVED, isMissing: () => true }).cell_lost, 'hold')
   t.equal(statesOf(dead, { ...OBSERVED, isSeenElsewhere: () => true }).cell_lost, 'hold')
+  const stoppedThere = { ...OBSERVED, isStopped: () => true }
+  t.equal(statesOf(dead, stoppedThere).cell_lost, undefined, 'another coordinator heard its end')
+})
+
+t.test('a cell that was stopped raises no alert, and keeps none', async t => {
+  const full = cellWith({ gpus: [gpu(99)] }, { presence: 'stopped' })
+  t.strictSame(observeCell(full, OBSERVED), [])
+})
+
+t.test('models of the catalogue that no cell serves are reported', async t => {
+  const { clock, look, told, alerts } = await alertRig(t)
+  const cells = [cellWith({})]
+  const served = new Set(['a', 'b', 'c'])
+  const around = { starting: true, elsewhere: false }
+  const observe = createWatch({
+    cells: () => cells,
+    massLoss: createMassLoss(() => 0),
+    listModels: () => ['a', 'b', 'c'].map(id => ({ id, served: served.has(id) })),
+    isStarting: () => around.starting,
+    isSeenElsewhere: () => around.elsewhere,
+  })
+  const pass = async (seconds: number) => {
+    clock.ms += seconds * 1000
+    await look(observe())
+  }
+  served.clear()
+  await pass(0)
+  await pass(60)
+  t.strictSame(told, [], 'cells may not have come back yet')
+  around.starting = false
+  served.add('a').add('b')
+  await pass(1)
+  await pass(29)
+  t.strictSame(told, [], 'a restart of a cell takes less')
+  await pass(1)
+  t.strictSame(told.splice(0), ['raised model_unserved'])
+  t.match(alerts.raised(), [
+    { part: 'c', level: 'warn', message: /no cell serves c,.*shoal doctor/ },
+  ])
+
+  served.clear()
+  for (const cell of cells) cell.presence = 'stopped'
+  around.elsewhere = true
+  await pass(1)
+  await pass(60)
+  t.strictSame(told, [], 'another coordinator has the cell')
+  around.elsewhere = false
+  await pass(1)
+  await pass(30)
+  t.strictSame(told.splice(0), ['raised no_model_served'], 'one alert for all of them')
+  t.match(alerts.raised()[0], {
+    level: 'critical',
+    message: /any model of the catalogue: 0 of 1 cells are connected, 1 stopped/,
+  })
+  for (const id of ['a', 'b', 'c']) served.add(id)
+  await pass(1)
+  await pass(10)
+  t.strictSame(told.toSorted(), ['cleared model_unserved', 'cleared no_model_served'])
 })
 
 /** Alerts in a store of their own, with what was reported of them. */

@@ -135,7 +135,8 @@ for (const [engine, skip, placeFor] of places)
 
     t.test('is not news after a restart, except of a cell that does not come back', async t => {
       const { registry, open, a, b } = await scene(t, 'a', 'b')
-      await a.see('ready', 'x', 'y')
+      await a.see('ready', 'x', 'y', 'z')
+      await a.see('stopped', 'z')
       await Promise.all([a.close(), b.close()])
       registry.set('c')
       const c = await open('c')
@@ -146,11 +147,11 @@ for (const [engine, skip, placeFor] of places)
       c.clock.ms = 89_999
       await c.teller.sweep(c.store.ledger)
       await c.teller.waitForWrites()
-      t.equal((await c.listTold()).length, 2)
+      t.equal((await c.listTold()).length, 4)
       c.clock.ms = 90_000
       await c.teller.sweep(c.store.ledger)
       await c.teller.waitForWrites()
-      t.strictSame((await c.listTold()).slice(2), ['y ready dead'])
+      t.strictSame((await c.listTold()).slice(4), ['y ready dead'], 'z was stopped before')
     })
 
     t.test('ends with the cell, and its view is written again where it is missing', async t => {
@@ -183,6 +184,8 @@ t.test('the presence of a cell is the best that a coordinator sees', t => {
     [[], undefined],
     [['dead'], 'dead'],
     [['dead', 'suspect'], 'suspect'],
+    [['dead', 'stopped'], 'stopped'],
+    [['stopped', 'suspect'], 'suspect'],
     [['draining', 'suspect', 'dead'], 'draining'],
     [['degraded', 'draining'], 'degraded'],
     [['ready', 'degraded'], 'ready'],

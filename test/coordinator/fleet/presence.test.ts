@@ -14,7 +14,11 @@ t.test('presence follows from notices, silence, operator and engines, in this or
     [undefined, 0, false, false, 'unknown'],
     [undefined, 99_999, true, true, 'unknown'],
     ['lost', 0, false, false, 'dead'],
-    ['draining', 12_001, false, false, 'dead'],
+    ['stopped', 0, true, true, 'stopped'],
+    ['stopped', 99_999, false, false, 'stopped'],
+    ['ready', 12_001, false, false, 'dead'],
+    ['draining', 7501, false, false, 'suspect'],
+    ['draining', 12_001, false, false, 'stopped'],
     ['ready', 7501, true, true, 'suspect'],
     ['draining', 0, false, true, 'draining'],
     ['ready', 0, true, true, 'draining'],
@@ -82,6 +86,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('will' as const), age: fc.nat(3) }),
   fc.record({ kind: fc.constant('old word' as const), age: fc.integer({ min: 1, max: 3 }) }),
   fc.record({ kind: fc.constant('drain' as const) }),
+  fc.record({ kind: fc.constant('stop' as const) }),
   fc.record({ kind: fc.constant('packet' as const) }),
   fc.record({ kind: fc.constant('time' as const), ms: fc.nat(9000) }),
 )
@@ -129,9 +134,10 @@ t.test(
               fleet.birth('c', of, announce())
               fleet.state('c', of, 'draining')
             }
-          } else if (one.kind === 'drain') {
-            fleet.state('c', epoch, 'draining')
-            hear('draining')
+          } else if (one.kind === 'drain' || one.kind === 'stop') {
+            const word = one.kind === 'drain' ? 'draining' : 'stopped'
+            fleet.state('c', epoch, word)
+            hear(word)
           } else if (one.kind === 'packet') {
             fleet.touch('c')
             model.seenMs = clock.ms
@@ -204,6 +210,15 @@ t.test('the loss of many cells at once', async t => {
     t.notOk(loss.isDegraded())
     t.notOk(loss.isMissing('c11'))
     t.strictSame(told, [true, false])
+  })
+
+  t.test('does not count cells that were stopped', async t => {
+    const { loss, lose } = rig(9)
+    for (let i = 0; i < 6; i++) loss.note(`c${i}`, 'stopped')
+    t.notOk(loss.isDegraded())
+    lose(6, 9)
+    t.ok(loss.isDegraded(), 'the loss of all others counts')
+    for (let i = 0; i < 6; i++) t.notOk(loss.isMissing(`c${i}`))
   })
 
   t.test('does not count cells that never connected', async t => {

@@ -122,10 +122,21 @@ t.test('steps run in order, with conditions and outputs of earlier ones', async 
 })
 
 t.test('a failure compensates the completed steps in reverse order', async t => {
-  const { calls, start, until } = await scene(t)
+  const { calls, start, until, json } = await scene(t)
   const run = await until(await start('failing'), 'failed')
   t.strictSame(calls, ['a', 'fail', 'b', 'fail', 'b', 'undo a'])
   t.equal(run.reason, 'hard: conflict: it must not be')
+  const path = `/v1/queue/jobs/${run.job_id}`
+  const isOver = ({ json }: { json: { state: string } }) => json.state !== 'running'
+  const job = await askUntil(() => json(path), isOver)
+  t.match(job.json, { state: 'dead', reason: `failed: ${run.reason}` }, 'the job is not done')
+  await json(`${path}/retry`, {})
+  const again = await askUntil(
+    () => json(path),
+    ({ json }) => json.state === 'dead',
+  )
+  t.match(again.json, { reason: `failed: ${run.reason}` })
+  t.equal(calls.length, 6, 'a retry runs no step again')
 })
 
 t.test('a gate holds a run until people have decided', async t => {

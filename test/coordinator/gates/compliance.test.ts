@@ -48,13 +48,16 @@ t.test('each control of the frameworks occurs once and names only existing evide
 t.test('the state of a control follows from its evidence', async t => {
   const done = { state: 'done', evidence: 'folder 7', by: 'Ada', on: '2026-11-01' }
   const declared = Declarations.parse({ 'eu-ai-act/art. 4': done, 'eu-ai-act/art. 9': done })
-  t.match(stateOf('art. 12', true), { state: 'met', open: [] })
+  t.match(stateOf('art. 12', true), { state: 'evidence_found', open: [] })
   t.match(stateOf('art. 12', false), { state: 'missing', evidence: [] })
   t.match(stateOf('art. 9', true), { state: 'partly', open: [/Nobody has declared it/] })
-  t.match(stateOf('art. 9', true, declared), { state: 'met', evidence: [/./, /./, /Ada on 2026/] })
+  t.match(stateOf('art. 9', true, declared), {
+    state: 'evidence_found',
+    evidence: [/./, /./, /Ada on 2026/],
+  })
   t.match(stateOf('art. 9', false, declared), { state: 'partly' })
   t.match(stateOf('art. 4', true), { state: 'missing' })
-  t.match(stateOf('art. 4', true, declared), { state: 'met' })
+  t.match(stateOf('art. 4', true, declared), { state: 'evidence_found' })
   const away = Declarations.parse({
     'eu-ai-act/art. 73': { ...done, state: 'not_applicable', evidence: 'not high-risk' },
   })
@@ -71,6 +74,10 @@ t.test('the report can be read and printed, executes nothing, and is not a verdi
   const text = reportText(reports, '2026-11-20')
   const html = reportHtml(reports, '2026-11-20')
   t.match(text, /\[ \] art\. 12 {2}Record-keeping/)
+  for (const report of [text, html]) {
+    t.match(report, /evidence found \d+, partly \d+, missing \d+, not applicable \d+/)
+    t.notMatch(report, /\bmet\b/)
+  }
   t.notOk(html.includes('<b>broken'))
   t.notMatch(html, /<script|src=|href=/)
   const verdicts = [text, html].join('\n').match(/compliant/gi) ?? []

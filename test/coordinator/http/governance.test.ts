@@ -45,6 +45,43 @@ t.test('an API key', async t => {
   })
 })
 
+t.test('a person who is alone is told that nobody can approve, and what to do', async t => {
+  const { demo, call } = await scene(t)
+  const ask = () => call(demo.operator, 'POST', '/v1/keys', { tier: 'pro', label: 'mine' })
+  const asked = await ask()
+  const path = `/v1/gates/requests/${asked.json.request_id}`
+  t.notOk('hint' in asked.json, 'two others could approve')
+  t.notOk('hint' in (await call(demo.operator, 'GET', path)).json)
+
+  const disable = (person: string) =>
+    call(demo.operator, 'POST', `/v1/persons/${encodeURIComponent(person)}/disable`)
+  t.equal((await disable('demo approver_a')).status, 200, 'people are found by name')
+  t.notOk('hint' in (await ask()).json, 'one other could still approve')
+  t.equal((await disable('demo_approver_b')).status, 200, 'and by id')
+  t.match((await disable('demo operator')).json, { error: { message: /disable yourself/ } })
+  const hint = new RegExp(
+    'nobody can approve it: gate.developer-api-key-approve needs another person with the role ' +
+      'operator_admin. .*shoal-coordinator person create --tenant demo --name NAME, then ' +
+      'shoal-coordinator key create .* --person NAME --role client operator_admin$',
+  )
+  t.match(await ask(), { status: 202, json: { hint } })
+  t.match((await call(demo.operator, 'GET', path)).json, { state: 'pending', hint })
+  const own = await call(demo.operator, 'POST', `${path}/approve`)
+  t.equal(own.status, 403, 'nobody approves their own request')
+  const requests = async (query: string): Promise<unknown[]> =>
+    (await call(demo.operator, 'GET', `/v1/gates/requests?${query}`)).json.requests
+  t.strictSame(await requests('others=true'), [])
+  t.equal((await requests('mine=true')).length, 1)
+})
+
+t.test('a key for another person is requested by their name', async t => {
+  const { demo, call } = await scene(t)
+  const named = { tier: 'pro', person_id: 'demo pro' }
+  const asked = await call(demo.operator, 'POST', '/v1/keys', named)
+  t.match(asked, { status: 202, json: { summary: /for demo_pro, / } })
+  t.equal((await call(demo.free, 'POST', '/v1/keys', named)).status, 403)
+})
+
 t.test('an inadmissible key request', async t => {
   const { demo, call } = await scene(t)
   for (const [what, key, body, status, param] of [
@@ -181,7 +218,7 @@ t.test('REST returns the governance checks and compliance reports', async t => {
 
   const url = '/portal/api/compliance/report'
   const report = await call(demo.operator, 'GET', `${url}?framework=gdpr`)
-  t.match(report.json, { frameworks: [{ framework: 'gdpr', counts: { met: Number } }] })
+  t.match(report.json, { frameworks: [{ framework: 'gdpr', counts: { evidence_found: Number } }] })
   t.notOk('text' in report.json)
   t.match(await text(demo.operator, `${url}?as=html`), [/text\/html/, /^<!doctype html>/])
   t.match(await text(demo.operator, `${url}?as=text`), [/text\/plain/, /EU|Regulation/])

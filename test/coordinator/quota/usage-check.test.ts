@@ -154,12 +154,40 @@ t.test('usage that is missing', async t => {
       'usage is missing or was changed in one hour: 2026-11-20T12Z has 2 of 7 requests and 16 of 56 tokens',
     )
     const accepted = await acceptUsage(store, 'the disk failed', BY)
-    t.strictSame(accepted, { hours: 1, requests_missing: 5, tokens_missing: 40 })
+    t.strictSame(accepted, { hours: 1, days: 0, requests_missing: 5, tokens_missing: 40 })
     t.strictSame(await lossesOf(store), [])
     await t.rejects(acceptUsage(store, 'again', BY), { code: 'conflict' })
     const entry = await store.ledger.read.selectFrom('audit').select('action').execute()
     t.strictSame(entry, [{ action: 'usage.accept' }])
   })
+})
+
+t.test('a day whose sum differs from its hours is found, and restored from them', async t => {
+  const store = await temporaryStore(t)
+  await recordMany(t, store, 3)
+  await recordMany(t, store, 2, NOON + HOUR_MS)
+  await sealAt(store, NOON + DAY_MS)
+  t.strictSame(await lossesOf(store), [])
+  const readDays = () => store.records.read.selectFrom('usage_days').selectAll().execute()
+  const before = await readDays()
+  for (const ok of [4, 6]) {
+    await store.records.free.write(trx => trx.updateTable('usage_days').set({ ok }).execute())
+    const { losses } = await verifyUsage(store)
+    t.match(losses, [{ isDay: true, expected: { requests: 5 }, found: { requests: ok } }])
+    t.match(describeLosses(losses), `in one day: the sum of 2026-11-20 has ${ok} of 5 requests`)
+    t.match(await lossesOf(store), [{ isDay: true }])
+    const accepted = await acceptUsage(store, 'changed by hand', BY)
+    t.strictSame(accepted, { hours: 0, days: 1, requests_missing: 0, tokens_missing: 0 })
+    t.strictSame(await readDays(), before)
+  }
+  await store.records.free.write(trx => trx.updateTable('usage_buckets').set({ ok: 1 }).execute())
+  t.notOk(
+    (await lossesOf(store)).some(({ isDay }) => isDay),
+    'the hours are at fault',
+  )
+  await acceptUsage(store, 'changed by hand', BY)
+  t.strictSame(await lossesOf(store), [])
+  t.match(await readDays(), [{ ok: 2 }], 'a day follows its hours')
 })
 
 t.test('usage is not missing', async t => {

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { ConfigChange } from '../../../coordinator/control/config-store.ts'
 import { readConfigs, writeConfig } from '../../../coordinator/control/config-store.ts'
 import { bootstrap } from '../../../coordinator/keys/bootstrap.ts'
+import rampUpPlan from '../../../coordinator/operations/rampup/rampup-plan.ts'
 import type { Job } from '../../../coordinator/queue/job.ts'
 import { JobError } from '../../../coordinator/queue/job-error.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
@@ -20,6 +21,7 @@ import { temporaryStore } from '../store/temporary.ts'
 const CELLS = ['a', 'b', 'c', 'd']
 const BY = { tenantId: 'demo', keyId: 'key_1', requestId: 'req', actor: 'key:key_1' }
 const SLOTS = { inference: { slots: 8 } }
+const LIMITS = { apply_seconds: 1, hold_seconds: 2, error_rise_percent: 3, min_requests: 4 }
 
 /** Cells that apply settings at once, unless they are in `stubborn`. */
 const scene = async (t: Test) => {
@@ -347,4 +349,21 @@ t.test('the skill says what is missing', async t => {
     json: { error: { message: 'rampup.document is not configured' } },
   })
   t.equal((await control('abort')).status, 409)
+  const dry = await caller(url, demo.operator).json('/v1/rampup/plan')
+  t.match(dry, { status: 409, json: { error: { message: 'rampup.document is not configured' } } })
+})
+
+t.test('the dry run of a start shows the cells of each stage', async t => {
+  const plan = { document: SLOTS, stages: [['a'], ['b', 'c']], ...LIMITS }
+  const { run } = rampUpPlan as unknown as { run(input: object, views: object): Promise<object> }
+  const shown = await run({}, { rampUps: { plan: async () => plan } })
+  t.match(rampUpPlan.output.parse(shown), {
+    gate_id: 'gate.production-deploy',
+    document: SLOTS,
+    stages: [
+      { stage: 1, cell_ids: ['a'] },
+      { stage: 2, cell_ids: ['b', 'c'] },
+    ],
+    ...LIMITS,
+  })
 })

@@ -20,6 +20,8 @@ t.test('the command line imports, shows, exports and erases records', async t =>
 
   const imported = await shoal(env, ['registers', 'import', 'people', file, '--dry-run'])
   t.match([imported.code, imported.out], [0, /is_applied\s+false/])
+  const kinds = await shoal(env, ['registers', 'kinds'])
+  t.match(kinds.out, /people.*id,name,email\?,/s)
   t.match(await shoal(env, ['registers', 'import', 'people', file]), { code: 0, out: /added\s+1/ })
   t.match(await shoal(env, ['registers', 'show', 'people', 'p-1']), { code: 0, out: /Mira Holm/ })
   const exported = await shoal(env, ['registers', 'export', 'people'])
@@ -42,6 +44,8 @@ t.test('the command line imports, shows, exports and erases records', async t =>
   })
 
   await writeFile(file, 'id,name\np-1,Mira\n')
+  const dry = await shoal(env, ['registers', 'import', 'people', file, '--dry-run'])
+  t.match([dry.code, dry.out], [65, /is_valid\s+false/], 'a script notices')
   const refused = await shoal(env, ['registers', 'import', 'people', file])
   t.match([refused.code, refused.err], [65, /line 2: team is missing/])
   t.match(await shoal(env, ['registers', 'import', 'people', join(folder, 'people.txt')]), {

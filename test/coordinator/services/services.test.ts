@@ -53,11 +53,19 @@ t.test('a service is asked for its health', async t => {
   })
 })
 
-t.test('a health check of Keycloak asks the configured realms', async t => {
-  const { ask } = await scene(t, { realms: ['partners'] })
+t.test('checks of Keycloak ask the configured realms', async t => {
+  const { ask, standIns } = await scene(t, { realms: ['partners'] })
+  // the others do not exist
+  standIns.keycloak.realms.splice(0, standIns.keycloak.realms.length, 'partners')
   const { json } = await ask('cockpit-health-check', { service_id: 'keycloak' })
   t.match(json, { state: 'up', checks: [{ name: 'health' }, { name: 'realm partners' }] })
   t.equal(json.checks.length, 2)
+  const suite = async (realms: object) =>
+    (await ask('run-test-suite', { scope: 'auth', ...realms })).json.cases.find(
+      ({ id }: { id: string }) => id === 'service-keycloak',
+    )
+  t.match(await suite({}), { outcome: 'passed' })
+  t.match(await suite({ realms: 'partners,elsewhere' }), { outcome: 'failed' })
 })
 
 t.test('a service that is up, unknown or foreign is never repaired', async t => {
@@ -93,6 +101,7 @@ t.test('a service that is down gets one repair, after an approval', async t => {
   t.equal(first.json.repair.state, 'started')
   const again = await ask('cockpit-health-check', { service_id: 'keycloak' })
   t.match(again.json.repair, { run_id, incident_id }, 'one incident has one repair')
+  t.equal(again.json.repair.request_id, first.json.repair.request_id)
 
   const { json } = caller(url, demo.operator)
   const waiting = await askUntil(
@@ -100,6 +109,7 @@ t.test('a service that is down gets one repair, after an approval', async t => {
     ({ json }) => json.state === 'waiting',
   )
   const [call] = waiting.json.calls
+  t.equal(first.json.repair.request_id, call.gate_request_id, 'the request to approve')
   t.equal(standIns.got.filter(({ path }) => path === '/repair').length, 0)
   const path = `/v1/gates/requests/${call.gate_request_id}`
   await ask('repair-trigger', { service_id: 'keycloak', failure: 'a user reports it' })
@@ -146,6 +156,11 @@ t.test('the daily status names services that are down and runs that failed', asy
     () => json(`/v1/flows/runs/${repair.run_id}`),
     ({ json }) => json.state === 'failed',
   )
+  const job = await askUntil(
+    () => json(`/v1/queue/jobs/${repair.job_id}`),
+    ({ json }) => json.state !== 'running',
+  )
+  t.match(job.json, { state: 'dead', reason: /^failed: keycloak: / }, 'it is no job that is done')
   const again = await ask('cockpit-health-check', { service_id: 'keycloak' })
   t.match(again.json.repair, { state: 'ended', run_id: repair.run_id }, 'it is not asked again')
   const after = await whats()

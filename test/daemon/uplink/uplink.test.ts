@@ -231,7 +231,7 @@ t.test('uplink', async t => {
     await waitUntilTrue(() => state() === 'stopped')
     t.strictSame(
       heardOf(coordinator, 'state').map(({ message }) => message.body),
-      [{ state: 'ready' }, { state: 'draining' }],
+      [{ state: 'ready' }, { state: 'stopped' }],
     )
   })
 
@@ -245,7 +245,7 @@ t.test('uplink', async t => {
     await waitUntilTrue(() => state() === 'stopped' && coordinator.countSessions() === 0)
     t.strictSame(
       heardOf(coordinator, 'state').map(({ message }) => message.body),
-      [{ state: 'draining' }],
+      [{ state: 'stopped' }],
     )
   })
 
@@ -263,7 +263,7 @@ t.test('uplink', async t => {
     await waitUntilTrue(() => state() === 'stopped' && coordinator.countSessions() === 0)
     t.strictSame(
       heardOf(coordinator, 'state').map(({ message }) => message.body),
-      [{ state: 'ready' }, { state: 'draining' }],
+      [{ state: 'ready' }, { state: 'stopped' }],
     )
   })
 
@@ -276,7 +276,7 @@ t.test('uplink', async t => {
     await waitUntilTrue(() => state() === 'stopped' && coordinator.countSessions() === 0)
     t.strictSame(
       heardOf(coordinator, 'state').map(({ message }) => message.body),
-      [{ state: 'ready' }, { state: 'draining' }],
+      [{ state: 'ready' }, { state: 'stopped' }],
     )
     t.strictSame(heardOf(coordinator, 'telemetry'), [])
   })

@@ -36,7 +36,7 @@ export const judgeBy = (document: OpenApiDocument) => {
     const parsed = type.includes('json') ? parse(body) : undefined
     if (type.includes('json') && parsed === undefined && body !== '')
       return `no JSON: ${body.slice(0, 100)}`
-    if (status >= 500 && !EXPECTED_5XX.includes(codeOf(parsed)))
+    if (status >= 500 && !isExpectedFailure(call, status, parsed))
       return `an unexpected ${status}: ${body.slice(0, 300)}`
     const method = call.method.toLowerCase()
     const found = document.paths[call.route]?.[method] as unknown as Described | undefined
@@ -62,13 +62,20 @@ export const judgeBy = (document: OpenApiDocument) => {
   }
 }
 
+/** Errors of Ollama's API are one text, without a code. */
+const OLLAMA = /^\/api\//
+
+const isExpectedFailure = ({ route }: FuzzCall, status: number, parsed: unknown): boolean =>
+  OLLAMA.test(route) ? status === 503 : EXPECTED_5XX.includes(codeOf(parsed))
+
 /** The bindings of A2A and MCP have the errors of their protocols. */
 const OTHER_ERRORS = /^\/(a2a(\/|$)|mcp\/?$|$)/
 
 const errorFault = ({ route }: FuzzCall, parsed: unknown, body: string): string | undefined => {
-  const { error } = (parsed ?? {}) as { error?: Record<string, unknown> }
-  const whole =
-    error !== undefined && ['message', 'type', 'param', 'code'].every(name => name in error)
+  const { error } = (parsed ?? {}) as { error?: Record<string, unknown> | string }
+  const whole = OLLAMA.test(route)
+    ? typeof error === 'string'
+    : typeof error === 'object' && ['message', 'type', 'param', 'code'].every(name => name in error)
   return whole || OTHER_ERRORS.test(route) ? undefined : `not our error body: ${body.slice(0, 200)}`
 }
 

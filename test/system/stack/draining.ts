@@ -14,7 +14,7 @@ export const testDraining = async (t: Test, stack: TestStack): Promise<void> => 
   const ask = async (path: string, method = 'GET') => {
     const headers = { authorization: `Bearer ${keys.operator}` }
     const response = await fetch(`${url}${path}`, { method, headers })
-    return (await response.json()) as { cells: Cell[] }
+    return (await response.json()) as { cells: Cell[]; alerts: { rule: string }[] }
   }
   /** The cell, once it is right; while the coordinator starts there is none. */
   const cellIs = (isRight: (cell: Cell) => boolean): Promise<Cell> =>
@@ -38,11 +38,14 @@ export const testDraining = async (t: Test, stack: TestStack): Promise<void> => 
     t.match(await waitForHealth(({ status }) => status === 'ok'), { cells: 1 })
   })
 
-  t.test('by its own SIGTERM is reported before the cell disconnects', async t => {
+  t.test('by its own SIGTERM ends as stopped, without an alert about the cell', async t => {
     await cells[0]?.end('SIGTERM')
-    t.match(await cellIs(cell => cell.presence !== 'ready'), {
-      presence: 'draining',
+    t.match(await cellIs(({ presence }) => !['ready', 'draining'].includes(presence)), {
+      presence: 'stopped',
       drained: false,
+      models: [],
     })
+    const { alerts } = await ask('/v1/alerts')
+    t.notOk(alerts.some(({ rule }) => rule === 'cell_lost'))
   })
 }

@@ -1,0 +1,176 @@
+import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
+import { type ChatMessage, streamAnswer, systemMessages } from './chat-answer.ts'
+import type { ChatTerminal } from './chat-terminal.ts'
+import { nextStep } from './next-step.ts'
+import { matchObjects } from './resolve-ids.ts'
+import type { OpenSession } from './session.ts'
+
+/** What the next question is sent with. */
+interface ChatState {
+  model: string
+  system: string | undefined
+  /** Questions and answers so far. */
+  messages: ChatMessage[]
+}
+
+const PROMPT = '> '
+const CONTINUED = '. '
+/** Begins and ends a message of several lines. */
+const QUOTES = '"""'
+
+/** Asks for messages and streams the answers until Ctrl-D or `/exit`. */
+export const runChatSession = async (
+  session: OpenSession,
+  { model, system }: Pick<ChatState, 'model' | 'system'>,
+  terminal: ChatTerminal,
+): Promise<void> => {
+  const state: ChatState = { model, system, messages: [] }
+  session.write(`${escapeHidden(model)} at ${session.settings.url}; /help lists the commands\n`)
+  try {
+    for (;;) {
+      const message = await readMessage(terminal)
+      if (message === undefined) return session.write('\n')
+      if (message.trim() === '') continue
+      const isOver = await respond(session, state, message, terminal)
+      if (isOver) return
+    }
+  } finally {
+    terminal.close()
+  }
+}
+
+/** A line, lines that end with a backslash and the one after, or lines between three quotes. */
+const readMessage = async ({ readLine }: ChatTerminal): Promise<string | undefined> => {
+  const first = await readLine(PROMPT)
+  if (first === undefined) return undefined
+  const isQuoted = first.trimStart().startsWith(QUOTES)
+  const lines = [isQuoted ? first.trimStart().slice(QUOTES.length) : first]
+  const isOpen = (): boolean => {
+    const last = lines.at(-1) ?? ''
+    return isQuoted ? !last.trimEnd().endsWith(QUOTES) : last.endsWith('\\')
+  }
+  while (isOpen()) {
+    const next = await readLine(CONTINUED)
+    if (next === undefined) break
+    lines.push(next)
+  }
+  const text = lines.join('\n')
+  return isQuoted ? text.trimEnd().replace(/"""$/, '').trim() : text.replaceAll('\\\n', '\n')
+}
+
+const COMMAND = /^\/([a-z]+)(?:\s+(.*))?$/s
+
+/** Carries out a command or asks the model; true when the session is over. */
+const respond = async (
+  session: OpenSession,
+  state: ChatState,
+  message: string,
+  terminal: ChatTerminal,
+): Promise<boolean> => {
+  const [, name, rest = ''] = COMMAND.exec(message.trim()) ?? []
+  try {
+    if (name === undefined) await askModel(session, state, message, terminal)
+    else if (LEAVING.includes(name)) return true
+    else await obey(session, state, name, rest.trim())
+  } catch (error) {
+    if (!(error instanceof ShoalError) || ENDING.includes(error.code)) throw error
+    session.write(`${describeError(error, session)}\n`)
+  }
+  return false
+}
+
+const LEAVING = ['exit', 'quit', 'bye']
+
+/** Errors that no other message of the session avoids. */
+const ENDING: readonly ErrorCode[] = ['auth_required', 'tenant_forbidden']
+
+const describeError = (error: ShoalError, { settings }: OpenSession): string => {
+  const step = error.code === 'context_length_exceeded' ? CLEAR_STEP : nextStep(error, settings)
+  const said = `${escapeHidden(error.message)} (${error.code})`
+  return step === undefined ? said : `${said}\n${step}`
+}
+
+const CLEAR_STEP = '/clear forgets the conversation so far'
+
+/** An answer that is interrupted or fails leaves only what arrived of it in the conversation. */
+const askModel = async (
+  session: OpenSession,
+  state: ChatState,
+  content: string,
+  { whileInterruptible }: ChatTerminal,
+): Promise<void> => {
+  const question: ChatMessage = { role: 'user', content }
+  const { signal, abort } = createAbort()
+  const messages = [...systemMessages(state.system), ...state.messages, question]
+  const answering = streamAnswer(session, { model: state.model, messages, signal })
+  const answer = await whileInterruptible(abort, answering)
+  session.write(signal.aborted ? '\ninterrupted\n' : '\n')
+  if (answer !== '') state.messages.push(question, { role: 'assistant', content: answer })
+}
+
+const createAbort = (): { signal: AbortSignal; abort: () => void } => {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort() }
+}
+
+const HELP = `/model [ID]     show the models, or change to one; the beginning of its id is enough
+/system [TEXT]  show the instructions to the model, or change them; - removes them
+/history        show the conversation
+/clear          forget the conversation
+/exit           end the session, as Ctrl-D does
+
+""" begins and ends a message of several lines; a backslash at the end of a line continues it.
+Ctrl-C ends an answer. The conversation is not stored.
+`
+
+const obey = async (
+  session: OpenSession,
+  state: ChatState,
+  name: string,
+  rest: string,
+): Promise<void> => {
+  const { write } = session
+  if (name === 'help') return write(HELP)
+  if (name === 'model') return changeModel(session, state, rest)
+  if (name === 'system') {
+    if (rest !== '') state.system = rest === '-' ? undefined : rest
+    return write(
+      `instructions: ${state.system === undefined ? 'none' : escapeHiddenInText(state.system)}\n`,
+    )
+  }
+  if (name === 'history') return write(formatHistory(state))
+  if (name === 'clear') {
+    state.messages = []
+    return write('the conversation is forgotten\n')
+  }
+  write(`there is no command /${name}; /help lists the commands\n`)
+}
+
+const formatHistory = ({ messages }: ChatState): string =>
+  messages.length === 0
+    ? 'nothing was said yet\n'
+    : messages.map(({ role, content }) => `${role}: ${escapeHiddenInText(content)}\n`).join('')
+
+const changeModel = async (
+  { api, write }: OpenSession,
+  state: ChatState,
+  wanted: string,
+): Promise<void> => {
+  const { models } = (await api.get('/v1/catalogue')) as { models: { id: string; kind: string }[] }
+  const ids = ['auto', ...models.filter(({ kind }) => kind === 'chat').map(({ id }) => id)]
+  if (wanted !== '') {
+    const found = matchObjects(
+      ids.map(id => ({ id, name: undefined })),
+      wanted,
+      1,
+    )
+    const [only] = found
+    if (only === undefined || found.length > 1) {
+      const all = found.map(({ id }) => escapeHidden(id)).join(', ')
+      const many = `${escapeHidden(wanted)} may be ${all}: write more of it`
+      write(`${found.length > 1 ? many : `there is no chat model ${escapeHidden(wanted)}`}\n`)
+    } else state.model = only.id
+  }
+  write(ids.map(id => `${id === state.model ? '*' : ' '} ${escapeHidden(id)}\n`).join(''))
+}

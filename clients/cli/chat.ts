@@ -1,0 +1,80 @@
+import type { Command } from 'commander'
+import { ShoalError } from '../../shared/errors.ts'
+import { streamAnswer, systemMessages } from './chat-answer.ts'
+import { limitToLines } from './options.ts'
+import type { OpenSession, RunWithSession } from './session.ts'
+
+interface ChatOptions {
+  model: string
+  system?: string
+}
+
+/** The coordinator chooses the model: the smallest that is sure of its answer. */
+const AUTO_MODEL = 'auto'
+
+/** Adds `shoal chat`: one question, or a session at a terminal. */
+export const addChat = (program: Command, run: RunWithSession): void => {
+  const command = program
+    .command('chat')
+    .argument('[text...]', 'message, in which - stands for standard input; none begins a session')
+    .description('ask a model and stream its answer, or begin a session')
+    .option('--model <id>', 'model to ask; auto lets the coordinator choose', AUTO_MODEL)
+    .option('--system <text>', 'instructions to the model')
+    .addHelpText('after', HELP)
+    .action((words: string[], options: ChatOptions) =>
+      run(session => chat(session, words, options)),
+    )
+  limitToLines(command)
+}
+
+const HELP = `
+Examples:
+  shoal chat what is a cell
+  dmesg | shoal chat explain the last error: -
+  shoal chat --system 'Answer in one sentence.'`
+
+const chat = async (
+  session: OpenSession,
+  words: readonly string[],
+  { model, system }: ChatOptions,
+): Promise<void> => {
+  if (words.length === 0 && process.stdin.isTTY === true) {
+    requireText(session)
+    const { runChatSession } = await import('./chat-session.ts')
+    const { openChatTerminal } = await import('./chat-terminal.ts')
+    return runChatSession(session, { model, system }, openChatTerminal())
+  }
+  const content = await readMessage(words)
+  const messages = [...systemMessages(system), { role: 'user' as const, content }]
+  await streamAnswer(session, { model, messages })
+  if (session.format === 'text') session.write('\n')
+}
+
+const requireText = ({ format }: OpenSession): void => {
+  if (format !== 'text')
+    throw new ShoalError('wrong_usage', 'a session has no --format json: give the message as words')
+}
+
+/** Message from the words; a last word `-`, and no words at all, stand for standard input. */
+const readMessage = async (words: readonly string[]): Promise<string> => {
+  const isPiped = words.length === 0 || words.at(-1) === '-'
+  const typed = (words.at(-1) === '-' ? words.slice(0, -1) : words).join(' ')
+  const piped = isPiped ? await readPiped(process.stdin) : ''
+  const message = [typed, piped.trim()].filter(part => part !== '').join('\n\n')
+  if (message === '') throw new ShoalError('wrong_usage', 'the message is empty')
+  return message
+}
+
+/** Longest piped text; a coordinator accepts less. */
+const MAX_CHARS = 8 * 1024 * 1024
+
+const readPiped = async (input: NodeJS.ReadStream): Promise<string> => {
+  input.setEncoding('utf8')
+  let text = ''
+  for await (const piece of input) {
+    text += piece
+    if (text.length > MAX_CHARS)
+      throw new ShoalError('payload_too_large', 'the text on standard input is too long')
+  }
+  return text
+}

@@ -1,0 +1,122 @@
+import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { escapeHidden } from '../../shared/visible.ts'
+import { GuidedError } from './describe-failure.ts'
+import type { DescribedOperation } from './document.ts'
+import { type KnownFrom, type KnownObject, knownObjects, listOf } from './known-ids.ts'
+import type { TypedInput } from './operation-call.ts'
+
+/** Shortest beginning of an id or name that a call which changes something accepts. */
+const MIN_PREFIX = 3
+
+/** An id of the coordinator in full: a kind and 26 characters (see `shared/ids.ts`). */
+const WHOLE_ID = /^[a-z]+_[0-9a-z]{26}$/
+
+/** Kind of an id, such as `cell_` or `gate.`, which may be left out. */
+const KIND = /^[a-z]+[_.]/
+
+const MAX_CANDIDATES = 10
+
+/** True for a refusal after which the typed ids are looked up: nothing has happened by then. */
+export const isUnknownId = (error: unknown, { inPath, fields }: TypedInput): boolean => {
+  if (!(error instanceof ShoalError)) return false
+  const { code, param } = error
+  if (UNKNOWN.includes(code)) return true
+  return code === 'invalid_request' && param !== undefined && (param in inPath || param in fields)
+}
+
+const UNKNOWN: readonly ErrorCode[] = ['not_found', 'model_not_found', 'invalid_model']
+
+/**
+ * Replaces names and beginnings of ids by the ids that they stand for. Undefined when nothing is
+ * replaced. Throws `invalid_request` with the candidates for one that stands for several.
+ */
+export const resolveIds = async (
+  input: TypedInput,
+  { method, fields }: DescribedOperation,
+  from: Omit<KnownFrom, 'inPath'>,
+): Promise<TypedInput | undefined> => {
+  // registers hold other people than those with accounts, and what is said of them must be exact
+  if (from.group === 'people') return undefined
+  const shortest = method === 'GET' ? 1 : MIN_PREFIX
+  const inPath = { ...input.inPath }
+  const typed = { ...input.fields }
+  const find = (name: string, value: unknown) =>
+    findId(name, value, shortest, { ...from, inPath: others(inPath, name) })
+  for (const name of Object.keys(inPath)) inPath[name] = (await find(name, inPath[name])) ?? ''
+  for (const { name } of fields)
+    if (name in typed) typed[name] = (await find(name, typed[name])) ?? typed[name]
+  const changed = { ...input, inPath, fields: typed }
+  return isSame(changed, input) ? undefined : changed
+}
+
+const others = (inPath: Record<string, string>, name: string): Record<string, string> =>
+  Object.fromEntries(Object.entries(inPath).filter(([each]) => each !== name))
+
+const isSame = (a: TypedInput, b: TypedInput): boolean =>
+  [...Object.keys(a.inPath)].every(name => a.inPath[name] === b.inPath[name]) &&
+  [...Object.keys(a.fields)].every(name => a.fields[name] === b.fields[name])
+
+/** The id for a typed value; the value itself where no list has it. */
+const findId = async (
+  field: string,
+  value: unknown,
+  shortest: number,
+  from: KnownFrom,
+): Promise<string | undefined> => {
+  if (typeof value !== 'string') return undefined
+  if (value === '' || WHOLE_ID.test(value)) return value
+  // a list that the key may not read leaves the value as it was typed
+  const known = await knownObjects(field, from).catch(() => undefined)
+  const found = matchObjects(known ?? [], value, shortest)
+  if (found.length > 1) throw createAmbiguousError(field, value, found, from.group)
+  return found[0]?.id ?? value
+}
+
+/**
+ * Objects that a value stands for: the one with this id; else those with this name or whose id begins
+ * so, for a cell can choose its name; else those whose name begins so.
+ */
+export const matchObjects = (
+  known: readonly KnownObject[],
+  value: string,
+  shortest: number,
+): KnownObject[] => {
+  const same = known.filter(({ id }) => id === value)
+  if (same.length > 0) return same.slice(0, 1)
+  const likely = known.filter(({ id, name }) => name === value || begins(id, value, shortest))
+  if (likely.length > 0 || value.length < shortest) return unique(likely)
+  return unique(known.filter(({ name }) => name?.startsWith(value)))
+}
+
+/** True for enough of the beginning of an id, with or without its kind. */
+const begins = (id: string, value: string, shortest: number): boolean => {
+  const own = id.replace(KIND, '')
+  const kind = id.slice(0, id.length - own.length)
+  const given = value.startsWith(kind) ? value.slice(kind.length) : value
+  return given.length >= shortest && own.startsWith(given)
+}
+
+const unique = (found: readonly KnownObject[]): KnownObject[] => [
+  ...new Map(found.map(each => [each.id, each])).values(),
+]
+
+const createAmbiguousError = (
+  field: string,
+  value: string,
+  found: readonly KnownObject[],
+  group: string,
+): GuidedError => {
+  const width = Math.max(...found.map(({ id }) => id.length))
+  const lines = found
+    .slice(0, MAX_CANDIDATES)
+    .map(({ id, name = '' }) =>
+      `  ${escapeHidden(id).padEnd(width)}  ${escapeHidden(name)}`.trimEnd(),
+    )
+  const more = found.length - lines.length
+  const rest = more > 0 ? [`  and ${more} more: shoal ${listOf(field, group).join(' ')}`] : []
+  return new GuidedError(
+    'invalid_request',
+    `${field} ${JSON.stringify(value)} stands for ${found.length} objects; write more of the id`,
+    [...lines, ...rest].join('\n'),
+  )
+}

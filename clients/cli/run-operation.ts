@@ -1,0 +1,104 @@
+import type { PrintableRows } from '../../shared/print.ts'
+import { escapeHidden } from '../../shared/visible.ts'
+import { answerCall, presentAnswer } from './answer-call.ts'
+import { type ApiCall, TextAnswer } from './api.ts'
+import { GuidedError } from './describe-failure.ts'
+import type { DescribedOperation } from './document.ts'
+import type { LiveTerminal } from './live-screen.ts'
+import { callOf, type TypedInput } from './operation-call.ts'
+import { isUnknownId, resolveIds } from './resolve-ids.ts'
+import type { OpenSession } from './session.ts'
+import { watchAnswer } from './watch-answer.ts'
+
+/** How a command is to run, from flags that every command of its kind has. */
+export interface RunFlags {
+  /** Wait until the work is done. */
+  wait: boolean
+  /** Ask again and again, and show the newest answer. */
+  watch: boolean
+}
+
+/**
+ * Runs an operation. Where the coordinator does not know an id, it may be a name or the beginning of
+ * an id: then these are looked up and the call is sent once more.
+ */
+export const runOperation = async (
+  session: OpenSession,
+  operation: DescribedOperation,
+  typed: TypedInput,
+  { wait, watch }: RunFlags,
+  openTerminal: () => LiveTerminal,
+): Promise<void> => {
+  let input = await resolveFilters(session, operation, typed)
+  let call = callOf(operation, input)
+  const send = async <T>(ask: (call: ApiCall) => Promise<T>): Promise<T> => {
+    try {
+      return await ask(call)
+    } catch (error) {
+      if (call.upload !== undefined || !isUnknownId(error, input)) throw error
+      const found = await resolveIds(input, operation, await scopeOf(session, operation))
+      if (found === undefined) throw error
+      if (operation.method !== 'GET') sayResolved(session, input, found)
+      input = found
+      call = callOf(operation, input)
+      return ask(call)
+    }
+  }
+  if (watch) {
+    const look = async () => readableRows(await send(session.api.call), session, operation)
+    return watchAnswer(session, look, openTerminal())
+  }
+  if (operation.isText) return send(call => answerCall(session, call, operation, wait))
+  return answerCall(session, call, operation, wait, () => send(session.api.call))
+}
+
+const scopeOf = async ({ api, operations }: OpenSession, { words }: DescribedOperation) => ({
+  api,
+  operations: await operations(),
+  group: words[0] ?? '',
+})
+
+/** Fields of a list by which it is filtered: a name would otherwise find nothing. */
+const FILTER = /_id$|^(cell|model)$/
+
+/** Replaces names among the filters of a list, which the coordinator does not refuse. */
+const resolveFilters = async (
+  session: OpenSession,
+  operation: DescribedOperation,
+  input: TypedInput,
+): Promise<TypedInput> => {
+  const filters = Object.entries(input.fields).filter(([name]) => FILTER.test(name))
+  if (operation.method !== 'GET' || filters.length === 0) return input
+  const only = { ...input, inPath: {}, fields: Object.fromEntries(filters) }
+  const found = await resolveIds(only, operation, await scopeOf(session, operation))
+  return found === undefined ? input : { ...input, fields: { ...input.fields, ...found.fields } }
+}
+
+/** Says which object a name stood for, as the call is about to change it. */
+const sayResolved = (
+  { format, hint }: OpenSession,
+  before: TypedInput,
+  after: TypedInput,
+): void => {
+  if (format !== 'text') return
+  const all = { ...after.inPath, ...after.fields }
+  for (const [name, value] of Object.entries({ ...before.inPath, ...before.fields }))
+    if (all[name] !== value)
+      hint(`${escapeHidden(String(value))} is ${escapeHidden(String(all[name]))}`)
+}
+
+const readableRows = (
+  answer: unknown,
+  session: OpenSession,
+  { units }: DescribedOperation,
+): PrintableRows => {
+  if (answer instanceof TextAnswer) throw createUnwatchableError()
+  return presentAnswer(answer as PrintableRows, session, units)
+}
+
+const createUnwatchableError = (): GuidedError =>
+  new GuidedError(
+    'wrong_usage',
+    'an answer that is a file cannot be watched',
+    'leave --watch out, or choose --format json',
+  )

@@ -1,0 +1,137 @@
+import t, { type Test } from 'tap'
+import { joinStep } from '../../../clients/cli/next-step.ts'
+import { matchObjects } from '../../../clients/cli/resolve-ids.ts'
+import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
+import { shoal } from '../../support/shoal-program.ts'
+
+const ROVER = 'cell_01m7whzrgvd7cyagessq0m12h7'
+const ARM = 'cell_01m7whzrgvd7cyagessq0m12h8'
+const DESK = 'cell_01m9aaaaaaaaaaaaaaaaaaaaaa'
+
+const withQuery = (name: string) => ({
+  parameters: [{ name, in: 'query', required: false, schema: { type: 'string' } }],
+})
+
+const document = createApiDocument([
+  ['GET', '/v1/cells', { group: 'cells', verb: 'list' }],
+  ['GET', '/v1/cells/{cell_id}', { group: 'cells', verb: 'show' }],
+  ['POST', '/v1/cells/{cell_id}/drain', { group: 'cells', verb: 'drain' }],
+  [
+    'GET',
+    '/v1/cells/{cell_id}/metrics',
+    { group: 'cells', verb: 'metrics', is_text: true } as never,
+  ],
+  ['POST', '/v1/cells/{cell_id}/models/{model}/load', { group: 'cells', verb: 'load' }],
+  ['GET', '/v1/gates/requests', { group: 'gates', verb: 'requests' }],
+  ['POST', '/v1/gates/requests/{request_id}/approve', { group: 'gates', verb: 'approve' }],
+  ['GET', '/v1/gates', { group: 'gates', verb: 'list' }],
+  ['GET', '/v1/gates/{gate_id}', { group: 'gates', verb: 'check' }],
+  ['GET', '/v1/usage', { group: 'usage', verb: 'list' }, withQuery('cell_id')],
+  ['DELETE', '/v1/people/{person_id}', { group: 'people', verb: 'erase' }],
+  ['GET', '/v1/persons', { group: 'persons', verb: 'list' }],
+])
+
+/** Coordinator that knows objects by their whole ids alone. */
+const scene = async (t: Test) => {
+  const known = [ROVER, ARM, DESK, 'gate_01m7xxxxxxxxxxxxxxxxxxxxxx', 'gate.major-release']
+  const { url, asked } = await fakeCoordinator(t, ({ path }) => {
+    if (path === '/v1/openapi.json') return [200, document]
+    if (path === '/v1/cells')
+      return [
+        200,
+        {
+          cells: [
+            { id: ROVER, name: 'rover' },
+            { id: ARM, name: 'arm' },
+            { id: DESK, name: 'desk' },
+          ],
+        },
+      ]
+    if (path === '/v1/models') return [200, { data: [{ id: 'model-a:7b' }, { id: 'model-b:3b' }] }]
+    if (path === '/v1/gates/requests') return [200, { requests: [{ id: known[3] }], next: null }]
+    if (path === '/v1/gates') return [200, { gates: [{ gate_id: 'gate.major-release' }] }]
+    if (path === '/v1/persons') return [200, { persons: [{ id: 'per_1', name: 'ada' }] }]
+    if (path.startsWith('/v1/usage')) return [200, { buckets: [] }]
+    const ids = path.split('/').slice(3).map(decodeURIComponent)
+    const isKnown = known.some(id => ids.includes(id))
+    const isModel = !ids.includes('models') || ids.includes('model-a:7b')
+    return isKnown && isModel ? [200, { id: ids[0], state: 'ok' }] : undefined
+  })
+  const env = { HOME: await temporaryFolder(t), SHOAL_URL: url, SHOAL_KEY: 'k' }
+  const run = (line: string) => shoal(env, line.split(' '))
+  const calls = () => asked.filter(({ path }) => path !== '/v1/openapi.json')
+  return { run, calls }
+}
+
+t.test('a value stands for one object by its id, its name, or the beginning of either', async t => {
+  const known = [
+    { id: ROVER, name: 'rover' },
+    { id: ARM, name: 'arm' },
+    { id: 'cell_01zz', name: '01m7whz' },
+    { id: 'gate.release', name: undefined },
+  ]
+  for (const [value, ids] of [
+    [ROVER, [ROVER]],
+    ['rover', [ROVER]],
+    ['rov', [ROVER]],
+    ['ro', []],
+    ['gate.rel', ['gate.release']],
+    ['release', ['gate.release']],
+    ['nobody', []],
+    // a cell chooses its name: it must not take the place of another
+    ['01m7whz', [ROVER, ARM, 'cell_01zz']],
+    ['cell', []],
+    ['cell_', []],
+  ] as const)
+    t.strictSame(
+      matchObjects(known, value, 3).map(({ id }) => id),
+      ids,
+      value,
+    )
+})
+
+t.test('names and beginnings of ids are accepted where an id is asked for', async t => {
+  const { run, calls } = await scene(t)
+  for (const [line, path] of [
+    [`cells show ${ROVER}`, `/v1/cells/${ROVER}`],
+    ['cells show rover', `/v1/cells/${ROVER}`],
+    ['cells show cell_01m9', `/v1/cells/${DESK}`],
+    ['cells show 01m9', `/v1/cells/${DESK}`],
+    ['cells metrics desk', `/v1/cells/${DESK}/metrics`],
+    ['cells load rover model-a', `/v1/cells/${ROVER}/models/model-a%3A7b/load`],
+    ['gates approve 01m7x', '/v1/gates/requests/gate_01m7xxxxxxxxxxxxxxxxxxxxxx/approve'],
+    ['gates check major', '/v1/gates/gate.major-release'],
+    ['usage list --cell-id rover', `/v1/usage?cell_id=${ROVER}`],
+    ['usage list --cell-id nobody', '/v1/usage?cell_id=nobody'],
+  ] as const) {
+    const { code, err } = await run(line)
+    t.equal(code, 0, `${line}: ${err}`)
+    t.equal(calls().at(-1)?.path, path, line)
+  }
+  const before = calls().length
+  await run(`cells show ${ARM}`)
+  t.equal(calls().length, before + 1, 'a whole id costs no further request')
+  t.match(await run('cells drain arm'), { code: 0, err: `arm is ${ARM}\n` })
+})
+
+t.test('a new join token is followed by the line for the new cell', async t => {
+  const url = 'https://shoal.example:7070'
+  const token = { id: 't', role: 'cell', uses_left: 1, secret: 'abc.def' }
+  t.equal(joinStep(token, url), `on the new cell: shoald join ${url} --token abc.def`)
+  t.match(joinStep(token, 'http://127.0.0.1:7070'), /\nthis address is for cells on this machine/)
+  t.equal(joinStep({ ...token, secret: undefined }, url), undefined, 'a list has no secrets')
+})
+
+t.test('a value that stands for several objects lists them, and nothing happens', async t => {
+  const { run, calls } = await scene(t)
+  const many = await run('cells drain 01m7whz')
+  t.match(many, { code: 65, out: '' })
+  t.match(many.err, /cell_id "01m7whz" stands for 2 objects; write more of the id/)
+  t.match(many.err, `  ${ROVER}  rover\n  ${ARM}  arm\n`)
+  t.notOk(calls().some(({ path }) => path === `/v1/cells/${ROVER}/drain`))
+  t.match(await run('cells drain ro'), { code: 66 }, 'two letters are too few for a change')
+  t.match(await run('cells show ro'), { code: 0 }, 'and enough to look')
+  t.match(await run('cells show nobody'), { code: 66, err: /shoal cells list lists/ })
+  t.match(await run('people erase ada'), { code: 66 }, 'people are erased by their id alone')
+})
