@@ -5,6 +5,7 @@ import { type CudaFiles, findCudaFiles } from '../gpu/cuda-files.ts'
 import { readFirst } from '../gpu/first-reading.ts'
 import { askDevice, type EngineDevice } from '../inference/ask-device.ts'
 import { engineSpawner } from '../inference/engine-child.ts'
+import { lacksGpuEngines } from '../inference/gpu-engines.ts'
 import { gpuMayBePresent } from '../inference/gpu-present.ts'
 import { type CheckReport, type DoctorCheck, ok, skip, warn } from './check.ts'
 
@@ -20,6 +21,11 @@ export const engine: DoctorCheck = async ({ config, path, libraryPath, signal })
   const gpus = sampler.facts()
   if (gpus.length === 0) return skip('there is no GPU that an engine could use')
   if (config.inference.gpu === 'off') return ok('the engine uses the CPU: inference.gpu is off')
+  if (lacksGpuEngines())
+    return warn(
+      `${gpus[0]?.name} is there, but models run on the CPU: no engine for GPUs is installed`,
+      'install the package shoald-gpu-engines (in a clone: npm run gpu-engines)',
+    )
   const limit = AbortSignal.any([signal, AbortSignal.timeout(ENGINE_WAIT_MS)])
   const seen = gpuMayBePresent()
     ? await askDevice(engineSpawner(pino({ level: 'silent' })), limit)

@@ -7,7 +7,6 @@ import { chooseSampler, thisMachine } from '../gpu/choose.ts'
 import { GPU_WAIT_MS, readFirst } from '../gpu/first-reading.ts'
 import { noGpus } from '../gpu/sampler.ts'
 import { checkGguf } from '../inference/gguf.ts'
-import { lacksGpuEngines } from '../inference/gpu-engines.ts'
 import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
 import { type DoctorCheck, fail, ok, skip, warn } from './check.ts'
 
@@ -30,13 +29,7 @@ export const gpus: DoctorCheck = async ({ path, signal }) => {
       'check the driver with its own tool, such as nvidia-smi',
     )
   const names = sampler.facts().map(({ name }) => name)
-  const says = `${gpus.length} found: ${[...new Set(names)].join(', ')}`
-  return lacksGpuEngines()
-    ? warn(
-        `${says}; models run on the CPU, because no engine for GPUs is installed`,
-        'install the package shoald-gpu-engines (in a clone: npm run gpu-engines)',
-      )
-    : ok(says)
+  return ok(`${gpus.length} found: ${[...new Set(names)].join(', ')}`)
 }
 
 export const disk: DoctorCheck = async ({ config }) => {

@@ -1,13 +1,10 @@
 import { existsSync, globSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Package with the engine for CUDA; there is one for x64 only. */
-export const CUDA_PACKAGE = '@node-llama-cpp/linux-x64-cuda'
-
 /**
  * Libraries that the engine for CUDA loads, none of which comes with it: the driver has the first,
  * the CUDA runtime and cuBLAS have the others. The engine for CUDA 13 is tried first; its fallback for
- * CUDA 12 is in the package `CUDA_PACKAGE` with `-ext`.
+ * CUDA 12 is in a package of its own.
  */
 const LIBRARIES = [
   ['libcuda.so.1'],
@@ -29,25 +26,21 @@ interface CudaPlaces {
   /** LD_LIBRARY_PATH of the daemon. */
   libraryPath: string | undefined
   folders?: readonly string[]
-  /** True when a package of npm is installed. */
-  isInstalled?: (name: string) => boolean
 }
 
 export interface CudaFiles {
   /** Paths of the libraries that were found. */
   found: string[]
-  /** Names of libraries, and of the package, that were not found. */
+  /** Names of libraries that were not found. */
   missing: string[]
 }
 
 export const findCudaFiles = ({
   libraryPath = '',
   folders = [...SYSTEM_FOLDERS, ...globSync(TOOLKIT_FOLDERS)],
-  isInstalled = isPackageInstalled,
 }: CudaPlaces): CudaFiles => {
   const places = [...libraryPath.split(delimiter).filter(Boolean), ...folders]
   const files: CudaFiles = { found: [], missing: [] }
-  if (!isInstalled(CUDA_PACKAGE)) files.missing.push(`the package ${CUDA_PACKAGE}`)
   for (const names of LIBRARIES) {
     const paths = names.flatMap(name => places.map(folder => join(folder, name)))
     const path = paths.find(existsSync)
@@ -55,12 +48,4 @@ export const findCudaFiles = ({
     else files.found.push(path)
   }
   return files
-}
-
-const isPackageInstalled = (name: string): boolean => {
-  try {
-    return import.meta.resolve(name) !== ''
-  } catch {
-    return false
-  }
 }

@@ -10,6 +10,7 @@ import { chooseSampler, thisMachine } from '../../daemon/gpu/choose.ts'
 import { findCudaFiles } from '../../daemon/gpu/cuda-files.ts'
 import { readFirst } from '../../daemon/gpu/first-reading.ts'
 import type { GpuSampler } from '../../daemon/gpu/sampler.ts'
+import { lacksGpuEngines } from '../../daemon/inference/gpu-engines.ts'
 import { needRows } from './gpu/needs.ts'
 import { type GpuPeaks, sum, watchPeaks } from './gpu/telemetry.ts'
 
@@ -58,6 +59,7 @@ interface Inputs {
 const proveOn = async (sampler: GpuSampler, inputs: Inputs): Promise<boolean> => {
   const before = sum(sampler.sample().gpus, 'vram_used_bytes')
   const files = findCudaFiles({ libraryPath: process.env.LD_LIBRARY_PATH })
+  if (lacksGpuEngines()) files.missing.unshift('the engines for GPUs (npm run gpu-engines)')
   const started = recordEngine()
   const watch = watchPeaks(sampler)
   const settings = { ...inputs, slots: SLOTS, contextLength: CONTEXT_LENGTH }
