@@ -50,14 +50,13 @@ const createEnvironment = async (folder: string, runtime: string | undefined) =>
     ...process.env,
     CONTAINERS_CONF: join(folder, 'containers.conf'),
     CONTAINERS_STORAGE_CONF: join(folder, 'storage.conf'),
-    COMPOSE_PROJECT_NAME: 'shoal-prove',
     SHOAL_PORT: String(port),
     BASE: 'localhost/debian:12',
   }
 }
 
 const CLEAN_UP =
-  'podman-compose down -v; podman rmi -af; podman network rm shoal-prove_default || true'
+  'podman-compose down -v; podman rmi -af; podman network rm "$(basename "$PWD")_default" || true'
 
 /** The cell starts again by itself, and loads its models. */
 const ATTEMPTS = 30
