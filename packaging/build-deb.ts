@@ -113,6 +113,7 @@ const build = (product: Product, out: string, level: string): string => {
     stageSources(product, stage)
     stageModules(product, stage)
     stageSystem(product, stage)
+    stageManual(product, stage)
     writeControl(product, stage, architecture)
     const file = join(out, `${product.name}_${VERSION}_${architecture}.deb`)
     const compression = level === '0' ? ['-Znone'] : ['-Zgzip', `-z${level}`]
@@ -167,6 +168,13 @@ const stageSystem = ({ root: place, commands, unit, config }: Product, stage: st
   if (unit === undefined) return
   const text = readFileSync(join(root, 'systemd', unit), 'utf8')
   put(stage, `/lib/systemd/system/${unit}`, text.replaceAll('/opt/shoal', place))
+}
+
+/** Manual pages, and the completion for the shells. */
+const stageManual = ({ commands }: Product, stage: string): void => {
+  const program = join(root, 'packaging', 'manual.ts')
+  if (commands.length > 0)
+    execFileSync(process.execPath, [program, join(stage, 'usr', 'share'), ...commands])
 }
 
 const defaultsOf = (config: string, stateDir: string): string =>

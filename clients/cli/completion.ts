@@ -10,10 +10,13 @@ export const COMPLETE = '_complete'
 export const addCompletion = (program: Command): void => {
   program
     .command('completion')
-    .addArgument(new Argument('<shell>', 'which one').choices(Object.keys(scripts)))
+    .addArgument(new Argument('<shell>', 'which one').choices(Object.keys(completionScripts)))
     .description('print a script that completes commands, flags and ids with the tab key')
     .addHelpText('after', HELP)
-    .action((shell: keyof typeof scripts) => void process.stdout.write(scripts[shell]))
+    .action(
+      (shell: keyof typeof completionScripts) =>
+        void process.stdout.write(completionScripts[shell]),
+    )
 }
 
 const HELP = `
@@ -78,4 +81,5 @@ end
 complete -c shoal -f -a '(__shoal_complete)'
 `
 
-const scripts = { bash, zsh, fish }
+/** Scripts by shell; packages ship them too. */
+export const completionScripts = { bash, zsh, fish }

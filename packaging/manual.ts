@@ -1,0 +1,106 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { Command } from 'commander'
+import { completionScripts } from '../clients/cli/completion.ts'
+import { operationsOf } from '../clients/cli/document.ts'
+import { addHandMade } from '../clients/cli/hand-made.ts'
+import { addOperationCommands } from '../clients/cli/operation-commands.ts'
+import { createProgram } from '../clients/cli/program.ts'
+import { createAdminProgram } from '../coordinator/admin/administer.ts'
+import { openApi } from '../coordinator/http/openapi.ts'
+import { operations } from '../coordinator/operations/index.ts'
+import { skills } from '../coordinator/skills/index.ts'
+import { COMMANDS_HELP } from '../daemon/cli/commands.ts'
+import { DaemonConfig } from '../daemon/config.ts'
+import { loadConfig } from '../shared/config.ts'
+import { commandPages, helpPage } from './manual/command-pages.ts'
+import { formatParagraph, formatTerm } from './manual/roff.ts'
+
+/*
+ * `node packaging/manual.ts FOLDER COMMAND...`: manual pages and completion of these commands, in
+ * the places where Debian has them below /usr/share. They come from the lists that make the commands.
+ */
+
+/** Files below the folder, by their path. */
+export const manualFiles = async (commands: readonly string[]): Promise<Map<string, string>> => {
+  const pages = new Map<string, string>()
+  for (const command of commands)
+    for (const [file, text] of await pagesOf(command)) pages.set(placeOf(file), text)
+  if (!commands.includes('shoal')) return pages
+  pages.set('bash-completion/completions/shoal', completionScripts.bash)
+  pages.set('zsh/vendor-completions/_shoal', completionScripts.zsh)
+  pages.set('fish/vendor_completions.d/shoal.fish', completionScripts.fish)
+  return pages
+}
+
+const placeOf = (file: string): string => `man/man${file.at(-1)}/${file}.gz`
+
+const pagesOf = async (command: string): Promise<Map<string, string>> => {
+  if (command === 'shoal') return commandPages(await describeClient(), { section: 1, more: CLIENT })
+  if (command === 'shoal-coordinator') {
+    const call = { program: command, more: '', command: 'help' }
+    return commandPages(createAdminProgram(call, {}), { section: 8, more: SERVICE })
+  }
+  const help = loadConfig({
+    program: 'shoald',
+    schema: DaemonConfig,
+    argv: ['--help'],
+    env: {},
+    commands: COMMANDS_HELP,
+  })
+  const text = help.action === 'print' ? help.text : ''
+  return new Map([['shoald.8', helpPage('shoald', 'the daemon of a cell of a shoal fleet', text)]])
+}
+
+/** The command line with every command of a coordinator of this version. */
+const describeClient = async (): Promise<Command> => {
+  const all = [...skills, ...operations]
+  const routes = all.map(operation => ({ ...operation, access: 'key' as const, operation }))
+  const program = createProgram()
+  await addHandMade(program, undefined, {}, async () => {})
+  addOperationCommands(
+    program,
+    operationsOf(await openApi(routes, 'http://127.0.0.1')),
+    async () => {},
+  )
+  return program
+}
+
+const CLIENT = {
+  ENVIRONMENT: [
+    formatTerm(
+      'SHOAL_URL, SHOAL_KEY, SHOAL_TENANT, SHOAL_PROFILE, SHOAL_CA_FILE',
+      'as the flags of these names',
+    ),
+    formatTerm('NO_COLOR', 'disables colours'),
+    formatTerm('SHOAL_DEBUG', 'shows where in the program an error occurred'),
+  ].join(''),
+  FILES: [
+    formatTerm(
+      '~/.config/shoal/profiles.json',
+      'stored addresses and keys, readable only by their owner',
+    ),
+    formatTerm('~/.cache/shoal', 'the list of commands of each coordinator'),
+  ].join(''),
+  'EXIT STATUS': formatParagraph(
+    'The status is 0 on success and that of sysexits(3) otherwise: 64 for a wrong command, 65 for wrong input, 66 for what does not exist, 69 when nothing answers, 75 for what waits or may be tried again, 77 for what is not allowed.',
+  ),
+}
+
+const SERVICE = {
+  FILES: formatTerm(
+    '/etc/shoal/coordinator.yaml',
+    'the configuration; shoal-coordinator --print-config shows every key',
+  ),
+}
+
+if (import.meta.main) {
+  const [folder = '.', ...commands] = process.argv.slice(2)
+  for (const [path, text] of await manualFiles(commands)) {
+    const file = join(folder, path)
+    mkdirSync(dirname(file), { recursive: true, mode: 0o755 })
+    writeFileSync(file, path.endsWith('.gz') ? gzipSync(text, { level: 9 }) : text)
+    chmodSync(file, 0o644)
+  }
+}

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { cliOf } from '../../coordinator/operations/declaration.ts'
+import { operations } from '../../coordinator/operations/index.ts'
+import { skills } from '../../coordinator/skills/index.ts'
+import { commands } from '../../daemon/cli/commands.ts'
+import { manualFiles } from '../../packaging/manual.ts'
+
+const files = await manualFiles(['shoal', 'shoald', 'shoal-coordinator'])
+
+/** Text of a page without what only roff reads. */
+const readPage = (path: string): string =>
+  (files.get(path) ?? '').replaceAll('\\-', '-').replaceAll('\\e', '\\')
+
+t.test('every command of the coordinator is in the page of its group', async t => {
+  const missing = [...skills, ...operations].filter(operation => {
+    const { group, verb } = cliOf(operation)
+    const page = readPage(`man/man1/shoal-${group}.1.gz`)
+    return !page.includes(`shoal ${group} ${verb}`)
+  })
+  t.strictSame(
+    missing.map(({ id }) => id),
+    [],
+  )
+  t.match(readPage('man/man1/shoal-cells.1.gz'), /\n\.SS shoal cells drain\n/)
+  t.match(readPage('man/man1/shoal.1.gz'), /--format <format>/)
+})
+
+t.test('the programs of a service have pages with their commands', async t => {
+  for (const command of commands.keys())
+    t.match(readPage('man/man8/shoald.8.gz'), `shoald ${command}`)
+  t.match(readPage('man/man8/shoal-coordinator-token.8.gz'), 'shoal-coordinator token create')
+})
+
+t.test('the completion of each shell is shipped', async t => {
+  for (const path of [
+    'bash-completion/completions/shoal',
+    'zsh/vendor-completions/_shoal',
+    'fish/vendor_completions.d/shoal.fish',
+  ])
+    t.match(files.get(path), '_complete', path)
+  t.equal(
+    (await manualFiles(['shoald'])).size,
+    1,
+    'a package has only what belongs to its commands',
+  )
+})
+
+const hasMan = spawnSync('man', ['--version']).status === 0
+const skip = hasMan ? false : 'man is not installed'
+
+t.test('man formats the pages without a warning', { skip }, async t => {
+  const folder = t.testdir()
+  for (const path of ['man/man1/shoal.1.gz', 'man/man1/shoal-gates.1.gz', 'man/man8/shoald.8.gz']) {
+    const file = join(folder, path.replaceAll('/', '-').replace('.gz', ''))
+    writeFileSync(file, files.get(path) ?? '')
+    const env = { ...process.env, MANWIDTH: '80', LC_ALL: 'C.UTF-8' }
+    const args = ['--warnings', '-E', 'UTF-8', '-l', file]
+    const { status, stdout, stderr } = spawnSync('man', args, { env, encoding: 'utf8' })
+    t.strictSame([status, stderr], [0, ''], path)
+    t.match(stdout, /\nNAME\n/)
+  }
+})
