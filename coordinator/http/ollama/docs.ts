@@ -98,7 +98,7 @@ export type Details = z.infer<typeof Details>
 const LISTED = {
   name: z.string(),
   model: z.string().describe('Id to send as `model`.'),
-  size: z.number().describe('Bytes; 0 when the coordinator does not know them.'),
+  size: z.number().describe('Bytes; 0 when no cell reports them.'),
   digest: z.string().describe('Changes with the entry of the catalogue.'),
   details: Details,
 }

@@ -46,7 +46,12 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
 
   app.get('/api/tags', { config: { docs: TAGS_DOCS } }, async (request): Promise<Tags> => {
     const models = modelsOfTier(catalogue, requireKey(request).tier)
-    return { models: models.map(entry => ({ ...listed(entry, 0), modified_at })) }
+    return {
+      models: models.map(entry => {
+        const found = reportsOf(entry, parts, request.tenantId)
+        return { ...listed(entry, largest(found, 'file_bytes')), modified_at }
+      }),
+    }
   })
 
   app.get('/api/ps', { config: { docs: PS_DOCS } }, async (request): Promise<Loaded> => {
@@ -121,28 +126,39 @@ const listed = (entry: CatalogueEntry, size: number): Omit<Tags['models'][0], 'm
   details: DETAILS,
 })
 
-/** One entry for a model that is loaded on a cell which serves the tenant. */
-const loadedEntry = (
+/** What the cells that serve the tenant report of a model. */
+const reportsOf = (
   entry: CatalogueEntry,
   { fleet, mayUse }: Pick<OllamaModelParts, 'fleet' | 'mayUse'>,
   tenantId: string | undefined,
-): Loaded['models'] => {
-  const found = [...fleet.cells()].flatMap(cell => {
+): { report: EngineReport; hasGpu: boolean }[] =>
+  [...fleet.cells()].flatMap(cell => {
     if (!isRoutable(cell) || !mayUse(cell.id, tenantId)) return []
     const hasGpu = (cell.sample?.gpus.length ?? 0) > 0
     return engineReports(cell)
-      .filter(({ state, models }) => state === 'ready' && models.includes(entry.id))
+      .filter(({ models }) => models.includes(entry.id))
       .map(report => ({ report, hasGpu }))
   })
+
+/** One entry for a model that is loaded on a cell which serves the tenant. */
+const loadedEntry = (
+  entry: CatalogueEntry,
+  parts: Pick<OllamaModelParts, 'fleet' | 'mayUse'>,
+  tenantId: string | undefined,
+): Loaded['models'] => {
+  const found = reportsOf(entry, parts, tenantId).filter(({ report }) => report.state === 'ready')
   if (found.length === 0) return []
-  const size = largest(found.map(({ report }) => report))
-  const size_vram = largest(found.filter(({ hasGpu }) => hasGpu).map(({ report }) => report))
+  const onGpu = found.filter(({ hasGpu }) => hasGpu)
+  const size = largest(found, 'memory_bytes')
+  const size_vram = largest(onGpu, 'memory_bytes')
   const { context_length } = entry
   return [{ ...listed(entry, size), expires_at: NEVER, size_vram, context_length }]
 }
 
-const largest = (reports: readonly EngineReport[]): number =>
-  Math.max(0, ...reports.map(({ memory_bytes }) => memory_bytes ?? 0))
+const largest = (
+  found: readonly { report: EngineReport }[],
+  field: 'file_bytes' | 'memory_bytes',
+): number => Math.max(0, ...found.map(({ report }) => report[field] ?? 0))
 
 const CAPABILITIES: Record<CatalogueEntry['kind'], Shown['capabilities']> = {
   chat: ['completion', 'tools'],

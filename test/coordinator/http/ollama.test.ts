@@ -6,7 +6,7 @@ import type { AppParts } from '../../../coordinator/assembly/app.ts'
 import type { CellEngine } from '../../../coordinator/fleet/engine.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { TRAILER_USAGE } from '../../../shared/wire/link.ts'
-import { appWith, config, keyOfTier } from '../../support/app.ts'
+import { appWith, config, keyOfTier, views } from '../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell, USAGE } from '../../support/cell.ts'
 
 /** The real front on a real link to a cell, with the requests that the cell got. */
@@ -317,6 +317,41 @@ t.test('errors of every route of Ollama are one text', async t => {
   }
   t.equal((await app.inject('/api/version')).statusCode, 200, 'the version needs no key')
 })
+
+t.test(
+  'lists have the size of weights on the cells of the tenant, and what is loaded there',
+  async t => {
+    const cellWith = (id: string, gpus: object[], engine: object) => ({
+      id,
+      presence: 'ready',
+      link: {},
+      isLinkLate: false,
+      sample: { gpus, engines: [{ models: ['model-a:7b'], ...engine }] },
+    })
+    const cells = [
+      cellWith('own', [{}], { state: 'ready', file_bytes: 70, memory_bytes: 90 }),
+      cellWith('small', [], { state: 'cold', file_bytes: 80, memory_bytes: 95 }),
+      cellWith('foreign', [{}], { state: 'ready', file_bytes: 999, memory_bytes: 999 }),
+    ] as never[]
+    const router = { mayUse: (cellId: string) => cellId !== 'foreign' }
+    const app = await appWith({
+      fleet: {
+        pick: () => undefined,
+        cells: () => cells,
+        serves: () => true,
+        roundTripsMs: () => [],
+      },
+      views: views({ routing: { router } as never }),
+    })
+    t.teardown(() => app.close())
+    const ask = async (url: string) =>
+      (await app.inject({ url, headers: { authorization: 'Bearer free-key' } })).json().models
+    t.match(await ask('/api/tags'), [{ name: 'model-a:7b', size: 80 }])
+    const loaded = await ask('/api/ps')
+    t.equal(loaded.length, 1)
+    t.match(loaded, [{ name: 'model-a:7b', size: 90, size_vram: 90, context_length: 2048 }])
+  },
+)
 
 t.test('vectors are translated from base64', async t => {
   const { post, seen } = await rig(t, (_request, response) => {
