@@ -77,13 +77,15 @@ const describe = (cells: readonly CellStanding[]): string => {
 const describeCell = (cell: CellStanding): string => {
   const { cell_id, phase, downloaded_bytes, download_total_bytes, remaining_seconds } = cell
   const speed = cell.download_bytes_per_second
+  // the id stands last, as it is long and a narrow terminal cuts the line
   const parts = [
-    cell.reason ?? phase ?? cell.state ?? 'waiting',
-    downloaded_bytes === null ? '' : describeSize(downloaded_bytes, download_total_bytes),
+    downloaded_bytes === null
+      ? (cell.reason ?? phase ?? cell.state ?? 'waiting')
+      : describeSize(downloaded_bytes, download_total_bytes),
     speed === null ? '' : `${formatBytes(speed)}/s`,
     remaining_seconds === null ? '' : `${remaining_seconds} s left`,
   ]
-  return `${cell_id} ${parts.filter(part => part !== '').join(', ')}`
+  return `${parts.filter(part => part !== '').join(', ')} (${cell_id})`
 }
 
 const describeSize = (bytes: number, totalBytes: number | null): string =>
