@@ -112,7 +112,7 @@ t.test('a legacy completion', async t => {
     const context = 'A cell is'
     const free = await completeWhole({
       prompt: context,
-      max_tokens: 12,
+      max_tokens: 6,
       logprobs: 2,
       temperature: 1,
       seed: 2,
