@@ -23,7 +23,7 @@ const AREAS: Record<string, readonly string[]> = {
   ],
   Knowledge: ['graph'],
   Governance: ['gates', 'policy', 'audit', 'compliance', 'persons', 'signing'],
-  'Events and work': ['events', 'webhooks', 'queue', 'flows', 'portal'],
+  'Events and work': ['events', 'webhooks', 'queue', 'flows', 'rampup', 'portal'],
   'Keys and usage': ['keys', 'tenants', 'tiers', 'usage'],
   Business: ['registers', 'people'],
   'This program': ['login', 'profile', 'doctor', 'version', 'completion', 'help'],
