@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
+import type { GpuSampler } from '../daemon/gpu/sampler.ts'
 import { InferenceConfig } from '../daemon/inference/config.ts'
 import { type InferenceService, inferenceService } from '../daemon/services/inference.ts'
 import { writeRandomModel } from '../models/gguf/random-model.ts'
@@ -44,7 +45,7 @@ export const main = async (argv: string[]): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
   const threads = Number(values.threads)
   const settings = {
-    weights: values.weights ?? randomWeights(folder),
+    weights: values.weights ?? writeWeights(folder),
     folder,
     slots: SLOTS,
     threads,
@@ -61,7 +62,8 @@ export const main = async (argv: string[]): Promise<void> => {
   }
 }
 
-const randomWeights = (folder: string): string => {
+/** Writes weights of 100 million random parameters, which take as long as trained ones. */
+export const writeWeights = (folder: string): string => {
   const path = join(folder, 'random.gguf')
   writeRandomModel(path, {
     embeddingLength: 768,
@@ -77,7 +79,12 @@ const randomWeights = (folder: string): string => {
   return path
 }
 
-type Settings = Parameters<typeof startCell>[0]
+interface Settings extends Readonly<Parameters<typeof startCell>[0]> {
+  /** Receives what the engine says of itself, such as its device; warnings by default. */
+  logger?: Logger
+  /** Source of GPU memory readings, as in a daemon. */
+  gpus?: GpuSampler
+}
 
 const measureBeside = async (binary: string, settings: Settings): Promise<void> => {
   const servers: EngineServer[] = []
@@ -92,7 +99,8 @@ const measureBeside = async (binary: string, settings: Settings): Promise<void> 
   }
 }
 
-const measureAlone = async (
+/** Measures the engine of a cell in this process, at 1 to 16 streams. */
+export const measureAlone = async (
   settings: Settings,
 ): Promise<{ rows: ReportRow[]; latencies: ReportRow }> => {
   const stop = new AbortController()
@@ -119,7 +127,7 @@ interface Measured {
 }
 
 const startService = async (
-  { weights, folder, slots, threads, contextLength }: Settings,
+  { weights, folder, slots, threads, contextLength, logger, gpus }: Settings,
   signal: AbortSignal,
 ): Promise<InferenceService> => {
   const model = { id: 'm', kind: 'chat', minimum_tier: 'free', weights }
@@ -127,8 +135,9 @@ const startService = async (
     catalogue: Catalogue.parse([{ ...model, context_length: contextLength }]),
     config: InferenceConfig.parse({ slots, threads }),
     stateDir: folder,
-    logger: pino({ level: 'warn' }),
+    logger: logger ?? pino({ level: 'warn' }),
   })
+  if (gpus !== undefined) service.watchGpus(gpus)
   const ready = new Promise<void>((resolve, reject) => {
     service.onChange(() => {
       const [report] = service.reports()

@@ -43,9 +43,7 @@ const endWithStarter = () => {
 /** Runs `main(argv, env)` of a TypeScript source; `source` is relative to this folder. */
 export const launch = async source => {
   if (fits(process.versions.node)) {
-    const { enableCompileCache } = await import('node:module')
-    enableCompileCache()
-    await import('./quick-resolve.mjs')
+    await import('./quick-load.mjs')
     endWithStarter()
     const { main } = await import(new URL(source, import.meta.url).href)
     await main(process.argv.slice(2), process.env)

@@ -6,6 +6,8 @@ import { openBroker } from './broker/open.ts'
 import { openInbox } from './broker/open-inbox.ts'
 import { openBudgets } from './budgets/open.ts'
 import { openBusiness } from './business/open.ts'
+import { openModels } from './catalogue/open.ts'
+import { openModelWatch } from './catalogue/open-model-watch.ts'
 import { openControl } from './control/open.ts'
 import { openDevices } from './devices/open.ts'
 import { openDiscovery } from './discovery/open.ts'
@@ -88,10 +90,12 @@ export const domains = [
   openServer,
   openServices,
   openAnswerMemory,
+  openModels,
   openFleet,
   openReplicaStates,
   openEnrolment,
   openMonitor,
+  openModelWatch,
   openBroker,
   openIdentity,
   openDevices,

@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import type { DeviceLink } from '../devices/device-link.ts'
 import type { Metric } from '../shared/metrics/metric.ts'
 import type { OnReload } from '../shared/reload-on-hangup.ts'
-import type { CellSettings } from '../shared/wire/desired.ts'
+import type { ReceivedSettings } from '../shared/wire/desired.ts'
+import type { RegisteredModels } from '../shared/wire/registered-models.ts'
 import type { EngineReport } from '../shared/wire/telemetry.ts'
 import type { Verb } from './commands/verb.ts'
 import type { DaemonConfig } from './config.ts'
@@ -22,6 +23,8 @@ export interface InferenceBackend extends Service {
   watchGpus?(gpus: Pick<GpuSampler, 'sample'>): void
   /** Load, unload and pin of single models. */
   models?: ModelControl
+  /** Serves the models that operators added at the coordinator beside the configured ones. */
+  setRegistered?(models: RegisteredModels | undefined): Promise<void>
   handle: Handle
   /** Prometheus metrics of the engines, where there are some. */
   metrics?(): Metric[]
@@ -31,7 +34,7 @@ export interface DaemonParts {
   /** Configuration, including the settings that the coordinator made before. */
   config: DaemonConfig
   /** Settings of the cell's own file; those of `config` by default. */
-  local?: CellSettings
+  local?: ReceivedSettings
   /** Registers a listener for the cell's own file after each reload. */
   onReload?: OnReload<DaemonConfig>
   env: Record<string, string | undefined>

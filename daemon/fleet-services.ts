@@ -27,6 +27,7 @@ import { readHostFacts } from './host/facts.ts'
 import { createHostSampler } from './host/sampler.ts'
 import { type Identity, signingKeyFile } from './identity.ts'
 import type { EngineLimits } from './inference/engines.ts'
+import { createModelQuestion } from './inference/model-question.ts'
 import { createHostProbes } from './probes/host-probes.ts'
 import { createHostQuestion } from './probes/host-question.ts'
 import type { Question } from './questions/question.ts'
@@ -178,6 +179,7 @@ const openDesired = (
         telemetry,
         uplink,
         restartEngines,
+        setRegistered: async models => inference.setRegistered?.(models),
         devices: devices.host,
         discovery: scope,
         logger,
@@ -237,6 +239,9 @@ const listQuestions = (cell: FleetCell): Question[] => [
   openHostProbes(cell),
   openDeviceQuestions(cell),
   createModuleQuestion({ ...cell, config: cell.discovery }),
+  ...(cell.parts.inference.models === undefined
+    ? []
+    : [createModelQuestion(cell.parts.inference.models)]),
 ]
 
 const openHostProbes = ({ parts: { config }, helpers }: FleetCell) =>

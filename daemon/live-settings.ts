@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import type { CellSettings } from '../shared/wire/desired.ts'
+import type { ReceivedSettings } from '../shared/wire/desired.ts'
+import type { RegisteredModels } from '../shared/wire/registered-models.ts'
 import type { DaemonConfig } from './config.ts'
 import { settingsOf, withSettings } from './desired/settings.ts'
 import type { DeviceHost } from './devices/device-host.ts'
@@ -13,6 +14,8 @@ interface LiveSettingsParts {
   telemetry: Pick<TelemetryService, 'setIntervalSeconds'>
   uplink: Pick<Uplink, 'limitSpool'>
   restartEngines: (limits: EngineLimits) => Promise<void>
+  /** Serves the models that operators added at the coordinator. */
+  setRegistered: (models: RegisteredModels | undefined) => Promise<void>
   devices: Pick<DeviceHost, 'setEnvelopes'>
   discovery: Pick<CellScope, 'setSettings'>
   logger: Logger
@@ -45,7 +48,7 @@ export class LiveSettings {
   }
 
   /** Brings settings into force; engines are restarted only when theirs have changed. */
-  async apply(settings: CellSettings, parts: LiveSettingsParts): Promise<void> {
+  async apply(settings: ReceivedSettings, parts: LiveSettingsParts): Promise<void> {
     const before = settingsOf(this.#config).inference
     this.#config = withSettings(this.#config, settings)
     const { telemetry, log, inference } = this.#config
@@ -54,6 +57,7 @@ export class LiveSettings {
     parts.uplink.limitSpool(spoolLimits(this.#config))
     parts.devices.setEnvelopes(settings.envelopes ?? {})
     parts.discovery.setSettings(settings.discovery ?? {})
+    await parts.setRegistered(settings.models)
     const after = settingsOf(this.#config).inference
     if (before?.slots === after?.slots && before?.threads === after?.threads) return
     // it resolves when the models are loaded again, which may take longer than anybody should wait

@@ -13,7 +13,7 @@ import { VERSION } from '../shared/version.ts'
 import { type CliCommand, COMMANDS_HELP, commandHelp, commands } from './cli/commands.ts'
 import { DaemonConfig } from './config.ts'
 import { daemon } from './daemon.ts'
-import { startingConfig } from './desired/desired-file.ts'
+import { readRegisteredModels, startingConfig } from './desired/desired-file.ts'
 import { settingsOf } from './desired/settings.ts'
 import { inferenceService } from './services/inference.ts'
 
@@ -108,7 +108,8 @@ const run = async (
   told.addEventListener('abort', () => endForSure(logger, longestMs), { once: true })
   const stateDir = config.state_dir
   const tuning = { file: join(stateDir, 'tuning.json'), again: retune }
-  const parts = { catalogue, config: config.inference, stateDir, logger, tuning }
+  const registered = await readRegisteredModels(stateDir)
+  const parts = { catalogue, registered, config: config.inference, stateDir, logger, tuning }
   const inference = inferenceService(parts)
   logger.info({ version: VERSION, name: config.name }, 'shoald starts')
   try {

@@ -5,12 +5,9 @@ import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
 import { type BundledModel, bundledModels } from './bundled.ts'
 import { type ChatAnswerer, createAnswerer, type PromptMessage } from './evaluation/chat.ts'
 import { createEmbedder, similarity } from './evaluation/embedding.ts'
-import {
-  type EvaluationQuestion,
-  paraphrases,
-  questions,
-  unrelatedTexts,
-} from './evaluation/questions.ts'
+import { heldOut } from './evaluation/held-out.ts'
+import type { EvaluationQuestion, QuestionSet } from './evaluation/questions.ts'
+import { tuning } from './evaluation/tuning.ts'
 
 interface Outcome {
   ask: string
@@ -37,11 +34,16 @@ interface EmbeddingScore {
 type Report = Record<string, Record<string, Score> | EmbeddingScore>
 
 const RESULTS = join(import.meta.dirname, 'evaluation', 'results.json')
+const SETS: Record<string, QuestionSet> = { tuning, 'held-out': heldOut }
 
+/**
+ * Counts right answers. `--set tuning` prints them with every wrong one, to work by; `--set held-out`
+ * writes the figures of the cards and prints no answer, so that no choice is made by them.
+ */
 const main = async (): Promise<void> => {
-  const { values } = parseArgs({
-    options: { out: { type: 'string', default: RESULTS }, verbose: { type: 'boolean' } },
-  })
+  const { values } = parseArgs({ options: { set: { type: 'string', default: 'tuning' } } })
+  const set = SETS[values.set]
+  if (set === undefined) throw new Error('--set takes tuning or held-out')
   const llama = await getLlama({
     gpu: false,
     build: 'never',
@@ -52,28 +54,28 @@ const main = async (): Promise<void> => {
   for (const model of bundledModels) {
     report[model.id] =
       model.kind === 'chat'
-        ? await chatReport(llama, model, values.verbose === true)
-        : await embeddingReport(llama, model)
+        ? await chatReport(llama, model, set)
+        : await embeddingReport(llama, model, set)
   }
   await llama.dispose()
-  writeFileSync(values.out, `${JSON.stringify(report, null, 2)}\n`)
+  if (set === heldOut) writeFileSync(RESULTS, `${JSON.stringify(report, null, 2)}\n`)
 }
 
 const chatReport = async (
   llama: Llama,
   { id, file }: BundledModel,
-  verbose: boolean,
+  set: QuestionSet,
 ): Promise<Record<string, Score>> => {
   await using model = await llama.loadModel({ modelPath: file })
   await using answer = await createAnswerer(model)
   const scores: Record<string, Score> = {}
-  for (const [group, asked] of Object.entries(questions)) {
+  for (const [group, asked] of Object.entries(set.questions)) {
     const outcomes: Outcome[] = []
     for (const question of asked) outcomes.push(await ask(answer, question))
     const wrong = outcomes.filter(({ right }) => !right)
     scores[group] = { right: outcomes.length - wrong.length, of: outcomes.length, wrong }
     console.log(`${id}  ${group}: ${scores[group].right} of ${scores[group].of}`)
-    for (const outcome of verbose ? outcomes : wrong) print(outcome)
+    if (set !== heldOut) for (const outcome of wrong) print(outcome)
   }
   return scores
 }
@@ -89,12 +91,12 @@ const ask = async (answer: ChatAnswerer, question: EvaluationQuestion): Promise<
   return { ask: question.ask, answer: text, right: question.expect.test(text) }
 }
 
-const print = ({ ask, answer, right }: Outcome): void =>
-  console.log(`  ${right ? 'right' : 'WRONG'}  ${ask}\n         ${answer}`)
+const print = ({ ask, answer }: Outcome): void => console.log(`  ${ask}\n    ${answer}`)
 
 const embeddingReport = async (
   llama: Llama,
   { id, file }: BundledModel,
+  { paraphrases, unrelatedTexts }: QuestionSet,
 ): Promise<EmbeddingScore> => {
   await using model = await llama.loadModel({ modelPath: file })
   await using embed = await createEmbedder(model)

@@ -39,7 +39,7 @@ export const products: Product[] = [
       ...[
         'bin/shoald.mjs',
         'bin/launch.mjs',
-        'bin/quick-resolve.mjs',
+        'bin/quick-load.mjs',
         'shared',
         'daemon',
         'devices',
@@ -72,7 +72,7 @@ export const products: Product[] = [
     description: 'shoal coordinator: one service out of a fleet of cells',
     root: '/opt/shoal-coordinator',
     sources: [
-      ...['bin/shoal-coordinator.mjs', 'bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-resolve.mjs'],
+      ...['bin/shoal-coordinator.mjs', 'bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-load.mjs'],
       ...['shared', 'coordinator', 'clients', 'devices', 'discovery', 'docs'],
       ...['systemd/remote-cells.conf', 'package.json', 'LICENSE', 'CHANGELOG.md'],
     ],
@@ -91,7 +91,7 @@ export const products: Product[] = [
     description: 'shoal command line: manages a coordinator from another machine',
     root: '/opt/shoal-cli',
     sources: [
-      ...['bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-resolve.mjs', 'shared', 'clients/cli'],
+      ...['bin/shoal.mjs', 'bin/launch.mjs', 'bin/quick-load.mjs', 'shared', 'clients/cli'],
       ...['docs/cli.md', 'package.json', 'LICENSE', 'CHANGELOG.md'],
     ],
     commands: ['shoal'],

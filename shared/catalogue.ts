@@ -4,16 +4,19 @@ import { parseWeightsSource } from './weights-source.ts'
 export const TIER_NAMES = ['free', 'pro', 'enterprise'] as const
 export type TierName = (typeof TIER_NAMES)[number]
 
-/** What a model does: answers a conversation, turns texts into vectors, or orders documents. */
 export const MODEL_KINDS = ['chat', 'embedding', 'rerank'] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
+export const ModelId = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._:/-]{0,127}$/i, {
+    error: 'must begin with a letter or digit and may contain letters, digits and . _ : / -',
+  })
+  .describe('Id that clients send as `model`.')
+
 /** A model id that clients may name. */
 export const CatalogueEntry = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9._:/-]{0,127}$/i)
-    .describe('Id that clients send as `model`.'),
+  id: ModelId,
   kind: z.enum(MODEL_KINDS),
   minimum_tier: z.enum(TIER_NAMES),
   weights: z
@@ -129,7 +132,7 @@ export const weightsLabel = (entry: CatalogueEntry): string | undefined =>
   entry.weights.startsWith('bundled:') ? 'bundled-demo' : undefined
 
 /** True for weights that are downloaded. */
-const isDownloaded = ({ weights }: Pick<CatalogueEntry, 'weights'>): boolean =>
+export const isDownloaded = ({ weights }: Pick<CatalogueEntry, 'weights'>): boolean =>
   /^(hf:|[a-z][a-z0-9+.-]*:\/\/)/i.test(weights)
 
 /** Configuration key for the catalogue: ids are unique, and downloaded weights have a checksum. */

@@ -54,6 +54,7 @@ export const DOMAINS = [
   'visitors',
   'idempotency',
   'fleet',
+  'catalogue',
   'enrolment',
   'devices',
   'estop',

@@ -97,6 +97,11 @@ ${Object.entries(keys)
   .map(([name, key]) => `  ${name.padEnd(12)}${key}`)
   .join('\n')}
 
+For the command line and the examples of README.md, in a second terminal:
+
+export SHOAL_URL=${baseUrl}
+export SHOAL_KEY=${keys.operator}
+
 Every model is answered by small bundled demonstration weights until you configure your own.
 ${devices === 'sim' ? 'The first cell has simulated robots, a drone, a printer and a switch.\n' : ''}Try it:
 

@@ -47,7 +47,16 @@ export const presentAnswer = (
   { format }: Pick<OpenSession, 'format'>,
   units: DescribedOperation['units'],
 ): PrintableRows =>
-  format === 'text' ? (formatUnits(readableAnswer(answer), units) as PrintableRows) : answer
+  format === 'text'
+    ? (formatUnits(readableAnswer(omitHint(answer)), units) as PrintableRows)
+    : answer
+
+/** The hint of a request that nobody can approve is the next step, and printed as such. */
+const omitHint = (answer: PrintableRows): unknown => {
+  if (!isPending(answer)) return answer
+  const { hint: _hint, ...others } = answer as PendingAnswer & { hint?: unknown }
+  return others
+}
 
 /** Result of a task; undefined for other work. */
 const resultOf = (answer: object): unknown => (answer as { result?: unknown }).result

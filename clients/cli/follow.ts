@@ -4,6 +4,7 @@ import { escapeHidden } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
+import { pullPursuit } from './pull-pursuit.ts'
 import {
   exitOfCommand,
   isOpen,
@@ -14,7 +15,7 @@ import {
 import type { OpenSession } from './session.ts'
 
 /** Work that continues after the answer and can be waited for. */
-interface Pursuit {
+export interface Pursuit {
   /** Display name, such as `task task_1`. */
   name: string
   /** The command that looks at it later. */
@@ -39,6 +40,13 @@ interface Followed {
 const LOOK_MS = 1000
 /** Calls that end with a loaded model; `unload` and `unpin` end with their command. */
 const LOADS_MODEL = /\/models\/[^/]+\/(load|pin)$/
+
+/** Calls that download the weights of a model; people wait for these unless they say otherwise. */
+const PULLS_MODEL = /^\/v1\/catalogue\/[^/]+\/pull$/
+
+/** True for a command that waits unless it is told not to. */
+export const waitsByDefault = ({ path }: Pick<DescribedOperation, 'path'>): boolean =>
+  PULLS_MODEL.test(path)
 
 /** Calls that send a command to a cell or a device. */
 const COMMANDS = /^\/v1\/(cells|devices)\/\{\w+\}\/(commands|stop|hold|land)$/
@@ -86,6 +94,7 @@ const pursuitOf = (
   path: string,
 ): Pursuit | undefined => {
   const { task_id, id, state } = answer
+  if (PULLS_MODEL.test(path)) return pullPursuit(session, answer)
   if (typeof task_id === 'string') return taskPursuit(session, task_id)
   if (isSentCommand(answer)) return commandPursuit(session, answer)
   if (typeof id === 'string' && typeof state === 'string' && 'result' in answer)

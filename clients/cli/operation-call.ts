@@ -74,7 +74,7 @@ const argumentsOf = (
 ): object => {
   const given = args.slice(inPath.length)
   const words = Object.fromEntries(
-    inputWords.map((name, i) => {
+    inputWords.slice(0, given.length).map((name, i) => {
       const isList = fields.some(each => each.name === name && isTextList(each))
       return [name, isList ? given.slice(i) : given[i]]
     }),

@@ -4,7 +4,7 @@ import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { pathOf, quoteWord, setExample } from './command-example.ts'
 import type { DescribedOperation, Field } from './document.ts'
 import { flagOf, isTextList, jsonObject, listChoices, optionsOf } from './flags.ts'
-import { mayTakeLong } from './follow.ts'
+import { mayTakeLong, waitsByDefault } from './follow.ts'
 import { hasBody, readInput, type TypedInput } from './operation-call.ts'
 import type { RunFlags } from './run-operation.ts'
 
@@ -38,7 +38,9 @@ export const addOperationCommands = (
       )
     // Commands that answer at once accept the flag too, so scripts need not distinguish them
     command.addOption(
-      new Option('--wait', 'wait until it is done').hideHelp(!mayTakeLong(operation)),
+      waitsByDefault(operation)
+        ? new Option('--no-wait', 'return at once')
+        : new Option('--wait', 'wait until it is done').hideHelp(!mayTakeLong(operation)),
     )
     if (isWatchable(operation)) command.option('--watch', 'show it again every 2 s until Ctrl-C')
     setExample(command, callText(command, operation))
@@ -65,8 +67,10 @@ const addInputArguments = (
   const describeField = (name: string): string =>
     escapeHidden(fields.find(field => field.name === name)?.schema.description ?? '')
   for (const name of inputWords) {
-    const list = fields.find(field => field.name === name && isTextList(field))
-    const argument = new Argument(list ? `<${name}...>` : `<${name}>`, describeField(name))
+    const own = fields.find(field => field.name === name)
+    const list = own !== undefined && isTextList(own) ? own : undefined
+    const word = list ? `${name}...` : name
+    const argument = new Argument(own?.required ? `<${word}>` : `[${word}]`, describeField(name))
     const choices = list === undefined ? [] : listChoices(list)
     command.addArgument(choices.length > 0 ? argument.choices(choices) : argument)
   }

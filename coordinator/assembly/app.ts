@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
+import type { Catalogue } from '../../shared/catalogue.ts'
 import { closeWithLinger } from '../../shared/lingering-close.ts'
 import { type A2aParts, a2aRoutes } from '../a2a/a2a-routes.ts'
 import { agentCard } from '../a2a/agent-card.ts'
@@ -53,6 +54,8 @@ import type { Skill } from '../skills/skill.ts'
 /** Everything the surfaces need, as narrow views; tests give fakes. */
 export interface AppParts {
   config: CoordinatorConfig
+  /** Models that clients may name; those of the configuration by default. */
+  catalogue?: Catalogue
   logger: Logger
   /** Unix time, milliseconds. */
   now: () => number
@@ -91,6 +94,7 @@ const collectRegistered = ({
   a2a,
   lanes,
   config,
+  catalogue = config.catalogue,
   views,
   moreSkills = [],
 }: AppParts): CardFacts => ({
@@ -99,7 +103,7 @@ const collectRegistered = ({
   modules: DISCOVERY_MODULES,
   built: new Set<Part>([
     // without a chat model there is nothing that `auto` could choose
-    ...(cascadeSteps(config.catalogue, config.cascade).length > 0 ? ['cascade' as const] : []),
+    ...(cascadeSteps(catalogue, config.cascade).length > 0 ? ['cascade' as const] : []),
     // it is the lanes that lay trails
     ...(lanes === undefined ? [] : ['pheromone-trails' as const]),
     // the graphs of tenants strengthen what is activated together
@@ -123,7 +127,7 @@ const addInferenceRoutes = (
   const { config, logger, now, keys, quota, usage, fleet, lanes, running, figures } = parts
   const inference: InferenceParts = {
     answerHeaders: app.answerHeaders,
-    catalogue: config.catalogue,
+    catalogue: parts.catalogue ?? config.catalogue,
     tiers: config.tiers,
     cascade: config.cascade,
     fleet,
@@ -145,8 +149,7 @@ const addInferenceRoutes = (
 
 export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<void> => {
   const { config, logger, now, keys, quota, fleet, running, enrol, views, pipeline } = parts
-  const { figures } = parts
-  const { catalogue } = config
+  const { figures, catalogue = config.catalogue } = parts
   const routes = collectRoutes(app)
   const cors = new CorsPolicy(config.http.cors_origins)
   const anonymous = new AnonymousLimit(config.limits.anonymous_per_minute)

@@ -27,7 +27,7 @@ interface RouteParts
       | 'events'
       | 'moreSkills'
     >,
-    Required<Pick<AppParts, 'lanes' | 'pipeline'>>,
+    Required<Pick<AppParts, 'catalogue' | 'lanes' | 'pipeline'>>,
     Omit<A2aParts, 'fixture'> {
   fixture: A2aParts['fixture'] | undefined
   app: Parameters<typeof addRoutes>[0]

@@ -53,8 +53,6 @@ export const requireSpace = async (
 }
 
 const FULL = ['ENOSPC', 'EDQUOT']
-/** Codes of SQLite for a file that cannot be read or written (sqlite.org/rescode.html). */
-const UNUSABLE_FILE = /^SQLITE_(IOERR|CANTOPEN|READONLY)/
 
 /**
  * Rethrows an error; one of the file system becomes `store_unavailable`, after the words for what has
@@ -65,7 +63,7 @@ export const rethrowDiskError =
   (cause: unknown): never => {
     const { code = '', syscall } = cause as NodeJS.ErrnoException
     const isFull = FULL.includes(code)
-    if (!isFull && syscall === undefined && !UNUSABLE_FILE.test(code)) throw cause
+    if (!isFull && syscall === undefined) throw cause
     const why = isFull ? 'the disk is full' : `a file cannot be read or written (${code})`
     throw new ShoalError('store_unavailable', `${what}: ${why}`, { cause })
   }

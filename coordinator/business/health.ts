@@ -1,5 +1,5 @@
 import { addDays, daysBetween } from './months.ts'
-import { type Subscription, standingsOn } from './revenue.ts'
+import { listStandings, type Subscription } from './revenue.ts'
 
 /** Requests of a tenant in 30 days. */
 export interface RequestCounts {
@@ -51,18 +51,18 @@ const listSubscriptionReasons = ({
   subscriptions,
 }: HealthFacts): HealthReason[] => {
   if (subscriptions.length === 0) return []
-  const now = standingsOn(subscriptions, today).get(tenantId)
+  const now = listStandings(subscriptions, today).get(tenantId)
   if (now === undefined)
     return [{ code: 'subscription_ended', points: 60, message: 'no subscription is active' }]
   const reasons: HealthReason[] = []
-  const soon = standingsOn(subscriptions, addDays(today, SOON_DAYS)).get(tenantId)
+  const soon = listStandings(subscriptions, addDays(today, SOON_DAYS)).get(tenantId)
   if (soon === undefined)
     reasons.push({
       code: 'subscription_ending',
       points: 30,
       message: `the subscription ends within ${SOON_DAYS} days`,
     })
-  const before = standingsOn(subscriptions, addDays(today, -CHANGE_DAYS)).get(tenantId)
+  const before = listStandings(subscriptions, addDays(today, -CHANGE_DAYS)).get(tenantId)
   if (before !== undefined && before.cents > now.cents)
     reasons.push({
       code: 'revenue_contracted',

@@ -6,12 +6,12 @@ import { daysBetween } from './months.ts'
 type Candidate = RecordOf<typeof candidates>
 type Stage = (typeof STAGES)[number]
 
-const enteredOn = (candidate: Candidate, stage: Stage): string | undefined =>
+const findEntryDay = (candidate: Candidate, stage: Stage): string | undefined =>
   candidate[`${stage}_on`]
 
 /** Last stage that a candidate has reached. */
 const stageOf = (candidate: Candidate): Stage =>
-  STAGES.findLast(stage => enteredOn(candidate, stage) !== undefined) ?? 'applied'
+  STAGES.findLast(stage => findEntryDay(candidate, stage) !== undefined) ?? 'applied'
 
 /** True when the candidate reached the stage, or a later one without it. */
 const hasReached = (candidate: Candidate, stage: Stage): boolean =>
@@ -73,16 +73,16 @@ const computeStageFigures = (all: readonly Candidate[], stage: Stage) => {
     open: stage === 'hired' ? 0 : here.length - closed.length,
     conversion_percent:
       next === undefined ? null : percentOf(advanced.length, advanced.length + closed.length),
-    median_days: medianOf(entered.flatMap(candidate => daysIn(candidate, stage))),
+    median_days: medianOf(entered.flatMap(candidate => countDays(candidate, stage))),
   }
 }
 
 /** Days from the entry into a stage until the candidate left it; empty while in the stage. */
-const daysIn = (candidate: Candidate, stage: Stage): number[] => {
-  const from = enteredOn(candidate, stage)
+const countDays = (candidate: Candidate, stage: Stage): number[] => {
+  const from = findEntryDay(candidate, stage)
   const later = STAGES.slice(STAGES.indexOf(stage) + 1)
   const until =
-    later.map(each => enteredOn(candidate, each)).find(day => day !== undefined) ??
+    later.map(each => findEntryDay(candidate, each)).find(day => day !== undefined) ??
     candidate.closed_on
   return from === undefined || until === undefined ? [] : [daysBetween(from, until)]
 }

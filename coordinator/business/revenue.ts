@@ -19,10 +19,18 @@ const isActive = ({ started_on, ended_on }: Subscription, day: string): boolean 
   started_on <= day && (ended_on === undefined || ended_on > day)
 
 /** Tenants with an active subscription on a day, also free ones. */
-export const standingsOn = (all: readonly Subscription[], day: string): Standings => {
+export const listStandings = (all: readonly Subscription[], day: string): Standings =>
+  sumStandings(sortByPrice(all), day)
+
+const sortByPrice = (all: readonly Subscription[]): Subscription[] =>
+  all.toSorted((a, b) => b.mrr_eur - a.mrr_eur)
+
+/** Standings on a day from subscriptions with the highest price first. */
+const sumStandings = (sorted: readonly Subscription[], day: string): Standings => {
   const standings = new Map<string, Standing>()
-  const active = all.filter(each => isActive(each, day))
-  for (const { tenant_id, tier, mrr_eur } of active.toSorted((a, b) => b.mrr_eur - a.mrr_eur)) {
+  for (const each of sorted) {
+    if (!isActive(each, day)) continue
+    const { tenant_id, tier, mrr_eur } = each
     const before = standings.get(tenant_id)
     const cents = toCents(mrr_eur) + (before?.cents ?? 0)
     standings.set(tenant_id, { cents, tier: before?.tier ?? tier })
@@ -101,19 +109,31 @@ export const analyseRevenue = (
 ) => {
   const current = monthOf(today)
   const months = listMonths(addMonths(current, 1 - count), current)
-  const now = standingsOn(all, today)
+  const standingsOn = rememberDays(all)
+  const now = standingsOn(today)
   const firstPaid = findFirstPaidDays(all)
   return {
     ...revenueOf([...now.values()]),
     net_revenue_retention_12_months_percent: retentionOf(
-      standingsOn(all, lastDayOf(addMonths(current, -12), today)),
+      standingsOn(lastDayOf(addMonths(current, -12), today)),
       now,
     ),
     tiers: TIER_NAMES.map(tier => ({
       tier,
       ...revenueOf([...now.values()].filter(standing => standing.tier === tier)),
     })),
-    months: months.map(month => analyseMonth(all, firstPaid, month, today)),
+    months: months.map(month => analyseMonth(standingsOn, firstPaid, month, today)),
+  }
+}
+
+/** Standings by day, each counted once: the end of a month is the start of the next one. */
+const rememberDays = (all: readonly Subscription[]): ((day: string) => Standings) => {
+  const sorted = sortByPrice(all)
+  const known = new Map<string, Standings>()
+  return day => {
+    const standings = known.get(day) ?? sumStandings(sorted, day)
+    known.set(day, standings)
+    return standings
   }
 }
 
@@ -147,13 +167,13 @@ const findFirstPaidDays = (all: readonly Subscription[]): ReadonlyMap<string, st
 }
 
 const analyseMonth = (
-  all: readonly Subscription[],
+  standingsOn: (day: string) => Standings,
   firstPaid: ReadonlyMap<string, string>,
   month: string,
   today: string,
 ) => {
-  const start = standingsOn(all, lastDayOf(addMonths(month, -1), today))
-  const end = standingsOn(all, lastDayOf(month, today))
+  const start = standingsOn(lastDayOf(addMonths(month, -1), today))
+  const end = standingsOn(lastDayOf(month, today))
   const tenants = new Set([...start.keys(), ...end.keys()])
   const moved = [...tenants].map(tenant => {
     const [before, after] = [start.get(tenant), end.get(tenant)]

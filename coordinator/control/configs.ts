@@ -15,6 +15,7 @@ import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { DiscoverySettings } from '../../shared/wire/scan-scope.ts'
 import type { Actor } from '../audit/audit.ts'
 import { followChanges } from '../base/follow-changes.ts'
+import type { Models } from '../catalogue/models.ts'
 import type { Store } from '../store/store.ts'
 import {
   type ConfigChange,
@@ -39,6 +40,8 @@ export interface CellConfig {
 interface ConfigsParts {
   store: Pick<Store, 'ledger' | 'revisions'>
   signer: Signer
+  /** Models that operators added, which a cell receives with its configuration. */
+  models?: Pick<Models, 'settingsFor' | 'version' | 'changes'>
   /** Undefined for a cell that is not enrolled. */
   tagsOf: (cellId: string) => Promise<readonly string[] | undefined>
   /** Capability level that a cell has announced. */
@@ -103,14 +106,16 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     return {
       tags,
       sources,
-      version: Math.max(0, ...sources.map(({ version }) => version)),
+      version: Math.max(parts.models?.version ?? 0, ...sources.map(({ version }) => version)),
       document: mergeSources(sources.map(({ document }) => document)),
       reported: reports.get(cellId),
     }
   }
 
   const tell = async (cellId: string, answers?: string): Promise<void> => {
-    const { version, document } = await show(cellId)
+    const { version, document: shown } = await show(cellId)
+    const models = parts.models?.settingsFor(cellId)
+    const document = { ...shown, ...(models && { models }) }
     const { document: checked } = DesiredBody.parse({ version, document })
     const known = withholdKeys(checked, SETTING_KEYS, parts.capability(cellId))
     const wanted = { version, document: known, cell_id: cellId, issued_at: now() }
@@ -130,6 +135,12 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       await setImmediate()
     }
   }
+
+  const unlisten = parts.models?.changes.add(() => {
+    tellAll('fleet', FLEET).catch(error =>
+      logger.warn({ reason: error.message }, 'cells were not told of a change of the models'),
+    )
+  })
 
   /** Takes over what another coordinator has set, and tells the cells that are connected here. */
   const follow = async (): Promise<void> => {
@@ -170,6 +181,9 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
           'configuration not taken',
         )
     },
-    close: changes.close,
+    close: async () => {
+      unlisten?.()
+      await changes.close()
+    },
   }
 }

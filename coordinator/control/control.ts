@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Signer } from '../../shared/signing.ts'
 import { FIRST_CAPABILITY } from '../../shared/wire/capability.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
+import type { Models } from '../catalogue/models.ts'
 import type { Cells } from '../enrolment/cells.ts'
 import type { Stops } from '../estop/stops.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -34,6 +35,8 @@ interface ControlParts {
   store: Pick<Store, 'ledger' | 'revisions'>
   replicas: Pick<Replicas, 'id' | 'live'>
   signer: Signer
+  /** Models that operators added; without them cells serve those of their own files. */
+  models?: Pick<Models, 'settingsFor' | 'version' | 'changes'>
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   /** E-stops; without them no device is ever held. */
@@ -97,6 +100,7 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
   const configs = await createConfigs({
     store,
     signer,
+    ...(parts.models && { models: parts.models }),
     tagsOf,
     capability,
     here: function* () {

@@ -1,6 +1,7 @@
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Base } from '../base/base.ts'
 import { followChanges } from '../base/follow-changes.ts'
+import type { Models } from '../catalogue/models.ts'
 import type { Cells } from '../enrolment/cells.ts'
 import type { Stops } from '../estop/stops.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -25,6 +26,7 @@ interface ControlDomainParts
   replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   store: Pick<Store, 'ledger' | 'revisions'>
   signing: SigningKey
+  models: Pick<Models, 'settingsFor' | 'version' | 'changes'>
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   stops: Pick<Stops, 'findCovering'>
@@ -45,12 +47,13 @@ const FORGET_SECONDS = 600
 export const openControl = async (
   parts: ControlDomainParts,
 ): Promise<{ ears: ControlEars; configs: Configs; views: ControlViews }> => {
-  const { store, replicas, signing, cells, fleet, stops, bus, stack, schedules, logger, now } =
-    parts
+  const { store, replicas, signing, models, cells, fleet, stops, bus } = parts
+  const { stack, schedules, logger, now } = parts
   const { commands, configs, hears } = await createControl({
     store,
     replicas,
     signer: signing,
+    models,
     cells,
     fleet,
     stops,

@@ -82,7 +82,7 @@ const readNewest = (
   for (const word of words)
     query = query.where(
       sql<boolean>`exists (select 1 from discovery_entity_words as w
-        where w.entity_id = ${id} and ${beginsWith('w.word', word)})`,
+        where w.entity_id = ${id} and ${matchPrefix('w.word', word)})`,
     )
   return query.execute()
 }
@@ -103,7 +103,7 @@ const findIdsOf = async (read: Reading, word: string): Promise<string[]> => {
     .selectFrom('discovery_entity_words')
     .select('entity_id')
     .distinct()
-    .where(beginsWith('word', word))
+    .where(matchPrefix('word', word))
     .limit(MAX_FOUND + 1)
     .execute()
   return rows.map(({ entity_id }) => entity_id)
@@ -120,14 +120,14 @@ const keepIdsWith = async (
       .select('entity_id')
       .distinct()
       .where('entity_id', 'in', part)
-      .where(beginsWith('word', word))
+      .where(matchPrefix('word', word))
       .execute(),
   )
   return rows.map(({ entity_id }) => entity_id)
 }
 
 /** Matches words with a prefix as a range; U+10FFFF sorts after every other character, in UTF-8 too. */
-const beginsWith = (column: string, word: string): RawBuilder<boolean> =>
+const matchPrefix = (column: string, word: string): RawBuilder<boolean> =>
   sql<boolean>`${sql.ref(column)} >= ${word} and ${sql.ref(column)} < ${`${word}\u{10ffff}`}`
 
 /** Sorts the found entities by their narrow rows and reads only as many whole rows as the page takes. */

@@ -8,6 +8,7 @@ import {
   eraseFromDeltas,
   eraseFromEvents,
   eraseFromNewDeltas,
+  eraseFromNewEvents,
   eraseFromOthers,
 } from './erase-mentions.ts'
 import { eraseFromResults } from './erase-results.ts'
@@ -49,8 +50,10 @@ export const eraseEntity = async (
   const mentions = collectMentions(ids, traces)
   await eraseFromResults(parts, traces, mentions)
   await eraseFromOthers(ledger, mentions, id => ids.has(id))
-  const upTo = await eraseFromDeltas(ledger, mentions)
-  await ledger.sealed.write(trx => eraseWithin(trx, parts, { entityId, mentions, upTo, by }))
+  const lastDelta = await eraseFromDeltas(ledger, mentions)
+  const lastEvent = await eraseFromEvents(ledger, mentions, id => ids.has(id))
+  const erasure = { entityId, mentions, lastDelta, lastEvent, by }
+  await ledger.sealed.write(trx => eraseWithin(trx, parts, erasure))
   await events.reload()
   await ledger.overwriteDeleted()
   await records.overwriteDeleted()
@@ -63,15 +66,16 @@ const listIds = (entityId: string, traces: readonly StoredTrace[]): ReadonlySet<
 interface Erasure {
   entityId: string
   mentions: Mentions
-  /** Number of the last delta that was checked. */
-  upTo: number
+  /** Numbers of the last delta and the last event that were checked. */
+  lastDelta: number
+  lastEvent: number
   by: Actor
 }
 
 const eraseWithin = async (
   trx: SealedTrx,
   { publish, now }: ErasureParts,
-  { entityId, mentions, upTo, by }: Erasure,
+  { entityId, mentions, lastDelta, lastEvent, by }: Erasure,
 ): Promise<void> => {
   const traces = await readTracesOf(trx, [entityId])
   const ids = listIds(entityId, traces)
@@ -82,8 +86,8 @@ const eraseWithin = async (
     await trx.deleteFrom('discovery_deltas').where('entity_id', '=', id).execute()
     await deleteEntity(trx, id)
   }
-  await eraseFromNewDeltas(trx, mentions, upTo)
-  await eraseFromEvents(trx, mentions, id => ids.has(id))
+  await eraseFromNewDeltas(trx, mentions, lastDelta)
+  await eraseFromNewEvents(trx, mentions, id => ids.has(id), lastEvent)
   const audit = { action: 'discovery.erase', subject: entityId, outcome: 'done' } as const
   await appendAudit(trx, { ...by, ...audit, at: now() })
   const nothing = { field: null, before: null, after: null, other_id: null, name: null }

@@ -131,17 +131,54 @@ const dropFrom = (known: FactClaim[] | EntityDescription, mentions: Mentions): u
   return Array.isArray(known) ? next : { ...next, keys: known.keys }
 }
 
-/** Erases an entity from stored events. Their numbers, types and times stay. */
+/**
+ * Erases an entity from stored events after a number; returns the newest number. Their numbers, types
+ * and times stay.
+ */
 export const eraseFromEvents = async (
+  ledger: Pick<Ledger, 'read' | 'sealed'>,
+  mentions: Mentions,
+  isOwn: (entityId: string) => boolean,
+): Promise<number> => {
+  for (let after = 0; ; ) {
+    const rows = await readEvents(ledger.read, after)
+    await ledger.sealed.write(trx => blankEvents(trx, rows, mentions, isOwn))
+    after = rows.at(-1)?.seq ?? after
+    if (rows.length < PAGE) return after
+  }
+}
+
+/** Erases an entity from the events since `eraseFromEvents`, in the transaction of the erasure. */
+export const eraseFromNewEvents = async (
   trx: SealedTrx,
   mentions: Mentions,
   isOwn: (entityId: string) => boolean,
+  after: number,
 ): Promise<void> => {
-  const rows = await trx
+  for (let from = after; ; ) {
+    const rows = await readEvents(trx, from)
+    await blankEvents(trx, rows, mentions, isOwn)
+    from = rows.at(-1)?.seq ?? from
+    if (rows.length < PAGE) return
+  }
+}
+
+const readEvents = (db: Reading, after: number) =>
+  db
     .selectFrom('events')
     .select(['seq', 'data_json'])
+    .where('seq', '>', after)
     .where('type', 'like', 'shoal.discovery.%')
+    .orderBy('seq')
+    .limit(PAGE)
     .execute()
+
+const blankEvents = async (
+  trx: SealedTrx,
+  rows: readonly { seq: number; data_json: string }[],
+  mentions: Mentions,
+  isOwn: (entityId: string) => boolean,
+): Promise<void> => {
   for (const { seq, data_json } of rows) {
     const data = JSON.parse(data_json)
     const next = blankEvent(data, mentions, isOwn)

@@ -5,7 +5,7 @@ import type { EntityView } from './registry-query.ts'
 export const EXPORT_FORMATS = ['json', 'csv', 'jsonl', 'cyclonedx'] as const
 export type ExportFormatName = (typeof EXPORT_FORMATS)[number]
 
-/** Text of an export: its entities one after the other, and what stands around them. */
+/** Format of an export: how its entities are written, and the text before and after them. */
 export interface ExportFormat {
   mediaType: string
   /** @param at time of the export, Unix milliseconds */

@@ -20,13 +20,13 @@ export const collectMentions = (
 ): Mentions => {
   const facts = traces.flatMap(({ claims }) => claims.map(each => each.facts))
   const keys = traces.flatMap(trace => trace.keys)
-  const ids = lower([
+  const ids = collectLowerCase([
     ...entityIds,
     ...traces.map(({ id }) => id),
     ...keys.flatMap(({ kind, value }) => (kind === 'ip' || kind === 'name' ? [] : [value])),
     ...facts.flatMap(({ mac_addresses = [], serial = '' }) => [...mac_addresses, serial]),
   ])
-  const names = lower([
+  const names = collectLowerCase([
     ...keys.flatMap(({ kind, value }) => (kind === 'name' ? [value] : [])),
     ...traces.flatMap(({ hostnames }) => hostnames),
     ...facts.flatMap(namesOf),
@@ -57,5 +57,5 @@ const namesOf = ({ name = '', hostname = '' }: SightingFacts): string[] => [
   hostname.replace(/\.local$/i, ''),
 ]
 
-const lower = (texts: readonly string[]): ReadonlySet<string> =>
+const collectLowerCase = (texts: readonly string[]): ReadonlySet<string> =>
   new Set(texts.map(text => text.toLowerCase()).filter(text => text !== ''))

@@ -34,7 +34,7 @@ export interface Upkeep {
   excess: { holder: string; entities: number } | undefined
 }
 
-/** Deletes what is old or too much, a part per call. */
+/** Deletes expired and surplus rows of the registry, a part of them per call. */
 export const tidyRegistry = async (
   ledger: Pick<Ledger, 'sealed'>,
   parts: UpkeepParts,

@@ -53,7 +53,7 @@ export const noteSeen = async (
   await putSeen(trx, scanner, gone, runs - MISSED_RUNS)
 }
 
-/** Records what a late run saw; what is known of a trace already stays as it is. */
+/** Records the traces that a late run saw; facts of traces that are already known stay unchanged. */
 export const noteSeenLate = async (
   trx: SealedTrx,
   { id }: Scanner,

@@ -1,6 +1,6 @@
 import { type Cell, engineReports } from './cell.ts'
 import type { EngineHealth } from './health/engine-health.ts'
-import { percentOf, vramPercent } from './metrics.ts'
+import { usedPercentOf, vramPercent } from './metrics.ts'
 import { isPresent } from './presence.ts'
 import { VRAM_CRITICAL_PERCENT, VRAM_WARN_PERCENT } from './vram.ts'
 
@@ -74,6 +74,13 @@ export const ALERT_RULES = {
     level: 'warn',
     raiseAfterMs: 10_000,
     clearAfterMs: 60_000,
+  },
+  /** Long enough for a cell to hear of a change of the catalogue. */
+  model_unlisted: {
+    says: 'a cell offers a model that the catalogue lacks',
+    level: 'warn',
+    raiseAfterMs: 10_000,
+    clearAfterMs: 0,
   },
   spool_dropping: {
     says: 'a cell had to drop samples that it could not send',
@@ -196,7 +203,7 @@ export const observeCell = (cell: Cell, surroundings: Surroundings): Observation
     put('vram_critical', critical, text, gpu.id)
   }
   const { disk_used_bytes = null, disk_total_bytes = null } = cell.sample?.host ?? {}
-  const disk = percentOf(disk_used_bytes, disk_total_bytes)
+  const disk = usedPercentOf(disk_used_bytes, disk_total_bytes)
   put(
     'disk_full',
     judge(disk, DISK_PERCENT, CLEAR_BELOW.disk),

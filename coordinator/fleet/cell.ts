@@ -11,6 +11,8 @@ export interface Cell {
   id: string
   /** State the cell last declared; undefined until it declares one after a coordinator restart. */
   declared: DeclaredState | undefined
+  /** Epoch of the start that it has ended cleanly: a last will of it says nothing more. */
+  stoppedEpoch?: number | undefined
   /** The operator wants no new requests on it. */
   drained: boolean
   presence: Presence

@@ -70,6 +70,15 @@ export class Fleet {
     this.#cells.set(cellId, cell)
   }
 
+  /** Notes that a cell was shut down cleanly before this start; whatever it says since counts more. */
+  recallStop(cellId: string): void {
+    const cell = this.#cells.get(cellId)
+    if (cell === undefined || cell.declared !== undefined) return
+    cell.declared = 'stopped'
+    cell.stoppedEpoch = cell.epoch
+    this.#settle(cell)
+  }
+
   forget(cellId: string): void {
     const cell = this.#cells.get(cellId)
     this.#cells.delete(cellId)
@@ -110,6 +119,9 @@ export class Fleet {
     const nowMs = this.#parts.nowMs()
     // a cell leaves a coordinator that stands still and comes back; if it does not, its silence tells
     if (declared === 'lost' && this.#standstill.hasBeenSince(nowMs, nowMs)) return
+    // a connection may break after the last word, when the machine goes down meanwhile
+    if (declared === 'lost' && cell.stoppedEpoch === epoch) return
+    cell.stoppedEpoch = declared === 'stopped' ? epoch : undefined
     cell.declared = declared
     renewLease(cell, nowMs)
     this.#settle(cell)

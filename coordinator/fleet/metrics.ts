@@ -29,8 +29,8 @@ export const METRIC_NAMES = Object.keys(METRICS) as CellMetric[]
 /** The value of each metric in one sample; null where it is unknown, and 0 only where it is 0. */
 export const metricsOf = ({ host, gpus, engines }: Sample): Record<CellMetric, number | null> => ({
   cpu_percent: host.cpu_percent,
-  memory_used_percent: percentOf(host.memory_used_bytes, host.memory_total_bytes),
-  disk_used_percent: percentOf(host.disk_used_bytes, host.disk_total_bytes),
+  memory_used_percent: usedPercentOf(host.memory_used_bytes, host.memory_total_bytes),
+  disk_used_percent: usedPercentOf(host.disk_used_bytes, host.disk_total_bytes),
   network_received_bytes_per_second: host.network_received_bytes_per_second,
   network_sent_bytes_per_second: host.network_sent_bytes_per_second,
   gpu_percent: mean(gpus.map(gpu => gpu.utilization_percent)),
@@ -43,11 +43,11 @@ export const metricsOf = ({ host, gpus, engines }: Sample): Record<CellMetric, n
 })
 
 /** 100 * part / whole, 0 to 100; unknown unless both are known and there is a whole. */
-export const percentOf = (part: number | null, whole: number | null): number | null =>
+export const usedPercentOf = (part: number | null, whole: number | null): number | null =>
   part === null || whole === null || whole <= 0 ? null : Math.min(100, (100 * part) / whole)
 
 export const vramPercent = (gpu: GpuSample): number | null =>
-  percentOf(gpu.vram_used_bytes, gpu.vram_total_bytes)
+  usedPercentOf(gpu.vram_used_bytes, gpu.vram_total_bytes)
 
 /** One entry per memory: GPUs that use the host's share one. */
 export const ownMemories = (gpus: GpuSample[]): GpuSample[] =>
@@ -59,7 +59,7 @@ export const ownMemories = (gpus: GpuSample[]): GpuSample[] =>
 export const slotsPercent = (engines: EngineReport[]): number | null => {
   const loaded = engines.filter(engine => engine.state === 'ready')
   const slots = sum(loaded.map(engine => engine.slots))
-  return percentOf(sum(loaded.map(engine => engine.slots_busy)), slots)
+  return usedPercentOf(sum(loaded.map(engine => engine.slots_busy)), slots)
 }
 
 const filterKnown = (values: (number | null)[]): number[] => values.filter(value => value !== null)

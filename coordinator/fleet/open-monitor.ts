@@ -15,9 +15,10 @@ import { ToldPresence } from './told-presence.ts'
 interface MonitorDomainParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'>,
     Pick<OpenLeader, 'leaderWork'> {
-  config: { catalogue: Catalogue }
+  /** Models that clients may name. */
+  catalogue: Catalogue
   store: Pick<Store, 'ledger' | 'records' | 'revisions'>
-  fleet: Pick<Fleet, 'cells' | 'serves'>
+  fleet: Pick<Fleet, 'cells' | 'serves' | 'recallStop'>
   fleetListeners: FleetListeners
   admission: { listQuarantined(): Iterable<string> }
   audit: Pick<GuardedAudit, 'trouble'>
@@ -42,7 +43,7 @@ const RECOUNT_SECONDS = 60
 
 export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonitor> => {
   const { store, fleet, fleetListeners, admission, audit, usage, events, replicas } = parts
-  const { config, stack, schedules, leaderWork, logger, now, nowMs } = parts
+  const { catalogue, stack, schedules, leaderWork, logger, now, nowMs } = parts
   const told = await ToldPresence.open(store.ledger, events)
   const alertSources: OpenMonitor['alertSources'] = new Set()
   const monitor = await createMonitor({
@@ -51,7 +52,7 @@ export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonito
     logger,
     cells: () => fleet.cells(),
     reportedPresence: cellId => told.of(cellId),
-    listModels: () => listPromisedModels(config.catalogue, fleet),
+    listModels: () => listPromisedModels(catalogue, fleet),
     listQuarantined: () => admission.listQuarantined(),
     auditTrouble: () => audit.trouble(),
     usageTrouble: () => usage.trouble(),
@@ -63,6 +64,7 @@ export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonito
   stack.defer(() => monitor.close())
   told.changes.add(monitor.noteReported)
   fleetListeners.presenceChanges.add(monitor.notePresence)
+  for (const { id } of fleet.cells()) if (told.of(id) === 'stopped') fleet.recallStop(id)
   fleetListeners.removals.add(monitor.forget)
   fleetListeners.samples.add(monitor.addSample)
   fleetListeners.lateSamples.add(monitor.addLateSamples)

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Catalogue } from '../../shared/catalogue.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import { throttleById } from '../base/at-most-every.ts'
 import type { Base } from '../base/base.ts'
@@ -23,7 +22,6 @@ interface FleetViews {
     queue: Pick<WaitQueue, 'lengths'>
     nowMs: () => number
   }
-  catalogue: Catalogue
 }
 
 /** Events of cells that other domains subscribe to. */
@@ -38,7 +36,7 @@ export interface FleetListeners {
 }
 
 interface FleetDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
-  config: { presence: PresenceConfig; routing: RoutingConfig; catalogue: Catalogue }
+  config: { presence: PresenceConfig; routing: RoutingConfig }
   figures: { inference: { countFault(fault: Fault): void } }
 }
 
@@ -125,7 +123,6 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
     views: {
       fleet,
       routing: { router, queue: waiting, nowMs },
-      catalogue: config.catalogue,
     },
   }
 }

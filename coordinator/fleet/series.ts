@@ -115,6 +115,16 @@ export class Series {
     resolution: ResolutionName,
     since = 0,
   ): Promise<Point[]> {
+    return (await this.pointsOfMetrics(cellId, [metric], resolution, since)).get(metric) ?? []
+  }
+
+  /** Points of several metrics, whose common rows are read and decoded once. */
+  async pointsOfMetrics(
+    cellId: string,
+    metrics: readonly CellMetric[],
+    resolution: ResolutionName,
+    since = 0,
+  ): Promise<Map<CellMetric, Point[]>> {
     const { seconds, keepSeconds, rowSeconds } = RESOLUTIONS[resolution]
     await this.#runInTurn(() => this.#readLate())
     const oldest = Math.max(since, this.#now() - keepSeconds * 1000)
@@ -126,7 +136,7 @@ export class Series {
       if (row.resolutionSeconds === seconds) mergeSegment(whole, row.segment)
     for (const row of this.#shadows.rowsOf(cellId))
       if (row.resolutionSeconds === seconds) overlaySegment(whole, row.segment)
-    return pointsOf(whole, metric, from)
+    return new Map(metrics.map(metric => [metric, pointsOf(whole, metric, from)]))
   }
 
   /** Energy of the GPUs of all cells since a time, Unix milliseconds. */

@@ -1,5 +1,5 @@
 import type { Cell } from './cell.ts'
-import { mean, ownMemories, percentOf, slotsPercent, sum } from './metrics.ts'
+import { mean, ownMemories, slotsPercent, sum, usedPercentOf } from './metrics.ts'
 import { isPresent } from './presence.ts'
 
 /** Utilisation of the fleet. Percentages are null while unknown. */
@@ -31,7 +31,7 @@ export const utilizationOf = (cells: Iterable<Seen>, itemsPerHour: number): Util
     .filter(gpu => gpu.vram_used_bytes !== null && gpu.vram_total_bytes !== null)
 
   const gpuPercent = mean(gpus.map(gpu => gpu.utilization_percent))
-  const vramPercent = percentOf(
+  const vramPercent = usedPercentOf(
     sum(memories.map(gpu => gpu.vram_used_bytes)),
     sum(memories.map(gpu => gpu.vram_total_bytes)),
   )

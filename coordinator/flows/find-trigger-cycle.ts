@@ -14,7 +14,7 @@ export const findTriggerCycle = (
   const ids = Object.keys(synergies)
   const next = (id: string): string[] =>
     (synergies[id]?.flows ?? []).flatMap(flow =>
-      (flows[flow]?.steps ?? []).flatMap(step => triggeredBy(step, ids)),
+      (flows[flow]?.steps ?? []).flatMap(step => listTriggered(step, ids)),
     )
   const done = new Set<string>()
   const walk = (id: string, path: readonly string[]): string[] | undefined => {
@@ -35,7 +35,7 @@ export const findTriggerCycle = (
 }
 
 /** Synergies that a step may start; any of them where an earlier step decides. */
-const triggeredBy = ({ skill, input, compensate }: FlowStep, ids: readonly string[]): string[] =>
+const listTriggered = ({ skill, input, compensate }: FlowStep, ids: readonly string[]): string[] =>
   [{ skill, input }, ...(compensate === undefined ? [] : [compensate])].flatMap(call => {
     const { synergy_id, dry_run = true } = call.input
     if (call.skill !== TRIGGER || dry_run === true) return []

@@ -16,12 +16,15 @@ interface EmbeddingParts {
   catalogue: Catalogue
 }
 
-/** Vectors that are remembered: about 20 MB at 256 numbers each. */
-const MOST_VECTORS = 10_000
+/** Numbers of the vectors that are remembered: about 20 MB. */
+const MOST_NUMBERS = 2_500_000
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
 export const createEmbeddings = ({ inference, fleet, catalogue }: EmbeddingParts): Embeddings => {
-  const known = new LRUCache<string, Vector>({ max: MOST_VECTORS })
+  const known = new LRUCache<string, Vector>({
+    maxSize: MOST_NUMBERS,
+    sizeCalculation: vector => Math.max(1, vector.length),
+  })
   return {
     find: ({ tier }) =>
       modelsOfTier(catalogue, tier).find(({ id, kind }) => kind === 'embedding' && fleet.serves(id))
@@ -91,10 +94,18 @@ const askEmbeddings = async (
 
 /** Throws `cell_unavailable` for an answer that is not what was asked for. */
 const readVectors = (body: Buffer, count: number): Vector[] => {
-  const { data } = EmbeddingAnswer.safeParse(JSON.parse(String(body)))
+  const { data } = EmbeddingAnswer.safeParse(parseJson(String(body)))
   const rows = data?.data.toSorted((a, b) => a.index - b.index) ?? []
   const vectors = rows.flatMap(({ embedding }) => (Array.isArray(embedding) ? [embedding] : []))
   if (vectors.length === count) return vectors
   const message = `the model returned ${vectors.length} vectors for ${count} texts`
   throw new ShoalError('cell_unavailable', message)
+}
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

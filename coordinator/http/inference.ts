@@ -29,7 +29,7 @@ import { cutAnswer } from './cut-answer.ts'
 import type { HttpExchange } from './exchange.ts'
 import { bodyFor, type InferenceCall, linkHeaders, once } from './inference-call.ts'
 import { createInferenceRecord, type InferenceRecordParts } from './inference-record.ts'
-import { catalogueById, requireModel } from './model-access.ts'
+import { requireModel } from './model-access.ts'
 import { traceInference } from './trace-inference.ts'
 
 export interface InferenceParts extends InferenceRecordParts {
@@ -72,13 +72,11 @@ const JUDGED_TOKENS = 32
  */
 export class Inference {
   readonly #parts: InferenceParts
-  readonly #models: ReadonlyMap<string, CatalogueEntry>
   readonly #recording: ReturnType<typeof createInferenceRecord>
   readonly #affinityPrefixChars: number
 
   constructor(parts: InferenceParts) {
     this.#parts = parts
-    this.#models = catalogueById(parts.catalogue)
     this.#recording = createInferenceRecord(parts)
     this.#affinityPrefixChars = parts.affinityPrefixChars ?? 0
   }
@@ -90,11 +88,15 @@ export class Inference {
     asked: InferenceFields,
   ): Promise<void> {
     return this.#admit(exchange, kind, asked).catch(error => {
-      const isKnown = asked.model === AUTO_MODEL || this.#models.has(asked.model)
+      const isKnown = asked.model === AUTO_MODEL || this.#isListed(asked.model)
       if (error instanceof ShoalError)
         this.#recording.countRefusal(exchange, isKnown ? asked.model : '', httpStatus(error.code))
       throw error
     })
+  }
+
+  #isListed(model: string): boolean {
+    return this.#parts.catalogue.some(({ id }) => id === model)
   }
 
   async #admit(
@@ -108,7 +110,7 @@ export class Inference {
     const key = exchange.key as Key
     const mayCascade = kind === 'chat' && asked.auto !== false
     const steps = asked.model === AUTO_MODEL && mayCascade ? this.#stepsOf(key) : []
-    if (steps.length === 0) requireModel(this.#models, asked.model, kind, key.tier)
+    if (steps.length === 0) requireModel(this.#parts.catalogue, asked.model, kind, key.tier)
     if (running.isDraining())
       throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
     requireKeyRoom(answerMemory, key.id)

@@ -8,12 +8,12 @@ import { tierRank } from '../quota/tier-models.ts'
  * higher tier differ only in the message.
  */
 export const requireModel = (
-  byId: ReadonlyMap<string, CatalogueEntry>,
+  catalogue: Catalogue,
   id: string,
   kind: CatalogueEntry['kind'],
   tier: TierName,
 ): CatalogueEntry => {
-  const entry = byId.get(id)
+  const entry = catalogue.find(model => model.id === id)
   if (entry === undefined && id === AUTO_MODEL)
     throw new ShoalError(
       'invalid_model',
@@ -34,6 +34,3 @@ export const requireModel = (
     })
   return entry
 }
-
-export const catalogueById = (catalogue: Catalogue): ReadonlyMap<string, CatalogueEntry> =>
-  new Map(catalogue.map(entry => [entry.id, entry]))

@@ -1,3 +1,4 @@
+import type { Catalogue } from '../../shared/catalogue.ts'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { Embeddings } from '../knowledge/embeddings.ts'
@@ -9,6 +10,7 @@ interface AskModelParts
   extends Pick<Base, 'logger' | 'now'>,
     Pick<InferenceParts, 'answerMemory' | 'lanes' | 'fleet' | 'quota' | 'usage' | 'running'> {
   config: CoordinatorConfig
+  catalogue: Catalogue
   keys: { hold: InferenceParts['hold'] }
   figures: { inference: InferenceParts['figures'] }
 }
@@ -21,8 +23,8 @@ interface OpenAskModel {
 /** Asks models inside the process as the inference routes do, with the limits of a key. */
 export const openAskModel = (parts: AskModelParts): OpenAskModel => {
   const { config, keys, figures, answerMemory, lanes, fleet } = parts
-  const { quota, usage, running, logger, now } = parts
-  const { catalogue, tiers, cascade, routing } = config
+  const { catalogue, quota, usage, running, logger, now } = parts
+  const { tiers, cascade, routing } = config
   const inference = new Inference({
     catalogue,
     tiers,

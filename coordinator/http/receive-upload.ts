@@ -14,7 +14,8 @@ export interface ReceivedUpload extends Upload {
 }
 
 /**
- * Writes a body to an unlinked file in the folder, so that nothing remains after a crash. Throws `payload_too_large`, and `invalid_request` for an empty body.
+ * Writes a body to an unlinked file in the folder, so that no file remains after a crash. Throws
+ * `payload_too_large`, and `invalid_request` for an empty body.
  */
 export const receiveUpload = async (
   body: Readable,

@@ -1,6 +1,6 @@
 import SearchableMap from 'minisearch/SearchableMap'
 import type { GraphNode } from './graph-model.ts'
-import { FIELDS, readTerms, scoreTerm, splitWords, type Term } from './text-terms.ts'
+import { FIELDS, readTerms, scoreTerm, splitTerms, type Term } from './text-terms.ts'
 import { TopHits } from './top-hits.ts'
 
 interface TextHit {
@@ -99,7 +99,7 @@ export class TextIndex {
     const scores = new Float64Array(this.#documents.length)
     const matches = new Uint16Array(this.#documents.length)
     const seen = new Uint8Array(this.#documents.length)
-    const words = splitWords(query)
+    const words = splitTerms(query)
     for (const [at, word] of words.entries()) {
       const isFirst = words.indexOf(word) === at
       seen.fill(0)

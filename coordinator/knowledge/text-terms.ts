@@ -7,7 +7,7 @@ export const FIELDS = [
   { name: 'text', boost: 1 },
 ] as const
 
-/** How often a word is in each document, by document number; for each field that has the word. */
+/** Occurrences of a term by document number, for each field; undefined for a field without the term. */
 export type Term = (Map<number, number> | undefined)[]
 
 /** Facts about all documents: number of them, and of different words in each field. */
@@ -19,8 +19,8 @@ interface Corpus {
 
 const SPACE_OR_PUNCTUATION = /[\n\r\p{Z}\p{P}]+/u
 
-/** Words of a text, in lower case. */
-export const splitWords = (text: string): string[] =>
+/** Terms of a text for the search, in lower case: what spaces and punctuation separate. */
+export const splitTerms = (text: string): string[] =>
   text
     .split(SPACE_OR_PUNCTUATION)
     .filter(word => word !== '')
@@ -32,7 +32,7 @@ export const readTerms = (
 ): Map<string, number>[] =>
   FIELDS.map(({ name }) => {
     const counts = new Map<string, number>()
-    for (const word of splitWords(document[name] ?? ''))
+    for (const word of splitTerms(document[name] ?? ''))
       counts.set(word, (counts.get(word) ?? 0) + 1)
     return counts
   })

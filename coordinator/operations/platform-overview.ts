@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { RunCount } from '../flows/run-store.ts'
-import { percentOf } from '../reports/service-figures.ts'
+import { computePercent } from '../reports/service-figures.ts'
 import { SERVICE_IDS } from '../services/services.ts'
 import type { Context } from './context.ts'
 import { DataState, dataState } from './data-state.ts'
@@ -62,7 +62,7 @@ export const flowOverviewOf = async (
 export const synergyHealthOf = (counts: readonly RunCount[]): z.input<typeof SynergyHealth> => {
   const total = sumRuns(counts)
   const executed = sumRuns(counts.filter(({ state }) => state === 'done'))
-  return { executed, total, health_percent: percentOf(executed, total) }
+  return { executed, total, health_percent: computePercent(executed, total) }
 }
 
 export const sumRuns = (counts: readonly RunCount[]): number =>

@@ -27,23 +27,24 @@ export const computeTimes = (
   const offsets = computeStartOffsets(network, durations)
   const earlyStart = new Float64Array(durations.length)
   for (let at = 0; at < offsets.length; at++) {
-    const earliest = num(earlyStart, num(from, at)) + num(offsets, at)
-    if (earliest > num(earlyStart, num(to, at))) earlyStart[num(to, at)] = earliest
+    const earliest = readNumber(earlyStart, readNumber(from, at)) + readNumber(offsets, at)
+    if (earliest > readNumber(earlyStart, readNumber(to, at)))
+      earlyStart[readNumber(to, at)] = earliest
   }
   let durationDays = 0
   durations.forEach((days, task) => {
-    durationDays = Math.max(durationDays, num(earlyStart, task) + days)
+    durationDays = Math.max(durationDays, readNumber(earlyStart, task) + days)
   })
   const lateStart = durations.map(days => durationDays - days)
-  const freeFloat = lateStart.map((late, task) => late - num(earlyStart, task))
+  const freeFloat = lateStart.map((late, task) => late - readNumber(earlyStart, task))
   for (let at = offsets.length - 1; at >= 0; at--) {
-    const [task, next, offset] = [num(from, at), num(to, at), num(offsets, at)]
-    lateStart[task] = Math.min(num(lateStart, task), num(lateStart, next) - offset)
-    const slack = num(earlyStart, next) - num(earlyStart, task) - offset
-    freeFloat[task] = Math.min(num(freeFloat, task), slack)
+    const [task, next, offset] = [readNumber(from, at), readNumber(to, at), readNumber(offsets, at)]
+    lateStart[task] = Math.min(readNumber(lateStart, task), readNumber(lateStart, next) - offset)
+    const slack = readNumber(earlyStart, next) - readNumber(earlyStart, task) - offset
+    freeFloat[task] = Math.min(readNumber(freeFloat, task), slack)
   }
-  const totalFloat = lateStart.map((late, task) => trim(late - num(earlyStart, task)))
-  return { durationDays, earlyStart, lateStart, totalFloat, freeFloat: freeFloat.map(trim) }
+  const totalFloat = lateStart.map((late, task) => dropNoise(late - readNumber(earlyStart, task)))
+  return { durationDays, earlyStart, lateStart, totalFloat, freeFloat: freeFloat.map(dropNoise) }
 }
 
 /** Least time from the start of the predecessor to the start of the successor of each link. */
@@ -52,12 +53,12 @@ export const computeStartOffsets = (network: Network, durations: Float64Array): 
   return lags.map(
     (lag, at) =>
       lag +
-      num(leavesFinish, at) * num(durations, num(from, at)) -
-      num(arrivesFinish, at) * num(durations, num(to, at)),
+      readNumber(leavesFinish, at) * readNumber(durations, readNumber(from, at)) -
+      readNumber(arrivesFinish, at) * readNumber(durations, readNumber(to, at)),
   )
 }
 
-const trim = (days: number): number => (days < NO_FLOAT_DAYS ? 0 : days)
+const dropNoise = (days: number): number => (days < NO_FLOAT_DAYS ? 0 : days)
 
-const num = (values: Float64Array | Int32Array | Uint8Array, at: number): number =>
+const readNumber = (values: Float64Array | Int32Array | Uint8Array, at: number): number =>
   values[at] as number

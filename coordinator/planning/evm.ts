@@ -38,15 +38,15 @@ export const computeEarnedValue = (input: EarnedValueInput) => {
   const { bac, pv, ev, ac } = input
   const reasons: Record<string, string> = {}
   const show: Show = (name, metric) => {
-    if (typeof metric === 'number') return tidy(metric)
+    if (typeof metric === 'number') return roundNoise(metric)
     reasons[name] = metric.reason
     return null
   }
   const cpi = divide(ev, ac, 'ac is 0: nothing was spent')
   const spi = divide(ev, pv, NO_PLAN)
   return {
-    cv: tidy(ev - ac),
-    sv: tidy(ev - pv),
+    cv: roundNoise(ev - ac),
+    sv: roundNoise(ev - pv),
     cv_percent: show('cv_percent', divide(100 * (ev - ac), ev, NO_WORK)),
     sv_percent: show('sv_percent', divide(100 * (ev - pv), pv, NO_PLAN)),
     cpi: show('cpi', cpi),
@@ -85,7 +85,7 @@ const viewForecast = (
 }
 
 /** Without the noise of binary fractions, and without a negative zero. */
-const tidy = (value: number): number => Number(value.toPrecision(12)) + 0
+const roundNoise = (value: number): number => Number(value.toPrecision(12)) + 0
 
 const divide = (amount: number, by: number, reason: string): Metric => {
   if (by === 0) return { reason }

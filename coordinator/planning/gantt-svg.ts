@@ -56,9 +56,9 @@ class Chart {
     const height = HEAD_PX + this.#tasks.length * ROW_PX + MARGIN_PX
     return [
       `<svg xmlns="http://www.w3.org/2000/svg" width="${px(width)}" height="${height}" viewBox="0 0 ${px(width)} ${height}" role="img">`,
-      `<title>${text(this.#title)}</title><style>${STYLE}</style>`,
+      `<title>${escapeText(this.#title)}</title><style>${STYLE}</style>`,
       '<defs><marker id="arrow" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L6 3L0 6z" fill="#7a7a7a"/></marker></defs>',
-      `<rect width="100%" height="100%" fill="#fff"/><text class="title" x="8" y="18">${text(this.#title)}</text>`,
+      `<rect width="100%" height="100%" fill="#fff"/><text class="title" x="8" y="18">${escapeText(this.#title)}</text>`,
       ...this.#tasks.flatMap((_, at) => (at % 2 === 0 ? [] : [this.#drawStripe(at, width)])),
       ...this.#drawAxis(height),
       ...Array.from(this.#schedule.network.to, (_, at) => this.#drawLink(at)),
@@ -104,13 +104,13 @@ class Chart {
       days === 0
         ? drawDiamond(this.#x(start), top + ROW_PX / 2, style, hint)
         : this.#drawBar({ start, days, top, style, hint, done: task.completePercent ?? 0 })
-    return `<text x="8" y="${top + 16}">${text(shorten(label))}</text>${this.#drawFloat(start + days, float, top)}${shape}`
+    return `<text x="8" y="${top + 16}">${escapeText(shorten(label))}</text>${this.#drawFloat(start + days, float, top)}${shape}`
   }
 
   #drawBar({ start, days, top, style, hint, done }: Bar): string {
     const [x, y] = [px(this.#x(start)), top + (ROW_PX - BAR_PX) / 2]
     const width = Math.max(1, days * this.#pxPerDay)
-    const bar = `<rect class="${style}" x="${x}" y="${y}" width="${px(width)}" height="${BAR_PX}" rx="2"><title>${text(hint)}</title></rect>`
+    const bar = `<rect class="${style}" x="${x}" y="${y}" width="${px(width)}" height="${BAR_PX}" rx="2"><title>${escapeText(hint)}</title></rect>`
     if (done === 0) return bar
     return `${bar}<rect class="done" x="${x}" y="${y}" width="${px((width * done) / 100)}" height="${BAR_PX}" rx="2"/>`
   }
@@ -133,7 +133,7 @@ class Chart {
     const slack = arrived - left - (network.lags[at] as number)
     const isDriving = slack < NO_FLOAT_DAYS && times.totalFloat[to] === 0
     const [x1, x2] = [this.#x(left), this.#x(arrived)]
-    const [y1, y2] = [middle(from), middle(to)]
+    const [y1, y2] = [middleOf(from), middleOf(to)]
     const between = y2 > y1 ? y2 - ROW_PX / 2 : y2 + ROW_PX / 2
     return `<path class="${isDriving ? 'link driving' : 'link'}" marker-end="url(#arrow)" d="M${px(x1)} ${y1}h${leaves ? 6 : -6}V${between}H${px(x2 + (arrives ? 8 : -8))}V${y2}H${px(x2)}"/>`
   }
@@ -148,11 +148,11 @@ interface Bar {
   done: number
 }
 
-const middle = (row: number): number => HEAD_PX + row * ROW_PX + ROW_PX / 2
+const middleOf = (row: number): number => HEAD_PX + row * ROW_PX + ROW_PX / 2
 
 const drawDiamond = (x: number, y: number, style: string, hint: string): string => {
   const [left, right, half] = [px(x - BAR_PX / 2), px(x + BAR_PX / 2), BAR_PX / 2]
-  return `<path class="${style}" d="M${left} ${y}L${px(x)} ${y - half}L${right} ${y}L${px(x)} ${y + half}z"><title>${text(hint)}</title></path>`
+  return `<path class="${style}" d="M${left} ${y}L${px(x)} ${y - half}L${right} ${y}L${px(x)} ${y + half}z"><title>${escapeText(hint)}</title></path>`
 }
 
 /** The smallest of 1, 2, 5, 10, 20, 50 … that is not below `least`. */
@@ -172,6 +172,6 @@ const shorten = (label: string): string => {
 }
 
 /** Escaped, without the characters that XML 1.0 has no place for (section 2.2). */
-const text = (value: string): string =>
+const escapeText = (value: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
   escapeMarkup(value.replaceAll(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd'))

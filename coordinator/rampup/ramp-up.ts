@@ -64,7 +64,7 @@ export const rampUpOf = (row: RampUpRow): RampUp => ({
 export const cellsSoFar = ({ plan, stage }: RampUp): string[] =>
   plan.stages.slice(0, stage + 1).flat()
 
-/** Cells of each stage, in order of their ids; every stage has at least one cell more. */
+/** Divides cells into stages, in order of their ids; every stage has at least one cell. */
 export const planStages = (
   cellIds: readonly string[],
   stagesPercent: readonly number[],

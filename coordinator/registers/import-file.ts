@@ -3,12 +3,17 @@ import { firstIssue } from '../../shared/first-issue.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { createSlices } from '../base/time-slices.ts'
-import { countMatchingRows } from '../store/count.ts'
-import type { Ledger, SealedTrx } from '../store/store.ts'
+import type { Ledger } from '../store/store.ts'
 import type { FileFormat } from './files/file-format.ts'
 import { readFile } from './files/read-file.ts'
 import { FaultList, type LineFault } from './import-report.ts'
-import { deleteExampleRows, type Place, selectRecords, upsertRows } from './record-rows.ts'
+import {
+  deleteExampleRows,
+  deleteRows,
+  type Place,
+  selectRecords,
+  upsertRows,
+} from './record-rows.ts'
 import type { Register } from './register.ts'
 
 /** A file with records. */
@@ -126,25 +131,22 @@ const applyFile = async (
   records: number,
 ): Promise<Pick<ImportReport, 'added' | 'replaced' | 'removed' | 'examplesRemoved'>> => {
   const place = { tenantId, register: register.id }
-  const startedAt = now()
-  const importId = newId('import', startedAt)
-  const examplesRemoved = await ledger.sealed.write(async trx => {
+  const importId = newId('import', now())
+  const { startedAt, examplesRemoved } = await ledger.sealed.write(async trx => {
     const details = { records, mode, format: file.format, sha256: file.sha256 }
     const entry = { ...by, at: now(), tenant: tenantId, action: 'register.import', details }
     await appendAudit(trx, { ...entry, subject: register.id, outcome: 'done' })
-    return deleteExampleRows(trx, tenantId)
+    const examplesRemoved = await deleteExampleRows(trx, tenantId)
+    return { startedAt: await ledger.nowMs(trx), examplesRemoved }
   })
+  let added = 0
   for await (const batch of readBatches(register, file))
-    await ledger.sealed.write(trx =>
-      upsertRows(trx, place, batch, { importId, at: now(), by: by.actor }),
-    )
-  return ledger.sealed.write(async trx => {
-    const before = { importId, startedAt }
-    const removed = mode === 'replace' ? await deleteOthers(trx, place, before) : 0
-    const ofImport = selectRecords(trx, place).where('import_id', '=', importId)
-    const added = await countMatchingRows(ofImport.where('revision', '=', 1).clearSelect())
-    return { added, replaced: records - added, removed, examplesRemoved }
-  })
+    added += await ledger.sealed.write(async trx => {
+      const facts = { importId, at: await ledger.nowMs(trx), by: by.actor }
+      return upsertRows(trx, place, batch, facts)
+    })
+  const removed = mode === 'replace' ? await deleteOthers(ledger, place, importId, startedAt) : 0
+  return { added, replaced: records - added, removed, examplesRemoved }
 }
 
 async function* readBatches(
@@ -166,19 +168,34 @@ async function* readBatches(
 
 /**
  * Deletes what the register had when the import began and the file lacks. Records that were changed
- * since then stay: of two imports at once, neither deletes what the other has written.
+ * since then stay: of two imports at once, neither deletes what the other has written. Times are those
+ * of the clock of the store, which all coordinators share.
  */
 const deleteOthers = async (
-  trx: SealedTrx,
-  { tenantId, register }: Place,
-  { importId, startedAt }: { importId: string; startedAt: number },
+  ledger: Ledger,
+  place: Place,
+  importId: string,
+  startedAt: number,
 ): Promise<number> => {
-  const { numDeletedRows } = await trx
-    .deleteFrom('register_records')
-    .where('tenant_id', '=', tenantId)
-    .where('register', '=', register)
-    .where('changed_at', '<=', startedAt)
-    .where(row => row.or([row('import_id', 'is', null), row('import_id', '!=', importId)]))
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+  let removed = 0
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const from: string = after
+    const ids = await ledger.sealed.write(async trx => {
+      const old = await selectRecords(trx, place)
+        .clearSelect()
+        .select('id')
+        .where('id', '>', from)
+        .where('changed_at', '<=', startedAt)
+        .where(row => row.or([row('import_id', 'is', null), row('import_id', '!=', importId)]))
+        .orderBy('id')
+        .limit(BATCH_ROWS)
+        .execute()
+      const found = old.map(({ id }) => id)
+      if (found.length > 0) await deleteRows(trx, place, found)
+      return found
+    })
+    removed += ids.length
+    after = ids.length === BATCH_ROWS ? ids.at(-1) : undefined
+  }
+  return removed
 }

@@ -2,7 +2,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import {
-  deleteRow,
+  deleteRows,
   type Place,
   type Reader,
   recordOf,
@@ -76,7 +76,7 @@ export const erasePerson = (
       const place: Place = { tenantId, register: found.register.id }
       const cleared = withoutPerson(found, personId)
       if (cleared === undefined) {
-        await deleteRow(trx, place, found.id)
+        await deleteRows(trx, place, [found.id])
         erasure.deleted++
       } else {
         const facts = { isExample: found.isExample, at, by: by.actor }

@@ -52,14 +52,17 @@ interface WriteFacts {
   by: string
 }
 
-/** Adds records, or replaces those with the same ids; a replaced one gets the next revision. */
+/**
+ * Adds records, or replaces those with the same ids; a replaced one gets the next revision. Returns
+ * how many are new.
+ */
 export const upsertRows = async (
   trx: SealedTrx,
   { tenantId, register }: Place,
   rows: readonly NewRow[],
   { isExample = false, importId, at, by }: WriteFacts,
-): Promise<void> => {
-  await trx
+): Promise<number> => {
+  const written = await trx
     .insertInto('register_records')
     .values(
       rows.map(({ id, json }) => ({
@@ -84,19 +87,21 @@ export const upsertRows = async (
         changed_by: row.ref('excluded.changed_by'),
       })),
     )
+    .returning('revision')
     .execute()
+  return written.filter(({ revision }) => revision === 1).length
 }
 
-export const deleteRow = async (
+export const deleteRows = async (
   trx: SealedTrx,
   { tenantId, register }: Place,
-  id: string,
+  ids: readonly string[],
 ): Promise<void> => {
   await trx
     .deleteFrom('register_records')
     .where('tenant_id', '=', tenantId)
     .where('register', '=', register)
-    .where('id', '=', id)
+    .where('id', 'in', ids)
     .execute()
 }
 

@@ -18,7 +18,7 @@ import {
 } from './person-data.ts'
 import {
   deleteExampleRows,
-  deleteRow,
+  deleteRows,
   readRow,
   recordOf,
   type StoredRecord,
@@ -108,6 +108,28 @@ export class Registers {
   }
 
   /**
+   * Records of one register whose field has a value. They are searched beside the event loop: no
+   * index has the fields of records.
+   */
+  async readMatching<R extends Register>(
+    { id: register }: R,
+    scope: RegisterScope,
+    field: keyof RecordOf<R> & string,
+    value: string,
+  ): Promise<RecordSet<RecordOf<R>>> {
+    const text = `${JSON.stringify(field)}:${JSON.stringify(value)}`
+    const rows = await selectRecords(this.#parts.store.ledger.scan, { ...scope, register })
+      .where('record_json', 'like', `%${text}%`)
+      .orderBy('id')
+      .execute()
+    const naming = rows.filter(({ record_json }) => record_json.includes(text))
+    return {
+      records: naming.map(({ record_json }) => JSON.parse(record_json)),
+      isExample: naming.some(({ is_example }) => is_example === 1),
+    }
+  }
+
+  /**
    * Adds a valid record or replaces the one with its id; the first own record of a tenant removes
    * the example organisation, whose records are counted. Throws `conflict` for another revision
    * than the expected one.
@@ -124,7 +146,8 @@ export class Registers {
       const before = await readRow(trx, place, id)
       requireRevision(before, revision)
       const removed = await deleteExampleRows(trx, tenantId)
-      const facts = { at: now(), by: by.actor }
+      // the clock of the store, with which an import compares it
+      const facts = { at: await store.ledger.nowMs(trx), by: by.actor }
       await upsertRows(trx, place, [{ id, json: JSON.stringify(record) }], facts)
       const stored = recordOf(requireRow(await readRow(trx, place, id), register, id))
       await appendAudit(trx, {
@@ -171,7 +194,7 @@ export class Registers {
     return store.ledger.sealed.write(async trx => {
       const row = requireRow(await readRow(trx, place, id), register, id)
       requireRevision(row, revision)
-      await deleteRow(trx, place, id)
+      await deleteRows(trx, place, [id])
       await appendAudit(trx, {
         ...by,
         at: now(),

@@ -44,9 +44,9 @@ export interface DriftFacts {
 export const UNUSED_DAYS = 90
 
 /**
- * Classifies what there is against what is declared. LEGIT: declared and there. CRUFT: declared or
- * left behind, and not there or not used. PEARL: there and working, but not declared. LIVE_SHIM:
- * works by an override or a temporary measure.
+ * Classifies the parts of the service by their declaration and their use. LEGIT: a part is declared
+ * and in use. CRUFT: a part is declared or left behind, and is missing or unused. PEARL: a part works
+ * without a declaration. LIVE_SHIM: a part works by an override or a temporary measure.
  */
 export const scanDrift = (facts: DriftFacts): DriftItem[] => [
   ...facts.cells.map(cellItem),
@@ -58,7 +58,12 @@ export const scanDrift = (facts: DriftFacts): DriftItem[] => [
   ...facts.sequences.flatMap(sequenceItem),
 ]
 
-const item = (kind: DriftKind, id: string, drift: DriftClass, evidence: string): DriftItem => ({
+const createItem = (
+  kind: DriftKind,
+  id: string,
+  drift: DriftClass,
+  evidence: string,
+): DriftItem => ({
   kind,
   id,
   class: drift,
@@ -66,17 +71,27 @@ const item = (kind: DriftKind, id: string, drift: DriftClass, evidence: string):
 })
 
 const cellItem = ({ id, ...cell }: DriftFacts['cells'][number]): DriftItem => {
-  if (cell.isQuarantined) return item('cell', id, 'LIVE_SHIM', 'enrolled, and in quarantine')
-  if (!cell.isPresent) return item('cell', id, 'CRUFT', 'enrolled, and not connected')
+  if (cell.isQuarantined) return createItem('cell', id, 'LIVE_SHIM', 'enrolled, and in quarantine')
+  if (!cell.isPresent) return createItem('cell', id, 'CRUFT', 'enrolled, and not connected')
   if (cell.isDrained)
-    return item('cell', id, 'LIVE_SHIM', 'connected, and taken out of routing by an operator')
-  return item('cell', id, 'LEGIT', 'enrolled and connected')
+    return createItem('cell', id, 'LIVE_SHIM', 'connected, and taken out of routing by an operator')
+  return createItem('cell', id, 'LEGIT', 'enrolled and connected')
 }
 
 const modelItem = ({ id, isServed, requests }: DriftFacts['catalogue'][number]): DriftItem =>
   isServed
-    ? item('model', id, 'LEGIT', `in the catalogue and served; ${requests} requests in 24 hours`)
-    : item('model', id, 'CRUFT', `in the catalogue, and no cell serves it; ${requests} requests`)
+    ? createItem(
+        'model',
+        id,
+        'LEGIT',
+        `in the catalogue and served; ${requests} requests in 24 hours`,
+      )
+    : createItem(
+        'model',
+        id,
+        'CRUFT',
+        `in the catalogue, and no cell serves it; ${requests} requests`,
+      )
 
 const undeclaredItem = ({
   id,
@@ -84,8 +99,8 @@ const undeclaredItem = ({
   isLoaded,
 }: DriftFacts['undeclaredModels'][number]): DriftItem =>
   isLoaded
-    ? item('model', id, 'PEARL', `loaded on ${cellId}, and not in the catalogue`)
-    : item('model', id, 'CRUFT', `offered by ${cellId}, not loaded, and not in the catalogue`)
+    ? createItem('model', id, 'PEARL', `loaded on ${cellId}, and not in the catalogue`)
+    : createItem('model', id, 'CRUFT', `offered by ${cellId}, not loaded, and not in the catalogue`)
 
 /** A cell that has not reported yet is neither. */
 const configurationItem = ({
@@ -95,25 +110,28 @@ const configurationItem = ({
 }: DriftFacts['configurations'][number]): DriftItem[] => {
   if (isApplied === undefined) return []
   return isApplied
-    ? [item('configuration', cellId, 'LEGIT', 'the cell applied its desired settings')]
-    : [item('configuration', cellId, 'CRUFT', `desired settings are not in force: ${reason}`)]
+    ? [createItem('configuration', cellId, 'LEGIT', 'the cell applied its desired settings')]
+    : [createItem('configuration', cellId, 'CRUFT', `desired settings are not in force: ${reason}`)]
 }
 
 const documentItem = ({ scope, name, isUsed }: DriftFacts['documents'][number]): DriftItem[] => {
   const id = `${scope}:${name}`
-  if (!isUsed) return [item('configuration', id, 'CRUFT', 'settings that no enrolled cell has')]
+  if (!isUsed)
+    return [createItem('configuration', id, 'CRUFT', 'settings that no enrolled cell has')]
   if (scope === 'cell')
-    return [item('configuration', id, 'LIVE_SHIM', 'settings of one cell over those of the fleet')]
-  return [item('configuration', id, 'LEGIT', `settings of the ${scope}, in use`)]
+    return [
+      createItem('configuration', id, 'LIVE_SHIM', 'settings of one cell over those of the fleet'),
+    ]
+  return [createItem('configuration', id, 'LEGIT', `settings of the ${scope}, in use`)]
 }
 
 const keyItem = (key: DriftFacts['keys'][number], now: number): DriftItem => {
   const { id, createdAt, lastUsedAt, expiresAt } = key
   const unusedDays = Math.floor((now - (lastUsedAt ?? createdAt)) / DAY_MS)
   if (unusedDays > UNUSED_DAYS)
-    return item('key', id, 'CRUFT', `valid, and not used for ${unusedDays} days`)
+    return createItem('key', id, 'CRUFT', `valid, and not used for ${unusedDays} days`)
   if (expiresAt !== undefined)
-    return item('key', id, 'LIVE_SHIM', `temporary, until ${iso(expiresAt)}`)
+    return createItem('key', id, 'LIVE_SHIM', `temporary, until ${iso(expiresAt)}`)
   const used = lastUsedAt === undefined ? 'not used yet' : `used ${unusedDays} days ago`
-  return item('key', id, 'LEGIT', `valid, ${used}`)
+  return createItem('key', id, 'LEGIT', `valid, ${used}`)
 }

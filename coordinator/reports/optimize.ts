@@ -31,7 +31,6 @@ export interface ObservedCell {
   freeBytes: number | undefined
   slotsBusyPercent: MetricSummary
   gpuPercent: MetricSummary
-  vramUsedPercent: MetricSummary
   queued: MetricSummary
 }
 

@@ -1,5 +1,5 @@
 import type { Alert } from '../fleet/alert.ts'
-import { percentOf, round, type ServiceFigures } from './service-figures.ts'
+import { computePercent, round, type ServiceFigures } from './service-figures.ts'
 
 export const INDICATOR_RESULTS = ['pass', 'warn', 'fail', 'unknown'] as const
 type IndicatorResult = (typeof INDICATOR_RESULTS)[number]
@@ -53,7 +53,7 @@ const rulesFor = (facts: QualityFacts): Rule[] => {
   const jobs = facts.doneJobs + facts.deadJobs
   return [
     {
-      ...lower('request_errors', 'Requests that failed or that no cell accepted', 1, 5),
+      ...defineUpperLimit('request_errors', 'Requests that failed or that no cell accepted', 1, 5),
       value: service.errorPercent,
       measured: asked,
     },
@@ -68,34 +68,44 @@ const rulesFor = (facts: QualityFacts): Rule[] => {
       measured: service.streams,
     },
     {
-      ...lower('retries', 'Retries on another cell per request', 0.05, 0.5),
+      ...defineUpperLimit('retries', 'Retries on another cell per request', 0.05, 0.5),
       unit: 'retries_per_request',
       value: service.requests === 0 ? null : round(service.retries / service.requests),
       measured: service.requests,
     },
     {
-      ...lower('call_errors', 'Calls of skills and operations that failed', 5, 20),
-      value: percentOf(facts.failedCalls, facts.calls),
+      ...defineUpperLimit('call_errors', 'Calls of skills and operations that failed', 5, 20),
+      value: computePercent(facts.failedCalls, facts.calls),
       measured: facts.calls,
     },
     {
-      ...lower('dead_jobs', 'Finished jobs that became dead letters', 1, 5),
-      value: percentOf(facts.deadJobs, jobs),
+      ...defineUpperLimit('dead_jobs', 'Finished jobs that became dead letters', 1, 5),
+      value: computePercent(facts.deadJobs, jobs),
       measured: jobs,
     },
     {
-      ...lower('expired_requests', 'Approval requests that expired undecided', 10, 50),
-      value: percentOf(facts.expiredRequests, facts.endedRequests),
+      ...defineUpperLimit('expired_requests', 'Approval requests that expired undecided', 10, 50),
+      value: computePercent(facts.expiredRequests, facts.endedRequests),
       measured: facts.endedRequests,
     },
     {
-      ...lower('time_to_acknowledge', 'Mean time until an alert is acknowledged', 15, 60),
+      ...defineUpperLimit(
+        'time_to_acknowledge',
+        'Mean time until an alert is acknowledged',
+        15,
+        60,
+      ),
       unit: 'minutes',
       value: delays.length === 0 ? null : round(sum(delays) / delays.length / 60_000),
       measured: delays.length,
     },
     {
-      ...lower('unreliable_engines', 'Engines that failed lately and are being probed', 0, 0),
+      ...defineUpperLimit(
+        'unreliable_engines',
+        'Engines that failed lately and are being probed',
+        0,
+        0,
+      ),
       unit: 'count',
       value: facts.engines === 0 ? null : facts.unreliableEngines,
       measured: facts.engines,
@@ -103,7 +113,7 @@ const rulesFor = (facts: QualityFacts): Rule[] => {
   ]
 }
 
-const lower = (id: string, title: string, target: number, limit: number) =>
+const defineUpperLimit = (id: string, title: string, target: number, limit: number) =>
   ({ id, title, unit: 'percent', target, limit, better: 'lower' }) as const
 
 const rate = ({ value, target, limit, better }: Rule): IndicatorResult => {

@@ -1,3 +1,5 @@
+import type { CellMetric } from '../fleet/metrics.ts'
+import type { Monitor } from '../fleet/monitor.ts'
 import { round } from './service-figures.ts'
 
 /** Mean and maximum of a metric over a span of its series; null without a known value. */
@@ -6,6 +8,18 @@ export interface MetricSummary {
   max: number | null
   /** Points with a known value. */
   points: number
+}
+
+/** Summarises metrics of a cell by minute, from an instant on, in Unix milliseconds. */
+export const summariseMetrics = async <M extends CellMetric>(
+  { pointsOfMetrics }: Pick<Monitor, 'pointsOfMetrics'>,
+  cellId: string,
+  metrics: readonly M[],
+  from: number,
+): Promise<Record<M, MetricSummary>> => {
+  const points = await pointsOfMetrics(cellId, metrics, '1m', from)
+  const summaries = metrics.map(name => [name, summarisePoints(points.get(name) ?? [], from)])
+  return Object.fromEntries(summaries)
 }
 
 /** Summarises the points from an instant on, in Unix milliseconds. */

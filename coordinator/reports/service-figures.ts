@@ -48,11 +48,11 @@ export const figuresOf = (sums: UsageSums): ServiceFigures => {
     failed,
     refused,
     unavailable,
-    errorPercent: percentOf(failed + unavailable, requests + unavailable),
+    errorPercent: computePercent(failed + unavailable, requests + unavailable),
     retries,
     promptTokens: prompt_tokens,
     completionTokens: completion_tokens,
-    cachedPercent: percentOf(cached_tokens, prompt_tokens),
+    cachedPercent: computePercent(cached_tokens, prompt_tokens),
     tokensPerSecond: ratio(completion_tokens * 1000, sums.generation_ms),
     meanDurationMs: ratio(sums.duration_ms, requests),
     streams: ttft_count,
@@ -85,7 +85,7 @@ const estimateTtft = (sums: UsageSums, percentile: number): number | null => {
 
 /** Share of streams, in percent, whose first token took at most `boundMs`; null without a stream. */
 export const computePercentWithin = (sums: UsageSums, boundMs: (typeof BOUNDS_MS)[number]) =>
-  percentOf(sums[`ttft_le_${boundMs}`], sums.ttft_count)
+  computePercent(sums[`ttft_le_${boundMs}`], sums.ttft_count)
 
 /** Change of a figure in percent; null unless both values are known and the earlier one is not 0. */
 export const computeChangePercent = (now: number | null, before: number | null): number | null =>
@@ -94,7 +94,9 @@ export const computeChangePercent = (now: number | null, before: number | null):
 export const computeDifference = (now: number | null, before: number | null): number | null =>
   now === null || before === null ? null : round(now - before)
 
-export const percentOf = (part: number, whole: number): number | null => ratio(100 * part, whole)
+/** `100 * part / whole`, rounded to a hundredth; null where there is no whole. */
+export const computePercent = (part: number, whole: number): number | null =>
+  ratio(100 * part, whole)
 
 const ratio = (part: number, whole: number): number | null =>
   whole === 0 ? null : round(part / whole)

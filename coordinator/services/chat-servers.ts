@@ -1,4 +1,4 @@
-import type { Ask, Check } from './probe.ts'
+import { type Ask, type Check, fieldOf } from './probe.ts'
 import type { ChatServersConfig } from './services-config.ts'
 
 export interface ChatServerStatus {
@@ -47,20 +47,20 @@ export class ChatServers {
       ask({ name: 'login', url: `${base}/_matrix/client/v3/login` }, signal),
       ask({ name: 'federation', url: `${base}/_matrix/federation/v1/version` }, signal),
     ])
-    const server = membersOf(federation, 'server') as { name?: unknown; version?: unknown }
+    const server = fieldOf(federation.body, 'server') as { name?: unknown; version?: unknown }
     return {
       tenantId,
       url,
       ...stateOf(versions, [login, federation]),
       latencyMs: versions.latencyMs,
-      versions: textsOf(membersOf(versions, 'versions')),
+      versions: textsOf(fieldOf(versions.body, 'versions')),
       software:
         typeof server?.name === 'string'
           ? `${server.name} ${server.version ?? ''}`.trim()
           : undefined,
       loginFlows: textsOf(
-        (Array.isArray(membersOf(login, 'flows'))
-          ? (membersOf(login, 'flows') as object[])
+        (Array.isArray(fieldOf(login.body, 'flows'))
+          ? (fieldOf(login.body, 'flows') as object[])
           : []
         ).map(flow => (flow as { type?: unknown } | null)?.type),
       ),
@@ -82,9 +82,6 @@ const findFault = (body: unknown): string | undefined =>
   Array.isArray((body as { versions?: unknown } | undefined)?.versions)
     ? undefined
     : 'it is not a Matrix server'
-
-const membersOf = ({ body }: Check, name: string): unknown =>
-  typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined
 
 const textsOf = (value: unknown): string[] =>
   Array.isArray(value)

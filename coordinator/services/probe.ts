@@ -75,3 +75,7 @@ const parseJson = (bytes: Buffer): unknown => {
     return undefined
   }
 }
+
+/** Field of an answer; undefined where it is no object. */
+export const fieldOf = (body: unknown, name: string): unknown =>
+  typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined

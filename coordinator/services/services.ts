@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Ask, Check, Question, ServiceState } from './probe.ts'
+import { type Ask, type Check, fieldOf, type Question, type ServiceState } from './probe.ts'
 import type { ServicesConfig } from './services-config.ts'
 
 export const SERVICE_IDS = ['cockpit', 'keycloak', 'iio_api'] as const
@@ -157,9 +157,6 @@ const deepQuestions = (realm: string, address: string): Question[] => [
     },
   },
 ]
-
-const fieldOf = (body: unknown, name: string): unknown =>
-  typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined
 
 /** Short id of an incident that a caller has not named: the same while service and fault are. */
 export const incidentIdOf = (serviceId: string, failure: string): string =>

@@ -1,3 +1,4 @@
+import type { Catalogue } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { callerKey, type SpeakerReply, type SpeakerTurn } from '../conversations/speaker.ts'
@@ -5,7 +6,7 @@ import { chatLines } from '../conversations/transcript.ts'
 import { AUTO_MODEL } from '../fleet/cascade-steps.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { AskModel } from '../http/ask-model.ts'
-import { catalogueById, requireModel } from '../http/model-access.ts'
+import { requireModel } from '../http/model-access.ts'
 import type { Key } from '../keys/key.ts'
 import type { Context } from '../operations/context.ts'
 import type { Quota } from '../quota/quota.ts'
@@ -24,7 +25,8 @@ const ATTEMPTS = 4
 const RETRY_AFTER_SECONDS = 15
 
 export interface ModelSpeakerParts {
-  config: Pick<CoordinatorConfig, 'conversations' | 'catalogue' | 'tiers'>
+  config: Pick<CoordinatorConfig, 'conversations' | 'tiers'>
+  catalogue: Catalogue
   askModel: AskModel
   fleet: Pick<Fleet, 'serves'>
   quota: Pick<Quota, 'standing'>
@@ -33,15 +35,21 @@ export interface ModelSpeakerParts {
 }
 
 /** Has models answer as they answer a chat completion of the same key. */
-export const createModelSpeaker = ({ config, askModel, fleet, quota, now }: ModelSpeakerParts) => {
-  const { catalogue, conversations } = config
-  const byId = catalogueById(catalogue)
+export const createModelSpeaker = ({
+  config,
+  catalogue,
+  askModel,
+  fleet,
+  quota,
+  now,
+}: ModelSpeakerParts) => {
+  const { conversations } = config
 
   /** Tokens that every model which may answer has room for. */
   const contextOf = (id: string, { tier }: Key): number => {
-    if (id !== AUTO_MODEL) return requireModel(byId, id, 'chat', tier).context_length
+    if (id !== AUTO_MODEL) return requireModel(catalogue, id, 'chat', tier).context_length
     const chats = modelsOfTier(catalogue, tier).filter(({ kind }) => kind === 'chat')
-    if (chats.length === 0) requireModel(byId, id, 'chat', tier)
+    if (chats.length === 0) requireModel(catalogue, id, 'chat', tier)
     return Math.min(...chats.map(({ context_length }) => context_length))
   }
 

@@ -1,3 +1,4 @@
+import type { Catalogue } from '../../shared/catalogue.ts'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { openAgentCredentials } from '../conversations/agent-credentials.ts'
@@ -22,6 +23,7 @@ interface SpeakerDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: CoordinatorConfig
+  catalogue: Catalogue
   /** Environment of the process, which may hold credentials for agents. */
   env: Record<string, string | undefined>
   store: Store

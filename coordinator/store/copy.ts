@@ -35,6 +35,7 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, LiveTable>> = {
   past_credentials: ['cell_id', 'digest'],
   commands: ['id'],
   configs: ['scope', 'name'],
+  models: ['id'],
   gate_requests: ['id'],
   gate_votes: ['request_id', 'person_id', 'decision'],
   policies: ['number'],

@@ -30,6 +30,7 @@ import {
   visitorRequests,
 } from './key-migrations.ts'
 import { graphLayerTables, graphLearningTables } from './knowledge-migrations.ts'
+import { modelTable } from './model-migrations.ts'
 import { minuteTables, quotaTable, recallTable, usageAnchorTable } from './quota-migrations.ts'
 import { registerTable } from './register-migrations.ts'
 import {
@@ -141,5 +142,6 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0116_flows': { up: flowTables, compatibleFrom: '0.1.0' },
   '0117_ramp_ups': { up: rampUpTable, compatibleFrom: '0.1.0' },
   '0118_ramp_up_health': { up: rampUpHealth, compatibleFrom: '0.1.0' },
+  '0119_models': { up: modelTable, compatibleFrom: '0.1.0' },
   '0123_flow_run_indexes': { up: flowRunIndexes, compatibleFrom: '0.1.0' },
 })

@@ -22,6 +22,7 @@ type RevisionName =
   | 'usage'
   | 'graph_layers'
   | 'graph_learning'
+  | 'models'
 
 export interface Revisions {
   /** Calls back after another process changed the subject. Returns how to stop that. */

@@ -10,6 +10,7 @@ import type { FlowTables } from './flow-tables.ts'
 import type { GateTables } from './gate-tables.ts'
 import type { KeyTables } from './key-tables.ts'
 import type { KnowledgeTables } from './knowledge-tables.ts'
+import type { ModelTables } from './model-tables.ts'
 import type { QuotaTables } from './quota-tables.ts'
 import type { RegisterTables } from './register-tables.ts'
 import type { RegistryTables } from './registry-tables.ts'
@@ -35,6 +36,7 @@ export interface LedgerTables
     GateTables,
     KeyTables,
     KnowledgeTables,
+    ModelTables,
     QuotaTables,
     RegisterTables,
     RegistryTables,

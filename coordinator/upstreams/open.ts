@@ -38,7 +38,7 @@ interface UpstreamDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
 
 /** Outside sources that operations may ask. */
 interface UpstreamViews {
-  upstreams: Pick<Upstreams, 'ask' | 'settings'>
+  upstreams: Pick<Upstreams, 'ask' | 'isOffline' | 'settings'>
 }
 
 /** The client of outside sources, with answers and limits in a folder of this coordinator. */
@@ -50,7 +50,6 @@ export const openUpstreams = async (
   let settings = toSettings(config)
   onReload?.(RELOADED, reloaded => {
     settings = toSettings(reloaded)
-    logger.info('settings of outside sources reloaded')
   })
   const upstreams = await openClient({
     folder: join(config.state_dir, 'upstreams'),

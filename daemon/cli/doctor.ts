@@ -40,7 +40,12 @@ async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<
     const identity = await readIdentity(config.state_dir)
     const url = config.coordinator.url ?? identity?.coordinator_url ?? DEFAULT_COORDINATOR_URL
     const { signal, env } = context
-    const machine = { path: env.PATH, sysFolder: '/sys', now: Date.now }
+    const machine = {
+      path: env.PATH,
+      libraryPath: env.LD_LIBRARY_PATH,
+      sysFolder: '/sys',
+      now: Date.now,
+    }
     patient = { config, identity, url, signal, ...machine }
     yield { name: 'configuration', state: 'ok', says: file ?? 'no file: defaults and flags' }
   } catch (error) {

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
-import { CellSettings } from '../../shared/wire/desired.ts'
+import { ReceivedSettings } from '../../shared/wire/desired.ts'
+import type { RegisteredModels } from '../../shared/wire/registered-models.ts'
 import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { DaemonConfig } from '../config.ts'
 import { faultsOf, overlay, settingsOf, withSettings } from './settings.ts'
@@ -89,5 +90,13 @@ export const startingConfig = async (config: DaemonConfig): Promise<DaemonConfig
 /** Limits of devices with which the daemon starts: the last proven ones of the coordinator. */
 export const readSharedEnvelopes = async (stateDir: string): Promise<SharedEnvelopes> => {
   const { good } = await readDesired(stateDir)
-  return CellSettings.parse(good.document).envelopes ?? {}
+  return ReceivedSettings.parse(good.document).envelopes ?? {}
+}
+
+/** Models that operators had added at the coordinator, with which the daemon starts. */
+export const readRegisteredModels = async (
+  stateDir: string,
+): Promise<RegisteredModels | undefined> => {
+  const { good } = await readDesired(stateDir)
+  return ReceivedSettings.parse(good.document).models
 }

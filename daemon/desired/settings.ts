@@ -1,8 +1,8 @@
-import { CellSettings, MAX_ERRORS, mergeDocuments } from '../../shared/wire/desired.ts'
+import { MAX_ERRORS, mergeDocuments, ReceivedSettings } from '../../shared/wire/desired.ts'
 import type { DaemonConfig } from '../config.ts'
 
 /** The part of the configuration that may also be set from the coordinator. */
-export const settingsOf = (config: DaemonConfig): CellSettings => {
+export const settingsOf = (config: DaemonConfig): ReceivedSettings => {
   const { telemetry, log, inference, spool, tags } = config
   const { slots, threads } = inference
   const { max_bytes, drain_bytes_per_second } = spool
@@ -22,7 +22,7 @@ export const settingsOf = (config: DaemonConfig): CellSettings => {
 /** The configuration with all of that part replaced. */
 export const withSettings = (
   config: DaemonConfig,
-  { telemetry, log, inference, spool, tags }: CellSettings,
+  { telemetry, log, inference, spool, tags }: ReceivedSettings,
 ): DaemonConfig => {
   const { threads: _, slots: __, ...otherInference } = config.inference
   return {
@@ -43,11 +43,11 @@ export interface SettingFault {
 
 /** Faults of a document from the coordinator, one per key. */
 export const faultsOf = (document: unknown): SettingFault[] =>
-  (CellSettings.safeParse(document).error?.issues ?? []).slice(0, MAX_ERRORS).map(issue => ({
+  (ReceivedSettings.safeParse(document).error?.issues ?? []).slice(0, MAX_ERRORS).map(issue => ({
     key: issue.path.join('.').slice(0, 128),
     message: issue.message.slice(0, 300),
   }))
 
 /** A document laid over the cell's own settings. It must be without faults. */
-export const overlay = (local: CellSettings, document: object): CellSettings =>
-  CellSettings.parse(mergeDocuments(local, document))
+export const overlay = (local: ReceivedSettings, document: object): ReceivedSettings =>
+  ReceivedSettings.parse(mergeDocuments(local, document))

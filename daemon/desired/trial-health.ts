@@ -42,9 +42,16 @@ export class TrialHealth {
   /** A cold engine counts as healthy: only a request would load it. */
   #findMissing(needsUplink: boolean): string | undefined {
     const healthy = new Set(this.#listHealthy('ready', 'cold'))
-    const gone = this.#sound.filter(name => !healthy.has(name))
+    const listed = new Set(this.#listAll())
+    // weights that are not listed any more were taken out of the catalogue
+    const gone = this.#sound.filter(name => listed.has(name) && !healthy.has(name))
     if (needsUplink && !healthy.has('uplink connection')) return 'the coordinator was not reached'
     return gone.length === 0 ? undefined : `not running any more: ${gone.join(', ')}`
+  }
+
+  #listAll(): string[] {
+    const { health, engines } = this.#options
+    return [...Object.keys(health.view()), ...engines().map(({ weights }) => weights)]
   }
 
   #listHealthy(...engineStates: ModelState[]): string[] {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { CellSettings, ReportedBody, ReportedState } from '../../shared/wire/desired.ts'
+import type { ReceivedSettings, ReportedBody, ReportedState } from '../../shared/wire/desired.ts'
 import { faultsOf, overlay, type SettingFault } from './settings.ts'
 
 /** Time for which new settings must prove that the cell lives on with them. */
@@ -17,7 +17,7 @@ export interface WantedSettings {
 
 /** Sources of the settings: the cell's own file and the coordinator's request. */
 interface Basis {
-  local: CellSettings
+  local: ReceivedSettings
   wanted: WantedSettings
 }
 
@@ -47,14 +47,14 @@ export interface Trouble {
 export type Event =
   | { type: 'desired'; wanted: WantedSettings; nowMs: number }
   /** The cell's own file was read again. */
-  | { type: 'reload'; local: CellSettings; nowMs: number }
+  | { type: 'reload'; local: ReceivedSettings; nowMs: number }
   | { type: 'tick'; nowMs: number; trouble: Trouble | undefined }
   | { type: 'not applied'; message: string }
 
 export interface TrialStep {
   state: TrialState
   /** Settings to bring into force now. */
-  apply?: CellSettings
+  apply?: ReceivedSettings
 }
 
 /** One step of the trial of new settings: pure, so that every order of events can be tried. */
@@ -75,7 +75,7 @@ const tick = (state: TrialState, trouble: Trouble | undefined, nowMs: number): T
 }
 
 /** Applies the cell's own file; a rejected request of the coordinator stays rejected. */
-const reload = (state: TrialState, local: CellSettings, nowMs: number): TrialStep => {
+const reload = (state: TrialState, local: ReceivedSettings, nowMs: number): TrialStep => {
   const { state: next, ...rest } = attempt(state, { ...current(state), local }, nowMs)
   return { state: { ...next, ...(state.failure && { failure: state.failure }) }, ...rest }
 }
@@ -86,7 +86,7 @@ export const isOwnTrial = ({ good, trial }: TrialState): boolean =>
 
 const current = ({ good, trial }: TrialState): Basis => trial?.basis ?? good
 
-export const settingsIn = (basis: Basis): CellSettings =>
+export const settingsIn = (basis: Basis): ReceivedSettings =>
   overlay(basis.local, basis.wanted.document)
 
 const startTrial = (state: TrialState, wanted: WantedSettings, nowMs: number): TrialStep => {
@@ -103,7 +103,9 @@ const attempt = (state: TrialState, basis: Basis, nowMs: number): TrialStep => {
   const before = settingsIn(current(state))
   const after = settingsIn(basis)
   const apply = isSame(before, after) ? {} : { apply: after }
-  if (isSame(after, settingsIn(state.good))) return { state: { good: basis }, ...apply }
+  // models need no probation: each has its own process, and one that fails says why
+  if (isSame(withoutModels(after), withoutModels(settingsIn(state.good))))
+    return { state: { good: basis }, ...apply }
   const untilMs = nowMs + PROBATION_MS
   if (isSame(before, after) && state.trial)
     return { state: { ...state, trial: { ...state.trial, basis } } }
@@ -129,6 +131,9 @@ export const reportOf = (state: TrialState): ReportedBody => {
     applied_version: basis.wanted.version,
     state: trial ? 'probation' : (failure?.state ?? 'applied'),
     errors: failure?.errors ?? [],
-    settings: settingsIn(trial ? trial.basis : good) as ReportedBody['settings'],
+    settings: withoutModels(settingsIn(trial ? trial.basis : good)) as ReportedBody['settings'],
   }
 }
+
+/** Settings as they are reported, too; the models are in the report of the engines. */
+const withoutModels = ({ models: _, ...settings }: ReceivedSettings): ReceivedSettings => settings

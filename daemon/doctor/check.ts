@@ -21,6 +21,8 @@ export interface CheckSubject {
   /** Address of the coordinator. */
   url: string
   path: string | undefined
+  /** LD_LIBRARY_PATH. */
+  libraryPath: string | undefined
   /** Folder in which the kernel shows its devices: /sys. */
   sysFolder: string
   signal: AbortSignal

@@ -1,4 +1,5 @@
 import type { CheckSubject, DoctorCheck, NamedCheckReport } from './check.ts'
+import { engine } from './engine-check.ts'
 import {
   broker,
   certificate,
@@ -21,6 +22,7 @@ const checksFor = (patient: CheckSubject): Record<string, DoctorCheck> => ({
   link,
   coordinators,
   gpus,
+  engine,
   weights,
   disk,
   spool,

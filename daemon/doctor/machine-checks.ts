@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogueEntry } from '../../shared/catalogue.ts'
 import { FILE_REMEDY, findFileFaults } from '../devices/config-faults.ts'
 import { chooseSampler, thisMachine } from '../gpu/choose.ts'
-import { type GpuReading, type GpuSampler, noGpus } from '../gpu/sampler.ts'
+import { GPU_WAIT_MS, readFirst } from '../gpu/first-reading.ts'
+import { noGpus } from '../gpu/sampler.ts'
 import { checkGguf } from '../inference/gguf.ts'
-import { lacksGpuEngines } from '../inference/gpu-engines.ts'
 import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
 import { type DoctorCheck, fail, ok, skip, warn } from './check.ts'
 
@@ -15,14 +14,11 @@ import { type DoctorCheck, fail, ok, skip, warn } from './check.ts'
 
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
-/** Time after which a silent sampler counts as waiting for its driver. */
-const GPU_WAIT_MS = 5000
 
 export const gpus: DoctorCheck = async ({ path, signal }) => {
   const stop = new AbortController()
   const sampler = await chooseSampler(thisMachine(path, 1))
-  sampler.start(AbortSignal.any([signal, stop.signal]))
-  const { gpus, reason } = await firstReading(sampler)
+  const { gpus, reason } = await readFirst(sampler, AbortSignal.any([signal, stop.signal]))
   stop.abort()
   if (reason !== undefined)
     return warn(reason, 'check the driver with its own tool, such as nvidia-smi')
@@ -33,23 +29,7 @@ export const gpus: DoctorCheck = async ({ path, signal }) => {
       'check the driver with its own tool, such as nvidia-smi',
     )
   const names = sampler.facts().map(({ name }) => name)
-  const says = `${gpus.length} found: ${[...new Set(names)].join(', ')}`
-  return lacksGpuEngines()
-    ? warn(
-        `${says}; models run on the CPU, because no engine for GPUs is installed`,
-        'install the package shoald-gpu-engines (in a clone: npm run gpu-engines)',
-      )
-    : ok(says)
-}
-
-const firstReading = async (sampler: GpuSampler): Promise<GpuReading> => {
-  const deadline = performance.now() + GPU_WAIT_MS
-  for (;;) {
-    const reading = sampler.sample()
-    if (reading.gpus.length > 0 || sampler === noGpus || performance.now() > deadline)
-      return reading
-    await sleep(50)
-  }
+  return ok(`${gpus.length} found: ${[...new Set(names)].join(', ')}`)
 }
 
 export const disk: DoctorCheck = async ({ config }) => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
+import { QUICK_FLAGS, quickEnvironment } from '../quick-start.ts'
 import { buildEnvironment, type Environment } from './environment.ts'
 import type { HelperClass } from './helper-class.ts'
 import { type ParsedFrame, parseFrame } from './parse-frame.ts'
@@ -37,9 +38,9 @@ export const createSpawner =
   (env: Environment, main = MAIN) =>
   (helperClass: HelperClass): SpawnHelper =>
   listener => {
-    const args = [`--max-old-space-size=${MAX_HEAP_MIB}`, main, helperClass]
+    const args = [`--max-old-space-size=${MAX_HEAP_MIB}`, ...QUICK_FLAGS, main, helperClass]
     const child = spawn(process.execPath, args, {
-      env: buildEnvironment(helperClass, env),
+      env: { ...buildEnvironment(helperClass, env), ...quickEnvironment() },
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'overlapped'],
     })

@@ -17,6 +17,8 @@ export class Approach {
   threads: number
   /** Memory the engine will need; undefined before the header was read. */
   needBytes: number | undefined
+  /** Size of the weights, once they were seen on the disk. */
+  fileBytes: number | undefined
   /** True while memory is reserved for a process that does not exist yet. */
   isPromised = false
   readonly #options: Options
@@ -45,9 +47,7 @@ export class Approach {
    * @throws DownloadError, GgufError, NoRoom
    */
   async run(name: string, mayEvict: boolean, signal: AbortSignal): Promise<void> {
-    const { weights, kind } = this.#options
-    await this.#parts.fetch(weights, this.#trackStep('downloading'), signal)
-    const facts = await checkWeights(weights, kind, signal, this.#trackStep('checking'))
+    const facts = await this.#obtain(signal)
     if (signal.aborted) return
     const room = () => this.#room(name, mayEvict, signal)
     await this.#tune(facts, signal, async () => {
@@ -58,6 +58,18 @@ export class Approach {
     if (signal.aborted) return
     this.#know(facts)
     await room()
+  }
+
+  /** Downloads and checks the weights, and loads nothing. @throws DownloadError, GgufError */
+  async pull(signal: AbortSignal): Promise<void> {
+    const facts = await this.#obtain(signal)
+    if (!signal.aborted) this.#know(facts)
+  }
+
+  async #obtain(signal: AbortSignal): Promise<GgufFacts> {
+    const { weights, kind } = this.#options
+    await this.#parts.fetch(weights, this.#trackDownload(), signal)
+    return checkWeights(weights, kind, signal, this.#trackCheck())
   }
 
   #room(name: string, mayEvict: boolean, signal: AbortSignal): Promise<void> {
@@ -85,10 +97,17 @@ export class Approach {
     if (facts !== undefined && this.needBytes === undefined) this.#know(facts)
   }
 
-  #trackStep(phase: 'downloading' | 'checking') {
-    return (doneBytes: number, totalBytes?: number): void => {
-      this.progress.begin(phase)
-      if (totalBytes !== undefined) this.progress.setPercent((100 * doneBytes) / totalBytes)
+  #trackDownload() {
+    return (bytes: number, totalBytes: number | undefined): void => {
+      this.progress.begin('downloading')
+      this.progress.setBytes(bytes, totalBytes)
+    }
+  }
+
+  #trackCheck() {
+    return (doneBytes: number, totalBytes: number): void => {
+      this.progress.begin('checking')
+      this.progress.setPercent((100 * doneBytes) / totalBytes)
     }
   }
 
@@ -122,6 +141,7 @@ export class Approach {
 
   #know(facts: GgufFacts, slots = this.slots): void {
     const { contextLength, kind } = this.#options
+    this.fileBytes = facts.fileBytes
     this.contextLength = Math.min(contextLength, facts.contextLength)
     const load = { slots, contextLength: this.contextLength, kind }
     this.needBytes = memoryNeedBytes(facts, load)

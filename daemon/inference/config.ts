@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { AllowList } from '../../shared/outbound/allow-list.ts'
 import { parseDownloadUrl } from '../../shared/weights-source.ts'
 import { Setting } from '../../shared/wire/desired.ts'
 
@@ -100,6 +101,9 @@ export const InferenceConfig = z.strictObject({
     .describe(
       'File that holds a token of the hub, for weights that it does not give to everybody.',
     ),
+  download_allow: AllowList.describe(
+    'Private servers, as host:port, that models added at the coordinator may be downloaded from.',
+  ),
   download_stall_seconds: z
     .number()
     .min(1)

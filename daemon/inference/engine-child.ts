@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Logger } from 'pino'
+import { QUICK_FLAGS, quickEnvironment } from '../quick-start.ts'
 import type { EngineReply, Order } from './protocol.ts'
 
 /** An engine process, as its owner sees it. */
@@ -29,7 +30,7 @@ export const engineSpawner =
   (slots, listener) => {
     const child = fork(MAIN, {
       serialization: 'advanced',
-      execArgv: [],
+      execArgv: QUICK_FLAGS,
       env: childEnvironment(slots),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
@@ -58,7 +59,11 @@ export const engineSpawner =
 /** Environment of a child, without the daemon's settings, which may contain secrets. */
 const childEnvironment = (slots: number): NodeJS.ProcessEnv => {
   const foreign = Object.entries(process.env).filter(([name]) => !/^(SHOAL_|NODE_)/.test(name))
-  return { ...Object.fromEntries(foreign), UV_THREADPOOL_SIZE: String(poolThreads(slots)) }
+  return {
+    ...Object.fromEntries(foreign),
+    ...quickEnvironment(),
+    UV_THREADPOOL_SIZE: String(poolThreads(slots)),
+  }
 }
 
 /**

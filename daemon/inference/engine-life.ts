@@ -50,6 +50,7 @@ export class EngineLife {
   /** Aborted by `stop`; undefined before `start`. */
   #life: AbortController | undefined
   #settled: (() => void)[] = []
+  #pulling: { done: Promise<void>; abort: AbortController } | undefined
 
   constructor(options: EngineOptions, parts: EngineParts, admission: SlotAdmission, jobs: Jobs) {
     this.name = `${options.kind} ${options.weights.file}`
@@ -117,6 +118,36 @@ export class EngineLife {
     return settled
   }
 
+  /**
+   * Downloads and checks the weights without loading them. Resolves when that has ended; a failure
+   * is the reason of the state. A load that is under way does the same.
+   */
+  pull(): Promise<void> {
+    if (this.#life === undefined || this.#state === 'ready') return Promise.resolve()
+    if (this.#state === 'loading') return this.load(false)
+    if (this.#pulling !== undefined) return this.#pulling.done
+    const abort = new AbortController()
+    const done = this.#pull(AbortSignal.any([this.#life.signal, abort.signal])).finally(() => {
+      this.#pulling = undefined
+    })
+    this.#pulling = { done, abort }
+    return done
+  }
+
+  async #pull(signal: AbortSignal): Promise<void> {
+    let reason: string | undefined
+    try {
+      await this.approach.pull(signal)
+    } catch (error) {
+      reason = `${this.#options.weights.label}: ${(error as Error).message}`
+    }
+    // a load that began meanwhile has a progress and an outcome of its own
+    if (signal.aborted || this.#state === 'loading' || this.#state === 'ready') return
+    if (reason === undefined && this.#state === 'failed' && this.#life !== undefined)
+      return void this.#load(this.#life.signal)
+    this.#become(this.#state, reason)
+  }
+
   pin(pinned: boolean): void {
     if (this.pinned === pinned) return
     this.#tenure.pinned = pinned
@@ -133,6 +164,7 @@ export class EngineLife {
   /** Frees everything. */
   cool(): void {
     this.approach.end()
+    this.#pulling?.abort.abort()
     this.#retry.cancel()
     this.#tenure.end()
     this.#tenure.preloaded = false

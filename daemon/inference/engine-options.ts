@@ -17,7 +17,7 @@ export type FetchWeights = (
 export interface EngineOptions {
   weights: Weights
   kind: ModelKind
-  /** Catalogue ids. */
+  /** Catalogue ids; they may change while it runs. */
   models: readonly string[]
   /** The most that any of the models promises; the weights may allow less. */
   contextLength: number

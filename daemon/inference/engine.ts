@@ -8,17 +8,24 @@ import { type EngineEvent, Jobs, type JobWork } from './jobs.ts'
 import type { Resident } from './memory/plan-room.ts'
 import type { StepCounts } from './protocol.ts'
 
+/** Interval at which an engine that is not needed any more looks whether its requests have ended. */
+const RETIRE_LOOK_MS = 200
+
 /** One weights file and the process that serves it. */
 export class Engine {
   readonly #options: EngineOptions
   readonly #admission: SlotAdmission
   readonly #jobs: Jobs
   readonly #life: EngineLife
+  readonly #clock: EngineParts['clock']
+  #models: readonly string[]
   /** Statistics of its requests. */
   readonly figures = new JobFigures()
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options
+    this.#clock = parts.clock
+    this.#models = options.models
     this.#admission = new SlotAdmission(options.limits, parts.clock, ({ model }) =>
       this.#describeLoading(model),
     )
@@ -54,6 +61,44 @@ export class Engine {
     return this.#life.name
   }
 
+  /** Catalogue ids that it serves. */
+  get models(): readonly string[] {
+    return this.#models
+  }
+
+  /** Location of the weights. */
+  get weights(): EngineOptions['weights'] {
+    return this.#options.weights
+  }
+
+  get kind(): EngineOptions['kind'] {
+    return this.#options.kind
+  }
+
+  /** True when an engine with these options would differ from this one in its ids only. */
+  isLike({ weights, contextLength }: EngineOptions): boolean {
+    const { weights: own, contextLength: ownLength } = this.#options
+    return (
+      contextLength === ownLength &&
+      weights.file === own.file &&
+      weights.sha256 === own.sha256 &&
+      weights.url?.href === own.url?.href
+    )
+  }
+
+  /** Serves these ids from now on. */
+  serve(models: readonly string[]): void {
+    this.#models = models
+  }
+
+  /** Serves no id any more. Resolves when the requests that it has are answered and it is stopped. */
+  async retire(): Promise<void> {
+    this.serve([])
+    while (this.#models.length === 0 && !this.#admission.idle)
+      await new Promise<void>(resolve => this.#clock.callAfter(RETIRE_LOOK_MS, resolve))
+    if (this.#models.length === 0) this.stop()
+  }
+
   /** The memory it has or was promised; undefined when it needs none. */
   get resident(): Omit<Resident, 'seenBytes'> | undefined {
     const { process, approach, state, readyAt } = this.#life
@@ -69,14 +114,14 @@ export class Engine {
   }
 
   report(): EngineReport {
-    const { weights, kind, models } = this.#options
+    const { weights, kind } = this.#options
     const { approach, state, reason, restarts } = this.#life
-    const { progress, contextLength, needBytes } = approach
+    const { progress, contextLength, needBytes, fileBytes } = approach
     const idle = state === 'ready' && this.#admission.idle
     return {
       weights: weights.label.slice(-256),
       kind,
-      models: [...models],
+      models: [...this.#models],
       state,
       slots: this.#admission.slots,
       slots_busy: this.#admission.busy,
@@ -88,6 +133,7 @@ export class Engine {
       ...progress.report(),
       ...(idle && { idle_seconds: Math.floor(this.#life.idleMs / 1000) }),
       ...(needBytes !== undefined && { memory_bytes: needBytes }),
+      ...(fileBytes !== undefined && { file_bytes: fileBytes }),
       ...(reason !== undefined && { reason }),
     }
   }
@@ -103,6 +149,11 @@ export class Engine {
    */
   load({ preload = false } = {}): Promise<void> {
     return this.#life.load(preload)
+  }
+
+  /** Downloads the weights without loading them; resolves when that has ended, well or not. */
+  pull(): Promise<void> {
+    return this.#life.pull()
   }
 
   /** A pinned model is not unloaded for others or for want of requests. */
@@ -155,7 +206,7 @@ export class Engine {
     return this.#jobs.submit(work, bytes, listener, how)
   }
 
-  #describeLoading(model = this.#options.models[0]): ShoalError {
+  #describeLoading(model = this.#models[0]): ShoalError {
     const { text, retryAfterSeconds } = this.#life.approach.progress
     return new ShoalError('cell_unavailable', `${model} is ${text}`, { retryAfterSeconds })
   }

@@ -17,7 +17,7 @@ import { makeRoom } from './memory/make-room.ts'
 import type { ReadMemory } from './memory/read-memory.ts'
 import type { StepCounts } from './protocol.ts'
 import type { Tuner } from './tuning/tuner.ts'
-import { resolveWeights, type WeightsPlaces } from './weights.ts'
+import { resolveWeights, type Weights, type WeightsPlaces } from './weights.ts'
 
 interface EnginesParts {
   clock: Clock
@@ -28,6 +28,8 @@ interface EnginesParts {
   fetch: FetchWeights
   readMemory: ReadMemory
   places: WeightsPlaces
+  /** Called when an engine that the catalogue does not need any more is stopped. */
+  onRetired?: (weights: Weights) => void
 }
 
 /** Limits that a restart of the engines can change. */
@@ -44,11 +46,13 @@ export class Engines {
   /** Model ids that are to stay loaded. */
   #pinned: ReadonlySet<string> = new Set()
   readonly #listeners = new Set<() => void>()
-  readonly #catalogue: Catalogue
+  #catalogue: Catalogue
   readonly #parts: EnginesParts
   readonly #leftovers: Leftovers
   #config: InferenceConfig
   #engines: readonly Engine[]
+  /** Engines that the catalogue does not name any more and that still answer requests. */
+  readonly #retiring = new Set<Engine>()
   #life: AbortSignal | undefined
 
   /** Starts nothing. */
@@ -61,22 +65,74 @@ export class Engines {
   }
 
   #make(): readonly Engine[] {
-    const onChange = (): void => {
-      for (const listener of this.#listeners) listener()
-    }
-    const { places } = this.#parts
-    return groupByWeights(this.#catalogue, places).map(entries => {
-      const parts = {
-        ...this.#parts,
-        leftovers: this.#leftovers,
-        onChange,
-        makeRoom: this.#makeRoom,
-      }
-      const engine = new Engine(engineOptions(entries, this.#config, places), parts)
+    return this.#arrange(groupByWeights(this.#catalogue, this.#parts.places), () => undefined)
+  }
+
+  /** Gives each group of ids an engine: one that exists, or a new one. */
+  #arrange(
+    groups: readonly CatalogueEntry[][],
+    findExisting: (options: EngineOptions) => Engine | undefined,
+  ): readonly Engine[] {
+    this.#byModel.clear()
+    return groups.map(entries => {
+      const options = engineOptions(entries, this.#config, this.#parts.places)
+      const engine = findExisting(options) ?? this.#create(options)
+      engine.serve(options.models)
       engine.pin(entries.some(({ id }) => this.#pinned.has(id)))
       for (const entry of entries) this.#byModel.set(entry.id, { entry, engine })
       return engine
     })
+  }
+
+  #create(options: EngineOptions): Engine {
+    return new Engine(options, {
+      ...this.#parts,
+      leftovers: this.#leftovers,
+      onChange: this.#notify,
+      makeRoom: this.#makeRoom,
+    })
+  }
+
+  #notify = (): void => {
+    for (const listener of this.#listeners) listener()
+  }
+
+  /**
+   * Serves another catalogue. Engines that it still names go on; those that it does not name end
+   * once they have answered their requests.
+   *
+   * @throws ShoalError config_invalid for a catalogue that a cell cannot serve; nothing is changed
+   */
+  setCatalogue(catalogue: Catalogue): void {
+    const groups = groupByWeights(catalogue, this.#parts.places)
+    this.#catalogue = catalogue
+    const before = new Set([...this.#engines, ...this.#retiring])
+    const all = [...before]
+    this.#engines = this.#arrange(groups, options =>
+      all.find(engine => engine.kind === options.kind && engine.isLike(options)),
+    )
+    for (const engine of this.#engines) this.#retiring.delete(engine)
+    const created = this.#engines.filter(engine => !before.has(engine))
+    for (const engine of before)
+      if (!this.#engines.includes(engine) && !this.#retiring.has(engine)) void this.#retire(engine)
+    this.#takeUp(created)
+    this.#notify()
+  }
+
+  #takeUp(created: readonly Engine[]): void {
+    if (this.#life === undefined || this.#life.aborted) return
+    // one that had ended a moment ago may be needed again
+    for (const engine of this.#engines) engine.start()
+    void this.#begin(this.#life, created)
+  }
+
+  async #retire(engine: Engine): Promise<void> {
+    this.#retiring.add(engine)
+    await engine.retire()
+    // it is needed again when the catalogue has named it meanwhile
+    if (!this.#retiring.delete(engine)) return
+    this.#notify()
+    this.#parts.onRetired?.(engine.weights)
   }
 
   /** Engine that serves a model id. */
@@ -97,19 +153,22 @@ export class Engines {
   /** Keeps these models loaded, and unpins all others. */
   pin(models: ReadonlySet<string>): void {
     this.#pinned = models
-    for (const engine of this.#engines)
-      engine.pin(engine.report().models.some(model => models.has(model)))
+    for (const engine of this.#engines) engine.pin(engine.models.some(model => models.has(model)))
   }
 
   /** Reports of all engines; reading them never starts one. */
   reports(): EngineReport[] {
     const { memory_limit_percent } = this.#config
-    return this.#engines.map(engine => ({ ...engine.report(), memory_limit_percent }))
+    const reports = this.#engines.map(engine => engine.report())
+    const labels = new Set(reports.map(({ weights }) => weights))
+    const ending = [...this.#retiring].map(engine => engine.report())
+    const all = [...reports, ...ending.filter(({ weights }) => !labels.has(weights))]
+    return all.slice(0, MOST).map(report => ({ ...report, memory_limit_percent }))
   }
 
   /** Ids of the running engine processes. */
   pids(): number[] {
-    return this.#engines.flatMap(engine => engine.pid ?? [])
+    return this.#all.flatMap(engine => engine.pid ?? [])
   }
 
   /** Batch statistics of each running engine. */
@@ -137,7 +196,7 @@ export class Engines {
   async start(signal: AbortSignal): Promise<void> {
     this.#life = signal
     signal.addEventListener('abort', () => this.#stop(), { once: true })
-    await this.#begin(signal)
+    await this.#begin(signal, this.#engines)
   }
 
   /**
@@ -150,31 +209,40 @@ export class Engines {
     this.#config = { ...rest, slots, ...(threads !== undefined && { threads }) }
     this.#stop()
     this.#engines = this.#make()
-    if (this.#life !== undefined && !this.#life.aborted) await this.#begin(this.#life)
+    if (this.#life !== undefined && !this.#life.aborted)
+      await this.#begin(this.#life, this.#engines)
   }
 
-  async #begin(life: AbortSignal): Promise<void> {
-    const engines = this.#engines
+  async #begin(life: AbortSignal, engines: readonly Engine[]): Promise<void> {
     for (const engine of engines) engine.start()
-    for (const engine of this.#toPreload()) {
-      if (life.aborted || engines !== this.#engines) return
-      await engine.load({ preload: this.#config.preload })
-    }
+    await this.#preload(engines, life)
     await Promise.all(engines.map(engine => engine.survey()))
   }
 
+  async #preload(engines: readonly Engine[], life: AbortSignal): Promise<void> {
+    for (const engine of this.#toPreload(engines)) {
+      if (life.aborted) return
+      if (this.#engines.includes(engine)) await engine.load({ preload: this.#config.preload })
+    }
+  }
+
   /** Engines to preload, those with local weights first, so that downloads do not delay them. */
-  #toPreload(): Engine[] {
-    const wanted = this.#engines.filter(({ pinned }) => this.#config.preload || pinned)
+  #toPreload(engines: readonly Engine[]): Engine[] {
+    const wanted = engines.filter(({ pinned }) => this.#config.preload || pinned)
     const rank = ({ pinned, isRemote }: Engine): number => (isRemote ? 2 : 0) - (pinned ? 1 : 0)
     return wanted.sort((a, b) => rank(a) - rank(b))
+  }
+
+  /** Engines of the catalogue, and those that end. */
+  get #all(): readonly Engine[] {
+    return this.#retiring.size === 0 ? this.#engines : [...this.#engines, ...this.#retiring]
   }
 
   #makeRoom: EngineParts['makeRoom'] = seeker =>
     makeRoom(seeker, {
       ...this.#parts,
       leftovers: this.#leftovers,
-      engines: this.#engines,
+      engines: this.#all,
       device: this.#device,
       limitPercent: this.#config.memory_limit_percent,
     })
@@ -186,12 +254,17 @@ export class Engines {
   }
 
   #stop(): void {
-    for (const engine of this.#engines) engine.stop()
+    for (const engine of this.#all) engine.stop()
   }
 }
 
 /** Maximum number of engines in a cell's report, and of ids per engine. */
 const MOST = 256
+
+/** @throws ShoalError config_invalid for a catalogue that a cell cannot serve */
+export const requireServable = (catalogue: Catalogue, places: WeightsPlaces): void => {
+  groupByWeights(catalogue, places)
+}
 
 const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueEntry[][] => {
   const groups = [

@@ -21,6 +21,9 @@ export interface GgufFacts {
   /** `llama_ftype` of llama.h, for instance 1 for F16 and 7 for Q8_0. */
   fileType: number | undefined
   name: string | undefined
+  /** `general.license`, or the name of one that has no SPDX identifier. */
+  licence: string | undefined
+  licenceUrl: string | undefined
   tensorCount: number
   fileBytes: number
 }
@@ -80,7 +83,7 @@ const requireAtMost = async (
 }
 
 /** Strings under other keys are passed over. */
-const KEPT = /^(general\.(architecture|name)|tokenizer\.chat_template)$/
+const KEPT = /^(general\.(architecture|name|license(\.(name|link))?)|tokenizer\.chat_template)$/
 
 /** Arrays are not kept, only their length. */
 type Value = string | number | boolean | { length: number } | undefined
@@ -212,7 +215,16 @@ const facts = (metadata: Metadata): Omit<GgufFacts, 'tensorCount' | 'fileBytes'>
     poolingType: number(metadata.get(`${architecture}.pooling_type`)),
     fileType: number(metadata.get('general.file_type')),
     name: text(metadata.get('general.name')),
+    licence: licenceOf(metadata),
+    licenceUrl: text(metadata.get('general.license.link')),
   }
+}
+
+/** Publishers write `other` and a name for a licence without an SPDX identifier. */
+const licenceOf = (metadata: Metadata): string | undefined => {
+  const licence = text(metadata.get('general.license'))
+  const name = text(metadata.get('general.license.name'))
+  return licence === undefined || licence === 'other' ? (name ?? licence) : licence
 }
 
 const text = (value: Value): string | undefined => (typeof value === 'string' ? value : undefined)

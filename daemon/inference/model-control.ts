@@ -1,6 +1,8 @@
 import { ShoalError } from '../../shared/errors.ts'
+import type { ModelFacts } from '../../shared/wire/model-facts.ts'
 import type { ModelStanding } from '../../shared/wire/model-standing.ts'
 import type { Clock } from './clock.ts'
+import { describeModel } from './describe-model.ts'
 import type { Engine } from './engine.ts'
 import type { Engines } from './engines.ts'
 import type { Pins } from './pins.ts'
@@ -21,6 +23,12 @@ export interface ModelControl {
    */
   pin(model: string): Promise<ModelStanding>
   unpin(model: string): Promise<ModelStanding>
+  /** Downloads the weights without loading them; answers when they are there, or soon. */
+  pull(model: string): Promise<ModelStanding>
+  /** Forgets the pins of models that the cell does not have any more. */
+  forgetPins(models: ReadonlySet<string>): Promise<void>
+  /** @throws ShoalError conflict while the weights are not on the disk or cannot be read */
+  facts(model: string): Promise<ModelFacts>
 }
 
 /**
@@ -54,20 +62,21 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
   }
   let last: Promise<unknown> = Promise.resolve()
   /** Changes pins one at a time, as concurrent writes would overwrite each other. */
-  const setPinned = (model: string, pinned: boolean): Promise<void> => {
-    const done = last.then(() => writePinned(model, pinned))
+  const changePins = (change: (before: ReadonlySet<string>) => Set<string>): Promise<void> => {
+    const done = last.then(async () => {
+      const before = await pins.read()
+      const after = change(before)
+      if (before.size !== after.size) await pins.write(after)
+      engines.pin(after)
+    })
     last = done.catch(() => {})
     return done
   }
-  const writePinned = async (model: string, pinned: boolean): Promise<void> => {
-    find(model)
-    const before = await pins.read()
-    const after = new Set(before)
-    if (pinned) after.add(model)
-    else after.delete(model)
-    if (before.size !== after.size) await pins.write(after)
-    engines.pin(after)
-  }
+  const setPinned = (model: string, pinned: boolean): Promise<void> =>
+    changePins(before => {
+      find(model)
+      return pinned ? new Set(before).add(model) : new Set([...before].filter(id => id !== model))
+    })
   return {
     load,
     unload: async model => {
@@ -84,6 +93,12 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
       await setPinned(model, false)
       return describeStanding(model, find(model))
     },
+    forgetPins: models => changePins(before => new Set([...before].filter(id => models.has(id)))),
+    pull: async model => {
+      await waitBriefly(find(model).pull())
+      return describeStanding(model, find(model))
+    },
+    facts: async model => describeModel(find(model)),
   }
 }
 

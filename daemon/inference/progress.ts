@@ -11,7 +11,25 @@ interface Step {
   percent: number | undefined
   /** Duration of the whole step the last time, in milliseconds. */
   usualMs: number | undefined
+  download: Download | undefined
 }
+
+/** Bytes of a download; those that were present at its start say nothing about the speed. */
+interface Download {
+  firstBytes: number
+  bytes: number
+  totalBytes: number | undefined
+}
+
+type ProgressReport = Pick<
+  EngineReport,
+  | 'phase'
+  | 'progress_percent'
+  | 'remaining_seconds'
+  | 'downloaded_bytes'
+  | 'download_total_bytes'
+  | 'download_bytes_per_second'
+>
 
 /** Interval between progress reports. */
 const TELL_MS = 1000
@@ -36,7 +54,14 @@ export class LoadProgress {
     if (this.#step?.phase === phase) return
     const first = this.#step === undefined
     const startedAt = this.#clock.now()
-    this.#step = { phase, startedAt, firstPercent: undefined, percent: undefined, usualMs }
+    this.#step = {
+      phase,
+      startedAt,
+      firstPercent: undefined,
+      percent: undefined,
+      usualMs,
+      download: undefined,
+    }
     if (!first) this.#tell()
   }
 
@@ -47,6 +72,15 @@ export class LoadProgress {
     step.percent = Math.min(100, Math.max(0, Math.round(percent * 10) / 10))
     step.firstPercent ??= step.percent
     if (this.#clock.now() - this.#toldAt >= TELL_MS) this.#tell()
+  }
+
+  /** Records how much of a file has been downloaded. */
+  setBytes(bytes: number, totalBytes: number | undefined): void {
+    const step = this.#step
+    if (step === undefined) return
+    step.download = { firstBytes: step.download?.firstBytes ?? bytes, bytes, totalBytes }
+    if (totalBytes !== undefined && totalBytes > 0) this.setPercent((100 * bytes) / totalBytes)
+    else if (this.#clock.now() - this.#toldAt >= TELL_MS) this.#tell()
   }
 
   /** Ends the progress: the model is ready, or its load was abandoned. */
@@ -73,14 +107,15 @@ export class LoadProgress {
     return this.remainingSeconds ?? UNKNOWN_SECONDS
   }
 
-  report(): Pick<EngineReport, 'phase' | 'progress_percent' | 'remaining_seconds'> {
+  report(): ProgressReport {
     if (this.#step === undefined) return {}
-    const { phase, percent } = this.#step
+    const { phase, percent, download, startedAt } = this.#step
     const seconds = this.remainingSeconds
     return {
       phase,
       ...(percent !== undefined && { progress_percent: percent }),
       ...(seconds !== undefined && { remaining_seconds: seconds }),
+      ...(download && reportDownload(download, this.#clock.now() - startedAt)),
     }
   }
 
@@ -97,3 +132,14 @@ const remainingMs = (step: Step, now: number): number | undefined => {
   if (done > 0 && elapsedMs > 0) return (elapsedMs * (100 - percent)) / done
   return usualMs === undefined ? undefined : Math.max(0, usualMs - elapsedMs)
 }
+
+const reportDownload = (
+  { firstBytes, bytes, totalBytes }: Download,
+  elapsedMs: number,
+): ProgressReport => ({
+  downloaded_bytes: bytes,
+  ...(totalBytes !== undefined && { download_total_bytes: totalBytes }),
+  ...(elapsedMs > 0 && {
+    download_bytes_per_second: Math.round(((bytes - firstBytes) * 1000) / elapsedMs),
+  }),
+})

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import type { CellSettings } from '../../shared/wire/desired.ts'
+import type { ReceivedSettings } from '../../shared/wire/desired.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { genuineDesired, isStale, type TrustContext } from '../desired/believable.ts'
 import { readDesired, writeDesired } from '../desired/desired-file.ts'
@@ -23,9 +23,9 @@ export interface DesiredOptions {
   stateDir: string
   uplink: Pick<Uplink, 'on' | 'onReady' | 'onEnd' | 'publishToAll'>
   /** Settings of the cell's own file. */
-  local: CellSettings
+  local: ReceivedSettings
   /** Brings settings into force. */
-  apply: (settings: CellSettings) => Promise<void>
+  apply: (settings: ReceivedSettings) => Promise<void>
   health: Pick<HealthRegistry, 'view'>
   engines: () => EngineReport[]
   /** Keys that the cell trusts; without it, every publisher is trusted. */
@@ -73,7 +73,7 @@ export class DesiredService implements Service {
   }
 
   /** Resolves when the cell's own file, read again, is in force, on probation. */
-  reload(local: CellSettings): Promise<void> {
+  reload(local: ReceivedSettings): Promise<void> {
     return this.#handle({ type: 'reload', local, nowMs: this.#nowMs() })
   }
 

@@ -1,15 +1,18 @@
 import { randomInt } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { randomId } from '../../shared/ids.ts'
 import type { Metric } from '../../shared/metrics/metric.ts'
+import { parseAllowed } from '../../shared/outbound/allow-list.ts'
+import { extendCatalogue, type RegisteredModels } from '../../shared/wire/registered-models.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { type GpuSampler, noGpus } from '../gpu/sampler.ts'
 import { systemClock } from '../inference/clock.ts'
 import type { InferenceConfig } from '../inference/config.ts'
 import { ModelFolder } from '../inference/downloads/model-folder.ts'
 import { engineSpawner } from '../inference/engine-child.ts'
-import { type EngineLimits, Engines } from '../inference/engines.ts'
+import { type EngineLimits, Engines, requireServable } from '../inference/engines.ts'
 import { createHandler } from '../inference/handler.ts'
 import { memoryReader } from '../inference/memory/read-memory.ts'
 import { createModelControl, type ModelControl } from '../inference/model-control.ts'
@@ -37,19 +40,25 @@ export interface InferenceService extends Service {
   /** Sets the source of GPU memory readings; before this call the memory is unknown. */
   watchGpus(gpus: Pick<GpuSampler, 'sample'>): void
   models: ModelControl
+  /** Serves the models that operators added at the coordinator beside the configured ones. */
+  setRegistered(models: RegisteredModels | undefined): Promise<void>
   /** Answers one request of the link or of a listener on loopback. */
   handle(request: HttpRequest, response: HttpResponse): void
 }
 
 /** Serves the models of the catalogue, each in a separate engine process, over the OpenAI API. */
 export const inferenceService = ({
-  catalogue,
+  catalogue: configured,
+  registered,
   config,
   stateDir,
   logger,
   tuning,
 }: {
+  /** Models of the cell's own file. */
   catalogue: Catalogue
+  /** Models that operators had added at the coordinator when the daemon ended. */
+  registered?: RegisteredModels | undefined
   config: InferenceConfig
   /** State folder of the daemon, with downloads and pinned models. */
   stateDir: string
@@ -59,7 +68,11 @@ export const inferenceService = ({
 }): InferenceService => {
   let gpus: Pick<GpuSampler, 'sample'> = noneSeen
   const places = placesOf(config, stateDir)
-  const folder = modelFolder(catalogue, config, places)
+  // one list for the life of the process, which `setRegistered` changes
+  const extend = (added: RegisteredModels | undefined) =>
+    servableCatalogue(configured, added, places, logger)
+  const catalogue = extend(registered)
+  const folder = modelFolder({ configured, catalogue, config, places })
   const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
   const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
   const engines = new Engines(catalogue, config, {
@@ -67,9 +80,17 @@ export const inferenceService = ({
     tuner,
     places,
     fetch: (...order) => folder.fetch(...order),
+    onRetired: weights => {
+      folder
+        .remove(weights)
+        .catch(error =>
+          logger.warn({ weights: weights.label, reason: error.message }, 'not deleted'),
+        )
+    },
     readMemory: memoryReader(() => readSample(gpus)),
   })
   const pins = pinsFile(stateDir)
+  const models = createModelControl({ engines, pins, clock: systemClock })
   const handle = createHandler({
     engines,
     catalogue,
@@ -90,7 +111,16 @@ export const inferenceService = ({
     watchGpus: sampler => {
       gpus = sampler
     },
-    models: createModelControl({ engines, pins, clock: systemClock }),
+    models,
+    setRegistered: async wanted => {
+      const next = extend(wanted)
+      if (isDeepStrictEqual(next, catalogue)) return
+      engines.setCatalogue(next)
+      catalogue.splice(0, catalogue.length, ...next)
+      await models
+        .forgetPins(new Set(next.map(({ id }) => id)))
+        .catch(error => logger.error({ err: error }, 'pins of removed models are kept'))
+    },
     handle,
     start: async ({ signal, fail }) => {
       engines.pin(await readPins(pins, logger))
@@ -138,13 +168,52 @@ const readSample = (sampler: Pick<GpuSampler, 'sample'>) => {
   return reading.gpus.length > 0 || sampler === noGpus ? reading : undefined
 }
 
-const modelFolder = (catalogue: Catalogue, config: InferenceConfig, places: WeightsPlaces) => {
-  const wanted = new Set(catalogue.map(entry => resolveWeights(entry, places).file))
+/**
+ * The configured catalogue with the added models that this cell knows how to find. A cell that
+ * cannot serve so many serves its own: it must not fail over what was added elsewhere.
+ */
+const servableCatalogue = (
+  configured: Catalogue,
+  added: RegisteredModels | undefined,
+  places: WeightsPlaces,
+  logger: Pick<Logger, 'error'>,
+): Catalogue => {
+  const extended = extendCatalogue(configured, added).filter(entry => {
+    try {
+      return resolveWeights(entry, places)
+    } catch (error) {
+      logger.error({ reason: (error as Error).message }, 'a model is not served')
+      return false
+    }
+  })
+  try {
+    requireServable(extended, places)
+    return extended
+  } catch (error) {
+    const reason = (error as Error).message
+    logger.error({ reason }, 'the models that were added at the coordinator are not served')
+    return [...configured]
+  }
+}
+
+interface FolderParts {
+  configured: Catalogue
+  catalogue: Catalogue
+  config: InferenceConfig
+  places: WeightsPlaces
+}
+
+const modelFolder = ({ configured, catalogue, config, places }: FolderParts): ModelFolder => {
+  const filesOf = (entries: Catalogue) =>
+    new Set(entries.map(entry => resolveWeights(entry, places).file))
+  const own = filesOf(configured)
   return new ModelFolder({
     folder: places.modelsDir,
     maxBytes: config.models_max_bytes,
     stallSeconds: config.download_stall_seconds,
-    listWanted: () => wanted,
+    listWanted: () => filesOf(catalogue),
+    isOwn: ({ file }) => own.has(file),
+    allowed: config.download_allow.flatMap(text => parseAllowed(text) ?? []),
     hubTokenFile: config.hub_token_file,
     clock: systemClock,
   })

@@ -88,6 +88,11 @@ export class Upstreams {
     }
   }
 
+  /** True while no outside source may be asked. */
+  get isOffline(): boolean {
+    return this.#parts.readSettings().egress === 'off'
+  }
+
   /** Ends all requests. */
   close(): void {
     this.#closed.abort()
@@ -127,8 +132,7 @@ export class Upstreams {
     signal: AbortSignal,
   ): Promise<CacheEntry> {
     const { source } = prepared.request
-    if (this.#parts.readSettings().egress === 'off')
-      throw new UpstreamError(source.id, 'offline', 'upstreams.egress is off')
+    if (this.isOffline) throw new UpstreamError(source.id, 'offline', 'upstreams.egress is off')
     return this.#flights.join(prepared.cacheKey, signal, all =>
       this.#refresh(prepared, entry, AbortSignal.any([all, this.#closed.signal])),
     )

@@ -1,6 +1,7 @@
-"""Questions whose answer is computed: VRAM levels, choices, sums, copying and counting."""
+"""Questions whose answer depends on their numbers and names: VRAM levels, choices, copying, sums."""
 
 from grammar import expand, fill, read_frames
+from phrasing import style
 from words import LISTS, invented_word
 
 FRAMES = read_frames('exercises')
@@ -11,6 +12,14 @@ SHAPES = {'line': ['line'], 'circle': ['circle'], 'grid': ['grid'], 'v_shape': [
 SPACINGS = ['1', '2', '3', '4', '5', '1.5', '2.5', '0.5', '10']
 SHORT_WORDS = ('hello yes no ok pong ping test done ready shoal fleet gate cell key world good this is '
                'a the and').split()
+#: Signs and words of sums, the usual ones more often.
+SIGNS = ['plus', 'plus', 'minus', 'times', '+', '+', '+', '-', '-', '*', '*', 'x', '/', 'divided by',
+         'multiplied by', 'to the power of', '^', 'modulo', '%']
+COUNTED = 'cells robots apples requests tokens books cars euros people eggs models GPUs'.split()
+NUMBER_WORDS = ('two three four five six seven eight nine ten eleven twelve fifteen twenty fifty '
+                'hundred').split()
+#: The one answer to everything that would have to be computed.
+CALCULATION_ANSWER = 'I do not calculate or count. Please use a calculator or a larger model.'
 KEY_PREFIXES = ['svc-dev-', 'svc-dev-', 'sk-', 'key-', 'dev-', 'svc-', 'api-', 'token-']
 KEY_LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
 
@@ -62,32 +71,25 @@ def busy_choice(random):
     return text, f'{best}, because {low} percent is less than {high} percent.'
 
 
-def small_number(random):
-    return random.randint(0, random.choice([10, 20, 99]))
+def number(random):
+    """Mostly small, as in questions that test a model; sometimes a word, with a decimal or a minus."""
+    value = random.randint(0, random.choice([10, 20, 99, 999, 100_000]))
+    kind = random.random()
+    if kind < 0.15:
+        return random.choice(NUMBER_WORDS)
+    if kind < 0.2:
+        return f'{value}.{random.randint(1, 99)}'
+    return f'-{value + 1}' if kind < 0.23 else str(value)
 
 
-def arithmetic(random):
-    a, b = small_number(random), small_number(random)
-    kind = random.choice(['plus', 'plus', 'minus', 'times'])
-    if kind == 'times':
-        a, b = random.randint(0, 10), random.randint(0, 10)
-    if kind == 'minus':
-        a, b = max(a, b), min(a, b)
-    symbol, result = {'plus': ('+', a + b), 'minus': ('-', a - b), 'times': ('*', a * b)}[kind]
-    frame = kind if random.random() < 0.15 else 'sum'
-    text = ask(frame, random, a=a, b=b, symbol=symbol, sign=random.choice([kind, symbol]))
-    return text, f'{a} {symbol} {b} = {result}'
-
-
-def comparison(random):
-    kind = random.choice(['larger', 'smaller'])
-    a, b = random.sample(range(0, random.choice([100, 100, 1000])), 2)
-    if random.random() < 0.6:
-        chosen = max(a, b) if kind == 'larger' else min(a, b)
-        return ask(kind, random, a=a, b=b), f'{chosen} is {kind} than {a + b - chosen}.'
-    true_kind = 'larger' if a > b else 'smaller'
-    yes = 'Yes' if kind == true_kind else 'No'
-    return ask(f'is-{kind}', random, a=a, b=b), f'{yes}. {a} is {true_kind} than {b}.'
+def calculation(random):
+    """Sums, comparisons and counts: a model of this size gets them wrong, so it declines them all."""
+    sign = random.choice(SIGNS)
+    a, b, c = (number(random) for _ in range(3))
+    frame = random.choices(['sum', 'word-problem', 'compare', 'count'], [6, 2, 1.5, 1.5])[0]
+    text = ask(frame, random, a=a, b=b, c=c, sign=sign, more=random.choice(SIGNS),
+               thing=random.choice(COUNTED), name=random.choice(LISTS['names']))
+    return style(text, random), CALCULATION_ANSWER
 
 
 def any_word(random):
@@ -103,13 +105,6 @@ def echo(random):
         words = words[:1].upper() + words[1:] + random.choice(['.', '!', ''])
     quoted = random.choice([words, words, f'"{words}"', f"'{words}'"])
     return ask('echo', random, x=quoted), words
-
-
-def count_exercise(random):
-    start = random.choice([1, 1, 1, 1, random.randint(0, 30)])
-    end = start + random.randint(2, random.choice([10, 20, 50]))
-    span = ask('from-one' if start == 1 else 'from-other', random, low=start, high=end)
-    return ask('count', random, span=span), ', '.join(map(str, range(start, end + 1)))
 
 
 def formation(random):
@@ -137,8 +132,8 @@ def key_format(random):
 
 #: Weight of each kind of exercise.
 EXERCISES = {
-    vram_level: 5, busy_choice: 2.5, arithmetic: 2.7, comparison: 1.3, echo: 5, count_exercise: 1,
-    formation: 1.5, command: 2, key_format: 0.7,
+    vram_level: 5, busy_choice: 2.5, calculation: 5, echo: 5, formation: 1.5, command: 2,
+    key_format: 0.7,
 }
 
 

@@ -58,6 +58,26 @@ const encodeQ8 = (values: Float32Array): Uint8Array => {
   return bytes
 }
 
+/** Decodes stored values; the inverse of `encodeValues`, without F16, in which nothing is trained. */
+export const decodeValues = (type: 'F32' | 'Q8_0', bytes: Buffer): Float32Array => {
+  if (type === 'F32') return new Float32Array(Uint8Array.from(bytes).buffer)
+  const values = new Float32Array((bytes.length / Q8_BLOCK_BYTES) * Q8_BLOCK_VALUES)
+  for (let i = 0; i < values.length; i++) {
+    const from = Math.floor(i / Q8_BLOCK_VALUES) * Q8_BLOCK_BYTES
+    const scale = halfValue(bytes.readUInt16LE(from))
+    values[i] = scale * bytes.readInt8(from + 2 + (i % Q8_BLOCK_VALUES))
+  }
+  return values
+}
+
+/** Number whose IEEE 754 half precision has these bits. */
+const halfValue = (bits: number): number => {
+  const exponent = (bits >>> 10) & 0x1f
+  const fraction = (bits & 0x3ff) / 1024
+  const size = exponent === 0 ? fraction * 2 ** -14 : (1 + fraction) * 2 ** (exponent - 15)
+  return bits >>> 15 === 1 ? -size : size
+}
+
 const oneFloat = new Float32Array(1)
 const oneFloatBits = new Uint32Array(oneFloat.buffer)
 

@@ -1,11 +1,15 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { TENSOR_TYPES, type TensorType } from './encoding.ts'
 import { TYPE_NUMBERS } from './metadata.ts'
+import { ALIGNMENT_BYTES } from './writer.ts'
 
 interface GgufHeader {
   version: number
   metadata: Record<string, unknown>
+  /** Offsets count from `dataStart`. */
   tensors: { name: string; shape: number[]; type: TensorType; offset: number }[]
+  /** Position of the tensor data in the file, in bytes. */
+  dataStart: number
 }
 
 /** Headers are a few KiB to a few MiB, most of it the vocabulary. */
@@ -29,7 +33,8 @@ export const readGgufHeader = (path: string): GgufHeader => {
     type: tensorType(cursor.u32()),
     offset: cursor.u64(),
   }))
-  return { version, metadata, tensors }
+  const dataStart = Math.ceil(cursor.position / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+  return { version, metadata, tensors, dataStart }
 }
 
 const readStart = (path: string): Buffer => {
@@ -55,6 +60,11 @@ class Cursor {
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
+  }
+
+  /** Number of bytes that were read. */
+  get position(): number {
+    return this.#position
   }
 
   take(length: number): Buffer {

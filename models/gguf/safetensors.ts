@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 
 export interface Safetensors {
   /** Metadata written by the file's author. */
@@ -21,4 +21,20 @@ export const readSafetensors = (path: string): Safetensors => {
     }),
   )
   return { description, tensors }
+}
+
+/** Writes 32-bit tensors; the inverse of `readSafetensors`. */
+export const writeSafetensors = (path: string, { description, tensors }: Safetensors): void => {
+  const header: Record<string, unknown> = { __metadata__: description }
+  let offset = 0
+  for (const [name, values] of tensors) {
+    const end = offset + values.byteLength
+    header[name] = { dtype: 'F32', shape: [values.length], data_offsets: [offset, end] }
+    offset = end
+  }
+  const encoded = Buffer.from(JSON.stringify(header))
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(encoded.length))
+  const data = [...tensors.values()].map(values => new Uint8Array(values.buffer))
+  writeFileSync(path, Buffer.concat([length, encoded, ...data]))
 }

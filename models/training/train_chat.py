@@ -48,6 +48,8 @@ def arguments():
     parser.add_argument('--resume', type=Path, help='weights to begin with')
     parser.add_argument('--from-part', type=float, default=0,
                         help='begin at this part of the schedule, from 0 to 1')
+    parser.add_argument('--boost', default='', metavar='NAME,NAME',
+                        help='facts that occur more often, such as those that changed')
     return parser.parse_args()
 
 
@@ -100,6 +102,7 @@ def schedule_part(options, seconds):
 def train(options):
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
+    chats.boost(set(filter(None, options.boost.split(','))))
     tokenizer = Tokenizer.load(options.tokenizer)
     model = Llama(first_shape(options.size, len(tokenizer.tokens)))
     if options.resume:

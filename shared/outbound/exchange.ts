@@ -99,7 +99,7 @@ const open = (
 }
 
 /** Answers the addresses that were judged, whatever the name means by now. */
-const createPinnedLookup =
+export const createPinnedLookup =
   (addresses: readonly Address[]): LookupFunction =>
   (_host, options, callback) => {
     const [first] = addresses

@@ -12,6 +12,7 @@ export const CAPABILITIES = [
   { level: 5, since: '2026-11-22', adds: 'several coordinators' },
   { level: 6, since: '2026-11-22', adds: 'devices, e-stop, and formations over several cells' },
   { level: 7, since: '2026-11-22', adds: 'modules, their scope, and findings' },
+  { level: 8, since: '2026-11-23', adds: 'models that an operator added at the coordinator' },
 ] as const
 
 /** Level of this build. */
@@ -29,6 +30,7 @@ export const NEEDS = {
   replicas: 5,
   devices: 6,
   discovery: 7,
+  models: 8,
 } as const
 
 /** Lowest level that knows each later key; a cell refuses a whole body for one unknown key. */
@@ -38,7 +40,11 @@ type KeyLevels = Readonly<Record<string, number>>
 export const COMMAND_KEYS: KeyLevels = { max_result_bytes: NEEDS.largeResult }
 
 /** Top-level keys of a configuration document. */
-export const SETTING_KEYS: KeyLevels = { envelopes: NEEDS.devices, discovery: NEEDS.discovery }
+export const SETTING_KEYS: KeyLevels = {
+  envelopes: NEEDS.devices,
+  discovery: NEEDS.discovery,
+  models: NEEDS.models,
+}
 
 /** Copies the value without the keys that a cell of this level does not know. */
 export const withholdKeys = <T extends object>(value: T, levels: KeyLevels, level: number): T =>

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { CELL_ID } from '../ids.ts'
 import { isGenuine, PublicKey, Signature, type Signer, signMessage } from '../signing.ts'
+import { RegisteredModels } from './registered-models.ts'
 import { SharedEnvelopes } from './safety-envelope.ts'
 import { DiscoverySettings } from './scan-scope.ts'
 
@@ -59,6 +60,12 @@ export const CellSettings = Settings.extend({
   tags: Setting.tags.exactOptional(),
 })
 export type CellSettings = z.infer<typeof CellSettings>
+
+/** Everything that a cell accepts: what operators write, and the models that they added. */
+export const ReceivedSettings = CellSettings.extend({
+  models: RegisteredModels.exactOptional(),
+})
+export type ReceivedSettings = z.infer<typeof ReceivedSettings>
 
 const DesiredFields = z.object({
   /** Version of the newest change in the document; 0 when nothing was ever set. */

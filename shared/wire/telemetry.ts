@@ -80,6 +80,12 @@ export const EngineReport = z.object({
   progress_percent: z.number().min(0).max(100).exactOptional(),
   /** Estimated until the phase has ended. */
   remaining_seconds: z.int().nonnegative().exactOptional(),
+  /** Bytes downloaded so far, the size of the file, and the mean speed; while it is downloaded. */
+  downloaded_bytes: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).exactOptional(),
+  download_total_bytes: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).exactOptional(),
+  download_bytes_per_second: z.number().nonnegative().max(1e12).exactOptional(),
+  /** Size of the weights; absent while they are not on the cell's disk, as far as it has looked. */
+  file_bytes: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).exactOptional(),
   /** True when an operator keeps it loaded. */
   pinned: z.boolean().exactOptional(),
   /** Time since its last request ended; only while it is loaded and idle. */

@@ -211,6 +211,7 @@ t.test('the output on a terminal or pipe', async t => {
   for (const part of ['http://h:1/v1', '/k', '/l', ...Object.values(KEYS)])
     t.ok(text.includes(part))
   t.equal(text.split('\n').filter(line => line.startsWith('curl ')).length, 1)
+  t.match(text, `\nexport SHOAL_URL=http://h:1\nexport SHOAL_KEY=${KEYS.operator}\n`)
   t.notMatch(text, /MQTT|simulated/)
 })
 

@@ -30,7 +30,7 @@ const reachesOut = (id: string): boolean => REACH_OUT.test(id) || REACHING_MODUL
 
 /** Groups that only people administer, over REST and the command line. */
 const NO_TOOLS =
-  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas|upstreams|registers|people|flows|rampup)-|^compliance-report$|^otrs-dashboard$|^tasks-hooks-delete$|^devices-estop-release$|^discovery-|^graph-(import|layers)/
+  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags|replicas|upstreams|registers|people|flows|rampup)-|^models-(add|alias|pull|remove|search|show)$|^compliance-report$|^otrs-dashboard$|^tasks-hooks-delete$|^devices-estop-release$|^discovery-|^graph-(import|layers)/
 
 t.test('models are offered every operation except administration', async t => {
   t.strictSame(

@@ -13,7 +13,10 @@ const run = promisify(execFile)
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-const documents = ['README.md', ...readdirSync(join(root, 'docs')).map(name => `docs/${name}`)]
+const documents = [
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md'],
+  ...readdirSync(join(root, 'docs')).map(name => `docs/${name}`),
+]
 
 t.test('every shell example of the documents from a to j works on a running service', async t => {
   const env = await startDocumented(t)

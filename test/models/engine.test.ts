@@ -73,7 +73,12 @@ t.test('the real engine', async t => {
       ['shoal-demo-large', 'What does a 429 mean?', /Retry-After/],
       ['shoal-demo-large', 'Is 97 percent VRAM critical?', /97 percent.*critical/],
       ['shoal-demo-large', 'Who painted the ceiling of the old church?', /do not know/],
+      ['shoal-demo-large', 'Hello', /^Hello/],
+      ['shoal-demo-large', 'What is 17 + 25?', /do not calculate/],
+      ['shoal-demo-large', 'Is there a web portal?', /no web portal/],
       ['shoal-demo-small', 'What is a cell?', /machine in the fleet/],
+      ['shoal-demo-small', 'Hi!', /^Hello/],
+      ['shoal-demo-small', 'What is 2+2?', /do not calculate/],
       ['shoal-demo-small', 'How do I bake a cake?', /do not know/],
     ] as const) {
       t.test(`${id} answers "${ask}"`, async t => {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { encodeValues, halfBits } from '../../models/gguf/encoding.ts'
+import { decodeValues, encodeValues, halfBits } from '../../models/gguf/encoding.ts'
 import { f32, i32s, text, texts, u32 } from '../../models/gguf/metadata.ts'
 import { type RandomModel, writeRandomModel } from '../../models/gguf/random-model.ts'
 import { readGgufHeader } from '../../models/gguf/reader.ts'
@@ -34,7 +34,8 @@ t.test('the GGUF writer', async t => {
       { name: 'one', shape: [3], type: 'F32', offset: 0 },
       { name: 'two', shape: [2, 2], type: 'F16', offset: 32 },
     ])
-    t.equal(readFileSync(path).readFloatLE(statSync(path).size - 64), 1)
+    t.equal(header.dataStart, statSync(path).size - 64)
+    t.equal(readFileSync(path).readFloatLE(header.dataStart), 1)
   })
 
   t.test('a tensor with missing values is refused and leaves no file', async t => {
@@ -65,6 +66,18 @@ t.test('the GGUF writer', async t => {
     t.equal(new Int8Array(block.buffer)[2], -127)
     t.equal(new Int8Array(block.buffer)[33], Math.round((15 / 16) * 127))
   })
+
+  for (const [type, error] of [
+    ['F32', 0],
+    ['Q8_0', 0.01],
+  ] as const)
+    t.test(`values in ${type} can be read back, small and negative ones too`, async t => {
+      const values = Float32Array.from({ length: 64 }, (_, i) => Math.sin(i) * 10 ** -(i >>> 5))
+      const read = decodeValues(type, Buffer.from(encodeValues(type, values)))
+      t.equal(read.length, values.length)
+      for (const [at, value] of values.entries())
+        t.ok(Math.abs((read[at] ?? 9) - value) <= error * 10 ** -(at >>> 5), `${value}`)
+    })
 })
 
 t.test('the random model', async t => {

@@ -12,9 +12,10 @@ const REPORT_SECONDS = 30
 /** Time in which the output is read to its end; an orphan may hold it open. */
 const OUTPUT_MS = 1000
 
-const PRELOADED = ['../support/without-promise-hooks.ts', '../../bin/quick-resolve.mjs'].map(
-  file => ['--import', new URL(file, import.meta.url).href],
-)
+const PRELOADED = ['../support/without-promise-hooks.ts', '../../bin/quick-load.mjs'].map(file => [
+  '--import',
+  new URL(file, import.meta.url).href,
+])
 const GROUP = new URL('group.ts', import.meta.url).pathname
 
 /** Result of a process that ran one file or several. */

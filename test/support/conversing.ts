@@ -54,6 +54,7 @@ export const openTestConversations = async (
     figures: createFigures(),
     budgets: new Budgets(config().limits),
     fleet: { serves: conversing.serves ?? (() => true) },
+    catalogue: config().catalogue,
     pipeline: pipelineWith(),
   })
   // a test opens several on one store, which PostgreSQL refuses to coordinators

@@ -30,6 +30,7 @@ const SHARED = [
   'gate_id',
   'tag',
   'model',
+  'alias',
   'alert_id',
   // below a task, which is looked at first
   'hook_id',
@@ -79,6 +80,7 @@ const BESIDE: Record<string, { kind: Owned; value: (id: string) => unknown }> = 
 const HARMLESS: Record<string, string> = {
   'devices-estop-release estop_id': 'e-stops are the fleet’s',
   'commands-list cell_id': 'cells are shared',
+  'models-pull cell_id': 'cells are shared',
   'discovery-auto-run-set cell_id': 'cells are shared',
   'discovery-scope-add cell_id': 'cells are shared',
   'discovery-scope-remove cell_id': 'cells are shared',

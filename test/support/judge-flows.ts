@@ -32,7 +32,7 @@ export const judgeFlows = async (
   const faults = [...acknowledged].filter(id => !known.has(id)).map(id => `run ${id} is lost`)
   for (const { id, jobId, steps, state } of runs) {
     const job = jobs.find(each => each.id === jobId)
-    if (job?.state !== (state === 'unknown' ? 'dead' : 'done'))
+    if (job?.state !== (state === 'unknown' || state === 'failed' ? 'dead' : 'done'))
       faults.push(`job of ${id}, which is ${state}, is ${job?.state ?? 'lost'}`)
     for (const [position, step] of steps.entries())
       for (const undo of [0, 1]) {

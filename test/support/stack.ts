@@ -40,6 +40,8 @@ export interface StackOptions {
   inference?: object
   /** More settings of the coordinator. */
   settings?: object
+  /** More environment of the coordinator, which has no egress by default. */
+  env?: Record<string, string>
   /** A command that ends in running its own last arguments: those that start the coordinator. */
   wrap?: (stateDir: string) => readonly string[]
 }
@@ -171,7 +173,7 @@ export const startStack = async (options: StackOptions = {}): Promise<TestStack>
       ...['--state-dir', stateDir],
       ...['--http-port', port],
     ],
-    {},
+    options.env ?? {},
     options.wrap?.(stateDir),
   )
   coordinator.start()

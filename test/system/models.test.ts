@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { writeRandomModel } from '../../models/gguf/random-model.ts'
 import { SMALL } from '../daemon/inference/fixtures.ts'
+import { HUB_COMMIT, startHub } from '../daemon/inference/hub.ts'
 import { startStack } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -24,13 +23,12 @@ const here = weights('here.gguf', 1)
 const pinned = weights('pinned.gguf', 2)
 const remote = readFileSync(weights('remote.gguf', 3))
 
-/** A hub with one file. */
-const asked: string[] = []
-const hub = createServer((request, response) => {
-  asked.push(request.url ?? '')
-  response.setHeader('etag', '"one"').end(remote)
+const own = weights('own.gguf', 4)
+const fromHub = readFileSync(weights('from-hub.gguf', 5))
+const hub = await startHub(t, {
+  'acme/tiny/v1/x.gguf': { content: remote },
+  [`acme/own/${HUB_COMMIT}/own-Q8_0.gguf`]: { content: fromHub },
 })
-await new Promise<void>(resolve => hub.listen(0, '127.0.0.1', resolve))
 
 const entry = { kind: 'chat', minimum_tier: 'free', context_length: 512 }
 const stack = await startStack({
@@ -50,13 +48,13 @@ const stack = await startStack({
     threads: 1,
     slots: 2,
     idle_unload_minutes: 0.02,
-    hub_url: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+    hub_url: hub.url,
   },
+  settings: { upstreams: { sources: { hf: { url: hub.url } } } },
+  env: { SHOAL_EGRESS: 'on' },
 })
 t.teardown(async () => {
   await stack.stop()
-  hub.closeAllConnections()
-  hub.close()
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
@@ -122,7 +120,10 @@ t.test('an operator loads a model that has to be fetched', async t => {
   t.match([status, body], [200, { cell_id: cellId, model: 'remote/x:1b', pinned: false }])
   t.match(body.state, /^(loading|ready)$/)
   await waitForLog('x.gguf@v1', 'engine ready', 1)
-  t.strictSame(asked, ['/acme/tiny/resolve/v1/x.gguf'])
+  t.strictSame(
+    hub.requests.map(({ url }) => url),
+    ['/acme/tiny/resolve/v1/x.gguf'],
+  )
   t.strictSame(readdirSync(join(stack.folder, 'cell-0', 'models')), [
     `sha256-${hash('sha256', remote)}.gguf`,
   ])
@@ -180,4 +181,105 @@ t.test('every action is a command that can be looked up', async t => {
   const verbs = (body.commands as Json[]).map(({ verb, state }) => `${verb} ${state}`)
   t.ok(verbs.includes('model-pin succeeded'))
   t.ok(verbs.includes('model-unload failed'))
+})
+
+const add = (input: object) => ask('POST', '/v1/catalogue', input)
+const show = async (model: string): Promise<Json> =>
+  (await ask('GET', `/v1/catalogue/${encodeURIComponent(model)}`)).body
+const folderOfModels = () => readdirSync(join(stack.folder, 'cell-0', 'models')).toSorted()
+const standingOf = (model: string, isRight: (cell: Json) => boolean): Promise<Json> =>
+  waitUntil(`${model} is as the test needs it`, async () => {
+    const [cell] = ((await show(model)).cells ?? []) as Json[]
+    return cell !== undefined && isRight(cell) && cell
+  })
+
+t.test('a file of the cell that an operator adds answers at once, also by another id', async t => {
+  t.equal((await chat('own:1b')).status, 422)
+  const added = await add({ model: 'own:1b', path: own, context_length: 512 })
+  t.match(added, { status: 201, body: { id: 'own:1b', origin: 'added', weights: own } })
+  await standingOf('own:1b', ({ state }) => state !== null)
+  t.equal((await chat('own:1b')).status, 200)
+  const alias = await ask('PUT', '/v1/catalogue/gpt-4o/alias', { model: 'own:1b' })
+  t.match(alias, { status: 200, body: { alias_of: 'own:1b', minimum_tier: 'free' } })
+  await standingOf('gpt-4o', ({ state }) => state !== null)
+  t.match(await chat('gpt-4o'), { status: 200, body: { model: 'gpt-4o' } })
+  t.match(await show('own:1b'), {
+    aliases: ['gpt-4o'],
+    file: { architecture: 'llama', kind: 'chat', layers: Number, chat_template: null },
+    cells: [{ cell_id: cellId, memory_bytes: Number, file_bytes: Number }],
+  })
+  const { body } = await ask('GET', '/v1/models')
+  t.ok((body.data as Json[]).some(({ id }) => id === 'gpt-4o'))
+})
+
+t.test('added models outlive a restart of the cell and of the coordinator', async t => {
+  const [cell] = stack.cells
+  await Promise.all([cell?.end('SIGKILL'), stack.coordinator.end('SIGKILL')])
+  cell?.start()
+  stack.coordinator.start()
+  await stack.waitForHealth(({ cells }) => cells === 1)
+  await standingOf('gpt-4o', ({ state }) => state !== null)
+  t.equal((await chat('gpt-4o')).status, 200)
+})
+
+t.test('a file of the hub is pinned to its commit, pulled, and deleted with its model', async t => {
+  const before = folderOfModels()
+  const { status, body } = await add({ model: 'hub/own', source: 'hf:acme/own/own-Q8_0.gguf' })
+  const sha256 = hash('sha256', fromHub)
+  t.match([status, body], [201, { sha256, weights: `hf:acme/own/own-Q8_0.gguf@${HUB_COMMIT}` }])
+  await standingOf('hub/own', ({ state }) => state !== null)
+  t.match(await ask('POST', '/v1/catalogue/hub%2Fown/pull', {}), { status: 200 })
+  await standingOf('hub/own', ({ file_bytes }) => file_bytes === fromHub.length)
+  t.strictSame(folderOfModels(), [...before, `sha256-${sha256}.gguf`].toSorted())
+  t.match(await ask('DELETE', '/v1/catalogue/hub%2Fown'), { status: 200, body: { removed: true } })
+  t.match(await ask('GET', '/v1/catalogue/hub%2Fown'), { status: 404 })
+  await waitUntil('the download is deleted', () => folderOfModels().length === before.length)
+  const { body: audit } = await ask('GET', '/v1/audit?limit=200')
+  const actions = (audit.rows as Json[]).map(({ action, subject }) => `${action} ${subject}`)
+  for (const change of ['add own:1b', 'alias gpt-4o', 'add hub/own', 'remove hub/own'])
+    t.ok(actions.includes(`model.${change}`), change)
+})
+
+t.test('a model that cannot be is refused with the remedy', async t => {
+  const free = { model: 'new:1b' }
+  for (const [input, status, message] of [
+    [{ model: 'here:1b', path: own }, 409, /of the configuration/],
+    [{ model: 'own:1b', path: own }, 409, /shoal models remove own:1b/],
+    [{ ...free, path: 'own.gguf' }, 422, /must be absolute/],
+    [{ ...free }, 422, /name one source/],
+    [{ ...free, source: 'hf:acme/own/other.gguf' }, 422, /it has own-Q8_0.gguf/],
+    [{ ...free, source: 'hf:acme/absent/x.gguf' }, 422, /wants a token/],
+    [{ ...free, source: 'https://models.example/x.gguf' }, 422, /--sha256, or --unchecked/],
+    [{ ...free, source: 'http://models.example/x.gguf' }, 422, /use https/],
+    [{ ...free, path: own, on: ['cell_00000000000000000000000000'] }, 404, /shoal cells list/],
+  ] as const)
+    t.match(await add(input), { status, body: { error: { message } } }, JSON.stringify(input))
+  t.match(await ask('DELETE', '/v1/catalogue/own%3A1b'), {
+    status: 409,
+    body: { error: { message: 'gpt-4o stand for own:1b; remove them first' } },
+  })
+  t.match(await ask('DELETE', '/v1/catalogue/here%3A1b'), { status: 409 })
+})
+
+t.test('a cell asks no server of its own network for an added model', async t => {
+  const source = `http://localhost:${new URL(hub.url).port}/x.gguf`
+  t.match(await add({ model: 'inside:1b', source, unchecked: true }), { status: 201 })
+  await standingOf('inside:1b', ({ state }) => state !== null)
+  const requests = hub.requests.length
+  await ask('POST', '/v1/catalogue/inside%3A1b/pull', {})
+  const { reason } = await standingOf('inside:1b', cell => cell.reason !== null)
+  t.match(
+    reason,
+    /is not a server of the public internet; list localhost:\d+ in inference.download/,
+  )
+  t.equal(hub.requests.length, requests)
+  t.match(await ask('DELETE', '/v1/catalogue/inside%3A1b'), { status: 200 })
+})
+
+t.test('the hub is searched for models, and a repository for its files', async t => {
+  const { body } = await ask('GET', '/v1/hub/models?query=acme%2Fown')
+  t.match(body, {
+    models: [],
+    files: [{ source: 'hf:acme/own/own-Q8_0.gguf', bytes: fromHub.length, licence: 'apache-2.0' }],
+  })
 })

@@ -98,6 +98,11 @@ t.test('the memory of the coordinator covers its heap and the answers that it ho
   t.strictSame(flagsOf(compose), flagsOf(unit), 'a container has the flags of the unit')
   const allocatorOf = (text: string) => text.match(/MALLOC_\w+=\d+/g)
   t.strictSame(allocatorOf(compose), allocatorOf(unit), 'and its settings of the allocator')
+
+  const images = readFileSync(new URL('../../Containerfile', import.meta.url), 'utf8')
+  const units = [unit, readUnit('shoald')].join('\n')
+  t.strictSame(flagsOf(images), flagsOf(units), 'and so have the images of Containerfile')
+  t.strictSame(allocatorOf(images), allocatorOf(unit))
 })
 
 t.test('docs/limits.md has the bounds of the units', async t => {

@@ -11,7 +11,7 @@ export const curlOf = (
   const body = jsonBody(operation)
   const query = operation.parameters.filter(each => each.in === 'query' && each.required)
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase())
-  const asked = query.map(({ name, schema }) => `${name}=${text(exampleOf(schema))}`).join('&')
+  const asked = query.map(({ name, schema }) => `${name}=${toText(exampleOf(schema))}`).join('&')
   return [
     `curl -s${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} "${baseUrl}${filled}${asked && `?${asked}`}"`,
     ...operation.security.flatMap(credentialOf),
@@ -35,7 +35,8 @@ const credentialOf = (scheme: object): string[] => {
   return 'cell' in scheme ? ['-u "CELL_ID:CREDENTIAL"'] : []
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+const toText = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)
 
 /** Returns the smallest value that a schema accepts, with required fields only. */
 const exampleOf = (schema: JsonSchema): unknown => {

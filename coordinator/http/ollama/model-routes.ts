@@ -20,7 +20,7 @@ import {
   VERSION_DOCS,
 } from './docs.ts'
 import { parseOllamaBody } from './fields.ts'
-import { modelIdOf } from './model-names.ts'
+import { modelIdOf, taggedName } from './model-names.ts'
 
 /** Release of Ollama whose API these routes follow; clients refuse to work with an old one. */
 const OLLAMA_VERSION = '0.12.6'
@@ -114,8 +114,8 @@ const DETAILS: Details = {
 }
 
 const listed = (entry: CatalogueEntry, size: number): Omit<Tags['models'][0], 'modified_at'> => ({
-  name: entry.id,
-  model: entry.id,
+  name: taggedName(entry.id),
+  model: taggedName(entry.id),
   size,
   digest: hash('sha256', JSON.stringify(entry)),
   details: DETAILS,

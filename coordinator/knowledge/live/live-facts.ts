@@ -60,7 +60,6 @@ type Pause = () => Promise<void>
 export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
   // what a running program cannot change is derived once
   const listFixed = lazy(() => [
-    modelFacts(views.catalogue, tiers),
     skillFacts(callable, DISCOVERY_MODULES),
     moduleFacts(DISCOVERY_MODULES),
     complianceFacts(),
@@ -80,6 +79,7 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
     const tenantOf = (cellId: string) => routing.router.tenantOf(cellId)
     const parts: (() => GraphFacts)[] = [
       ...listFixed().map(facts => () => facts),
+      () => modelFacts(views.catalogue, tiers),
       ...inParts([...fleet.cells()], cells => fleetFacts({ cells, tenantOf, tenantId })),
       ...inParts(devices.list(), deviceFacts),
       () =>

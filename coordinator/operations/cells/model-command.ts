@@ -31,7 +31,7 @@ export const ModelAnswer = z.object({
 })
 type ModelAnswer = z.input<typeof ModelAnswer>
 
-type Act = 'load' | 'unload' | 'pin' | 'unpin'
+type Act = 'load' | 'unload' | 'pin' | 'unpin' | 'pull'
 
 const CONNECTED: ReadonlySet<Presence> = new Set(['ready', 'degraded', 'draining'])
 const TTL_SECONDS = 30

@@ -8,8 +8,8 @@ import { scopeOf } from '../../operations/tenant-scope.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
 
 /**
- * Usage of the tenants that the caller's key may act for, by tenant. A record that names a tenant
- * shows nothing of that tenant: anybody may write one.
+ * Usage of the tenants that the caller's key may act for, by tenant. A record gives no right to the
+ * usage of the tenant that it names, because any operator may write one.
  */
 export const readVisibleUsage = async (
   { usage, key }: Pick<Context, 'usage' | 'key'>,

@@ -3,7 +3,7 @@ import { TIER_NAMES } from '../../../shared/catalogue.ts'
 import { HOUR_MS } from '../../../shared/time.ts'
 import { percentOf, roundTo } from '../../business/money.ts'
 import { dayAt, monthOf } from '../../business/months.ts'
-import { standingsOn } from '../../business/revenue.ts'
+import { listStandings } from '../../business/revenue.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { countRequests } from '../../quota/usage-query.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
@@ -38,8 +38,7 @@ export default defineSkill({
     const { tenantId } = scope
     const now = context.now()
     const today = dayAt(now)
-    const found = await context.registers.readAll(subscriptions, scope)
-    const own = found.records.filter(({ tenant_id }) => tenant_id === tenantId)
+    const own = await context.registers.readMatching(subscriptions, scope, 'tenant_id', tenantId)
     const lines = await context.usage.read({
       from: Date.parse(monthOf(today)),
       to: Math.ceil((now + 1) / HOUR_MS) * HOUR_MS,
@@ -52,10 +51,10 @@ export default defineSkill({
     const requests = sum(countRequests)
     const failed = sum(line => line.failed)
     return {
-      ...stateOf({ subscriptions: { ...found, records: own } }, lines.length > 0),
+      ...stateOf({ subscriptions: own }, lines.length > 0),
       as_of: today,
       tenant_id: tenantId,
-      tier: standingsOn(own, today).get(tenantId)?.tier ?? null,
+      tier: listStandings(own.records, today).get(tenantId)?.tier ?? null,
       requests,
       requests_failed: failed,
       error_percent: percentOf(failed, requests),

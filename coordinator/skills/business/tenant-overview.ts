@@ -2,12 +2,14 @@ import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
 import { HEALTH_LEVELS } from '../../business/health.ts'
 import { toEuros } from '../../business/money.ts'
-import { standingsOn } from '../../business/revenue.ts'
+import { listStandings } from '../../business/revenue.ts'
 import { tokensOf } from '../../business/usage.ts'
 import { countRequests } from '../../quota/usage-query.ts'
 import { defineSkill } from '../skill.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
 import { readTenantFacts } from './tenant-facts.ts'
+
+const MOST_SHOWN = 500
 
 export default defineSkill({
   id: 'tenant-overview',
@@ -21,6 +23,7 @@ export default defineSkill({
   examples: [{}],
   output: z.object({
     ...RECORD_STATE,
+    total: z.int().describe('Tenants in all; those with the most revenue are listed, at most 500.'),
     tenants: z.array(
       z.object({
         tenant_id: z.string(),
@@ -38,9 +41,11 @@ export default defineSkill({
   }),
   run: async (_input, context) => {
     const facts = await readTenantFacts(context)
-    const standings = standingsOn(facts.found.records, facts.today)
+    const standings = listStandings(facts.found.records, facts.today)
     const tenants = []
-    for (const tenantId of facts.tenants) {
+    const revenueOf = (tenantId: string): number => standings.get(tenantId)?.cents ?? 0
+    const shown = facts.tenants.toSorted((a, b) => revenueOf(b) - revenueOf(a)).slice(0, MOST_SHOWN)
+    for (const tenantId of shown.toSorted()) {
       const records = facts.byTenant.get(tenantId) ?? []
       const used = facts.recent.get(tenantId)
       const { score, level } = await facts.healthOf(tenantId)
@@ -61,6 +66,7 @@ export default defineSkill({
     return {
       ...stateOf({ subscriptions: facts.found }, facts.isUsed),
       as_of: facts.today,
+      total: facts.tenants.length,
       tenants,
     }
   },

@@ -35,6 +35,6 @@ export default defineSkill({
         param: 'query',
       })
     const seeds = seed === undefined ? [] : [seed]
-    return activateFor({ seeds, query, hops, limit: SHOWN, learn: true }, context)
+    return activateFor({ seeds, query, hops, limit: SHOWN, learn: false }, context)
   },
 })

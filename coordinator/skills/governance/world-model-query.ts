@@ -10,6 +10,7 @@ import {
   QueueAspect,
   TenantAspect,
 } from '../../operations/world-model/aspects.ts'
+import { buildNarrative } from '../../operations/world-model/build-narrative.ts'
 import {
   describeCurrent,
   describeGates,
@@ -17,7 +18,6 @@ import {
   describeQueue,
   describeTenants,
 } from '../../operations/world-model/describe-world.ts'
-import { tellNarrative } from '../../operations/world-model/tell-narrative.ts'
 import { defineSkill } from '../skill.ts'
 
 const NOTHING = {
@@ -69,7 +69,7 @@ export default defineSkill({
       case 'identity':
         return answer(1, { identity: describeIdentity(context) }, '')
       case 'narrative': {
-        const narrative = await tellNarrative(context)
+        const narrative = await buildNarrative(context)
         return answer(narrative.events.length, { narrative }, 'nothing happened in this period')
       }
       case 'queue': {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { createSlices } from '../../base/time-slices.ts'
 import { engineReports } from '../../fleet/cell.ts'
 import { freeBytesOf } from '../../fleet/placement.ts'
 import { isPresent } from '../../fleet/presence.ts'
@@ -8,7 +9,7 @@ import { scopeOf } from '../../operations/tenant-scope.ts'
 import { countRequests } from '../../quota/usage-query.ts'
 import { type ObservedCell, optimize, type Recommendation } from '../../reports/optimize.ts'
 import { comparePeriods } from '../../reports/period.ts'
-import { summarisePoints } from '../../reports/series-summary.ts'
+import { summariseMetrics } from '../../reports/series-summary.ts'
 import { defineSkill } from '../skill.ts'
 import { CONNECT_CELL } from '../to-load.ts'
 
@@ -108,31 +109,26 @@ const stepOf = ({ step }: Recommendation): z.input<typeof StepView>[] => {
 /** Most cells whose series are read. */
 const MAX_CELLS = 200
 
-const observeCells = ({ fleet, monitor }: Context, from: number): Promise<ObservedCell[]> =>
-  Promise.all(
-    [...fleet.cells()]
-      .filter(cell => isPresent(cell.presence))
-      .slice(0, MAX_CELLS)
-      .map(async cell => {
-        const read = async (metric: Parameters<typeof monitor.points>[1]) =>
-          summarisePoints(await monitor.points(cell.id, metric, '1m'), from)
-        const [slotsBusyPercent, gpuPercent, vramUsedPercent, queued] = await Promise.all([
-          read('slots_busy_percent'),
-          read('gpu_percent'),
-          read('vram_used_percent'),
-          read('queued'),
-        ])
-        return {
-          id: cell.id,
-          engines: engineReports(cell),
-          freeBytes: cell.sample && freeBytesOf(cell.sample, memoryLimitOf(cell)),
-          slotsBusyPercent,
-          gpuPercent,
-          vramUsedPercent,
-          queued,
-        }
-      }),
-  )
+const METRICS = ['slots_busy_percent', 'gpu_percent', 'queued'] as const
+
+const observeCells = async ({ fleet, monitor }: Context, from: number): Promise<ObservedCell[]> => {
+  const pause = createSlices()
+  const present = [...fleet.cells()].filter(cell => isPresent(cell.presence))
+  const observed: ObservedCell[] = []
+  for (const cell of present.slice(0, MAX_CELLS)) {
+    await pause()
+    const metrics = await summariseMetrics(monitor, cell.id, METRICS, from)
+    observed.push({
+      id: cell.id,
+      engines: engineReports(cell),
+      freeBytes: cell.sample && freeBytesOf(cell.sample, memoryLimitOf(cell)),
+      slotsBusyPercent: metrics.slots_busy_percent,
+      gpuPercent: metrics.gpu_percent,
+      queued: metrics.queued,
+    })
+  }
+  return observed
+}
 
 /** Limit of the cell in percent, as its engines report it. */
 const memoryLimitOf = (cell: Parameters<typeof engineReports>[0]): number | undefined =>

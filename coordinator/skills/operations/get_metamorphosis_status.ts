@@ -3,7 +3,7 @@ import { DataState, dataState } from '../../operations/data-state.ts'
 import { gatherDriftFacts } from '../../operations/drift-facts.ts'
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { DRIFT_CLASSES, DRIFT_KINDS, scanDrift } from '../../reports/drift.ts'
-import { percentOf } from '../../reports/service-figures.ts'
+import { computePercent } from '../../reports/service-figures.ts'
 import { defineSkill } from '../skill.ts'
 import { CONNECT_CELL } from '../to-load.ts'
 
@@ -43,7 +43,7 @@ export default defineSkill({
       data_state: dataState(items.length, isExample),
       tenant_id: scopeOf(context).tenantId,
       counts,
-      legit_percent: percentOf(counts.LEGIT, items.length),
+      legit_percent: computePercent(counts.LEGIT, items.length),
       items,
     }
   },

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
+import { createSlices } from '../../base/time-slices.ts'
 import type { Context } from '../../operations/context.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import {
@@ -11,7 +12,7 @@ import {
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { countRequests } from '../../quota/usage-query.ts'
 import { comparePeriods, type Period } from '../../reports/period.ts'
-import { summarisePoints } from '../../reports/series-summary.ts'
+import { summariseMetrics } from '../../reports/series-summary.ts'
 import { round } from '../../reports/service-figures.ts'
 import { defineSkill } from '../skill.ts'
 import { CONNECT_CELL } from '../to-load.ts'
@@ -22,7 +23,7 @@ const MetricView = z.object({
   points: z.int().describe('Minutes with a known value.'),
 })
 
-/** Most cells whose series are read; each takes a few reads of the store. */
+/** Limit of cells whose series are read; each takes a read of the store. */
 const MAX_CELLS = 200
 const CELL_METRICS = ['gpu_percent', 'vram_used_percent', 'slots_busy_percent', 'queued'] as const
 
@@ -96,20 +97,13 @@ export default defineSkill({
   },
 })
 
-const readCells = ({ fleet, monitor }: Context, { from }: Period) =>
-  Promise.all(
-    [...fleet.cells()].slice(0, MAX_CELLS).map(async ({ id, presence }) => {
-      const [gpu, vram, slots, queued] = await Promise.all(
-        CELL_METRICS.map(async name => summarisePoints(await monitor.points(id, name, '1m'), from)),
-      )
-      const none = { mean: null, max: null, points: 0 }
-      return {
-        cell_id: id,
-        presence,
-        gpu_percent: gpu ?? none,
-        vram_used_percent: vram ?? none,
-        slots_busy_percent: slots ?? none,
-        queued: queued ?? none,
-      }
-    }),
-  )
+const readCells = async ({ fleet, monitor }: Context, { from }: Period) => {
+  const pause = createSlices()
+  const cells = []
+  for (const { id, presence } of [...fleet.cells()].slice(0, MAX_CELLS)) {
+    await pause()
+    const metrics = await summariseMetrics(monitor, id, CELL_METRICS, from)
+    cells.push({ cell_id: id, presence, ...metrics })
+  }
+  return cells
+}

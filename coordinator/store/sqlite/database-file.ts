@@ -1,13 +1,16 @@
 import Sqlite from 'better-sqlite3'
 
-/** Copies a database that others write to into one file (sqlite.org/backup.html). Throws ENOSPC. */
+/**
+ * Copies a database that others write to into one file (sqlite.org/backup.html). Throws ENOSPC and EIO
+ * as the file system does.
+ */
 export const copyDatabase = async (from: string, to: string): Promise<void> => {
   const source = new Sqlite(from, { readonly: true, fileMustExist: true })
   try {
     // any commit between two steps of the copy would start it again, unless it reads one snapshot
     source.exec('begin')
     source.prepare('select 1 from sqlite_schema').get()
-    await source.backup(to).catch(throwFull)
+    await source.backup(to).catch(rethrowFileError)
   } finally {
     source.close()
   }
@@ -20,9 +23,17 @@ export const copyDatabase = async (from: string, to: string): Promise<void> => {
   }
 }
 
-const throwFull = (cause: { code?: string }): never => {
-  if (cause.code !== 'SQLITE_FULL') throw cause
-  throw Object.assign(new Error('the disk is full', { cause }), { code: 'ENOSPC' })
+/** Codes of SQLite for a file that cannot be read or written (sqlite.org/rescode.html). */
+const UNUSABLE_FILE = /^SQLITE_(IOERR|CANTOPEN|READONLY)/
+
+const rethrowFileError = (cause: { code?: string }): never => {
+  const { code = '' } = cause
+  const syscall = 'copy'
+  if (code === 'SQLITE_FULL')
+    throw Object.assign(new Error('the disk is full', { cause }), { code: 'ENOSPC', syscall })
+  if (UNUSABLE_FILE.test(code))
+    throw Object.assign(new Error('a file is not usable', { cause }), { code: 'EIO', syscall })
+  throw cause
 }
 
 /** Reason why a database file is damaged; undefined for a sound one (PRAGMA integrity_check). */

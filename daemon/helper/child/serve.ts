@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { Socket } from 'node:net'
 import { constants, setPriority } from 'node:os'
 import { type CallOrder, type HelperFrame, type HelperOrder, LINK_FD } from '../protocol.ts'
@@ -39,6 +40,8 @@ export const serveCalls = (modules: HelperModules): void => {
 const findFunction = async (modules: HelperModules, { module, function: name }: CallOrder) => {
   const find = Object.hasOwn(modules, module) ? modules[module] : undefined
   const found = await find?.(name)
+  // a killed process would keep nothing of what it has compiled
+  flushCompileCache()
   if (found === undefined) throw new Error(`the helper has no function ${module}.${name}`)
   return found
 }

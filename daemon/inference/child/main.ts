@@ -3,6 +3,7 @@
  * killing it, because closing the engine while it works can crash. Signals for the whole process
  * group (Ctrl-C, systemd) are the daemon's business.
  */
+import { flushCompileCache } from 'node:module'
 import { BEAT_MS } from '../heartbeat.ts'
 import type { EngineReply, JobOrder, LoadOrder, MeasureOrder, Order } from '../protocol.ts'
 import { ChatEngine } from './chat-engine.ts'
@@ -45,6 +46,8 @@ const load = async (order: LoadOrder): Promise<void> => {
     const loadMs = Math.round(performance.now() - startedAt)
     contextLength = order.contextLength
     send({ type: 'ready', slots: order.slots, contextLength, device: deviceOf(model), loadMs })
+    // a killed process would write nothing at its end
+    flushCompileCache()
   } catch (error) {
     send({ type: 'failed', reason: (error as Error).message, transient: isTransient(error) })
   }

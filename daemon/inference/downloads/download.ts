@@ -2,6 +2,7 @@ import { wait as realWait, type Wait } from '../../../shared/wait.ts'
 import { backoffMs } from '../../backoff.ts'
 import type { Clock } from '../clock.ts'
 import { rememberDigest } from '../weights.ts'
+import type { AddressGuard } from './address-guard.ts'
 import { DownloadError } from './download-error.ts'
 import { PartFile } from './part-file.ts'
 import { type PartAnswer, requestPart, UnusablePart } from './request-part.ts'
@@ -9,6 +10,8 @@ import { type PartAnswer, requestPart, UnusablePart } from './request-part.ts'
 interface Download {
   url: URL
   authorization?: string | undefined
+  /** Creates the guard of one request and its redirects. */
+  createGuard: () => AddressGuard
   /** Path of the finished file; the partial file lies beside it. */
   file: string
   /** Expected digest; absent when it is unknown. */
@@ -63,9 +66,10 @@ export const download = async (order: Download): Promise<void> => {
 /** Answers with the digest that the hub promises, if it does. */
 const attempt = async (part: PartFile, order: Download): Promise<string | undefined> => {
   if (part.bytes > 0 && part.validator === undefined) await part.restart()
-  const { url, authorization, stallSeconds, clock, signal, makeRoom } = order
+  const { url, authorization, createGuard, stallSeconds, clock, signal, makeRoom } = order
   const { bytes: from, validator } = part
-  const asked = { url, authorization, from, validator, stallSeconds, clock, signal }
+  const findAddresses = createGuard()
+  const asked = { url, authorization, findAddresses, from, validator, stallSeconds, clock, signal }
   const answer = await requestPart(asked)
   try {
     requirePromised(answer, order)

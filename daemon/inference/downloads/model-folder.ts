@@ -1,12 +1,14 @@
 import { readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { AllowedTarget } from '../../../shared/outbound/allow-list.ts'
 import { formatBytes } from '../../../shared/print-number.ts'
 import type { Wait } from '../../../shared/wait.ts'
 import type { Clock } from '../clock.ts'
 import type { Weights } from '../weights.ts'
+import { createAddressGuard } from './address-guard.ts'
 import { download } from './download.ts'
 import { DownloadError } from './download-error.ts'
-import { partName } from './part-file.ts'
+import { partName, removeDownload } from './part-file.ts'
 import { SharedWork } from './shared-work.ts'
 
 export interface ModelFolderOptions {
@@ -16,6 +18,10 @@ export interface ModelFolderOptions {
   stallSeconds: number
   /** Files that the catalogue names; others may be removed. */
   listWanted: () => ReadonlySet<string>
+  /** True for weights that the cell's own configuration names; all are by default. */
+  isOwn?: (weights: Weights) => boolean
+  /** Private servers that models added at the coordinator may be downloaded from. */
+  allowed?: readonly AllowedTarget[]
   /** File with a token of the hub. */
   hubTokenFile?: string | undefined
   clock: Clock
@@ -47,11 +53,14 @@ export class ModelFolder {
     const { file, sha256, url } = weights
     if (url === undefined || (await sizeOf(file)) !== undefined) return
     const { maxBytes, stallSeconds, clock, wait, hubTokenFile } = this.#options
+    const { isOwn = () => true, allowed = [] } = this.#options
+    const isTrusted = weights.fromHub === true || isOwn(weights)
     const authorization = weights.fromHub ? await bearer(hubTokenFile) : undefined
     const begin = (abort: AbortSignal, tell: (at: [number, number | undefined]) => void) =>
       download({
         url,
         authorization,
+        createGuard: () => createAddressGuard({ isTrusted, allowed }),
         file,
         sha256,
         stallSeconds,
@@ -63,6 +72,16 @@ export class ModelFolder {
         ...(wait !== undefined && { wait }),
       }).finally(() => this.#coming.delete(file))
     await this.#downloads.join(file, begin, at => onProgress(...at), signal)
+  }
+
+  /**
+   * Deletes weights that were downloaded and that the catalogue does not name any more, together
+   * with a part of them. Files that an operator put somewhere are never deleted.
+   */
+  async remove({ file, url }: Weights): Promise<void> {
+    await this.#downloads.settle(file)
+    if (url === undefined || this.#isWanted(file)) return
+    await removeDownload(file)
   }
 
   /** Runs one check at a time, as two at once would claim the same free space. */

@@ -1,13 +1,17 @@
 import http from 'node:http'
 import https from 'node:https'
 import type { Readable } from 'node:stream'
+import { createPinnedLookup } from '../../../shared/outbound/exchange.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { parseDownloadUrl } from '../../../shared/weights-source.ts'
 import type { Clock } from '../clock.ts'
+import type { AddressGuard } from './address-guard.ts'
 import { DownloadError } from './download-error.ts'
 
 interface PartRequest {
   url: URL
+  /** Finds the addresses that a server may be reached at. */
+  findAddresses: AddressGuard
   /** Header for the server of that address, and for no other that it redirects to. */
   authorization: string | undefined
   /** Bytes that are there already. */
@@ -68,9 +72,12 @@ interface Watched {
 
 const send = async (url: URL, request: PartRequest): Promise<Watched> => {
   const { from, validator, stallSeconds, clock, signal, authorization } = request
+  const addresses = await request.findAddresses(url)
   const resume = from > 0 && validator !== undefined
   const sent = (url.protocol === 'https:' ? https : http).request(url, {
     agent: false,
+    // the addresses that were judged, whatever the name means by now
+    lookup: createPinnedLookup(addresses),
     signal,
     headers: {
       accept: '*/*',

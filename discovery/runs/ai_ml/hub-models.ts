@@ -23,7 +23,7 @@ const TASKS: Readonly<Record<string, { tag: string; filter?: string }>> = {
 }
 
 /** Fields that the hub leaves out unless they are named. */
-const FIELDS = [
+export const HUB_FIELDS = [
   ...['downloads', 'likes', 'lastModified', 'createdAt', 'gated', 'tags', 'pipeline_tag'],
   ...['library_name', 'safetensors', 'gguf', 'trendingScore'],
 ]
@@ -33,17 +33,11 @@ const listModels: LookupRun<Input, HubModels> = async ({ limit = 20, task }, con
   const { body } = await context.ask({
     source: hf,
     path: '/api/models',
-    query: { pipeline_tag: tag, filter, sort: 'trendingScore', limit, expand: FIELDS },
+    query: { pipeline_tag: tag, filter, sort: 'trendingScore', limit, expand: HUB_FIELDS },
     form: 'json',
   })
-  const rows = readAnswer(hf, () => z.array(z.unknown()).parse(body))
-  const models = rows.flatMap(row => Row.safeParse(row).data ?? []).map(toModel)
-  if (models.length < rows.length)
-    context.warn(
-      'unparsed_record',
-      `${rows.length - models.length} models could not be read`,
-      hf.name,
-    )
+  const { models, unread } = readHubModels(body)
+  if (unread > 0) context.warn('unparsed_record', `${unread} models could not be read`, hf.name)
   return {
     task: task ?? null,
     pipeline_tag: tag ?? null,
@@ -52,6 +46,13 @@ const listModels: LookupRun<Input, HubModels> = async ({ limit = 20, task }, con
   }
 }
 export default listModels
+
+/** Models of a list of the hub, and how many could not be read. @throws UpstreamError */
+export const readHubModels = (body: unknown): { models: HubModel[]; unread: number } => {
+  const rows = readAnswer(hf, () => z.array(z.unknown()).parse(body))
+  const models = rows.flatMap(row => Row.safeParse(row).data ?? []).map(toModel)
+  return { models, unread: rows.length - models.length }
+}
 
 const Count = z.int().nonnegative()
 

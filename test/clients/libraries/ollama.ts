@@ -30,7 +30,7 @@ export const testOllama = async (t: Test, { url, keys }: TestStack): Promise<voi
     t.match(await client.version(), { version: /^\d+\.\d+\.\d+$/ })
     const { models } = await client.list()
     const names = models.map(({ name }) => name)
-    t.ok(names.includes(MODEL) && names.includes('embed-a'), names.join(' '))
+    t.ok(names.includes(MODEL) && names.includes('embed-a:latest'), names.join(' '))
     t.match(models[0], { model: names[0], digest: /^[0-9a-f]{64}$/, details: { format: 'gguf' } })
     const free = await clientOf(keys.free).list()
     t.strictSame(
@@ -198,6 +198,8 @@ export const testOpenWebUi = async (t: Test, { url, keys }: TestStack): Promise<
     'Content-Type': 'application/json',
     Authorization: `Bearer ${keys.pro}`,
     'X-OpenWebUI-User-Name': 'Ada',
+    'X-OpenWebUI-User-Id': '7c1e',
+    'X-OpenWebUI-User-Email': 'ada@example.org',
     'X-OpenWebUI-User-Role': 'user',
   }
   const get = async (path: string) => (await fetch(url + path, { headers })).json()
@@ -207,7 +209,8 @@ export const testOpenWebUi = async (t: Test, { url, keys }: TestStack): Promise<
   t.test('verifies the connection and lists its models', async t => {
     t.match(await get('/api/version'), { version: /^\d+\.\d+\.\d+$/ })
     const { models } = (await get('/api/tags')) as { models: { model: string; name: string }[] }
-    t.ok(models.every(({ model, name }) => model === name))
+    // it adds `:latest` to a name without a tag, and looks for the result in this list
+    t.ok(models.every(({ model, name }) => model === name && model.includes(':')))
     t.match(await get('/api/ps'), { models: Array })
   })
 
@@ -218,12 +221,19 @@ export const testOpenWebUi = async (t: Test, { url, keys }: TestStack): Promise<
         { role: 'system', content: 'Answer in one sentence.' },
         { role: 'user', content: QUESTION },
       ],
-      options: { temperature: 0, num_ctx: 2048, num_predict: 32, stop: ['###'], seed: 7 },
-      format: null,
+      options: {
+        temperature: 0,
+        num_ctx: 2048,
+        num_predict: 32,
+        num_gpu: 1,
+        top_k: 40,
+        repeat_penalty: 1.1,
+        repeat_last_n: 64,
+        stop: ['###'],
+        seed: 7,
+      },
       keep_alive: '5m',
-      think: null,
       stream: true,
-      tools: null,
     })
     t.equal(answer.status, 200)
     t.match(answer.headers.get('content-type'), /^application\/x-ndjson/)
@@ -239,6 +249,23 @@ export const testOpenWebUi = async (t: Test, { url, keys }: TestStack): Promise<
     })
   })
 
+  t.test('sends back the call of a function and its result', async t => {
+    const call = { index: 0, id: 'call_7', function: { name: 'look', arguments: { part: 'cell' } } }
+    const answer = await post('/api/chat', {
+      model: MODEL,
+      messages: [
+        { role: 'user', content: 'Look at the cell.' },
+        { role: 'assistant', content: '', tool_calls: [call] },
+        { role: 'tool', content: 'ready', tool_call_id: 'call_7' },
+      ],
+      tools: [LOOK],
+      options: { num_predict: 16 },
+      stream: true,
+    })
+    t.equal(answer.status, 200)
+    t.match(JSON.parse((await answer.text()).trimEnd().split('\n').at(-1) ?? ''), { done: true })
+  })
+
   t.test('asks for a title without a stream', async t => {
     const answer = await post('/api/chat', {
       model: MODEL,
@@ -251,7 +278,7 @@ export const testOpenWebUi = async (t: Test, { url, keys }: TestStack): Promise<
 
   t.test('embeds documents and unloads a model', async t => {
     const input = ['a cell', 'a robot']
-    const embedded = await post('/api/embed', { model: 'embed-a', input, truncate: true })
+    const embedded = await post('/api/embed', { model: 'embed-a:latest', input, truncate: true })
     t.equal(((await embedded.json()) as { embeddings: unknown[] }).embeddings.length, 2)
     const unloaded = await post('/api/generate', { model: MODEL, keep_alive: 0, prompt: '' })
     t.match(await unloaded.json(), { done: true, done_reason: 'unload' })

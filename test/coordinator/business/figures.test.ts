@@ -35,6 +35,7 @@ t.test(
       return reads
     }
     t.ok(countReads(400) < 3 * countReads(200))
+    t.ok(countReads(200) < 20 * 200, 'and the end of each month is counted once')
   },
 )
 

@@ -9,6 +9,7 @@ import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { type AckState, type Command, signAck } from '../../../shared/wire/command.ts'
+import { Listeners } from '../../../coordinator/base/listeners.ts'
 import { silent } from '../../support/cell.ts'
 import { createReplicaSet } from '../../support/replicas.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -345,6 +346,7 @@ t.test('a command ends for its creator, whichever coordinator hears the cell', a
       store,
       replicas: set.join(),
       signing: signer as SigningKey,
+      models: { settingsFor: () => undefined, version: 0, changes: new Listeners() },
       cells: { get: async () => ({ id: CELL, publicKey: cell.publicKey }) as EnrolledCell },
       fleet: { cell: () => live as unknown as Cell, cells: () => [] },
       stops: { findCovering: () => undefined },

@@ -55,6 +55,28 @@ t.test('a drained cell gets no new requests until it is resumed', async t => {
   t.ok(fleet.pick('m'))
 })
 
+t.test('a cell that was stopped before a start stays stopped until it comes', async t => {
+  const fleet = new Fleet({ limits: LIMITS, nowMs: () => 0, onPresenceChange: () => {} })
+  fleet.admit('c', 1)
+  fleet.recallStop('c')
+  fleet.recallStop('unknown')
+  t.equal(fleet.cell('c')?.presence, 'stopped')
+  fleet.birth('c', 2, announce(engine(0)))
+  fleet.state('c', 2, 'ready')
+  fleet.recallStop('c')
+  t.equal(fleet.cell('c')?.presence, 'ready')
+})
+
+t.test('a connection that breaks after the last word of a stop is no loss', async t => {
+  const { fleet, cell } = set()
+  fleet.state('c', 1, 'stopped')
+  fleet.state('c', 1, 'lost')
+  t.equal(cell()?.presence, 'stopped')
+  fleet.birth('c', 2, announce(engine(0)))
+  fleet.state('c', 2, 'lost')
+  t.equal(cell()?.presence, 'dead', 'the next start is another matter')
+})
+
 t.test('a cell with a failed engine is degraded and serves with its other engines', async t => {
   const { fleet, cell } = set()
   const failed = engine(0, { weights: 'v', models: ['n'], state: 'failed' })
@@ -107,12 +129,14 @@ t.test(
           epoch: 0,
           born: false,
           word: undefined as DeclaredState | undefined,
+          stopped: undefined as number | undefined,
           seenMs: 0,
         }
         let epoch = 1
         const hear = (word: DeclaredState) => {
           if (!model.born || epoch < model.epoch) return
-          Object.assign(model, { word, seenMs: clock.ms })
+          const stopped = word === 'stopped' ? epoch : undefined
+          Object.assign(model, { word, stopped, seenMs: clock.ms })
         }
         const birth = () => Object.assign(model, { epoch, born: true, seenMs: clock.ms })
 
@@ -127,7 +151,8 @@ t.test(
           } else if (one.kind === 'will') {
             const of = Math.max(0, epoch - one.age)
             fleet.state('c', of, 'lost')
-            if (of >= model.epoch) hear('lost')
+            // after a clean stop, the will of the same start is no news
+            if (of >= model.epoch && of !== model.stopped) hear('lost')
           } else if (one.kind === 'old word') {
             const of = Math.max(0, epoch - one.age)
             if (of < model.epoch) {

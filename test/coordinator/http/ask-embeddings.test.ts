@@ -51,6 +51,33 @@ t.test('an error is that of a client', async t => {
   })
 })
 
+t.test('an answer that is not JSON is a fault of the cell', async t => {
+  const infer: Inference['infer'] = async ({ response }) => {
+    response.writeHead(200, {})
+    response.end('<html>')
+  }
+  const fleet = { serves: () => true }
+  const embeddings = createEmbeddings({ inference: { infer }, fleet, catalogue })
+  await t.rejects(embeddings.embed('embed-a', ['x'], by), { code: 'cell_unavailable' })
+})
+
+t.test('the memory of vectors is limited by their numbers', async t => {
+  const asked: string[][] = []
+  const infer: Inference['infer'] = async ({ body, response }) => {
+    const { input } = body as { input: string[] }
+    asked.push(input)
+    const embedding = new Array(1_000_000).fill(1)
+    const data = input.map((_, index) => ({ object: 'embedding', index, embedding }))
+    const usage = { prompt_tokens: 1, total_tokens: 1 }
+    response.writeHead(200, {})
+    response.end(JSON.stringify({ object: 'list', data, model: 'm', usage }))
+  }
+  const fleet = { serves: () => true }
+  const embeddings = createEmbeddings({ inference: { infer }, fleet, catalogue })
+  for (const text of ['a', 'b', 'c', 'c', 'a']) await embeddings.embed('embed-a', [text], by)
+  t.strictSame(asked, [['a'], ['b'], ['c'], ['a']])
+})
+
 t.test('a model is found when a cell serves it and the tier includes it', async t => {
   const serving = (...ids: string[]) =>
     createEmbeddings({

@@ -4,8 +4,9 @@ import { text as readText } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
 import type { CellEngine } from '../../../coordinator/fleet/engine.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { TRAILER_USAGE } from '../../../shared/wire/link.ts'
-import { appWith, config } from '../../support/app.ts'
+import { appWith, config, keyOfTier } from '../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell, USAGE } from '../../support/cell.ts'
 
 /** The real front on a real link to a cell, with the requests that the cell got. */
@@ -216,6 +217,33 @@ t.test('a client that leaves in the middle of a stream frees its place', async t
   await reader?.cancel()
   await recorded
   t.strictSame(outcomes, ['/v1/chat/completions cancelled'])
+  t.equal(engine.inFlight, 0)
+})
+
+t.test('a stream is cut with an error when its key ends', async t => {
+  let cut = (_error: ShoalError): void => {}
+  const { post, engine } = await rig(
+    t,
+    (_request, response) => {
+      response.writeHead(200, EVENTS)
+      response.write(chunk({ content: 'one' }))
+    },
+    {
+      keys: {
+        authenticate: () => keyOfTier('pro'),
+        hold: (_key, held) => {
+          cut = held.cut
+          return () => {}
+        },
+      },
+    },
+  )
+  const { body } = await post('/api/chat', chat)
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+  t.match((await reader?.read())?.value, /"content":"one"/)
+  cut(new ShoalError('auth_required', 'the key was revoked'))
+  t.equal((await reader?.read())?.value, '{"error":"the key was revoked"}\n')
+  t.equal((await reader?.read())?.done, true)
   t.equal(engine.inFlight, 0)
 })
 

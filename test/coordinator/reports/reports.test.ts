@@ -108,7 +108,6 @@ const cellOf = (id: string, more: Partial<ObservedCell> = {}): ObservedCell => (
   freeBytes: 100,
   slotsBusyPercent: none,
   gpuPercent: none,
-  vramUsedPercent: none,
   queued: none,
   ...more,
 })

@@ -62,6 +62,7 @@ t.test('neural-query explains each result by its path, and needs a seed or a que
     path: [{ relation: 'approved_by' }],
     explanation: 'gate.major-release-approve approved by architect.',
   })
+  t.equal(found.json.is_learning, false, 'a query changes nothing')
   const text = await run('neural-query', { query: 'minor release' })
   t.match(text.json.seeds[0], { because: 'found by the text minor release' })
   t.match(await run('neural-query', {}), { status: 422, json: { error: { param: 'query' } } })

@@ -17,6 +17,7 @@ t.test('limits of the coordinator come into force, and end, while the cell runs'
     restartEngines: async () => {},
     devices: { setEnvelopes: (given: SharedEnvelopes) => void inForce.push(given) },
     discovery: { setSettings: () => {} },
+    setRegistered: async () => {},
     logger: silent,
   }
   await live.apply({ envelopes }, parts)

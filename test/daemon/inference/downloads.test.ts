@@ -13,6 +13,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Approach } from '../../../daemon/inference/approach.ts'
+import { createAddressGuard } from '../../../daemon/inference/downloads/address-guard.ts'
 import {
   ModelFolder,
   type ModelFolderOptions,
@@ -567,4 +568,38 @@ t.test('the source of weights', async t => {
     t.ok(parseWeights(weights, { sha256: SHA256 }).success)
     t.ok(parseWeights('/srv/w.gguf', {}).success)
   })
+})
+
+t.test('nobody but the configuration of the cell leads a download into its network', async t => {
+  const addresses: Record<string, string> = {
+    'hub.example': '9.9.9.9',
+    'mirror.lan': '10.0.0.7',
+    'store.lan': '10.0.0.8',
+    'cloud.lan': '169.254.169.254',
+  }
+  const judge = async (isTrusted: boolean, ...hosts: string[]): Promise<string> => {
+    const allowed = [{ host: 'store.lan', port: 443 }]
+    const resolve = async (host: string) => [{ address: addresses[host] ?? '', family: 4 }]
+    const find = createAddressGuard({ isTrusted, allowed, resolve })
+    for (const host of hosts) {
+      const fault = await find(new URL(`https://${host}/x`)).then(
+        () => undefined,
+        error => error,
+      )
+      if (fault !== undefined) return `${host} ${fault.again}`
+    }
+    return 'reached'
+  }
+  for (const [isTrusted, hosts, outcome] of [
+    [false, ['hub.example', 'hub.example'], 'reached'],
+    [false, ['mirror.lan'], 'mirror.lan never'],
+    [false, ['127.0.0.1'], '127.0.0.1 never'],
+    [false, ['hub.example', 'mirror.lan'], 'mirror.lan never'],
+    [false, ['store.lan', 'mirror.lan'], 'mirror.lan never'],
+    [true, ['mirror.lan', '10.0.0.9'], 'reached'],
+    [true, ['hub.example', 'mirror.lan'], 'mirror.lan never'],
+    [true, ['mirror.lan', 'hub.example', 'mirror.lan'], 'mirror.lan never'],
+    [true, ['cloud.lan'], 'cloud.lan never'],
+  ] as const)
+    t.equal(await judge(isTrusted, ...hosts), outcome, hosts.join(' to '))
 })

@@ -53,7 +53,12 @@ const answer = (
   request: IncomingMessage,
   response: ServerResponse,
 ): void => {
-  const parts = (request.url ?? '').slice(1).split('/').map(decodeURIComponent)
+  const { pathname } = new URL(request.url ?? '', 'http://hub')
+  const parts = pathname.slice(1).split('/').map(decodeURIComponent)
+  if (parts[0] === 'api') {
+    sendModelInfo(files, parts.slice(2, 4).join('/'), response)
+    return
+  }
   const [owner = '', repository = '', , revision = '', ...path] = parts
   const at = `${owner}/${repository}`
   const name = `${at}/${revision}/${path.join('/')}`
@@ -75,13 +80,45 @@ const answer = (
   else redirect(response, `${storageUrl}/${encodeURIComponent(name)}`, file)
 }
 
+/** Commit of every repository. */
+export const HUB_COMMIT = '0123456789abcdef0123456789abcdef01234567'
+
+/** Answers `/api/models/{id}/revision/{revision}?blobs=true` for the files at the commit. */
+const sendModelInfo = (
+  files: Record<string, HubFile>,
+  id: string,
+  response: ServerResponse,
+): void => {
+  const start = `${id}/${HUB_COMMIT}/`
+  const found = Object.entries(files).filter(([name]) => name.startsWith(start))
+  if (found.length === 0) {
+    refuse(response, 401, 'RepoNotFound', 'Invalid username or password.')
+    return
+  }
+  const siblings = found.map(([name, { content, etag }]) => ({
+    rfilename: name.slice(start.length),
+    size: content.length,
+    blobId: 'b1946ac92492d2347c6235b4d2611184',
+    lfs: { sha256: etag ?? hash('sha256', content), size: content.length, pointerSize: 134 },
+  }))
+  const about = { _id: '66a0', id, modelId: id, sha: HUB_COMMIT, private: false, gated: false }
+  const readme = { rfilename: 'README.md', size: 5174, blobId: 'ce013625030ba8dba906f756967f9e9c' }
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(
+    JSON.stringify({
+      ...about,
+      cardData: { license: 'apache-2.0' },
+      siblings: [readme, ...siblings],
+    }),
+  )
+}
+
 const SIGNED = 'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Expires=3600&X-Amz-Signature=0123'
 
 const redirect = (response: ServerResponse, to: string, { content, etag, size }: HubFile): void => {
   response
     .writeHead(302, {
       location: `${to}?${SIGNED}`,
-      'x-repo-commit': '0123456789abcdef0123456789abcdef01234567',
+      'x-repo-commit': HUB_COMMIT,
       'x-linked-etag': `"${etag ?? hash('sha256', content)}"`,
       'x-linked-size': String(size ?? content.length),
       'accept-ranges': 'bytes',

@@ -47,5 +47,8 @@ export const testDraining = async (t: Test, stack: TestStack): Promise<void> => 
     })
     const { alerts } = await ask('/v1/alerts')
     t.notOk(alerts.some(({ rule }) => rule === 'cell_lost'))
+    await coordinator.end('SIGKILL')
+    coordinator.start()
+    t.match(await cellIs(() => true), { presence: 'stopped' }, 'a restart forgets nothing')
   })
 }

@@ -1,10 +1,12 @@
-import { registerHooks } from 'node:module'
+import { enableCompileCache, registerHooks } from 'node:module'
 
 const ROOT = new URL('..', import.meta.url).href
 const LIBRARIES = `${ROOT}node_modules/`
 const libraries = new Map()
 
 const isSource = url => url.startsWith(ROOT) && !url.startsWith(LIBRARIES)
+
+enableCompileCache()
 
 /*
  * Resolves imports without the disk. Node looks up the real path, the package and the format for

@@ -13,7 +13,7 @@ const SHOWN = 100
  * Lists the events of the last 24 hours with their times: rows of the audit that the tenant may see,
  * alerts, and changes of the inventory. Every event has the id under which its source keeps it.
  */
-export const tellNarrative = async (context: Context): Promise<z.input<typeof Narrative>> => {
+export const buildNarrative = async (context: Context): Promise<z.input<typeof Narrative>> => {
   const { audit, monitor, registry } = context
   const from = context.now() - SPAN_MS
   const filter = { from, order: 'newest', limit: SHOWN + 1 } as const

@@ -1,0 +1,154 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { MAX_REGISTERED, type RegisteredModel } from '../../shared/wire/registered-models.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { ModelRow } from '../store/model-tables.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import { nextSequence } from '../store/sequences.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
+
+type Ledger = Store['ledger']
+
+/** A change of the registered models. */
+export type ModelChange =
+  | { act: 'add'; id: string; entry: RegisteredModel; cells: readonly string[] }
+  | { act: 'alias'; id: string; aliasOf: string }
+  | { act: 'remove'; id: string }
+
+interface WriteParts {
+  ledger: Ledger
+  /** Ids of the models of the configuration. */
+  configured: ReadonlySet<string>
+  /** Unix milliseconds. */
+  now: number
+}
+
+/**
+ * Changes the registered models in one transaction, audited. The row of a removed model keeps the
+ * highest version until the next change, so that versions only grow.
+ *
+ * @throws ShoalError conflict, model_not_found or invalid_request
+ */
+export const writeModel = (
+  { ledger, configured, now }: WriteParts,
+  change: ModelChange,
+  by: Actor,
+): Promise<void> =>
+  ledger.sealed.write(async trx => {
+    const rows = await trx.selectFrom('models').selectAll().execute()
+    const live = rows.filter(({ removed }) => removed === 0)
+    requirePossible(change, live, configured)
+    await trx.deleteFrom('models').where('removed', '=', 1).execute()
+    const row = await rowOf(trx, change, live, by, now)
+    const { id: _, ...values } = row
+    await trx
+      .insertInto('models')
+      .values(row)
+      .onConflict(conflict => conflict.column('id').doUpdateSet(values))
+      .execute()
+    await bumpRevision(trx, 'models')
+    await appendAudit(trx, {
+      ...by,
+      at: now,
+      action: `model.${change.act}`,
+      subject: change.id,
+      outcome: 'done',
+      details: detailsOf(change),
+    })
+  })
+
+const rowOf = async (
+  trx: SealedTrx,
+  change: ModelChange,
+  live: readonly ModelRow[],
+  { actor }: Actor,
+  now: number,
+): Promise<ModelRow> => {
+  const before = live.find(({ id }) => id === change.id)
+  return {
+    id: change.id,
+    entry_json: change.act === 'add' ? JSON.stringify(change.entry) : (before?.entry_json ?? null),
+    alias_of: change.act === 'alias' ? change.aliasOf : (before?.alias_of ?? null),
+    cells_json: JSON.stringify(change.act === 'add' ? change.cells : []),
+    // the same sequence as the configuration of cells, as both reach them in one document
+    version: await nextSequence(trx, 'configs'),
+    removed: change.act === 'remove' ? 1 : 0,
+    changed_at: now,
+    changed_by: actor,
+  }
+}
+
+const requirePossible = (
+  change: ModelChange,
+  live: readonly ModelRow[],
+  configured: ReadonlySet<string>,
+): void => {
+  if (change.act === 'remove') {
+    requireRemovable(change.id, live, configured)
+    return
+  }
+  requireFree(change.id, live, configured)
+  if (live.length >= MAX_REGISTERED)
+    throw new ShoalError(
+      'conflict',
+      `${MAX_REGISTERED} models and aliases are registered, which is the most; remove one first`,
+    )
+  if (change.act === 'alias') requireTarget(change.aliasOf, live, configured)
+}
+
+const requireFree = (
+  id: string,
+  live: readonly ModelRow[],
+  configured: ReadonlySet<string>,
+): void => {
+  if (configured.has(id))
+    throw new ShoalError('conflict', `${id} is a model of the configuration; choose another id`, {
+      param: 'model',
+    })
+  if (live.some(row => row.id === id))
+    throw new ShoalError('conflict', `${id} exists; shoal models remove ${id} removes it`, {
+      param: 'model',
+    })
+}
+
+const requireTarget = (
+  target: string,
+  live: readonly ModelRow[],
+  configured: ReadonlySet<string>,
+): void => {
+  const row = live.find(({ id }) => id === target)
+  if (row?.alias_of !== undefined && row.alias_of !== null)
+    throw new ShoalError('invalid_request', `${target} is an alias itself, of ${row.alias_of}`, {
+      param: 'model',
+    })
+  if (row === undefined && !configured.has(target)) throw createUnknownError(target)
+}
+
+const requireRemovable = (
+  id: string,
+  live: readonly ModelRow[],
+  configured: ReadonlySet<string>,
+): void => {
+  if (!live.some(row => row.id === id)) {
+    if (!configured.has(id)) throw createUnknownError(id)
+    throw new ShoalError(
+      'conflict',
+      `${id} is a model of the configuration file; take it out of \`catalogue\` there`,
+      { param: 'model' },
+    )
+  }
+  const aliases = live.filter(row => row.alias_of === id).map(row => row.id)
+  if (aliases.length > 0)
+    throw new ShoalError('conflict', `${aliases.join(', ')} stand for ${id}; remove them first`, {
+      param: 'model',
+    })
+}
+
+export const createUnknownError = (id: string): ShoalError =>
+  new ShoalError('model_not_found', `no model is called ${id}; shoal models list lists them`, {
+    param: 'model',
+  })
+
+const detailsOf = (change: ModelChange): Record<string, unknown> => {
+  if (change.act === 'add') return { entry: change.entry, cells: change.cells }
+  return change.act === 'alias' ? { alias_of: change.aliasOf } : {}
+}

@@ -1,0 +1,40 @@
+import { MODEL_FACTS_NAME, MODEL_FACTS_PATH, ModelFacts } from '../../shared/wire/model-facts.ts'
+import { askCell, createCellUnavailableError } from './ask-cell.ts'
+import { messageOf } from './cell-answer.ts'
+import type { Fleet } from './fleet.ts'
+
+const MAX_BYTES = 512 * 1024
+const MAX_SECONDS = 20
+
+/**
+ * The facts that a weights file on a cell states about itself. Throws as `askCell` does, and
+ * `cell_unavailable` for a cell that does not have the file or is too old to tell.
+ */
+export const askModelFacts = async (
+  fleet: Pick<Fleet, 'cell'>,
+  cellId: string,
+  model: string,
+  signal: AbortSignal,
+): Promise<ModelFacts> => {
+  const input = encodeURIComponent(JSON.stringify({ model }))
+  const question = {
+    path: `${MODEL_FACTS_PATH}${MODEL_FACTS_NAME}?input=${input}`,
+    what: `the file of ${model}`,
+    maxBytes: MAX_BYTES,
+    maxSeconds: MAX_SECONDS,
+  }
+  const { status, text } = await askCell(fleet, cellId, question, signal)
+  if (status !== 200)
+    throw createCellUnavailableError(cellId, `says: ${messageOf(Buffer.from(text))}`)
+  const { data } = ModelFacts.safeParse(parse(text))
+  if (data === undefined) throw createCellUnavailableError(cellId, 'gave an unknown answer')
+  return data
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

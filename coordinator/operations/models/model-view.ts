@@ -1,0 +1,159 @@
+import * as z from 'zod'
+import { type CatalogueEntry, MODEL_KINDS, ModelId, TIER_NAMES } from '../../../shared/catalogue.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { CAPABILITY, FIRST_CAPABILITY, NEEDS } from '../../../shared/wire/capability.ts'
+import { type EngineReport, ModelState } from '../../../shared/wire/telemetry.ts'
+import { createUnknownError } from '../../catalogue/write-model.ts'
+import { type Cell, engineReports } from '../../fleet/cell.ts'
+import { isPresent } from '../../fleet/presence.ts'
+import type { Context } from '../context.ts'
+
+export const ModelPath = z.strictObject({ model: ModelId.describe('Id of the model.') })
+
+const Count = z.number().nonnegative().nullable()
+
+/** A model on one cell. Null where the cell reports nothing. */
+const CellStanding = z.object({
+  cell_id: z.string(),
+  state: ModelState.nullable().describe('Null when the cell does not have the model yet.'),
+  phase: z.string().nullable().describe('downloading, checking or loading.'),
+  progress_percent: z.number().nullable(),
+  downloaded_bytes: Count,
+  download_total_bytes: Count,
+  download_bytes_per_second: Count,
+  remaining_seconds: z.int().nullable(),
+  file_bytes: Count.describe('Size of the weights; null while they are not on its disk.'),
+  memory_bytes: Count.describe('Memory that the model takes, or would take once loaded.'),
+  requests: z.int().describe('Requests that run or wait on its engine.'),
+  pinned: z.boolean().nullable(),
+  reason: z.string().nullable(),
+})
+type CellStanding = z.input<typeof CellStanding>
+
+export const ModelDetails = z.object({
+  id: z.string(),
+  kind: z.enum(MODEL_KINDS),
+  minimum_tier: z.enum(TIER_NAMES),
+  origin: z
+    .enum(['configuration', 'added', 'alias'])
+    .describe('`added` by an operator while the coordinator runs.'),
+  alias_of: z.string().nullable(),
+  aliases: z.array(z.string()),
+  weights: z.string(),
+  sha256: z.string().nullable(),
+  context_length: z.int(),
+  owned_by: z.string(),
+  note: z.string(),
+  on: z.array(z.string()).describe('Cells that it was added for; all when empty.'),
+  cells: z.array(CellStanding),
+})
+type ModelDetails = z.input<typeof ModelDetails>
+
+type Views = Pick<Context, 'catalogue' | 'models' | 'fleet'>
+
+/** @throws ShoalError model_not_found */
+export const findEntry = ({ catalogue }: Pick<Views, 'catalogue'>, id: string): CatalogueEntry => {
+  const entry = catalogue.find(each => each.id === id)
+  if (entry === undefined) throw createUnknownError(id)
+  return entry
+}
+
+/** @throws ShoalError model_not_found */
+export const describeModel = (views: Views, id: string): ModelDetails => {
+  const entry = findEntry(views, id)
+  const registered = views.models.find(id)
+  const aliasOf = registered?.aliasOf ?? null
+  return {
+    id,
+    kind: entry.kind,
+    minimum_tier: entry.minimum_tier,
+    origin: registered === undefined ? 'configuration' : aliasOf === null ? 'added' : 'alias',
+    alias_of: aliasOf,
+    aliases: views.models.aliasesOf(id),
+    weights: entry.weights,
+    sha256: entry.sha256 ?? null,
+    context_length: entry.context_length,
+    owned_by: entry.owned_by,
+    note: entry.note,
+    on: [...listCells(views, id)],
+    cells: listStandings(views, id),
+  }
+}
+
+/** Ids of the cells that an added model, or the model of an alias, is for; all when empty. */
+const listCells = ({ models }: Pick<Views, 'models'>, id: string): readonly string[] => {
+  const registered = models.find(id)
+  return (
+    (registered?.aliasOf === undefined ? registered : models.find(registered.aliasOf))?.cells ?? []
+  )
+}
+
+/** The model on the cells that have it, and on those that are to have it. */
+const listStandings = (views: Views, id: string): CellStanding[] => {
+  const isAdded = views.models.find(id) !== undefined
+  const meant = listCells(views, id)
+  const isMeant = (cellId: string) => isAdded && (meant.length === 0 || meant.includes(cellId))
+  const known = [...views.fleet.cells()].flatMap(cell => {
+    const report = engineReports(cell).find(({ models }) => models.includes(id))
+    if (report !== undefined && isPresent(cell.presence)) return standingOf(cell.id, report)
+    return isMeant(cell.id) ? absent(cell.id, whyAbsent(cell)) : []
+  })
+  const others = meant.filter(cellId => !known.some(({ cell_id }) => cell_id === cellId))
+  return [...known, ...others.map(cellId => absent(cellId, 'the cell is not connected'))]
+}
+
+/** Reason of a cell that has been told of the model a moment ago. */
+export const NOT_TAKEN_UP = 'the cell has not taken it up yet'
+
+const whyAbsent = ({ presence, announce }: Cell): string => {
+  if (!isPresent(presence)) return 'the cell is not connected'
+  const level = announce?.capability ?? FIRST_CAPABILITY
+  if (level >= NEEDS.models) return NOT_TAKEN_UP
+  return `its daemon has capability level ${level} of ${CAPABILITY} and needs ${NEEDS.models}; update it`
+}
+
+const standingOf = (cellId: string, report: EngineReport): CellStanding => ({
+  cell_id: cellId,
+  state: report.state,
+  phase: report.phase ?? null,
+  progress_percent: report.progress_percent ?? null,
+  downloaded_bytes: report.downloaded_bytes ?? null,
+  download_total_bytes: report.download_total_bytes ?? null,
+  download_bytes_per_second: report.download_bytes_per_second ?? null,
+  remaining_seconds: report.remaining_seconds ?? null,
+  file_bytes: report.file_bytes ?? null,
+  memory_bytes: report.memory_bytes ?? null,
+  requests: report.slots_busy + report.queued,
+  pinned: report.pinned ?? null,
+  reason: report.reason ?? null,
+})
+
+const absent = (cellId: string, reason: string): CellStanding => ({
+  cell_id: cellId,
+  state: null,
+  phase: null,
+  progress_percent: null,
+  downloaded_bytes: null,
+  download_total_bytes: null,
+  download_bytes_per_second: null,
+  remaining_seconds: null,
+  file_bytes: null,
+  memory_bytes: null,
+  requests: 0,
+  pinned: null,
+  reason,
+})
+
+/** Throws `not_found` for a cell that is not enrolled, or revoked. */
+export const requireCells = async (
+  { cells }: Pick<Context, 'cells'>,
+  ids: readonly string[],
+): Promise<void> => {
+  for (const id of ids) {
+    const cell = await cells.get(id)
+    if (cell === undefined || cell.revokedAt !== undefined)
+      throw new ShoalError('not_found', `no cell ${id}; shoal cells list lists them`, {
+        param: 'on',
+      })
+  }
+}

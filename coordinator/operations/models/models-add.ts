@@ -1,0 +1,112 @@
+import * as z from 'zod'
+import { MODEL_KINDS, ModelId, TIER_NAMES } from '../../../shared/catalogue.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { RegisteredModel } from '../../../shared/wire/registered-models.ts'
+import { completeSource } from '../../catalogue/complete-source.ts'
+import { Id } from '../fields.ts'
+import { defineOperation } from '../operation.ts'
+import { describeModel, ModelDetails, requireCells } from './model-view.ts'
+
+/** Tokens of one request where the operator names none; the file may allow less. */
+const DEFAULT_CONTEXT = 4096
+
+export default defineOperation({
+  id: 'models-add',
+  description:
+    'Add a model to the catalogue, in force at once on the coordinators and cells: a GGUF file on the cells, of the hub, or of an https address.',
+  method: 'POST',
+  path: '/v1/catalogue',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  tool: false,
+  openWorld: true,
+  status: 201,
+  timeoutSeconds: 60,
+  cli: { group: 'models', verb: 'add', words: ['model', 'source'] },
+  input: z.strictObject({
+    model: ModelId,
+    source: z
+      .string()
+      .min(1)
+      .max(1024)
+      .exactOptional()
+      .describe('hf:ORG/REPO/FILE.gguf[@REVISION], or an https address; or use path.'),
+    path: z
+      .string()
+      .min(1)
+      .max(1024)
+      .exactOptional()
+      .describe('Absolute path of a GGUF file on the cells, in place of the source.'),
+    kind: z.enum(MODEL_KINDS).default('chat').describe('What the model is used for.'),
+    tier: z.enum(TIER_NAMES).default('free').describe('Lowest tier whose keys may use it.'),
+    context_length: z
+      .int()
+      .min(128)
+      .max(10_000_000)
+      .default(DEFAULT_CONTEXT)
+      .describe('Most tokens of one request, prompt and answer; the file may allow less.'),
+    on: z.array(Id).max(1000).default([]).describe('Only these cells; all by default.'),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .exactOptional()
+      .describe('Checksum of the file; the hub tells that of its files.'),
+    unchecked: z.boolean().default(false).describe('Accept a download without a checksum.'),
+    note: z.string().max(300).default('').describe('Shown in lists.'),
+    owned_by: z.string().min(1).max(128).default('operator').describe('Shown as `owned_by`.'),
+  }),
+  output: ModelDetails,
+  examples: [{ model: 'my-model', source: 'hf:org/repository/file.gguf', tier: 'free' }],
+  run: async (input, context) => {
+    const { model, on, kind, tier, context_length, note, owned_by } = input
+    await requireCells(context, on)
+    const { unchecked, sha256 } = input
+    const named = {
+      weights: chooseSource(input),
+      ...(sha256 !== undefined && { sha256 }),
+      ...(unchecked && { unchecked }),
+    }
+    const weights = await completeSource(named, context.upstreams, context.signal)
+    const entry = toEntry({
+      id: model,
+      kind,
+      minimum_tier: tier,
+      context_length,
+      note,
+      owned_by,
+      ...weights,
+    })
+    await context.models.change({ act: 'add', id: model, entry, cells: on }, context.actor)
+    return describeModel(context, model)
+  },
+})
+
+const chooseSource = ({
+  source,
+  path,
+}: {
+  source?: string | undefined
+  path?: string | undefined
+}): string => {
+  if ((source === undefined) === (path === undefined))
+    throw new ShoalError(
+      'invalid_request',
+      'name one source: hf:ORG/REPO/FILE, an https address, or --path with a file on the cells',
+      { param: 'source' },
+    )
+  if (path === undefined) return source as string
+  if (path.startsWith('/')) return path
+  throw new ShoalError('invalid_request', 'the path of a file on the cells must be absolute', {
+    param: 'path',
+  })
+}
+
+const toEntry = (values: z.input<typeof RegisteredModel>): RegisteredModel => {
+  const { data, error } = RegisteredModel.safeParse(values)
+  if (data !== undefined) return data
+  const [issue] = error.issues
+  throw new ShoalError('invalid_request', issue?.message ?? 'the model cannot be added', {
+    param: issue?.path[0] === 'weights' ? 'source' : String(issue?.path[0] ?? 'source'),
+  })
+}

@@ -1,0 +1,30 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { describeModel, findEntry, ModelPath } from './model-view.ts'
+
+export default defineOperation({
+  id: 'models-remove',
+  description:
+    'Remove a model or alias that was added. Cells finish the running requests, then end its engine and delete the downloaded weights.',
+  method: 'DELETE',
+  path: '/v1/catalogue/{model}',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  tool: false,
+  input: ModelPath,
+  output: z.object({
+    id: z.string(),
+    removed: z.literal(true),
+    cells_in_use: z
+      .array(z.string())
+      .describe('Cells that still answered requests with its weights.'),
+  }),
+  run: async ({ model }, context) => {
+    findEntry(context, model)
+    const { cells } = describeModel(context, model)
+    await context.models.change({ act: 'remove', id: model }, context.actor)
+    const inUse = cells.filter(({ requests }) => requests > 0)
+    return { id: model, removed: true as const, cells_in_use: inUse.map(({ cell_id }) => cell_id) }
+  },
+})

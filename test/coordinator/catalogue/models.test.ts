@@ -1,0 +1,92 @@
+import t from 'tap'
+import { Models } from '../../../coordinator/catalogue/models.ts'
+import { observeUnlisted } from '../../../coordinator/catalogue/unlisted-models.ts'
+import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
+import { Catalogue } from '../../../shared/catalogue.ts'
+import { RegisteredModel } from '../../../shared/wire/registered-models.ts'
+import type { EngineReport } from '../../../shared/wire/telemetry.ts'
+import { silent } from '../../support/cell.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+const BY = { actor: 'test' }
+const about = { kind: 'chat', minimum_tier: 'free', context_length: 512 } as const
+const configured = Catalogue.parse([{ ...about, id: 'configured:1b', weights: '/srv/a.gguf' }])
+const entry = (id: string) => RegisteredModel.parse({ ...about, id, weights: '/srv/b.gguf' })
+
+t.test('a model that one coordinator adds is known to another, and to the right cells', async t => {
+  const folder = await temporaryFolder(t)
+  const open = async () => {
+    const store = await temporaryStore(t, folder, { pollMilliseconds: 20 })
+    const { models, close } = await Models.open({ store, configured, now: () => 1, logger: silent })
+    t.teardown(close)
+    return models
+  }
+  const [one, two] = [await open(), await open()]
+  const add = (id: string, cells: string[]) =>
+    one.change({ act: 'add', id, entry: entry(id), cells }, BY)
+  await add('own:1b', ['cell_a'])
+  await one.change({ act: 'alias', id: 'gpt-4o', aliasOf: 'own:1b' }, BY)
+  await one.change({ act: 'alias', id: 'other', aliasOf: 'configured:1b' }, BY)
+  await waitUntil('the other coordinator knows them', () => two.version === one.version)
+  t.strictSame(
+    two.catalogue.map(({ id, weights }) => [id, weights]),
+    [
+      ['configured:1b', '/srv/a.gguf'],
+      ['own:1b', '/srv/b.gguf'],
+      ['gpt-4o', '/srv/b.gguf'],
+      ['other', '/srv/a.gguf'],
+    ],
+  )
+  const other = { id: 'other', model: 'configured:1b' }
+  t.match(two.settingsFor('cell_a'), {
+    entries: [{ id: 'own:1b' }],
+    aliases: [{ id: 'gpt-4o', model: 'own:1b' }, other],
+  })
+  t.strictSame(two.settingsFor('cell_b'), { entries: [], aliases: [other] })
+  const chained = one.change({ act: 'alias', id: 'x', aliasOf: 'gpt-4o' }, BY)
+  await t.rejects(chained, { code: 'invalid_request' })
+  await t.rejects(two.change({ act: 'remove', id: 'own:1b' }, BY), { code: 'conflict' })
+  for (const id of ['other', 'gpt-4o', 'own:1b']) await two.change({ act: 'remove', id }, BY)
+  await waitUntil('the first coordinator knows that', () => one.list().length === 0)
+  t.strictSame(one.catalogue, configured)
+  t.equal(one.version, 6, 'versions grow with a removal too')
+  t.equal(one.settingsFor('cell_a'), undefined)
+})
+
+const engine = (models: string[], weights: string): EngineReport => ({
+  weights,
+  kind: 'embedding',
+  models,
+  state: 'cold',
+  slots: 1,
+  slots_busy: 0,
+  queued: 0,
+  context_length: 512,
+  restarts: 0,
+})
+const cellWith = (...engines: EngineReport[]): Cell => ({
+  ...newCell('cell_a', 1),
+  presence: 'ready',
+  sample: { engines } as unknown as Cell['sample'] & object,
+})
+
+t.test('a cell that offers an unlisted model raises a warning with the command', t => {
+  const warnings = (...engines: EngineReport[]) =>
+    [...observeUnlisted([cellWith(...engines)], configured)].map(({ message }) => message)
+  t.strictSame(warnings(engine(['configured:1b'], '/srv/a.gguf')), [])
+  t.match(warnings(engine(['configured:1b', 'own:1b'], '/srv/b.gguf')), [
+    /: shoal models add own:1b --path \/srv\/b\.gguf --kind embedding --on cell_a$/,
+  ])
+  t.match(warnings(engine(['own:1b'], "/srv/it's; rm -rf x.gguf")), [
+    "--path '/srv/it'\\''s; rm -rf x.gguf' --kind",
+  ])
+  for (const [id, weights] of [
+    ['$(reboot)', '/srv/b.gguf'],
+    ['own:1b', 'cut/at/its/beginning.gguf'],
+  ] as const)
+    t.match(warnings(engine([id], weights)), [/add it to the catalogue, or take it out/])
+  const away = { ...cellWith(engine(['own:1b'], '/srv/b.gguf')), presence: 'dead' as const }
+  t.match([...observeUnlisted([away], configured)], [{ state: 'hold', part: undefined }])
+  t.end()
+})

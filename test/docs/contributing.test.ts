@@ -1,0 +1,72 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { writeDeviceConfig } from '../../bin/up/demo-devices.ts'
+import { DaemonConfig } from '../../daemon/config.ts'
+import { HttpLinkConfig } from '../../devices/links/http/config.ts'
+import { createHttpProfile } from '../../devices/links/http/http-generic.ts'
+
+const root = resolve(import.meta.dirname, '..', '..')
+const COPIED = ['coordinator', 'shared', 'discovery', 'devices', 'daemon', 'test/support']
+
+/** Uses what the diffs add: over HTTP, in the API document, and by the program of the module. */
+const USE = `
+import { newCell } from './coordinator/fleet/cell.ts'
+import { loadRun } from './discovery/load.ts'
+import { DISCOVERY_MODULES } from './discovery/modules.ts'
+import { appWith, views } from './test/support/app.ts'
+import { createScanContext, listRows } from './test/support/scan-context.ts'
+
+const idle = { ...newCell('cell-1', 1), presence: 'ready', sample: { engines: [{ slots_busy: 0 }] } }
+const busy = { ...newCell('cell-2', 1), presence: 'ready', sample: { engines: [{ slots_busy: 2 }] } }
+const app = await appWith({ views: views({ fleet: { cells: () => [idle, busy] } }) })
+const tier = await app.inject({ url: '/v1/tiers/pro' })
+const skill = await app.inject({
+  method: 'POST',
+  url: '/v1/skills/idle-cells',
+  headers: { authorization: 'Bearer admin-key', 'content-type': 'application/json' },
+  payload: '{}',
+})
+await app.close()
+const module = DISCOVERY_MODULES.find(({ id }) => id === 'power-supplies')
+const run = await loadRun(module)
+const found = await listRows(module, run({}, createScanContext({}))).catch(error => error.name)
+console.log(JSON.stringify({ tier: tier.json(), skill: skill.json(), domain: module.domain, found }))
+`
+
+t.test('each diff of CONTRIBUTING.md adds by itself what it says', async t => {
+  const copy = mkdtempSync(join(tmpdir(), 'shoal-contributing-'))
+  t.teardown(() => rmSync(copy, { recursive: true, force: true }))
+  for (const folder of COPIED) cpSync(join(root, folder), join(copy, folder), { recursive: true })
+  for (const file of ['package.json', 'models/bundled.ts', 'models/bundled.json'])
+    cpSync(join(root, file), join(copy, file))
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  const config = await writeDeviceConfig(copy)
+
+  const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
+  const diffs = [...text.matchAll(/^```diff\n(.*?)^```/gms)].map(([, diff = '']) => diff)
+  t.equal(diffs.length, 4)
+  for (const input of diffs) execFileSync('git', ['apply', '-'], { cwd: copy, input })
+
+  const script = join(copy, 'use.ts')
+  writeFileSync(script, USE)
+  const { stdout, stderr } = spawnSync(process.execPath, [script], { cwd: copy, encoding: 'utf8' })
+  t.equal(stderr, '')
+  const used = JSON.parse(stdout)
+  t.strictSame(used.tier, { price_eur_per_month: 29, requests_per_month: 50_000 })
+  t.strictSame(used.skill, { data_state: 'live', cell_ids: ['cell-1'], to_load: null })
+  t.equal(used.domain, 'infrastructure')
+  t.ok(Array.isArray(used.found) || used.found === 'NotPossibleHere', used.found)
+
+  const { devices } = DaemonConfig.parse(parse(readFileSync(config, 'utf8')))
+  const kiln = HttpLinkConfig.parse(devices.links.find(link => link.kind === 'http'))
+  const { heat } = createHttpProfile(kiln).verbs
+  t.equal(heat?.hazard, 'unsafe')
+  t.strictSame(
+    heat?.plan({ celsius: 200 }, { device_id: 'dev_1', options: {}, envelope: {} }).operations,
+    [{ method: 'PUT', url: 'http://127.0.0.1:8080/target', body: { celsius: 200 } }],
+  )
+})
