@@ -1,4 +1,5 @@
 import { type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
+import { type HttpReply, type HttpRequest, sendRequest } from './send-request.ts'
 import { createCoordinatorUnreachableError, NotCoordinator } from './unreachable.ts'
 
 /** One request. `query` and `body` in wire names. */
@@ -68,10 +69,10 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     ...(tenant === undefined ? {} : { 'x-svc-tenant': tenant }),
   }
 
-  const ask = async (path: string, init: RequestInit): Promise<Response> => {
+  const ask = async (path: string, request: HttpRequest): Promise<HttpReply> => {
     const target = addressOf(url, path)
-    const rules = { redirect: 'error' as const, ...(signal === undefined ? {} : { signal }) }
-    const response = await fetch(target, { ...rules, ...init }).catch((cause: unknown) => {
+    const ends = signal === undefined ? {} : { signal }
+    const response = await sendRequest(target, { ...ends, ...request }).catch((cause: unknown) => {
       throw createCoordinatorUnreachableError(url, cause)
     })
     if (!response.ok && response.status !== 304) throw await errorOf(response, key)
@@ -94,7 +95,7 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
   async function* text({ path, query = {} }: ApiCall): AsyncGenerator<string> {
     const response = await ask(withQuery(path, query), { headers: identity })
     const decoder = new TextDecoder()
-    for await (const bytes of rethrowUnreachable(response.body ?? new ReadableStream(), url))
+    for await (const bytes of rethrowUnreachable(response.body, url))
       yield decoder.decode(bytes, { stream: true })
     yield decoder.decode()
   }
@@ -114,7 +115,7 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     const headers = { 'content-type': 'application/json', ...identity }
     const request = { method: 'POST', headers, body: JSON.stringify(body) }
     const response = await ask(path, signal === undefined ? request : { ...request, signal })
-    const pieces = rethrowUnreachable(response.body ?? new ReadableStream(), url)
+    const pieces = rethrowUnreachable(response.body, url)
     for await (const data of eventData(pieces)) {
       if (data === '[DONE]') return
       const value = JSON.parse(data)
@@ -132,7 +133,7 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     const response = await ask(withQuery(path, query), {
       headers: { accept: 'text/event-stream', ...since, ...identity },
     })
-    const pieces = rethrowUnreachable(response.body ?? new ReadableStream(), url)
+    const pieces = rethrowUnreachable(response.body, url)
     let id = lastId
     for await (const { field, value } of eventFields(pieces)) {
       if (field === 'id') id = value
@@ -182,7 +183,7 @@ const withQuery = (path: string, query: Record<string, unknown>): string => {
 const TEXT = /^(text\/(csv|plain)|application\/(jsonl|yaml))/
 const NEXT = /<([^>]+)>; rel="next"/
 
-const contentOf = async (response: Response): Promise<unknown> => {
+const contentOf = async (response: HttpReply): Promise<unknown> => {
   const type = response.headers.get('content-type') ?? ''
   const ours = response.headers.has('x-shoal-version') && type.startsWith('text/html')
   if (!ours && !TEXT.test(type)) return jsonOf(response)
@@ -193,21 +194,21 @@ const contentOf = async (response: Response): Promise<unknown> => {
   return new TextAnswer(text, type, next)
 }
 
-const jsonOf = (response: Response): Promise<unknown> =>
+const jsonOf = (response: HttpReply): Promise<unknown> =>
   response.json().catch((cause: unknown) => {
     if (!(cause instanceof SyntaxError))
       throw createCoordinatorUnreachableError(response.url, cause)
     throw new NotCoordinator(response.url, cause)
   })
 
-const errorOf = async (response: Response, key: string | undefined): Promise<ShoalError> => {
+const errorOf = async (response: HttpReply, key: string | undefined): Promise<ShoalError> => {
   const body = await response.json().catch(() => undefined)
   return fromBody(body, response, key)
 }
 
 const fromBody = (
   body: unknown,
-  { status, headers, url }: Response,
+  { status, headers, url }: HttpReply,
   key: string | undefined,
 ): ShoalError => {
   const { code, message, param } = (body as ErrorBody | undefined)?.error ?? {}

@@ -134,13 +134,18 @@ const reach = (error: ShoalError, { url, urlFrom }: SettingsInUse): string => {
   const from = urlFrom === undefined ? '' : `the address is from ${urlFrom}; ${own}`
   if (error instanceof NotCoordinator) return `${from}a proxy may be answering in its place`
   if (isUnbelieved(error)) return `${from}${adviseOnCertificate(error)}`
-  if (reasonCode(error)?.startsWith('ERR_SSL') === true)
+  if (/^(ERR_SSL|EPROTO)/.test(reasonCode(error) ?? ''))
     return `${from}use http:// if it is meant to be without TLS`
-  if (reasonCode(error) === 'UND_ERR_SOCKET') return `${from}use https:// if it speaks TLS`
+  if (isCut(error) && url?.startsWith('https:') !== true)
+    return `${from}use https:// if it speaks TLS`
   if (reasonCode(error) === 'UND_ERR_HEADERS_TIMEOUT')
     return `${from}it accepts connections but does not answer: read its log, and restart it`
   return `${from}start it with npm start, or set SHOAL_URL or --url to its address`
 }
+
+/** A server of TLS ends a connection without it. */
+const isCut = (error: ShoalError): boolean =>
+  ['UND_ERR_SOCKET', 'ECONNRESET', 'HPE_INVALID_CONSTANT'].includes(reasonCode(error) ?? '')
 
 /** A coordinator has no path; a webhook, whose address is a field of that name, mostly does. */
 const isMeantForField = (url = '', urlFrom = ''): boolean =>

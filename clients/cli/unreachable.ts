@@ -13,6 +13,7 @@ const REASONS: Record<string, string> = {
   UND_ERR_HEADERS_TIMEOUT: 'it accepted the request but did not answer',
   UND_ERR_SOCKET: 'the connection was cut',
   HPE_INVALID_CONSTANT: 'the server does not speak HTTP',
+  EPROTO: 'the server does not speak TLS',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the server does not speak TLS',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is from an unknown authority',

@@ -189,7 +189,7 @@ t.test('a profile can have its own certificate authority', async t => {
   const list = ['models', 'list', '--url', url]
 
   t.match(await shoal(env, list), { code: 69, err: /unknown authority.*--ca-file/s })
-  t.match(await shoal(env, [...list, '--ca-file', right]), { code: 0, out: /^m +chat/m })
+  t.match(await shoal(env, [...list, '--ca-file', right]), { code: 0, out: /^m +ready +chat/m })
   t.match(await shoal({ ...env, SHOAL_CA_FILE: wrong }, list), { code: 69, err: /certificate/ })
   const login = ['login', '--url', url]
   t.match(await shoal(env, [...login, '--pin', 'A'.repeat(43)], KEY), {
@@ -198,6 +198,6 @@ t.test('a profile can have its own certificate authority', async t => {
   })
   const pin = hash('sha256', authority.certificate.raw, 'base64url')
   t.match(await shoal(env, [...login, '--pin', pin], KEY), { code: 0 })
-  t.match(await shoal(env, ['models', 'list']), { code: 0, out: /^m +chat/m }, 'it is kept')
+  t.match(await shoal(env, ['models', 'list']), { code: 0, out: /^m +ready +chat/m }, 'it is kept')
   t.match(await shoal(env, [...login, '--ca-file', wrong], KEY), { code: 69 })
 })
