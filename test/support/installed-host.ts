@@ -113,10 +113,10 @@ export class InstalledHost implements AsyncDisposable {
   ]
 
   /** Runs a line as root, in the folder of the packages. Throws with its output when it fails. */
-  async run(line: string, input = ''): Promise<string> {
+  async run(line: string, input: string | Buffer = ''): Promise<string> {
     const environment = ['env', '-i', `PATH=${PATH}`, 'HOME=/root', 'LANG=C.UTF-8']
     const script = `cd /packages && ${line}`
-    const [command, args] = this.#enter(...environment, 'sh', '-euc', line === '' ? ':' : script)
+    const [command, args] = this.#enter(...environment, 'sh', '-euc', script)
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
     child.stdin.on('error', () => {})
     child.stdin.end(input)
