@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { hostsFile, InstalledHost, installingImpossible } from '../support/installed-host.ts'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { NetworkLab, namespacesMissing, programMissing } from '../support/network-lab.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -44,12 +44,16 @@ class Notes {
   }
 }
 
-t.test('from packages to the first remote cell', { skip, timeout: 300_000 }, async t => {
-  const packages = mkdtempSync(join(tmpdir(), 'shoal-packages-'))
+t.test('from packages to the first remote cell', { skip }, async t => {
+  const packages = mkdtempSync(join(MEMORY_FOLDER, 'shoal-packages-'))
   t.teardown(() => rmSync(packages, { recursive: true, force: true }))
   const names = ['shoald', 'shoal-coordinator', 'shoal-cli'].flatMap(name => ['--only', name])
   const build = ['packaging/build-deb.mjs', '--out', packages, '--level', '0', ...names]
-  execFileSync(process.execPath, build, { cwd: root, stdio: 'pipe' })
+  execFileSync(process.execPath, build, {
+    cwd: root,
+    env: { ...process.env, TMPDIR: MEMORY_FOLDER },
+    stdio: 'pipe',
+  })
 
   await using lab = new NetworkLab()
   lab.addHost('coordinator', `${COORDINATOR}/24`)
