@@ -16,7 +16,9 @@ const project = resolve(import.meta.dirname, '..', '..')
 /** Mounts the root, and stays until its input ends. Arguments: folder, what is hidden. */
 const MOUNT = `set -e
 folder=$1 root=$1/root
-mount -t overlay -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" overlay "$root"
+mount -t tmpfs tmpfs "$folder/disk"
+mkdir "$folder/disk/upper" "$folder/disk/work"
+mount -t overlay -o "lowerdir=/,upperdir=$folder/disk/upper,workdir=$folder/disk/work" overlay "$root"
 for each in proc sys dev; do mount --rbind "/$each" "$root/$each"; done
 for each in run tmp "$2"; do mkdir -p "$root/$each"; mount -t tmpfs tmpfs "$root/$each"; done
 mkdir -p "$root/run/systemd/system" "$root/run/bridge" "$root/packages"
@@ -56,7 +58,7 @@ export const installingImpossible = (): string | false => {
 
 const makeFolders = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-host-'))
-  for (const name of ['upper', 'work', 'root', 'bridge']) mkdirSync(join(folder, name))
+  for (const name of ['disk', 'root', 'bridge']) mkdirSync(join(folder, name))
   return folder
 }
 
@@ -113,10 +115,10 @@ export class InstalledHost implements AsyncDisposable {
   ]
 
   /** Runs a line as root, in the folder of the packages. Throws with its output when it fails. */
-  async run(line: string, input = ''): Promise<string> {
+  async run(line: string, input: string | Buffer = ''): Promise<string> {
     const environment = ['env', '-i', `PATH=${PATH}`, 'HOME=/root', 'LANG=C.UTF-8']
     const script = `cd /packages && ${line}`
-    const [command, args] = this.#enter(...environment, 'sh', '-euc', line === '' ? ':' : script)
+    const [command, args] = this.#enter(...environment, 'sh', '-euc', script)
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
     child.stdin.on('error', () => {})
     child.stdin.end(input)
