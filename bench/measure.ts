@@ -33,10 +33,10 @@ export const readServiceFlags = (): string[] => {
   return flags.trim().split(' ')
 }
 
-/** Environment in the unit of the coordinator: settings of the memory allocator. */
+/** Settings of the memory allocator in the unit of the coordinator. */
 export const readServiceEnv = (): Record<string, string> =>
   Object.fromEntries(
-    [...readUnit().matchAll(/^Environment=(\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]),
+    [...readUnit().matchAll(/^Environment=(MALLOC_\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]),
   )
 
 export const round = (value: number): number => Math.round(value * 10) / 10

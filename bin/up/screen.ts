@@ -98,13 +98,11 @@ ${Object.entries(keys)
   .join('\n')}
 
 For the command line and the examples of README.md, in a second terminal:
-
 export SHOAL_URL=${baseUrl}
 export SHOAL_KEY=${keys.operator}
 
 Every model is answered by small bundled demonstration weights until you configure your own.
 ${devices === 'sim' ? 'The first cell has simulated robots, a drone, a printer and a switch.\n' : ''}Try it:
-
 ${curlLine({ baseUrl, caFile, keys })}
 
 Ctrl-C stops everything.`

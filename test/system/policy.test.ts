@@ -78,7 +78,7 @@ t.test('an approved policy applies without a restart, and survives one', async t
   writeFileSync(file, text)
   const dry = await runAsOperator('policy', 'change', file, '--dry-run')
   t.equal(dry.code, 0, dry.error)
-  t.match(dry.out, /rule +tea +added/)
+  t.match(dry.out, /tea +rule +added/)
   const asked = await runAsOperator('policy', 'change', file)
   t.equal(asked.code, 75, asked.error)
   t.match(asked.out, /1 rule added/)

@@ -28,6 +28,8 @@ t.test('the pre-check of weights', async t => {
       poolingType: 1,
       fileType: 7,
       name: 'random weights',
+      licence: undefined,
+      licenceUrl: undefined,
       tensorCount: 12,
       fileBytes: bytes.length,
     })
