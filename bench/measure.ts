@@ -36,7 +36,10 @@ export const readServiceFlags = (): string[] => {
 /** Settings of the memory allocator in the unit of the coordinator. */
 export const readServiceEnv = (): Record<string, string> =>
   Object.fromEntries(
-    [...readUnit().matchAll(/^Environment=(MALLOC_\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]),
+    [...readUnit().matchAll(/^Environment=(MALLOC_\w+)=(\S+)$/gm)].map(([, name, value]) => [
+      name,
+      value,
+    ]),
   )
 
 export const round = (value: number): number => Math.round(value * 10) / 10

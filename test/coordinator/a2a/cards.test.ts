@@ -95,7 +95,7 @@ t.test('a reader whose card is current gets 304, by ETag or by time', async t =>
 t.test('every binding is in the API document', async t => {
   const { json } = await caller(url, undefined).json('/v1/openapi.json')
   for (const [path, methods] of [
-    ['/', ['post']],
+    ['/', ['get', 'post']],
     ['/a2a', ['post']],
     ['/a2a/rest/{path}', ['delete', 'get', 'post']],
     [STANDARD, ['get']],

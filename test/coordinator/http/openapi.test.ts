@@ -63,7 +63,13 @@ t.test('the document is public and describes itself', async t => {
 
 t.test('every registered route is in the document, and the reverse', async t => {
   const inDocument = described.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
-  const inServer = listRoutes().filter(route => !route.startsWith('HEAD '))
+  // the router lists a place once, with the names that its routes give it: {model}|{alias}
+  const named = (route: string): string =>
+    inDocument.find(each => each === route.replace(/\{\w+\}\|/, '')) ??
+    route.replace(/\|\{\w+\}/, '')
+  const inServer = listRoutes()
+    .filter(route => !route.startsWith('HEAD '))
+    .map(named)
   t.not(inServer.length, 0)
   t.strictSame(inDocument.toSorted(), inServer.toSorted())
 })

@@ -45,6 +45,7 @@ t.test('a command is planned, approved and created in the transaction of its app
           asked.push(one)
           return { id: 'gate_1', gateId: 'gate.device-command-live', state, expiresAt: 1 }
         },
+        rulesFault: () => 'the rules of the gate have changed',
         consume: async (_id: string, _by: object, { plan, runInTransaction }: Json) => {
           t.strictSame(plan, PLAN)
           await runInTransaction('the use', 'signed')
