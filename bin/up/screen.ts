@@ -92,17 +92,14 @@ shoal is up, with ${cells === 1 ? 'one cell' : `${cells} cells`}.
   Docs   ${baseUrl}/docs
   Logs   ${logs}
   Keys   ${keysFile}
-${replicas === undefined ? '' : replicaLines(replicas)}${joinLine === undefined ? '' : lanLines(joinLine, caFile)}
 ${Object.entries(keys)
-  .map(([name, key]) => `  ${name.padEnd(12)}${key}`)
+  .map(([name, key]) => `         ${name.padEnd(12)}${key}`)
   .join('\n')}
-
+${replicas === undefined ? '' : replicaLines(replicas)}${joinLine === undefined ? '' : lanLines(joinLine, caFile)}
 For the command line and the examples of README.md, in a second terminal:
 export SHOAL_URL=${baseUrl}
 export SHOAL_KEY=${keys.operator}
 
-Every model is answered by small bundled demonstration weights until you configure your own.
-${devices === 'sim' ? 'The first cell has simulated robots, a drone, a printer and a switch.\n' : ''}Try it:
+${devices === 'sim' ? 'The first cell has simulated robots, a drone, a printer and a switch.\n' : ''}Every model is answered by small bundled demonstration weights until you add your own. Try it:
 ${curlLine({ baseUrl, caFile, keys })}
-
 Ctrl-C stops everything.`

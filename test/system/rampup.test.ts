@@ -64,11 +64,12 @@ t.test('a ramp-up of real cells', async t => {
     const sources = json.sources as { scope: string; document: Json }[]
     return sources.find(({ scope }) => scope === 'cell')?.document
   }
+  // both serve requests: a plan that is asked for sooner has one cell
   const isReady = () =>
-    waitUntil('two ready cells', async () => {
-      const { json } = await ask(keys.operator, '/v1/cells').catch(() => ({ json: {} as Json }))
-      const cells = (json.cells ?? []) as { presence: string }[]
-      return cells.length === 2 && cells.every(({ presence }) => presence === 'ready')
+    waitUntil('a plan for two cells', async () => {
+      const asked = ask(keys.operator, '/v1/rampup/plan').catch(() => ({ json: {} as Json }))
+      const { stages = [] } = (await asked).json as { stages?: { cell_ids: string[] }[] }
+      return stages.flatMap(({ cell_ids }) => cell_ids).length === 2
     })
   await isReady()
 
