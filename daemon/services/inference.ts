@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import type { Catalogue } from '../../shared/catalogue.ts'
+import { type Catalogue, weightsLabel } from '../../shared/catalogue.ts'
 import { randomId } from '../../shared/ids.ts'
 import type { Metric } from '../../shared/metrics/metric.ts'
 import { parseAllowed } from '../../shared/outbound/allow-list.ts'
@@ -176,16 +176,18 @@ const servableCatalogue = (
   configured: Catalogue,
   added: RegisteredModels | undefined,
   places: WeightsPlaces,
-  logger: Pick<Logger, 'error'>,
+  logger: Pick<Logger, 'error' | 'warn'>,
 ): Catalogue => {
-  const extended = extendCatalogue(configured, added).filter(entry => {
-    try {
-      return resolveWeights(entry, places)
-    } catch (error) {
-      logger.error({ reason: (error as Error).message }, 'a model is not served')
-      return false
-    }
-  })
+  const extended = extendCatalogue(configured, withoutOwnIds(configured, added, logger)).filter(
+    entry => {
+      try {
+        return resolveWeights(entry, places)
+      } catch (error) {
+        logger.error({ reason: (error as Error).message }, 'a model is not served')
+        return false
+      }
+    },
+  )
   try {
     requireServable(extended, places)
     return extended
@@ -194,6 +196,28 @@ const servableCatalogue = (
     logger.error({ reason }, 'the models that were added at the coordinator are not served')
     return [...configured]
   }
+}
+
+/**
+ * The added models without those whose id the cell's own configuration gives to other weights: an
+ * operator of the fleet does not replace a file that the owner of a cell has chosen. The bundled
+ * demonstrations give way, as a cell without a catalogue of its own has them too.
+ */
+const withoutOwnIds = (
+  configured: Catalogue,
+  added: RegisteredModels | undefined,
+  logger: Pick<Logger, 'warn'>,
+): RegisteredModels | undefined => {
+  if (added === undefined) return undefined
+  const own = new Map(
+    configured.flatMap(entry => (weightsLabel(entry) === undefined ? [[entry.id, entry]] : [])),
+  )
+  const isFree = ({ id, weights }: { id: string; weights?: string }): boolean => {
+    if (own.has(id) && own.get(id)?.weights !== weights)
+      logger.warn({ model: id }, "the cell's own model is served, not the added one of the same id")
+    return !own.has(id)
+  }
+  return { entries: added.entries.filter(isFree), aliases: added.aliases.filter(isFree) }
 }
 
 interface FolderParts {
