@@ -52,7 +52,7 @@ export class ModelFolder {
   async fetch(weights: Weights, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     const { file, sha256, url } = weights
     if (url === undefined || (await sizeOf(file)) !== undefined) return
-    const { maxBytes, stallSeconds, clock, wait, hubTokenFile } = this.#options
+    const { stallSeconds, clock, wait, hubTokenFile } = this.#options
     const { isOwn = () => true, allowed = [] } = this.#options
     const isTrusted = weights.fromHub === true || isOwn(weights)
     const authorization = weights.fromHub ? await bearer(hubTokenFile) : undefined
@@ -65,7 +65,6 @@ export class ModelFolder {
         sha256,
         stallSeconds,
         clock,
-        maxBytes,
         makeRoom: size => this.#runInTurn(() => this.#makeRoom(file, size)),
         onProgress: (bytes, total) => tell([bytes, total]),
         signal: abort,
@@ -104,7 +103,7 @@ export class ModelFolder {
 
   async #makeRoom(
     file: string,
-    { totalBytes = 0, haveBytes }: { totalBytes: number | undefined; haveBytes: number },
+    { totalBytes, haveBytes }: { totalBytes: number; haveBytes: number },
   ): Promise<void> {
     const { maxBytes, folder, freeBytes = freeOf } = this.#options
     const others = (await filesOf(folder)).filter(({ path }) => !path.startsWith(file))
