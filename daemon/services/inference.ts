@@ -80,13 +80,6 @@ export const inferenceService = ({
     tuner,
     places,
     fetch: (...order) => folder.fetch(...order),
-    onRetired: weights => {
-      folder
-        .remove(weights)
-        .catch(error =>
-          logger.warn({ weights: weights.label, reason: error.message }, 'not deleted'),
-        )
-    },
     readMemory: memoryReader(() => readSample(gpus)),
   })
   const pins = pinsFile(stateDir)

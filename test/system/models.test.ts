@@ -222,7 +222,7 @@ t.test('added models outlive a restart of the cell and of the coordinator', asyn
   t.equal((await chat('gpt-4o')).status, 200)
 })
 
-t.test('a file of the hub is pinned to its commit, pulled, and deleted with its model', async t => {
+t.test('a file of the hub is pinned to its commit, pulled, and kept when its model comes back', async t => {
   const before = folderOfModels()
   const { status, body } = await add({ model: 'hub/own', source: 'hf:acme/own/own-Q8_0.gguf' })
   const sha256 = hash('sha256', fromHub)
@@ -233,7 +233,13 @@ t.test('a file of the hub is pinned to its commit, pulled, and deleted with its 
   t.strictSame(folderOfModels(), [...before, `sha256-${sha256}.gguf`].toSorted())
   t.match(await ask('DELETE', '/v1/catalogue/hub%2Fown'), { status: 200, body: { removed: true } })
   t.match(await ask('GET', '/v1/catalogue/hub%2Fown'), { status: 404 })
-  await waitUntil('the download is deleted', () => folderOfModels().length === before.length)
+  await waitUntil('the cell has ended it', async () => (await engineOf('hub/own')).state === undefined)
+  const requests = hub.storage.requests.length
+  await add({ model: 'hub/own', source: 'hf:acme/own/own-Q8_0.gguf' })
+  await standingOf('hub/own', ({ file_bytes }) => file_bytes === fromHub.length)
+  t.equal((await chat('hub/own')).status, 200)
+  t.equal(hub.storage.requests.length, requests, 'it is not downloaded again')
+  t.match(await ask('DELETE', '/v1/catalogue/hub%2Fown'), { status: 200 })
   const { body: audit } = await ask('GET', '/v1/audit?limit=200')
   const actions = (audit.rows as Json[]).map(({ action, subject }) => `${action} ${subject}`)
   for (const change of ['add own:1b', 'alias gpt-4o', 'add hub/own', 'remove hub/own'])

@@ -8,7 +8,7 @@ import type { Weights } from '../weights.ts'
 import { createAddressGuard } from './address-guard.ts'
 import { download } from './download.ts'
 import { DownloadError } from './download-error.ts'
-import { partName, removeDownload } from './part-file.ts'
+import { partName } from './part-file.ts'
 import { SharedWork } from './shared-work.ts'
 
 export interface ModelFolderOptions {
@@ -73,16 +73,6 @@ export class ModelFolder {
     await this.#downloads.join(file, begin, at => onProgress(...at), signal)
   }
 
-  /**
-   * Deletes weights that were downloaded and that the catalogue does not name any more, together
-   * with a part of them. Files that an operator put somewhere are never deleted.
-   */
-  async remove({ file, url }: Weights): Promise<void> {
-    await this.#downloads.settle(file)
-    if (url === undefined || this.#isWanted(file)) return
-    await removeDownload(file)
-  }
-
   /** Runs one check at a time, as two at once would claim the same free space. */
   #runInTurn(run: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(run)
@@ -127,6 +117,8 @@ export class ModelFolder {
       }
       const oldest = spare.shift()
       if (oldest === undefined) throw new DownloadError(reason, 'later')
+      // the catalogue may name it again meanwhile
+      if (this.#isWanted(oldest.path)) continue
       await rm(oldest.path, { force: true })
       others.splice(others.indexOf(oldest), 1)
     }
