@@ -21,7 +21,7 @@ import type { HttpRequest, HttpResponse } from '../inference/openai/http.ts'
 import { type Pins, pinsFile } from '../inference/pins.ts'
 import type { StepCounts } from '../inference/protocol.ts'
 import { Tuner, type TunerOptions } from '../inference/tuning/tuner.ts'
-import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
+import { placesOf, resolveWeights, type Weights, type WeightsPlaces } from '../inference/weights.ts'
 import type { Service } from '../service.ts'
 
 export interface InferenceService extends Service {
@@ -221,15 +221,16 @@ interface FolderParts {
 }
 
 const modelFolder = ({ configured, catalogue, config, places }: FolderParts): ModelFolder => {
-  const filesOf = (entries: Catalogue) =>
-    new Set(entries.map(entry => resolveWeights(entry, places).file))
-  const own = filesOf(configured)
+  const find = (entries: Catalogue) => entries.map(entry => resolveWeights(entry, places))
+  // an added model can have the checksum of an own one, and with it the file, but another address
+  const nameOf = ({ file, url }: Weights) => `${file} ${url?.href}`
+  const own = new Set(find(configured).map(nameOf))
   return new ModelFolder({
     folder: places.modelsDir,
     maxBytes: config.models_max_bytes,
     stallSeconds: config.download_stall_seconds,
-    listWanted: () => filesOf(catalogue),
-    isOwn: ({ file }) => own.has(file),
+    listWanted: () => new Set(find([...configured, ...catalogue]).map(({ file }) => file)),
+    isOwn: weights => own.has(nameOf(weights)),
     allowed: config.download_allow.flatMap(text => parseAllowed(text) ?? []),
     hubTokenFile: config.hub_token_file,
     clock: systemClock,
