@@ -69,9 +69,9 @@ export const inferenceService = ({
   let gpus: Pick<GpuSampler, 'sample'> = noneSeen
   const places = placesOf(config, stateDir)
   // one list for the life of the process, which `setRegistered` changes
-  const extend = (added: RegisteredModels | undefined) =>
-    servableCatalogue(configured, added, places, logger)
-  const catalogue = extend(registered)
+  const extend = (added: RegisteredModels | undefined, present: Catalogue) =>
+    servableCatalogue({ configured, added, present, places, logger })
+  const catalogue = extend(registered, configured)
   const folder = modelFolder({ configured, catalogue, config, places })
   const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
   const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
@@ -106,7 +106,7 @@ export const inferenceService = ({
     },
     models,
     setRegistered: async wanted => {
-      const next = extend(wanted)
+      const next = extend(wanted, catalogue)
       if (isDeepStrictEqual(next, catalogue)) return
       engines.setCatalogue(next)
       catalogue.splice(0, catalogue.length, ...next)
@@ -161,16 +161,26 @@ const readSample = (sampler: Pick<GpuSampler, 'sample'>) => {
   return reading.gpus.length > 0 || sampler === noGpus ? reading : undefined
 }
 
+interface CatalogueParts {
+  configured: Catalogue
+  added: RegisteredModels | undefined
+  /** The catalogue that is served now. */
+  present: Catalogue
+  places: WeightsPlaces
+  logger: Pick<Logger, 'error' | 'warn'>
+}
+
 /**
  * The configured catalogue with the added models that this cell knows how to find. A cell that
- * cannot serve so many serves its own: it must not fail over what was added elsewhere.
+ * cannot serve so many goes on as it is: it must not fail over what was added elsewhere.
  */
-const servableCatalogue = (
-  configured: Catalogue,
-  added: RegisteredModels | undefined,
-  places: WeightsPlaces,
-  logger: Pick<Logger, 'error' | 'warn'>,
-): Catalogue => {
+const servableCatalogue = ({
+  configured,
+  added,
+  present,
+  places,
+  logger,
+}: CatalogueParts): Catalogue => {
   const extended = extendCatalogue(configured, withoutOwnIds(configured, added, logger)).filter(
     entry => {
       try {
@@ -186,8 +196,8 @@ const servableCatalogue = (
     return extended
   } catch (error) {
     const reason = (error as Error).message
-    logger.error({ reason }, 'the models that were added at the coordinator are not served')
-    return [...configured]
+    logger.error({ reason }, 'the models that were added at the coordinator are not taken over')
+    return [...present]
   }
 }
 

@@ -612,5 +612,9 @@ t.test('a cell serves its own model where an added one or an alias has the same 
   const expected = ['own /srv/own.gguf', 'demo bundled:shoal-demo-small', 'new /srv/added.gguf']
   t.strictSame(served(), expected)
   await service.setRegistered({ entries: [add('demo'), add('new')], aliases: [] })
-  t.strictSame(served(), ['own /srv/own.gguf', 'demo /srv/added.gguf', 'new /srv/added.gguf'])
+  const before = ['own /srv/own.gguf', 'demo /srv/added.gguf', 'new /srv/added.gguf']
+  t.strictSame(served(), before)
+  const many = Array.from({ length: 300 }, (_, at) => add(`m${at}`, `/srv/${at}.gguf`))
+  await service.setRegistered({ entries: many, aliases: [] })
+  t.strictSame(served(), before, 'a list that the cell cannot serve changes nothing')
 })
