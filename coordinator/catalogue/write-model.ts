@@ -1,4 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
+import { nameWeights } from '../../shared/weights-source.ts'
 import {
   MAX_REGISTERED,
   MAX_REGISTERED_BYTES,
@@ -167,6 +168,9 @@ export const createUnknownError = (id: string): ShoalError =>
   })
 
 const detailsOf = (change: ModelChange): Record<string, unknown> => {
-  if (change.act === 'add') return { entry: change.entry, cells: change.cells }
+  if (change.act === 'add') {
+    const { entry, cells } = change
+    return { entry: { ...entry, weights: nameWeights(entry.weights) }, cells }
+  }
   return change.act === 'alias' ? { alias_of: change.aliasOf } : {}
 }
