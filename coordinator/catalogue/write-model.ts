@@ -156,10 +156,13 @@ const requireRemovable = (
     )
   }
   const aliases = live.filter(row => row.alias_of === id).map(row => row.id)
-  if (aliases.length > 0)
-    throw new ShoalError('conflict', `${aliases.join(', ')} stand for ${id}; remove them first`, {
-      param: 'model',
-    })
+  if (aliases.length === 0) return
+  const [verb, them] = aliases.length === 1 ? ['stands', 'it'] : ['stand', 'them']
+  throw new ShoalError(
+    'conflict',
+    `${aliases.join(', ')} ${verb} for ${id}; remove ${them} first`,
+    { param: 'model' },
+  )
 }
 
 export const createUnknownError = (id: string): ShoalError =>

@@ -1,5 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Announce } from '../../shared/wire/announce.ts'
+import { FIRST_CAPABILITY, NEEDS } from '../../shared/wire/capability.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import {
   type Cell,
@@ -225,7 +226,8 @@ export class Fleet {
     const from = cell.presence
     const { declared, drained } = cell
     const failing = engineReports(cell).some(report => report.state === 'failed')
-    const signs = { declared, drained, failing, silentMs: nowMs() - cell.seenAtMs }
+    const saysStop = (cell.announce?.capability ?? FIRST_CAPABILITY) >= NEEDS.stopped
+    const signs = { declared, drained, failing, saysStop, silentMs: nowMs() - cell.seenAtMs }
     cell.presence = presenceOf(signs, limits)
     if (hasNewReports) countOthers(cell)
     if (hasNewReports || cell.presence !== from) this.#route(cell)

@@ -35,17 +35,19 @@ interface PresenceInputs {
   drained: boolean
   /** True when at least one engine of the cell has failed. */
   failing: boolean
+  /** False for an older daemon, whose last word at a clean stop is `draining`. */
+  saysStop?: boolean
 }
 
 export const presenceOf = (
-  { declared, silentMs, drained, failing }: PresenceInputs,
+  { declared, silentMs, drained, failing, saysStop = false }: PresenceInputs,
   { suspectAfterMs, deadAfterMs }: PresenceLimits,
 ): Presence => {
   if (declared === undefined) return 'unknown'
   if (declared === 'stopped') return 'stopped'
   if (declared === 'lost') return 'dead'
-  // an older daemon says no more than that it drains; had it crashed since, its will would be here
-  if (silentMs > deadAfterMs) return declared === 'draining' ? 'stopped' : 'dead'
+  // had an older daemon crashed since it drained, its will would be here
+  if (silentMs > deadAfterMs) return declared === 'draining' && !saysStop ? 'stopped' : 'dead'
   if (silentMs > suspectAfterMs) return 'suspect'
   if (declared === 'draining' || drained) return 'draining'
   return failing ? 'degraded' : 'ready'

@@ -294,6 +294,7 @@ export const eraseFromOutputs = async (
     const from: string = after
     const page = await free.write(async trx => {
       const ids = await listRunIds(trx, tenantId, from)
+      if (ids.length === 0) return { next: undefined, erased: 0 }
       const rows = await trx
         .selectFrom('flow_steps')
         .select(['run_id', 'position', 'undo', 'output_json'])

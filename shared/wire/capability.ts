@@ -12,7 +12,7 @@ export const CAPABILITIES = [
   { level: 5, since: '2026-11-22', adds: 'several coordinators' },
   { level: 6, since: '2026-11-22', adds: 'devices, e-stop, and formations over several cells' },
   { level: 7, since: '2026-11-22', adds: 'modules, their scope, and findings' },
-  { level: 8, since: '2026-11-23', adds: 'models that an operator added at the coordinator' },
+  { level: 8, since: '2026-11-23', adds: 'models that an operator added at the coordinator, and `stopped` as the last word' },
 ] as const
 
 /** Level of this build. */
@@ -31,6 +31,7 @@ export const NEEDS = {
   devices: 6,
   discovery: 7,
   models: 8,
+  stopped: 8,
 } as const
 
 /** Lowest level that knows each later key; a cell refuses a whole body for one unknown key. */

@@ -37,6 +37,7 @@ const lanesOf = ({ sealed, free }: Ledger) => [
 export const testStoreContract = (t: Test, open: Open): void => {
   testAtomicity(t, open)
   testSealedOrder(t, open)
+  testEmptyLists(t, open)
   testFreeWork(t, open)
   testSequences(t, open)
   testNumbers(t, open)
@@ -114,6 +115,16 @@ const testSealedOrder = (t: Test, open: Open): void => {
       .where('id', '=', 7)
       .executeTakeFirstOrThrow()
     t.equal(at, 100)
+  })
+}
+
+const testEmptyLists = (t: Test, open: Open): void => {
+  t.test('a list without entries matches nothing', async t => {
+    const [{ ledger }] = (await open(t)).stores
+    const query = ledger.read.selectFrom('tenants').select('id')
+    t.strictSame(await query.where('id', 'in', []).execute(), [])
+    await ledger.free.write(trx => addTenant(trx, 'one'))
+    t.strictSame(await query.where('id', 'not in', []).execute(), [{ id: 'one' }])
   })
 }
 

@@ -271,7 +271,7 @@ t.test('a model that cannot be is refused with the remedy', async t => {
     t.match(await add(input), { status, body: { error: { message } } }, JSON.stringify(input))
   t.match(await ask('DELETE', '/v1/catalogue/own%3A1b'), {
     status: 409,
-    body: { error: { message: 'gpt-4o stand for own:1b; remove them first' } },
+    body: { error: { message: 'gpt-4o stands for own:1b; remove it first' } },
   })
   t.match(await ask('DELETE', '/v1/catalogue/here%3A1b'), { status: 409 })
 })

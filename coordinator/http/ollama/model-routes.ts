@@ -46,17 +46,19 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
 
   app.get('/api/tags', { config: { docs: TAGS_DOCS } }, async (request): Promise<Tags> => {
     const models = modelsOfTier(catalogue, requireKey(request).tier)
+    const reports = groupReports(parts, request.tenantId)
     return {
       models: models.map(entry => {
-        const found = reportsOf(entry, parts, request.tenantId)
-        return { ...listed(entry, largest(found, 'file_bytes')), modified_at }
+        const size = largest(reports.get(entry.id) ?? [], 'file_bytes')
+        return { ...listed(entry, size), modified_at }
       }),
     }
   })
 
   app.get('/api/ps', { config: { docs: PS_DOCS } }, async (request): Promise<Loaded> => {
     const models = modelsOfTier(catalogue, requireKey(request).tier)
-    return { models: models.flatMap(entry => loadedEntry(entry, parts, request.tenantId)) }
+    const reports = groupReports(parts, request.tenantId)
+    return { models: models.flatMap(entry => loadedEntry(entry, reports.get(entry.id) ?? [])) }
   })
 
   app.post('/api/show', { config: { docs: SHOW_DOCS } }, async (request): Promise<Shown> => {
@@ -126,27 +128,33 @@ const listed = (entry: CatalogueEntry, size: number): Omit<Tags['models'][0], 'm
   details: DETAILS,
 })
 
-/** What the cells that serve the tenant report of a model. */
-const reportsOf = (
-  entry: CatalogueEntry,
+interface Found {
+  report: EngineReport
+  hasGpu: boolean
+}
+
+/** Reports of the cells that serve the tenant, by id of the model. */
+const groupReports = (
   { fleet, mayUse }: Pick<OllamaModelParts, 'fleet' | 'mayUse'>,
   tenantId: string | undefined,
-): { report: EngineReport; hasGpu: boolean }[] =>
-  [...fleet.cells()].flatMap(cell => {
-    if (!isRoutable(cell) || !mayUse(cell.id, tenantId)) return []
+): Map<string, Found[]> => {
+  const reports = new Map<string, Found[]>()
+  for (const cell of fleet.cells()) {
+    if (!isRoutable(cell) || !mayUse(cell.id, tenantId)) continue
     const hasGpu = (cell.sample?.gpus.length ?? 0) > 0
-    return engineReports(cell)
-      .filter(({ models }) => models.includes(entry.id))
-      .map(report => ({ report, hasGpu }))
-  })
+    for (const report of engineReports(cell))
+      for (const model of report.models) {
+        const found = reports.get(model)
+        if (found === undefined) reports.set(model, [{ report, hasGpu }])
+        else found.push({ report, hasGpu })
+      }
+  }
+  return reports
+}
 
 /** One entry for a model that is loaded on a cell which serves the tenant. */
-const loadedEntry = (
-  entry: CatalogueEntry,
-  parts: Pick<OllamaModelParts, 'fleet' | 'mayUse'>,
-  tenantId: string | undefined,
-): Loaded['models'] => {
-  const found = reportsOf(entry, parts, tenantId).filter(({ report }) => report.state === 'ready')
+const loadedEntry = (entry: CatalogueEntry, reports: readonly Found[]): Loaded['models'] => {
+  const found = reports.filter(({ report }) => report.state === 'ready')
   if (found.length === 0) return []
   const onGpu = found.filter(({ hasGpu }) => hasGpu)
   const size = largest(found, 'memory_bytes')
@@ -156,7 +164,7 @@ const loadedEntry = (
 }
 
 const largest = (
-  found: readonly { report: EngineReport }[],
+  found: readonly Pick<Found, 'report'>[],
   field: 'file_bytes' | 'memory_bytes',
 ): number => Math.max(0, ...found.map(({ report }) => report[field] ?? 0))
 

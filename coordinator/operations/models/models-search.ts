@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { findRepository, searchHub } from '../../catalogue/hub.ts'
 import { defineOperation } from '../operation.ts'
 
-const REPOSITORY = /^([\w.-]+)\/([\w.-]+)(?:@([\w./-]+))?$/
+/** Organisation and repository, which are more than dots, and a revision. */
+const REPOSITORY = /^((?!\.+\/)[\w.-]+)\/((?!\.+(?:@|$))[\w.-]+)(?:@([\w./-]+))?$/
 
 const FoundModel = z.object({
   id: z.string().describe('Repository; search for it to see its files.'),

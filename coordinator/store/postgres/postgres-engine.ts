@@ -1,4 +1,11 @@
-import { type Insertable, Kysely, sql, type Transaction } from 'kysely'
+import {
+  HandleEmptyInListsPlugin,
+  type Insertable,
+  Kysely,
+  replaceWithNoncontingentExpression,
+  sql,
+  type Transaction,
+} from 'kysely'
 import { DEFAULT_MIGRATION_TABLE } from 'kysely/migration'
 import { ShoalError } from '../../../shared/errors.ts'
 import type {
@@ -68,6 +75,9 @@ interface EngineParts extends Pick<EngineOptions, 'logger'> {
   deadlockMs: number
 }
 
+/** PostgreSQL refuses `in ()`, which SQLite takes for false. */
+const PLUGINS = [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })]
+
 const openDatabase = async <T>(
   { server, openPool, deadlockMs, logger }: EngineParts,
   { name, survives, migrations, mustExist, now, ...options }: DatabaseDefinition<T>,
@@ -75,13 +85,14 @@ const openDatabase = async <T>(
   const begins = beginningsOf(name, survives, deadlockMs)
   const connect = (purpose: keyof typeof begins, connections: number) => {
     const pool = openPool(connections, ANSWER_MS[purpose])
-    return new Kysely<T>({ dialect: createWritingDialect(pool, begins[purpose]) })
+    return new Kysely<T>({ dialect: createWritingDialect(pool, begins[purpose]), plugins: PLUGINS })
   }
   const sealed = connect('sealed', 1)
   const free = connect('free', CONNECTIONS)
   const urgent = connect('free', URGENT_CONNECTIONS)
   const read = new Kysely<T>({
     dialect: createReadingDialect(openPool(CONNECTIONS, ANSWER_MS.read)),
+    plugins: PLUGINS,
   })
   const migrating = connect('migrations', 1)
   const disconnect = async () => {

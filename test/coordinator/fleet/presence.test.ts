@@ -26,6 +26,8 @@ t.test('presence follows from notices, silence, operator and engines, in this or
     ['ready', 7500, false, false, 'ready'],
   ] as const)
     t.equal(presenceOf({ declared, silentMs, drained, failing }, LIMITS), presence)
+  const silent = { declared: 'draining', silentMs: 12_001, drained: false, failing: false } as const
+  t.equal(presenceOf({ ...silent, saysStop: true }, LIMITS), 'dead', 'it would have said `stopped`')
 })
 
 const announce = (...engines: ReturnType<typeof engine>[]) =>
