@@ -16,6 +16,12 @@ export const parseWeightsSource = (text: string): WeightsSource => {
   return { kind: 'file', path: text }
 }
 
+/** The `weights` of a catalogue entry for people and logs: the query of an address can be a secret. */
+export const nameWeights = (text: string): string => {
+  const source = parseWeightsSource(text)
+  return source.kind === 'url' ? `${source.url.origin}${source.url.pathname}` : text
+}
+
 const parseHub = (text: string): WeightsSource => {
   const [, owner, repository, path, revision = 'main'] = HUB.exec(text) ?? []
   const names = [owner, repository, ...(path ?? '').split('/'), ...revision.split('/')]

@@ -1,5 +1,10 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { MAX_REGISTERED, type RegisteredModel } from '../../shared/wire/registered-models.ts'
+import { nameWeights } from '../../shared/weights-source.ts'
+import {
+  MAX_REGISTERED,
+  MAX_REGISTERED_BYTES,
+  type RegisteredModel,
+} from '../../shared/wire/registered-models.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { ModelRow } from '../store/model-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
@@ -39,6 +44,7 @@ export const writeModel = (
     requirePossible(change, live, configured)
     await trx.deleteFrom('models').where('removed', '=', 1).execute()
     const row = await rowOf(trx, change, live, by, now)
+    if (change.act !== 'remove') requireSendable([...live, row])
     const { id: _, ...values } = row
     await trx
       .insertInto('models')
@@ -93,6 +99,19 @@ const requirePossible = (
       `${MAX_REGISTERED} models and aliases are registered, which is the most; remove one first`,
     )
   if (change.act === 'alias') requireTarget(change.aliasOf, live, configured)
+}
+
+/** A longer list could not be sent to a cell, together with all of its other settings. */
+const requireSendable = (rows: readonly ModelRow[]): void => {
+  const texts = rows.map(
+    ({ id, alias_of, entry_json }) => entry_json ?? JSON.stringify({ id, model: alias_of }),
+  )
+  const bytes = Buffer.byteLength(texts.join())
+  if (bytes <= MAX_REGISTERED_BYTES) return
+  throw new ShoalError(
+    'conflict',
+    `the registered models would take ${bytes} bytes of at most ${MAX_REGISTERED_BYTES}; remove one first, or use shorter notes and addresses`,
+  )
 }
 
 const requireFree = (
@@ -152,6 +171,9 @@ export const createUnknownError = (id: string): ShoalError =>
   })
 
 const detailsOf = (change: ModelChange): Record<string, unknown> => {
-  if (change.act === 'add') return { entry: change.entry, cells: change.cells }
+  if (change.act === 'add') {
+    const { entry, cells } = change
+    return { entry: { ...entry, weights: nameWeights(entry.weights) }, cells }
+  }
   return change.act === 'alias' ? { alias_of: change.aliasOf } : {}
 }

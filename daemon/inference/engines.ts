@@ -17,7 +17,7 @@ import { makeRoom } from './memory/make-room.ts'
 import type { ReadMemory } from './memory/read-memory.ts'
 import type { StepCounts } from './protocol.ts'
 import type { Tuner } from './tuning/tuner.ts'
-import { resolveWeights, type Weights, type WeightsPlaces } from './weights.ts'
+import { resolveWeights, type WeightsPlaces } from './weights.ts'
 
 interface EnginesParts {
   clock: Clock
@@ -28,8 +28,6 @@ interface EnginesParts {
   fetch: FetchWeights
   readMemory: ReadMemory
   places: WeightsPlaces
-  /** Called when an engine that the catalogue does not need any more is stopped. */
-  onRetired?: (weights: Weights) => void
 }
 
 /** Limits that a restart of the engines can change. */
@@ -130,9 +128,7 @@ export class Engines {
     this.#retiring.add(engine)
     await engine.retire()
     // it is needed again when the catalogue has named it meanwhile
-    if (!this.#retiring.delete(engine)) return
-    this.#notify()
-    this.#parts.onRetired?.(engine.weights)
+    if (this.#retiring.delete(engine)) this.#notify()
   }
 
   /** Engine that serves a model id. */

@@ -5,7 +5,12 @@ import { join, resolve } from 'node:path'
 import { bundledModels } from '../../models/bundled.ts'
 import type { CatalogueEntry } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { hubAddress, parseWeightsSource, type WeightsSource } from '../../shared/weights-source.ts'
+import {
+  hubAddress,
+  nameWeights,
+  parseWeightsSource,
+  type WeightsSource,
+} from '../../shared/weights-source.ts'
 import type { InferenceConfig } from './config.ts'
 import { DownloadError } from './downloads/download-error.ts'
 import { checkGguf, type GgufFacts } from './gguf.ts'
@@ -48,7 +53,7 @@ export const resolveWeights = (entry: CatalogueEntry, places: WeightsPlaces): We
   if (source.kind === 'file') return { label: source.path, file: resolve(source.path), sha256 }
   if (source.kind === 'bundled') return bundledWeights(entry, source.id)
   const url = addressOf(entry, source, places.hubUrl)
-  const label = source.kind === 'hub' ? entry.weights : `${url.origin}${url.pathname}`
+  const label = nameWeights(entry.weights)
   const file = join(places.modelsDir, fileName(url, sha256))
   return { label, file, sha256, url, fromHub: source.kind === 'hub' }
 }

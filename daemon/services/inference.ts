@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import type { Catalogue } from '../../shared/catalogue.ts'
+import { type Catalogue, weightsLabel } from '../../shared/catalogue.ts'
 import { randomId } from '../../shared/ids.ts'
 import type { Metric } from '../../shared/metrics/metric.ts'
 import { parseAllowed } from '../../shared/outbound/allow-list.ts'
@@ -21,7 +21,7 @@ import type { HttpRequest, HttpResponse } from '../inference/openai/http.ts'
 import { type Pins, pinsFile } from '../inference/pins.ts'
 import type { StepCounts } from '../inference/protocol.ts'
 import { Tuner, type TunerOptions } from '../inference/tuning/tuner.ts'
-import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
+import { placesOf, resolveWeights, type Weights, type WeightsPlaces } from '../inference/weights.ts'
 import type { Service } from '../service.ts'
 
 export interface InferenceService extends Service {
@@ -69,9 +69,9 @@ export const inferenceService = ({
   let gpus: Pick<GpuSampler, 'sample'> = noneSeen
   const places = placesOf(config, stateDir)
   // one list for the life of the process, which `setRegistered` changes
-  const extend = (added: RegisteredModels | undefined) =>
-    servableCatalogue(configured, added, places, logger)
-  const catalogue = extend(registered)
+  const extend = (added: RegisteredModels | undefined, present: Catalogue) =>
+    servableCatalogue({ configured, added, present, places, logger })
+  const catalogue = extend(registered, configured)
   const folder = modelFolder({ configured, catalogue, config, places })
   const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
   const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
@@ -80,13 +80,6 @@ export const inferenceService = ({
     tuner,
     places,
     fetch: (...order) => folder.fetch(...order),
-    onRetired: weights => {
-      folder
-        .remove(weights)
-        .catch(error =>
-          logger.warn({ weights: weights.label, reason: error.message }, 'not deleted'),
-        )
-    },
     readMemory: memoryReader(() => readSample(gpus)),
   })
   const pins = pinsFile(stateDir)
@@ -113,7 +106,7 @@ export const inferenceService = ({
     },
     models,
     setRegistered: async wanted => {
-      const next = extend(wanted)
+      const next = extend(wanted, catalogue)
       if (isDeepStrictEqual(next, catalogue)) return
       engines.setCatalogue(next)
       catalogue.splice(0, catalogue.length, ...next)
@@ -168,32 +161,66 @@ const readSample = (sampler: Pick<GpuSampler, 'sample'>) => {
   return reading.gpus.length > 0 || sampler === noGpus ? reading : undefined
 }
 
+interface CatalogueParts {
+  configured: Catalogue
+  added: RegisteredModels | undefined
+  /** The catalogue that is served now. */
+  present: Catalogue
+  places: WeightsPlaces
+  logger: Pick<Logger, 'error' | 'warn'>
+}
+
 /**
  * The configured catalogue with the added models that this cell knows how to find. A cell that
- * cannot serve so many serves its own: it must not fail over what was added elsewhere.
+ * cannot serve so many goes on as it is: it must not fail over what was added elsewhere.
  */
-const servableCatalogue = (
-  configured: Catalogue,
-  added: RegisteredModels | undefined,
-  places: WeightsPlaces,
-  logger: Pick<Logger, 'error'>,
-): Catalogue => {
-  const extended = extendCatalogue(configured, added).filter(entry => {
-    try {
-      return resolveWeights(entry, places)
-    } catch (error) {
-      logger.error({ reason: (error as Error).message }, 'a model is not served')
-      return false
-    }
-  })
+const servableCatalogue = ({
+  configured,
+  added,
+  present,
+  places,
+  logger,
+}: CatalogueParts): Catalogue => {
+  const extended = extendCatalogue(configured, withoutOwnIds(configured, added, logger)).filter(
+    entry => {
+      try {
+        return resolveWeights(entry, places)
+      } catch (error) {
+        logger.error({ reason: (error as Error).message }, 'a model is not served')
+        return false
+      }
+    },
+  )
   try {
     requireServable(extended, places)
     return extended
   } catch (error) {
     const reason = (error as Error).message
-    logger.error({ reason }, 'the models that were added at the coordinator are not served')
-    return [...configured]
+    logger.error({ reason }, 'the models that were added at the coordinator are not taken over')
+    return [...present]
   }
+}
+
+/**
+ * The added models without those whose id the cell's own configuration gives to other weights: an
+ * operator of the fleet does not replace a file that the owner of a cell has chosen. The bundled
+ * demonstrations give way, as a cell without a catalogue of its own has them too.
+ */
+const withoutOwnIds = (
+  configured: Catalogue,
+  added: RegisteredModels | undefined,
+  logger: Pick<Logger, 'warn'>,
+): RegisteredModels | undefined => {
+  if (added === undefined) return undefined
+  const own = new Map(
+    configured.flatMap(entry => (weightsLabel(entry) === undefined ? [[entry.id, entry]] : [])),
+  )
+  const isFree = ({ id, weights }: { id: string; weights?: string }): boolean => {
+    if (own.has(id) && own.get(id)?.weights !== weights)
+      logger.warn({ model: id }, "the cell's own model is served, not the added one of the same id")
+    return !own.has(id)
+  }
+  return { entries: added.entries.filter(isFree), aliases: added.aliases.filter(isFree) }
 }
 
 interface FolderParts {
@@ -204,15 +231,16 @@ interface FolderParts {
 }
 
 const modelFolder = ({ configured, catalogue, config, places }: FolderParts): ModelFolder => {
-  const filesOf = (entries: Catalogue) =>
-    new Set(entries.map(entry => resolveWeights(entry, places).file))
-  const own = filesOf(configured)
+  const find = (entries: Catalogue) => entries.map(entry => resolveWeights(entry, places))
+  // an added model can have the checksum of an own one, and with it the file, but another address
+  const nameOf = ({ file, url }: Weights) => `${file} ${url?.href}`
+  const own = new Set(find(configured).map(nameOf))
   return new ModelFolder({
     folder: places.modelsDir,
     maxBytes: config.models_max_bytes,
     stallSeconds: config.download_stall_seconds,
-    listWanted: () => filesOf(catalogue),
-    isOwn: ({ file }) => own.has(file),
+    listWanted: () => new Set(find([...configured, ...catalogue]).map(({ file }) => file)),
+    isOwn: weights => own.has(nameOf(weights)),
     allowed: config.download_allow.flatMap(text => parseAllowed(text) ?? []),
     hubTokenFile: config.hub_token_file,
     clock: systemClock,

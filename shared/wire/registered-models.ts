@@ -3,6 +3,8 @@ import { type Catalogue, CatalogueEntry, isDownloaded, ModelId } from '../catalo
 
 /** Most models and aliases that operators may add; the list travels in one message to each cell. */
 export const MAX_REGISTERED = 128
+/** Most bytes of that list, which leaves room for the other settings in the message. */
+export const MAX_REGISTERED_BYTES = 128 * 1024
 
 /** A model that an operator added at the coordinator, as cells receive it. */
 export const RegisteredModel = CatalogueEntry.extend({

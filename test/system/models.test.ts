@@ -222,23 +222,38 @@ t.test('added models outlive a restart of the cell and of the coordinator', asyn
   t.equal((await chat('gpt-4o')).status, 200)
 })
 
-t.test('a file of the hub is pinned to its commit, pulled, and deleted with its model', async t => {
-  const before = folderOfModels()
-  const { status, body } = await add({ model: 'hub/own', source: 'hf:acme/own/own-Q8_0.gguf' })
-  const sha256 = hash('sha256', fromHub)
-  t.match([status, body], [201, { sha256, weights: `hf:acme/own/own-Q8_0.gguf@${HUB_COMMIT}` }])
-  await standingOf('hub/own', ({ state }) => state !== null)
-  t.match(await ask('POST', '/v1/catalogue/hub%2Fown/pull', {}), { status: 200 })
-  await standingOf('hub/own', ({ file_bytes }) => file_bytes === fromHub.length)
-  t.strictSame(folderOfModels(), [...before, `sha256-${sha256}.gguf`].toSorted())
-  t.match(await ask('DELETE', '/v1/catalogue/hub%2Fown'), { status: 200, body: { removed: true } })
-  t.match(await ask('GET', '/v1/catalogue/hub%2Fown'), { status: 404 })
-  await waitUntil('the download is deleted', () => folderOfModels().length === before.length)
-  const { body: audit } = await ask('GET', '/v1/audit?limit=200')
-  const actions = (audit.rows as Json[]).map(({ action, subject }) => `${action} ${subject}`)
-  for (const change of ['add own:1b', 'alias gpt-4o', 'add hub/own', 'remove hub/own'])
-    t.ok(actions.includes(`model.${change}`), change)
-})
+t.test(
+  'a file of the hub is pinned to its commit, pulled, and kept when its model comes back',
+  async t => {
+    const before = folderOfModels()
+    const { status, body } = await add({ model: 'hub/own', source: 'hf:acme/own/own-Q8_0.gguf' })
+    const sha256 = hash('sha256', fromHub)
+    t.match([status, body], [201, { sha256, weights: `hf:acme/own/own-Q8_0.gguf@${HUB_COMMIT}` }])
+    await standingOf('hub/own', ({ state }) => state !== null)
+    t.match(await ask('POST', '/v1/catalogue/hub%2Fown/pull', {}), { status: 200 })
+    await standingOf('hub/own', ({ file_bytes }) => file_bytes === fromHub.length)
+    t.strictSame(folderOfModels(), [...before, `sha256-${sha256}.gguf`].toSorted())
+    t.match(await ask('DELETE', '/v1/catalogue/hub%2Fown'), {
+      status: 200,
+      body: { removed: true },
+    })
+    t.match(await ask('GET', '/v1/catalogue/hub%2Fown'), { status: 404 })
+    await waitUntil(
+      'the cell has ended it',
+      async () => (await engineOf('hub/own')).state === undefined,
+    )
+    const requests = hub.storage.requests.length
+    await add({ model: 'hub/own', source: 'hf:acme/own/own-Q8_0.gguf' })
+    await standingOf('hub/own', ({ file_bytes }) => file_bytes === fromHub.length)
+    t.equal((await chat('hub/own')).status, 200)
+    t.equal(hub.storage.requests.length, requests, 'it is not downloaded again')
+    t.match(await ask('DELETE', '/v1/catalogue/hub%2Fown'), { status: 200 })
+    const { body: audit } = await ask('GET', '/v1/audit?limit=200')
+    const actions = (audit.rows as Json[]).map(({ action, subject }) => `${action} ${subject}`)
+    for (const change of ['add own:1b', 'alias gpt-4o', 'add hub/own', 'remove hub/own'])
+      t.ok(actions.includes(`model.${change}`), change)
+  },
+)
 
 t.test('a model that cannot be is refused with the remedy', async t => {
   const free = { model: 'new:1b' }
@@ -263,7 +278,14 @@ t.test('a model that cannot be is refused with the remedy', async t => {
 
 t.test('a cell asks no server of its own network for an added model', async t => {
   const source = `http://localhost:${new URL(hub.url).port}/x.gguf`
-  t.match(await add({ model: 'inside:1b', source, unchecked: true }), { status: 201 })
+  const added = await add({
+    model: 'inside:1b',
+    source: `${source}?token=hidden`,
+    unchecked: true,
+  })
+  t.match(added, { status: 201, body: { weights: source } })
+  const { body: audit } = await ask('GET', '/v1/audit?limit=200')
+  t.notMatch(JSON.stringify([await show('inside:1b'), audit]), 'hidden')
   await standingOf('inside:1b', ({ state }) => state !== null)
   const requests = hub.requests.length
   await ask('POST', '/v1/catalogue/inside%3A1b/pull', {})

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type CatalogueEntry, MODEL_KINDS, ModelId, TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { nameWeights } from '../../../shared/weights-source.ts'
 import { CAPABILITY, FIRST_CAPABILITY, NEEDS } from '../../../shared/wire/capability.ts'
 import { type EngineReport, ModelState } from '../../../shared/wire/telemetry.ts'
 import { createUnknownError } from '../../catalogue/write-model.ts'
@@ -70,7 +71,7 @@ export const describeModel = (views: Views, id: string): ModelDetails => {
     origin: registered === undefined ? 'configuration' : aliasOf === null ? 'added' : 'alias',
     alias_of: aliasOf,
     aliases: views.models.aliasesOf(id),
-    weights: entry.weights,
+    weights: nameWeights(entry.weights),
     sha256: entry.sha256 ?? null,
     context_length: entry.context_length,
     owned_by: entry.owned_by,

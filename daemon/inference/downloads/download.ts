@@ -19,10 +19,8 @@ interface Download {
   stallSeconds: number
   clock: Clock
   /** Called before the body is read; rejects when there is not enough disk space. */
-  makeRoom: (size: { totalBytes: number | undefined; haveBytes: number }) => Promise<void>
-  /** The most that it may be when its size is not known. */
-  maxBytes: number
-  onProgress: (bytes: number, totalBytes: number | undefined) => void
+  makeRoom: (size: { totalBytes: number; haveBytes: number }) => Promise<void>
+  onProgress: (bytes: number, totalBytes: number) => void
   signal: AbortSignal
   wait?: Wait
 }
@@ -35,7 +33,8 @@ const MAX_FAILURES = 5
  * seconds, and so is a download that an earlier life of the daemon has begun. What has another
  * digest than promised is deleted.
  *
- * @throws DownloadError; what has come so far is kept when it can be used later
+ * @throws DownloadError; what has come so far is kept when it can be used later, unless the disk is
+ *   full
  */
 export const download = async (order: Download): Promise<void> => {
   const { file, sha256, signal, url, wait = realWait } = order
@@ -50,6 +49,8 @@ export const download = async (order: Download): Promise<void> => {
         promised = await attempt(part, order)
         break
       } catch (error) {
+        // Everything else on the machine needs the disk more than a part does
+        if (isFull(error)) await part.remove()
         if (signal.aborted || isFinal(error)) throw explainError(error)
         failures = part.bytes > before ? 1 : failures + 1
         if (failures >= MAX_FAILURES) throw createFetchError(url, error)
@@ -73,13 +74,13 @@ const attempt = async (part: PartFile, order: Download): Promise<string | undefi
   const answer = await requestPart(asked)
   try {
     requirePromised(answer, order)
+    const totalBytes = requireSize(answer, url)
     if (answer.from === 0) {
       await part.restart()
       await part.belongsTo(answer.validator)
     }
-    const totalBytes = answer.totalBytes ?? answer.promised.totalBytes
     await makeRoom({ totalBytes, haveBytes: part.bytes })
-    await receive(part, answer, order)
+    await receive(part, { body: answer.body, totalBytes }, order)
     return answer.promised.sha256
   } finally {
     answer.close()
@@ -98,19 +99,31 @@ const requirePromised = ({ promised, totalBytes }: PartAnswer, { url, sha256 }: 
     throw new Error(`${totalBytes} bytes are offered of a file of ${promisedBytes}`)
 }
 
-const receive = async (part: PartFile, answer: PartAnswer, order: Download): Promise<void> => {
-  const { totalBytes = answer.promised.totalBytes, body } = answer
-  const mostBytes = totalBytes ?? order.maxBytes
+/** Size of the whole file; without it, nothing would keep the download from filling the disk. */
+const requireSize = ({ totalBytes, promised }: PartAnswer, { host }: URL): number => {
+  const size = totalBytes ?? promised.totalBytes
+  if (size !== undefined) return size
+  throw new DownloadError(
+    `${host} does not state the size of the file; it must send Content-Length`,
+    'never',
+  )
+}
+
+const receive = async (
+  part: PartFile,
+  { body, totalBytes }: { body: PartAnswer['body']; totalBytes: number },
+  order: Download,
+): Promise<void> => {
   order.onProgress(part.bytes, totalBytes)
   if (part.bytes === totalBytes) return
   for await (const chunk of body) {
     if (part.bytes === 0) requireMagic(chunk)
-    if (part.bytes + chunk.length > mostBytes)
-      throw new DownloadError(`${order.url.host} sends more than ${mostBytes} bytes`, 'never')
+    if (part.bytes + chunk.length > totalBytes)
+      throw new DownloadError(`${order.url.host} sends more than ${totalBytes} bytes`, 'never')
     await part.append(chunk)
     order.onProgress(part.bytes, totalBytes)
   }
-  if (totalBytes !== undefined && part.bytes < totalBytes)
+  if (part.bytes < totalBytes)
     throw new Error(`it ended after ${part.bytes} of ${totalBytes} bytes`)
 }
 

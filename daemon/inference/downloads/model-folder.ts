@@ -8,7 +8,7 @@ import type { Weights } from '../weights.ts'
 import { createAddressGuard } from './address-guard.ts'
 import { download } from './download.ts'
 import { DownloadError } from './download-error.ts'
-import { partName, removeDownload } from './part-file.ts'
+import { partName } from './part-file.ts'
 import { SharedWork } from './shared-work.ts'
 
 export interface ModelFolderOptions {
@@ -52,7 +52,7 @@ export class ModelFolder {
   async fetch(weights: Weights, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     const { file, sha256, url } = weights
     if (url === undefined || (await sizeOf(file)) !== undefined) return
-    const { maxBytes, stallSeconds, clock, wait, hubTokenFile } = this.#options
+    const { stallSeconds, clock, wait, hubTokenFile } = this.#options
     const { isOwn = () => true, allowed = [] } = this.#options
     const isTrusted = weights.fromHub === true || isOwn(weights)
     const authorization = weights.fromHub ? await bearer(hubTokenFile) : undefined
@@ -65,23 +65,12 @@ export class ModelFolder {
         sha256,
         stallSeconds,
         clock,
-        maxBytes,
         makeRoom: size => this.#runInTurn(() => this.#makeRoom(file, size)),
         onProgress: (bytes, total) => tell([bytes, total]),
         signal: abort,
         ...(wait !== undefined && { wait }),
       }).finally(() => this.#coming.delete(file))
     await this.#downloads.join(file, begin, at => onProgress(...at), signal)
-  }
-
-  /**
-   * Deletes weights that were downloaded and that the catalogue does not name any more, together
-   * with a part of them. Files that an operator put somewhere are never deleted.
-   */
-  async remove({ file, url }: Weights): Promise<void> {
-    await this.#downloads.settle(file)
-    if (url === undefined || this.#isWanted(file)) return
-    await removeDownload(file)
   }
 
   /** Runs one check at a time, as two at once would claim the same free space. */
@@ -104,7 +93,7 @@ export class ModelFolder {
 
   async #makeRoom(
     file: string,
-    { totalBytes = 0, haveBytes }: { totalBytes: number | undefined; haveBytes: number },
+    { totalBytes, haveBytes }: { totalBytes: number; haveBytes: number },
   ): Promise<void> {
     const { maxBytes, folder, freeBytes = freeOf } = this.#options
     const others = (await filesOf(folder)).filter(({ path }) => !path.startsWith(file))
@@ -128,6 +117,8 @@ export class ModelFolder {
       }
       const oldest = spare.shift()
       if (oldest === undefined) throw new DownloadError(reason, 'later')
+      // the catalogue may name it again meanwhile
+      if (this.#isWanted(oldest.path)) continue
       await rm(oldest.path, { force: true })
       others.splice(others.indexOf(oldest), 1)
     }

@@ -93,12 +93,6 @@ export class PartFile {
   }
 }
 
-/** Deletes a download, whole or partial. */
-export const removeDownload = async (target: string): Promise<void> => {
-  for (const path of [target, partName(target), validatorName(target)])
-    await rm(path, { force: true })
-}
-
 export const partName = (target: string): string => `${target}.part`
 const validatorName = (target: string): string => `${target}.part.version`
 

@@ -31,11 +31,6 @@ export class SharedWork<P> {
     await this.#follow(running, listener, signal)
   }
 
-  /** Resolves when no work of that name runs. */
-  async settle(name: string): Promise<void> {
-    await this.#running.get(name)?.done.catch(() => {})
-  }
-
   #begin(name: string, begin: Begin<P>): Running<P> {
     const abort = new AbortController()
     const running: Running<P> = {

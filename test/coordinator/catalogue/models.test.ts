@@ -54,6 +54,25 @@ t.test('a model that one coordinator adds is known to another, and to the right 
   t.equal(one.settingsFor('cell_a'), undefined)
 })
 
+t.test('a list of models that no cell could be sent is refused', async t => {
+  const store = await temporaryStore(t, await temporaryFolder(t))
+  const { models, close } = await Models.open({ store, configured, now: () => 1, logger: silent })
+  t.teardown(close)
+  const weights = `/srv/${'w'.repeat(1000)}.gguf`
+  const note = '\u{1f41f}'.repeat(150)
+  const addNext = (id: string) =>
+    models.change({ act: 'add', id, entry: { ...entry(id), weights, note }, cells: [] }, BY)
+  const fill = async (): Promise<void> => {
+    for (let at = 0; at < 128; at++) await addNext(`m${at}`)
+  }
+  await t.rejects(fill(), { code: 'conflict', message: /of at most 131072; remove one first/ })
+  const held = models.list().length
+  t.ok(Buffer.byteLength(JSON.stringify(models.settingsFor('cell_a'))) <= 131072)
+  await models.change({ act: 'remove', id: 'm0' }, BY)
+  await addNext('after')
+  t.equal(models.list().length, held)
+})
+
 const engine = (models: string[], weights: string): EngineReport => ({
   weights,
   kind: 'embedding',

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import {
   existsSync,
@@ -5,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -433,22 +435,42 @@ t.test('weights are rejected', async t => {
     await t.rejects(circle.fetchOnce(), { again: 'never', message: /more than 5 times/ })
   })
 
-  t.test('when the server sends more than announced', async t => {
+  t.test('when they are larger than the folder may be', async t => {
     const { fetchOnce, weights } = await setup(t, [serveFile({ etag: null })], {
       maxBytes: MIB / 2,
     })
     await t.rejects(fetchOnce({ ...weights(), sha256: undefined }), { message: /would hold/ })
+  })
+
+  t.test('when the server does not state their size, before a byte is written', async t => {
     const endless: Answer = (_, response) => {
-      response.writeHead(200)
-      response.write('GGUF')
-      const writeMore = (): void => {
-        if (response.destroyed) return
-        response.write(Buffer.alloc(64 * 1024), () => setImmediate(writeMore))
-      }
-      writeMore()
+      response.writeHead(200, { etag: '"one"' })
+      response.write(CONTENT)
     }
-    const unsized = await setup(t, [endless], { maxBytes: MIB })
-    await t.rejects(unsized.fetchOnce(), { again: 'never', message: /sends more than 1048576/ })
+    const { fetchOnce, weights, requests } = await setup(t, [endless])
+    await t.rejects(fetchOnce(), { again: 'never', message: /does not state the size of the file/ })
+    t.equal(requests.length, 1)
+    t.equal(statSync(`${weights().file}.part`).size, 0)
+  })
+
+  const setsLimits = spawnSync('prlimit', ['--version']).status === 0
+  const skip = setsLimits ? false : 'prlimit is absent'
+  t.test('when the disk fills up meanwhile, and their part is deleted', { skip }, async t => {
+    const limit = (bytes: number | 'unlimited') =>
+      spawnSync('prlimit', [`--pid=${process.pid}`, `--fsize=${bytes}:`])
+    // the system refuses to let a file grow, as it does on a full disk
+    const ignore = (): void => {}
+    process.on('SIGXFSZ', ignore)
+    t.teardown(() => {
+      limit('unlimited')
+      process.off('SIGXFSZ', ignore)
+    })
+    const { fetchOnce, modelsDir, requests } = await setup(t, [serveFile()])
+    limit(MIB / 2)
+    await t.rejects(fetchOnce(), { again: 'later', message: 'the disk is full' })
+    limit('unlimited')
+    t.equal(requests.length, 1)
+    t.strictSame(readdirSync(modelsDir), [])
   })
 
   t.test('when the disk has no room for them', async t => {

@@ -15,8 +15,10 @@ import { Tenure } from '../../../daemon/inference/tenure.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
 import type { ShoalError } from '../../../shared/errors.ts'
+import { RegisteredModel } from '../../../shared/wire/registered-models.ts'
 import { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { SMALL } from './fixtures.ts'
+import { startService } from './peers.ts'
 import { TestClock } from './test-clock.ts'
 
 const MINUTE_MS = 60_000
@@ -589,4 +591,30 @@ t.test('a catalogue that a cell could not report is refused with the reason', as
     make(() => '/w.gguf', 257),
     { code: 'config_invalid', message: /257 of its ids/ },
   )
+})
+
+t.test('a cell serves its own model where an added one or an alias has the same id', async t => {
+  const own = { id: 'own', weights: '/srv/own.gguf' }
+  const demo = { id: 'demo', weights: 'bundled:shoal-demo-small' }
+  const service = await startService(t, [own, demo], { preload: false })
+  const add = (id: string, weights = '/srv/added.gguf') =>
+    RegisteredModel.parse({
+      id,
+      weights,
+      kind: 'chat',
+      minimum_tier: 'free',
+      context_length: 512,
+    })
+  const served = () =>
+    service.reports().flatMap(({ models, weights }) => models.map(id => `${id} ${weights}`))
+  const alias = { id: 'own', model: 'new' }
+  await service.setRegistered({ entries: [add('own'), add('new')], aliases: [alias] })
+  const expected = ['own /srv/own.gguf', 'demo bundled:shoal-demo-small', 'new /srv/added.gguf']
+  t.strictSame(served(), expected)
+  await service.setRegistered({ entries: [add('demo'), add('new')], aliases: [] })
+  const before = ['own /srv/own.gguf', 'demo /srv/added.gguf', 'new /srv/added.gguf']
+  t.strictSame(served(), before)
+  const many = Array.from({ length: 300 }, (_, at) => add(`m${at}`, `/srv/${at}.gguf`))
+  await service.setRegistered({ entries: many, aliases: [] })
+  t.strictSame(served(), before, 'a list that the cell cannot serve changes nothing')
 })
