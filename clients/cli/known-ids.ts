@@ -41,6 +41,7 @@ const LISTS: Record<string, readonly string[]> = {
   register: ['registers', 'kinds'],
   record: ['registers', 'list'],
   hook: ['tasks', 'hooks', 'list'],
+  on: ['cells', 'list'],
 }
 
 /** Command that lists the values of a field; `name` and `id` belong to the group of the command. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import { GuidedError } from './describe-failure.ts'
@@ -16,8 +17,14 @@ const KIND = /^[a-z]+[_.]/
 
 const MAX_CANDIDATES = 10
 
+/** A body field that holds an id by its name, where a refusal names the value alone. */
+const ID_FIELD = /_id$|^cell$/
+
 /** True for a refusal after which the typed ids are looked up: nothing has happened by then. */
-export const isUnknownId = (error: unknown, { inPath, fields }: TypedInput): boolean => {
+export const isUnknownId = (
+  error: unknown,
+  { inPath, fields }: TypedInput,
+): error is ShoalError => {
   if (!(error instanceof ShoalError)) return false
   const { code, param } = error
   if (UNKNOWN.includes(code)) return true
@@ -27,43 +34,60 @@ export const isUnknownId = (error: unknown, { inPath, fields }: TypedInput): boo
 const UNKNOWN: readonly ErrorCode[] = ['not_found', 'model_not_found', 'invalid_model']
 
 /**
- * Replaces names and beginnings of ids by the ids that they stand for. Undefined when nothing is
- * replaced. Throws `invalid_request` with the candidates for one that stands for several.
+ * Fields that a refusal is about: the one that it names, else those for ids whose value it quotes.
+ * Other fields hold new values, such as the name of an object that is being created.
+ */
+export const listRefusedFields = (
+  { param, message }: ShoalError,
+  { fields }: TypedInput,
+): string[] => {
+  if (param !== undefined) return Object.keys(fields).filter(name => name === param)
+  return Object.keys(fields).filter(
+    name => ID_FIELD.test(name) && message.includes(String(fields[name])),
+  )
+}
+
+/**
+ * Replaces names and beginnings of ids in path arguments and in the given fields by the ids that they
+ * stand for. Undefined when nothing is replaced. Throws `invalid_request` with the candidates for one
+ * that stands for several.
  */
 export const resolveIds = async (
   input: TypedInput,
-  { method, fields }: DescribedOperation,
+  fieldNames: readonly string[],
+  { method }: DescribedOperation,
   from: Omit<KnownFrom, 'inPath'>,
 ): Promise<TypedInput | undefined> => {
   // registers hold other people than those with accounts, and what is said of them must be exact
   if (from.group === 'people') return undefined
   const isChange = method !== 'GET'
   const inPath = { ...input.inPath }
-  const typed = { ...input.fields }
-  const find = (name: string, value: unknown) =>
+  const fields = { ...input.fields }
+  const find = (name: string, value: string) =>
     findId(name, value, isChange, { ...from, inPath: others(inPath, name) })
-  for (const name of Object.keys(inPath)) inPath[name] = (await find(name, inPath[name])) ?? ''
-  for (const { name } of fields)
-    if (name in typed) typed[name] = (await find(name, typed[name])) ?? typed[name]
-  const changed = { ...input, inPath, fields: typed }
-  return isSame(changed, input) ? undefined : changed
+  for (const [name, value] of Object.entries(inPath)) inPath[name] = await find(name, value)
+  for (const name of fieldNames) {
+    const value = fields[name]
+    if (typeof value === 'string') fields[name] = await find(name, value)
+    else if (isTexts(value)) fields[name] = await Promise.all(value.map(each => find(name, each)))
+  }
+  const changed = { ...input, inPath, fields }
+  return isDeepStrictEqual(changed, input) ? undefined : changed
 }
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every(each => typeof each === 'string')
 
 const others = (inPath: Record<string, string>, name: string): Record<string, string> =>
   Object.fromEntries(Object.entries(inPath).filter(([each]) => each !== name))
 
-const isSame = (a: TypedInput, b: TypedInput): boolean =>
-  [...Object.keys(a.inPath)].every(name => a.inPath[name] === b.inPath[name]) &&
-  [...Object.keys(a.fields)].every(name => a.fields[name] === b.fields[name])
-
 /** The id for a typed value; the value itself where no list has it. */
 const findId = async (
   field: string,
-  value: unknown,
+  value: string,
   isChange: boolean,
   from: KnownFrom,
-): Promise<string | undefined> => {
-  if (typeof value !== 'string') return undefined
+): Promise<string> => {
   if (value === '' || WHOLE_ID.test(value)) return value
   // a list that the key may not read leaves the value as it was typed
   const known = await knownObjects(field, from).catch(() => undefined)

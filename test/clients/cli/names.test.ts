@@ -2,7 +2,11 @@ import t, { type Test } from 'tap'
 import { joinStep } from '../../../clients/cli/next-step.ts'
 import { matchForChange, matchObjects } from '../../../clients/cli/resolve-ids.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
-import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
+import {
+  createApiDocument,
+  error as createError,
+  fakeCoordinator,
+} from '../../support/fake-coordinator.ts'
 import { shoal } from '../../support/shoal-program.ts'
 
 const ROVER = 'cell_01m7whzrgvd7cyagessq0m12h7'
@@ -11,6 +15,10 @@ const DESK = 'cell_01m9aaaaaaaaaaaaaaaaaaaaaa'
 
 const withQuery = (name: string) => ({
   parameters: [{ name, in: 'query', required: false, schema: { type: 'string' } }],
+})
+
+const withBody = (properties: object) => ({
+  requestBody: { content: { 'application/json': { schema: { properties } } } },
 })
 
 const document = createApiDocument([
@@ -27,6 +35,21 @@ const document = createApiDocument([
   ['POST', '/v1/gates/requests/{request_id}/approve', { group: 'gates', verb: 'approve' }],
   ['GET', '/v1/gates', { group: 'gates', verb: 'list' }],
   ['GET', '/v1/gates/{gate_id}', { group: 'gates', verb: 'check' }],
+  [
+    'POST',
+    '/v1/cells/{cell_id}/label',
+    { group: 'cells', verb: 'label' },
+    withBody({ name: { type: 'string' } }),
+  ],
+  [
+    'POST',
+    '/v1/catalogue',
+    { group: 'models', verb: 'add' },
+    withBody({
+      model: { type: 'string' },
+      on: { type: 'array', items: { type: 'string' } },
+    }),
+  ],
   ['DELETE', '/v1/catalogue/{model}', { group: 'models', verb: 'remove' }],
   ['GET', '/v1/usage', { group: 'usage', verb: 'list' }, withQuery('cell_id')],
   ['DELETE', '/v1/people/{person_id}', { group: 'people', verb: 'erase' }],
@@ -36,7 +59,7 @@ const document = createApiDocument([
 /** Coordinator that knows objects by their whole ids alone. */
 const scene = async (t: Test, next: string | null = null) => {
   const known = [ROVER, ARM, DESK, 'gate_01m7xxxxxxxxxxxxxxxxxxxxxx', 'gate.major-release']
-  const { url, asked } = await fakeCoordinator(t, ({ path }) => {
+  const { url, asked } = await fakeCoordinator(t, ({ path, body }) => {
     if (path === '/v1/openapi.json') return [200, document]
     if (path === '/v1/cells')
       return [
@@ -54,6 +77,13 @@ const scene = async (t: Test, next: string | null = null) => {
     if (path === '/v1/gates/requests') return [200, { requests: [{ id: known[3] }], next: null }]
     if (path === '/v1/gates') return [200, { gates: [{ gate_id: 'gate.major-release' }] }]
     if (path === '/v1/persons') return [200, { persons: [{ id: 'per_1', name: 'ada' }] }]
+    if (path === '/v1/catalogue') {
+      const { on } = body as { on: string[] }
+      const unknown = on.find(id => !known.includes(id))
+      return unknown === undefined
+        ? [201, { id: 'm' }]
+        : [404, createError('not_found', `no cell ${unknown}`, 'on')]
+    }
     if (path.startsWith('/v1/usage')) return [200, { buckets: [] }]
     const ids = path.split('/').slice(3).map(decodeURIComponent)
     const isKnown = known.some(id => ids.includes(id))
@@ -152,4 +182,13 @@ t.test('a name in a list that is too long to read whole changes nothing', async 
   t.notOk(calls().some(({ path }) => path.includes(`${ARM}/`) || path.includes(`${DESK}/`)))
   t.match(await run('cells show arm'), { code: 0 }, 'and enough to look')
   t.match(await run(`cells drain ${ARM}`), { code: 0 })
+})
+
+t.test('of the fields of a body, only the refused one is looked up', async t => {
+  const { run, calls } = await scene(t)
+  t.match(await run('cells label arm --name rover'), { code: 0, err: `arm is ${ARM}\n` })
+  t.match(calls().at(-1), { path: `/v1/cells/${ARM}/label`, body: { name: 'rover' } })
+  const added = await run('models add --model rover --on rover --on desk')
+  t.match(added, { code: 0, err: `rover is ${ROVER}\ndesk is ${DESK}\n` })
+  t.match(calls().at(-1)?.body, { model: 'rover', on: [ROVER, DESK] })
 })
