@@ -44,6 +44,8 @@ interface ConfigKey {
 export interface GivenSetting {
   path: readonly string[]
   value: unknown
+  /** True for a value that is never printed. */
+  isHidden?: boolean
 }
 
 export type LoadedConfig<T> =
@@ -64,7 +66,8 @@ export const loadConfig = <T extends z.ZodObject>(
   for (const key of keys) {
     const text = stringFlag(flags[flagName(key)]) ?? fromEnvironment(source.env, key)
     const provided = getAt(values, key.path) === undefined ? fromSystem(source.env, key) : undefined
-    if (text !== undefined) given.push({ path: key.path, value: fromText(key.schema, text) })
+    const { path, isHidden } = key
+    if (text !== undefined) given.push({ path, isHidden, value: fromText(key.schema, text) })
     else if (provided !== undefined) setAt(values, key.path, provided)
   }
   for (const { path, value } of given) setAt(values, path, value)

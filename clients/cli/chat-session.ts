@@ -163,7 +163,6 @@ const changeModel = async (
     const found = matchObjects(
       ids.map(id => ({ id, name: undefined })),
       wanted,
-      1,
     )
     const [only] = found
     if (only === undefined || found.length > 1) {

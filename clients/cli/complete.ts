@@ -84,7 +84,7 @@ const complete = async (
   const profiles = () => readProfiles(profilesFile(env))
   const known = (name: string, place: ValuePlace): Promise<KnownObject[]> =>
     knownObjects(name, { operations, api, profiles, ...place }).then(
-      objects => objects ?? [],
+      list => list?.objects ?? [],
       () => [],
     )
   const found = await completionCandidates(program, typed, current, known)

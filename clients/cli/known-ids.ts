@@ -10,6 +10,12 @@ export interface KnownObject {
   name: string | undefined
 }
 
+export interface KnownList {
+  objects: KnownObject[]
+  /** False where the coordinator has more rows than were read. */
+  isWhole: boolean
+}
+
 export interface KnownFrom {
   operations: readonly DescribedOperation[]
   api: Pick<Api, 'call'>
@@ -35,6 +41,7 @@ const LISTS: Record<string, readonly string[]> = {
   register: ['registers', 'kinds'],
   record: ['registers', 'list'],
   hook: ['tasks', 'hooks', 'list'],
+  on: ['cells', 'list'],
 }
 
 /** Command that lists the values of a field; `name` and `id` belong to the group of the command. */
@@ -52,13 +59,13 @@ export const listOf = (field: string, group = ''): readonly string[] => {
 export const knownObjects = async (
   field: string,
   from: KnownFrom,
-): Promise<KnownObject[] | undefined> => {
+): Promise<KnownList | undefined> => {
   const { operations, api, profiles, group } = from
   if (field === 'profile' || (field === 'name' && group === 'profile'))
-    return Object.keys(profiles?.().profiles ?? {}).map(toObject)
+    return toWhole(Object.keys(profiles?.().profiles ?? {}).map(toObject))
   const stem = field.replace(/_id$/, '')
-  if (stem === 'model') return listModels(api)
-  if (stem === 'skill') return listSkills(operations).map(toObject)
+  if (stem === 'model') return toWhole(await listModels(api))
+  if (stem === 'skill') return toWhole(listSkills(operations).map(toObject))
   const words = listOf(field, group).join(' ')
   const list = operations.find(each => each.method === 'GET' && each.words.join(' ') === words)
   if (list === undefined) return undefined
@@ -67,6 +74,8 @@ export const knownObjects = async (
 }
 
 const toObject = (id: string): KnownObject => ({ id, name: undefined })
+
+const toWhole = (objects: KnownObject[]): KnownList => ({ objects, isWhole: true })
 
 const listModels = async (api: KnownFrom['api']): Promise<KnownObject[]> => {
   const answer = await api.call({ method: 'GET', path: '/v1/models' })
@@ -100,19 +109,20 @@ const listRows = async (
   { fields }: DescribedOperation,
   path: string,
   idName: string,
-): Promise<KnownObject[]> => {
+): Promise<KnownList> => {
   const limit = fields.find(({ name }) => name === 'limit')?.schema.maximum
   const cursor = fields.find(({ name }) => name === 'before' || name === 'after')?.name
-  const found: KnownObject[] = []
+  const objects: KnownObject[] = []
   let query: Record<string, unknown> = typeof limit === 'number' ? { limit } : {}
   for (let page = 0; page < MAX_PAGES; page++) {
     const answer = await api.call({ method: 'GET', path, query })
-    found.push(...objectsOf(answer, idName))
+    objects.push(...objectsOf(answer, idName))
     const { next } = answer as { next?: unknown }
-    if (cursor === undefined || next === null || next === undefined) break
+    if (next === null || next === undefined) return toWhole(objects)
+    if (cursor === undefined) break
     query = { ...query, [cursor]: next }
   }
-  return found
+  return { objects, isWhole: false }
 }
 
 /** The rows in the one list of an answer. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import { GuidedError } from './describe-failure.ts'
@@ -5,7 +6,7 @@ import type { DescribedOperation } from './document.ts'
 import { type KnownFrom, type KnownObject, knownObjects, listOf } from './known-ids.ts'
 import type { TypedInput } from './operation-call.ts'
 
-/** Shortest beginning of an id or name that a call which changes something accepts. */
+/** Shortest beginning of an id that a call which changes something accepts. */
 const MIN_PREFIX = 3
 
 /** An id of the coordinator in full: a kind and 26 characters (see `shared/ids.ts`). */
@@ -16,8 +17,14 @@ const KIND = /^[a-z]+[_.]/
 
 const MAX_CANDIDATES = 10
 
+/** A body field that holds an id by its name, where a refusal names the value alone. */
+const ID_FIELD = /_id$|^cell$/
+
 /** True for a refusal after which the typed ids are looked up: nothing has happened by then. */
-export const isUnknownId = (error: unknown, { inPath, fields }: TypedInput): boolean => {
+export const isUnknownId = (
+  error: unknown,
+  { inPath, fields }: TypedInput,
+): error is ShoalError => {
   if (!(error instanceof ShoalError)) return false
   const { code, param } = error
   if (UNKNOWN.includes(code)) return true
@@ -27,65 +34,97 @@ export const isUnknownId = (error: unknown, { inPath, fields }: TypedInput): boo
 const UNKNOWN: readonly ErrorCode[] = ['not_found', 'model_not_found', 'invalid_model']
 
 /**
- * Replaces names and beginnings of ids by the ids that they stand for. Undefined when nothing is
- * replaced. Throws `invalid_request` with the candidates for one that stands for several.
+ * Fields that a refusal is about: the one that it names, else those for ids whose value it quotes.
+ * Other fields hold new values, such as the name of an object that is being created.
+ */
+export const listRefusedFields = (
+  { param, message }: ShoalError,
+  { fields }: TypedInput,
+): string[] => {
+  if (param !== undefined) return Object.keys(fields).filter(name => name === param)
+  return Object.keys(fields).filter(
+    name => ID_FIELD.test(name) && message.includes(String(fields[name])),
+  )
+}
+
+/**
+ * Replaces names and beginnings of ids in path arguments and in the given fields by the ids that they
+ * stand for. Undefined when nothing is replaced. Throws `invalid_request` with the candidates for one
+ * that stands for several.
  */
 export const resolveIds = async (
   input: TypedInput,
-  { method, fields }: DescribedOperation,
+  fieldNames: readonly string[],
+  { method }: DescribedOperation,
   from: Omit<KnownFrom, 'inPath'>,
 ): Promise<TypedInput | undefined> => {
   // registers hold other people than those with accounts, and what is said of them must be exact
   if (from.group === 'people') return undefined
-  const shortest = method === 'GET' ? 1 : MIN_PREFIX
+  const isChange = method !== 'GET'
   const inPath = { ...input.inPath }
-  const typed = { ...input.fields }
-  const find = (name: string, value: unknown) =>
-    findId(name, value, shortest, { ...from, inPath: others(inPath, name) })
-  for (const name of Object.keys(inPath)) inPath[name] = (await find(name, inPath[name])) ?? ''
-  for (const { name } of fields)
-    if (name in typed) typed[name] = (await find(name, typed[name])) ?? typed[name]
-  const changed = { ...input, inPath, fields: typed }
-  return isSame(changed, input) ? undefined : changed
+  const fields = { ...input.fields }
+  const find = (name: string, value: string) =>
+    findId(name, value, isChange, { ...from, inPath: others(inPath, name) })
+  for (const [name, value] of Object.entries(inPath)) inPath[name] = await find(name, value)
+  for (const name of fieldNames) {
+    const value = fields[name]
+    if (typeof value === 'string') fields[name] = await find(name, value)
+    else if (isTexts(value)) fields[name] = await Promise.all(value.map(each => find(name, each)))
+  }
+  const changed = { ...input, inPath, fields }
+  return isDeepStrictEqual(changed, input) ? undefined : changed
 }
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every(each => typeof each === 'string')
 
 const others = (inPath: Record<string, string>, name: string): Record<string, string> =>
   Object.fromEntries(Object.entries(inPath).filter(([each]) => each !== name))
 
-const isSame = (a: TypedInput, b: TypedInput): boolean =>
-  [...Object.keys(a.inPath)].every(name => a.inPath[name] === b.inPath[name]) &&
-  [...Object.keys(a.fields)].every(name => a.fields[name] === b.fields[name])
-
 /** The id for a typed value; the value itself where no list has it. */
 const findId = async (
   field: string,
-  value: unknown,
-  shortest: number,
+  value: string,
+  isChange: boolean,
   from: KnownFrom,
-): Promise<string | undefined> => {
-  if (typeof value !== 'string') return undefined
+): Promise<string> => {
   if (value === '' || WHOLE_ID.test(value)) return value
   // a list that the key may not read leaves the value as it was typed
   const known = await knownObjects(field, from).catch(() => undefined)
-  const found = matchObjects(known ?? [], value, shortest)
+  const objects = known?.objects ?? []
+  const found = isChange ? matchForChange(objects, value) : matchObjects(objects, value)
   if (found.length > 1) throw createAmbiguousError(field, value, found, from.group)
-  return found[0]?.id ?? value
+  const [only] = found
+  if (isChange && known?.isWhole === false && only !== undefined && only.id !== value)
+    throw createUnsureError(field, value, only)
+  return only?.id ?? value
 }
 
 /**
- * Objects that a value stands for: the one with this id; else those with this name or whose id begins
- * so, for a cell can choose its name; else those whose name begins so.
+ * Objects that a value stands for in a call that only reads: the one with this id; else those with
+ * this name or whose id begins so, for a cell can choose its name; else those whose name begins so.
  */
-export const matchObjects = (
-  known: readonly KnownObject[],
-  value: string,
-  shortest: number,
-): KnownObject[] => {
+export const matchObjects = (known: readonly KnownObject[], value: string): KnownObject[] => {
   const same = known.filter(({ id }) => id === value)
   if (same.length > 0) return same.slice(0, 1)
-  const likely = known.filter(({ id, name }) => name === value || begins(id, value, shortest))
-  if (likely.length > 0 || value.length < shortest) return unique(likely)
+  const likely = known.filter(({ id, name }) => name === value || begins(id, value, 1))
+  if (likely.length > 0) return unique(likely)
   return unique(known.filter(({ name }) => name?.startsWith(value)))
+}
+
+/**
+ * Objects that a value stands for in a call that changes something: the one with this id; else those
+ * with exactly this name or whose generated id begins so. The beginning of a name is not accepted:
+ * once `gpu-1` is revoked, a repeated command would revoke `gpu-10`.
+ */
+export const matchForChange = (known: readonly KnownObject[], value: string): KnownObject[] => {
+  const same = known.filter(({ id }) => id === value)
+  if (same.length > 0) return same.slice(0, 1)
+  return unique(
+    known.filter(
+      ({ id, name }) => name === value || (WHOLE_ID.test(id) && begins(id, value, MIN_PREFIX)),
+    ),
+  )
 }
 
 /** True for enough of the beginning of an id, with or without its kind. */
@@ -120,3 +159,15 @@ const createAmbiguousError = (
     [...lines, ...rest].join('\n'),
   )
 }
+
+/** The rows that were not read may have a second object of this name. */
+const createUnsureError = (
+  field: string,
+  value: string,
+  { id, name = '' }: KnownObject,
+): GuidedError =>
+  new GuidedError(
+    'invalid_request',
+    `${field} ${JSON.stringify(value)} may stand for several objects: the list is too long to search; write the whole id`,
+    `  ${escapeHidden(id)}  ${escapeHidden(name)}`.trimEnd(),
+  )

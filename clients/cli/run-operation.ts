@@ -6,7 +6,7 @@ import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
 import type { LiveTerminal } from './live-screen.ts'
 import { callOf, type TypedInput } from './operation-call.ts'
-import { isUnknownId, resolveIds } from './resolve-ids.ts'
+import { isUnknownId, listRefusedFields, resolveIds } from './resolve-ids.ts'
 import type { OpenSession } from './session.ts'
 import { watchAnswer } from './watch-answer.ts'
 
@@ -20,7 +20,8 @@ export interface RunFlags {
 
 /**
  * Runs an operation. Where the coordinator does not know an id, it may be a name or the beginning of
- * an id: then these are looked up and the call is sent once more.
+ * an id: then the refused values are looked up and the call is sent once more, until nothing that was
+ * refused stands for another id.
  */
 export const runOperation = async (
   session: OpenSession,
@@ -36,12 +37,13 @@ export const runOperation = async (
       return await ask(call)
     } catch (error) {
       if (call.upload !== undefined || !isUnknownId(error, input)) throw error
-      const found = await resolveIds(input, operation, await scopeOf(session, operation))
+      const refused = listRefusedFields(error, input)
+      const found = await resolveIds(input, refused, operation, await scopeOf(session, operation))
       if (found === undefined) throw error
       if (operation.method !== 'GET') sayResolved(session, input, found)
       input = found
       call = callOf(operation, input)
-      return ask(call)
+      return send(ask)
     }
   }
   if (watch) {
@@ -67,11 +69,11 @@ const resolveFilters = async (
   operation: DescribedOperation,
   input: TypedInput,
 ): Promise<TypedInput> => {
-  const filters = Object.entries(input.fields).filter(([name]) => FILTER.test(name))
+  const filters = Object.keys(input.fields).filter(name => FILTER.test(name))
   if (operation.method !== 'GET' || filters.length === 0) return input
-  const only = { ...input, inPath: {}, fields: Object.fromEntries(filters) }
-  const found = await resolveIds(only, operation, await scopeOf(session, operation))
-  return found === undefined ? input : { ...input, fields: { ...input.fields, ...found.fields } }
+  const only = { ...input, inPath: {} }
+  const found = await resolveIds(only, filters, operation, await scopeOf(session, operation))
+  return found === undefined ? input : { ...input, fields: found.fields }
 }
 
 /** Says which object a name stood for, as the call is about to change it. */
@@ -82,9 +84,11 @@ const sayResolved = (
 ): void => {
   if (format !== 'text') return
   const all = { ...after.inPath, ...after.fields }
-  for (const [name, value] of Object.entries({ ...before.inPath, ...before.fields }))
-    if (all[name] !== value)
-      hint(`${escapeHidden(String(value))} is ${escapeHidden(String(all[name]))}`)
+  for (const [name, value] of Object.entries({ ...before.inPath, ...before.fields })) {
+    const ids = [all[name]].flat()
+    for (const [i, each] of [value].flat().entries())
+      if (ids[i] !== each) hint(`${escapeHidden(String(each))} is ${escapeHidden(String(ids[i]))}`)
+  }
 }
 
 const readableRows = (

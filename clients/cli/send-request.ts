@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 
-/** Time for a connection, as `fetch` has it. */
+/** Time for a connection and its TLS handshake, as `fetch` has it. */
 const CONNECT_MS = 10_000
 /** Longest silence of a server, before and within an answer. */
 const SILENCE_MS = 300_000
@@ -59,7 +59,7 @@ const openAnswer = async (
     const options = { method, headers: { ...headers, ...typeOf(body) } }
     const sent = request(target, signal === undefined ? options : { ...options, signal }, done)
     sent.on('error', fail)
-    limitTimes(sent)
+    limitTimes(sent, target.protocol === 'https:' ? 'secureConnect' : 'connect')
     if (body instanceof Blob) Readable.fromWeb(body.stream()).on('error', fail).pipe(sent)
     else sent.end(body)
   })
@@ -74,14 +74,15 @@ const typeOf = (body: HttpRequest['body']): Record<string, string> =>
       }
     : {}
 
-const limitTimes = (sent: ClientRequest): void => {
+/** A server that accepts connections may still never answer a TLS handshake. */
+const limitTimes = (sent: ClientRequest, connected: 'connect' | 'secureConnect'): void => {
   const give = (code: string) => () => sent.destroy(Object.assign(new Error('timeout'), { code }))
   sent.setTimeout(SILENCE_MS, give('UND_ERR_HEADERS_TIMEOUT'))
   const timer = setTimeout(give('UND_ERR_CONNECT_TIMEOUT'), CONNECT_MS)
   const stop = (): void => clearTimeout(timer)
   sent.once('close', stop).once('response', stop)
   sent.once('socket', socket => {
-    if (socket.connecting) socket.once('connect', stop)
-    else stop()
+    if (sent.reusedSocket) stop()
+    else socket.once(connected, stop)
   })
 }

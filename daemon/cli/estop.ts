@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chown, stat } from 'node:fs/promises'
+import { lchown, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -121,7 +121,7 @@ const changeLatch = async (
 const giveToOwner = async (stateDir: string): Promise<void> => {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await stat(stateDir)
-  await chown(join(stateDir, LATCH_FILE), uid, gid).catch(() => {})
+  await lchown(join(stateDir, LATCH_FILE), uid, gid).catch(() => {})
 }
 
 /** The stop of a wrong folder must not look like one of the running daemon. */

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
-import { chown, readFile, stat } from 'node:fs/promises'
-import { delimiter, join, resolve } from 'node:path'
+import { constants, existsSync } from 'node:fs'
+import { lchown, open, readFile, stat } from 'node:fs/promises'
+import { delimiter, join, relative, resolve } from 'node:path'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { openSigner } from '../../shared/signing.ts'
 import { lockState } from '../../shared/state-lock.ts'
@@ -82,8 +82,7 @@ export const joinCommand: DaemonCommand = async context => {
     throw error
   })
   await writeIdentity(config.state_dir, identity)
-  await settings.write()
-  await giveToOwner(config.state_dir)
+  await giveToOwner(config.state_dir, (await settings.write()) ? settings : undefined)
   context.write(describeJoin(identity, config, settings))
   return 0
 }
@@ -101,11 +100,30 @@ const tokenIn = async (path: string | undefined): Promise<string> => {
 
 /**
  * Gives new files to the owner of the state folder, as root may join for a daemon of another user.
+ * That user can write into the folder: a link there is not followed.
  */
-const giveToOwner = async (stateDir: string): Promise<void> => {
+const giveToOwner = async (
+  stateDir: string,
+  created: JoinedSettings | undefined,
+): Promise<void> => {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await stat(stateDir)
-  for (const path of [identityFile(stateDir), signingKeyFile(stateDir)]) await chown(path, uid, gid)
+  const files = [identityFile(stateDir), signingKeyFile(stateDir)]
+  const isInside = created !== undefined && !relative(stateDir, created.path).startsWith('..')
+  if (isInside) files.push(created.path)
+  for (const path of files) await lchown(path, uid, gid)
+  if (created !== undefined && !isInside) await letDaemonRead(created, gid)
+}
+
+/** Settings elsewhere stay root's; only the daemon's group reads those with credentials. */
+const letDaemonRead = async ({ path, hasHidden }: JoinedSettings, gid: number): Promise<void> => {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    if (hasHidden) await file.chown(0, gid)
+    await file.chmod(hasHidden ? 0o640 : 0o644)
+  } finally {
+    await file.close()
+  }
 }
 
 const describeJoin = (

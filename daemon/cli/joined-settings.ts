@@ -14,7 +14,10 @@ export interface JoinedSettings {
   isNew: boolean
   /** Keys with a dot that get another value, `coordinator.url`. */
   changed: string[]
-  write(): Promise<void>
+  /** True where a value is among them that is never printed, such as the credential of a module. */
+  hasHidden: boolean
+  /** Writes the file; true when it did not exist and was created. */
+  write(): Promise<boolean>
 }
 
 /** Used once: neither belongs into the file of a cell that has an identity. */
@@ -43,11 +46,13 @@ export const planSettings = (
   }
   if (changed.length > 0) requireWritable(path)
   const text = String(document)
-  const write = async (): Promise<void> => {
-    if (isNew) await createPrivate(path, text)
-    else if (changed.length > 0) replaceFile(path, text)
+  const write = async (): Promise<boolean> => {
+    if (isNew) return createPrivate(path, text)
+    if (changed.length > 0) replaceFile(path, text)
+    return false
   }
-  return { path, isNew, changed, write }
+  const hasHidden = given.some(({ isHidden }) => isHidden)
+  return { path, isNew, changed, hasHidden, write }
 }
 
 /** A new file also has the name and the folder, which is absolute: the daemon may start elsewhere. */

@@ -1,9 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { replacePrivate } from '../../shared/private-file.ts'
+import { replaceFile } from '../../shared/replace-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'shoal-private-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
@@ -36,4 +46,19 @@ t.test('another file is replaced by a new one', async t => {
   await replacePrivate(path, 'second')
   t.equal(readFileSync(path, 'utf8'), 'second')
   t.strictSame(readdirSync(join(folder, 'sub')), ['file'])
+})
+
+t.test('a configuration file is replaced without following a link beside it', async t => {
+  const inside = mkdtempSync(join(folder, 'settings-'))
+  const [path, victim] = [join(inside, 'shoald.yaml'), join(inside, 'victim')]
+  writeFileSync(path, 'name: a\n')
+  chmodSync(path, 0o640)
+  writeFileSync(victim, 'of another user\n', { mode: 0o600 })
+  symlinkSync(victim, `${path}.new`)
+  replaceFile(path, 'name: b\n')
+  t.equal(readFileSync(path, 'utf8'), 'name: b\n')
+  t.equal(statSync(path).mode & 0o777, 0o640)
+  t.equal(readFileSync(victim, 'utf8'), 'of another user\n')
+  t.equal(statSync(victim).mode & 0o777, 0o600)
+  t.strictSame(readdirSync(inside).toSorted(), ['shoald.yaml', 'shoald.yaml.new', 'victim'])
 })

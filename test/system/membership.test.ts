@@ -2,12 +2,14 @@ import { execFile, spawn } from 'node:child_process'
 import { hash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import {
+  chownSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import http from 'node:http'
@@ -177,6 +179,27 @@ t.test('a coordinator with TLS and its own certificate', async t => {
       local: { port: 7171 },
     })
     t.notMatch(kept, 'join_token')
+  })
+
+  const notRoot = process.getuid?.() === 0 ? false : 'only root joins for another user'
+  t.test('lets the daemon of another user read new settings', { skip: notRoot }, async t => {
+    const daemonUser = 61_234
+    const credentials = ['--discovery-modules', '{"x":{"key":"v"}}']
+    for (const [name, file, flags, mode, uid, gid] of [
+      ['inside', undefined, credentials, 0o600, daemonUser, daemonUser],
+      ['outside', 'outside.yaml', [], 0o644, 0, 0],
+      ['hidden', 'hidden.yaml', credentials, 0o640, 0, daemonUser],
+    ] as const) {
+      const state = stateOf(at, name)
+      mkdirSync(state)
+      chownSync(state, daemonUser, daemonUser)
+      const path = join(at.folder, file ?? join(name, 'shoald.yaml'))
+      const named = file === undefined ? [] : ['--config', path]
+      const token = ['--token', await newToken(at, fingerprint)]
+      await run(joinCommand, at.url, ...token, ...named, '--state-dir', state, ...flags)
+      const made = statSync(path)
+      t.strictSame([made.mode & 0o777, made.uid, made.gid], [mode, uid, gid], name)
+    }
   })
 
   t.test('enrols a machine, and the pin holds', async t => {

@@ -1,8 +1,12 @@
 import t, { type Test } from 'tap'
 import { joinStep } from '../../../clients/cli/next-step.ts'
-import { matchObjects } from '../../../clients/cli/resolve-ids.ts'
+import { matchForChange, matchObjects } from '../../../clients/cli/resolve-ids.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
-import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
+import {
+  createApiDocument,
+  error as createError,
+  fakeCoordinator,
+} from '../../support/fake-coordinator.ts'
 import { shoal } from '../../support/shoal-program.ts'
 
 const ROVER = 'cell_01m7whzrgvd7cyagessq0m12h7'
@@ -11,6 +15,10 @@ const DESK = 'cell_01m9aaaaaaaaaaaaaaaaaaaaaa'
 
 const withQuery = (name: string) => ({
   parameters: [{ name, in: 'query', required: false, schema: { type: 'string' } }],
+})
+
+const withBody = (properties: object) => ({
+  requestBody: { content: { 'application/json': { schema: { properties } } } },
 })
 
 const document = createApiDocument([
@@ -27,15 +35,31 @@ const document = createApiDocument([
   ['POST', '/v1/gates/requests/{request_id}/approve', { group: 'gates', verb: 'approve' }],
   ['GET', '/v1/gates', { group: 'gates', verb: 'list' }],
   ['GET', '/v1/gates/{gate_id}', { group: 'gates', verb: 'check' }],
+  [
+    'POST',
+    '/v1/cells/{cell_id}/label',
+    { group: 'cells', verb: 'label' },
+    withBody({ name: { type: 'string' } }),
+  ],
+  [
+    'POST',
+    '/v1/catalogue',
+    { group: 'models', verb: 'add' },
+    withBody({
+      model: { type: 'string' },
+      on: { type: 'array', items: { type: 'string' } },
+    }),
+  ],
+  ['DELETE', '/v1/catalogue/{model}', { group: 'models', verb: 'remove' }],
   ['GET', '/v1/usage', { group: 'usage', verb: 'list' }, withQuery('cell_id')],
   ['DELETE', '/v1/people/{person_id}', { group: 'people', verb: 'erase' }],
   ['GET', '/v1/persons', { group: 'persons', verb: 'list' }],
 ])
 
 /** Coordinator that knows objects by their whole ids alone. */
-const scene = async (t: Test) => {
+const scene = async (t: Test, next: string | null = null) => {
   const known = [ROVER, ARM, DESK, 'gate_01m7xxxxxxxxxxxxxxxxxxxxxx', 'gate.major-release']
-  const { url, asked } = await fakeCoordinator(t, ({ path }) => {
+  const { url, asked } = await fakeCoordinator(t, ({ path, body }) => {
     if (path === '/v1/openapi.json') return [200, document]
     if (path === '/v1/cells')
       return [
@@ -46,12 +70,20 @@ const scene = async (t: Test) => {
             { id: ARM, name: 'arm' },
             { id: DESK, name: 'desk' },
           ],
+          next,
         },
       ]
     if (path === '/v1/models') return [200, { data: [{ id: 'model-a:7b' }, { id: 'model-b:3b' }] }]
     if (path === '/v1/gates/requests') return [200, { requests: [{ id: known[3] }], next: null }]
     if (path === '/v1/gates') return [200, { gates: [{ gate_id: 'gate.major-release' }] }]
     if (path === '/v1/persons') return [200, { persons: [{ id: 'per_1', name: 'ada' }] }]
+    if (path === '/v1/catalogue') {
+      const { on } = body as { on: string[] }
+      const unknown = on.find(id => !known.includes(id))
+      return unknown === undefined
+        ? [201, { id: 'm' }]
+        : [404, createError('not_found', `no cell ${unknown}`, 'on')]
+    }
     if (path.startsWith('/v1/usage')) return [200, { buckets: [] }]
     const ids = path.split('/').slice(3).map(decodeURIComponent)
     const isKnown = known.some(id => ids.includes(id))
@@ -64,31 +96,34 @@ const scene = async (t: Test) => {
   return { run, calls }
 }
 
-t.test('a value stands for one object by its id, its name, or the beginning of either', async t => {
+t.test('a value stands for one object by its id, its name, or the beginning of an id', async t => {
   const known = [
     { id: ROVER, name: 'rover' },
     { id: ARM, name: 'arm' },
     { id: 'cell_01zz', name: '01m7whz' },
     { id: 'gate.release', name: undefined },
   ]
-  for (const [value, ids] of [
+  // the last column is what a change accepts, where that differs
+  for (const [value, ids, toChange = ids] of [
     [ROVER, [ROVER]],
     ['rover', [ROVER]],
-    ['rov', [ROVER]],
-    ['ro', []],
-    ['gate.rel', ['gate.release']],
-    ['release', ['gate.release']],
+    ['rov', [ROVER], []],
+    ['ro', [ROVER], []],
+    ['gate.rel', ['gate.release'], []],
+    ['gate.release', ['gate.release']],
+    ['release', ['gate.release'], []],
+    ['01', [ROVER, ARM, 'cell_01zz'], []],
+    ['01m7whzrgvd7cyagessq0m12h8', [ARM]],
     ['nobody', []],
     // a cell chooses its name: it must not take the place of another
     ['01m7whz', [ROVER, ARM, 'cell_01zz']],
     ['cell', []],
     ['cell_', []],
-  ] as const)
-    t.strictSame(
-      matchObjects(known, value, 3).map(({ id }) => id),
-      ids,
-      value,
-    )
+  ] as const) {
+    const idsOf = (found: { id: string }[]) => found.map(({ id }) => id)
+    t.strictSame(idsOf(matchObjects(known, value)), ids, value)
+    t.strictSame(idsOf(matchForChange(known, value)), toChange, `${value}, to change it`)
+  }
 })
 
 t.test('names and beginnings of ids are accepted where an id is asked for', async t => {
@@ -99,7 +134,7 @@ t.test('names and beginnings of ids are accepted where an id is asked for', asyn
     ['cells show cell_01m9', `/v1/cells/${DESK}`],
     ['cells show 01m9', `/v1/cells/${DESK}`],
     ['cells metrics desk', `/v1/cells/${DESK}/metrics`],
-    ['cells load rover model-a', `/v1/cells/${ROVER}/models/model-a%3A7b/load`],
+    ['cells load rover model-a:7b', `/v1/cells/${ROVER}/models/model-a%3A7b/load`],
     ['gates approve 01m7x', '/v1/gates/requests/gate_01m7xxxxxxxxxxxxxxxxxxxxxx/approve'],
     ['gates check major', '/v1/gates/gate.major-release'],
     ['usage list --cell-id rover', `/v1/usage?cell_id=${ROVER}`],
@@ -130,8 +165,30 @@ t.test('a value that stands for several objects lists them, and nothing happens'
   t.match(many.err, /cell_id "01m7whz" stands for 2 objects; write more of the id/)
   t.match(many.err, `  ${ROVER}  rover\n  ${ARM}  arm\n`)
   t.notOk(calls().some(({ path }) => path === `/v1/cells/${ROVER}/drain`))
-  t.match(await run('cells drain ro'), { code: 66 }, 'two letters are too few for a change')
+  for (const line of ['cells drain rove', 'cells load rover model-a', 'models remove model-a'])
+    t.match(await run(line), { code: 66 }, `${line}: a change needs the whole name`)
+  t.notOk(calls().some(({ path }) => path.includes('7b') || path.endsWith(`${ROVER}/drain`)))
   t.match(await run('cells show ro'), { code: 0 }, 'and enough to look')
   t.match(await run('cells show nobody'), { code: 66, err: /shoal cells list lists/ })
   t.match(await run('people erase ada'), { code: 66 }, 'people are erased by their id alone')
+})
+
+t.test('a name in a list that is too long to read whole changes nothing', async t => {
+  const { run, calls } = await scene(t, 'a-cursor')
+  for (const value of ['arm', '01m9']) {
+    const refused = await run(`cells drain ${value}`)
+    t.match(refused, { code: 65, err: /too long to search; write the whole id .+\n {2}cell_/ })
+  }
+  t.notOk(calls().some(({ path }) => path.includes(`${ARM}/`) || path.includes(`${DESK}/`)))
+  t.match(await run('cells show arm'), { code: 0 }, 'and enough to look')
+  t.match(await run(`cells drain ${ARM}`), { code: 0 })
+})
+
+t.test('of the fields of a body, only the refused one is looked up', async t => {
+  const { run, calls } = await scene(t)
+  t.match(await run('cells label arm --name rover'), { code: 0, err: `arm is ${ARM}\n` })
+  t.match(calls().at(-1), { path: `/v1/cells/${ARM}/label`, body: { name: 'rover' } })
+  const added = await run('models add --model rover --on rover --on desk')
+  t.match(added, { code: 0, err: `rover is ${ROVER}\ndesk is ${DESK}\n` })
+  t.match(calls().at(-1)?.body, { model: 'rover', on: [ROVER, DESK] })
 })
