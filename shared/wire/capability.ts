@@ -12,7 +12,11 @@ export const CAPABILITIES = [
   { level: 5, since: '2026-11-22', adds: 'several coordinators' },
   { level: 6, since: '2026-11-22', adds: 'devices, e-stop, and formations over several cells' },
   { level: 7, since: '2026-11-22', adds: 'modules, their scope, and findings' },
-  { level: 8, since: '2026-11-23', adds: 'models that an operator added at the coordinator, and `stopped` as the last word' },
+  {
+    level: 8,
+    since: '2026-11-23',
+    adds: 'models that an operator added at the coordinator, and `stopped` as the last word',
+  },
 ] as const
 
 /** Level of this build. */
