@@ -35,7 +35,7 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
   }
 }
 
-/** The address that others are told has the port in it before the coordinator listens. */
+/** Picks a free port beforehand with `--lan`, since the printed address contains it. */
 const choosePort = async (options: UpOptions): Promise<UpOptions> => {
   if (options.lan === undefined || options.port !== 0) return options
   const [port = 0] = await findFreePorts(1)

@@ -56,7 +56,7 @@ interface PackageFlags {
   /** Folder of the packages. */
   out: string
   wanted: Product[]
-  /** Of gzip, 9 for the smallest packages; 0 does not compress. */
+  /** Compression level of gzip, from 0 (none) to 9 (smallest packages). */
   level: string
 }
 

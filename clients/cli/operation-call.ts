@@ -11,7 +11,7 @@ import { createReadError } from './upload-file.ts'
 export const hasBody = ({ method, takesUpload }: DescribedOperation): boolean =>
   (method === 'POST' || method === 'PUT') && !takesUpload
 
-/** What was typed for an operation: the values of its path and of its fields, by name. */
+/** Typed values of an operation, by name: those of its path and those of its fields. */
 export interface TypedInput {
   inPath: Record<string, string>
   fields: Record<string, unknown>

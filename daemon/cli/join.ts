@@ -148,7 +148,7 @@ const describeChange = (isNew: boolean, changed: readonly string[]): string => {
   return changed.length === 0 ? ' (unchanged)' : ` (changed: ${changed.join(', ')})`
 }
 
-/** What the unit of the package reads. */
+/** Settings file that the unit of the package reads. */
 const UNIT_SETTINGS = '/etc/shoal/shoald.yaml'
 /** sd_booted(3) */
 const SYSTEMD = '/run/systemd/system'

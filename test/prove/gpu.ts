@@ -85,7 +85,7 @@ const proveOn = async (sampler: GpuSampler, inputs: Inputs): Promise<boolean> =>
   return judge({ device, missing: files.missing, before, peaks, weightsBytes })
 }
 
-/** What the engine says when it is ready. */
+/** Collects what a ready engine reports of its device and its load. */
 const recordEngine = () => {
   let ready: { device?: string; load_ms?: number } = {}
   const lines = new Writable({
