@@ -6,7 +6,7 @@ import { nextStep } from './next-step.ts'
 import { matchObjects } from './resolve-ids.ts'
 import type { OpenSession } from './session.ts'
 
-/** What the next question is sent with. */
+/** Model, instructions and history that the next question is sent with. */
 interface ChatState {
   model: string
   system: string | undefined

@@ -14,7 +14,7 @@ export interface OpenedBackup {
   sealingKey: string | undefined
 }
 
-/** What is sealed: the sealing keys of the store, and the checksum of the manifest. */
+/** Sealed part of a backup: the sealing keys of the store, and the checksum of the manifest. */
 const BackupSecrets = z.strictObject({
   sealing_key: z.string(),
   manifest_sha256: z.string(),

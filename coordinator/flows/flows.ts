@@ -14,11 +14,11 @@ import {
   type Synergy,
 } from './flow.ts'
 import { type FlowRun, hasEnded, type RunSummary, type StepCallWithOutput } from './run.ts'
+import { eraseFromOutputs } from './run-retention.ts'
 import {
   countOpenRuns,
   countRuns,
   countStarted,
-  eraseFromOutputs,
   listWaitingJobs,
   type RunCount,
   readCallsWithOutputs,

@@ -11,7 +11,8 @@ import { findTriggerCycle } from './find-trigger-cycle.ts'
 import type { FlowsConfig, SynergiesConfig } from './flow.ts'
 import { FLOW_RUN, Flows, joinFlows } from './flows.ts'
 import { FlowRunner } from './run-flow.ts'
-import { forgetRuns, isOpenRun } from './run-store.ts'
+import { forgetRuns } from './run-retention.ts'
+import { isOpenRun } from './run-store.ts'
 import type { StepCaller } from './step-caller.ts'
 
 interface FlowDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {

@@ -7,7 +7,7 @@ import type { CommandContext } from './command.ts'
 
 interface ShoaldSettings {
   config: DaemonConfig
-  /** What flags and the environment have set. */
+  /** Settings from flags and the environment. */
   given: readonly GivenSetting[]
   /** Configuration file that was named, whether it exists or not. */
   file: string | undefined

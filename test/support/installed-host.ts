@@ -130,7 +130,7 @@ export class InstalledHost implements AsyncDisposable {
     throw new Error(`${line}\nended with code ${code}:\n${text}\n${this.#units.log()}`)
   }
 
-  /** What the services have written. */
+  /** Output of the services. */
   log(): string {
     return this.#units.log()
   }
