@@ -1,6 +1,5 @@
-import type { Catalogue, CatalogueEntry, TierName } from '../../shared/catalogue.ts'
+import { AUTO_MODEL, type Catalogue, type CatalogueEntry, type TierName } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { AUTO_MODEL } from '../fleet/cascade-steps.ts'
 import { tierRank } from '../quota/tier-models.ts'
 
 /**

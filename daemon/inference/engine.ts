@@ -75,25 +75,26 @@ export class Engine {
     return this.#options.kind
   }
 
-  /** True when an engine with these options would differ from this one in its ids only. */
+  /** True when this engine can serve the ids of these options as it is. */
   isLike({ weights, contextLength }: EngineOptions): boolean {
-    const { weights: own, contextLength: ownLength } = this.#options
+    const { weights: own } = this.#options
     return (
-      contextLength === ownLength &&
+      this.#life.approach.holds(contextLength) &&
       weights.file === own.file &&
       weights.sha256 === own.sha256 &&
       weights.url?.href === own.url?.href
     )
   }
 
-  /** Serves these ids from now on. */
-  serve(models: readonly string[]): void {
+  /** Serves these ids from now on; the next load adopts the context that they promise. */
+  serve({ models, contextLength }: Pick<EngineOptions, 'models' | 'contextLength'>): void {
     this.#models = models
+    this.#life.approach.askedContext = contextLength
   }
 
   /** Serves no id any more. Resolves when the requests that it has are answered and it is stopped. */
   async retire(): Promise<void> {
-    this.serve([])
+    this.#models = []
     while (this.#models.length === 0 && !this.#admission.idle)
       await new Promise<void>(resolve => this.#clock.callAfter(RETIRE_LOOK_MS, resolve))
     if (this.#models.length === 0) this.stop()
