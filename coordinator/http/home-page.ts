@@ -34,12 +34,12 @@ export const homePage = ({
 }: HomeFacts): string => `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${html(name)}: shoal ${html(version)}</title>
+<title>shoal ${html(version)}: ${html(name)}</title>
 <style>${STYLE}</style></head>
 <body>
-<h1>${html(name)}</h1>
-<p>This is a coordinator of shoal ${html(version)}: one service out of a fleet of GPU cells, robots
-and edge devices.</p>
+<h1>shoal</h1>
+<p>One service out of a fleet of GPU cells, robots and edge devices. This is the coordinator
+<strong>${html(name)}</strong>, version ${html(version)}.</p>
 <h2>Status</h2>
 ${table(statusRows(health))}
 <h2>Addresses</h2>
@@ -83,10 +83,10 @@ const documentRows = ({ base, docs, portal }: PublicUrls): Row[] => [
   ['Agent card', link(`${base}/.well-known/agent.json`)],
 ]
 
-const link = (url: string): string => `<a href="${html(url)}">${html(url)}</a>`
+const link = (url: string): string => `<a href="${html(url)}"><code>${html(url)}</code></a>`
 
 const firstRequest = (base: string, model: string): string => {
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] })
+  const body = JSON.stringify({ model, temperature: 0, messages: [{ role: 'user', content: 'Hello' }] })
   const lines = [
     'export SHOAL_KEY=svc-dev-…',
     `curl "${base}/v1/chat/completions" \\`,

@@ -188,6 +188,7 @@ export class Inference {
     try {
       const ending = await dispatch({
         path: route,
+        model,
         headers: linkHeaders(exchange.id, tiers[key.tier].max_tokens, span.headers, headers),
         body: call.body(model),
         bodyShare: exchange.bodyShare,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type CatalogueEntry, MODEL_KINDS, ModelId, TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { NOT_TAKEN_UP } from '../../../shared/not-taken-up.ts'
 import { nameWeights } from '../../../shared/weights-source.ts'
 import { CAPABILITY, FIRST_CAPABILITY, NEEDS } from '../../../shared/wire/capability.ts'
 import { type EngineReport, ModelState } from '../../../shared/wire/telemetry.ts'
@@ -16,6 +17,7 @@ const Count = z.number().nonnegative().nullable()
 /** A model on one cell. Null where the cell reports nothing. */
 const CellStanding = z.object({
   cell_id: z.string(),
+  cell: z.string().nullable().describe('Name of the cell.'),
   state: ModelState.nullable().describe('Null when the cell does not have the model yet.'),
   phase: z.string().nullable().describe('downloading, checking or loading.'),
   progress_percent: z.number().nullable(),
@@ -102,9 +104,6 @@ const listStandings = (views: Views, id: string): CellStanding[] => {
   const others = meant.filter(cellId => !known.some(({ cell_id }) => cell_id === cellId))
   return [...known, ...others.map(cellId => absent(cellId, 'the cell is not connected'))]
 }
-
-/** Reason of a cell that has been told of the model a moment ago. */
-export const NOT_TAKEN_UP = 'the cell has not taken it up yet'
 
 const whyAbsent = ({ presence, announce }: Cell): string => {
   if (!isPresent(presence)) return 'the cell is not connected'

@@ -287,7 +287,11 @@ t.test('errors of every route of Ollama are one text', async t => {
       /mirostat.*send 0/,
     ],
     [{ ...post, url: '/api/chat', payload: { ...chat, colour: 'red' } }, 422, /^colour is not/],
-    [{ ...post, url: '/api/chat', payload: { ...chat, model: 'x' } }, 422, /"x" is not available/],
+    [{ ...post, url: '/api/chat', payload: { ...chat, model: 'x' } }, 404, /^model 'x' not found$/],
+    [{ ...post, url: '/api/chat', payload: { model: 'x' } }, 404, /^model 'x' not found$/],
+    [{ ...post, url: '/api/generate', payload: { model: 'x', prompt: 'a' } }, 404, /'x' not found/],
+    [{ ...post, url: '/api/embed', payload: { model: 'x', input: 'a' } }, 404, /'x' not found/],
+    [{ ...post, url: '/api/chat', payload: { ...chat, model: 'model-e:70b' } }, 422, /tier free/],
     [
       {
         ...post,
