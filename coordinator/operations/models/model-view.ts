@@ -17,7 +17,10 @@ const Count = z.number().nonnegative().nullable()
 /** A model on one cell. Null where the cell reports nothing. */
 const CellStanding = z.object({
   cell_id: z.string(),
-  cell: z.string().nullable().describe('Name of the cell.'),
+  name: z.string().nullable().describe('Name of the cell.'),
+  own_weights: z
+    .boolean()
+    .describe("True when the cell's own file gives the added id to other weights, which it serves."),
   state: ModelState.nullable().describe('Null when the cell does not have the model yet.'),
   phase: z.string().nullable().describe('downloading, checking or loading.'),
   progress_percent: z.number().nullable(),
@@ -98,11 +101,11 @@ const listStandings = (views: Views, id: string): CellStanding[] => {
   const isMeant = (cellId: string) => isAdded && (meant.length === 0 || meant.includes(cellId))
   const known = [...views.fleet.cells()].flatMap(cell => {
     const report = engineReports(cell).find(({ models }) => models.includes(id))
-    if (report !== undefined && isPresent(cell.presence)) return standingOf(cell.id, report)
-    return isMeant(cell.id) ? absent(cell.id, whyAbsent(cell)) : []
+    if (report !== undefined && isPresent(cell.presence)) return standingOf(cell, id, report)
+    return isMeant(cell.id) ? absent(cell, whyAbsent(cell)) : []
   })
   const others = meant.filter(cellId => !known.some(({ cell_id }) => cell_id === cellId))
-  return [...known, ...others.map(cellId => absent(cellId, 'the cell is not connected'))]
+  return [...known, ...others.map(cellId => absent({ id: cellId }, 'the cell is not connected'))]
 }
 
 const whyAbsent = ({ presence, announce }: Cell): string => {
@@ -112,8 +115,13 @@ const whyAbsent = ({ presence, announce }: Cell): string => {
   return `its daemon has capability level ${level} of ${CAPABILITY} and needs ${NEEDS.models}; update it`
 }
 
-const standingOf = (cellId: string, report: EngineReport): CellStanding => ({
-  cell_id: cellId,
+type Named = Pick<Cell, 'id'> & Partial<Pick<Cell, 'announce'>>
+
+const nameOf = ({ id, announce }: Named) => ({ cell_id: id, name: announce?.name ?? null })
+
+const standingOf = (cell: Named, id: string, report: EngineReport): CellStanding => ({
+  ...nameOf(cell),
+  own_weights: report.own_models?.includes(id) === true,
   state: report.state,
   phase: report.phase ?? null,
   progress_percent: report.progress_percent ?? null,
@@ -128,8 +136,9 @@ const standingOf = (cellId: string, report: EngineReport): CellStanding => ({
   reason: report.reason ?? null,
 })
 
-const absent = (cellId: string, reason: string): CellStanding => ({
-  cell_id: cellId,
+const absent = (cell: Named, reason: string): CellStanding => ({
+  ...nameOf(cell),
+  own_weights: false,
   state: null,
   phase: null,
   progress_percent: null,
