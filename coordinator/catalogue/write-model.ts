@@ -1,4 +1,8 @@
-import { type CatalogueEntry, describeReservedId, SHIPPED_CATALOGUE } from '../../shared/catalogue.ts'
+import {
+  type CatalogueEntry,
+  describeReservedId,
+  SHIPPED_CATALOGUE,
+} from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { nameWeights } from '../../shared/weights-source.ts'
 import {

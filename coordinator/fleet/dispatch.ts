@@ -292,7 +292,8 @@ const EMPTY = Buffer.alloc(0)
 const DONE: DispatchResult = { kind: 'done' }
 
 const describeNoCell = (model: string | undefined): string => {
-  const remedy = model === undefined ? '' : `; an operator sees why with: shoal models show ${model}`
+  const remedy =
+    model === undefined ? '' : `; an operator sees why with: shoal models show ${model}`
   return `no cell that serves this model to your tenant is ready${remedy}`
 }
 

@@ -19,6 +19,7 @@ h2{margin:2rem 0 .5rem;font-size:1.125rem}
 a{color:light-dark(#0757a8,#7db7f5)}
 table{border-collapse:collapse}
 th{padding:.125rem 1.5rem .125rem 0;text-align:left;font-weight:400;vertical-align:top}
+@media(max-width:30rem){th,td{display:block}td{padding-bottom:.25rem}}
 pre{padding:.75rem;overflow:auto;background:#8881;border-radius:.25rem;font-size:.8125rem}
 code{font:.875em ui-monospace,monospace;overflow-wrap:anywhere}
 pre code{font-size:1em}
@@ -86,13 +87,14 @@ const documentRows = ({ base, docs, portal }: PublicUrls): Row[] => [
 const link = (url: string): string => `<a href="${html(url)}"><code>${html(url)}</code></a>`
 
 const firstRequest = (base: string, model: string): string => {
-  const body = JSON.stringify({ model, temperature: 0, messages: [{ role: 'user', content: 'Hello' }] })
+  const messages = JSON.stringify([{ role: 'user', content: 'What is a cell?' }])
   const lines = [
     'export SHOAL_KEY=svc-dev-…',
     `curl "${base}/v1/chat/completions" \\`,
     '  -H "Authorization: Bearer $SHOAL_KEY" \\',
     '  -H "Content-Type: application/json" \\',
-    `  -d '${body}'`,
+    `  -d '{"model":${JSON.stringify(model)},"temperature":0,`,
+    `       "messages":${messages}}'`,
   ]
   return `<h2>First request</h2>
 <p>Put your key in place of ${code('svc-dev-…')}; an operator of this service can give you one.</p>

@@ -6,11 +6,7 @@ import { type ErrorCode, httpStatus, ShoalError } from '../../shared/errors.ts'
 import { HEADER_CASCADE, HEADER_JUDGE } from '../../shared/wire/link.ts'
 import { type AnswerMemory, requireKeyRoom } from '../fleet/answer-hold.ts'
 import { type CascadeAttempt, cascade, type DiscardedAnswer } from '../fleet/cascade.ts'
-import {
-  type CascadeConfig,
-  type CascadeStep,
-  cascadeSteps,
-} from '../fleet/cascade-steps.ts'
+import { type CascadeConfig, type CascadeStep, cascadeSteps } from '../fleet/cascade-steps.ts'
 import type { ClientResponse } from '../fleet/client-response.ts'
 import { dispatch } from '../fleet/dispatch.ts'
 import type { Dispatch, DispatchResult } from '../fleet/dispatch-request.ts'

@@ -1,4 +1,9 @@
-import { AUTO_MODEL, type Catalogue, type CatalogueEntry, type TierName } from '../../shared/catalogue.ts'
+import {
+  AUTO_MODEL,
+  type Catalogue,
+  type CatalogueEntry,
+  type TierName,
+} from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { tierRank } from '../quota/tier-models.ts'
 

@@ -57,7 +57,10 @@ export const createModelSpeaker = ({
     const chats = modelsOfTier(catalogue, key.tier).filter(({ kind }) => kind === 'chat')
     const served = id === AUTO_MODEL ? chats.some(each => fleet.serves(each.id)) : fleet.serves(id)
     if (!served)
-      throw new ShoalError('cell_unavailable', `no cell serves ${id} now; an operator sees why with: shoal models show ${id}`)
+      throw new ShoalError(
+        'cell_unavailable',
+        `no cell serves ${id} now; an operator sees why with: shoal models show ${id}`,
+      )
     const { burst, remaining } = await quota.standing({ id: key.id, tier: key.tier }, now())
     if (remaining === 0)
       throw new ShoalError('tier_exceeded', 'the monthly request quota is used up')

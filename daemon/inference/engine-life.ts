@@ -298,7 +298,10 @@ export class EngineLife {
     this.#process = undefined
     this.#tenure.end()
     const { models } = this
-    this.#parts.logger.error({ weights: this.#options.weights.label, models, reason }, 'engine failed')
+    this.#parts.logger.error(
+      { weights: this.#options.weights.label, models, reason },
+      'engine failed',
+    )
     this.#become('failed', reason)
     this.#drop(this.unavailable())
   }

@@ -254,4 +254,3 @@ export class Engines {
     for (const engine of this.#all) engine.stop()
   }
 }
-

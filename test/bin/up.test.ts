@@ -222,8 +222,14 @@ t.test('the output on a terminal or pipe', async t => {
   const lan = { ...banner, caFile: '/s/it is/ca.pem', joinLine: 'shoald join' }
   const block = bannerText({ ...lan, devices: 'none', keysFile: '/k', logs: '/l' })
   const lines = block.slice(block.indexOf('export SHOAL_URL')).split('\n').slice(0, 6)
-  t.ok(lines.every(line => line.startsWith('export ')), 'one block to paste')
-  t.match(lines.slice(2), [/^export SHOAL_CA_FILE='\/s\/it is\/ca.pem'$/, /^export NODE_EXTRA_CA_CERTS=/])
+  t.ok(
+    lines.every(line => line.startsWith('export ')),
+    'one block to paste',
+  )
+  t.match(lines.slice(2), [
+    /^export SHOAL_CA_FILE='\/s\/it is\/ca.pem'$/,
+    /^export NODE_EXTRA_CA_CERTS=/,
+  ])
 })
 
 t.test('the first cell starts with simulated devices, in a file that stays as it is', async t => {

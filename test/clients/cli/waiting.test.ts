@@ -222,7 +222,11 @@ t.test('an added model is waited for until its cells know whether it can be load
     const end = await followWork({ api: { get } as never, progress: idle }, answer, options)
     return { ...end, looks: look }
   }
-  const cell = (state: string | null, reason: string | null = null, phase: string | null = null) => ({
+  const cell = (
+    state: string | null,
+    reason: string | null = null,
+    phase: string | null = null,
+  ) => ({
     ...{ cell_id: 'c', state, phase, reason },
   })
   const absent = cell(null, NOT_TAKEN_UP)
@@ -231,7 +235,10 @@ t.test('an added model is waited for until its cells know whether it can be load
   t.match(ready, { exit: 0, hint: undefined, looks: 3, answer: { cells: [{ state: 'ready' }] } })
   const failed = await follow([cell('ready'), cell('failed', '/nope: no such file')])
   t.match(failed, { exit: 69, answer: { cells: [{}, { state: 'failed' }] } })
-  t.match(failed.hint, /on 1 of 2 cells: \/nope: no such file\nshoal models show m .*models remove m/)
+  t.match(
+    failed.hint,
+    /on 1 of 2 cells: \/nope: no such file\nshoal models show m .*models remove m/,
+  )
   const fetched = await follow([cell('loading', null, 'downloading')])
   t.match(fetched, { exit: 0, looks: 1, hint: /^shoal models show m --watch/ })
   t.match(await follow([cell(null, 'the cell is not connected')]), { exit: 0, looks: 1 })

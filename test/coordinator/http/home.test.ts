@@ -25,7 +25,10 @@ t.test('a browser gets a page with status, addresses and a first request', async
   for (const address of ['/v1', '/docs', '/mcp/', '/v1/openapi.json', '/.well-known/agent.json'])
     t.ok(page.body.includes(`https://shoal.example.org${address}`), address)
   t.match(page.body, /<a href="https:\/\/portal\.example\.org">/)
-  t.match(page.body, /curl &quot;https:[\s\S]+&quot;model&quot;:&quot;model-a:7b&quot;,&quot;temperature&quot;:0/)
+  t.match(
+    page.body,
+    /curl &quot;https:[\s\S]+&quot;model&quot;:&quot;model-a:7b&quot;,&quot;temperature&quot;:0/,
+  )
   t.notMatch(page.body, /<script|<img|<link|src=|@import/i)
 })
 

@@ -306,7 +306,7 @@ t.test('errors of every route of Ollama are one text', async t => {
       422,
       /kind chat/,
     ],
-    [{ ...post, url: '/api/chat', payload: chat }, 503, /no cell/],
+    [{ ...post, url: '/api/chat', payload: chat }, 503, /no cell.* shoal models show model-a:7b$/],
     [{ ...post, url: '/api/chat', headers: { authorization }, payload: 'x' }, 415, /content-type/],
     [{ url: '/api/tags' }, 401, /send your key/],
     [{ url: '/api/chat', headers: json }, 405, /takes POST/],
