@@ -184,16 +184,14 @@ const servableCatalogue = ({
   places,
   logger,
 }: CatalogueParts): Catalogue => {
-  const extended = extendCatalogue(configured, withoutOwnIds(configured, added)).filter(
-    entry => {
-      try {
-        return resolveWeights(entry, places)
-      } catch (error) {
-        logger.error({ reason: (error as Error).message }, 'a model is not served')
-        return false
-      }
-    },
-  )
+  const extended = extendCatalogue(configured, withoutOwnIds(configured, added)).filter(entry => {
+    try {
+      return resolveWeights(entry, places)
+    } catch (error) {
+      logger.error({ reason: (error as Error).message }, 'a model is not served')
+      return false
+    }
+  })
   try {
     requireServable(extended, places)
     return extended

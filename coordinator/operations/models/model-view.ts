@@ -18,7 +18,9 @@ const CellStanding = z.object({
   cell_id: z.string(),
   own_weights: z
     .boolean()
-    .describe("True when the cell's own file gives the added id to other weights, which it serves."),
+    .describe(
+      "True when the cell's own file gives the added id to other weights, which it serves.",
+    ),
   state: ModelState.nullable().describe('Null when the cell does not have the model yet.'),
   phase: z.string().nullable().describe('downloading, checking or loading.'),
   progress_percent: z.number().nullable(),
