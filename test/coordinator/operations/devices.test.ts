@@ -116,6 +116,8 @@ t.test('an unsafe command is executed once, after another person has approved it
   t.match((await run()).json.error, { param: 'Idempotency-Key', message: /needs an idempotency/ })
   const pending = await run('one')
   t.equal(pending.status, 202)
+  const { json: asked } = await call(demo.approver_a, 'GET', '/v1/gates/requests')
+  t.match(asked.requests, [{ requester: 'demo operator', requester_id: 'demo_operator' }])
   t.match(pending.json, { status: 'pending', plan: { checks: [{ verdict: 'pass' }] } })
   const approval = `/v1/gates/requests/${pending.json.request_id}/approve`
   t.equal((await call(demo.operator, 'POST', approval)).status, 403)
