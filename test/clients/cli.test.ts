@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import t, { type Test } from 'tap'
@@ -408,6 +408,23 @@ t.test('a wrong port and an unknown authority have an error each', async t => {
   const error = await nobody.get('/v1/health').catch((error: ShoalError) => error)
   t.match(error, { message: /no coordinator answers at http:\/\/127.0.0.1:1/ })
   t.match(nextStep(error as ShoalError), /npm start/)
+})
+
+t.test('a server that accepts connections and never speaks TLS is given up', async t => {
+  const open = new Set<Socket>()
+  const mute = createTcpServer(socket => void open.add(socket.on('error', () => {})))
+  await once(mute.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    for (const socket of open) socket.destroy()
+    mute.close()
+  })
+  const url = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`
+  const api = createApi({ url, key: 'k', connectMs: 50 })
+  const given = { code: 'coordinator_unavailable', message: /there is no answer \(UND_ERR_CONNECT_/ }
+  await t.rejects(api.get('/v1/health'), given)
+  const events = api.events({ method: 'GET', path: '/v1/events' }, undefined)
+  await t.rejects(events.next(), given, 'a stream too')
+  t.equal(open.size, 2, 'both were connected')
 })
 
 t.test('the key is sent only to the given host', async t => {
