@@ -140,7 +140,7 @@ t.test('wide and combining characters take their columns', async t => {
   }
   const long = [{ id: 'a', name: '東京'.repeat(20), state: 'ok' }]
   const cut = formatOutput(long, 'text', 30).split('\n')[1] ?? ''
-  t.match(cut, /^a {2}(東京)+東?… +ok$/)
+  t.match(cut, /^a {3}(東京)+東?… +ok$/)
   t.ok(stringWidth(cut) <= 30)
 })
 
