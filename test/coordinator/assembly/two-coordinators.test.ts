@@ -13,17 +13,14 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
 t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
-  const { store, coordinators, joinToken, start, ask, enrol, stateDir } = await startCoordinators(t, 2)
+  const { store, coordinators, joinToken, start, ask, enrol, stateDir } = await startCoordinators(
+    t,
+    2,
+  )
   const [a = '', b = ''] = coordinators.map(({ url }) => url)
 
   const presenceAt = async (url: string, cellId: string) =>
     (await ask(url, 'GET', `/v1/cells/${cellId}`)).json.presence
-
-  const within = async (what: string, check: () => Promise<boolean>) => {
-    const from = performance.now()
-    await waitUntil(what, check, 50)
-    t.ok(performance.now() - from < 1500, what)
-  }
 
   await waitUntil('both know each other', async () => {
     const lists = await Promise.all([a, b].map(url => ask(url, 'GET', '/v1/replicas')))
@@ -99,6 +96,11 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
       const found = await Promise.all([presenceAt(a, cell.id), presenceAt(b, cell.id)])
       return found.every(presence => presence === 'ready')
     })
+    const within = async (what: string, check: () => Promise<boolean>) => {
+      const from = performance.now()
+      await waitUntil(what, check)
+      t.ok(performance.now() - from < 1500, what)
+    }
     await ask(a, 'POST', `/v1/cells/${cell.id}/drain`)
     await within('drained', async () => (await presenceAt(b, cell.id)) === 'draining')
     await ask(b, 'POST', `/v1/cells/${cell.id}/resume`)
@@ -204,34 +206,40 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
     await waitUntil('both are connected to the cell', () => answers('model-a:7b', 200))
     const add = (url: string, model: string) =>
       ask(url, 'POST', '/v1/catalogue', { model, path: '/srv/own.gguf' })
-    const show = (url: string, model: string) => ask(url, 'GET', `/v1/catalogue/${model}?file=false`)
+    const show = (url: string, model: string) =>
+      ask(url, 'GET', `/v1/catalogue/${model}?file=false`)
 
     const adds = await Promise.all([add(a, 'own:1b'), add(b, 'own:1b')])
     t.match(
       adds.toSorted((one, other) => one.status - other.status),
       [
         { status: 201, json: { id: 'own:1b', origin: 'added' } },
-        { status: 409, json: { error: { code: 'conflict', message: /own:1b exists; shoal models/ } } },
+        {
+          status: 409,
+          json: { error: { code: 'conflict', message: /own:1b exists; shoal models/ } },
+        },
       ],
     )
-    await within('both route it', () => answers('own:1b', 200))
+    await waitUntil('both route it', () => answers('own:1b', 200))
     t.equal((await ask(b, 'PUT', '/v1/catalogue/gpt-4o/alias', { model: 'own:1b' })).status, 200)
-    await within('both route the alias', () => answers('gpt-4o', 200))
+    await waitUntil('both route the alias', () => answers('gpt-4o', 200))
 
     const third = await start()
     t.match(await show(third.url, 'gpt-4o'), { status: 200, json: { alias_of: 'own:1b' } })
     t.equal((await add(third.url, 'gpt-4o')).status, 409, 'one that starts knows them at once')
     t.equal((await add(third.url, 'late:1b')).status, 201)
     await third.close()
-    await within('both show the download', async () => {
+    await waitUntil('both show the download', async () => {
       const shown = await Promise.all([a, b].map(url => show(url, 'late:1b')))
       const isShown = ({ json }: (typeof shown)[number]) =>
-        json.cells?.some((each: object) => 'downloaded_bytes' in each && each.downloaded_bytes === 7)
+        json.cells?.some(
+          (each: object) => 'downloaded_bytes' in each && each.downloaded_bytes === 7,
+        )
       return shown.every(isShown)
     })
     const remove = (url: string, id: string) => ask(url, 'DELETE', `/v1/catalogue/${id}`)
     for (const id of ['late:1b', 'gpt-4o']) t.equal((await remove(a, id)).status, 200)
-    await within('both refuse the alias', () => answers('gpt-4o', 422))
+    await waitUntil('both refuse the alias', () => answers('gpt-4o', 422))
     const removals = await Promise.all([remove(a, 'own:1b'), remove(b, 'own:1b')])
     t.strictSame(removals.map(({ status }) => status).toSorted(), [200, 404])
   })
