@@ -114,7 +114,7 @@ const start = async (set: ReplicaSet, cells: number): Promise<string> => {
   await call('approver_a', 'POST', `/v1/gates/requests/${asked.request_id}/approve`, {})
   const { status, body } = await ask()
   if (status !== 200) throw new Error(`the ramp-up does not start: ${JSON.stringify(body)}`)
-  return (body.ramp_up as { id: string }).id
+  return (body.ramp_up as { ramp_up_id: string }).ramp_up_id
 }
 
 const readRampUp = async ({ ledger }: Pick<Store, 'ledger'>, id: string): Promise<RampUp> => {
