@@ -14,7 +14,7 @@ import { ReplicaSet } from './replica-set.ts'
 /** Longer than the lease of a job, so that the other coordinator continues the ramp-up. */
 const PAUSE_MS = 13_000
 /** Every how manieth fault is a pause. */
-const PAUSE_EVERY = 6
+const PAUSE_EVERY = 4
 
 interface KillPlan {
   cells: number
@@ -64,6 +64,8 @@ export const killInRampUps = async ({ cells, everyMs }: KillPlan): Promise<RampU
         await set.killAndRestart(turn)
         counts.kills++
       }
+      // settings on probation are rolled back when no coordinator is reached at its end
+      await waitForCells(set, cells)
     }
   }
   try {
@@ -71,7 +73,10 @@ export const killInRampUps = async ({ cells, everyMs }: KillPlan): Promise<RampU
     await breakUntilEnd(done, async () => {})
     const faults = await judge(set.store, done, { state: 'done', writesPerCell: 1, seconds: 2 })
     configure(3)
-    for (const index of [0, 1]) await set.killAndRestart(index)
+    for (const index of [0, 1]) {
+      await set.killAndRestart(index)
+      await waitForCells(set, cells)
+    }
     const aborted = await start(set, cells)
     await breakUntilEnd(aborted, async stage => {
       if (stage > 0) await control(set, 'abort').catch(() => {})
@@ -89,6 +94,19 @@ export const killInRampUps = async ({ cells, everyMs }: KillPlan): Promise<RampU
     await set.stop()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Resolves when both coordinators are connected to every cell. */
+const waitForCells = async (set: ReplicaSet, cells: number): Promise<void> => {
+  for (const { url } of set.replicas)
+    await waitUntil(
+      `${url} has every cell`,
+      async () => {
+        const response = await fetch(`${url}/v1/health`)
+        return ((await response.json()) as { cells: number }).cells === cells
+      },
+      100,
+    )
 }
 
 /** Coordinators are both up between two faults. */
