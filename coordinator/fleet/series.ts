@@ -2,7 +2,14 @@ import type { Logger } from 'pino'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import { splitList } from '../base/split-list.ts'
 import { faultOf } from '../store/faults.ts'
-import { bucketOf, decodeSegment, mergeSegment, metricOf, overlaySegment, type Segment } from './bucket.ts'
+import {
+  bucketOf,
+  decodeSegment,
+  mergeSegment,
+  metricOf,
+  overlaySegment,
+  type Segment,
+} from './bucket.ts'
 import { CompactSegment } from './compact-segment.ts'
 import { CLOCK_TOLERANCE_MS, LateGate, type LateSamples } from './late-samples.ts'
 import { type CellMetric, metricsOf } from './metrics.ts'

@@ -111,9 +111,7 @@ const MAX_CELLS = 200
 const METRICS = ['slots_busy_percent', 'gpu_percent', 'queued'] as const
 
 const observeCells = async ({ fleet, monitor }: Context, from: number): Promise<ObservedCell[]> => {
-  const present = [...fleet.cells()]
-    .filter(cell => isPresent(cell.presence))
-    .slice(0, MAX_CELLS)
+  const present = [...fleet.cells()].filter(cell => isPresent(cell.presence)).slice(0, MAX_CELLS)
   const ids = present.map(({ id }) => id)
   const summaries = await summariseCells(monitor, ids, METRICS, from)
   return present.flatMap(cell => {

@@ -97,7 +97,9 @@ export default defineSkill({
 })
 
 const readCells = async ({ fleet, monitor }: Context, { from }: Period) => {
-  const presences = [...fleet.cells()].slice(0, MAX_CELLS).map(each => [each.id, each.presence] as const)
+  const presences = [...fleet.cells()]
+    .slice(0, MAX_CELLS)
+    .map(each => [each.id, each.presence] as const)
   const ids = presences.map(([id]) => id)
   const metrics = await summariseCells(monitor, ids, CELL_METRICS, from)
   return presences.flatMap(([cell_id, presence]) => {

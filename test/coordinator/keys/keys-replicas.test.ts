@@ -99,7 +99,8 @@ t.test('the owner of the store who runs two programs at once', { skip }, async t
       const issue = async (store: Store, name: string) => {
         const person = await createPerson(store.ledger, { tenantId: id, name }, BY)
         const roles = ['client' as const, 'operator_admin' as const]
-        return () => issueAsOwner(store, { tenantId: id, personId: person.id, tier: 'pro', roles }, BY)
+        return () =>
+          issueAsOwner(store, { tenantId: id, personId: person.id, tier: 'pro', roles }, BY)
       }
       await (await issue(near.store, 'first'))()
       const others = await Promise.all(stores.map((store, n) => issue(store, `other ${n}`)))
