@@ -47,10 +47,29 @@ const formatRecord = (row: Row, columns: number): string => {
   const tables = all.filter((member): member is [string, Row[]] => isTable(member[1]))
   return [
     formatMembers(all.filter(([, value]) => !isTable(value))),
-    ...tables.map(([name, rows]) => `${escapeHidden(name)}:\n${formatTable(rows, columns)}`),
+    ...tables.map(([name, rows]) => {
+      const shown = isOfOneObject(row, name) ? omitEmptyColumns(rows) : rows
+      return `${escapeHidden(name)}:\n${formatTable(shown, columns)}`
+    }),
   ]
     .filter(part => part !== '')
     .join('\n')
+}
+
+/**
+ * True for a table that belongs to one object, which shows what there is. The columns of a list
+ * stay, so that a program finds the same ones at each call, and so do those of a plan.
+ */
+const isOfOneObject = (row: Row, name: string): boolean =>
+  typeof row.id === 'string' && Object.hasOwn(row, name)
+
+/** Leaves out the columns without a value in any row, unless no column has one. */
+const omitEmptyColumns = (rows: Row[]): Row[] => {
+  const names = [...new Set(rows.flatMap(row => Object.keys(row)))]
+  const empty = names.filter(name =>
+    rows.every(row => formatCell(name, memberOf(row, name)) === '-'),
+  )
+  return empty.length === names.length ? rows : rows.map(row => omitMembers(row, empty))
 }
 
 /** True for the last page of a list, whose `next` is not worth a line. */

@@ -10,7 +10,7 @@ import { compareByName, type Device } from './device.ts'
 import type { DeviceRegistry } from './device-registry.ts'
 import { putDevices, readDevices } from './device-rows.ts'
 import type { DeviceReadings, DeviceStates } from './device-states.ts'
-import { findDevice } from './find-device.ts'
+import { findDevice, findSimilarDevice } from './find-device.ts'
 import { eventOf } from './judge-device.ts'
 
 interface DevicesParts {
@@ -38,11 +38,16 @@ export class Devices {
   }
 
   /**
-   * Finds a device by id, name or unique beginning. Throws `not_found`, and `conflict` with the
-   * matches for an ambiguous reference.
+   * Finds a device that is to be changed, by id or whole name. Throws `not_found`, and `conflict`
+   * with the matches for an ambiguous reference.
    */
   find(reference: string): Device {
     return this.get(reference) ?? findDevice(this.#parts.registry.list(), reference)
+  }
+
+  /** Finds a device that is to be read or stopped: as `find`, or by a unique beginning of its name. */
+  findSimilar(reference: string): Device {
+    return this.get(reference) ?? findSimilarDevice(this.#parts.registry.list(), reference)
   }
 
   /** Every device that a cell announces, by name. */

@@ -142,9 +142,9 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
     await waitUntil('b refuses it', async () => (await cell.dial(b)).status === 403)
     cell.bootId = own
     t.equal((await ask(b, 'POST', `/v1/cells/${cell.id}/release`)).status, 200)
-    await waitUntil('a accepts it', async () => (await cell.dial(a)).status === 101)
-    const back = await cell.connect(a)
-    t.equal(await back.ping(), true)
+    // a connection from before a has followed the release is closed once more
+    const isServed = async () => (await cell.connect(a)).ping()
+    await waitUntil('a serves it', () => isServed().catch(() => false))
   })
 
   await t.test('hear a cell that was set back once one of them has released it', async () => {
