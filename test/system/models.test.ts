@@ -203,8 +203,15 @@ t.test('a file of the cell that an operator adds answers at once, also by anothe
   t.match(await chat('gpt-4o'), { status: 200, body: { model: 'gpt-4o' } })
   t.match(await show('own:1b'), {
     aliases: ['gpt-4o'],
-    file: { architecture: 'llama', kind: 'chat', layers: Number, chat_template: null },
+    file: { architecture: 'llama', kind: 'chat', parameters: Number, chat_template: null },
     cells: [{ cell_id: cellId, memory_bytes: Number, file_bytes: Number }],
+  })
+  t.match(await ask('POST', '/api/show', { model: 'gpt-4o' }), {
+    status: 200,
+    body: {
+      details: { family: 'llama', parameter_size: /^\d+\.\d[KM]$/, quantization_level: /\w/ },
+      model_info: { 'general.architecture': 'llama', 'llama.context_length': Number },
+    },
   })
   const { body } = await ask('GET', '/v1/models')
   t.ok((body.data as Json[]).some(({ id }) => id === 'gpt-4o'))

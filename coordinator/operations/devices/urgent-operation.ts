@@ -3,7 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Context } from '../context.ts'
 import { defineOperation, type Operation } from '../operation.ts'
 import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
-import { DeviceRef } from './device-ref.ts'
+import { SimilarDeviceRef } from './device-ref.ts'
 import { prepareDeviceCommand, type UrgentDeviceCommand } from './plan-device-command.ts'
 import { runDeviceCommand } from './run-device-command.ts'
 
@@ -20,7 +20,7 @@ export const defineUrgentOperation = (
     access: 'operator',
     effect: 'gated',
     isEmergency: true,
-    input: z.strictObject({ device_id: DeviceRef }),
+    input: z.strictObject({ device_id: SimilarDeviceRef }),
     output: DeviceCommandView,
     plan: ({ device_id }, context) => {
       const plan = prepareUrgentCommand(device_id, verb, context)

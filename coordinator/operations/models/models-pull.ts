@@ -3,9 +3,9 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { NOT_TAKEN_UP } from '../../../shared/not-taken-up.ts'
 import { wait } from '../../../shared/wait.ts'
 import { requireEgress } from '../../catalogue/hub.ts'
+import { CellRef } from '../cell-field.ts'
 import { commandModel } from '../cells/model-command.ts'
 import type { Context } from '../context.ts'
-import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { describeModel, findEntry, ModelDetails, ModelPath } from './model-view.ts'
 
@@ -21,7 +21,9 @@ export default defineOperation({
   tool: false,
   openWorld: true,
   input: ModelPath.extend({
-    cell_id: Id.exactOptional().describe('Only this cell; all that have the model by default.'),
+    cell_id: CellRef.exactOptional().describe(
+      'Only this cell; all that have the model by default.',
+    ),
   }),
   output: ModelDetails,
   run: async ({ model, cell_id }, context) => {

@@ -2,11 +2,15 @@ import t from 'tap'
 import { Models } from '../../../coordinator/catalogue/models.ts'
 import { observeUnlisted } from '../../../coordinator/catalogue/unlisted-models.ts'
 import type { ModelChange } from '../../../coordinator/catalogue/write-model.ts'
+import { createConfigs } from '../../../coordinator/control/configs.ts'
 import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
 import { Catalogue, SHIPPED_CATALOGUE } from '../../../shared/catalogue.ts'
-import { RegisteredModel } from '../../../shared/wire/registered-models.ts'
+import { CAPABILITY } from '../../../shared/wire/capability.ts'
+import type { DesiredBody } from '../../../shared/wire/desired.ts'
+import { RegisteredModel, type RegisteredModels } from '../../../shared/wire/registered-models.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
+import { loneSigner } from '../../support/lone-signer.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
@@ -61,7 +65,8 @@ t.test('an id with another meaning is refused, in the configuration too', async 
   const parts = { store, configured: [...configured, ...shipped], now: () => 1, logger: silent }
   const { models, close } = await Models.open(parts)
   t.teardown(close)
-  const refuse = (change: ModelChange, error: object) => t.rejects(models.change(change, BY), error)
+  const refuse = (change: ModelChange, error: { code?: string; message: RegExp }) =>
+    t.rejects(models.change(change, BY), error)
   const reserved = { code: 'invalid_request', message: /^auto is reserved: .*choose another id$/ }
   await refuse({ act: 'add', id: 'auto', entry: entry('auto'), cells: [] }, reserved)
   const alias = { act: 'alias', id: 'auto', aliasOf: 'configured:1b' } as const
@@ -82,6 +87,55 @@ t.test('an id with another meaning is refused, in the configuration too', async 
     { act: 'remove', id: 'configured:1b' },
     { message: /configuration file; take it out/ },
   )
+})
+
+t.test('a cell is sent no version without an earlier change of another coordinator', async t => {
+  const folder = await temporaryFolder(t)
+  const open = async () => {
+    const store = await temporaryStore(t, folder)
+    const now = () => 1
+    const { models, close } = await Models.open({ store, configured, now, logger: silent })
+    const sent: DesiredBody[] = []
+    const configs = await createConfigs({
+      store,
+      models,
+      signer: loneSigner(),
+      tagsOf: async () => [],
+      capability: () => CAPABILITY,
+      here: () => ['cell_a'],
+      publish: async (_cellId, desired) => void sent.push(desired),
+      now,
+      logger: silent,
+    })
+    t.teardown(async () => {
+      await configs.close()
+      await close()
+    })
+    return { store, models, configs, sent }
+  }
+  const [one, two] = [await open(), await open()]
+  const configure = (level: string) =>
+    one.configs.set({ scope: 'cell', name: 'cell_a', document: { log: { level } } }, BY)
+  const add = (id: string) => one.models.change({ act: 'add', id, entry: entry(id), cells: [] }, BY)
+  const listMissing = (): string[] =>
+    two.sent.flatMap(({ version, document }) => {
+      const { log, models } = document as { log?: { level: string }; models?: RegisteredModels }
+      const has = [log?.level, ...(models?.entries ?? []).map(({ id }) => id)]
+      const due = ['debug', 'first', 'second', 'warn'].slice(0, version)
+      if (due.includes('warn')) due.shift()
+      return due.filter(each => !has.includes(each)).map(each => `${version} lacks ${each}`)
+    })
+  for (const changes of [
+    [() => configure('debug'), () => add('first')],
+    [() => add('second'), () => configure('warn')],
+  ]) {
+    for (const change of changes) await change()
+    await two.store.revisions.poll()
+    const { version } = await one.configs.show('cell_a')
+    await waitUntil('the other tells the cell', () => two.sent.at(-1)?.version === version)
+  }
+  t.strictSame(listMissing(), [])
+  t.equal(two.sent.at(-1)?.version, 4)
 })
 
 t.test('a list of models that no cell could be sent is refused', async t => {
