@@ -65,7 +65,7 @@ t.test('an id with another meaning is refused, in the configuration too', async 
   const parts = { store, configured: [...configured, ...shipped], now: () => 1, logger: silent }
   const { models, close } = await Models.open(parts)
   t.teardown(close)
-  const refuse = (change: ModelChange, error: { code?: string; message: RegExp }) =>
+  const refuse = (change: ModelChange, error: { code?: string; param?: string; message: RegExp }) =>
     t.rejects(models.change(change, BY), error)
   const reserved = { code: 'invalid_request', message: /^auto is reserved: .*choose another id$/ }
   await refuse({ act: 'add', id: 'auto', entry: entry('auto'), cells: [] }, reserved)
