@@ -38,7 +38,7 @@ const isTable = (value: unknown): value is Row[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRow)
 
 const formatRecord = (row: Row, columns: number): string => {
-  const all = flatten(isLastPage(row) ? omitMembers(row, ['next']) : row)
+  const all = flatten(omitMembers(row, listOrdinaryFacts(row)))
   const [only] = all
   if (all.length === 1 && only !== undefined && Array.isArray(only[1])) {
     const rows = only[1].map(item => (isRow(item) ? item : { [only[0]]: item }))
@@ -72,9 +72,21 @@ const omitEmptyColumns = (rows: Row[]): Row[] => {
   return empty.length === names.length ? rows : rows.map(row => omitMembers(row, empty))
 }
 
-/** True for the last page of a list, whose `next` is not worth a line. */
-const isLastPage = (row: Row): boolean =>
-  row.next === null && Object.values(row).some(value => Array.isArray(value))
+/**
+ * Members of a list that say nothing beside its rows: no next page, and as many rows as there are.
+ * Without them, the answer is a table whose first line are the names of its columns.
+ */
+const listOrdinaryFacts = (row: Row): string[] => {
+  const [list, ...others] = Object.values(row).filter(Array.isArray)
+  if (list === undefined) return []
+  const facts = { next: null, ...(others.length === 0 && listFactsOf(list)) }
+  return Object.entries(facts).flatMap(([name, value]) => (row[name] === value ? [name] : []))
+}
+
+const listFactsOf = ({ length }: unknown[]) => ({
+  total: length,
+  data_state: length === 0 ? 'empty' : 'live',
+})
 
 const flatten = (row: Row, prefix = ''): [string, unknown][] =>
   Object.entries(row).flatMap(([name, value]): [string, unknown][] =>

@@ -77,9 +77,11 @@ export const createApi = ({ url, key, tenant, signal, connectMs }: ApiOptions): 
       ...(signal === undefined ? {} : { signal }),
       ...(connectMs === undefined ? {} : { connectMs }),
     }
-    const response = await sendRequest(target, { ...limits, ...request }).catch((cause: unknown) => {
-      throw createCoordinatorUnreachableError(url, cause)
-    })
+    const response = await sendRequest(target, { ...limits, ...request }).catch(
+      (cause: unknown) => {
+        throw createCoordinatorUnreachableError(url, cause)
+      },
+    )
     if (!response.ok && response.status !== 304) throw await errorOf(response, key)
     return response
   }

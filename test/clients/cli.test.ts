@@ -30,6 +30,10 @@ t.test('answers are printed as text by default', async t => {
   for (const [value, text] of [
     [{ cells: [] }, 'none\n'],
     [{ keys: [{ id: 'a' }], next: null }, 'id\na\n'],
+    [{ data_state: 'live', keys: [{ id: 'a' }], total: 1, next: null }, 'id\na\n'],
+    [{ data_state: 'empty', keys: [], total: 0 }, 'none\n'],
+    [{ keys: [{ id: 'a' }], total: 2 }, 'total  2\n\nkeys:\nid\na\n'],
+    [{ data_state: 'example', keys: [] }, 'data_state  example\nkeys        -\n'],
     [{ keys: [{ id: 'a' }], next: 'b' }, 'next  b\n\nkeys:\nid\na\n'],
     [{ id: 'a', next: null }, 'id    a\nnext  -\n'],
     [{ id: 'a', tags: [], none: null }, 'id    a\ntags  -\nnone  -\n'],
@@ -136,7 +140,7 @@ t.test('wide and combining characters take their columns', async t => {
   }
   const long = [{ id: 'a', name: '東京'.repeat(20), state: 'ok' }]
   const cut = formatOutput(long, 'text', 30).split('\n')[1] ?? ''
-  t.match(cut, /^a {2}(東京)+東?… +ok$/)
+  t.match(cut, /^a {3}(東京)+東?… +ok$/)
   t.ok(stringWidth(cut) <= 30)
 })
 

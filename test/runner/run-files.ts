@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { HEAP_FLAGS } from '../support/heap-flags.ts'
 import { takeChildrenCpuMs } from './children-cpu.ts'
 
 /** Only for what hangs: each wait has a shorter deadline that names what did not happen. */
@@ -44,7 +45,7 @@ export const runFiles = async (
 ): Promise<RunResult> => {
   const started = performance.now()
   const [program = ''] = files.length === 1 ? files : [GROUP]
-  const child = spawn(process.execPath, [...PRELOADED.flat(), program], {
+  const child = spawn(process.execPath, [...HEAP_FLAGS, ...PRELOADED.flat(), program], {
     env: {
       ...process.env,
       TAP_TIMEOUT: String(timeoutOf(files)),

@@ -206,9 +206,12 @@ t.test('a repetition waits for the late end of a timed-out call and returns it',
   const told = { key: demo.operator, callKey: 'late' }
   const ask = () => call('fix-slow', { word: 'late' }, told)
   t.equal(await ask(), 'refused request_timeout')
-  t.equal(await ask(), 'refused conflict', 'the first may still do something')
+  // a database on a busy machine may take longer than the time limit of the call
+  const isAnswer = (outcome: string): boolean => outcome !== 'refused request_timeout'
+  t.equal(await askUntil(ask, isAnswer), 'refused conflict', 'the first may still do something')
   release()
-  t.equal(await askUntil(ask, outcome => outcome !== 'refused conflict'), 'done late')
+  const isFinal = (outcome: string): boolean => isAnswer(outcome) && outcome !== 'refused conflict'
+  t.equal(await askUntil(ask, isFinal), 'done late')
   t.equal(done.filter(word => word === 'late').length, 1)
   const facts = { operation: 'fix-slow' }
   t.match(late, [facts, facts, facts, facts, facts, facts], 'each late end is logged')
