@@ -4,6 +4,7 @@ import { observeUnlisted } from '../../../coordinator/catalogue/unlisted-models.
 import type { ModelChange } from '../../../coordinator/catalogue/write-model.ts'
 import { createConfigs } from '../../../coordinator/control/configs.ts'
 import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
+import { observeModels } from '../../../coordinator/fleet/promised-models.ts'
 import { Catalogue, SHIPPED_CATALOGUE } from '../../../shared/catalogue.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import type { DesiredBody } from '../../../shared/wire/desired.ts'
@@ -136,6 +137,18 @@ t.test('a cell is sent no version without an earlier change of another coordinat
   }
   t.strictSame(listMissing(), [])
   t.equal(two.sent.at(-1)?.version, 4)
+})
+
+t.test('the alert of a model that no cell serves names the command that says why', t => {
+  const promised = [
+    { id: 'a', served: true },
+    { id: 'b', served: false },
+  ]
+  t.match(
+    [...observeModels(promised, [], false)],
+    [{ rule: 'model_unserved', part: 'b', message: /shoal models show b says why$/ }],
+  )
+  t.end()
 })
 
 t.test('a list of models that no cell could be sent is refused', async t => {
