@@ -259,6 +259,25 @@ t.test('the trial of new settings', async t => {
     }
   })
 
+  t.test('a version on trial is not blamed on the older one that was taken in part', async t => {
+    const next = [...partly, makeWanted(3, { ...createDocument(8), envelopes }, PROBATION_MS + 1)]
+    const { report } = applyEvents(...next, tick(2 * PROBATION_MS))
+    t.match(report, { state: 'applied', applied_version: 3, errors: { length: 0 } })
+    const failed = applyEvents(...next, tick(2 * PROBATION_MS, 'gone'))
+    t.match(failed.report, { state: 'rolled_back', desired_version: 3, errors: { length: 1 } })
+    const again = step(failed.state, makeWanted(3, { ...createDocument(8), envelopes }))
+    t.equal(again.state, failed.state, 'it is not tried again')
+  })
+
+  t.test('a trial that fails is blamed on its own version, not on a newer refused one', async t => {
+    const { state } = applyEvents(
+      makeWanted(1, createDocument(9)),
+      makeWanted(2, { x: 1 }),
+      tick(PROBATION_MS, 'gone'),
+    )
+    t.match(state.failure, { wanted: { version: 1 }, errors: { length: 1 } })
+  })
+
   t.test('nothing is refused any more once the coordinator leaves the member out', async t => {
     const readable = makeWanted(2, { ...createDocument(8), envelopes })
     const { report } = applyEvents(...partly, tick(2 * PROBATION_MS), readable)
@@ -401,6 +420,9 @@ t.test('the file of the applied settings', async t => {
     const trial = { basis: { local, wanted: tried }, untilMs: 1 }
     await writeDesired(folder, { good: { local, wanted: held }, trial, failure: refused }, silent)
     t.match((await readDesired(folder)).failure, { wanted, state: 'rolled_back' })
+    const other = { ...refused, wanted: { ...wanted, version: 3 } }
+    await writeDesired(folder, { good: { local, wanted: held }, trial, failure: other }, silent)
+    t.match((await readDesired(folder)).failure, { wanted: tried, state: 'rolled_back' })
   })
 
   for (const [title, text] of [
