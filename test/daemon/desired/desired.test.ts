@@ -12,7 +12,7 @@ import {
   startingConfig,
   writeDesired,
 } from '../../../daemon/desired/desired-file.ts'
-import { faultsOf, overlay, settingsOf } from '../../../daemon/desired/settings.ts'
+import { checkDocument, overlay, settingsOf } from '../../../daemon/desired/settings.ts'
 import {
   type Event,
   LASTING_MS,
@@ -324,7 +324,7 @@ t.test('the report matches the settings in force after every order of events', a
         inForce = next.apply ?? inForce
         const basis = state.trial?.basis ?? state.good
         if (!isDeepStrictEqual(inForce, settingsIn(basis))) return false
-        if (faultsOf(basis.wanted.document).length > 0) return false
+        if (checkDocument(basis.wanted.document).faults.length > 0) return false
         const untilMs = before.trial?.untilMs ?? Number.POSITIVE_INFINITY
         const isProven = nowMs >= untilMs && trouble === undefined
         if (!isHarmless(before, state) && !isProven) return false
@@ -354,13 +354,13 @@ t.test('documents', async t => {
     const hostile = JSON.parse('{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":1}}}')
     mergeDocuments({ a: {} }, hostile)
     t.notOk('polluted' in {})
-    t.ok(faultsOf(hostile).length > 0)
+    t.ok(checkDocument(hostile).faults.length > 0)
   })
 
   t.test('with keys that cannot be set remotely are refused', async t => {
     for (const key of ['coordinator', 'state_dir', 'catalogue', 'local', 'name'])
-      t.ok(faultsOf({ [key]: {} }).length > 0, key)
-    t.ok(faultsOf({ inference: { gpu: 'off' } }).length > 0)
+      t.ok(checkDocument({ [key]: {} }).faults.length > 0, key)
+    t.ok(checkDocument({ inference: { gpu: 'off' } }).faults.length > 0)
   })
 
   t.test('without threads leave threads to the file', async t => {
