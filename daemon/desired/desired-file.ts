@@ -45,12 +45,13 @@ export const readDesired = async (
   stateDir: string,
 ): Promise<{ good: WantedSettings; failure?: TrialFailure; highest: number }> => {
   const text = await readPrivate(fileOf(stateDir)).catch(() => undefined)
-  const { good: stored, trying, failure: before, highest: kept = 0 } = understand(text)
-  const versions = [stored, trying, before?.wanted].map(wanted => wanted?.version ?? 0)
+  const { good: stored, trying, failure: last, highest: kept = 0 } = understand(text)
+  const versions = [stored, trying, last?.wanted].map(wanted => wanted?.version ?? 0)
   const highest = Math.max(kept, ...versions)
   const { readable, faults } = checkDocument(stored.document)
   const good = { ...stored, document: readable }
   const refused: TrialFailure = { wanted: stored, state: 'refused', errors: faults }
+  const before = last && isReadableNow(last) ? undefined : last
   const failure = faults.length > 0 ? refused : before
   if (trying === undefined || isDeepStrictEqual(trying, stored))
     return { good, highest, ...(failure && { failure }) }
@@ -60,6 +61,10 @@ export const readDesired = async (
   const wanted = before?.wanted.version === trying.version ? before.wanted : trying
   return { good, highest, failure: { wanted, state: 'rolled_back', errors } }
 }
+
+/** True for a request that an earlier build refused and this one can read: it is taken when sent. */
+const isReadableNow = ({ state, wanted }: TrialFailure): boolean =>
+  state === 'refused' && checkDocument(wanted.document).faults.length === 0
 
 const understand = (text: string | undefined): Kept => {
   try {

@@ -425,6 +425,15 @@ t.test('the file of the applied settings', async t => {
     t.match((await readDesired(folder)).failure, { wanted: tried, state: 'rolled_back' })
   })
 
+  t.test('forgets a refusal of what this build can read', async t => {
+    const failure = { wanted: tried, state: 'refused' as const, errors: [{ key: '', message: '' }] }
+    await writeDesired(folder, { good: { local, wanted: held }, failure }, silent)
+    const { good, failure: none } = await readDesired(folder)
+    t.equal(none, undefined)
+    const taken = step({ good: { local, wanted: good } }, makeWanted(5, tried.document))
+    t.match(taken, { state: { trial: { basis: { wanted: tried } } }, apply: tried.document })
+  })
+
   for (const [title, text] of [
     ['is damaged', '{"good":'],
     ['is of another form', '{"good":{"version":1}}'],
