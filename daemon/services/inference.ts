@@ -110,8 +110,12 @@ export const inferenceService = ({
     },
     models,
     setRegistered: async wanted => {
+      const ownBefore = ownIds
       const next = extend(wanted, catalogue)
-      if (isDeepStrictEqual(next, catalogue)) return
+      if (isDeepStrictEqual(next, catalogue)) {
+        if (!isDeepStrictEqual(ownIds, ownBefore)) engines.notify()
+        return
+      }
       engines.setCatalogue(next)
       catalogue.splice(0, catalogue.length, ...next)
       await models
