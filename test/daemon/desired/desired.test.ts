@@ -399,7 +399,9 @@ t.test('the file of the applied settings', async t => {
       const wanted = { version: 4, document: { ...sound, [member]: value } }
       await writeDesired(folder, { good: { local, wanted } }, silent)
       const { good, failure } = await readDesired(folder)
-      t.strictSame(good, { version: 4, document: sound }, member)
+      t.strictSame(good, { version: 4, document: sound, unread: { [member]: value } }, member)
+      await writeDesired(folder, { good: { local, wanted: good } }, silent)
+      t.strictSame((await readDesired(folder)).good, good, 'the member is still in the file')
       t.match(failure, { wanted, state: 'refused', errors: [{ key: new RegExp(`^${member}`) }] })
       t.strictSame(await readSharedEnvelopes(folder), envelopes)
       t.strictSame(await readRegisteredModels(folder), undefined)
@@ -438,9 +440,12 @@ t.test('the file of the applied settings', async t => {
     ['is damaged', '{"good":'],
     ['is of another form', '{"good":{"version":1}}'],
   ] as const)
-    t.test(`is ignored when it ${title}`, async t => {
+    t.test(`is ignored when it ${title}, but for limits that it may have held`, async t => {
       writeFileSync(join(folder, 'desired.json'), text)
-      t.strictSame(await readDesired(folder), { good: { version: 0, document: {} }, highest: 0 })
+      const { good, highest, failure } = await readDesired(folder)
+      t.strictSame(good, { version: 0, document: {}, unread: { envelopes: null } })
+      t.match({ highest, failure }, { highest: 0, failure: { state: 'refused' } })
+      t.equal(await readSharedEnvelopes(folder), 'unreadable')
     })
 
   t.test('is readable only by its owner, and is lost after a disk error', async t => {
