@@ -58,54 +58,74 @@ t.test('a model that one coordinator adds is known to another, and to the right 
   t.equal(one.settingsFor('cell_a'), undefined)
 })
 
-t.test('a cell is sent no version without an earlier change of another coordinator', async t => {
-  const folder = await temporaryFolder(t)
-  const open = async () => {
-    const store = await temporaryStore(t, folder)
-    const now = () => 1
-    const { models, close } = await Models.open({ store, configured, now, logger: silent })
-    const sent: DesiredBody[] = []
-    const configs = await createConfigs({
-      store,
-      models,
-      signer: loneSigner(),
-      tagsOf: async () => [],
-      capability: () => CAPABILITY,
-      here: () => ['cell_a'],
-      publish: async (_cellId, desired) => void sent.push(desired),
-      now,
-      logger: silent,
-    })
-    t.teardown(async () => {
-      await configs.close()
-      await close()
-    })
-    return { store, models, configs, sent }
-  }
-  const [one, two] = [await open(), await open()]
-  const configure = (level: string) =>
-    one.configs.set({ scope: 'cell', name: 'cell_a', document: { log: { level } } }, BY)
-  const add = (id: string) => one.models.change({ act: 'add', id, entry: entry(id), cells: [] }, BY)
-  const listMissing = (): string[] =>
-    two.sent.flatMap(({ version, document }) => {
-      const { log, models } = document as { log?: { level: string }; models?: RegisteredModels }
-      const has = [log?.level, ...(models?.entries ?? []).map(({ id }) => id)]
-      const due = ['debug', 'first', 'second', 'warn'].slice(0, version)
-      if (due.includes('warn')) due.shift()
-      return due.filter(each => !has.includes(each)).map(each => `${version} lacks ${each}`)
-    })
-  for (const changes of [
-    [() => configure('debug'), () => add('first')],
-    [() => add('second'), () => configure('warn')],
-  ]) {
-    for (const change of changes) await change()
-    await two.store.revisions.poll()
-    const { version } = await one.configs.show('cell_a')
-    await waitUntil('the other tells the cell', () => two.sent.at(-1)?.version === version)
-  }
-  t.strictSame(listMissing(), [])
-  t.equal(two.sent.at(-1)?.version, 4)
-})
+t.test(
+  'a cell is sent the egress, and no version without an earlier change of another coordinator',
+  async t => {
+    const folder = await temporaryFolder(t)
+    const open = async () => {
+      const store = await temporaryStore(t, folder)
+      const now = () => 1
+      const { models, close } = await Models.open({ store, configured, now, logger: silent })
+      const sent: DesiredBody[] = []
+      const configs = await createConfigs({
+        store,
+        models,
+        signer: loneSigner(),
+        tagsOf: async () => [],
+        capability: () => CAPABILITY,
+        here: () => ['cell_a'],
+        publish: async (_cellId, desired) => void sent.push(desired),
+        now,
+        logger: silent,
+      })
+      t.teardown(async () => {
+        await configs.close()
+        await close()
+      })
+      return { store, models, configs, sent }
+    }
+    const [one, two] = [await open(), await open()]
+    const configure = (level: string) =>
+      one.configs.set({ scope: 'cell', name: 'cell_a', document: { log: { level } } }, BY)
+    const add = (id: string) =>
+      one.models.change({ act: 'add', id, entry: entry(id), cells: [] }, BY)
+    const listMissing = (): string[] =>
+      two.sent.flatMap(({ version, document }) => {
+        const { log, models } = document as { log?: { level: string }; models?: RegisteredModels }
+        const has = [log?.level, ...(models?.entries ?? []).map(({ id }) => id)]
+        const due = ['debug', 'first', 'second', 'warn'].slice(0, version)
+        if (due.includes('warn')) due.shift()
+        return due.filter(each => !has.includes(each)).map(each => `${version} lacks ${each}`)
+      })
+    for (const changes of [
+      [() => configure('debug'), () => add('first')],
+      [() => add('second'), () => configure('warn')],
+    ]) {
+      for (const change of changes) await change()
+      await two.store.revisions.poll()
+      const { version } = await one.configs.show('cell_a')
+      await waitUntil('the other tells the cell', () => two.sent.at(-1)?.version === version)
+    }
+    t.strictSame(listMissing(), [])
+    t.equal(two.sent.at(-1)?.version, 4)
+    const listDownloads = () =>
+      two.sent.flatMap(({ version, document }) => {
+        const { downloads = 'on' } = document.models as RegisteredModels & object
+        return version > 4 ? [[version, downloads]] : []
+      })
+    for (const egress of ['off', 'off', 'on'] as const) {
+      await one.configs.setEgress(egress)
+      await two.store.revisions.poll()
+      const { version, document } = await one.configs.show('cell_a')
+      t.strictSame(document, { log: { level: 'warn' } })
+      await waitUntil('the other tells the cell', () => two.sent.at(-1)?.version === version)
+    }
+    t.strictSame(listDownloads(), [
+      [5, 'off'],
+      [6, 'on'],
+    ])
+  },
+)
 
 t.test('a list of models that no cell could be sent is refused', async t => {
   const store = await temporaryStore(t, await temporaryFolder(t))
