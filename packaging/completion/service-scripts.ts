@@ -157,7 +157,7 @@ const listerInFish = (name: string, { paths, switches, rows }: WordTable): strin
     set key "$path -"
   end
   for line in (string replace -rf -- "^"(string escape --style=regex -- $key)"\\t" '' $rows)
-    if test $line = :files
+    if test "$line" = :files
       echo :files
     else
       printf '%s%s\\n' "$before" $line
