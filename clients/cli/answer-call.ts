@@ -32,7 +32,8 @@ export const answerCall = async (
   const end = wait ? await followAnswer(session, answer as PrintableRows, call.path) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
   print(presentAnswer(shown, session, units))
-  const step = outcomeStep(shown) ?? requestStep(shown, call) ?? joinStep(shown, settings.url)
+  const step =
+    end?.hint ?? outcomeStep(shown) ?? requestStep(shown, call) ?? joinStep(shown, settings.url)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
   process.exitCode =
