@@ -77,6 +77,28 @@ export const loadConfig = <T extends z.ZodObject>(
     : { action: 'run', config, given }
 }
 
+/** A flag of a configuration. */
+interface ConfigFlag {
+  /** Such as `--http-port`. */
+  flag: string
+  description: string
+  /** Values of an enumeration or a boolean; empty for other types. */
+  choices: string[]
+}
+
+/** Lists the flags that set single keys of a configuration. */
+export const listConfigFlags = (schema: z.ZodObject): ConfigFlag[] =>
+  keysOf(schema).map(key => ({
+    flag: `--${flagName(key)}`,
+    description: key.description,
+    choices: choicesOf(key.schema),
+  }))
+
+const choicesOf = (schema: z.ZodType): string[] => {
+  if (schema instanceof z.ZodEnum) return schema.options.map(String)
+  return schema instanceof z.ZodBoolean ? ['true', 'false'] : []
+}
+
 /** Lists every key of a schema, depth first, in schema order. */
 const keysOf = (schema: z.ZodObject, path: string[] = []): ConfigKey[] =>
   Object.entries(schema.shape).flatMap(([name, field]) => {
