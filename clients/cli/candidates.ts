@@ -10,9 +10,10 @@ interface CompletionCandidate {
 /** Lets the shell complete file names. */
 export const FILES: CompletionCandidate = { word: ':files', about: '' }
 
-/** Place of a value: the group of its command, and the arguments before it. */
+/** Place of a value: the group and the name of its command, and the arguments before it. */
 export interface ValuePlace {
   group: string
+  verb: string
   inPath: Record<string, string>
 }
 
@@ -120,6 +121,7 @@ const objectCandidates = (known: readonly KnownObject[]): CompletionCandidate[] 
 
 const placeOf = (command: Command, rest: readonly string[]): ValuePlace => ({
   group: groupOf(command).name(),
+  verb: command.name(),
   inPath: Object.fromEntries(
     command.registeredArguments.flatMap((argument, i) => {
       const word = rest[i]

@@ -29,7 +29,8 @@ interface GateRequest {
 
 /** Asks an operator for a decision; absent on a pipe, where requests are only listed. */
 interface DecisionPrompt {
-  ask: ((question: string) => Promise<string>) | undefined
+  /** The typed line; undefined after Ctrl-C, Ctrl-D or the end of the input, which decide nothing. */
+  ask: ((question: string) => Promise<string | undefined>) | undefined
   signal: AbortSignal
   wait?: Wait
 }
@@ -167,11 +168,12 @@ const decide = async (
   const verb = await askVerb(ask, write, signal)
   if (verb === 'skip') return write('skipped\n')
   const reason = await ask('why? ')
+  if (reason === undefined) return write('skipped\n')
   try {
     const path = `/v1/gates/requests/${encodeURIComponent(id)}/${verb}`
     const body = { reason: reason.trim() }
     const after = (await api.call({ method: 'POST', path, body })) as { state: string }
-    write(`${escapeHidden(after.state)}\n`)
+    write(`${after.state === 'blocked' ? 'rejected' : escapeHidden(after.state)}\n`)
   } catch (error) {
     // The request was decided meanwhile; continue with the next one.
     if (!(error instanceof ShoalError) || error.code === 'coordinator_unavailable') throw error
@@ -186,10 +188,11 @@ const askVerb = async (
   signal: AbortSignal,
 ): Promise<string> => {
   while (!signal.aborted) {
-    const answer = (await ask('approve, reject or skip? [a/r/s] ')).trim().toLowerCase()
-    const verb = VERBS.get(answer)
+    const answer = await ask('approve, reject or skip? [a/r/s] ')
+    if (answer === undefined) break
+    const verb = VERBS.get(answer.trim().toLowerCase())
     if (verb !== undefined) return verb
-    if (!signal.aborted) write('please answer a (approve), r (reject) or s (skip)\n')
+    write('please answer a (approve), r (reject) or s (skip)\n')
   }
   return 'skip'
 }
@@ -201,7 +204,10 @@ export const promptHere = (): DecisionPrompt => {
   if (!stdin.isTTY) return { ask: undefined, signal: over.signal }
   const lines = createInterface({ input: stdin, output: stdout })
   lines.once('close', () => over.abort())
-  const ask = (question: string): Promise<string> =>
-    lines.question(question, { signal: over.signal }).catch(() => '')
+  const ask = async (question: string): Promise<string | undefined> => {
+    const line = await lines.question(question, { signal: over.signal }).catch(() => undefined)
+    // readline answers with the unfinished line when its input ends
+    return over.signal.aborted ? undefined : line
+  }
   return { ask, signal: over.signal }
 }

@@ -3,6 +3,7 @@ import { CatalogueEntry, TIER_NAMES, weightsLabel } from '../../../shared/catalo
 import type { Pool } from '../../fleet/pool.ts'
 import { modelsOfTier } from '../../quota/tier-models.ts'
 import { defineOperation } from '../operation.ts'
+import { findOrigin, ModelOrigin } from './model-view.ts'
 
 const ModelView = z.object({
   id: z.string().describe('Id to send as `model` in requests.'),
@@ -18,6 +19,7 @@ const ModelView = z.object({
   cells: z.int().describe('Cells that are ready, and cells that could load the model.'),
   owned_by: z.string(),
   note: z.string(),
+  origin: ModelOrigin,
   weights: z.string().nullable().describe('`bundled-demo` for the weights shipped with shoal.'),
 })
 
@@ -32,14 +34,20 @@ export default defineOperation({
     kind: CatalogueEntry.shape.kind.exactOptional().describe('Only models of this kind.'),
   }),
   output: z.object({ models: z.array(ModelView) }),
-  run: ({ kind }, { key, tenantId, catalogue, routing }) => ({
+  run: ({ kind }, { key, tenantId, catalogue, routing, models }) => ({
     models: modelsOfTier(catalogue, key?.tier ?? 'free')
       .filter(entry => (kind ?? entry.kind) === entry.kind)
-      .map(entry => modelView(entry, routing.router.pools(entry.id, tenantId))),
+      .map(entry => ({
+        ...modelView(entry, routing.router.pools(entry.id, tenantId)),
+        origin: findOrigin(models, entry.id),
+      })),
   }),
 })
 
-const modelView = (entry: CatalogueEntry, pools: Pool[]): z.input<typeof ModelView> => {
+const modelView = (
+  entry: CatalogueEntry,
+  pools: Pool[],
+): Omit<z.input<typeof ModelView>, 'origin'> => {
   const { id, kind, minimum_tier, context_length, owned_by, note } = entry
   const engines = pools.flatMap(pool => pool.engines)
   const cells_ready = engines.filter(({ ready }) => ready).length
