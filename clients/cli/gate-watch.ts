@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
+import { openLinePrompt } from '../../shared/line-prompt.ts'
 import { formatOutput, type PrintableRows } from '../../shared/print.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
@@ -198,16 +198,7 @@ const askVerb = async (
 }
 
 /** The person at this terminal, until Ctrl-C or the end of the input. */
-export const promptHere = (): DecisionPrompt => {
-  const over = new AbortController()
-  const { stdin, stdout } = process
-  if (!stdin.isTTY) return { ask: undefined, signal: over.signal }
-  const lines = createInterface({ input: stdin, output: stdout })
-  lines.once('close', () => over.abort())
-  const ask = async (question: string): Promise<string | undefined> => {
-    const line = await lines.question(question, { signal: over.signal }).catch(() => undefined)
-    // readline answers with the unfinished line when its input ends
-    return over.signal.aborted ? undefined : line
-  }
-  return { ask, signal: over.signal }
-}
+export const promptHere = (): DecisionPrompt =>
+  process.stdin.isTTY === true
+    ? openLinePrompt()
+    : { ask: undefined, signal: new AbortController().signal }
