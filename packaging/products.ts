@@ -10,6 +10,8 @@ export interface Product {
   commands: string[]
   /** Unit file, started under this name. */
   unit?: string
+  /** Groups that the unit names; a Debian without udev lacks `render`, and the unit would not start. */
+  groups?: string[]
   /** Configuration file in /etc/shoal with its initial text. */
   config?: { file: string; text: string }
   /** Packages of npm that stay out, or the only ones that go in. */
@@ -50,6 +52,7 @@ export const products: Product[] = [
     ],
     commands: ['shoald'],
     unit: 'shoald.service',
+    groups: ['video', 'render'],
     config: {
       file: 'shoald.yaml',
       text: '# Settings of the daemon; `shoald --print-config` shows every key with its meaning.\n',

@@ -4,12 +4,13 @@ import type { Product } from './products.ts'
  * Maintainer scripts run by dpkg (deb-postinst(5), deb-prerm(5), deb-postrm(5)). They enable the
  * service without starting it: a cell has to join first, a coordinator to be initialised.
  */
-export const scriptsFor = ({ unit, config }: Product): Record<string, string> => {
+export const scriptsFor = ({ unit, config, groups = [] }: Product): Record<string, string> => {
   if (unit === undefined) return {}
   const state = unit === 'shoald.service' ? 'shoald' : 'shoal'
   return {
     postinst: script(
       `case "$1" in configure)`,
+      ...groups.map(name => `  getent group ${name} > /dev/null || groupadd --system ${name}`),
       `  if [ -d /run/systemd/system ]; then`,
       `    systemctl daemon-reload`,
       `    systemctl enable ${unit}`,
@@ -26,7 +27,7 @@ export const scriptsFor = ({ unit, config }: Product): Record<string, string> =>
       `if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi`,
       `if [ "$1" = purge ]; then`,
       `  rm -rf /var/lib/${state} /var/lib/private/${state} /var/cache/${state} /var/cache/private/${state}`,
-      `  rm -f /etc/shoal/${config?.file ?? ''}`,
+      `  rm -f /etc/shoal/${config?.file ?? ''} /etc/systemd/system/multi-user.target.wants/${unit}`,
       `fi`,
     ),
   }

@@ -6,6 +6,7 @@ import {
   stdTimeFunctions,
 } from 'pino'
 import { hideSecrets } from './hide-secrets.ts'
+import { addPriority, writesToJournal } from './journal.ts'
 import { type LineLimit, LineLimiter } from './line-limiter.ts'
 import { openLogOutput } from './log-output.ts'
 
@@ -35,18 +36,19 @@ interface LogOptions extends LoggerOptions {
 
 /**
  * Creates a logger that writes JSON lines to standard output, with the time in ISO 8601 (UTC) and the
- * name of the level. Each message is rate-limited, for one
+ * name of the level; in the journal of systemd with its priority. Each message is rate-limited, for one
  * cell or key and for all, so that a misbehaving peer cannot fill the disk; the next line written
  * has the number suppressed. Secrets are hidden wherever they stand in a line.
  */
 export const createLogger = (
   { isExplained = () => false, ...options }: LogOptions,
-  destination: DestinationStream = openLogOutput(STANDARD_OUTPUT),
+  destination?: DestinationStream,
   limit: LineLimit = LIMIT,
 ): Logger => {
   const limiter = new LineLimiter(limit)
+  const isJournal = destination === undefined && writesToJournal()
   const hooks: LoggerOptions['hooks'] = {
-    streamWrite: hideSecrets,
+    streamWrite: line => (isJournal ? addPriority(hideSecrets(line)) : hideSecrets(line)),
     logMethod(args, method, level) {
       const [first, message] = args as [unknown, string | undefined]
       const error = errorIn(first)
@@ -62,7 +64,8 @@ export const createLogger = (
   }
   const formatters = { level: (level: string) => ({ level }) }
   const timestamp = stdTimeFunctions.isoTime
-  return pino({ base: null, redact, formatters, timestamp, ...options, hooks }, destination)
+  const output = destination ?? openLogOutput(STANDARD_OUTPUT)
+  return pino({ base: null, redact, formatters, timestamp, ...options, hooks }, output)
 }
 
 const errorIn = (logged: unknown): Error | undefined => {

@@ -1,3 +1,5 @@
+import { cutToWidth, displayWidth, padToWidth } from './display-width.ts'
+
 /** Cells of a table as text; the first line holds the column names. */
 type Lines = string[][]
 
@@ -28,7 +30,7 @@ const fitWithin = (
   leastOf: (width: number, at: number) => number,
 ): string | undefined => {
   const names = lines[0] ?? []
-  const full = names.map((_, at) => Math.max(...lines.map(line => line[at]?.length ?? 0)))
+  const full = names.map((_, at) => Math.max(...lines.map(line => displayWidth(line[at] ?? ''))))
   const room = columns - GAP.length * (names.length - 1)
   const widths = shrinkWidths(full, full.map(leastOf), room)
   return widths && lines.map(line => `${formatRow(line, widths)}\n`).join('')
@@ -55,9 +57,6 @@ const sum = (numbers: number[]): number => numbers.reduce((total, each) => total
 
 const formatRow = (line: string[], widths: number[]): string =>
   line
-    .map((text, at) => cut(text, widths[at] ?? 0).padEnd(widths[at] ?? 0))
+    .map((text, at) => padToWidth(cutToWidth(text, widths[at] ?? 0), widths[at] ?? 0))
     .join(GAP)
     .trimEnd()
-
-const cut = (text: string, width: number): string =>
-  text.length > width ? `${text.slice(0, width - 1)}…` : text

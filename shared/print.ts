@@ -38,7 +38,7 @@ const isTable = (value: unknown): value is Row[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRow)
 
 const formatRecord = (row: Row, columns: number): string => {
-  const all = flatten(isLastPage(row) ? omitMembers(row, ['next']) : row)
+  const all = flatten(omitMembers(row, listOrdinaryFacts(row)))
   const [only] = all
   if (all.length === 1 && only !== undefined && Array.isArray(only[1])) {
     const rows = only[1].map(item => (isRow(item) ? item : { [only[0]]: item }))
@@ -47,15 +47,46 @@ const formatRecord = (row: Row, columns: number): string => {
   const tables = all.filter((member): member is [string, Row[]] => isTable(member[1]))
   return [
     formatMembers(all.filter(([, value]) => !isTable(value))),
-    ...tables.map(([name, rows]) => `${escapeHidden(name)}:\n${formatTable(rows, columns)}`),
+    ...tables.map(([name, rows]) => {
+      const shown = isOfOneObject(row, name) ? omitEmptyColumns(rows) : rows
+      return `${escapeHidden(name)}:\n${formatTable(shown, columns)}`
+    }),
   ]
     .filter(part => part !== '')
     .join('\n')
 }
 
-/** True for the last page of a list, whose `next` is not worth a line. */
-const isLastPage = (row: Row): boolean =>
-  row.next === null && Object.values(row).some(value => Array.isArray(value))
+/**
+ * True for a table that belongs to one object, which shows what there is. The columns of a list
+ * stay, so that a program finds the same ones at each call, and so do those of a plan.
+ */
+const isOfOneObject = (row: Row, name: string): boolean =>
+  typeof row.id === 'string' && Object.hasOwn(row, name)
+
+/** Leaves out the columns without a value in any row, unless no column has one. */
+const omitEmptyColumns = (rows: Row[]): Row[] => {
+  const names = [...new Set(rows.flatMap(row => Object.keys(row)))]
+  const empty = names.filter(name =>
+    rows.every(row => formatCell(name, memberOf(row, name)) === '-'),
+  )
+  return empty.length === names.length ? rows : rows.map(row => omitMembers(row, empty))
+}
+
+/**
+ * Members of a list that say nothing beside its rows: no next page, and as many rows as there are.
+ * Without them, the answer is a table whose first line are the names of its columns.
+ */
+const listOrdinaryFacts = (row: Row): string[] => {
+  const [list, ...others] = Object.values(row).filter(Array.isArray)
+  if (list === undefined) return []
+  const facts = { next: null, ...(others.length === 0 && listFactsOf(list)) }
+  return Object.entries(facts).flatMap(([name, value]) => (row[name] === value ? [name] : []))
+}
+
+const listFactsOf = ({ length }: unknown[]) => ({
+  total: length,
+  data_state: length === 0 ? 'empty' : 'live',
+})
 
 const flatten = (row: Row, prefix = ''): [string, unknown][] =>
   Object.entries(row).flatMap(([name, value]): [string, unknown][] =>

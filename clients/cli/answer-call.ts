@@ -88,9 +88,9 @@ const isPending = (answer: unknown): answer is PendingAnswer => {
 
 /** Suggestion after a gate request: the line to approve it, or the way on once it is approved. */
 const requestStep = (answer: unknown, { method }: ApiCall): string | undefined => {
-  const { requester_id, state, subject, votes } = answer as Record<string, unknown>
+  const { requester, requester_id, state, subject, votes } = answer as Record<string, unknown>
   if (state === 'approved' && typeof subject === 'string' && subject.startsWith('shoal:'))
-    return `approved: ${escapeHidden(String(requester_id))} carries it out by repeating the same call`
+    return `approved: ${escapeHidden(String(requester ?? requester_id))} carries it out by repeating the same call`
   if (!isPending(answer)) return undefined
   const request = answer.request_id ?? answer.id
   if (request == null) return undefined

@@ -60,10 +60,12 @@ interface ApiOptions {
   tenant?: string | undefined
   /** Ends every request that is under way. */
   signal?: AbortSignal
+  /** As in `HttpRequest`. */
+  connectMs?: number
 }
 
 /** The coordinator's REST API for the command line. Errors become ShoalErrors with its code. */
-export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
+export const createApi = ({ url, key, tenant, signal, connectMs }: ApiOptions): Api => {
   const identity = {
     ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
     ...(tenant === undefined ? {} : { 'x-svc-tenant': tenant }),
@@ -71,10 +73,15 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
 
   const ask = async (path: string, request: HttpRequest): Promise<HttpReply> => {
     const target = addressOf(url, path)
-    const ends = signal === undefined ? {} : { signal }
-    const response = await sendRequest(target, { ...ends, ...request }).catch((cause: unknown) => {
-      throw createCoordinatorUnreachableError(url, cause)
-    })
+    const limits = {
+      ...(signal === undefined ? {} : { signal }),
+      ...(connectMs === undefined ? {} : { connectMs }),
+    }
+    const response = await sendRequest(target, { ...limits, ...request }).catch(
+      (cause: unknown) => {
+        throw createCoordinatorUnreachableError(url, cause)
+      },
+    )
     if (!response.ok && response.status !== 304) throw await errorOf(response, key)
     return response
   }

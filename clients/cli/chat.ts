@@ -28,7 +28,7 @@ export const addChat = (program: Command, run: RunWithSession): void => {
 
 const HELP = `
 Examples:
-  shoal chat what is a cell
+  shoal chat 'What is a cell?'
   dmesg | shoal chat explain the last error: -
   shoal chat --system 'Answer in one sentence.'`
 

@@ -13,8 +13,8 @@ import { trustAuthorities } from './session.ts'
 import { resolveSettings } from './settings.ts'
 import { splitLine } from './split-line.ts'
 
-/** Longest wait for completions. */
-const ANSWER_MS = 1000
+/** Longest wait for completions where SHOAL_COMPLETE_SECONDS names no other. */
+const ANSWER_SECONDS = 1
 
 /** Adds the hidden command that prints completions; it prints nothing on any error. */
 export const addComplete = (program: Command, env: Environment): void => {
@@ -72,7 +72,7 @@ const complete = async (
     readProfiles(profilesFile(env)),
   )
   await trustAuthorities(settings)
-  const api = createApi({ ...settings, signal: AbortSignal.timeout(ANSWER_MS) })
+  const api = createApi({ ...settings, signal: AbortSignal.timeout(waitMs(env)) })
   const folder = cacheFolder(env)
   const load = () =>
     keptOperations(settings.url, folder).then(
@@ -93,6 +93,11 @@ const complete = async (
     .map(({ word, about }) =>
       about === '' ? word : `${word}\t${escapeHidden(about).slice(0, 60)}`,
     )
+}
+
+const waitMs = ({ SHOAL_COMPLETE_SECONDS: given }: Environment): number => {
+  const seconds = Number(given)
+  return (seconds > 0 && seconds <= 3600 ? seconds : ANSWER_SECONDS) * 1000
 }
 
 const optionsOf = (program: Command, typed: string[]): GlobalOptions => {

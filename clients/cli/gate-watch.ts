@@ -14,6 +14,7 @@ import type { CliSession, RunWithSession } from './session.ts'
 interface GateRequest {
   id: string
   gate_id: string
+  requester?: string | null
   requester_id: string
   subject: string
   summary: string
@@ -114,7 +115,7 @@ const describeRequest = (request: GateRequest): string => {
   const lines = [
     ['request', request.id],
     ['gate', request.gate_id],
-    ['asked by', request.requester_id],
+    ['asked by', nameRequester(request)],
     ['summary', request.summary],
     ['plan', plan],
     ['plan hash', request.plan_hash],
@@ -126,6 +127,10 @@ const describeRequest = (request: GateRequest): string => {
   ]
   return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(MARGIN - 1)} ${indentValue(name, value)}\n`).join('')}`
 }
+
+/** Name and id of the requester; the id alone where the name is not known. */
+const nameRequester = ({ requester, requester_id }: GateRequest): string =>
+  requester == null ? requester_id : `${escapeHidden(requester)} (${requester_id})`
 
 /** The plan and its evidence: tables for a plan of the coordinator, JSON for any other. */
 const describePlan = (request: GateRequest): { plan: string; evidence: string } => {

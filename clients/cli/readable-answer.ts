@@ -61,8 +61,14 @@ const showMember = (name: string, value: unknown): unknown => {
 const omitPlans = (request: unknown): unknown => {
   if (!isRow(request)) return request
   const { plan_text: _plan, evidence_text: _evidence, ...others } = request
-  return mergeStates(others)
+  return nameRequester(mergeStates(others))
 }
+
+/** Shows the requester by name; by id once they are erased, and for a coordinator that sends no names. */
+const nameRequester = ({ requester_id, ...request }: Row): Row =>
+  request.requester === undefined
+    ? { ...request, requester_id }
+    : { ...request, requester: request.requester ?? requester_id }
 
 /**
  * Shows one state of a gate request: `status` repeats `state` in three words, except for an open

@@ -14,6 +14,8 @@ export interface HttpRequest {
   headers?: Record<string, string>
   body?: string | Blob
   signal?: AbortSignal
+  /** Longest wait for the connection and its TLS handshake, in milliseconds; 10 s by default. */
+  connectMs?: number
 }
 
 /** The part of an answer that is read. Redirections are answers like any other. */
@@ -50,7 +52,7 @@ export const sendRequest = async (target: URL, request: HttpRequest): Promise<Ht
 
 const openAnswer = async (
   target: URL,
-  { method = 'GET', headers = {}, body, signal }: HttpRequest,
+  { method = 'GET', headers = {}, body, signal, connectMs = CONNECT_MS }: HttpRequest,
 ): Promise<IncomingMessage> => {
   const { request } = await (target.protocol === 'https:'
     ? import('node:https')
@@ -59,7 +61,7 @@ const openAnswer = async (
     const options = { method, headers: { ...headers, ...typeOf(body) } }
     const sent = request(target, signal === undefined ? options : { ...options, signal }, done)
     sent.on('error', fail)
-    limitTimes(sent, target.protocol === 'https:' ? 'secureConnect' : 'connect')
+    limitTimes(sent, target.protocol === 'https:' ? 'secureConnect' : 'connect', connectMs)
     if (body instanceof Blob) Readable.fromWeb(body.stream()).on('error', fail).pipe(sent)
     else sent.end(body)
   })
@@ -75,10 +77,14 @@ const typeOf = (body: HttpRequest['body']): Record<string, string> =>
     : {}
 
 /** A server that accepts connections may still never answer a TLS handshake. */
-const limitTimes = (sent: ClientRequest, connected: 'connect' | 'secureConnect'): void => {
+const limitTimes = (
+  sent: ClientRequest,
+  connected: 'connect' | 'secureConnect',
+  connectMs: number,
+): void => {
   const give = (code: string) => () => sent.destroy(Object.assign(new Error('timeout'), { code }))
   sent.setTimeout(SILENCE_MS, give('UND_ERR_HEADERS_TIMEOUT'))
-  const timer = setTimeout(give('UND_ERR_CONNECT_TIMEOUT'), CONNECT_MS)
+  const timer = setTimeout(give('UND_ERR_CONNECT_TIMEOUT'), connectMs)
   const stop = (): void => clearTimeout(timer)
   sent.once('close', stop).once('response', stop)
   sent.once('socket', socket => {

@@ -12,6 +12,8 @@ import type { Budgets } from '../budgets/budgets.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { cascadeSteps } from '../fleet/cascade-steps.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { ModelFactsMemory } from '../fleet/model-facts-memory.ts'
+import type { Router } from '../fleet/router.ts'
 import { AnonymousLimit } from '../http/anonymous-limit.ts'
 import { answerHeaders } from '../http/answer-headers.ts'
 import { type AuthParts, auth } from '../http/auth.ts'
@@ -173,12 +175,9 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   addInferenceRoutes(app, straight, parts)
   const createdAt = Math.floor(now() / 1000)
   await app.register(modelRoutes, { catalogue, createdAt })
-  await app.register(ollamaModelRoutes, {
-    catalogue,
-    createdAt,
-    fleet,
-    mayUse: (cellId, tenantId) => views.routing.router.mayUse(cellId, tenantId),
-  })
+  const mayUse: Router['mayUse'] = (...asked) => views.routing.router.mayUse(...asked)
+  const modelFacts = new ModelFactsMemory({ fleet, mayUse, nowMs: () => performance.now() })
+  await app.register(ollamaModelRoutes, { catalogue, createdAt, fleet, mayUse, modelFacts })
   const { isDegraded, findReadinessFault } = parts
   await app.register(healthRoutes, { catalogue, fleet, findReadinessFault, isDegraded })
   await app.register(homeRoute, { config, catalogue, fleet, isDegraded })

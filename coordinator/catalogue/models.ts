@@ -32,7 +32,7 @@ export class Models {
   readonly #configured: ReadonlySet<string>
   #registered: ReadonlyMap<string, RegisteredModel> = new Map()
   #version = 0
-  /** Resolves when all reads so far have ended; reads do not overtake each other. */
+  /** Resolves when all reads so far have ended. */
   #last: Promise<void> = Promise.resolve()
 
   private constructor(parts: ModelsParts) {
@@ -52,7 +52,7 @@ export class Models {
         )
     const { close } = followChanges({
       subscribe: listener => parts.store.revisions.onChange('models', listener),
-      read: () => models.#readInTurn(),
+      read: models.look,
       onFailure: error => parts.logger.warn({ err: error }, 'models not read again'),
     })
     return { models, close }
@@ -88,7 +88,7 @@ export class Models {
     const { store, now } = this.#parts
     const parts = { ledger: store.ledger, configured: this.#configured, now: now() }
     await writeModel(parts, change, by)
-    await this.#readInTurn()
+    await this.look()
   }
 
   /** The registered models that are meant for a cell; undefined when there are none. */
@@ -106,7 +106,8 @@ export class Models {
     return entries.length + aliases.length === 0 ? undefined : { entries, aliases }
   }
 
-  #readInTurn(): Promise<void> {
+  /** Reads the registered models; reads do not overtake each other. */
+  look = (): Promise<void> => {
     const done = this.#last.then(() => this.#read())
     this.#last = done.catch(() => {})
     return done

@@ -41,7 +41,7 @@ interface ConfigsParts {
   store: Pick<Store, 'ledger' | 'revisions'>
   signer: Signer
   /** Models that operators added, which a cell receives with its configuration. */
-  models?: Pick<Models, 'settingsFor' | 'version' | 'changes'>
+  models?: Pick<Models, 'settingsFor' | 'version' | 'changes' | 'look'>
   /** Undefined for a cell that is not enrolled. */
   tagsOf: (cellId: string) => Promise<readonly string[] | undefined>
   /** Capability level that a cell has announced. */
@@ -136,24 +136,51 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     }
   }
 
-  const unlisten = parts.models?.changes.add(() => {
-    tellAll('fleet', FLEET).catch(error =>
-      logger.warn({ reason: error.message }, 'cells were not told of a change of the models'),
-    )
-  })
+  /** Tells of a change of this coordinator; when the models cannot be read, as they are known. */
+  const tellCaughtUp = async (scope: ConfigDocument['scope'], name: string): Promise<void> => {
+    await parts.models?.look().catch(() => {})
+    await tellAll(scope, name)
+  }
 
-  /** Takes over what another coordinator has set, and tells the cells that are connected here. */
-  const follow = async (): Promise<void> => {
+  /** Reads what another coordinator has set. */
+  const readNews = async (): Promise<ConfigDocument[]> => {
+    const news: ConfigDocument[] = []
     for (const [key, document] of await readConfigs(ledger)) {
       if (document.version <= (documents.get(key)?.version ?? 0)) continue
       documents.set(key, document)
-      await tellAll(document.scope, document.name)
+      news.push(document)
     }
+    return news
+  }
+
+  /**
+   * Takes over what another coordinator has set, and tells the cells that are connected here.
+   * Documents and models share their versions: both are read until neither has news, because a cell
+   * takes one document of a version, which must have every earlier change.
+   */
+  const follow = async (): Promise<void> => {
+    const changed: ConfigDocument[] = []
+    for (let isBehind = true; isBehind; ) {
+      const before = parts.models?.version
+      await parts.models?.look()
+      const news = await readNews()
+      changed.push(...news)
+      isBehind = news.length > 0 || parts.models?.version !== before
+    }
+    for (const { scope, name } of changed) await tellAll(scope, name)
   }
   const changes = followChanges({
     subscribe: listener => revisions.onChange('configs', listener),
     read: follow,
     onFailure: error => logger.warn({ err: error }, 'configuration not read again'),
+  })
+  const unlisten = parts.models?.changes.add(() => {
+    changes
+      .look()
+      .then(() => tellAll('fleet', FLEET))
+      .catch(error =>
+        logger.warn({ reason: error.message }, 'cells were not told of a change of the models'),
+      )
   })
 
   return {
@@ -163,7 +190,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
         throw new ShoalError('not_found', `no cell ${name}`)
       const kept = await writeConfig(ledger, change, by, now())
       documents.set(configKeyOf(scope, name), kept)
-      tellAll(scope, name).catch(error =>
+      tellCaughtUp(scope, name).catch(error =>
         logger.warn({ [scope]: name, reason: error.message }, 'cells were not told'),
       )
       return kept

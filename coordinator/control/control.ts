@@ -36,7 +36,7 @@ interface ControlParts {
   replicas: Pick<Replicas, 'id' | 'live'>
   signer: Signer
   /** Models that operators added; without them cells serve those of their own files. */
-  models?: Pick<Models, 'settingsFor' | 'version' | 'changes'>
+  models?: Pick<Models, 'settingsFor' | 'version' | 'changes' | 'look'>
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   /** E-stops; without them no device is ever held. */

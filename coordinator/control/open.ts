@@ -26,7 +26,7 @@ interface ControlDomainParts
   replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   store: Pick<Store, 'ledger' | 'revisions'>
   signing: SigningKey
-  models: Pick<Models, 'settingsFor' | 'version' | 'changes'>
+  models: Pick<Models, 'settingsFor' | 'version' | 'changes' | 'look'>
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   stops: Pick<Stops, 'findCovering'>

@@ -3,7 +3,6 @@ import type { DeviceProfileFacts } from '../../shared/wire/device.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { afterCommit } from '../store/after-commit.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import { nextSequence } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
@@ -11,15 +10,17 @@ import { compareByName, type Device } from './device.ts'
 import type { DeviceRegistry } from './device-registry.ts'
 import { putDevices, readDevices } from './device-rows.ts'
 import type { DeviceReadings, DeviceStates } from './device-states.ts'
-import { findDevice } from './find-device.ts'
+import { findDevice, findSimilarDevice } from './find-device.ts'
 import { eventOf } from './judge-device.ts'
 
 interface DevicesParts {
   ledger: Ledger
-  registry: Pick<DeviceRegistry, 'get' | 'list' | 'listByCell' | 'read'>
+  registry: Pick<DeviceRegistry, 'get' | 'list' | 'listByCell'>
   states: Pick<DeviceStates, 'read'>
   fleet: Pick<Fleet, 'cell'>
   events: Pick<Events, 'addWithin'>
+  /** Reads what has changed in the store; resolves also when that fails, and is repeated then. */
+  look: () => Promise<void>
   /** Unix milliseconds. */
   now: () => number
 }
@@ -37,11 +38,16 @@ export class Devices {
   }
 
   /**
-   * Finds a device by id, name or unique beginning. Throws `not_found`, and `conflict` with the
-   * matches for an ambiguous reference.
+   * Finds a device that is to be changed, by id or whole name. Throws `not_found`, and `conflict`
+   * with the matches for an ambiguous reference.
    */
   find(reference: string): Device {
     return this.get(reference) ?? findDevice(this.#parts.registry.list(), reference)
+  }
+
+  /** Finds a device that is to be read or stopped: as `find`, or by a unique beginning of its name. */
+  findSimilar(reference: string): Device {
+    return this.get(reference) ?? findSimilarDevice(this.#parts.registry.list(), reference)
   }
 
   /** Every device that a cell announces, by name. */
@@ -68,8 +74,8 @@ export class Devices {
 
   /** Replaces the labels of a device. Throws `not_found` for one that no cell announces. */
   async setLabels(id: string, labels: Record<string, string>, by: Actor): Promise<Device> {
-    const { ledger, registry, events, now } = this.#parts
-    return ledger.sealed.write(async trx => {
+    const { ledger, events, look, now } = this.#parts
+    const labelled = await ledger.sealed.write(async trx => {
       const before = (await readDevices(trx, [id])).get(id)
       if (before === undefined || before.goneAt !== undefined)
         throw new ShoalError('not_found', `no device ${id}`, { param: 'device_id' })
@@ -85,9 +91,10 @@ export class Devices {
         outcome: 'done',
         details: { labels },
       })
-      afterCommit(trx, () => void registry.read())
       return device
     })
+    await look()
+    return labelled
   }
 }
 

@@ -56,7 +56,7 @@ export const openDevices = async (
   const registry = new DeviceRegistry(ledger)
   await registry.read()
   const states = new DeviceStates(parts.budgets.deviceStates)
-  const recorder = openRecorder(parts, registry)
+  const { recorder, look } = openRecorder(parts, registry)
   followCells({ ...parts, registry, recorder, states })
   schedules.every('devices.retry', RETRY_SECONDS, () => recorder.retry())
   leaderWork.every('devices.presence', COMPARE_SECONDS, () => {
@@ -66,7 +66,7 @@ export const openDevices = async (
   leaderWork.every('devices.prune', PRUNE_SECONDS, fenced =>
     fenced.sealed.write(trx => deleteGoneDevices(trx, now() - KEEP_GONE_MS)),
   )
-  const devices = new Devices({ ...parts, ledger, registry, states })
+  const devices = new Devices({ ...parts, ledger, registry, states, look })
   const deviceSeries = openDeviceSeries({ ...parts, devices })
   const onStates: DeviceEars['onStates'] = (cellId, received, clockAheadMs) => {
     const announced = listAnnounced(fleet.cell(cellId) ?? { announce: undefined })
@@ -76,7 +76,7 @@ export const openDevices = async (
 }
 
 /** The registry follows what this coordinator records, and what others do. */
-const openRecorder = (parts: DeviceDomainParts, registry: DeviceRegistry): DeviceRecorder => {
+const openRecorder = (parts: DeviceDomainParts, registry: DeviceRegistry) => {
   const { store, fleet, toldPresence, stack, logger } = parts
   const changes = followChanges({
     subscribe: listener => store.revisions.onChange('devices', listener),
@@ -95,5 +95,5 @@ const openRecorder = (parts: DeviceDomainParts, registry: DeviceRegistry): Devic
     onChange: () => void changes.look(),
   })
   stack.defer(() => recorder.close())
-  return recorder
+  return { recorder, look: changes.look }
 }

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../base/bounded-cache.ts'
 
 interface Minute {
   start: number
@@ -11,7 +11,7 @@ const MAX_HOLDERS = 20_000
 /** Bounds what one cell may report per minute to this coordinator: sightings, or messages. */
 export class CellRates {
   readonly #perMinute: number
-  readonly #minutes = new LRUCache<string, Minute>({ max: MAX_HOLDERS })
+  readonly #minutes = createBoundedCache<string, Minute>(MAX_HOLDERS)
 
   constructor(perMinute: number) {
     this.#perMinute = perMinute

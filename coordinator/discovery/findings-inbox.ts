@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import { type DiscoveryModule, isScan, type ScanModule } from '../../discovery/module.ts'
 import { concealRow, concealText } from '../../discovery/registry/conceal-row.ts'
@@ -6,6 +5,7 @@ import type { Pseudonyms } from '../../discovery/registry/pseudonyms.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { type FindingsBody, type ModuleRow, ROW_MAX_BYTES } from '../../shared/wire/findings.ts'
 import { throttleById } from '../base/at-most-every.ts'
+import { createBoundedCache } from '../base/bounded-cache.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import { losesTransaction } from '../store/faults.ts'
 import type { AutoRunUses } from './auto-run-uses.ts'
@@ -63,7 +63,7 @@ export class FindingsInbox implements FindingsEars, AsyncDisposable {
   /** The newest message of each cell that is being stored; it never rejects. */
   readonly #last = new Map<string, Promise<void>>()
   /** The message of each cell that has failed last, and how often. */
-  readonly #failed = new LRUCache<string, { message: string; times: number }>({ max: MAX_CELLS })
+  readonly #failed = createBoundedCache<string, { message: string; times: number }>(MAX_CELLS)
   readonly #logUnconfirmed: (about: { id: string; module: string; reason: string }) => void
   #isClosed = false
 

@@ -189,7 +189,8 @@ export class RegistryRecorder implements FindingsSink {
 
 type Seen = EvidenceChange['seen'][number]
 
-const idsOf = (seen: readonly Seen[]): string[] => seen.map(({ traceId }) => traceId)
+/** Several rows of a part may see one trace, and PostgreSQL upserts a row once per statement. */
+const idsOf = (seen: readonly Seen[]): string[] => [...new Set(seen.map(({ traceId }) => traceId))]
 
 const listMoved = (moves: EvidenceChange['moves']): string[] =>
   moves.flatMap(({ from, to }) => (from === undefined ? [to] : [from, to]))

@@ -20,7 +20,7 @@ import { createWatch } from './watch.ts'
  */
 export interface Monitor {
   points: Series['points']
-  pointsOfMetrics: Series['pointsOfMetrics']
+  pointsOfCells: Series['pointsOfCells']
   energy: Series['energy']
   utilization: UtilizationMonitor['read']
   /** Active alerts, newest first, followed by the most recently cleared ones. */
@@ -103,7 +103,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
 
   return {
     points: (...query) => series.points(...query),
-    pointsOfMetrics: (...query) => series.pointsOfMetrics(...query),
+    pointsOfCells: (...query) => series.pointsOfCells(...query),
     energy: since => series.energy(since),
     utilization: utilization.read,
     alerts: alerts.list,

@@ -36,7 +36,7 @@ export class Pool implements Sums {
   readonly model: string
   slots = 0
   inFlight = 0
-  /** Time at which the last engine left, in monotonic milliseconds. */
+  /** Time from which an engine is expected: when the last one left; monotonic milliseconds. */
   emptySinceMs = Number.NEGATIVE_INFINITY
   readonly engines: CellEngine[] = []
   readonly #places = new Map<CellEngine, number>()
@@ -62,6 +62,11 @@ export class Pool implements Sums {
     this.inFlight += engine.inFlight
     engine.pools = [...(engine.pools ?? []), this]
     this.#ring?.add(engine.cellId, engine)
+  }
+
+  /** An engine is about to join, as if one had left now. */
+  expect(): void {
+    if (this.engines.length === 0) this.emptySinceMs = this.#nowMs()
   }
 
   remove(engine: CellEngine): void {

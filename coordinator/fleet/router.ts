@@ -46,6 +46,12 @@ export class Router {
     this.#add(cellId, before)
   }
 
+  /** Cells are about to serve this model: requests wait for them, as for one that has just left. */
+  expect(model: string): void {
+    for (const pools of [this.#shared, ...this.#dedicated.values()])
+      this.#poolOf(pools, model).expect()
+  }
+
   /** Replaces the owners of dedicated cells; all other cells are shared. */
   assign(next: ReadonlyMap<string, Owner>): void {
     const moved = [...this.#byCell.keys()].filter(
@@ -121,8 +127,11 @@ export class Router {
   #add(cellId: string, except: ReadonlyMap<string, CellEngine> = NOTHING): void {
     const pools = this.#poolsOf(cellId)
     for (const [model, engine] of this.#byCell.get(cellId) ?? NOTHING)
-      if (except.get(model) !== engine)
-        getOrMake(pools, model, () => new Pool(model, this.#random, this.#nowMs)).add(engine)
+      if (except.get(model) !== engine) this.#poolOf(pools, model).add(engine)
+  }
+
+  #poolOf(pools: Map<string, Pool>, model: string): Pool {
+    return getOrMake(pools, model, () => new Pool(model, this.#random, this.#nowMs))
   }
 }
 

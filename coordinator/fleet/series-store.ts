@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { RecordTables } from '../store/record-tables.ts'
 import type { Records } from '../store/store.ts'
-import { type Buckets, decodeSegment, encodeSegment, mergeSegment, type Segment } from './bucket.ts'
+import { type Buckets, decodeSegment, encodeSegment, mergeSegment } from './bucket.ts'
 import { type PowerHours, PowerSums } from './power-sums.ts'
 
 /** One row: the buckets of one resolution that begin within a span of time. */
@@ -20,8 +20,12 @@ export interface SeriesStore {
    * except from a time after `latest`, which no right clock has.
    */
   add(rows: [SegmentKey, Buckets][], lateUntil: Map<string, number>, latest: number): Promise<void>
-  /** Returns the rows that begin at `from` or later. */
-  read(cellId: string, resolutionSeconds: number, from: number): Promise<Segment[]>
+  /** Returns the rows of some cells that begin at `from` or later, encoded, by cell. */
+  read(
+    cellIds: readonly string[],
+    resolutionSeconds: number,
+    from: number,
+  ): Promise<Map<string, string[]>>
   readLateUntil(cellIds: readonly string[]): Promise<Map<string, number>>
   /** Returns the power of all cells, of the hours that begin at `from` or later. */
   readPower(from: number): Promise<PowerHours>
@@ -66,15 +70,18 @@ export const createSeriesStore = (records: Records): SeriesStore => {
           .execute()
     })
 
-  const read: SeriesStore['read'] = async (cellId, resolutionSeconds, from) => {
+  const read: SeriesStore['read'] = async (cellIds, resolutionSeconds, from) => {
+    const found = new Map<string, string[]>(cellIds.map(id => [id, []]))
+    if (cellIds.length === 0) return found
     const rows = await records.read
       .selectFrom('series')
-      .select('buckets_json')
-      .where('cell_id', '=', cellId)
+      .select(['cell_id', 'buckets_json'])
+      .where('cell_id', 'in', cellIds)
       .where('resolution_seconds', '=', resolutionSeconds)
       .where('at', '>=', from)
       .execute()
-    return rows.map(row => decodeSegment(row.buckets_json))
+    for (const { cell_id, buckets_json } of rows) found.get(cell_id)?.push(buckets_json)
+    return found
   }
 
   const readLateUntil: SeriesStore['readLateUntil'] = async cellIds => {

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { lazy } from '../../shared/lazy.ts'
 import type { Gates } from './definition.ts'
-import { loadPolicy, type Policy, SHIPPED_POLICY_FILE } from './policy.ts'
+import { type Policy, policyOf, SHIPPED_POLICY_FILE } from './policy.ts'
 import { PolicyDocument, type Rule } from './policy-document.ts'
 import { readPolicyFile } from './policy-yaml.ts'
 import { requirePolicy } from './proposed-policy.ts'
@@ -27,7 +27,10 @@ export const isEarlierPolicy = ({ hash }: Pick<Policy, 'hash'>): boolean =>
   findEarlier(hash) !== undefined
 
 /** The policy of this build. Throws `config_invalid` when it does not fit the configured gates. */
-export const shippedPolicy = (gates: Gates): Policy => loadPolicy(SHIPPED_POLICY_FILE, gates)
+export const shippedPolicy = (gates: Gates): Policy =>
+  policyOf(readShippedDocument(), gates, String(SHIPPED_POLICY_FILE))
+
+const readShippedDocument = lazy(() => readPolicyFile(SHIPPED_POLICY_FILE))
 
 /**
  * Ids of the rules that this build ships and a policy lacks. Rules of the shipped policy that it was

@@ -9,7 +9,7 @@ import {
   retryAfterOf,
   ShoalError,
 } from '../../shared/errors.ts'
-import { isOllamaPath, ollamaError } from './ollama/ollama-error.ts'
+import { isOllamaPath, ollamaError, ollamaStatus } from './ollama/ollama-error.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
@@ -66,11 +66,14 @@ const errorHeaders = (error: ShoalError): OutgoingHttpHeaders => {
 const bodyFor = (path: string, error: ShoalError): object =>
   isOllamaPath(path) ? ollamaError(error) : errorBody(error)
 
+const statusFor = (path: string, error: ShoalError): number =>
+  isOllamaPath(path) ? ollamaStatus(error) : httpStatus(error.code)
+
 /** Sends an error on any route. */
 export const sendError = (reply: FastifyReply, error: ShoalError): FastifyReply =>
   reply
     .headers(errorHeaders(error))
-    .code(httpStatus(error.code))
+    .code(statusFor(reply.request.url, error))
     .send(bodyFor(reply.request.url, error))
 
 /** Writes an error of a route without Fastify; `headers` are those of every answer. */
@@ -81,7 +84,7 @@ export const writeError = (
   headers: OutgoingHttpHeaders,
 ): void => {
   const body = JSON.stringify(bodyFor(route, error))
-  response.writeHead(httpStatus(error.code), {
+  response.writeHead(statusFor(route, error), {
     ...headers,
     ...errorHeaders(error),
     'content-type': 'application/json; charset=utf-8',

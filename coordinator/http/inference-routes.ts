@@ -16,7 +16,7 @@ import {
   EmbeddingRequest,
   findUnsupportedField,
 } from '../../shared/wire/openai.ts'
-import { RerankAnswer, RerankRequest } from '../../shared/wire/rerank.ts'
+import { RerankAnswer, RerankRequest, RerankRequestV2 } from '../../shared/wire/rerank.ts'
 import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'
 import { findRequestIssue, ResponsesRequest } from '../../shared/wire/responses.ts'
 import { findUnsupported } from '../../shared/wire/responses-unsupported.ts'
@@ -85,9 +85,18 @@ const RERANK = {
   answer: RerankAnswer,
 }
 
+const RERANK_PATH = '/v1/rerank'
+const RERANK_V2 = {
+  id: 'create-rerank-v2',
+  tag: 'inference',
+  summary: "Order documents by their relevance to a query, in the shape of Cohere's v2.",
+  body: RerankRequestV2,
+  answer: RerankAnswer,
+}
+
 /**
- * `POST /v1/chat/completions`, `/v1/responses`, `/v1/completions`, `/v1/embeddings` and
- * `/v1/rerank`.
+ * `POST /v1/chat/completions`, `/v1/responses`, `/v1/completions`, `/v1/embeddings`, `/v1/rerank`
+ * and `/v2/rerank`.
  */
 export const inferenceRoutes = (straight: DirectRouter, parts: InferenceParts): void => {
   const inference = new Inference(parts)
@@ -126,8 +135,15 @@ export const inferenceRoutes = (straight: DirectRouter, parts: InferenceParts): 
     await inference.infer(exchange, 'embedding', { model: body.model, stream: false })
   })
 
-  straight.post('/v1/rerank', RERANK, async exchange => {
+  straight.post(RERANK_PATH, RERANK, async exchange => {
     const body = parseBody(RerankRequest, exchange.body)
+    await inference.infer(exchange, 'rerank', { model: body.model, stream: false })
+  })
+
+  straight.post('/v2/rerank', RERANK_V2, async exchange => {
+    const body = parseBody(RerankRequestV2, exchange.body)
+    // a cell answers both versions at one path, with the fields of both
+    exchange.route = RERANK_PATH
     await inference.infer(exchange, 'rerank', { model: body.model, stream: false })
   })
 }

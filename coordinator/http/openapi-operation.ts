@@ -203,10 +203,11 @@ const securityOf = ({ access }: DocumentedRoute): object[] =>
   access === 'key' ? [{ bearer: [] }] : []
 
 const responses = (status: number, content: object, { access, path }: DocumentedRoute) => {
-  const error = { $ref: `#/components/responses/${isOllamaPath(path) ? 'OllamaError' : 'Error'}` }
+  const isOllama = isOllamaPath(path)
+  const error = { $ref: `#/components/responses/${isOllama ? 'OllamaError' : 'Error'}` }
   return {
     ...(access === 'key' ? { 401: error, 403: error } : {}),
-    422: error,
+    [isOllama ? 400 : 422]: error,
     429: error,
     default: error,
     [status]: { description: 'The answer.', content },

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../base/bounded-cache.ts'
 import { digestOf } from './secret.ts'
 
 /** One secret that is live now. */
@@ -55,11 +56,11 @@ export class Verifier<T> {
   readonly #digestOf: (text: string) => Buffer
   readonly #isEqual: (a: Buffer, b: Buffer) => boolean
   readonly #known: LRUCache<string, Known<T>>
-  readonly #unknown = new LRUCache<string, true>({ max: MAX_REFUSED })
+  readonly #unknown = createBoundedCache<string, true>(MAX_REFUSED)
   /** Ids that have been loaded because of a refusal. */
-  readonly #refused = new LRUCache<string, true>({ max: MAX_REFUSED })
+  readonly #refused = createBoundedCache<string, true>(MAX_REFUSED)
   /** Monotonic milliseconds of the last load because of a refusal. */
-  readonly #reloadedAt = new LRUCache<string, number>({ max: MAX_REFUSED })
+  readonly #reloadedAt = createBoundedCache<string, number>(MAX_REFUSED)
   readonly #loading = new Map<string, Promise<Known<T>>>()
 
   constructor(options: VerifierOptions<T>) {
@@ -69,7 +70,7 @@ export class Verifier<T> {
     this.#lags = options.lags ?? false
     this.#digestOf = options.digestOf ?? digestOf
     this.#isEqual = isEqual
-    this.#known = new LRUCache({ max: capacity })
+    this.#known = createBoundedCache(capacity)
   }
 
   /**

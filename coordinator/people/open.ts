@@ -7,6 +7,7 @@ import {
   listPeople,
   type NewPerson,
   type Person,
+  readNames,
   resolvePersonId,
 } from './people.ts'
 import { getTenant, type Tenant } from './tenants.ts'
@@ -19,6 +20,8 @@ interface PeopleViews {
     /** Returns the id of the person who is meant by an id or a name. Throws `conflict`. */
     resolveId(idOrName: string, scope: Scope): Promise<string>
     list(scope: Scope): Promise<Person[]>
+    /** Names of people by id, whatever their tenant: an approver sees who asks. */
+    names(ids: readonly string[]): Promise<Map<string, string>>
     tenant(id: string): Promise<Tenant | undefined>
   }
 }
@@ -34,6 +37,7 @@ export const openPeople = ({
       get: (id, scope) => getPerson(ledger, id, scope),
       resolveId: (idOrName, scope) => resolvePersonId(ledger, idOrName, scope),
       list: scope => listPeople(ledger, scope),
+      names: ids => readNames(ledger, ids),
       tenant: id => getTenant(ledger, id),
     },
   },

@@ -115,6 +115,16 @@ export const resolvePersonId = async (
   )
 }
 
+/** Reads the names of people by their ids; an id that nobody has is left out. */
+export const readNames = async (
+  ledger: Ledger,
+  ids: readonly string[],
+): Promise<Map<string, string>> => {
+  if (ids.length === 0) return new Map()
+  const query = ledger.read.selectFrom('persons').select(['id', 'name']).where('id', 'in', ids)
+  return new Map((await query.execute()).map(({ id, name }) => [id, name]))
+}
+
 /** Returns the people in the order of their ids, so the oldest first. */
 export const listPeople = async (ledger: Ledger, scope: Scope): Promise<Person[]> => {
   let query = ledger.read.selectFrom('persons').selectAll().orderBy('id')

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../base/bounded-cache.ts'
 import type { Account } from './account.ts'
 import type { AllowanceName } from './tiers.ts'
 
@@ -11,8 +12,8 @@ export class Subjects {
   readonly #anonymous: LRUCache<string, Account>
 
   constructor(capacity: number) {
-    this.#keys = new LRUCache({ max: capacity })
-    this.#anonymous = new LRUCache({ max: capacity })
+    this.#keys = createBoundedCache(capacity)
+    this.#anonymous = createBoundedCache(capacity)
   }
 
   get(id: string, tier: AllowanceName): Account | undefined {
@@ -22,7 +23,7 @@ export class Subjects {
   /** Adds an account that is not in the cache; returns the account that was evicted for it. */
   add(account: Account, tier: AllowanceName): Account | undefined {
     const side = this.#side(tier)
-    const evicted = side.size === side.max ? side.pop() : undefined
+    const evicted = side.size === side.maxSize ? side.pop() : undefined
     side.set(account.id, account)
     return evicted
   }

@@ -132,7 +132,7 @@ const readLines = async (
   const { groupBy, after, limit, sums = USAGE_SUMS } = question
   const groups = groupBy.map(name => USAGE_GROUPS[name])
   const named = groupBy.map(name => sql`${USAGE_GROUPS[name]} as ${sql.ref(`group_${name}`)}`)
-  const added = sums.map(name => sql`cast(sum(${sql.ref(name)}) as bigint) as ${sql.ref(name)}`)
+  const added = sums.map(name => sql`${addUp(name)} as ${sql.ref(name)}`)
   const page = after === undefined ? sql`1 = 1` : sql`(${sql.join(groups)}) > (${sql.join(after)})`
   const order =
     groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)} order by ${sql.join(groups)}`
@@ -151,30 +151,55 @@ const lineOf = (
     ...Object.fromEntries(USAGE_SUMS.map(name => [name, row[name] ?? 0])),
   }) as UsageLine
 
-/** Sums of whole days and of the hours beside them, and rows that are in none as if each were one. */
+/** Columns that the groups are made of. */
+const COLUMNS = {
+  hour: 'hour_at',
+  day: 'hour_at',
+  key: 'key_id',
+  tenant: 'tenant_id',
+  model: 'model',
+} as const satisfies Record<UsageGroup, string>
+
+/**
+ * Sums of whole days and of the hours beside them, and rows that are in none as if each were one. The
+ * days are summed here already: PostgreSQL knows how many groups a table has, and not how many a union
+ * has, which it would sort on the disk.
+ */
 const selectUsage = (question: UsageQuestion) => {
   const { from, to, groupBy, sums = USAGE_SUMS } = question
-  const names = sql.join(sums.map(name => sql.ref(name)))
-  const values = sql.join(sums.map(name => sql`${ROW_SUMS[name]} as ${sql.ref(name)}`))
+  const columns = [...new Set(groupBy.map(name => COLUMNS[name]))]
+  const listOf = (time: Expression<unknown>, values: readonly Expression<unknown>[]) =>
+    sql.join([
+      ...columns.map(name => (name === 'hour_at' ? sql`${time} as hour_at` : sql.ref(name))),
+      ...values,
+    ])
+  const names = sums.map(name => sql.ref(name))
+  const values = sums.map(name => sql`${ROW_SUMS[name]} as ${sql.ref(name)}`)
+  const added = sums.map(name => sql`${addUp(name)} as ${sql.ref(name)}`)
   const firstDay = Math.ceil(from / DAY_MS) * DAY_MS
   const lastDay = to - (to % DAY_MS)
   const hours = (start: number, end: number) => sql`
-    select hour_at, key_id, tenant_id, model, ${names} from usage_buckets
+    select ${listOf(sql.ref('hour_at'), names)} from usage_buckets
     where ${conditions(question, sql`hour_at`, start, end)}`
+  const grouped = columns.map(name => sql.ref(name === 'hour_at' ? 'day_at' : name))
   const sealed =
     groupBy.includes('hour') || firstDay >= lastDay
       ? hours(from, to)
       : sql`
-    select day_at as hour_at, key_id, tenant_id, model, ${names} from usage_days
+    select ${listOf(sql.ref('day_at'), added)} from usage_days
     where ${conditions(question, sql`day_at`, firstDay, lastDay)}
+    ${grouped.length === 0 ? sql`` : sql`group by ${sql.join(grouped)}`}
     union all ${hours(from, firstDay)}
     union all ${hours(lastDay, to)}`
   return sql`${sealed}
     union all
-    select ${hourOfRow} as hour_at, key_id, tenant_id, model, ${values} from (
+    select ${listOf(hourOfRow, values)} from (
       select * from usage where sealed = 0 and at >= ${from} and at < ${to}
     ) as open_rows where ${conditions(question, sql`at`, from, to)}`
 }
+
+/** PostgreSQL adds whole numbers up to a decimal one. */
+const addUp = (name: UsageSum) => sql`cast(sum(${sql.ref(name)}) as bigint)`
 
 const conditions = (
   { keyId, tenantId, model }: UsageQuestion,

@@ -1,3 +1,4 @@
+import { createSlices } from '../base/time-slices.ts'
 import type { CellMetric } from '../fleet/metrics.ts'
 import type { Monitor } from '../fleet/monitor.ts'
 import { round } from './service-figures.ts'
@@ -10,16 +11,21 @@ export interface MetricSummary {
   points: number
 }
 
-/** Summarises metrics of a cell by minute, from an instant on, in Unix milliseconds. */
-export const summariseMetrics = async <M extends CellMetric>(
-  { pointsOfMetrics }: Pick<Monitor, 'pointsOfMetrics'>,
-  cellId: string,
+/** Summarises metrics of some cells by minute, from an instant on, in Unix milliseconds. */
+export const summariseCells = async <M extends CellMetric>(
+  { pointsOfCells }: Pick<Monitor, 'pointsOfCells'>,
+  cellIds: readonly string[],
   metrics: readonly M[],
   from: number,
-): Promise<Record<M, MetricSummary>> => {
-  const points = await pointsOfMetrics(cellId, metrics, '1m', from)
-  const summaries = metrics.map(name => [name, summarisePoints(points.get(name) ?? [], from)])
-  return Object.fromEntries(summaries)
+): Promise<Map<string, Record<M, MetricSummary>>> => {
+  const pause = createSlices()
+  const summaries = new Map<string, Record<M, MetricSummary>>()
+  for await (const [cellId, points] of pointsOfCells(cellIds, metrics, '1m', from)) {
+    const named = metrics.map(name => [name, summarisePoints(points.get(name) ?? [], from)])
+    summaries.set(cellId, Object.fromEntries(named))
+    await pause()
+  }
+  return summaries
 }
 
 /** Summarises the points from an instant on, in Unix milliseconds. */

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { isMap, parseDocument } from 'yaml'
 import type { GivenSetting } from '../../shared/config.ts'
@@ -25,13 +25,15 @@ const TOKENS = ['join_token', 'join_token_file']
 
 /**
  * Keeps what `join` was told, and leaves everything else in the file as it is, with its comments.
- * Throws `store_unavailable` where the file cannot be written: a token would be spent in vain.
+ * Throws `config_invalid` where the folder of the file is missing, and `store_unavailable` where the
+ * file cannot be written: a token would be spent in vain.
  */
 export const planSettings = (
   path: string,
   config: Pick<DaemonConfig, 'name' | 'state_dir'>,
   given: readonly GivenSetting[],
 ): JoinedSettings => {
+  requireFolder(dirname(path), config.state_dir)
   const isNew = !existsSync(path)
   const document = parseDocument(isNew ? '' : readFileSync(path, 'utf8'))
   // what a program writes into `{}` would stay on that one line
@@ -74,6 +76,13 @@ const valueAt = (value: unknown, path: readonly string[]): unknown =>
     (at, name) => (at as Record<string, unknown> | null | undefined)?.[name],
     value,
   )
+
+/** The state folder is created for the daemon alone; a mistyped folder of settings is not created. */
+const requireFolder = (folder: string, stateDir: string): void => {
+  if (existsSync(folder) || folder === resolve(stateDir)) return
+  const message = `the folder ${folder} of the configuration file does not exist: create it with mkdir -p, or name another file with --config`
+  throw new ShoalError('config_invalid', message)
+}
 
 const requireWritable = (path: string): void => {
   try {

@@ -3,28 +3,32 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
-import { ReceivedSettings } from '../../shared/wire/desired.ts'
+import { MAX_ERRORS, ReceivedSettings } from '../../shared/wire/desired.ts'
 import type { RegisteredModels } from '../../shared/wire/registered-models.ts'
 import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { DaemonConfig } from '../config.ts'
-import { faultsOf, overlay, settingsOf, withSettings } from './settings.ts'
+import { checkDocument, overlay, settingsOf, withSettings } from './settings.ts'
 import type { TrialFailure, TrialState, WantedSettings } from './trial.ts'
 
 const WantedText = z.object({ version: z.int(), document: z.record(z.string(), z.unknown()) })
 
-/** Contents of `desired.json`: settings in force, on trial, or rejected. */
+/**
+ * Contents of `desired.json`: settings in force, on trial, or rejected. A part that cannot be read
+ * counts as missing, and takes no other part with it.
+ */
 const Kept = z.object({
   good: WantedText,
   /** Highest version that was ever trusted. */
-  highest: z.int().nonnegative().exactOptional(),
-  trying: WantedText.exactOptional(),
+  highest: z.int().nonnegative().optional().catch(undefined),
+  trying: WantedText.optional().catch(undefined),
   failure: z
     .object({
       wanted: WantedText,
       state: z.enum(['refused', 'rolled_back']),
       errors: z.array(z.object({ key: z.string(), message: z.string() })),
     })
-    .exactOptional(),
+    .optional()
+    .catch(undefined),
 })
 type Kept = z.infer<typeof Kept>
 
@@ -34,25 +38,31 @@ const fileOf = (stateDir: string): string => join(stateDir, 'desired.json')
 
 /**
  * Settings in force when the daemon ended. Settings that were on trial then have failed, as they
- * may be the reason. An unusable file counts as missing: the coordinator sends everything again.
+ * may be the reason. A member that this build cannot read is left out and counts as refused. An
+ * unusable file counts as missing: the coordinator sends everything again.
  */
 export const readDesired = async (
   stateDir: string,
 ): Promise<{ good: WantedSettings; failure?: TrialFailure; highest: number }> => {
   const text = await readPrivate(fileOf(stateDir)).catch(() => undefined)
-  const { good, trying, failure, highest: kept = 0 } = understand(text)
-  const versions = [good, trying, failure?.wanted].map(wanted => wanted?.version ?? 0)
+  const { good: stored, trying, failure: before, highest: kept = 0 } = understand(text)
+  const versions = [stored, trying, before?.wanted].map(wanted => wanted?.version ?? 0)
   const highest = Math.max(kept, ...versions)
-  if (trying === undefined || isDeepStrictEqual(trying, good))
+  const { readable, faults } = checkDocument(stored.document)
+  const good = { ...stored, document: readable }
+  const refused: TrialFailure = { wanted: stored, state: 'refused', errors: faults }
+  const failure = faults.length > 0 ? refused : before
+  if (trying === undefined || isDeepStrictEqual(trying, stored))
     return { good, highest, ...(failure && { failure }) }
-  const errors = [{ key: '', message: 'the daemon ended during the probation' }]
-  return { good, highest, failure: { wanted: trying, state: 'rolled_back', errors } }
+  const ended = { key: '', message: 'the daemon ended during the probation' }
+  const errors = [ended, ...faults].slice(0, MAX_ERRORS)
+  const { wanted } = before ?? { wanted: trying }
+  return { good, highest, failure: { wanted, state: 'rolled_back', errors } }
 }
 
 const understand = (text: string | undefined): Kept => {
   try {
-    const kept = Kept.parse(JSON.parse(text ?? JSON.stringify(NOTHING)))
-    return faultsOf(kept.good.document).length === 0 ? kept : NOTHING
+    return Kept.parse(JSON.parse(text ?? JSON.stringify(NOTHING)))
   } catch {
     return NOTHING
   }

@@ -41,12 +41,35 @@ export interface SettingFault {
   message: string
 }
 
-/** Faults of a document from the coordinator, one per key. */
-export const faultsOf = (document: unknown): SettingFault[] =>
-  (ReceivedSettings.safeParse(document).error?.issues ?? []).slice(0, MAX_ERRORS).map(issue => ({
-    key: issue.path.join('.').slice(0, 128),
-    message: issue.message.slice(0, 300),
+interface CheckedDocument {
+  /** Members that this build can read. */
+  readable: Record<string, unknown>
+  /** Faults of the other members. */
+  faults: SettingFault[]
+}
+
+/** Checks each member of a document from the coordinator by itself: a faulty one spoils no other. */
+export const checkDocument = (document: object): CheckedDocument => {
+  const checked = Object.entries(document).map(([member, value]) => ({
+    member,
+    value,
+    issues: ReceivedSettings.safeParse({ [member]: value }).error?.issues ?? [],
   }))
+  const sound = checked.filter(({ issues }) => issues.length === 0)
+  const faults = checked.flatMap(({ member, issues }) =>
+    issues.map(({ path, message }) => ({
+      key: (path.join('.') || member).slice(0, 128),
+      message: message.slice(0, 300),
+    })),
+  )
+  return {
+    readable: Object.fromEntries(sound.map(({ member, value }) => [member, value])),
+    faults: faults.slice(0, MAX_ERRORS),
+  }
+}
+
+/** Faults of a document from the coordinator, one per key. */
+export const faultsOf = (document: object): SettingFault[] => checkDocument(document).faults
 
 /** A document laid over the cell's own settings. It must be without faults. */
 export const overlay = (local: ReceivedSettings, document: object): ReceivedSettings =>

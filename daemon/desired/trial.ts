@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ReceivedSettings, ReportedBody, ReportedState } from '../../shared/wire/desired.ts'
-import { faultsOf, overlay, type SettingFault } from './settings.ts'
+import {
+  MAX_ERRORS,
+  type ReceivedSettings,
+  type ReportedBody,
+  type ReportedState,
+} from '../../shared/wire/desired.ts'
+import { checkDocument, overlay, type SettingFault } from './settings.ts'
 
 /** Time for which new settings must prove that the cell lives on with them. */
 export const PROBATION_MS = 60_000
@@ -21,7 +26,7 @@ interface Basis {
   wanted: WantedSettings
 }
 
-/** Newest request that is not in force, with the reason. */
+/** Newest request that is not in force, or only in part, with the reason. */
 export interface TrialFailure {
   wanted: WantedSettings
   state: Extract<ReportedState, 'refused' | 'rolled_back'>
@@ -90,13 +95,29 @@ export const settingsIn = (basis: Basis): ReceivedSettings =>
   overlay(basis.local, basis.wanted.document)
 
 const startTrial = (state: TrialState, wanted: WantedSettings, nowMs: number): TrialStep => {
-  if (isSame(wanted, current(state).wanted)) return { state }
+  if (isSame(wanted, current(state).wanted)) return { state: withoutRefusal(state, wanted) }
   if (isSame(wanted, state.failure?.wanted)) return { state }
-  const errors = faultsOf(wanted.document)
-  if (errors.length > 0)
-    return { state: { ...state, failure: { wanted, state: 'refused', errors } } }
-  return attempt(state, { local: current(state).local, wanted }, nowMs)
+  const { local, wanted: before } = current(state)
+  const { readable, faults } = checkDocument(wanted.document)
+  if (faults.length === 0) return attempt(state, { local, wanted }, nowMs)
+  const failure: TrialFailure = { wanted, state: 'refused', errors: faults }
+  if (Object.keys(readable).length === 0) return { state: { ...state, failure } }
+  // a member that cannot be read stays as it was: limits of devices must not vanish with it
+  const document = { ...pickMembers(before.document, wanted.document), ...readable }
+  const next = attempt(state, { local, wanted: { ...wanted, document } }, nowMs)
+  return { ...next, state: { ...next.state, failure } }
 }
+
+/** The coordinator now wants what is in force: a refused part of that version is not wanted any more. */
+const withoutRefusal = (state: TrialState, { version }: WantedSettings): TrialState => {
+  const { failure, ...rest } = state
+  const isWithdrawn = failure?.state === 'refused' && failure.wanted.version === version
+  return isWithdrawn ? rest : state
+}
+
+/** Members of a document that another one names, too. */
+const pickMembers = (document: object, named: object): object =>
+  Object.fromEntries(Object.entries(document).filter(([member]) => Object.hasOwn(named, member)))
 
 /** Starts a trial, unless nothing changes or the settings held before. */
 const attempt = (state: TrialState, basis: Basis, nowMs: number): TrialStep => {
@@ -113,10 +134,12 @@ const attempt = (state: TrialState, basis: Basis, nowMs: number): TrialStep => {
 }
 
 const rollBack = (state: TrialState, message: string): TrialStep => {
-  const { good, trial } = state
+  const { good, trial, failure: refused } = state
   if (trial === undefined) return { state }
-  const errors = [{ key: '', message: message.slice(0, 300) }]
-  const { wanted } = (isOwnTrial(state) && state.failure) || trial.basis
+  const faults = refused?.state === 'refused' ? refused.errors : []
+  const errors = [{ key: '', message: message.slice(0, 300) }, ...faults].slice(0, MAX_ERRORS)
+  // the request as it was sent, faulty members included: it would be tried again otherwise
+  const { wanted } = refused ?? trial.basis
   const failure: TrialFailure = { wanted, state: 'rolled_back', errors }
   return { state: { good, failure }, apply: settingsIn(good) }
 }

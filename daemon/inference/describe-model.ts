@@ -17,6 +17,7 @@ export const describeModel = async ({
     file_bytes: facts.fileBytes,
     architecture: facts.architecture,
     quantization: quantizationOf(facts.fileType),
+    parameters: facts.parameterCount,
     name: shorten(facts.name),
     licence: shorten(facts.licence),
     licence_url: shorten(facts.licenceUrl),

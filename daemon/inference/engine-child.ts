@@ -35,7 +35,11 @@ export const engineSpawner =
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     child.on('message', reply => listener.onReply(reply as EngineReply))
-    logLines(child, logger)
+    const lastLines = logLines(child, logger)
+    child.on('close', (code, signal) => {
+      const facts = { engine_pid: child.pid, code, signal, output: lastLines.join('\n') }
+      if (code !== 0 && signal !== 'SIGKILL') logger.warn(facts, 'engine process ended')
+    })
     let ended = false
     const end = (how: string): void => {
       if (ended) return
@@ -76,11 +80,20 @@ export const poolThreads = (slots: number, cpus = availableParallelism()): numbe
 
 const MAX_LINE_LENGTH = 2000
 
-const logLines = (child: ChildProcess, logger: Logger): void => {
+/** Lines that are kept to say why a process has ended: a stack trace with what was thrown. */
+const LAST_LINES = 30
+
+/** Writes its output to the log at debug, and returns the last lines, which change as it goes on. */
+const logLines = (child: ChildProcess, logger: Logger): string[] => {
+  const lastLines: string[] = []
   for (const input of [child.stdout, child.stderr]) {
     if (input === null) continue
-    createInterface({ input }).on('line', line =>
-      logger.debug({ engine_pid: child.pid }, line.slice(0, MAX_LINE_LENGTH)),
-    )
+    createInterface({ input }).on('line', line => {
+      const text = line.slice(0, MAX_LINE_LENGTH)
+      logger.debug({ engine_pid: child.pid }, text)
+      lastLines.push(text)
+      if (lastLines.length > LAST_LINES) lastLines.shift()
+    })
   }
+  return lastLines
 }

@@ -1,13 +1,12 @@
-import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
-import { ShoalError } from '../../shared/errors.ts'
 import type { Metric } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { Clock } from './clock.ts'
 import type { InferenceConfig } from './config.ts'
 import { Engine } from './engine.ts'
 import type { SpawnEngine } from './engine-child.ts'
+import { engineOptions, groupByWeights, MAX_ENGINES } from './engine-groups.ts'
 import { engineMetrics } from './engine-metrics.ts'
 import type { EngineOptions, EngineParts, FetchWeights } from './engine-options.ts'
 import type { EngineView } from './engine-view.ts'
@@ -17,7 +16,7 @@ import { makeRoom } from './memory/make-room.ts'
 import type { ReadMemory } from './memory/read-memory.ts'
 import type { StepCounts } from './protocol.ts'
 import type { Tuner } from './tuning/tuner.ts'
-import { resolveWeights, type WeightsPlaces } from './weights.ts'
+import type { WeightsPlaces } from './weights.ts'
 
 interface EnginesParts {
   clock: Clock
@@ -159,7 +158,7 @@ export class Engines {
     const labels = new Set(reports.map(({ weights }) => weights))
     const ending = [...this.#retiring].map(engine => engine.report())
     const all = [...reports, ...ending.filter(({ weights }) => !labels.has(weights))]
-    return all.slice(0, MOST).map(report => ({ ...report, memory_limit_percent }))
+    return all.slice(0, MAX_ENGINES).map(report => ({ ...report, memory_limit_percent }))
   }
 
   /** Ids of the running engine processes. */
@@ -251,66 +250,5 @@ export class Engines {
 
   #stop(): void {
     for (const engine of this.#all) engine.stop()
-  }
-}
-
-/** Maximum number of engines in a cell's report, and of ids per engine. */
-const MOST = 256
-
-/** @throws ShoalError config_invalid for a catalogue that a cell cannot serve */
-export const requireServable = (catalogue: Catalogue, places: WeightsPlaces): void => {
-  groupByWeights(catalogue, places)
-}
-
-const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueEntry[][] => {
-  const groups = [
-    ...Map.groupBy(
-      catalogue,
-      entry => `${entry.kind} ${resolveWeights(entry, places).file}`,
-    ).values(),
-  ]
-  const largest = Math.max(0, ...groups.map(({ length }) => length))
-  if (groups.length > MOST)
-    throw createCatalogueError(
-      `it names ${groups.length} different weights; a cell serves at most ${MOST}`,
-    )
-  if (largest > MOST)
-    throw createCatalogueError(`${largest} of its ids have the same weights; at most ${MOST} may`)
-  return groups
-}
-
-const createCatalogueError = (why: string): ShoalError =>
-  new ShoalError('config_invalid', `catalogue: ${why}`)
-
-/** Number of slots where nothing is measured. */
-const DEFAULT_SLOTS = 8
-
-const isSet = (value: number | 'auto' | undefined): value is number => typeof value === 'number'
-
-const engineOptions = (
-  entries: readonly CatalogueEntry[],
-  config: InferenceConfig,
-  places: WeightsPlaces,
-): EngineOptions => {
-  const first = entries[0] as CatalogueEntry
-  const chatSlots = isSet(config.slots) ? config.slots : DEFAULT_SLOTS
-  const slots = first.kind === 'chat' ? chatSlots : config.embedding_slots
-  return {
-    weights: resolveWeights(first, places),
-    kind: first.kind,
-    models: entries.map(entry => entry.id),
-    contextLength: Math.max(...entries.map(entry => entry.context_length)),
-    limits: {
-      slots,
-      queue: Math.ceil(slots * config.queue_factor),
-      queueBytes: config.queue_prompt_bytes,
-      queueTimeoutSeconds: config.queue_timeout_seconds,
-    },
-    threads: isSet(config.threads) ? config.threads : Math.max(1, availableParallelism() - 1),
-    auto: { slots: !isSet(config.slots), threads: !isSet(config.threads) },
-    gpu: config.gpu === 'auto' && gpuMayBePresent() ? 'auto' : 'off',
-    loadTimeoutSeconds: config.load_timeout_seconds,
-    watchdogSeconds: config.watchdog_seconds,
-    idleUnloadMinutes: config.idle_unload_minutes,
   }
 }

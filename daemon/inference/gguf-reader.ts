@@ -110,8 +110,17 @@ export class GgufReader {
 /** A pipe or a device would block for ever. */
 const regularFile = async (path: string): Promise<{ size: number }> => {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new GgufError(error.code === 'ENOENT' ? 'the file is not there' : error.message)
+    throw new GgufError(explainUnreadable(path, error))
   })
   if (!found.isFile()) throw new GgufError('it is not a regular file')
   return found
+}
+
+const explainUnreadable = (path: string, { code, message }: NodeJS.ErrnoException): string => {
+  if (code === 'ENOENT') return 'the file is not there'
+  if (code !== 'EACCES') return message
+  const isHome = /^\/(home|root|run\/user)\//.test(path)
+  return isHome
+    ? 'the user of shoald may not read it: its unit hides home folders (ProtectHome=), so put the file elsewhere, such as /srv/models'
+    : 'the user of shoald may not read it'
 }

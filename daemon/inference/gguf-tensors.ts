@@ -46,9 +46,12 @@ const BLOCKS: Record<number, readonly [values: number, bytes: number]> = {
   39: [32, 17], // MXFP4
 }
 
+export const tensorValues = ({ shape }: Pick<GgufTensor, 'shape'>): number =>
+  shape.reduce((product, size) => product * size, 1)
+
 /** Bytes of a tensor's data; at least 1 for a type that is not in the table. */
 export const tensorBytes = ({ name, shape, type }: GgufTensor): number => {
-  const values = shape.reduce((product, size) => product * size, 1)
+  const values = tensorValues({ shape })
   if (values < 1 || values > Number.MAX_SAFE_INTEGER) {
     throw new GgufError(`the tensor ${name} has an invalid shape`)
   }

@@ -1,5 +1,5 @@
 import { GgufError, GgufReader } from './gguf-reader.ts'
-import { type GgufTensor, tensorBytes } from './gguf-tensors.ts'
+import { type GgufTensor, tensorBytes, tensorValues } from './gguf-tensors.ts'
 
 /** Facts about weights that the daemon needs before an engine loads them. */
 export interface GgufFacts {
@@ -25,6 +25,8 @@ export interface GgufFacts {
   licence: string | undefined
   licenceUrl: string | undefined
   tensorCount: number
+  /** Values of all tensors. */
+  parameterCount: number
   fileBytes: number
 }
 
@@ -54,7 +56,8 @@ export const checkGguf = async (path: string): Promise<GgufFacts> => {
     const metadata = await readMetadata(reader, metadataCount)
     const tensors = await readTensors(reader, tensorCount)
     checkPlaces(tensors, metadata, reader)
-    return { ...facts(metadata), tensorCount, fileBytes: reader.fileBytes }
+    const parameterCount = tensors.reduce((sum, tensor) => sum + tensorValues(tensor), 0)
+    return { ...facts(metadata), tensorCount, parameterCount, fileBytes: reader.fileBytes }
   } finally {
     await reader.close()
   }
@@ -190,7 +193,9 @@ const checkPlaces = (
 const isPowerOfTwo = (value: Value): value is number =>
   typeof value === 'number' && Number.isInteger(Math.log2(value)) && value >= 1
 
-const facts = (metadata: Metadata): Omit<GgufFacts, 'tensorCount' | 'fileBytes'> => {
+const facts = (
+  metadata: Metadata,
+): Omit<GgufFacts, 'tensorCount' | 'parameterCount' | 'fileBytes'> => {
   const architecture = text(metadata.get('general.architecture'))
   if (architecture === undefined || !/^[a-z0-9._-]{1,64}$/.test(architecture)) {
     throw new GgufError('it names no architecture')

@@ -93,7 +93,15 @@ const stablePart = (body: Announce): string =>
   JSON.stringify({
     ...body,
     engines: body.engines.map(
-      ({ slots_busy, queued, progress_percent, remaining_seconds, idle_seconds, ...engine }) =>
-        engine,
+      ({
+        slots_busy,
+        queued,
+        progress_percent,
+        remaining_seconds,
+        downloaded_bytes,
+        download_bytes_per_second,
+        idle_seconds,
+        ...engine
+      }) => engine,
     ),
   })

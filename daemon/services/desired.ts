@@ -203,6 +203,8 @@ export class DesiredService implements Service {
   async #load(): Promise<void> {
     const { good, failure, highest } = await readDesired(this.#options.stateDir)
     this.#highest = highest
+    if (failure?.state === 'refused')
+      this.#options.logger.warn({ errors: failure.errors }, 'stored settings are not all in force')
     this.#state = { good: { ...this.#state.good, wanted: good }, ...(failure && { failure }) }
     await this.#write(this.#state)
   }

@@ -12,7 +12,8 @@ import { systemClock } from '../inference/clock.ts'
 import type { InferenceConfig } from '../inference/config.ts'
 import { ModelFolder } from '../inference/downloads/model-folder.ts'
 import { engineSpawner } from '../inference/engine-child.ts'
-import { type EngineLimits, Engines, requireServable } from '../inference/engines.ts'
+import { requireServable } from '../inference/engine-groups.ts'
+import { type EngineLimits, Engines } from '../inference/engines.ts'
 import { createHandler } from '../inference/handler.ts'
 import { memoryReader } from '../inference/memory/read-memory.ts'
 import { createModelControl, type ModelControl } from '../inference/model-control.ts'
@@ -69,8 +70,11 @@ export const inferenceService = ({
   let gpus: Pick<GpuSampler, 'sample'> = noneSeen
   const places = placesOf(config, stateDir)
   // one list for the life of the process, which `setRegistered` changes
-  const extend = (added: RegisteredModels | undefined, present: Catalogue) =>
-    servableCatalogue({ configured, added, present, places, logger })
+  let ownIds: ReadonlySet<string> = new Set()
+  const extend = (added: RegisteredModels | undefined, present: Catalogue) => {
+    ownIds = findOwnIds(configured, added, logger)
+    return servableCatalogue({ configured, added, present, places, logger })
+  }
   const catalogue = extend(registered, configured)
   const folder = modelFolder({ configured, catalogue, config, places })
   const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
@@ -95,7 +99,7 @@ export const inferenceService = ({
   })
   return {
     name: 'inference',
-    reports: () => engines.reports(),
+    reports: () => engines.reports().map(report => markOwnModels(report, ownIds)),
     onChange: listener => engines.onChange(listener),
     pids: () => engines.pids(),
     counts: () => engines.counts(),
@@ -181,16 +185,14 @@ const servableCatalogue = ({
   places,
   logger,
 }: CatalogueParts): Catalogue => {
-  const extended = extendCatalogue(configured, withoutOwnIds(configured, added, logger)).filter(
-    entry => {
-      try {
-        return resolveWeights(entry, places)
-      } catch (error) {
-        logger.error({ reason: (error as Error).message }, 'a model is not served')
-        return false
-      }
-    },
-  )
+  const extended = extendCatalogue(configured, withoutOwnIds(configured, added)).filter(entry => {
+    try {
+      return resolveWeights(entry, places)
+    } catch (error) {
+      logger.error({ reason: (error as Error).message }, 'a model is not served')
+      return false
+    }
+  })
   try {
     requireServable(extended, places)
     return extended
@@ -201,26 +203,44 @@ const servableCatalogue = ({
   }
 }
 
+/** Models that the cell's owner has configured; a cell without a catalogue has the bundled ones. */
+const listOwn = (configured: Catalogue): Catalogue =>
+  configured.filter(entry => weightsLabel(entry) === undefined)
+
 /**
- * The added models without those whose id the cell's own configuration gives to other weights: an
- * operator of the fleet does not replace a file that the owner of a cell has chosen. The bundled
- * demonstrations give way, as a cell without a catalogue of its own has them too.
+ * The added models without those whose id the cell's own configuration has: an operator of the
+ * fleet does not replace a file that the owner of a cell has chosen. The bundled demonstrations give
+ * way.
  */
 const withoutOwnIds = (
   configured: Catalogue,
   added: RegisteredModels | undefined,
-  logger: Pick<Logger, 'warn'>,
 ): RegisteredModels | undefined => {
   if (added === undefined) return undefined
-  const own = new Map(
-    configured.flatMap(entry => (weightsLabel(entry) === undefined ? [[entry.id, entry]] : [])),
-  )
-  const isFree = ({ id, weights }: { id: string; weights?: string }): boolean => {
-    if (own.has(id) && own.get(id)?.weights !== weights)
-      logger.warn({ model: id }, "the cell's own model is served, not the added one of the same id")
-    return !own.has(id)
-  }
+  const own = new Set(listOwn(configured).map(({ id }) => id))
+  const isFree = ({ id }: { id: string }): boolean => !own.has(id)
   return { entries: added.entries.filter(isFree), aliases: added.aliases.filter(isFree) }
+}
+
+/** Ids of added models and aliases to which the cell's own configuration gives other weights. */
+const findOwnIds = (
+  configured: Catalogue,
+  added: RegisteredModels | undefined,
+  logger: Pick<Logger, 'warn'>,
+): ReadonlySet<string> => {
+  const weights = new Map(added?.entries.map(entry => [entry.id, entry.weights]))
+  const ids = new Set([...weights.keys(), ...(added?.aliases.map(({ id }) => id) ?? [])])
+  const own = listOwn(configured).filter(
+    entry => ids.has(entry.id) && weights.get(entry.id) !== entry.weights,
+  )
+  for (const { id } of own)
+    logger.warn({ model: id }, "the cell's own model is served, not the added one of the same id")
+  return new Set(own.map(({ id }) => id))
+}
+
+const markOwnModels = (report: EngineReport, ownIds: ReadonlySet<string>): EngineReport => {
+  const own_models = report.models.filter(id => ownIds.has(id))
+  return own_models.length === 0 ? report : { ...report, own_models }
 }
 
 interface FolderParts {

@@ -22,6 +22,12 @@ export const ModelFacts = z.object({
   file_bytes: z.number().nonnegative(),
   architecture: z.string().max(64),
   quantization: Text.describe('Such as `Q4_K_M`, by the file type in the header.'),
+  parameters: z
+    .number()
+    .nonnegative()
+    .nullable()
+    .default(null)
+    .describe('Values of all tensors; null from a cell with an older daemon.'),
   name: Text,
   licence: Text,
   licence_url: Text,

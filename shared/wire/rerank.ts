@@ -29,6 +29,16 @@ export const RerankRequest = z.strictObject({
 })
 export type RerankRequest = z.infer<typeof RerankRequest>
 
+/**
+ * Request of `POST /v2/rerank` in the shape of Cohere (docs.cohere.com, v2/rerank): one of
+ * `/v1/rerank`, with fewer fields. Its `max_tokens_per_doc` is refused, as documents are never cut.
+ */
+export const RerankRequestV2 = RerankRequest.pick({
+  model: true,
+  query: true,
+  top_n: true,
+}).extend({ documents: z.array(Text).min(1).max(MAX_DOCUMENTS) })
+
 export const RerankAnswer = z.object({
   id: z.string().describe('`rerank-…`'),
   object: z.literal('list'),
@@ -46,6 +56,10 @@ export const RerankAnswer = z.object({
     )
     .describe('The most relevant first.'),
   usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+  meta: z
+    .object({ tokens: z.object({ input_tokens: z.int() }) })
+    .exactOptional()
+    .describe("Cohere's form of `usage`; absent from a cell with an older daemon."),
 })
 export type RerankAnswer = z.infer<typeof RerankAnswer>
 

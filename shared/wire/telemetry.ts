@@ -63,6 +63,8 @@ export const EngineReport = z.object({
   kind: z.enum(MODEL_KINDS),
   /** Catalogue ids such as `model-a:7b`. */
   models: z.array(z.string().max(128)).max(256),
+  /** Those of `models` that an operator has added, too, and for which the cell's own file wins. */
+  own_models: z.array(z.string().max(128)).max(256).exactOptional(),
   state: ModelState,
   slots: z.int().min(0).max(4096),
   slots_busy: z.int().min(0).max(4096),

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
+import stringWidth from 'string-width'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import { type ApiCall, createApi } from '../../clients/cli/api.ts'
@@ -29,6 +30,10 @@ t.test('answers are printed as text by default', async t => {
   for (const [value, text] of [
     [{ cells: [] }, 'none\n'],
     [{ keys: [{ id: 'a' }], next: null }, 'id\na\n'],
+    [{ data_state: 'live', keys: [{ id: 'a' }], total: 1, next: null }, 'id\na\n'],
+    [{ data_state: 'empty', keys: [], total: 0 }, 'none\n'],
+    [{ keys: [{ id: 'a' }], total: 2 }, 'total  2\n\nkeys:\nid\na\n'],
+    [{ data_state: 'example', keys: [] }, 'data_state  example\nkeys        -\n'],
     [{ keys: [{ id: 'a' }], next: 'b' }, 'next  b\n\nkeys:\nid\na\n'],
     [{ id: 'a', next: null }, 'id    a\nnext  -\n'],
     [{ id: 'a', tags: [], none: null }, 'id    a\ntags  -\nnone  -\n'],
@@ -123,6 +128,34 @@ t.test('numbers and times are printed in readable form', async t => {
     t.equal(formatOutput({ [name]: value }, 'text'), `${name}  ${shown}\n`)
     t.match(JSON.parse(formatOutput({ [name]: value }, 'json')), { [name]: value })
   }
+})
+
+t.test('wide and combining characters take their columns', async t => {
+  const names = ['plain', '東京', 'e\u0301te\u0301', '🤖 arm', '한국어 로봇', 'ﾊﾝｶｸ']
+  const rows = names.map(name => ({ id: 'a', name, state: 'ok' }))
+  for (const columns of [Number.POSITIVE_INFINITY, 24]) {
+    const [head = '', ...lines] = formatOutput(rows, 'text', columns).trimEnd().split('\n')
+    const begins = (line: string) => stringWidth(line.slice(0, line.lastIndexOf(' ') + 1))
+    t.strictSame([...new Set(lines.map(begins))], [begins(head)], `${columns} columns`)
+  }
+  const long = [{ id: 'a', name: '東京'.repeat(20), state: 'ok' }]
+  const cut = formatOutput(long, 'text', 30).split('\n')[1] ?? ''
+  t.match(cut, /^a {3}(東京)+東?… +ok$/)
+  t.ok(stringWidth(cut) <= 30)
+})
+
+t.test('one object shows what there is, and a list has the same columns at each call', async t => {
+  const cells = [{ cell_id: 'c', state: null, phase: null, pinned: true }]
+  t.equal(
+    formatOutput({ id: 'm', note: '', cells }, 'text'),
+    'id    m\nnote  -\n\ncells:\ncell_id  pinned\nc        true\n',
+  )
+  t.equal(
+    formatOutput({ cells }, 'text'),
+    'cell_id  state  phase  pinned\nc        -      -      true\n',
+  )
+  t.match(formatOutput({ cells, next: 'x' }, 'text'), /\ncell_id +state +phase +pinned\n/)
+  t.match(formatOutput({ id: 'r', plan: { cells } }, 'text'), /\ncell_id +state +phase +pinned\n/)
 })
 
 t.test('a table is no wider than the terminal', async t => {
@@ -408,6 +441,26 @@ t.test('a wrong port and an unknown authority have an error each', async t => {
   const error = await nobody.get('/v1/health').catch((error: ShoalError) => error)
   t.match(error, { message: /no coordinator answers at http:\/\/127.0.0.1:1/ })
   t.match(nextStep(error as ShoalError), /npm start/)
+})
+
+t.test('a server that accepts connections and never speaks TLS is given up', async t => {
+  const open = new Set<Socket>()
+  const mute = createTcpServer(socket => void open.add(socket.on('error', () => {})))
+  await once(mute.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    for (const socket of open) socket.destroy()
+    mute.close()
+  })
+  const url = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`
+  const api = createApi({ url, key: 'k', connectMs: 50 })
+  const given = {
+    code: 'coordinator_unavailable',
+    message: /there is no answer \(UND_ERR_CONNECT_/,
+  }
+  await t.rejects(api.get('/v1/health'), given)
+  const events = api.events({ method: 'GET', path: '/v1/events' }, undefined)
+  await t.rejects(events.next(), given, 'a stream too')
+  t.equal(open.size, 2, 'both were connected')
 })
 
 t.test('the key is sent only to the given host', async t => {

@@ -158,6 +158,19 @@ t.test('the program', async t => {
   )
 })
 
+t.test('join creates no folder for a configuration file that is named', async t => {
+  const folder = newFolder(t)
+  const missing = join(folder, 'missing')
+  const state = join(folder, 'state')
+  const argv = ['http://127.0.0.1:1', '--token', 'shl_join_x', '--state-dir', state]
+  await t.rejects(
+    joinCommand(contextOf([...argv, '--config', join(missing, 'deeper', 'shoald.yaml')])),
+    { code: 'config_invalid', message: /missing\/deeper of the configuration file does not exist/ },
+  )
+  t.notOk(existsSync(missing))
+  t.notOk(existsSync(state), 'and leaves nothing else behind')
+})
+
 t.test('doctor', async t => {
   const runDoctor = async (...argv: string[]) => {
     let text = ''

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
+import { InstallNotes, type InstallStep, readInstallSteps } from '../support/install-steps.ts'
 import { hostsFile, InstalledHost, installingImpossible } from '../support/installed-host.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { NetworkLab, namespacesMissing, programMissing } from '../support/network-lab.ts'
@@ -13,36 +14,15 @@ import { waitUntil } from '../support/wait-until.ts'
  */
 
 const root = resolve(import.meta.dirname, '..', '..')
-const page = readFileSync(join(root, 'docs', 'install.md'), 'utf8')
-
 const MODEL = readFileSync(join(root, 'models', 'weights', 'shoal-demo-small.gguf'))
 
 const COORDINATOR = '10.9.0.1'
 const CELL = '10.9.0.2'
 
-/** Commands of the page with the machine that they are for. */
-const steps = [...page.matchAll(/^```sh (coordinator|cell)\n(.*?)^```/gms)].map(
-  ([, host = '', command = '']) => ({ host: host as 'coordinator' | 'cell', command }),
-)
+const steps = readInstallSteps()
 
 const skip =
   namespacesMissing || programMissing('nft') || programMissing('dpkg-deb') || installingImpossible()
-
-/** What a reader copies from one answer into a later command. */
-class Notes {
-  key = ''
-  token = ''
-
-  read(answer: string): void {
-    this.key = /svc-dev-\S+/.exec(answer)?.[0] ?? this.key
-    this.token = /shl_join_[\w.-]+/.exec(answer)?.[0] ?? this.token
-  }
-
-  fill(command: string): string {
-    const [, fingerprint = ''] = this.token.split('.')
-    return command.replace('shl_join_…', this.token).replace('FINGERPRINT', fingerprint)
-  }
-}
 
 t.test('from packages to the first remote cell', { skip }, async t => {
   const packages = mkdtempSync(join(MEMORY_FOLDER, 'shoal-packages-'))
@@ -62,16 +42,15 @@ t.test('from packages to the first remote cell', { skip }, async t => {
   await using coordinator = await InstalledHost.create(lab, 'coordinator', hosts)
   await using cell = await InstalledHost.create(lab, 'cell', hosts)
   const machines = { coordinator, cell }
-  const notes = new Notes()
+  const notes = new InstallNotes()
 
-  const follow = async ({ host, command }: (typeof steps)[number]): Promise<string> => {
-    const input = command.includes(' login') ? `${notes.key}\n` : ''
-    const answer = await machines[host].run(notes.fill(command), input)
+  const follow = async ({ host, command }: InstallStep): Promise<string> => {
+    const answer = await machines[host].run(notes.fill(command), notes.inputOf(command))
     notes.read(answer)
     return answer
   }
 
-  const followUntilAnswered = (step: (typeof steps)[number]): Promise<string> =>
+  const followUntilAnswered = (step: InstallStep): Promise<string> =>
     waitUntil('the model answers', () => follow(step).catch(() => undefined))
 
   // the operator's own file, which lies on the second machine alone

@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { HEAP_FLAGS } from '../support/heap-flags.ts'
 import { takeChildrenCpuMs } from './children-cpu.ts'
 
 /** Only for what hangs: each wait has a shorter deadline that names what did not happen. */
-const FIRST_FILE_SECONDS = 300
+const FIRST_FILE_SECONDS = 900
 const FURTHER_FILE_SECONDS = 60
 /** Time for a file to report its time-out, after which it is killed. */
 const REPORT_SECONDS = 30
@@ -44,7 +45,7 @@ export const runFiles = async (
 ): Promise<RunResult> => {
   const started = performance.now()
   const [program = ''] = files.length === 1 ? files : [GROUP]
-  const child = spawn(process.execPath, [...PRELOADED.flat(), program], {
+  const child = spawn(process.execPath, [...HEAP_FLAGS, ...PRELOADED.flat(), program], {
     env: {
       ...process.env,
       TAP_TIMEOUT: String(timeoutOf(files)),

@@ -11,6 +11,7 @@ import type { StorePlace } from '../../coordinator/store/place.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { temporaryFolder } from '../coordinator/store/temporary.ts'
 import { silent } from './cell.ts'
+import { placeEmptyStore } from './empty-store.ts'
 import { secretsOf, signingOf } from './secrets.ts'
 
 export const PASSPHRASE = 'correct horse battery staple'
@@ -40,6 +41,7 @@ export const backupRig = async (
 ) => {
   const [stateDir, folder] = [await temporaryFolder(t), await temporaryFolder(t)]
   const place = given ?? stateDir
+  if (given === undefined) await placeEmptyStore(stateDir)
   const store = await openStore(place, { pollMilliseconds: 0 })
   t.teardown(() => store.close())
   const { keys } = await bootstrap(store)

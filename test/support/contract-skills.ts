@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { CellRef } from '../../coordinator/operations/cell-field.ts'
 import { defineSkill, type Skill } from '../../coordinator/skills/skill.ts'
 import { ShoalError } from '../../shared/errors.ts'
 
@@ -34,6 +35,17 @@ export const contractSkills = () => {
       description: 'Reads.',
       effect: 'read',
       run: ({ word }) => say(word),
+    }),
+    defineSkill({
+      ...facts,
+      id: 'fix-cells',
+      description: 'Names cells.',
+      effect: 'read',
+      input: z.strictObject({
+        word: CellRef.exactOptional().describe('One.'),
+        on: z.array(CellRef).max(9).default([]),
+      }),
+      run: ({ word, on }) => say([word ?? '-', ...on].join()),
     }),
     defineSkill({
       ...facts,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../../coordinator/store/store.ts'
@@ -22,10 +23,12 @@ export const makeEmptyStores = async (socket: string | undefined): Promise<void>
   await (await openStore({ host: socket, user: 'postgres', database: EMPTY_STORE })).close()
 }
 
-/** Puts an empty store into a new folder. Outside of `npm test`, opening the folder makes it. */
+/**
+ * Puts an empty store into a folder that has none. Outside of `npm test`, opening the folder makes it.
+ */
 export const placeEmptyStore = async (folder: string): Promise<void> => {
   const template = findTemplate()
-  if (template === undefined) return
+  if (template === undefined || FILES.some(file => existsSync(join(folder, file)))) return
   await mkdir(folder, { recursive: true, mode: 0o700 })
   for (const file of FILES) await copyFile(join(template, file), join(folder, file))
 }

@@ -9,6 +9,7 @@ import { bootstrap, type DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { hideMarkedSecrets } from '../../shared/hide-secrets.ts'
 import { placeEmptyStore } from './empty-store.ts'
+import { HEAP_FLAGS } from './heap-flags.ts'
 import { MEMORY_FOLDER } from './memory-folder.ts'
 import { DEADLINE_MS, waitUntil } from './wait-until.ts'
 
@@ -86,7 +87,8 @@ export class Process {
   start(): void {
     this.lines.length = 0
     const script = join(root, 'bin', `${this.#program}.mjs`)
-    const node = [process.execPath, ...this.#nodeFlags]
+    const heap = this.#program === 'shoal-coordinator' ? HEAP_FLAGS : []
+    const node = [process.execPath, ...heap, ...this.#nodeFlags]
     const [command = '', ...words] = [...this.#wrap, ...node, script, ...this.#args()]
     const child = spawn(command, words, {
       // a test asks nobody outside of its machine

@@ -9,6 +9,7 @@ import { findBrokenRow } from '../../coordinator/tasks/transition.ts'
 import type { Opening } from '../../coordinator/tasks/turn.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { createSent, failed, HOME, newTask, requestInput } from '../coordinator/tasks/fixtures.ts'
+import { placeEmptyStore } from './empty-store.ts'
 
 export interface HistoryOptions {
   folder: string
@@ -85,6 +86,7 @@ class TaskHistories {
   async run(): Promise<void> {
     const { folder } = this.#options
     const settings = { pollMilliseconds: 20, now: this.#now }
+    await placeEmptyStore(folder)
     for (let at = 0; at < AT_ONCE; at++)
       this.#alive.push(this.#open(await openStore(folder, settings)))
     let left = this.#options.tasks

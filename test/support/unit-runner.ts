@@ -121,13 +121,13 @@ export class UnitRunner implements AsyncDisposable {
     }
     const command = (unit.last('ExecStart') ?? '').split(' ')
     const user = ['--reuid', USER, '--regid', USER, '--clear-groups', '--no-new-privs']
-    // systemd.exec(5), environment variables of a user that systemd has made
+    // a user that systemd has made has no home (systemd.exec(5)), and no entry that libraries could read
     return [
       'env',
       '-i',
       'LANG=C.UTF-8',
-      'HOME=/',
       `USER=${USER}`,
+      `LOGNAME=${USER}`,
       ...environment,
       'setpriv',
       ...user,

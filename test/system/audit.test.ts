@@ -6,6 +6,7 @@ import { appendAudit } from '../../coordinator/audit/audit.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { restartSequence } from '../../coordinator/store/sequences.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { placeEmptyStore } from '../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process, startStack } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -60,6 +61,7 @@ t.test('a cell reveals an audit that was cut while the coordinator was down', as
 t.test('a coordinator purges expired rows at its start, and logs it', async t => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-purge-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  await placeEmptyStore(folder)
   const store = await openStore(folder)
   const old = { actor: 'a', action: 'test.run', subject: 's', outcome: 'done' } as const
   const at = Date.now() - 3 * 365 * 86_400_000
@@ -95,6 +97,7 @@ t.test('rows cut after a clean stop are reported at each start', async t => {
   const args = ['--state-dir', folder, '--http-port', '0']
   const coordinator = new Process('shoal-coordinator', () => args)
   t.teardown(() => coordinator.end('SIGKILL'))
+  await placeEmptyStore(folder)
   const prepared = await openStore(folder)
   await bootstrap(prepared)
   await prepared.close()

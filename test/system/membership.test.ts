@@ -36,6 +36,7 @@ import type { InferenceBackend } from '../../daemon/daemon-parts.ts'
 import { joinTokenText } from '../../shared/join-token.ts'
 import { createLogger } from '../../shared/logger.ts'
 import { silent } from '../support/cell.ts'
+import { placeEmptyStore } from '../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { certificatePlace } from '../support/secrets.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -55,6 +56,7 @@ interface Place {
 const place = async (t: Test, host: string): Promise<Place> => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-membership-'))
   const stateDir = join(folder, 'coordinator')
+  await placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   await store.close()

@@ -197,16 +197,21 @@ t.test('a file of the cell that an operator adds answers at once, also by anothe
   t.equal((await chat('own:1b')).status, 422)
   const added = await add({ model: 'own:1b', path: own, context_length: 512 })
   t.match(added, { status: 201, body: { id: 'own:1b', origin: 'added', weights: own } })
-  await standingOf('own:1b', ({ state }) => state !== null)
   t.equal((await chat('own:1b')).status, 200)
   const alias = await ask('PUT', '/v1/catalogue/gpt-4o/alias', { model: 'own:1b' })
   t.match(alias, { status: 200, body: { alias_of: 'own:1b', minimum_tier: 'free' } })
-  await standingOf('gpt-4o', ({ state }) => state !== null)
   t.match(await chat('gpt-4o'), { status: 200, body: { model: 'gpt-4o' } })
   t.match(await show('own:1b'), {
     aliases: ['gpt-4o'],
-    file: { architecture: 'llama', kind: 'chat', layers: Number, chat_template: null },
+    file: { architecture: 'llama', kind: 'chat', parameters: Number, chat_template: null },
     cells: [{ cell_id: cellId, memory_bytes: Number, file_bytes: Number }],
+  })
+  t.match(await ask('POST', '/api/show', { model: 'gpt-4o' }), {
+    status: 200,
+    body: {
+      details: { family: 'llama', parameter_size: /^\d+\.\d[KM]$/, quantization_level: /\w/ },
+      model_info: { 'general.architecture': 'llama', 'llama.context_length': Number },
+    },
   })
   const { body } = await ask('GET', '/v1/models')
   t.ok((body.data as Json[]).some(({ id }) => id === 'gpt-4o'))

@@ -9,6 +9,7 @@ import t from 'tap'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { caller, message } from '../support/a2a.ts'
+import { placeEmptyStore } from '../support/empty-store.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -54,6 +55,7 @@ const plantSkill = async (): Promise<string> => {
 
 const folder = await plantSkill()
 const stateDir = join(folder, 'state')
+await placeEmptyStore(stateDir)
 const store = await openStore(stateDir)
 const { keys } = await bootstrap(store)
 await store.close()

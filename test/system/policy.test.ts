@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import t from 'tap'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { placeEmptyStore } from '../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process } from '../support/stack.ts'
 
@@ -48,6 +49,7 @@ const start = async (...flags: string[]) => {
 
 t.test('an approved policy applies without a restart, and survives one', async t => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  await placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   await store.close()

@@ -8,6 +8,7 @@ import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { LINK_PATH, MQTT_PATH } from '../../shared/wire/link.ts'
+import { placeEmptyStore } from '../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { RawMqtt } from '../support/raw-mqtt.ts'
 import { shoal } from '../support/shoal-program.ts'
@@ -119,6 +120,7 @@ const createWebhook = async (url: string, key: string): Promise<string> => {
 }
 
 t.test('no secret in any place ends up in a log, the audit, the events or metrics', async t => {
+  await placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   const newToken = async () =>

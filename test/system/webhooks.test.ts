@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { placeEmptyStore } from '../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -13,6 +14,7 @@ import { waitUntil } from '../support/wait-until.ts'
 t.test('a killed coordinator delivers accepted events and remembers its answers', async t => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-webhooks-'))
   const stateDir = join(folder, 'coordinator')
+  await placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   await store.close()

@@ -13,7 +13,7 @@ import { parseChatBody, toChatRequest } from './chat-request.ts'
 import { CHAT_DOCS, EMBED_DOCS, EMBEDDINGS_DOCS, GENERATE_DOCS } from './docs.ts'
 import { OllamaEmbeddingsRequest, OllamaEmbedRequest, toEmbeddingRequest } from './embed-request.ts'
 import { parseOllamaBody } from './fields.ts'
-import { OllamaGenerateRequest, toCompletion, toQuestion } from './generate-request.ts'
+import { parseGenerateBody, toCompletion, toQuestion } from './generate-request.ts'
 import { modelIdOf } from './model-names.ts'
 import { TranslatedAnswer, type Translation } from './translated-answer.ts'
 import { OneVector, VectorList } from './vectors.ts'
@@ -98,7 +98,7 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
   })
 
   straight.post('/api/generate', GENERATE_DOCS, async exchange => {
-    const asked = parseOllamaBody(OllamaGenerateRequest, exchange.body)
+    const asked = parseGenerateBody(exchange.body)
     const model = modelIdOf(catalogue, asked.model)
     if (!asked.prompt)
       return answerEmpty(exchange, 'chat', model, { response: '', ...createEnd(asked) })

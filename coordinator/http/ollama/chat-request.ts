@@ -4,7 +4,10 @@ import { FunctionTool, MAX_TOOLS } from '../../../shared/wire/openai-tools.ts'
 import { optional } from '../../../shared/wire/optional.ts'
 import {
   ANSWER_FIELDS,
+  Images,
   parseOllamaBody,
+  refuseImages,
+  refuseThinking,
   requireKnownFields,
   responseFormat,
   samplingFields,
@@ -31,6 +34,7 @@ const MESSAGE_FIELDS = {
   tool_name: optional(z.string()),
   name: optional(z.string()),
   tool_call_id: optional(z.string().min(1).max(128)),
+  images: Images,
 }
 const Message = z.looseObject(MESSAGE_FIELDS)
 type Message = z.infer<typeof Message>
@@ -45,7 +49,9 @@ export type OllamaChatRequest = z.infer<typeof OllamaChatRequest>
 
 export const parseChatBody = (body: unknown): OllamaChatRequest => {
   const parsed = parseOllamaBody(OllamaChatRequest, body)
+  refuseThinking(parsed)
   parsed.messages?.forEach((message, index) => {
+    refuseImages(parsed.model, message.images, `messages.${index}.images`)
     requireKnownFields(message, MESSAGE_FIELDS, `messages.${index}.`)
   })
   return parsed

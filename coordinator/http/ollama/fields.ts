@@ -69,6 +69,31 @@ export const ANSWER_FIELDS = {
   keep_alive: optional(z.union([z.string(), z.number()])),
   logprobs: optional(z.boolean()),
   top_logprobs: optional(z.int().min(0).max(20)),
+  /** A level, or true, is refused: engines do not separate thoughts from an answer. */
+  think: optional(z.union([z.boolean(), z.string().max(32)])),
+}
+
+/** Pictures in base64; any is refused. */
+export const Images = optional(z.array(z.unknown()))
+
+/** Throws `unsupported_parameter` for a request to think. */
+export const refuseThinking = ({
+  model,
+  think,
+}: {
+  model: string
+  think?: boolean | string | null | undefined
+}): void => {
+  if (!think) return
+  const message = `${model} cannot give its thoughts apart from its answer; send think: false, or leave it out`
+  throw new ShoalError('unsupported_parameter', message, { param: 'think' })
+}
+
+/** Throws `unsupported_parameter` for pictures. */
+export const refuseImages = (model: string, images: unknown, param: string): void => {
+  if (isEmpty(images)) return
+  const message = `${param}: ${model} cannot see pictures; send text only`
+  throw new ShoalError('unsupported_parameter', message, { param })
 }
 
 /**

@@ -4,7 +4,15 @@ import type { CompletionRequest } from '../../../shared/wire/completions.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
 import { optional } from '../../../shared/wire/optional.ts'
 import { toChatRequest } from './chat-request.ts'
-import { ANSWER_FIELDS, samplingFields, tokenLimit } from './fields.ts'
+import {
+  ANSWER_FIELDS,
+  Images,
+  parseOllamaBody,
+  refuseImages,
+  refuseThinking,
+  samplingFields,
+  tokenLimit,
+} from './fields.ts'
 
 /** Body of `POST /api/generate` (ollama/ollama, docs/api.md). */
 export const OllamaGenerateRequest = z.looseObject({
@@ -13,8 +21,16 @@ export const OllamaGenerateRequest = z.looseObject({
   system: optional(z.string()),
   /** True continues the prompt as it is, without the model's template. */
   raw: optional(z.boolean()),
+  images: Images,
 })
 export type OllamaGenerateRequest = z.infer<typeof OllamaGenerateRequest>
+
+export const parseGenerateBody = (body: unknown): OllamaGenerateRequest => {
+  const parsed = parseOllamaBody(OllamaGenerateRequest, body)
+  refuseThinking(parsed)
+  refuseImages(parsed.model, parsed.images, 'images')
+  return parsed
+}
 
 /** A prompt as a conversation of one question. */
 export const toQuestion = (body: OllamaGenerateRequest, model: string): ChatRequest => {

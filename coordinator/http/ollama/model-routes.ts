@@ -2,13 +2,14 @@ import { hash } from 'node:crypto'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Catalogue, CatalogueEntry } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { ModelFacts } from '../../../shared/wire/model-facts.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { engineReports, isRoutable } from '../../fleet/cell.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
+import type { ModelFactsMemory } from '../../fleet/model-facts-memory.ts'
 import { modelsOfTier } from '../../quota/tier-models.ts'
 import { requireKey } from '../auth.ts'
 import {
-  type Details,
   type Loaded,
   PS_DOCS,
   refusalDocs,
@@ -20,6 +21,7 @@ import {
   VERSION_DOCS,
 } from './docs.ts'
 import { parseOllamaBody } from './fields.ts'
+import { detailsOf, modelInfo } from './model-details.ts'
 import { modelIdOf, taggedName } from './model-names.ts'
 
 /** Release of Ollama whose API these routes follow; clients refuse to work with an old one. */
@@ -32,13 +34,15 @@ interface OllamaModelParts {
   fleet: Pick<Fleet, 'cells'>
   /** True when requests of a tenant may run on a cell. */
   mayUse: (cellId: string, tenantId: string | undefined) => boolean
+  /** What the files of models state about themselves. */
+  modelFacts: Pick<ModelFactsMemory, 'find' | 'prepare'>
   /** Unix time in seconds at which this coordinator took up the catalogue. */
   createdAt: number
 }
 
 /** `GET /api/version`, `/api/tags`, `/api/ps`, `POST /api/show`, and the writes, which are refused. */
 export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (app, parts) => {
-  const { catalogue } = parts
+  const { catalogue, modelFacts } = parts
   const modified_at = new Date(parts.createdAt * 1000).toISOString()
 
   const open = { access: 'none' as const, docs: VERSION_DOCS }
@@ -46,19 +50,30 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
 
   app.get('/api/tags', { config: { docs: TAGS_DOCS } }, async (request): Promise<Tags> => {
     const models = modelsOfTier(catalogue, requireKey(request).tier)
-    const reports = groupReports(parts, request.tenantId)
+    const { tenantId } = request
+    await modelFacts.prepare(models, tenantId)
+    const reports = groupReports(parts, tenantId)
     return {
       models: models.map(entry => {
         const size = largest(reports.get(entry.id) ?? [], 'file_bytes')
-        return { ...listed(entry, size), modified_at }
+        return { ...listed(entry, size, modelFacts.find(entry, tenantId)), modified_at }
       }),
     }
   })
 
   app.get('/api/ps', { config: { docs: PS_DOCS } }, async (request): Promise<Loaded> => {
     const models = modelsOfTier(catalogue, requireKey(request).tier)
-    const reports = groupReports(parts, request.tenantId)
-    return { models: models.flatMap(entry => loadedEntry(entry, reports.get(entry.id) ?? [])) }
+    const { tenantId } = request
+    const reports = groupReports(parts, tenantId)
+    const isLoaded = ({ report }: Found) => report.state === 'ready'
+    const loaded = models.filter(({ id }) => reports.get(id)?.some(isLoaded))
+    await modelFacts.prepare(loaded, tenantId)
+    return {
+      models: loaded.map(entry => {
+        const found = (reports.get(entry.id) ?? []).filter(isLoaded)
+        return loadedEntry(entry, found, modelFacts.find(entry, tenantId))
+      }),
+    }
   })
 
   app.post('/api/show', { config: { docs: SHOW_DOCS } }, async (request): Promise<Shown> => {
@@ -71,13 +86,14 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
       throw new ShoalError('model_not_found', `model ${JSON.stringify(asked)} is not available`, {
         param: 'model',
       })
-    return { ...shown(entry), modified_at }
+    await modelFacts.prepare([entry], request.tenantId)
+    return { ...shown(entry, modelFacts.find(entry, request.tenantId)), modified_at }
   })
 
-  for (const { id, method, remedy } of WRITES)
+  for (const { id, remedy, ...at } of WRITES)
     app.route({
-      method,
-      url: `/api/${id}`,
+      method: 'method' in at ? at.method : 'POST',
+      url: `/api/${'path' in at ? at.path : id}`,
       config: { docs: refusalDocs(id) },
       handler: async () => {
         throw new ShoalError('forbidden', `${id} is not offered here: ${remedy}`)
@@ -89,10 +105,11 @@ const ADD = 'an operator adds models with: shoal models add NAME --path FILE'
 const WRITES = [
   {
     id: 'pull',
-    method: 'POST',
-    remedy: 'an operator adds models with: shoal models add NAME hf:…',
+    remedy:
+      'an operator adds models with: shoal models add NAME hf:…, and downloads them with: shoal models pull NAME',
   },
-  { id: 'create', method: 'POST', remedy: ADD },
+  { id: 'create', remedy: ADD },
+  { id: 'blobs', path: 'blobs/:digest', remedy: ADD },
   {
     id: 'delete',
     method: 'DELETE',
@@ -100,32 +117,24 @@ const WRITES = [
   },
   {
     id: 'copy',
-    method: 'POST',
     remedy: 'an operator gives a model another name with: shoal models alias NAME MODEL',
   },
   {
     id: 'push',
-    method: 'POST',
     remedy: 'shoal publishes no weights; shoal models show NAME tells where they are',
   },
-] as const
+] as const satisfies { id: string; path?: string; method?: 'DELETE'; remedy: string }[]
 
-/** The coordinator does not read weights. */
-const DETAILS: Details = {
-  parent_model: '',
-  format: 'gguf',
-  family: '',
-  families: [],
-  parameter_size: '',
-  quantization_level: '',
-}
-
-const listed = (entry: CatalogueEntry, size: number): Omit<Tags['models'][0], 'modified_at'> => ({
+const listed = (
+  entry: CatalogueEntry,
+  size: number,
+  facts: ModelFacts | undefined,
+): Omit<Tags['models'][0], 'modified_at'> => ({
   name: taggedName(entry.id),
   model: taggedName(entry.id),
   size,
   digest: hash('sha256', JSON.stringify(entry)),
-  details: DETAILS,
+  details: detailsOf(facts),
 })
 
 interface Found {
@@ -152,15 +161,17 @@ const groupReports = (
   return reports
 }
 
-/** One entry for a model that is loaded on a cell which serves the tenant. */
-const loadedEntry = (entry: CatalogueEntry, reports: readonly Found[]): Loaded['models'] => {
-  const found = reports.filter(({ report }) => report.state === 'ready')
-  if (found.length === 0) return []
+/** Entry of a model that is loaded on cells which serve the tenant. */
+const loadedEntry = (
+  entry: CatalogueEntry,
+  found: readonly Found[],
+  facts: ModelFacts | undefined,
+): Loaded['models'][0] => {
   const onGpu = found.filter(({ hasGpu }) => hasGpu)
   const size = largest(found, 'memory_bytes')
   const size_vram = largest(onGpu, 'memory_bytes')
   const { context_length } = entry
-  return [{ ...listed(entry, size), expires_at: NEVER, size_vram, context_length }]
+  return { ...listed(entry, size, facts), expires_at: NEVER, size_vram, context_length }
 }
 
 const largest = (
@@ -174,16 +185,15 @@ const CAPABILITIES: Record<CatalogueEntry['kind'], Shown['capabilities']> = {
   rerank: [],
 }
 
-const shown = (entry: CatalogueEntry): Omit<Shown, 'modified_at'> => ({
-  license: '',
+const shown = (
+  entry: CatalogueEntry,
+  facts: ModelFacts | undefined,
+): Omit<Shown, 'modified_at'> => ({
+  license: [facts?.licence, facts?.licence_url].filter(text => text).join('\n'),
   modelfile: '',
   parameters: '',
-  template: '',
-  details: DETAILS,
-  model_info: {
-    'general.architecture': 'shoal',
-    'general.basename': entry.id,
-    'shoal.context_length': entry.context_length,
-  },
+  template: facts?.chat_template ?? '',
+  details: detailsOf(facts),
+  model_info: modelInfo(entry, facts),
   capabilities: CAPABILITIES[entry.kind],
 })

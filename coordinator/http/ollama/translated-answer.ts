@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { Writable } from 'node:stream'
-import { httpStatus, type ShoalError } from '../../../shared/errors.ts'
+import type { ShoalError } from '../../../shared/errors.ts'
 import {
   AnswerHold,
   type AnswerMemory,
@@ -10,7 +10,7 @@ import {
 import type { ClientResponse } from '../../fleet/client-response.ts'
 import { EventReader, type StreamEvent } from '../event-reader.ts'
 import { errorOf } from '../inner-answer.ts'
-import { ollamaError } from './ollama-error.ts'
+import { ollamaError, ollamaStatus, withoutUnprocessable } from './ollama-error.ts'
 
 /** Turns an answer in OpenAI's format into one in Ollama's. */
 export interface Translation {
@@ -124,8 +124,9 @@ export class TranslatedAnswer extends Writable implements ClientResponse {
   async #sendCollected(): Promise<void> {
     const body = Buffer.concat(this.#pieces)
     this.#pieces = []
-    if (this.#refusal !== undefined) this.#sendError(httpStatus(this.#refusal.code), this.#refusal)
-    else if (this.#status !== 200) this.#sendError(this.#status, errorOf(body))
+    if (this.#refusal !== undefined) this.#sendError(ollamaStatus(this.#refusal), this.#refusal)
+    else if (this.#status !== 200)
+      this.#sendError(withoutUnprocessable(this.#status), errorOf(body))
     else await this.#sendWhole(body)
   }
 
@@ -148,7 +149,7 @@ export class TranslatedAnswer extends Writable implements ClientResponse {
     } catch (error) {
       if (hasHead) throw error
       const unreadable = errorOf(body)
-      this.#sendError(httpStatus(unreadable.code), unreadable)
+      this.#sendError(ollamaStatus(unreadable), unreadable)
     }
   }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 import { CellConfigView, cellConfigViewOf } from './config-view.ts'
 
@@ -11,7 +11,7 @@ export default defineOperation({
   path: '/v1/cells/{cell_id}/config',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ cell_id: Id }),
+  input: z.strictObject({ cell_id: CellRef }),
   output: CellConfigView,
   run: async ({ cell_id }, { configs }) => cellConfigViewOf(cell_id, await configs.show(cell_id)),
 })

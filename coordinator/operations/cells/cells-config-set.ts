@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { CellSettings } from '../../../shared/wire/desired.ts'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 import { ConfigView, configViewOf } from './config-view.ts'
 
@@ -14,7 +14,7 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'write',
   input: z.strictObject({
-    cell_id: Id,
+    cell_id: CellRef,
     document: CellSettings,
     if_version: z
       .int()

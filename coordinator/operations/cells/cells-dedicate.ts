@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { CellRef } from '../cell-field.ts'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { requireAdmitted } from '../tenants/admitted.ts'
@@ -13,7 +14,7 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'write',
   input: z.strictObject({
-    cell_id: Id,
+    cell_id: CellRef,
     tenant_id: Id.nullable()
       .default(null)
       .describe('Tenant to dedicate the cell to; null shares it with all tenants.'),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -10,7 +10,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ cell_id: Id }),
+  input: z.strictObject({ cell_id: CellRef }),
   output: z.object({ id: z.string(), drained: z.boolean() }),
   run: async ({ cell_id }, { settings, actor }) => {
     const { drainedAt } = await settings.setDrained(cell_id, true, actor)

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 import { CellLabels } from './cell-view.ts'
 
@@ -14,7 +14,7 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'write',
   input: z.strictObject({
-    cell_id: Id,
+    cell_id: CellRef,
     labels: CellLabels.refine(labels => Object.keys(labels).length <= MAX_LABELS, {
       error: `a cell has at most ${MAX_LABELS} labels`,
     }).meta({ maxProperties: MAX_LABELS }),

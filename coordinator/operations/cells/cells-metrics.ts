@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import * as z from 'zod'
 import { askForMetrics } from '../../fleet/cell-metrics.ts'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -12,7 +12,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   timeoutSeconds: 10,
-  input: z.strictObject({ cell_id: Id }),
+  input: z.strictObject({ cell_id: CellRef }),
   output: z.object({
     content_type: z.string(),
     text: z.string().describe('Metrics in Prometheus text format, at most 4 MiB.'),

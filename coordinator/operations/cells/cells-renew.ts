@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -11,7 +11,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ cell_id: Id }),
+  input: z.strictObject({ cell_id: CellRef }),
   output: z.object({ id: z.string() }),
   run: async ({ cell_id }, { cells, identity, actor }) => {
     if ((await cells.get(cell_id)) === undefined)

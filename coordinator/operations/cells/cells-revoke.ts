@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -10,7 +10,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ cell_id: Id }),
+  input: z.strictObject({ cell_id: CellRef }),
   output: z.object({ id: z.string(), revoked_at: z.iso.datetime() }),
   run: async ({ cell_id }, { cells, actor, now }) => {
     const { id, revokedAt } = await cells.revoke(cell_id, actor)

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { METRIC_NAMES, METRICS } from '../../fleet/metrics.ts'
 import { RESOLUTIONS } from '../../fleet/series.ts'
+import { CellRef } from '../cell-field.ts'
 import { DataState, dataState } from '../data-state.ts'
-import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -14,7 +14,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    cell_id: Id,
+    cell_id: CellRef,
     metric: z.enum(METRIC_NAMES),
     resolution: z
       .enum(['10s', '1m', '1h'])

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 import { CellDetails, detailsOf } from './cell-view.ts'
 
@@ -11,7 +11,7 @@ export default defineOperation({
   path: '/v1/cells/{cell_id}',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ cell_id: Id }),
+  input: z.strictObject({ cell_id: CellRef }),
   output: CellDetails,
   run: async ({ cell_id }, { cells, fleet, settings }) => {
     const cell = await cells.get(cell_id)

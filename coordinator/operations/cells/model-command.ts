@@ -7,11 +7,11 @@ import { type CommandRecord, isFinalCommandState } from '../../control/command.t
 import { commandEnd } from '../../control/command-end.ts'
 import { engineReports } from '../../fleet/cell.ts'
 import type { Presence } from '../../fleet/presence.ts'
+import { CellRef } from '../cell-field.ts'
 import type { Context } from '../context.ts'
-import { Id } from '../fields.ts'
 
 export const ModelInput = z.strictObject({
-  cell_id: Id,
+  cell_id: CellRef,
   model: z.string().max(128).describe('Id of a model that the cell offers.'),
 })
 

@@ -6,7 +6,7 @@ import { MAX_TTL_SECONDS, VerbName } from '../../../shared/wire/command.ts'
 import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import type { CommandRequest } from '../../control/commands.ts'
 import { limitJson } from '../bounded-json.ts'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 import { CommandView, commandViewOf } from './command-view.ts'
 
@@ -24,7 +24,7 @@ export default defineOperation({
   tool: false,
   needsCallKey: ({ device_id, mode }) => device_id !== undefined && mode === 'live',
   input: z.strictObject({
-    cell_id: Id,
+    cell_id: CellRef,
     device_id: z
       .string()
       .regex(DEVICE_ID)

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { findCursorRow, Id, NextCursor, PAGE } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
+import { findCursorRow, NextCursor, PAGE } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { CommandView, commandViewOf } from './command-view.ts'
 
@@ -12,7 +13,7 @@ export default defineOperation({
   effect: 'read',
   tool: false,
   input: z.strictObject({
-    cell_id: Id.exactOptional().describe('Only commands of this cell.'),
+    cell_id: CellRef.exactOptional().describe('Only commands of this cell.'),
     ...PAGE,
   }),
   output: z.object({ commands: z.array(CommandView), next: NextCursor }),

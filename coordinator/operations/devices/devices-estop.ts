@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
-import { DeviceRef } from './device-ref.ts'
+import { SimilarDeviceRef } from './device-ref.ts'
 import { resolveStopTarget } from './estop-target.ts'
 import { EstopReason, EstopView, estopViewOf } from './estop-view.ts'
 
@@ -22,7 +22,7 @@ export default defineOperation({
       .max(64)
       .exactOptional()
       .describe('Stop the devices of a cell, by id or name.'),
-    device: DeviceRef.exactOptional(),
+    device: SimilarDeviceRef.exactOptional(),
     reason: EstopReason.describe('Why, for the people who see the stop.'),
   }),
   examples: [{ all: true, reason: 'smoke in the hall' }],

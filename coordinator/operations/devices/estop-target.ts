@@ -23,7 +23,7 @@ export const resolveStopTarget = (
       'invalid_request',
       'give exactly one of all, site, cell and device to stop',
     )
-  if (device !== undefined) return { scope: 'device', target: devices.find(device).id }
+  if (device !== undefined) return { scope: 'device', target: devices.findSimilar(device).id }
   if (site !== undefined) return { scope: 'site', target: requireSite(site, devices) }
   if (cell !== undefined) return { scope: 'cell', target: requireCell(cell, fleet) }
   return { scope: 'all', target: null }

@@ -12,6 +12,7 @@ import type { Stop } from '../../estop/stop.ts'
 import { planHash } from '../../gates/plan-hash.ts'
 import { limitJson } from '../bounded-json.ts'
 import type { Context } from '../context.ts'
+import type { DeviceViews } from '../declaration.ts'
 import { DeviceRef } from './device-ref.ts'
 
 const MAX_PARAMS_BYTES = 32 * 1024
@@ -61,7 +62,7 @@ export const prepareDeviceCommand = (
   { device_id, command, params = {} }: DeviceCommandInput,
   { devices, fleet }: Pick<Context, 'devices' | 'fleet'>,
 ): UrgentDeviceCommand & { facts: DeviceVerbFacts } => {
-  const device = devices.find(device_id)
+  const device = findCommandedDevice(device_id, command, devices)
   const { id, facts } = device
   const cellId = findCommandedCell(device, fleet)
   const announce = fleet.cell(cellId)?.announce
@@ -78,6 +79,30 @@ export const prepareDeviceCommand = (
     )
   const request = { cellId, deviceId: id, verb: command, params, ttlSeconds: TTL_SECONDS }
   return { device, request, facts: verb }
+}
+
+/**
+ * Device that a command names: by its id or whole name, and for what is urgent also by a beginning
+ * of its name. Throws `not_found` and `conflict`.
+ */
+export const findCommandedDevice = (
+  reference: string,
+  command: string,
+  devices: DeviceViews['devices'],
+): Device => {
+  const similar = devices.findSimilar(reference)
+  return isUrgent(similar, command, devices) ? similar : devices.find(reference)
+}
+
+/** True for what the profile of a device announces as urgent: it can only reduce risk. */
+export const isUrgent = (
+  { cellId, alsoOn, facts }: Device,
+  command: string,
+  devices: DeviceViews['devices'],
+): boolean => {
+  const profiles = [cellId, ...alsoOn].map(one => devices.profile({ cellId: one, facts }))
+  const { verbs = [] } = profiles.find(one => one !== undefined) ?? {}
+  return verbs.some(({ verb, urgent }) => verb === command && urgent === true)
 }
 
 /**

@@ -7,6 +7,8 @@ import type { OperationPlan } from '../plan.ts'
 import { devicePlanViewOf } from './device-plan-view.ts'
 import {
   type DeviceCommandInput,
+  findCommandedDevice,
+  isUrgent,
   type PlannedDeviceCommand,
   planDeviceCommand,
   prepareDeviceCommand,
@@ -26,12 +28,7 @@ const END_MS = 30_000
 export const isOnceOnly = (
   { device_id, command }: DeviceCommandInput,
   { devices }: DeviceViews,
-): boolean => {
-  const { cellId, alsoOn, facts } = devices.find(device_id)
-  const profiles = [cellId, ...alsoOn].map(one => devices.profile({ cellId: one, facts }))
-  const { verbs = [] } = profiles.find(one => one !== undefined) ?? {}
-  return !verbs.some(({ verb, urgent }) => verb === command && urgent === true)
-}
+): boolean => !isUrgent(findCommandedDevice(device_id, command, devices), command, devices)
 
 /** A planned command, or one that is sent at once. */
 export type DeviceCommandPlan = PlannedDeviceCommand | UrgentDeviceCommand

@@ -3,7 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Context } from '../context.ts'
 import { defineOperation, type Operation } from '../operation.ts'
 import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
-import { DeviceRef } from './device-ref.ts'
+import { SimilarDeviceRef } from './device-ref.ts'
 import { prepareDeviceCommand, type UrgentDeviceCommand } from './plan-device-command.ts'
 import { RUN_SECONDS, runDeviceCommand } from './run-device-command.ts'
 
@@ -21,7 +21,7 @@ export const defineUrgentOperation = (
     effect: 'gated',
     timeoutSeconds: RUN_SECONDS,
     isEmergency: true,
-    input: z.strictObject({ device_id: DeviceRef }),
+    input: z.strictObject({ device_id: SimilarDeviceRef }),
     output: DeviceCommandView,
     plan: ({ device_id }, context) => {
       const plan = prepareUrgentCommand(device_id, verb, context)

@@ -7,12 +7,12 @@ import {
   ScopeEntry,
 } from '../../../shared/wire/scan-scope.ts'
 import { type ConfigDocument, FLEET } from '../../control/config-store.ts'
+import { CellRef } from '../cell-field.ts'
 import type { Context } from '../context.ts'
-import { Id } from '../fields.ts'
 
 /** Cells that an entry is for: one, those with a tag, or all. */
 export const AppliesTo = {
-  cell_id: Id.exactOptional().describe('Only this cell.'),
+  cell_id: CellRef.exactOptional().describe('Only this cell.'),
   tag: z.string().min(1).max(64).exactOptional().describe('All cells with this tag.'),
 }
 

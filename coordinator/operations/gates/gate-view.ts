@@ -30,6 +30,7 @@ export const RequestView = z.object({
   summary: z.string(),
   status: Status,
   gate_id: z.string(),
+  requester: z.string().nullable().describe('Name of the requester; null once they are erased.'),
   requester_id: z.string(),
   approvals_missing: z.int(),
   /** Reason why the request ended or can never pass. */
@@ -51,20 +52,45 @@ export const RequestView = z.object({
     .describe('Only when no person can approve the request: what to do about it.'),
 })
 
+type RequestView = z.input<typeof RequestView>
+
+/** Requests as their tenant may see them now, with the names of the requesters. */
+export const viewAll = async (
+  requests: readonly GateRequest[],
+  context: Pick<Context, 'gates' | 'now' | 'people'>,
+): Promise<RequestView[]> => {
+  const ids = new Set(requests.map(({ requesterId }) => requesterId))
+  const names = await context.people.names([...ids])
+  return requests.map(request => {
+    const name = names.get(request.requesterId)
+    const requester = name === undefined ? null : escapeHidden(name)
+    return { ...viewFor(request, context), requester }
+  })
+}
+
+/** One request with the name of its requester. */
+export const viewOne = async (
+  request: GateRequest,
+  context: Pick<Context, 'gates' | 'now' | 'people'>,
+): Promise<RequestView> => {
+  const [view] = await viewAll([request], context)
+  return view as RequestView
+}
+
 /** One request with what to do when nobody can approve it. */
 export const viewWithHint = async (
   request: GateRequest,
   context: Context,
-): Promise<z.input<typeof RequestView>> => {
+): Promise<RequestView> => {
   const hint = await findApprovalHint(request, context)
-  return { ...viewFor(request, context), ...(hint === undefined ? {} : { hint }) }
+  return { ...(await viewOne(request, context)), ...(hint === undefined ? {} : { hint }) }
 }
 
-/** One request as its tenant may see it now. */
+/** One request as its tenant may see it now, without what has to be read. */
 export const viewFor = (
   request: GateRequest,
   { gates, now }: Pick<Context, 'gates' | 'now'>,
-): z.input<typeof RequestView> => {
+): Omit<RequestView, 'requester'> => {
   const state = stateAt(request, now())
   const fault = gates.rulesFault(request)
   const reason = fault ?? request.reason

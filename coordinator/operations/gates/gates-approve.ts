@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { callerOf, Reason, RequestView, viewFor } from './gate-view.ts'
+import { callerOf, Reason, RequestView, viewOne } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-approve',
@@ -13,5 +13,5 @@ export default defineOperation({
   input: z.strictObject({ request_id: Id, reason: Reason }),
   output: RequestView,
   run: async ({ request_id, reason }, context) =>
-    viewFor(await context.gates.approve(request_id, callerOf(context), { reason }), context),
+    viewOne(await context.gates.approve(request_id, callerOf(context), { reason }), context),
 })

@@ -4,7 +4,7 @@ import { MAX_PLAN_BYTES } from '../../gates/plan-hash.ts'
 import { limitJson } from '../bounded-json.ts'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { callerOf, RequestView, viewFor } from './gate-view.ts'
+import { callerOf, RequestView, viewOne } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-consume',
@@ -25,6 +25,6 @@ export default defineOperation({
     const caller = callerOf(context)
     const used = await context.gates.consume(request_id, caller, { plan })
     const approval = await context.gates.approval(request_id, { tenantId: caller.tenantId })
-    return { ...viewFor(used, context), approval }
+    return { ...(await viewOne(used, context)), approval }
   },
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { REQUEST_STATES } from '../../gates/request.ts'
 import { findCursorRow, NextCursor, PAGE } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { callerOf, RequestView, viewFor } from './gate-view.ts'
+import { callerOf, RequestView, viewAll } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-requests',
@@ -33,6 +33,6 @@ export default defineOperation({
       { tenantId },
     )
     const next = findCursorRow(found, limit)?.id ?? null
-    return { requests: found.map(request => viewFor(request, context)), next }
+    return { requests: await viewAll(found, context), next }
   },
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { callerOf, RequestView, viewFor } from './gate-view.ts'
+import { callerOf, RequestView, viewOne } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-withdraw',
@@ -13,5 +13,5 @@ export default defineOperation({
   input: z.strictObject({ request_id: Id }),
   output: RequestView,
   run: async ({ request_id }, context) =>
-    viewFor(await context.gates.withdraw(request_id, callerOf(context)), context),
+    viewOne(await context.gates.withdraw(request_id, callerOf(context)), context),
 })

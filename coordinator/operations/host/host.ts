@@ -5,7 +5,7 @@ import type { HostProbe, ProbeShape } from '../../../shared/probes/probe.ts'
 import { HOST_DATA_MAX_BYTES, HOST_PROBE_SECONDS } from '../../../shared/wire/host-probe.ts'
 import { askForProbe } from '../../fleet/cell-probe.ts'
 import { limitJson } from '../bounded-json.ts'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation, type Operation } from '../operation.ts'
 
 const Row = z.looseObject({})
@@ -32,7 +32,7 @@ const operationOf = (probe: HostProbe): Operation => {
     openWorld: reach === 'lan' || reach === 'internet',
     timeoutSeconds: HOST_PROBE_SECONDS + 1,
     cli: { group: 'host', verb: probe.id, ...(units === undefined ? {} : { units }) },
-    input: z.strictObject({ cell_id: Id, ...probe.input.shape }),
+    input: z.strictObject({ cell_id: CellRef, ...probe.input.shape }),
     output: z.object({
       available: z
         .boolean()

@@ -16,6 +16,7 @@ import type { Call, Invocation } from './invocation.ts'
 import { holdKey } from './key-hold.ts'
 import type { Outcome } from './outcome.ts'
 import { runOnce } from './repeat.ts'
+import { resolveCells } from './resolve-cells.ts'
 import { CallTime } from './time.ts'
 
 export interface PipelineParts extends CountParts {
@@ -144,10 +145,12 @@ export class CallPipeline implements Pipeline {
   async #run(call: Call, time: CallTime): Promise<unknown> {
     const { operation } = call
     time.startedMs = performance.now()
-    const input = parseInput(operation, call.input)
+    const views = this.#parts.views()
+    const parsed = parseInput(operation, call.input)
+    const { input, cellId } = await resolveCells(operation, parsed, call.cellId, views)
     const { signal } = time
     const callSkill = this.#callSkillOf(call, signal)
-    const context = contextFor(this.#parts.views(), call, { signal, callSkill })
+    const context = contextFor(views, { ...call, cellId }, { signal, callSkill })
     const answer = await perform(operation, input, context)
     return answer instanceof PendingResult ? answer : operation.output.encode(answer)
   }

@@ -20,6 +20,11 @@ export const ModelOrigin = z
 /** A model on one cell. Null where the cell reports nothing. */
 const CellStanding = z.object({
   cell_id: z.string(),
+  own_weights: z
+    .boolean()
+    .describe(
+      "True when the cell's own file gives the added id to other weights, which it serves.",
+    ),
   state: ModelState.nullable().describe('Null when the cell does not have the model yet.'),
   phase: z.string().nullable().describe('downloading, checking or loading.'),
   progress_percent: z.number().nullable(),
@@ -104,7 +109,7 @@ const listStandings = (views: Views, id: string): CellStanding[] => {
   const isMeant = (cellId: string) => isAdded && (meant.length === 0 || meant.includes(cellId))
   const known = [...views.fleet.cells()].flatMap(cell => {
     const report = engineReports(cell).find(({ models }) => models.includes(id))
-    if (report !== undefined && isPresent(cell.presence)) return standingOf(cell.id, report)
+    if (report !== undefined && isPresent(cell.presence)) return standingOf(cell.id, id, report)
     return isMeant(cell.id) ? absent(cell.id, whyAbsent(cell)) : []
   })
   const others = meant.filter(cellId => !known.some(({ cell_id }) => cell_id === cellId))
@@ -121,8 +126,9 @@ const whyAbsent = ({ presence, announce }: Cell): string => {
   return `its daemon has capability level ${level} of ${CAPABILITY} and needs ${NEEDS.models}; update it`
 }
 
-const standingOf = (cellId: string, report: EngineReport): CellStanding => ({
+const standingOf = (cellId: string, id: string, report: EngineReport): CellStanding => ({
   cell_id: cellId,
+  own_weights: report.own_models?.includes(id) === true,
   state: report.state,
   phase: report.phase ?? null,
   progress_percent: report.progress_percent ?? null,
@@ -139,6 +145,7 @@ const standingOf = (cellId: string, report: EngineReport): CellStanding => ({
 
 const absent = (cellId: string, reason: string): CellStanding => ({
   cell_id: cellId,
+  own_weights: false,
   state: null,
   phase: null,
   progress_percent: null,

@@ -3,7 +3,7 @@ import { MODEL_KINDS, ModelId, TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { RegisteredModel } from '../../../shared/wire/registered-models.ts'
 import { completeSource } from '../../catalogue/complete-source.ts'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 import { describeModel, ModelDetails, requireCells } from './model-view.ts'
 
@@ -46,7 +46,11 @@ export default defineOperation({
       .max(10_000_000)
       .default(DEFAULT_CONTEXT)
       .describe('Most tokens of one request, prompt and answer; the file may allow less.'),
-    on: z.array(Id).max(1000).default([]).describe('Only these cells; all by default.'),
+    on: z
+      .array(CellRef)
+      .max(1000)
+      .default([])
+      .describe('Only these cells, by id or name; all by default.'),
     sha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/)

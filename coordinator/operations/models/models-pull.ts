@@ -2,9 +2,9 @@ import { isDownloaded } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { wait } from '../../../shared/wait.ts'
 import { requireEgress } from '../../catalogue/hub.ts'
+import { CellRef } from '../cell-field.ts'
 import { commandModel } from '../cells/model-command.ts'
 import type { Context } from '../context.ts'
-import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { describeModel, findEntry, ModelDetails, ModelPath, NOT_TAKEN_UP } from './model-view.ts'
 
@@ -20,7 +20,9 @@ export default defineOperation({
   tool: false,
   openWorld: true,
   input: ModelPath.extend({
-    cell_id: Id.exactOptional().describe('Only this cell; all that have the model by default.'),
+    cell_id: CellRef.exactOptional().describe(
+      'Only this cell; all that have the model by default.',
+    ),
   }),
   output: ModelDetails,
   run: async ({ model, cell_id }, context) => {

@@ -1,8 +1,6 @@
 import * as z from 'zod'
-import { NEEDS } from '../../../shared/wire/capability.ts'
 import { ModelFacts } from '../../../shared/wire/model-facts.ts'
-import { askModelFacts } from '../../fleet/ask-model-facts.ts'
-import type { Context } from '../context.ts'
+import { findModelFacts } from '../../fleet/ask-model-facts.ts'
 import { defineOperation } from '../operation.ts'
 import { describeModel, ModelDetails, ModelPath } from './model-view.ts'
 
@@ -27,27 +25,11 @@ export default defineOperation({
   }),
   run: async ({ model, file, template }, context) => {
     const details = describeModel(context, model)
-    const facts = file ? await readFacts(context, model, details.cells) : null
+    const { fleet, signal } = context
+    const facts = file ? await findModelFacts(fleet.cells(), model, signal) : null
     return {
       ...details,
       file: facts && (template ? facts : { ...facts, chat_template: null }),
     }
   },
 })
-
-/** Asks cells that have the file in turn, until one answers. */
-const readFacts = async (
-  { fleet, signal }: Context,
-  model: string,
-  cells: readonly { cell_id: string; file_bytes: number | null }[],
-): Promise<ModelFacts | null> => {
-  for (const { cell_id, file_bytes } of cells) {
-    const cell = fleet.cell(cell_id)
-    const isAble = (cell?.announce?.capability ?? 0) >= NEEDS.models && cell?.link !== undefined
-    if (file_bytes === null || !isAble) continue
-    const facts = await askModelFacts(fleet, cell_id, model, signal).catch(() => null)
-    signal.throwIfAborted()
-    if (facts !== null) return facts
-  }
-  return null
-}

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type DiscoveryModule, isScan } from '../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
-import { Id } from '../fields.ts'
+import { CellRef } from '../cell-field.ts'
 import { defineOperation, type Operation } from '../operation.ts'
 import { createAnswer, readLastResult, runModule } from './module-answer.ts'
 
@@ -9,12 +9,12 @@ import { createAnswer, readLastResult, runModule } from './module-answer.ts'
 export const EXTRA_SECONDS = 30
 
 const CELL = {
-  cell: Id.exactOptional().describe(
+  cell: CellRef.exactOptional().describe(
     'Cell to run on; every connected cell that can when it is absent.',
   ),
 }
 const LAST_CELL = {
-  cell: Id.exactOptional().describe('Cell whose result is read; all cells when it is absent.'),
+  cell: CellRef.exactOptional().describe('Cell whose result is read; all cells when it is absent.'),
 }
 
 /** Facts that the operations of a module share with its skill. */

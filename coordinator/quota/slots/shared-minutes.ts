@@ -1,5 +1,6 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createBoundedCache } from '../../base/bounded-cache.ts'
 import type { Minute } from '../minute.ts'
 import { type AskingBatch, AskingQueue } from './asking-queue.ts'
 import { SlotClock } from './slot-clock.ts'
@@ -57,7 +58,7 @@ export class SharedMinutes {
   constructor(parts: SharedMinutesParts) {
     this.#parts = parts
     this.#ticks = parts.ticks ?? (() => performance.now())
-    this.#subjects = new LRUCache({ max: parts.capacity ?? 100_000 })
+    this.#subjects = createBoundedCache(parts.capacity ?? 100_000)
   }
 
   open = (subject: string): Minute => ({

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { createSlices } from '../../base/time-slices.ts'
 import { engineReports } from '../../fleet/cell.ts'
 import { freeBytesOf } from '../../fleet/placement.ts'
 import { isPresent } from '../../fleet/presence.ts'
@@ -9,7 +8,7 @@ import { scopeOf } from '../../operations/tenant-scope.ts'
 import { countRequests } from '../../quota/usage-query.ts'
 import { type ObservedCell, optimize, type Recommendation } from '../../reports/optimize.ts'
 import { comparePeriods } from '../../reports/period.ts'
-import { summariseMetrics } from '../../reports/series-summary.ts'
+import { summariseCells } from '../../reports/series-summary.ts'
 import { defineSkill } from '../skill.ts'
 import { CONNECT_CELL } from '../to-load.ts'
 
@@ -112,22 +111,21 @@ const MAX_CELLS = 200
 const METRICS = ['slots_busy_percent', 'gpu_percent', 'queued'] as const
 
 const observeCells = async ({ fleet, monitor }: Context, from: number): Promise<ObservedCell[]> => {
-  const pause = createSlices()
-  const present = [...fleet.cells()].filter(cell => isPresent(cell.presence))
-  const observed: ObservedCell[] = []
-  for (const cell of present.slice(0, MAX_CELLS)) {
-    await pause()
-    const metrics = await summariseMetrics(monitor, cell.id, METRICS, from)
-    observed.push({
+  const present = [...fleet.cells()].filter(cell => isPresent(cell.presence)).slice(0, MAX_CELLS)
+  const ids = present.map(({ id }) => id)
+  const summaries = await summariseCells(monitor, ids, METRICS, from)
+  return present.flatMap(cell => {
+    const metrics = summaries.get(cell.id)
+    if (metrics === undefined) return []
+    return {
       id: cell.id,
       engines: engineReports(cell),
       freeBytes: cell.sample && freeBytesOf(cell.sample, memoryLimitOf(cell)),
       slotsBusyPercent: metrics.slots_busy_percent,
       gpuPercent: metrics.gpu_percent,
       queued: metrics.queued,
-    })
-  }
-  return observed
+    }
+  })
 }
 
 /** Limit of the cell in percent, as its engines report it. */

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
-import { createSlices } from '../../base/time-slices.ts'
 import type { Context } from '../../operations/context.ts'
 import { DataState, dataState } from '../../operations/data-state.ts'
 import {
@@ -12,7 +11,7 @@ import {
 import { scopeOf } from '../../operations/tenant-scope.ts'
 import { countRequests } from '../../quota/usage-query.ts'
 import { comparePeriods, type Period } from '../../reports/period.ts'
-import { summariseMetrics } from '../../reports/series-summary.ts'
+import { summariseCells } from '../../reports/series-summary.ts'
 import { round } from '../../reports/service-figures.ts'
 import { defineSkill } from '../skill.ts'
 import { CONNECT_CELL } from '../to-load.ts'
@@ -23,7 +22,7 @@ const MetricView = z.object({
   points: z.int().describe('Minutes with a known value.'),
 })
 
-/** Limit of cells whose series are read; each takes a read of the store. */
+/** Limit of cells whose series are read. */
 const MAX_CELLS = 200
 const CELL_METRICS = ['gpu_percent', 'vram_used_percent', 'slots_busy_percent', 'queued'] as const
 
@@ -98,12 +97,13 @@ export default defineSkill({
 })
 
 const readCells = async ({ fleet, monitor }: Context, { from }: Period) => {
-  const pause = createSlices()
-  const cells = []
-  for (const { id, presence } of [...fleet.cells()].slice(0, MAX_CELLS)) {
-    await pause()
-    const metrics = await summariseMetrics(monitor, id, CELL_METRICS, from)
-    cells.push({ cell_id: id, presence, ...metrics })
-  }
-  return cells
+  const presences = [...fleet.cells()]
+    .slice(0, MAX_CELLS)
+    .map(each => [each.id, each.presence] as const)
+  const ids = presences.map(([id]) => id)
+  const metrics = await summariseCells(monitor, ids, CELL_METRICS, from)
+  return presences.flatMap(([cell_id, presence]) => {
+    const summary = metrics.get(cell_id)
+    return summary === undefined ? [] : [{ cell_id, presence, ...summary }]
+  })
 }

@@ -33,6 +33,8 @@ export const renderPrompt = (
     messages: messages.map(message => templateMessage(message, marks)),
     ...(tools && { tools: tools.map(tool => ({ type: 'function', function: marks.json(tool) })) }),
     add_generation_prompt: true,
+    // answers are not split into thoughts and text, so models that can do without thoughts are told to
+    enable_thinking: false,
   })
   return splitAtMarks(marks.split(rendered), marks.texts)
 }

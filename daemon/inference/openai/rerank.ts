@@ -41,6 +41,7 @@ export const rerank = async (
           model,
           results,
           usage,
+          meta: { tokens: { input_tokens: promptTokens } },
         })
       }
     },

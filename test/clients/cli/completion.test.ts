@@ -89,7 +89,9 @@ const scene = async (t: Parameters<typeof fakeCoordinator>[0]) => {
     if (path === '/v1/gates/requests') return [200, { requests: [{ id: 'gate_9' }] }]
     return path === '/v1/models' ? [200, { data: [{ id: 'a:7b' }, { id: 'a:9b' }] }] : undefined
   })
-  return { env: { HOME: home, SHOAL_URL: url, SHOAL_KEY: KEY }, asked, home }
+  // no question fails because the machine is busy
+  const env = { HOME: home, SHOAL_URL: url, SHOAL_KEY: KEY, SHOAL_COMPLETE_SECONDS: '300' }
+  return { env, asked, home }
 }
 
 const candidates = async (env: Environment, ...words: string[]): Promise<string[]> => {
@@ -198,7 +200,7 @@ t.test('names from a coordinator are escaped to one line and one word', async t 
         ]
       : undefined,
   )
-  const env = { HOME: home, SHOAL_URL: url, SHOAL_KEY: KEY }
+  const env = { HOME: home, SHOAL_URL: url, SHOAL_KEY: KEY, SHOAL_COMPLETE_SECONDS: '300' }
   const typed = { SHOAL_COMPLETE_WORDS: 'shoal\nx', SHOAL_COMPLETE_CURRENT: '' }
   const { out } = await shoal({ ...env, ...typed }, ['_complete'])
   t.equal(out, `list\t${`${words}\\u{9}:files\\u{a}:files\\u{d}\\u{1b}[2J`.slice(0, 60)}\n`)

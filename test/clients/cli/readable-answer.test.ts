@@ -133,11 +133,22 @@ t.test('a request shows one state, which is blocked when its rules have changed'
       request({ state: 'expired' }),
     ],
   })
-  t.match(states, /^id +state +requester_id/)
+  t.match(states, /^id +state +.*requester_id/)
   t.match(states, /\ngate_1 +pending .*\ngate_2 +blocked .*\ngate_1 +expired /)
   t.match(shown(request({ subject: 'mine', status: 'blocked' })), /^state +blocked$/m)
   t.notMatch(shown(request()), /^status/m)
   t.match(shown({ status: 'blocked', state: 'consumed', plan_hash: 'abc' }), /^status +blocked$/m)
+})
+
+t.test('a list of requests names the requesters, and one request has their id too', async t => {
+  const named = { requester: 'Bea', ...request() }
+  const erased = { requester: null, ...request({ id: 'gate_2' }) }
+  const list = shown({ requests: [named, erased] })
+  t.match(list, /^id +state +requester +/)
+  t.match(list, /\ngate_1 +pending +Bea .*\ngate_2 +pending +bea /)
+  t.notMatch(list, 'requester_id')
+  t.match(shown(named), /^requester +Bea$/m)
+  t.match(shown(named), /^requester_id +bea$/m)
 })
 
 t.test('a request is followed by the line to approve it, and then by the way on', async t => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createBoundedCache } from '../../../coordinator/base/bounded-cache.ts'
 import { followChanges } from '../../../coordinator/base/follow-changes.ts'
 import { openAll } from '../../../coordinator/base/open-all.ts'
 import { Timers } from '../../../coordinator/base/timers.ts'
@@ -21,6 +22,20 @@ const scene = () => {
 }
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
+
+t.test('a full cache evicts the entry that was not used for the longest time', async t => {
+  const cache = createBoundedCache<string, number>(2)
+  cache.set('a', 1).set('b', 2)
+  cache.get('a')
+  cache.set('c', 3).set('c', 4)
+  t.strictSame(
+    [...cache.entries()],
+    [
+      ['c', 4],
+      ['a', 1],
+    ],
+  )
+})
 
 t.test('a failed run of a schedule is logged, and the next one happens', async t => {
   const { timers, warned, tick } = scene()

@@ -1,11 +1,15 @@
 import t from 'tap'
 import { Models } from '../../../coordinator/catalogue/models.ts'
 import { observeUnlisted } from '../../../coordinator/catalogue/unlisted-models.ts'
+import { createConfigs } from '../../../coordinator/control/configs.ts'
 import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
-import { RegisteredModel } from '../../../shared/wire/registered-models.ts'
+import { CAPABILITY } from '../../../shared/wire/capability.ts'
+import type { DesiredBody } from '../../../shared/wire/desired.ts'
+import { RegisteredModel, type RegisteredModels } from '../../../shared/wire/registered-models.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
+import { loneSigner } from '../../support/lone-signer.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
@@ -52,6 +56,55 @@ t.test('a model that one coordinator adds is known to another, and to the right 
   t.strictSame(one.catalogue, configured)
   t.equal(one.version, 6, 'versions grow with a removal too')
   t.equal(one.settingsFor('cell_a'), undefined)
+})
+
+t.test('a cell is sent no version without an earlier change of another coordinator', async t => {
+  const folder = await temporaryFolder(t)
+  const open = async () => {
+    const store = await temporaryStore(t, folder)
+    const now = () => 1
+    const { models, close } = await Models.open({ store, configured, now, logger: silent })
+    const sent: DesiredBody[] = []
+    const configs = await createConfigs({
+      store,
+      models,
+      signer: loneSigner(),
+      tagsOf: async () => [],
+      capability: () => CAPABILITY,
+      here: () => ['cell_a'],
+      publish: async (_cellId, desired) => void sent.push(desired),
+      now,
+      logger: silent,
+    })
+    t.teardown(async () => {
+      await configs.close()
+      await close()
+    })
+    return { store, models, configs, sent }
+  }
+  const [one, two] = [await open(), await open()]
+  const configure = (level: string) =>
+    one.configs.set({ scope: 'cell', name: 'cell_a', document: { log: { level } } }, BY)
+  const add = (id: string) => one.models.change({ act: 'add', id, entry: entry(id), cells: [] }, BY)
+  const listMissing = (): string[] =>
+    two.sent.flatMap(({ version, document }) => {
+      const { log, models } = document as { log?: { level: string }; models?: RegisteredModels }
+      const has = [log?.level, ...(models?.entries ?? []).map(({ id }) => id)]
+      const due = ['debug', 'first', 'second', 'warn'].slice(0, version)
+      if (due.includes('warn')) due.shift()
+      return due.filter(each => !has.includes(each)).map(each => `${version} lacks ${each}`)
+    })
+  for (const changes of [
+    [() => configure('debug'), () => add('first')],
+    [() => add('second'), () => configure('warn')],
+  ]) {
+    for (const change of changes) await change()
+    await two.store.revisions.poll()
+    const { version } = await one.configs.show('cell_a')
+    await waitUntil('the other tells the cell', () => two.sent.at(-1)?.version === version)
+  }
+  t.strictSame(listMissing(), [])
+  t.equal(two.sent.at(-1)?.version, 4)
 })
 
 t.test('a list of models that no cell could be sent is refused', async t => {

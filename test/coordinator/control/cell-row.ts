@@ -1,7 +1,7 @@
 import type { Ledger } from '../../../coordinator/store/store.ts'
 
 /** Enrols a cell with this key, as commands need it in the store. */
-export const addCell = (ledger: Ledger, id: string, publicKey: string): Promise<void> =>
+export const addCell = (ledger: Ledger, id: string, publicKey: string, name = 'n'): Promise<void> =>
   ledger.sealed.write(async trx => {
     await trx
       .insertInto('join_tokens')
@@ -22,7 +22,7 @@ export const addCell = (ledger: Ledger, id: string, publicKey: string): Promise<
       .insertInto('cells')
       .values({
         id,
-        name: 'n',
+        name,
         digest: '',
         token_id: 't',
         enrolled_at: 0,

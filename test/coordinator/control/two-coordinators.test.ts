@@ -346,7 +346,12 @@ t.test('a command ends for its creator, whichever coordinator hears the cell', a
       store,
       replicas: set.join(),
       signing: signer as SigningKey,
-      models: { settingsFor: () => undefined, version: 0, changes: new Listeners() },
+      models: {
+        settingsFor: () => undefined,
+        version: 0,
+        changes: new Listeners(),
+        look: async () => {},
+      },
       cells: { get: async () => ({ id: CELL, publicKey: cell.publicKey }) as EnrolledCell },
       fleet: { cell: () => live as unknown as Cell, cells: () => [] },
       stops: { findCovering: () => undefined },

@@ -4,12 +4,13 @@ import { DeviceRecorder } from '../../../coordinator/devices/device-recorder.ts'
 import { DeviceRegistry } from '../../../coordinator/devices/device-registry.ts'
 import { DeviceSeries } from '../../../coordinator/devices/device-series.ts'
 import { DeviceStates } from '../../../coordinator/devices/device-states.ts'
-import { findDevice } from '../../../coordinator/devices/find-device.ts'
+import { findDevice, findSimilarDevice } from '../../../coordinator/devices/find-device.ts'
 import { EventLog } from '../../../coordinator/events/event-log.ts'
 import type { Presence } from '../../../coordinator/fleet/presence.ts'
 import { putTold } from '../../../coordinator/fleet/presence-rows.ts'
 import type { StorePlace } from '../../../coordinator/store/place.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
+import { createDeviceId } from '../../../devices/device-id.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import { silent } from '../../support/cell.ts'
 import { announceDevices, createDeviceFacts, ROVER } from '../../support/device-facts.ts'
@@ -167,15 +168,43 @@ t.test('a reference to a device', async t => {
     id: `dev_${name.length}${name}`,
     facts: createDeviceFacts(name),
   })) as unknown as Parameters<typeof findDevice>[0]
-  const find = (reference: string) => findDevice(devices, reference).facts.name
-  t.equal(find('dev_5drone'), 'drone', 'can be its id')
-  t.equal(find('rover-1'), 'Rover-1', 'can be its name in lower case')
-  t.equal(find('dr'), 'drone', 'can be a beginning of its name')
-  t.equal(find('5'), 'drone', 'can be a beginning of its id without the prefix')
-  t.throws(() => find('boat'), { code: 'not_found' })
-  t.throws(() => find('rov'), {
-    code: 'conflict',
-    message: 'rov matches 2 devices: Rover-1 (dev_7Rover-1), rover-2 (dev_7rover-2); use an id',
+
+  t.test('that is read or stopped', async t => {
+    const find = (reference: string) => findSimilarDevice(devices, reference).facts.name
+    t.equal(find('dev_5drone'), 'drone', 'can be its id')
+    t.equal(find('rover-1'), 'Rover-1', 'can be its name in lower case')
+    t.equal(find('dr'), 'drone', 'can be a beginning of its name')
+    t.equal(find('5'), 'drone', 'can be a beginning of its id without the prefix')
+    t.throws(() => find('boat'), { code: 'not_found' })
+    t.throws(() => find('rov'), {
+      code: 'conflict',
+      message: 'rov matches 2 devices: Rover-1 (dev_7Rover-1), rover-2 (dev_7rover-2); use an id',
+    })
+  })
+
+  t.test('that is changed cannot be a beginning of its name', async t => {
+    const arm = { id: createDeviceId('arm'), facts: createDeviceFacts('arm-left') }
+    const named = { id: createDeviceId('other'), facts: createDeviceFacts(arm.id.slice(4, 9)) }
+    const all = [...devices, arm as (typeof devices)[number]]
+    const find = (reference: string) => findDevice(all, reference).facts.name
+    t.equal(find(arm.id), 'arm-left')
+    t.equal(find('arm-left'), 'arm-left')
+    for (const length of [7, 12])
+      t.equal(find(arm.id.slice(0, length)), 'arm-left', `${length} characters of its id`)
+    t.equal(find(arm.id.slice(4, 7)), 'arm-left', 'three without the kind')
+    for (const beginning of ['arm', 'ARM-left', arm.id.slice(0, 6), arm.id.slice(4, 6)])
+      t.throws(
+        () => find(beginning),
+        {
+          code: 'not_found',
+          message: `no device ${beginning}; write the whole name or an id: arm-left (${arm.id})`,
+        },
+        beginning,
+      )
+    t.throws(() => find('dev_5dr'), { code: 'not_found' }, 'nor of an id that a cell chose')
+    t.throws(() => find('boat'), { code: 'not_found', message: 'no device boat' })
+    const both = [...all, named as (typeof devices)[number]]
+    t.throws(() => findDevice(both, named.facts.name), { code: 'conflict' }, 'nor stand for two')
   })
 })
 

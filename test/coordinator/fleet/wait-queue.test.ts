@@ -143,6 +143,29 @@ t.test('a request does not wait for a model that is unknown or gone for long', a
   t.equal(queue.enter({ model: 'm', keyId: 'k' }), undefined)
 })
 
+t.test('a request waits for a model that cells are about to serve, then is refused', async t => {
+  const { queue, router, cell, pass, takeServed } = rig()
+  const answered: string[] = []
+  const enter = (tenantId?: string) => queue.enter({ model: 'new', keyId: 'k', tenantId })
+  router.assign(new Map([['z', { tenantId: 'ten', exclusive: true }]]))
+  t.equal(enter(), undefined)
+  router.expect('new')
+  enter()?.turn.then(({ cellId } = cell) => answered.push(cellId))
+  router.update(
+    'a',
+    new Map([
+      ['m', cell],
+      ['new', cell],
+    ]),
+  )
+  pass(100)
+  await takeServed()
+  t.strictSame(answered, ['a'])
+  router.expect('other')
+  pass(10_000)
+  t.equal(queue.enter({ model: 'other', keyId: 'k' }), undefined)
+})
+
 t.test('an engine that returns serves as many requests as it has room for', async t => {
   const { queue, router, cell, join, takeServed } = rig()
   router.update('a', new Map())

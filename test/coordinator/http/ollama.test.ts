@@ -3,8 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
+import { newCell } from '../../../coordinator/fleet/cell.ts'
 import type { CellEngine } from '../../../coordinator/fleet/engine.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { TRAILER_USAGE } from '../../../shared/wire/link.ts'
 import { appWith, config, keyOfTier, views } from '../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell, USAGE } from '../../support/cell.ts'
@@ -255,7 +257,7 @@ t.test('the refusal of a cell arrives with its status and message', async t => {
   })
   for (const stream of [true, false]) {
     const answer = await post('/api/chat', { ...chat, stream })
-    t.equal(answer.status, 422)
+    t.equal(answer.status, 400)
     t.strictSame(await answer.json(), { error: 'too long' })
   }
 })
@@ -279,34 +281,74 @@ t.test('errors of every route of Ollama are one text', async t => {
   const post = { method: 'POST' as const, headers: json }
   for (const [request, status, error] of [
     [{ ...post, url: '/api/chat', headers: {} }, 401, /send your key/],
-    [{ ...post, url: '/api/chat', payload: '{' }, 422, /JSON/],
-    [{ ...post, url: '/api/chat', payload: '{}' }, 422, /^model is missing$/],
+    [{ ...post, url: '/api/chat', payload: '{' }, 400, /JSON/],
+    [{ ...post, url: '/api/chat', payload: '{}' }, 400, /^model is missing$/],
     [
       { ...post, url: '/api/chat', payload: { ...chat, options: { mirostat: 2 } } },
-      422,
+      400,
       /mirostat.*send 0/,
     ],
-    [{ ...post, url: '/api/chat', payload: { ...chat, colour: 'red' } }, 422, /^colour is not/],
-    [{ ...post, url: '/api/chat', payload: { ...chat, model: 'x' } }, 422, /"x" is not available/],
+    [{ ...post, url: '/api/chat', payload: { ...chat, colour: 'red' } }, 400, /^colour is not/],
+    [{ ...post, url: '/api/chat', payload: { ...chat, model: 'x' } }, 404, /"x" is not available/],
     [
       {
         ...post,
         url: '/api/generate',
         payload: { model: 'model-a:7b', prompt: 'a', raw: true, system: 'b' },
       },
-      422,
+      400,
       /^system is not supported with raw$/,
     ],
     [
       { ...post, url: '/api/embed', payload: { model: 'model-a:7b', input: 'a' } },
-      422,
+      404,
       /kind chat/,
     ],
     [{ ...post, url: '/api/chat', payload: chat }, 503, /no cell/],
     [{ ...post, url: '/api/chat', headers: { authorization }, payload: 'x' }, 415, /content-type/],
     [{ url: '/api/tags' }, 401, /send your key/],
     [{ url: '/api/chat', headers: json }, 405, /takes POST/],
-    [{ url: '/api/blobs/x', headers: json }, 404, /no route/],
+    [{ url: '/api/none', headers: json }, 404, /no route/],
+    [{ ...post, url: '/api/blobs/sha256:0', payload: {} }, 403, /shoal models add/],
+    [{ ...post, url: '/api/copy', payload: {} }, 403, /shoal models alias/],
+    [{ ...post, method: 'DELETE', url: '/api/delete', payload: {} }, 403, /shoal models remove/],
+    [{ ...post, url: '/api/chat', payload: { ...chat, think: true } }, 400, /think: false/],
+    [
+      {
+        ...post,
+        url: '/api/generate',
+        payload: { model: 'model-a:7b', prompt: 'a', think: 'high' },
+      },
+      400,
+      /think: false/,
+    ],
+    [
+      {
+        ...post,
+        url: '/api/chat',
+        payload: { ...chat, messages: [{ role: 'user', content: 'a', images: ['aGk='] }] },
+      },
+      400,
+      /^messages.0.images: model-a:7b cannot see/,
+    ],
+    [
+      {
+        ...post,
+        url: '/api/generate',
+        payload: { model: 'model-a:7b', prompt: 'a', images: ['aGk='] },
+      },
+      400,
+      /cannot see/,
+    ],
+    [
+      {
+        ...post,
+        url: '/api/generate',
+        payload: { model: 'model-a:7b', prompt: 'a', suffix: 'b', context: [] },
+      },
+      400,
+      /^suffix is not/,
+    ],
     [{ ...post, url: '/api/pull', payload: { model: 'x' } }, 403, /shoal models add/],
   ] as const) {
     const answer = await app.inject(request)
@@ -352,6 +394,82 @@ t.test(
     t.match(loaded, [{ name: 'model-a:7b', size: 90, size_vram: 90, context_length: 2048 }])
   },
 )
+
+t.test('a model is described as its file states on a cell of the tenant, asked once', async t => {
+  const asked: string[] = []
+  const facts = {
+    kind: 'chat',
+    weights: '/w.gguf',
+    file_bytes: 70,
+    architecture: 'qwen3',
+    quantization: 'Q4_K_M',
+    parameters: 7_615_616_512,
+    name: 'Seven',
+    licence: 'apache-2.0',
+    licence_url: null,
+    context_length: 32_768,
+    layers: 36,
+    embedding_length: 4096,
+    vocabulary: 10,
+    tool_format: null,
+    chat_template: '{{ x }}',
+  }
+  const cell = await linkCell('own', (request, response) => {
+    asked.push(request.url)
+    response.end(JSON.stringify(facts))
+  })
+  const cellWith = (id: string, engine: object) => ({
+    ...newCell(id, 1),
+    presence: 'ready' as const,
+    link: cell.link,
+    announce: { capability: CAPABILITY } as never,
+    sample: { gpus: [], engines: [{ models: ['model-a:7b'], file_bytes: 70, ...engine }] } as never,
+  })
+  const cells = [
+    cellWith('foreign', {}),
+    cellWith('masked', { own_models: ['model-a:7b'] }),
+    cellWith('own', { state: 'ready' }),
+  ]
+  const router = { mayUse: (cellId: string) => cellId !== 'foreign' }
+  const app = await appWith({
+    fleet: {
+      pick: () => undefined,
+      cells: () => cells,
+      serves: () => true,
+      roundTripsMs: () => [],
+    },
+    views: views({ routing: { router } as never }),
+  })
+  t.teardown(async () => {
+    await app.close()
+    await cell.close()
+  })
+  const headers = { authorization: 'Bearer free-key' }
+  const details = {
+    format: 'gguf',
+    family: 'qwen3',
+    families: ['qwen3'],
+    parameter_size: '7.6B',
+    quantization_level: 'Q4_K_M',
+  }
+  for (const url of ['/api/tags', '/api/ps'])
+    t.match((await app.inject({ url, headers })).json().models[0], { details }, url)
+  const payload = { model: 'model-a:7b' }
+  const shown = await app.inject({ method: 'POST', url: '/api/show', headers, payload })
+  t.match(shown.json(), {
+    details,
+    license: 'apache-2.0',
+    template: '{{ x }}',
+    capabilities: ['completion', 'tools'],
+    model_info: {
+      'general.architecture': 'qwen3',
+      'general.parameter_count': 7_615_616_512,
+      'qwen3.context_length': 2048,
+      'qwen3.block_count': 36,
+    },
+  })
+  t.equal(asked.length, 1)
+})
 
 t.test('vectors are translated from base64', async t => {
   const { post, seen } = await rig(t, (_request, response) => {
@@ -407,6 +525,16 @@ t.test('a rerank request needs a model of that kind, and is counted like any oth
   t.strictSame(await ranked.json(), answer)
   t.match(seen, [{ path: '/v1/rerank', body: { model: 'ranks', ...asked } }])
   t.match(rows, [{ route: '/v1/rerank', model: 'ranks', prompt_tokens: 3 }])
+  const second = { model: 'ranks', query: 'q', documents: ['a', 'b'], top_n: 1 }
+  t.strictSame(await (await post('/v2/rerank', second)).json(), answer)
+  t.strictSame(seen[1], { path: '/v1/rerank', body: second })
+  for (const [more, param] of [
+    [{ max_tokens_per_doc: 512 }, 'max_tokens_per_doc'],
+    [{ documents: [{ text: 'a' }] }, /^documents/],
+  ] as const) {
+    const refused = await post('/v2/rerank', { ...second, ...more })
+    t.match([refused.status, await refused.json()], [422, { error: { param } }])
+  }
   for (const [body, code, param] of [
     [{ model: 'model-a:7b', ...asked }, 'invalid_model', 'model'],
     [{ model: 'ranks', ...asked, documents: [] }, 'invalid_request', 'documents'],
@@ -416,7 +544,7 @@ t.test('a rerank request needs a model of that kind, and is counted like any oth
     t.equal(refused.status, 422)
     t.match(await refused.json(), { error: { code, param } })
   }
-  t.equal(admitted, 1)
+  t.equal(admitted, 2)
 })
 
 t.test('a shutdown waits for a stream that is translated', async t => {

@@ -1,8 +1,11 @@
 import t, { type Test } from 'tap'
+import { initialise, issueAsOwner } from '../../../coordinator/keys/bootstrap.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { digestOf, newSecret } from '../../../coordinator/keys/secret.ts'
 import { Verifier } from '../../../coordinator/keys/verifier.ts'
-import { openStore } from '../../../coordinator/store/store.ts'
+import { createPerson } from '../../../coordinator/people/people.ts'
+import { createTenant } from '../../../coordinator/people/tenants.ts'
+import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import { createStoreDatabase, postgresMissing } from '../../support/postgres.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -72,6 +75,37 @@ t.test('a new key or secret is admitted at once on every coordinator', { skip },
     t.equal(await verifier.verify('id', 'right'), 'key')
     const guesses = Array.from({ length: 50 }, () => verifier.verify('id', 'wrong'))
     t.strictSame([...new Set(await Promise.all(guesses)), reads], [undefined, 2])
+  })
+})
+
+t.test('the owner of the store who runs two programs at once', { skip }, async t => {
+  const { near, far } = await twoCoordinators(t)
+  const stores = [near.store, far.store] as const
+  const tryBoth = async (run: (store: Store, index: number) => Promise<unknown>) => {
+    const outcomes = await Promise.allSettled(stores.map(run))
+    const failed = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+    t.strictSame(failed, ['conflict'], 'one succeeds and the other is refused')
+  }
+
+  await t.test('makes one first operator', async () => {
+    await tryBoth((store, index) =>
+      initialise(store, { tenantId: 'first', personName: `operator ${index}` }, BY),
+    )
+  })
+
+  await t.test('gives the second person who can approve a key, and no third one', async () => {
+    for (const id of ['acme-0', 'acme-1', 'acme-2', 'acme-3']) {
+      await createTenant(near.store.ledger, { id, name: id }, BY)
+      const issue = async (store: Store, name: string) => {
+        const person = await createPerson(store.ledger, { tenantId: id, name }, BY)
+        const roles = ['client' as const, 'operator_admin' as const]
+        return () =>
+          issueAsOwner(store, { tenantId: id, personId: person.id, tier: 'pro', roles }, BY)
+      }
+      await (await issue(near.store, 'first'))()
+      const others = await Promise.all(stores.map((store, n) => issue(store, `other ${n}`)))
+      await tryBoth((_, index) => (others[index] as () => Promise<unknown>)())
+    }
   })
 })
 

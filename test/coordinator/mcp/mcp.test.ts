@@ -270,7 +270,8 @@ t.test('a stream reports changes of its subscribed resources', async t => {
 t.test('changes in another tenant are not revealed in any form', async t => {
   const events = createEvents({ source: '/shoal/test', logger: silent })
   const gates = { list: async () => [] } as unknown as Views['gates']
-  const base = await startServer(t, { events, views: views({ ...fakes, gates }) })
+  const people = { names: async () => new Map() } as unknown as Views['people']
+  const base = await startServer(t, { events, views: views({ ...fakes, gates, people }) })
   const client = await clientOf(t, base, MODERN)
   const told: string[] = []
   const heard = new Promise<void>(resolve => {

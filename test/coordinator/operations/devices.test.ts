@@ -113,11 +113,13 @@ t.test('an unsafe command is executed once, after another person has approved it
   setBattery('dev_rover', 80)
   await announce()
   const run = (callKey?: string) =>
-    call(demo.operator, 'POST', '/v1/devices/rov/commands', RUN, callKey)
+    call(demo.operator, 'POST', '/v1/devices/rover/commands', RUN, callKey)
   const RUN = { command: 'drive-to', params: TO }
   t.match((await run()).json.error, { param: 'Idempotency-Key', message: /needs an idempotency/ })
   const pending = await run('one')
   t.equal(pending.status, 202)
+  const { json: asked } = await call(demo.approver_a, 'GET', '/v1/gates/requests')
+  t.match(asked.requests, [{ requester: 'demo operator', requester_id: 'demo_operator' }])
   t.match(pending.json, { status: 'pending', plan: { checks: [{ verdict: 'pass' }] } })
   const approval = `/v1/gates/requests/${pending.json.request_id}/approve`
   t.equal((await call(demo.operator, 'POST', approval)).status, 403)
@@ -134,6 +136,36 @@ t.test('an unsafe command is executed once, after another person has approved it
   t.match(listed.json.commands, [{ id: done.json.id, device_id: 'dev_rover', state: 'succeeded' }])
   t.equal(listed.json.commands.length, 1, 'dry runs are not listed')
 })
+
+t.test('a beginning of a name is enough to stop a device, never to command one', async t => {
+  const { link, announce, call, demo } = await deviceScene(t)
+  link.add('dev_left', { name: 'arm-left' })
+  await announce()
+  const post = (path: string, body: object = {}) => call(demo.operator, 'POST', path, body, 'one')
+  const drive = { command: 'drive-to', params: TO }
+  for (const [path, body] of [
+    ['/v1/devices/arm/plan', drive],
+    ['/v1/devices/arm/commands', drive],
+    ['/v1/devices/arm/commands', { command: 'look' }],
+    ['/v1/skills/device-command', { device_id: 'arm', ...drive }],
+    ['/v1/skills/device-command', { device_id: 'arm', ...drive, dry_run: false }],
+  ] as const)
+    t.match(await post(path, body), { status: 404, json: NAMES_IT }, JSON.stringify([path, body]))
+  const labels = await call(demo.operator, 'PUT', '/v1/devices/arm/labels', { labels: {} })
+  t.match(labels, { status: 404, json: NAMES_IT })
+  t.strictSame(link.executed, [])
+  t.match((await post('/v1/devices/arm/stop')).json, { state: 'succeeded' })
+  t.match((await post('/v1/devices/arm/commands', { command: 'stop' })).json, {
+    state: 'succeeded',
+  })
+  t.strictSame(link.executed, Array(2).fill(['dev_left', ['stop']]))
+  const stop = await post('/v1/estop', { device: 'ARM', reason: 'smoke' })
+  t.match(stop.json, { scope: 'device', target: 'dev_left' })
+})
+
+const NAMES_IT = {
+  error: { message: 'no device arm; write the whole name or an id: arm-left (dev_left)' },
+}
 
 t.test('a stop needs no plan, approval or key, and reading needs no approval', async t => {
   const { link, announce, call, demo } = await deviceScene(t)

@@ -20,7 +20,10 @@ const live: Cell = {
 const context = (end: Partial<CommandRecord>, cell: Cell | undefined = live) => {
   const requests: CommandRequest[] = []
   const views = {
-    cells: { get: async (id: string) => (id === 'c' ? { id } : undefined) },
+    cells: {
+      get: async (id: string) => (id === 'c' ? { id } : undefined),
+      list: async () => [{ id: 'c', name: 'c' }],
+    },
     fleet: { cell: () => cell },
     commands: {
       create: async (request: CommandRequest) => {

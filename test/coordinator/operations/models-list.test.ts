@@ -1,4 +1,7 @@
 import t from 'tap'
+import { newCell } from '../../../coordinator/fleet/cell.ts'
+import { describeModel } from '../../../coordinator/operations/models/model-view.ts'
+import { Catalogue } from '../../../shared/catalogue.ts'
 import { a2aScene, caller } from '../../support/a2a.ts'
 
 /** Of the catalogue, `one` is loaded on one of two cells, `two` on none, and `three` has no cell. */
@@ -45,6 +48,25 @@ t.test('a tier sees its own models, filtered by kind on request', async t => {
   t.ok(embeddings.every((model: { kind: string }) => model.kind === 'embedding'))
   t.equal((await free.json('/v1/catalogue?kind=song')).status, 422)
   t.equal((await caller(url, undefined).json('/v1/catalogue')).status, 401)
+})
+
+t.test('an added model that a cell serves from its own file is marked on that cell', async t => {
+  const catalogue = Catalogue.parse([
+    { id: 'm', weights: '/m.gguf', kind: 'chat', minimum_tier: 'free', context_length: 512 },
+  ])
+  const cell = (id: string, own_models?: string[]) => ({
+    ...newCell(id, 1),
+    presence: 'ready' as const,
+    sample: { engines: [{ models: ['m'], ...(own_models && { own_models }) }] } as never,
+  })
+  const cells = [cell('a', ['m']), cell('b'), cell('c', ['other'])]
+  const models = { find: () => ({ id: 'm', cells: [] }) as never, aliasesOf: () => [] }
+  const views = { catalogue, models: models as never, fleet: { cells: () => cells } as never }
+  const shown = describeModel(views, 'm').cells.map(({ cell_id, own_weights }) => [
+    cell_id,
+    own_weights,
+  ])
+  t.strictSame(Object.fromEntries(shown), { a: true, b: false, c: false })
 })
 
 const ids = (models: { id: string }[]): string[] => models.map(({ id }) => id)

@@ -11,6 +11,7 @@ import { openWorker } from '../../../coordinator/queue/open-worker.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
+import { placeEmptyStore } from '../../support/empty-store.ts'
 import { BY, temporaryFolder } from '../store/temporary.ts'
 import { queueScene, testKind } from './scene.ts'
 
@@ -330,6 +331,7 @@ t.test('ended jobs are deleted after their retention', async t => {
 t.test('processes that are killed while working lose no job', async t => {
   const folder = await temporaryFolder(t)
   const file = join(folder, 'done')
+  await placeEmptyStore(join(folder, 'state'))
   const store = await openStore(join(folder, 'state'))
   t.teardown(() => store.close())
   const kind = testKind({ maxAttempts: 50 })

@@ -45,6 +45,7 @@ export const testStore = async (
   { hooks = REHEARSED, figures = createStoreFigures(), ...options }: TestStoreOptions = {},
 ): Promise<Store> => {
   const measured = figures.hooks
+  await placeEmptyStore(folder)
   return openStore(await placeFor(folder), {
     pollMilliseconds: 0,
     ...options,
@@ -67,7 +68,6 @@ export const temporaryStore = async (
   options: TestStoreOptions = {},
 ): Promise<Store> => {
   const place = folder ?? (await temporaryFolder(t))
-  if (folder === undefined) await placeEmptyStore(place)
   const store = await testStore(place, options)
   t.teardown(() => store.close())
   return store

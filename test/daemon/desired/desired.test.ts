@@ -5,7 +5,13 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { DaemonConfig } from '../../../daemon/config.ts'
-import { readDesired, startingConfig, writeDesired } from '../../../daemon/desired/desired-file.ts'
+import {
+  readDesired,
+  readRegisteredModels,
+  readSharedEnvelopes,
+  startingConfig,
+  writeDesired,
+} from '../../../daemon/desired/desired-file.ts'
 import { faultsOf, overlay, settingsOf } from '../../../daemon/desired/settings.ts'
 import {
   type Event,
@@ -138,8 +144,8 @@ t.test('the trial of new settings', async t => {
       9,
     ],
     [
-      'refuses what does not fit as a whole',
-      [makeWanted(1, { ...createDocument(9), x: 1 })],
+      'refuses a document of which nothing can be read',
+      [makeWanted(1, { ...createDocument(0), x: 1 })],
       'refused',
       0,
       5,
@@ -224,6 +230,39 @@ t.test('the trial of new settings', async t => {
       applied_version: 0,
       state: 'rolled_back',
     })
+  })
+
+  const envelopes = { fleet: { max_speed_m_s: 1 } }
+  const spoiled = { ...createDocument(8), envelopes: { fleet: { max_speed_m_s: -1 } }, x: 1 }
+  const partly = [
+    makeWanted(1, { ...createDocument(9), envelopes }),
+    tick(PROBATION_MS),
+    makeWanted(2, spoiled, PROBATION_MS),
+  ]
+
+  t.test('a member that cannot be read stays as it was, and the others are taken', async t => {
+    const { report } = applyEvents(...partly, tick(2 * PROBATION_MS))
+    t.match(report, { state: 'refused', desired_version: 2, applied_version: 2 })
+    t.match(report.settings, { ...createDocument(8), envelopes })
+    t.strictSame(
+      report.errors.map(({ key }) => key),
+      ['envelopes.fleet.max_speed_m_s', 'x'],
+    )
+  })
+
+  t.test('a document that was taken in part is not tried again', async t => {
+    for (const trouble of ['gone', undefined]) {
+      const { state, report } = applyEvents(...partly, tick(2 * PROBATION_MS, trouble))
+      t.equal(step(state, makeWanted(2, spoiled)).state, state)
+      t.match(report, { state: trouble ? 'rolled_back' : 'refused', desired_version: 2 })
+      t.match(report.errors.at(-1), { key: 'x' })
+    }
+  })
+
+  t.test('nothing is refused any more once the coordinator leaves the member out', async t => {
+    const readable = makeWanted(2, { ...createDocument(8), envelopes })
+    const { report } = applyEvents(...partly, tick(2 * PROBATION_MS), readable)
+    t.match(report, { state: 'applied', applied_version: 2, errors: { length: 0 } })
   })
 
   t.test('the report says which key is wrong', async t => {
@@ -330,10 +369,43 @@ t.test('the file of the applied settings', async t => {
     t.match(failure, { wanted: tried, state: 'rolled_back' })
   })
 
+  t.test('keeps all members but the one that cannot be read, which is refused', async t => {
+    const envelopes = { fleet: { max_speed_m_s: 1 } }
+    const sound = { ...createDocument(9), envelopes }
+    for (const [member, value] of Object.entries({
+      models: { entries: 'of a newer build' },
+      log: { level: 'loud' },
+      x: 1,
+    })) {
+      const wanted = { version: 4, document: { ...sound, [member]: value } }
+      await writeDesired(folder, { good: { local, wanted } }, silent)
+      const { good, failure } = await readDesired(folder)
+      t.strictSame(good, { version: 4, document: sound }, member)
+      t.match(failure, { wanted, state: 'refused', errors: [{ key: new RegExp(`^${member}`) }] })
+      t.strictSame(await readSharedEnvelopes(folder), envelopes)
+      t.strictSame(await readRegisteredModels(folder), undefined)
+      const config = await startingConfig(DaemonConfig.parse({ state_dir: folder }))
+      t.equal(config.telemetry.interval_seconds, 9)
+    }
+  })
+
+  t.test('keeps the settings in force when another part of it cannot be read', async t => {
+    const text = { good: held, highest: 'x', trying: { version: 5 }, failure: { state: 'new' } }
+    writeFileSync(join(folder, 'desired.json'), JSON.stringify(text))
+    t.strictSame(await readDesired(folder), { good: held, highest: 4 })
+  })
+
+  t.test('does not retry after a crash what was taken in part', async t => {
+    const wanted = { version: 5, document: { ...createDocument(8), x: 1 } }
+    const refused = { wanted, state: 'refused' as const, errors: [{ key: 'x', message: 'no' }] }
+    const trial = { basis: { local, wanted: tried }, untilMs: 1 }
+    await writeDesired(folder, { good: { local, wanted: held }, trial, failure: refused }, silent)
+    t.match((await readDesired(folder)).failure, { wanted, state: 'rolled_back' })
+  })
+
   for (const [title, text] of [
     ['is damaged', '{"good":'],
     ['is of another form', '{"good":{"version":1}}'],
-    ['holds what may not be set any more', '{"good":{"version":1,"document":{"x":1}}}'],
   ] as const)
     t.test(`is ignored when it ${title}`, async t => {
       writeFileSync(join(folder, 'desired.json'), text)
@@ -504,6 +576,22 @@ t.test('the settings service', async t => {
     while ((await readDesired(at)).failure) await new Promise(resolve => setImmediate(resolve))
     t.strictSame(await readDesired(at), { good: { version: 0, document: {} }, highest: 1 })
   })
+
+  t.test(
+    'reports a stored member that it cannot read, and takes it when it is sent again',
+    async t => {
+      const at = folder()
+      const wanted = { version: 3, document: { ...createDocument(9), log: { level: 'loud' } } }
+      await writeDesired(at, { good: { local, wanted } }, silent)
+      const { world, want, pass, service } = await rig(t, at)
+      await service.reload({ ...local, tags: ['a'] })
+      t.match(world.reports.at(-1), { state: 'probation', errors: [{ key: 'log.level' }] })
+      await pass(PROBATION_MS)
+      t.match(world.reports.at(-1), { state: 'refused', errors: [{ key: 'log.level' }] })
+      await want(3, { ...createDocument(9), log: { level: 'debug' } })
+      t.match(await pass(PROBATION_MS), { state: 'applied', settings: { log: { level: 'debug' } } })
+    },
+  )
 
   t.test('does not require services that were not running before', async t => {
     const { want, pass } = await rig(t, folder())

@@ -31,6 +31,8 @@ t.test('the pre-check of weights', async t => {
       licence: undefined,
       licenceUrl: undefined,
       tensorCount: 12,
+      // embeddings and output, attention with half as many keys and values, feed-forward, norms
+      parameterCount: 2 * 512 * 64 + 3 * 64 * 64 + 3 * 64 * 64 + 3 * 64,
       fileBytes: bytes.length,
     })
   })

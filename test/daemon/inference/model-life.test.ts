@@ -608,12 +608,17 @@ t.test('a cell serves its own model where an added one or an alias has the same 
   const served = () =>
     service.reports().flatMap(({ models, weights }) => models.map(id => `${id} ${weights}`))
   const alias = { id: 'own', model: 'new' }
+  const own_models = () => service.reports().flatMap(report => report.own_models ?? [])
+  await service.setRegistered({ entries: [add('own', own.weights)], aliases: [] })
+  t.strictSame(own_models(), [], 'the weights that were added are served')
   await service.setRegistered({ entries: [add('own'), add('new')], aliases: [alias] })
+  t.strictSame(own_models(), ['own'])
   const expected = ['own /srv/own.gguf', 'demo bundled:shoal-demo-small', 'new /srv/added.gguf']
   t.strictSame(served(), expected)
   await service.setRegistered({ entries: [add('demo'), add('new')], aliases: [] })
   const before = ['own /srv/own.gguf', 'demo /srv/added.gguf', 'new /srv/added.gguf']
   t.strictSame(served(), before)
+  t.strictSame(own_models(), [])
   const many = Array.from({ length: 300 }, (_, at) => add(`m${at}`, `/srv/${at}.gguf`))
   await service.setRegistered({ entries: many, aliases: [] })
   t.strictSame(served(), before, 'a list that the cell cannot serve changes nothing')

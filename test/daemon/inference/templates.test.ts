@@ -66,6 +66,13 @@ t.test('a template with tool support', async t => {
   })
 })
 
+t.test('a template that can do without thoughts is told to, as that of Qwen 3', async t => {
+  const thinks =
+    '{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if enable_thinking is defined and enable_thinking is false %}<think></think>{% endif %}'
+  const { pieces } = new ChatTemplate(thinks, VARIABLES).render([user('hi')], 'nonce')
+  t.equal(joinPieces(pieces), '[user]hi<think></think>')
+})
+
 t.test('a template without tool support', async t => {
   const template = new ChatTemplate(CHATML, VARIABLES)
   t.equal(template.callShape, undefined)

@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers'
+import { Listeners } from '../../../coordinator/base/listeners.ts'
 import { DaemonConfig } from '../../../daemon/config.ts'
 import { daemon } from '../../../daemon/daemon.ts'
 import type { InferenceBackend } from '../../../daemon/daemon-parts.ts'
@@ -7,6 +8,7 @@ import {
   type HttpRequest,
   type HttpResponse,
 } from '../../../daemon/inference/openai/http.ts'
+import type { RegisteredModels } from '../../../shared/wire/registered-models.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
 
@@ -32,11 +34,23 @@ export interface EchoCell {
   stop(): Promise<void>
 }
 
+/** Reports of the engine that answers for `model-a:7b`, and for each model that operators add. */
+export const reportRegistered = (models: RegisteredModels | undefined): EngineReport[] => {
+  const { entries = [], aliases = [] } = models ?? {}
+  const added = [...entries, ...aliases].map(({ id }) => id)
+  return [{ ...ENGINE, models: [...ENGINE.models, ...added] }]
+}
+
 /**
  * A real daemon in this process whose engine counts requests and answers each at once; a stream goes
  * on until its client leaves.
  */
-export const echoCell = (url: string, stateDir: string, joinToken: string): EchoCell => {
+export const echoCell = (
+  url: string,
+  stateDir: string,
+  joinToken: string,
+  report = reportRegistered,
+): EchoCell => {
   const waiting = new Set<{ served: number; resolve: () => void }>()
   let served = 0
   const answer = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
@@ -52,11 +66,17 @@ export const echoCell = (url: string, stateDir: string, joinToken: string): Echo
     response.write(JSON.stringify({ object: 'chat.completion', usage: USAGE }))
     endWithUsage(response, USAGE)
   }
+  let reports = report(undefined)
+  const listeners = new Listeners<[]>()
   const inference: InferenceBackend = {
     name: 'inference',
     start: async () => {},
-    reports: () => [ENGINE],
-    onChange: () => () => {},
+    reports: () => reports,
+    onChange: listener => listeners.add(listener),
+    setRegistered: async models => {
+      reports = report(models)
+      listeners.notify()
+    },
     handle: (request, response) => {
       response.on('error', () => {})
       answer(request, response).catch(() => {})

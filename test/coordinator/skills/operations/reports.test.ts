@@ -5,6 +5,7 @@ import { defineJobKind } from '../../../../coordinator/queue/job-kind.ts'
 import type { NewUsage } from '../../../../coordinator/quota/usage.ts'
 import { openScene } from '../../../support/coordinator.ts'
 import { engine, gpu, sampleOf } from '../../fleet/samples.ts'
+import { notInFiles } from '../../store/temporary.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12, 30)
 const HOUR_MS = 3_600_000
@@ -133,10 +134,11 @@ t.test('system-analytics shows hours, operations and the series of cells', async
 t.test('testcenter and the dashboard show what the parts show', async t => {
   const { run, ask, cell, tenantId, work, demo } = await rig(t)
   const before = await run('testcenter')
+  const store = notInFiles ? 'postgresql' : 'sqlite'
   t.match(before, {
     queue: { data_state: 'empty' },
     fleet: { data_state: 'live', cells: 1, active_cells: 1 },
-    infrastructure: { mode: 'single', store: 'sqlite', broker: 'embedded', egress: 'off' },
+    infrastructure: { mode: 'single', store, broker: 'embedded', egress: 'off' },
     flows: { data_state: 'empty' },
     synergies: { data_state: 'empty', health_percent: null },
     tool_activity: { data_state: 'empty' },
