@@ -162,9 +162,13 @@ const readFlags = <T extends z.ZodObject>(source: ConfigSource<T>, keys: ConfigK
     return parseArgs({ args: source.argv, options, strict: true }).values
   } catch (cause) {
     const [message] = (cause as Error).message.split('. ')
-    throw new ShoalError('wrong_usage', `${message}; ${source.program} --help-config lists the flags`, {
-      cause,
-    })
+    throw new ShoalError(
+      'wrong_usage',
+      `${message}; ${source.program} --help-config lists the flags`,
+      {
+        cause,
+      },
+    )
   }
 }
 

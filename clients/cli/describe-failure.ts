@@ -44,7 +44,10 @@ export const describeFailure = (error: unknown, scene: Scene): { text: string; c
 
 /** YAML 1.2, in which scalars of JSON are valid: nothing is loaded for an error. */
 const toYaml = (members: object): string =>
-  ['error:', ...Object.entries(members).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`)]
+  [
+    'error:',
+    ...Object.entries(members).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`),
+  ]
     .map(line => `${line}\n`)
     .join('')
 

@@ -8,12 +8,13 @@ const AT_START: Record<string, string> = {
   describe: 'a group comes first: shoal cells show ID, shoal devices show ID',
   show: 'a group comes first: shoal cells show ID, shoal devices show ID',
   rm: 'a group comes first: shoal models remove ID, shoal cells revoke ID, shoal keys revoke ID',
-  delete: 'a group comes first: shoal models remove ID, shoal cells revoke ID, shoal keys revoke ID',
-  remove: 'a group comes first: shoal models remove ID, shoal cells revoke ID, shoal keys revoke ID',
+  delete:
+    'a group comes first: shoal models remove ID, shoal cells revoke ID, shoal keys revoke ID',
+  remove:
+    'a group comes first: shoal models remove ID, shoal cells revoke ID, shoal keys revoke ID',
   run: 'shoal chat --model ID asks a model, shoal devices run carries out a command, shoal skills run a skill',
   exec: 'shoal devices run carries out a command of a device, shoal skills run a skill',
-  logs:
-    'journalctl -u shoal-coordinator or -u shoald shows the logs; npm start keeps them in the folder logs of its state folder; shoal events watch shows what happens',
+  logs: 'journalctl -u shoal-coordinator or -u shoald shows the logs; npm start keeps them in the folder logs of its state folder; shoal events watch shows what happens',
   pull: 'shoal models pull ID downloads a model',
 }
 

@@ -125,13 +125,14 @@ export const thisTerminal = (env: Record<string, string | undefined>): LiveTermi
 }
 
 /** `q`, Ctrl-C and Ctrl-D: a raw terminal sends no signals. */
-const LEAVING = /[qQ\u0003\u0004]/
+const LEAVING = ['q', 'Q', '\u0003', '\u0004']
 
 const readLeavingKeys = (leave: () => void): (() => void) => {
   const { stdin } = process
   if (stdin.isTTY !== true) return () => {}
   const take = (piece: Buffer): void => {
-    if (LEAVING.test(piece.toString('latin1'))) leave()
+    const typed = piece.toString('latin1')
+    if (LEAVING.some(key => typed.includes(key))) leave()
   }
   stdin.setRawMode(true)
   stdin.on('data', take)

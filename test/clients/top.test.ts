@@ -179,7 +179,7 @@ t.test('shoal top', async t => {
       const steps = [{ wait: 'cells 1/1', type: key }]
       const { code, out } = await runInTerminal([process.execPath, SHOAL, 'top'], { env, steps })
       t.equal(code, 0)
-      t.match(out, /\u001b\[\?1049l$/, 'the screen is put back, and nothing stands behind it')
+      t.ok(out.endsWith('\u001b[?1049l'), 'the screen is put back, and nothing stands behind it')
     }
   })
 

@@ -238,11 +238,17 @@ t.test('a device command without a success is an error that says what to do', as
     t.match(failure, { code, message: says, step: /use its own emergency stop/ }, state)
   }
   const { failure } = await runCall('/v1/devices/rover-1/stop', stop('queued'), 'dead')
-  t.match(failure?.step, /^the cell gets it if it connects before T\n[\s\S]*commands show cmd_1 --wait/)
+  t.match(
+    failure?.step,
+    /^the cell gets it if it connects before T\n[\s\S]*commands show cmd_1 --wait/,
+  )
   t.equal((await runCall(path, stop('succeeded'))).failure, undefined)
   const skill = { plan: null, outcome: stop('queued') }
   t.match((await runCall('/v1/skills/device-command', skill)).failure, { code: 'request_timeout' })
-  t.equal((await runCall('/v1/skills/device-command', { plan: {}, outcome: null })).failure, undefined)
+  t.equal(
+    (await runCall('/v1/skills/device-command', { plan: {}, outcome: null })).failure,
+    undefined,
+  )
 })
 
 t.test('an e-stop that a cell has not confirmed is an error that names the cell', async t => {
