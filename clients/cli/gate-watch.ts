@@ -33,6 +33,7 @@ interface DecisionPrompt {
   /** The typed line; undefined after Ctrl-C, Ctrl-D or the end of the input, which decide nothing. */
   ask: ((question: string) => Promise<string | undefined>) | undefined
   signal: AbortSignal
+  close?: () => void
   wait?: Wait
 }
 
@@ -50,7 +51,15 @@ export const addGateWatch = (
     .description('show each pending request of other people in full and decide on it')
     .option('--once', 'show the pending requests once and exit')
     .action(({ once }: { once?: boolean }) =>
-      withSession(session => watchGates(session, openJudge(), once === true)),
+      withSession(async session => {
+        const prompt = openJudge()
+        try {
+          await watchGates(session, prompt, once === true)
+        } finally {
+          // an open terminal would keep the program running
+          prompt.close?.()
+        }
+      }),
     )
   limitToLines(command)
 }

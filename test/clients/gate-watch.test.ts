@@ -163,6 +163,9 @@ t.test('keys that leave a prompt decide nothing on a terminal', { skip: !hasPyth
     t.equal(code, 0)
     t.match(out, 'skipped')
   }
+  const once = [process.execPath, SHOAL, 'gates', 'watch', '--once']
+  const steps = [{ wait: '[a/r/s]', type: 's\r' }]
+  t.equal((await runInTerminal(once, { env, steps })).code, 0, '--once ends after the last one')
   t.strictSame(
     asked.filter(({ method }) => method === 'POST'),
     [],
