@@ -34,7 +34,8 @@ export const answerCall = async (
   else session.write(none)
   const unconfirmed = await findUnconfirmed(api, call, shown)
   if (unconfirmed !== undefined) throw unconfirmed
-  const step = outcomeStep(shown) ?? requestStep(shown, call) ?? joinStep(shown, settings.url)
+  const step =
+    end?.hint ?? outcomeStep(shown) ?? requestStep(shown, call) ?? joinStep(shown, settings.url)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
   process.exitCode =

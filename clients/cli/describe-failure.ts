@@ -110,6 +110,8 @@ const showStep = ({ code, message }: ShoalError, command: Command): string | und
   if (stop !== undefined)
     return `shoal devices estops lists the stops; a person releases this one with: shoal devices release --estop-id ${stop} --reason …`
   if (/ matches \d+ devices: /.test(message)) return 'shoal devices list shows their names and ids'
+  // the message names the command itself, maybe for another object than the arguments do
+  if (/[;,] shoal [a-z]+ show /.test(message)) return undefined
   const show = showLine(command)
   return show === undefined ? undefined : `${show} shows its state`
 }

@@ -49,7 +49,10 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   payload_too_large: 'send less at a time',
   host_not_allowed: 'add the name in the address to http.allowed_hosts of the coordinator',
   request_timeout: 'try again; shoal health shows the state of the service',
-  cell_unavailable: 'shoal health shows how many cells and models are available',
+  cell_unavailable: ({ message }) =>
+    message.includes('shoal models show ')
+      ? undefined
+      : 'shoal health shows how many cells and models are available',
   store_unavailable: 'see the log of the coordinator for the fault of its store',
   upstream_unavailable: ({ message, retryAfterSeconds = 60 }) =>
     message.includes('upstreams.egress is off')

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type CatalogueEntry, MODEL_KINDS, ModelId, TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { NOT_TAKEN_UP } from '../../../shared/not-taken-up.ts'
 import { nameWeights } from '../../../shared/weights-source.ts'
 import { CAPABILITY, FIRST_CAPABILITY, NEEDS } from '../../../shared/wire/capability.ts'
 import { type EngineReport, ModelState } from '../../../shared/wire/telemetry.ts'
@@ -20,6 +21,7 @@ export const ModelOrigin = z
 /** A model on one cell. Null where the cell reports nothing. */
 const CellStanding = z.object({
   cell_id: z.string(),
+  name: z.string().nullable().describe('Name of the cell.'),
   own_weights: z
     .boolean()
     .describe(
@@ -109,15 +111,12 @@ const listStandings = (views: Views, id: string): CellStanding[] => {
   const isMeant = (cellId: string) => isAdded && (meant.length === 0 || meant.includes(cellId))
   const known = [...views.fleet.cells()].flatMap(cell => {
     const report = engineReports(cell).find(({ models }) => models.includes(id))
-    if (report !== undefined && isPresent(cell.presence)) return standingOf(cell.id, id, report)
-    return isMeant(cell.id) ? absent(cell.id, whyAbsent(cell)) : []
+    if (report !== undefined && isPresent(cell.presence)) return standingOf(cell, id, report)
+    return isMeant(cell.id) ? absent(cell, whyAbsent(cell)) : []
   })
   const others = meant.filter(cellId => !known.some(({ cell_id }) => cell_id === cellId))
-  return [...known, ...others.map(cellId => absent(cellId, 'the cell is not connected'))]
+  return [...known, ...others.map(cellId => absent({ id: cellId }, 'the cell is not connected'))]
 }
-
-/** Reason of a cell that has been told of the model a moment ago. */
-export const NOT_TAKEN_UP = 'the cell has not taken it up yet'
 
 const whyAbsent = ({ presence, announce }: Cell): string => {
   if (!isPresent(presence)) return 'the cell is not connected'
@@ -126,8 +125,12 @@ const whyAbsent = ({ presence, announce }: Cell): string => {
   return `its daemon has capability level ${level} of ${CAPABILITY} and needs ${NEEDS.models}; update it`
 }
 
-const standingOf = (cellId: string, id: string, report: EngineReport): CellStanding => ({
-  cell_id: cellId,
+type Named = Pick<Cell, 'id'> & Partial<Pick<Cell, 'announce'>>
+
+const nameOf = ({ id, announce }: Named) => ({ cell_id: id, name: announce?.name ?? null })
+
+const standingOf = (cell: Named, id: string, report: EngineReport): CellStanding => ({
+  ...nameOf(cell),
   own_weights: report.own_models?.includes(id) === true,
   state: report.state,
   phase: report.phase ?? null,
@@ -143,8 +146,8 @@ const standingOf = (cellId: string, id: string, report: EngineReport): CellStand
   reason: report.reason ?? null,
 })
 
-const absent = (cellId: string, reason: string): CellStanding => ({
-  cell_id: cellId,
+const absent = (cell: Named, reason: string): CellStanding => ({
+  ...nameOf(cell),
   own_weights: false,
   state: null,
   phase: null,

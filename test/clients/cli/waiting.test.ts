@@ -5,6 +5,7 @@ import { createProgress, showWhile } from '../../../clients/cli/progress.ts'
 import { sendWithKey } from '../../../clients/cli/send-with-key.ts'
 import type { OpenSession } from '../../../clients/cli/session.ts'
 import { type ErrorCode, ShoalError } from '../../../shared/errors.ts'
+import { NOT_TAKEN_UP } from '../../../shared/not-taken-up.ts'
 import type { PrintableRows } from '../../../shared/print.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
 import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
@@ -302,6 +303,39 @@ t.test('an interrupted wait prints the command to check later', async t => {
     message: 'task t1 goes on',
     step: 'check later with: shoal tasks show t1 --wait',
   })
+})
+
+t.test('an added model is waited for until its cells know whether it can be loaded', async t => {
+  const follow = async (...looks: object[][]) => {
+    let look = 0
+    const get = async () => ({ id: 'm', cells: looks[Math.min(look++, looks.length - 1)] })
+    const options = { path: '/v1/catalogue', signal, wait }
+    const answer = { id: 'm', origin: 'added', cells: [] }
+    const end = await followWork({ api: { get } as never, progress: idle }, answer, options)
+    return { ...end, looks: look }
+  }
+  const cell = (
+    state: string | null,
+    reason: string | null = null,
+    phase: string | null = null,
+  ) => ({
+    ...{ cell_id: 'c', state, phase, reason },
+  })
+  const absent = cell(null, NOT_TAKEN_UP)
+  const loading = cell('loading', null, 'loading')
+  const ready = await follow([absent], [loading], [cell('ready')])
+  t.match(ready, { exit: 0, hint: undefined, looks: 3, answer: { cells: [{ state: 'ready' }] } })
+  const failed = await follow([cell('ready'), cell('failed', '/nope: no such file')])
+  t.match(failed, { exit: 69, answer: { cells: [{}, { state: 'failed' }] } })
+  t.match(
+    failed.hint,
+    /on 1 of 2 cells: \/nope: no such file\nshoal models show m .*models remove m/,
+  )
+  const fetched = await follow([cell('loading', null, 'downloading')])
+  t.match(fetched, { exit: 0, looks: 1, hint: /^shoal models show m --watch/ })
+  t.match(await follow([cell(null, 'the cell is not connected')]), { exit: 0, looks: 1 })
+  t.match(await follow([cell('cold')]), { exit: 0, looks: 3 }, 'its first request loads it')
+  t.match(await follow([absent]), { exit: 0, looks: 7 }, 'the wait has an end')
 })
 
 t.test('only commands that may take long have --wait', async t => {

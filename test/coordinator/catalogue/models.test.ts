@@ -1,9 +1,11 @@
 import t from 'tap'
 import { Models } from '../../../coordinator/catalogue/models.ts'
 import { observeUnlisted } from '../../../coordinator/catalogue/unlisted-models.ts'
+import type { ModelChange } from '../../../coordinator/catalogue/write-model.ts'
 import { createConfigs } from '../../../coordinator/control/configs.ts'
 import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
-import { Catalogue } from '../../../shared/catalogue.ts'
+import { observeModels } from '../../../coordinator/fleet/promised-models.ts'
+import { Catalogue, SHIPPED_CATALOGUE } from '../../../shared/catalogue.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import type { DesiredBody } from '../../../shared/wire/desired.ts'
 import { RegisteredModel, type RegisteredModels } from '../../../shared/wire/registered-models.ts'
@@ -58,6 +60,36 @@ t.test('a model that one coordinator adds is known to another, and to the right 
   t.equal(one.settingsFor('cell_a'), undefined)
 })
 
+t.test('an id with another meaning is refused, in the configuration too', async t => {
+  const store = await temporaryStore(t, await temporaryFolder(t))
+  const shipped = Catalogue.parse(SHIPPED_CATALOGUE)
+  const parts = { store, configured: [...configured, ...shipped], now: () => 1, logger: silent }
+  const { models, close } = await Models.open(parts)
+  t.teardown(close)
+  const refuse = (change: ModelChange, error: { code?: string; param?: string; message: RegExp }) =>
+    t.rejects(models.change(change, BY), error)
+  const reserved = { code: 'invalid_request', message: /^auto is reserved: .*choose another id$/ }
+  await refuse({ act: 'add', id: 'auto', entry: entry('auto'), cells: [] }, reserved)
+  const alias = { act: 'alias', id: 'auto', aliasOf: 'configured:1b' } as const
+  await refuse(alias, { ...reserved, param: 'alias' })
+  t.match(Catalogue.safeParse([{ ...configured[0], id: 'auto' }]).error?.issues, [
+    { path: [0, 'id'], message: reserved.message },
+  ])
+  await models.change({ ...alias, id: 'gpt-4o' }, BY)
+  await refuse(
+    { ...alias, id: 'gpt-4o' },
+    { code: 'conflict', message: /shoal models show gpt-4o/ },
+  )
+  await refuse(
+    { act: 'remove', id: 'model-a:7b' },
+    { message: /^model-a:7b is one of the shipped/ },
+  )
+  await refuse(
+    { act: 'remove', id: 'configured:1b' },
+    { message: /configuration file; take it out/ },
+  )
+})
+
 t.test('a cell is sent no version without an earlier change of another coordinator', async t => {
   const folder = await temporaryFolder(t)
   const open = async () => {
@@ -105,6 +137,18 @@ t.test('a cell is sent no version without an earlier change of another coordinat
   }
   t.strictSame(listMissing(), [])
   t.equal(two.sent.at(-1)?.version, 4)
+})
+
+t.test('the alert of a model that no cell serves names the command that says why', t => {
+  const promised = [
+    { id: 'a', served: true },
+    { id: 'b', served: false },
+  ]
+  t.match(
+    [...observeModels(promised, [], false)],
+    [{ rule: 'model_unserved', part: 'b', message: /shoal models show b says why$/ }],
+  )
+  t.end()
 })
 
 t.test('a list of models that no cell could be sent is refused', async t => {

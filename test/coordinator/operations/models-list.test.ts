@@ -32,7 +32,7 @@ t.test('the catalogue lists the loaded models of cells that the caller may use',
     cells: 2,
     origin: 'configuration',
   })
-  t.match(byId['model-b:3b'], { state: 'cold', cells_ready: 0, cells: 1 })
+  t.match(byId['model-b:3b'], { state: 'cold', cells_ready: 0, cells: 1, reason: null })
   t.match(byId['model-c:7b'], { state: 'unavailable', cells: 0, weights: 'bundled-demo' })
   t.not(asked[0], undefined, 'the pools of its tenant are asked for')
 })
