@@ -48,15 +48,19 @@ const pagesOf = async (command: string): Promise<Map<string, string>> => {
   if (command === 'shoal') return commandPages(await describeClient(), { section: 1, more: CLIENT })
   if (command === 'shoal-coordinator')
     return commandPages(describeCoordinator().program, { section: 8, more: SERVICE })
+  const text = [readDaemonHelp('--help'), readDaemonHelp('--help-config')].join('\n')
+  return new Map([['shoald.8', helpPage('shoald', 'the daemon of a cell of a shoal fleet', text)]])
+}
+
+const readDaemonHelp = (flag: '--help' | '--help-config'): string => {
   const help = loadConfig({
     program: 'shoald',
     schema: DaemonConfig,
-    argv: ['--help'],
+    argv: [flag],
     env: {},
     commands: COMMANDS_HELP,
   })
-  const text = help.action === 'print' ? help.text : ''
-  return new Map([['shoald.8', helpPage('shoald', 'the daemon of a cell of a shoal fleet', text)]])
+  return help.action === 'print' ? help.text : ''
 }
 
 /** The command line with every command of a coordinator of this version. */

@@ -20,7 +20,7 @@ interface ConfigSource<T extends z.ZodObject> {
   /** Arguments after the program's name. */
   argv: string[]
   env: Record<string, string | undefined>
-  /** Commands of the program: they stand before the flags in the help. */
+  /** Commands of the program, for its help; the flags then are those of `--help-config`. */
   commands?: string
   /** Last line of the help. */
   more?: string
@@ -50,7 +50,7 @@ export interface GivenSetting {
 
 export type LoadedConfig<T> =
   | { action: 'run'; config: T; given: readonly GivenSetting[] }
-  /** The user passed `--help`, `--version` or `--print-config`: print the text and exit. */
+  /** The user passed `--help`, `--help-config`, `--version` or `--print-config`: print the text and exit. */
   | { action: 'print'; text: string }
 
 export const loadConfig = <T extends z.ZodObject>(
@@ -58,7 +58,9 @@ export const loadConfig = <T extends z.ZodObject>(
 ): LoadedConfig<z.output<T>> => {
   const keys = keysOf(source.schema)
   const flags = readFlags(source, keys)
-  if (flags.help === true) return { action: 'print', text: helpText(source, keys) }
+  const isFlagHelp = flags['help-config'] === true
+  if (flags.help === true || isFlagHelp)
+    return { action: 'print', text: helpText(source, keys, isFlagHelp) }
   if (flags.version === true) return { action: 'print', text: `${VERSION}\n` }
 
   const values = readFile(stringFlag(flags.config) ?? source.env.SHOAL_CONFIG)
@@ -173,6 +175,7 @@ const readFlags = <T extends z.ZodObject>(source: ConfigSource<T>, keys: ConfigK
   const options = {
     config: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
+    'help-config': { type: 'boolean' },
     version: { type: 'boolean' },
     'print-config': { type: 'boolean' },
     ...Object.fromEntries(keys.map(key => [flagName(key), { type: 'string' }])),
@@ -181,9 +184,13 @@ const readFlags = <T extends z.ZodObject>(source: ConfigSource<T>, keys: ConfigK
     return parseArgs({ args: source.argv, options, strict: true }).values
   } catch (cause) {
     const [message] = (cause as Error).message.split('. ')
-    throw new ShoalError('wrong_usage', `${message}; ${source.program} --help lists the flags`, {
-      cause,
-    })
+    throw new ShoalError(
+      'wrong_usage',
+      `${message}; ${source.program} --help-config lists the flags`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -280,16 +287,17 @@ const getAt = (value: unknown, path: readonly string[]): unknown =>
 const helpText = (
   { program, commands, more }: { program: string; commands?: string; more?: string },
   keys: ConfigKey[],
+  isFlagHelp: boolean,
 ): string => {
   const flags = keys.map(key => `  --${flagName(key)} VALUE`)
   const width = Math.max(...flags.map(flag => flag.length)) + 2
+  const lines = keys.map((key, i) => `${flags[i]?.padEnd(width)}${key.description}`.trimEnd())
+  const isShort = commands !== undefined && !isFlagHelp
   return [
     `Usage: ${program} [--config FILE.yaml] [--print-config] [--version] [--KEY VALUE ...]`,
-    ...(commands === undefined ? [] : [`       ${program} COMMAND`, '', commands]),
+    ...(isShort ? [`       ${program} COMMAND`, '', commands] : ['', ...lines]),
     '',
-    ...(commands === undefined ? [] : ['Flags:']),
-    ...keys.map((key, i) => `${flags[i]?.padEnd(width)}${key.description}`.trimEnd()),
-    '',
+    ...(isShort ? [`${program} --help-config lists the flags of its configuration.`] : []),
     `${program} --print-config shows every key with its default and its environment variable.`,
     ...(more === undefined ? [] : [more]),
     '',

@@ -30,9 +30,10 @@ const PATHS = ['file', 'folder', 'backup']
 /** `file` of a flag `--ca-file <file>`; empty for a switch. */
 export const placeholderOf = ({ flags }: Option): string => /[<[]([\w-]+)/.exec(flags)?.[1] ?? ''
 
-/** Place of a value: the group of its command, and the arguments before it. */
+/** Place of a value: the group and the name of its command, and the arguments before it. */
 export interface ValuePlace {
   group: string
+  verb: string
   inPath: Record<string, string>
 }
 
@@ -138,6 +139,7 @@ const objectCandidates = (known: readonly KnownObject[]): CompletionCandidate[] 
 
 const placeOf = (command: Command, rest: readonly string[]): ValuePlace => ({
   group: groupOf(command).name(),
+  verb: command.name(),
   inPath: Object.fromEntries(
     command.registeredArguments.flatMap((argument, i) => {
       const word = rest[i]

@@ -14,6 +14,8 @@ export interface ServiceProgram {
 }
 
 const PRINTING = [
+  new Option('--help', 'list the commands'),
+  new Option('--help-config', 'list the flags of the configuration'),
   new Option('--print-config', 'show every key with its value, default and other names'),
   new Option('--version', 'show the version'),
 ]

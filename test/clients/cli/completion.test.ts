@@ -47,6 +47,15 @@ const document = createApiDocument([
   ['GET', '/v1/gates/{gate_id}', { group: 'gates', verb: 'check' }],
   ['GET', '/v1/gates/requests', { group: 'gates', verb: 'requests' }],
   ['GET', '/v1/gates/requests/{request_id}', { group: 'gates', verb: 'show' }],
+  ['POST', '/v1/gates/requests/{request_id}/approve', { group: 'gates', verb: 'approve' }],
+  ['DELETE', '/v1/catalogue/{model}', { group: 'models', verb: 'remove' }],
+  [
+    'POST',
+    '/v1/devices/{device_id}/commands',
+    { group: 'devices', verb: 'run', words: ['command'] } as never,
+    body({ properties: { command: { type: 'string' } } }),
+  ],
+  ['GET', '/v1/commands', { group: 'commands', verb: 'list' }],
   ['GET', '/v1/skills/{skill_id}', { group: 'skills', verb: 'show' }],
   [
     'POST',
@@ -59,6 +68,12 @@ const document = createApiDocument([
 
 const KEY = `svc-dev-abcdefgh_${'k'.repeat(40)}`
 
+const CATALOGUE = [
+  { id: 'a:7b', kind: 'chat', origin: 'configuration' },
+  { id: 'a:9b', kind: 'chat', origin: 'added' },
+  { id: 'embed-a', kind: 'embedding', origin: 'configuration' },
+]
+
 /** Coordinator with a few lists; the last cell has a name that a shell would run. */
 const scene = async (t: Parameters<typeof fakeCoordinator>[0]) => {
   const home = await temporaryFolder(t)
@@ -67,6 +82,11 @@ const scene = async (t: Parameters<typeof fakeCoordinator>[0]) => {
     if (path === '/v1/cells')
       return [200, { cells: [{ id: 'cell_1' }, { id: 'cell_2' }, { id: 'cell_$(touch_x)' }] }]
     if (path === '/v1/gates') return [200, { gates: [{ gate_id: 'gate.release' }] }]
+    if (path === '/v1/gates/requests?state=pending&others=true')
+      return [200, { requests: [{ id: 'gate_8' }] }]
+    if (path === '/v1/devices/rover-1')
+      return [200, { commands: [{ command: 'move-to' }, { command: 'stop' }] }]
+    if (path === '/v1/catalogue') return [200, { models: CATALOGUE }]
     if (path === '/v1/gates/requests') return [200, { requests: [{ id: 'gate_9' }] }]
     return path === '/v1/models' ? [200, { data: [{ id: 'a:7b' }, { id: 'a:9b' }] }] : undefined
   })
@@ -107,6 +127,16 @@ t.test('groups, verbs, flags, values and ids are completed', async t => {
     ],
     [['gate', 'check', ''], ['gate.release']],
     [['gates', 'show', ''], ['gate_9']],
+    [['gates', 'approve', ''], ['gate_8']],
+    [
+      ['devices', 'run', 'rover-1', ''],
+      ['move-to', 'stop'],
+    ],
+    [['models', 'remove', ''], ['a:9b']],
+    [
+      ['chat', '--model', ''],
+      ['auto', 'a:7b', 'a:9b'],
+    ],
     [['skill', 'show', ''], ['formation']],
     [['skill', 'run', ''], ['formation']],
     [['skill', 'run', 'formation', '--sh'], ['--shape']],
